@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The same hundred samples in tables of any form become the same drive."""
 
+from datetime import datetime, timedelta, timezone
+
 import numpy as np
 import pytest
 
@@ -35,6 +37,7 @@ CLOCKS = [
     lambda i: f'14.03.2026 12:00:{i // 20:02d}.{i % 20 * 5:02d} PM UTC',
     lambda i: f'03/14/2026 07:00:{i // 20:02d}.{i % 20 * 5:02d} AM -05:00',
 ]
+MIDNIGHT = datetime(2026, 2, 1, tzinfo=timezone(timedelta(hours=-5)))
 NOON_NS = 1_773_489_600 * 10**9
 
 
@@ -72,6 +75,39 @@ def test_times_of_any_form(clock, tmp_path):
     for first in (lambda i: clock(i).replace(' ', ',', 1), lambda i: f'31.12.2025,{clock(i)}'):
         other = read(tmp_path / 'b.csv', 'date,time,' + IMU, first)
         assert other.imu_stamps.tolist() == found.imu_stamps.tolist()
+
+
+@pytest.mark.parametrize('head', ['time', 'date,time', 'date,TIME', 'datetime'])
+@pytest.mark.parametrize('before', [3, 50, 97])
+@pytest.mark.parametrize('odd', ['', 'late', 'wild', 'date'])
+def test_times_go_on_after_midnight(head, before, odd, tmp_path):
+    """Whether there is no date, the date stands still, also in one cell, or it goes on."""
+
+    def first(row: int) -> str:
+        # The last row before midnight comes late, or another shows a wild time or date.
+        row = {before - 1: before, before: before - 1}.get(row, row) if odd == 'late' else row
+        time = MIDNIGHT + timedelta(seconds=(row - before) / 20)
+        clock, day = f'{time:%H:%M:%S.%f-05:00}', f'{time:%Y-%m-%d}'
+        if odd == 'wild' and row == 48:
+            clock = f'09{clock[2:]}'
+        day = day if head == 'date,TIME' else '2026-01-31'
+        day = '2026-02-03' if odd == 'date' and row == 48 else day
+        return {'time': clock, 'datetime': f'{day} {clock}'}.get(head, f'{day},{clock}')
+
+    stamps = np.sort(read(tmp_path / 'a.csv', f'{head},{IMU}', first).imu_stamps)
+    midnight = 2 * 86_400 if head == 'time' else MIDNIGHT.timestamp()
+    at = np.round((stamps / 1e9 - midnight) * 20).astype(int) + before
+    assert set(range(100)) - set(at.tolist()) <= ({48} if odd in {'wild', 'date'} else set())
+
+
+def test_a_pause_of_more_than_half_a_day_is_none_over_midnight(tmp_path):
+    for head, day in (('time', ''), ('date,time', '2026-01-31,')):
+        found = read(
+            tmp_path / 'a.csv',
+            f'{head},{IMU}',
+            lambda i, day=day: f'{day}{8 + i // 50 * 13}:{i % 50}',
+        )
+        assert found.imu_stamps[50] - found.imu_stamps[49] == (12 * 60 + 11) * 60 * 10**9
 
 
 @pytest.mark.parametrize('bad', [None, '05/93', '31/15', '31/05', '05/31', '02/06'])

@@ -32,7 +32,7 @@ from two_manifold_ros.loggers.log import (
     UNDATED_NS,
 )
 from two_manifold_ros.loggers.race_loggers import OF_VEHICLES
-from two_manifold_ros.loggers.times import RARE, times_of_texts
+from two_manifold_ros.loggers.times import DAY_S, over_midnight, RARE, times_of_texts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -421,15 +421,20 @@ def _stamps(table: Table, index: int, unit: str) -> tuple[Table, Ints, list[str]
         return table, stamps, []
     read, notes = times_of_texts([row.cells[index] for row in table.rows])
     seconds = np.array([np.nan if each is None else each[0] / 1e9 for each in read])
-    lines = [row.line for row in table.rows]
-    table, _ = table.clocked(index, seconds, _NO_TIME)
-    left = {row.line for row in table.rows}
-    there = [each for each, line in zip(read, lines, strict=True) if each and line in left]
+    dates = Counter(each[2] for each in read if each)
+    usual = max(dates, key=dates.__getitem__, default='')
+    same = np.array([each is not None and each[2] == usual for each in read])
+    if RARE * np.count_nonzero(~same) <= len(same):
+        # Times of day, or a date that stands still.
+        seconds[same] = over_midnight(seconds[same])
+    by_line = {row.line: each for row, each in zip(table.rows, read, strict=True)}
+    table, seconds = table.clocked(index, seconds, _NO_TIME)
+    there = [each for row in table.rows if (each := by_line[row.line])]
     stamps = np.array([each[0] for each in there], dtype=np.int64)
+    days = np.rint((seconds - stamps / 1e9) / DAY_S).astype(np.int64)
+    stamps += (days - days[0]) * UNDATED_NS
     if not any(each[2] for each in there):
-        # Times of day go on after midnight.
-        days = np.round(np.diff(stamps, prepend=stamps[:1]) / (86_400 * 1e9)).astype(np.int64)
-        return table, stamps - np.cumsum(days) * UNDATED_NS + UNDATED_NS, [UNDATED]
+        return table, stamps + UNDATED_NS, [UNDATED]
     if any(each[1] is None for each in there):
         notes.append('times without a zone are taken as UTC')
     return table, stamps, notes

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.typing import Bools, Floats, Ints
 
+DAY_S = 86_400.0
+
 LAST_S = 2**31
 """Seconds since 1970 that a stamp of ROS can have, which are those until 2038."""
 
@@ -33,6 +35,19 @@ def far_from_others(stamps: Ints) -> Bools:
     after = np.minimum.accumulate(np.where(chain, stamps, most)[::-1])[::-1]
     late: Bools = (before > least) & (stamps < before - LATE_NS)
     return late | ((after < most) & (stamps > after + LATE_NS))
+
+
+def over_midnight(seconds: Floats) -> Floats:
+    """Return times (N,) of one day, or NaN, that go on after midnight if fewer are far then."""
+    known = np.isfinite(seconds)
+    times = seconds.copy()
+    # On the circle of a day one wild time begins no further day; a long pause is no midnight.
+    times[known] = np.unwrap(seconds[known], period=DAY_S)
+    if (times[known] == seconds[known]).all():
+        return seconds
+    stamps = (np.rint(each[known] * 1e9).astype(np.int64) for each in (seconds, times))
+    far, fewer = (np.count_nonzero(far_from_others(each)) for each in stamps)
+    return times if fewer < far else seconds
 
 
 def not_cut_off(seconds: Floats) -> Bools:
@@ -82,8 +97,8 @@ def longest_rising(stamps: Ints) -> Bools:
 _FORMS = (('.', '%d.%m.%Y'), ('-', '%Y-%m-%d'))
 _NO_DAY = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
-TextTime: TypeAlias = 'tuple[int, str | None, bool]'
-"""Nanoseconds since 1970 or midnight, the zone, and whether there is a date."""
+TextTime: TypeAlias = 'tuple[int, str | None, str]'
+"""Nanoseconds since 1970 or midnight, the zone, and the date, which may be empty."""
 
 
 def times_of_texts(texts: Sequence[str]) -> tuple[list[TextTime | None], list[str]]:
@@ -151,4 +166,4 @@ def _of_text(text: str, order: str) -> TextTime | None:  # noqa: C901 - one form
     seconds = round(when.timestamp()) + hour * 3600 + minute * 60 + second
     if not 0 <= seconds < LAST_S:
         return None
-    return seconds * 10**9 + int((fraction or '0')[:9].ljust(9, '0')), zone, bool(day)
+    return seconds * 10**9 + int((fraction or '0')[:9].ljust(9, '0')), zone, day
