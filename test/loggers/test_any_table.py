@@ -10,6 +10,7 @@ import pytest
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.loggers.plain_csv import parse_columns
 from two_manifold_ros.loggers.reading import read_log
+from two_manifold_ros.loggers.times import not_cut_off
 from two_manifold_ros.loggers.to_bag import drive_of
 
 IMU = 'ax,ay,az,gx,gy,gz'
@@ -219,3 +220,37 @@ def test_no_header_takes_long(cell, tmp_path):
 def test_a_counter_that_begins_again_is_named(least, unit, step, tmp_path):
     with pytest.raises(InputError, match=r'line 52: .* began again: add 2\^32'):
         read(tmp_path / 'a.csv', f'time ({unit}),{IMU}', lambda i: least + (i - 50) * step % 2**32)
+
+
+def naive_cut_off(seconds):
+    """Return what `not_cut_off` returns, gap by gap."""
+    keep, count = np.ones(len(seconds), dtype=bool), len(seconds)
+    steps = np.abs(np.diff(seconds))
+    rest = count * np.median(steps[steps > 0]) if steps.any() else 0.0
+    for end in range(1, count):
+        if count < 20 or steps[end - 1] <= max(rest, 60.0):
+            continue
+        before_2001 = seconds[end - 1] < 978_307_200.0 < np.median(seconds)
+        stands = len(set(seconds[:end])) == 1 or before_2001
+        if 20 * end <= count or (stands and 2 * end <= count):
+            keep[:end] = False
+        elif 20 * (count - end) <= count:
+            keep[end:] = False
+    return keep
+
+
+def test_times_that_are_cut_off_are_those_gap_by_gap():
+    rng, seen = np.random.default_rng(5), set()
+    for _ in range(3000):
+        count = int(rng.integers(1, 90))
+        steps = rng.choice([0.0, 0.05, 0.05, 0.05, 50.0, 4000.0, -4000.0, 1e9], count, p=P)
+        steps[: int(rng.integers(0, 20))] *= rng.integers(0, 2)
+        seconds = np.cumsum(steps) + rng.choice([0.0, 1.7e9])
+        found = not_cut_off(seconds)
+        np.testing.assert_array_equal(found, naive_cut_off(seconds))
+        seen |= {(bool(found[0]), bool(found[-1]), bool(found.all()))}
+    assert len(seen) > 3
+
+
+P = [0.1, 0.3, 0.3, 0.2, 0.04, 0.03, 0.02, 0.01]
+"""How likely each of the steps is."""

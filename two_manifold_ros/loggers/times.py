@@ -62,13 +62,15 @@ def not_cut_off(seconds: Floats) -> Bools:
         return keep
     steps = np.abs(np.diff(seconds))
     rest_s = len(seconds) * float(np.median(steps[steps > 0.0])) if steps.any() else 0.0
-    for gap in np.flatnonzero(steps > max(rest_s, _LEAST_GAP_S)).tolist():
-        first, last = slice(None, gap + 1), slice(gap + 1, None)
-        stands = np.ptp(seconds[first]) == 0.0 or seconds[gap] < _UNSET_S < np.median(seconds)
-        if RARE * (gap + 1) <= len(seconds) or (stands and 2 * (gap + 1) <= len(seconds)):
-            keep[first] = False
-        elif RARE * (len(seconds) - gap - 1) <= len(seconds):
-            keep[last] = False
+    gaps = np.flatnonzero(steps > max(rest_s, _LEAST_GAP_S))
+    # The clock stood until the first gap, or was not set.
+    unset = (seconds[gaps] < _UNSET_S) & (np.median(seconds) > _UNSET_S)
+    stands = unset | (gaps == np.argmax(steps > 0.0))
+    early = RARE * (gaps + 1) <= len(seconds)
+    early |= stands & (2 * (gaps + 1) <= len(seconds))
+    late = ~early & (RARE * (len(seconds) - gaps - 1) <= len(seconds))
+    keep[: gaps[early].max(initial=-1) + 1] = False
+    keep[gaps[late].min(initial=len(seconds)) + 1 :] = False
     return keep
 
 
