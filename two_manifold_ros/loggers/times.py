@@ -68,7 +68,7 @@ def not_cut_off(seconds: Floats) -> Bools:
     stands = unset | (gaps == np.argmax(steps > 0.0))
     early = RARE * (gaps + 1) <= len(seconds)
     early |= stands & (2 * (gaps + 1) <= len(seconds))
-    late = ~early & (RARE * (len(seconds) - gaps - 1) <= len(seconds))
+    late = RARE * (len(seconds) - gaps - 1) <= len(seconds)
     keep[: gaps[early].max(initial=-1) + 1] = False
     keep[gaps[late].min(initial=len(seconds)) + 1 :] = False
     return keep
