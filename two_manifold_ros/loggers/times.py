@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from datetime import datetime, timezone
+from datetime import datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -97,7 +98,6 @@ def longest_rising(stamps: Ints) -> Bools:
 
 
 _FORMS = (('.', '%d.%m.%Y'), ('-', '%Y-%m-%d'))
-_NO_DAY = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 TextTime: TypeAlias = 'tuple[int, str | None, str]'
 """Nanoseconds since 1970 or midnight, the zone, and the date, which may be empty."""
@@ -124,6 +124,12 @@ def _lost(times: Sequence[TextTime | None]) -> int:
     stamps = np.array([each[0] for each in times if each], dtype=np.int64)
     near = stamps[~far_from_others(stamps)]
     return len(times) - int(np.count_nonzero(not_cut_off(near / 1e9)))
+
+
+@lru_cache
+def _second_of(day: str, form: str) -> int:
+    """Return the second since 1970 at which a day with a zone begins; many rows share it."""
+    return round(datetime.strptime(day, f'{form}%z').timestamp())
 
 
 def _of_text(text: str, order: str) -> TextTime | None:  # noqa: C901 - one form after the other
@@ -162,10 +168,10 @@ def _of_text(text: str, order: str) -> TextTime | None:  # noqa: C901 - one form
             raise ValueError(clock)  # noqa: TRY301 - as strptime does
         offset = (zone or '+0000').replace(':', '').ljust(5, '0')
         form = '%Y/%m/%d' if len(day.partition('/')[0]) == 4 else form
-        when = datetime.strptime(f'{day}{offset}', f'{form}%z') if day else _NO_DAY
+        midnight = _second_of(f'{day}{offset}', form) if day else 0
     except ValueError:
         return None
-    seconds = round(when.timestamp()) + hour * 3600 + minute * 60 + second
+    seconds = midnight + hour * 3600 + minute * 60 + second
     if not 0 <= seconds < LAST_S:
         return None
     return seconds * 10**9 + int((fraction or '0')[:9].ljust(9, '0')), zone, day
