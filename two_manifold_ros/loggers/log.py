@@ -81,7 +81,7 @@ _SPELLINGS = (
     ('radians?', 'rad'),
     ('minutes?', 'min'),
     ('sec(ond)?s?|^unixtime$', 's'),
-    ('_|per|p(?=s2?$)', '/'),
+    ('_?per_?|_|p(?=s2?$)', '/'),
     # Powers, as of m s-2 and deg s-1.
     ('(?<!/)s-([12])$', r'/s\1'),
     ('/s1$', '/s'),
