@@ -42,8 +42,9 @@ LINE_SHARE = 0.05
 """
 Share of the extent of laps that they may lie beside those of another day, driver or calibration.
 
-No bag by itself shows it, so it was chosen on the recordings of 1/10 cars in rooms: from .03 to
-.07 these are sorted alike, and so are simulated tracks of 5 to 800 m.
+No bag by itself shows it, so it was chosen on the recordings of 1/10 cars in rooms, which are
+sorted alike from .03 to .07. Simulated days .3 m apart on tracks of 5 m fall apart at .03, and a
+few tracks that cross fall together at .07.
 """
 
 LONG_STRETCH_S = 3.0
@@ -51,7 +52,8 @@ LONG_STRETCH_S = 3.0
 Seconds at the usual speed along which lines of one map drive on one road, whatever they share.
 
 A usual window lasts as long, see `build_dataset`: a shorter stretch never fills one. From 1.5 to
-5.5 s recorded and simulated tracks and lines are sorted alike.
+5.5 s the recorded cars and the simulated lines are sorted alike. Slow vehicles fill a window on
+roads that merely cross at a small angle: one map then has both as lines.
 """
 
 SAME_ROUTE = 0.75
