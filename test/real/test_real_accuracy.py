@@ -93,17 +93,17 @@ def test_one_road_at_different_speeds_is_of_use(read_real):
 
 
 @pytest.mark.parametrize('turned', [1, -1])
-def test_tracks_that_cross_in_one_room_are_routes_of_their_own(read_real, turned):
-    bags = [f'f1tenth_ipz{room}/run_{run}' for room in (20, 8) for run in range(1, 7)]
-    found = sort_by_route([replace(read_real(each), name=each) for each in bags[::turned]])
-    assert [each.name for each in found['f1tenth_ipz20']] == bags[:6]
-    # A track, circles that widen about one place, and two more circles.
-    others = [
-        [int(each.name[-1]) for each in group]
-        for name, group in found.items()
-        if name[-2:] != '20'
-    ]
-    assert others == [[1], [2, 3, 4], [5], [6]]
+@pytest.mark.parametrize(
+    'others', [[], ['ipz17'], ['ipz19'], [f'nikira/run_{i}' for i in range(1, 6)]]
+)
+def test_tracks_that_cross_in_one_room_are_routes_of_their_own(read_real, others, turned):
+    # A track, another one, circles that widen about one place, and two more circles.
+    runs = {'ipz20': [[1, 2, 3, 4, 5, 6, 7]], 'ipz8': [[1], [2, 3, 4], [5], [6]]}
+    routes = [[f'{room}/run_{i}' for i in one] for room, those in runs.items() for one in those]
+    expected = [*routes, others] if others else routes
+    bags = [name for route in expected for name in route][::turned]
+    found = sort_by_route([replace(read_real(f'f1tenth_{each}'), name=each) for each in bags])
+    assert sorted([each.name for each in group] for group in found.values()) == sorted(expected)
 
 
 def off_route_along(model: RouteModel, recording: Recording) -> np.ndarray:

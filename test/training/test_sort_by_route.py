@@ -145,9 +145,16 @@ def test_one_name_in_two_frames_is_refused(kart_drives):
         (['x/run_1', 'y/run_2'], ['run_1', 'run_2']),
         (['run_1', 'y/run_1'], ['run_1', 'y_run_1']),
         (['a/x/run', 'a/y/run', 'b/x/run'], ['a_x_run', 'a_y_run', 'b_x_run']),
+        # Folders that are there, and a file beside them: it alone has an ending.
+        (['run_1.2', 'run_1.3/', 'run_1.4.mcap'], ['run_1.2', 'run_1.3', 'run_1.4']),
     ],
 )
-def test_routes_are_named_by_the_least_that_tells_bags_apart(kart_drives, paths, expected):
+def test_routes_are_named_by_the_least_that_tells_bags_apart(
+    kart_drives, paths, expected, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    for folder in ('run_1.2', 'run_1.3'):
+        (tmp_path / folder).mkdir()
     drives = [kart_drives[each][0] for each in ('hall', 'ring', 'paddock')]
     bags = [named(each, path) for each, path in zip(drives, paths, strict=False)]
     assert sorted(sort_by_route(bags)) == expected

@@ -34,7 +34,7 @@ from two_manifold_ros.errors import InputError, NO_USE
 from two_manifold_ros.fleet import LostWorkersError, spread
 from two_manifold_ros.inspection.inspecting import inspect_recording, training_warnings
 from two_manifold_ros.inspection.lag import AUTO
-from two_manifold_ros.inspection.shared_places import sort_by_route
+from two_manifold_ros.inspection.shared_places import bag_name, sort_by_route
 from two_manifold_ros.laps.unplaced import place
 from two_manifold_ros.model.atlas import atlas_of
 from two_manifold_ros.model.model_file import save_model
@@ -154,7 +154,7 @@ def _say_lines(
             continue
         bags: dict[str, list[str]] = {}
         for each in group:
-            bags.setdefault(each.line, []).append(Path(each.name).stem)
+            bags.setdefault(each.line, []).append(bag_name(each.name))
         several = [
             f'; {" and ".join(those)} are taken for one line, {line}'
             for line, those in sorted(bags.items())

@@ -5,22 +5,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse.csgraph import connected_components
+from scipy.spatial import cKDTree
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.head import LONGEST_NAME, trouble_with
 from two_manifold_ros.recordings.recording import usual_gap_ns
-from two_manifold_ros.route.merging import FINENESS, merge_passes
+from two_manifold_ros.route.merging import FINENESS, merge_passes, Places, SAME_COURSE
 from two_manifold_ros.ticks.segments import positions_at
 from two_manifold_ros.ticks.stamps import judge_stamps
 from two_manifold_ros.ticks.standing import stretches_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Bools, Floats, Ints
@@ -35,25 +36,24 @@ after each change of the line until the window has filled again.
 """
 
 SHARED_LAPS = 0.5
-"""
-The same where laps close, on average of both if they close on both.
-
-Tracks of one room that cross, or go along each other for a bend, share .45 at most of those of
-f1tenth_ipz8, 17, 19 and 20; runs of one track share .72 and more.
-"""
-
-LONG_STRETCH = 40.0
-"""
-Spreads of the laps along which lines of one map drive on one road, whatever they share in all.
-
-Lines of a fork and of trams do so for 57, tracks that cross for 32 at most.
-"""
+"""The same where laps close, on average of both recordings: more of the places than not."""
 
 LINE_SHARE = 0.05
 """
-Share of its extent that a lap may lie beside another one, on another day and by another receiver.
+Share of the extent of laps that they may lie beside those of another day, driver or calibration.
 
-From .035 to .1 the tracks in one room are sorted alike.
+No bag by itself shows it, so it was chosen on the recordings of 1/10 cars in rooms, which are
+sorted alike from .03 to .07. Simulated days .3 m apart on tracks of 5 m fall apart at .03, and a
+few tracks that cross fall together at .07.
+"""
+
+LONG_STRETCH_S = 3.0
+"""
+Seconds at the usual speed along which lines of one map drive on one road, whatever they share.
+
+A usual window lasts as long, see `build_dataset`: a shorter stretch never fills one. From 1.5 to
+5.5 s the recorded cars and the simulated lines are sorted alike. Slow vehicles fill a window on
+roads that merely cross at a small angle: one map then has both as lines.
 """
 
 SAME_ROUTE = 0.75
@@ -170,6 +170,11 @@ def _by_map(groups: Sequence[list[Recording]]) -> dict[str, list[Recording]]:
     return {name: maps[name] for name in sorted(maps)}
 
 
+def bag_name(path: str) -> str:
+    """Return the name of a bag, without the suffix of a file: a dot in a folder's name is none."""
+    return Path(path).name if Path(path).is_dir() else Path(path).stem
+
+
 def _names_of(paths: Sequence[str]) -> list[str]:
     """
     Return names of routes, each another one, by the paths of bags.
@@ -177,7 +182,7 @@ def _names_of(paths: Sequence[str]) -> list[str]:
     A name is the name of the bag or, if several bags have it, of the innermost folder that is
     another one for each; if there is none, of the bag behind as many folders as are needed.
     """
-    places = [(*Path(each).parent.parts, Path(each).stem) for each in paths]
+    places = [(*Path(each).parent.parts, bag_name(each)) for each in paths]
     places = [tuple(part for part in place if part not in '/.') for place in places]
     names: list[str] = []
     for path, place in zip(paths, places, strict=True):
@@ -206,8 +211,26 @@ def _difference(places: Sequence[tuple[str, ...]]) -> slice:
 
 
 def group_by_places(recordings: Sequence[Recording]) -> list[list[Recording]]:
-    """Return groups of recordings, of one plane, that share places."""
-    return [[recordings[each] for each in group] for group in _parts(_on_one_map(recordings))]
+    """Return groups of recordings, of one plane, that share places or have the same line."""
+    tracks = [positions_apart(each, LOOK_S) for each in recordings]
+    alone = [merge_passes([each], LOOK_S, network=True) for each in tracks]
+
+    def joined(one: int, other: int) -> bool:
+        """Return whether both go onto one map, whatever else there is and in any order."""
+        if recordings[one].line and recordings[one].line == recordings[other].line:
+            return True
+        first, second = alone[one], alone[other]
+        if first is None or second is None:
+            return False
+        # Laps that close show how far apart laps lie.
+        laps_m = [each.radius_m for each in (first, second) if _again(each.visited) >= 0.5]
+        if laps_m:
+            return _on_one_map(first, second, min(laps_m))
+        shared = shared_places([tracks[one], tracks[other]], LOOK_S)
+        return bool(max(shared[0, 1], shared[1, 0]) >= SHARED)
+
+    groups = _parts(len(recordings), joined)
+    return [[recordings[each] for each in group] for group in groups]
 
 
 def _with_lines(recordings: Sequence[Recording]) -> list[list[Recording]]:
@@ -216,52 +239,20 @@ def _with_lines(recordings: Sequence[Recording]) -> list[list[Recording]]:
 
     Where they have no lines, those of a group that are of several routes are named.
     """
-    given = [each.line for each in recordings]
-    same = np.array([[bool(one) and one == other for other in given] for one in given])
-    groups = []
-    for group in _parts(_on_one_map(recordings) | same):
-        found = [recordings[each] for each in group]
+    groups = group_by_places(recordings)
+    for found in groups:
         visits = _visits([positions_apart(each, LOOK_S) for each in found], LOOK_S)
         # Whoever slides or goes around something is on a way of its own once, a line each time.
-        alike = 1.0 - _missing(np.where(visits > 1.0, visits, 0.0), visits)
+        own = np.where(visits > 1.0, visits, 0.0) @ (visits == 0.0).T
         # What drives on a part of another one alone is no line of its own.
-        lines = _parts(alike >= SAME_ROUTE)
-        if not any(given) and len(lines) > 1:
+        alike = own <= (1.0 - SAME_ROUTE) * visits.sum(axis=1)[:, None]
+        lines = _parts(len(found), (alike | alike.T).item)
+        if not any(each.line for each in recordings) and len(lines) > 1:
             named = _names_of([found[line[0]].name for line in lines])
             for line, name in zip(lines, named, strict=True):
                 for each in line:
                     found[each] = replace(found[each], line=name)
-        groups.append(found)
     return groups
-
-
-def _on_one_map(recordings: Sequence[Recording]) -> Bools:
-    """
-    Return which recordings (n, n) go onto one map, each because of the places that it shares.
-
-    Laps that close show how far apart laps lie. Whatever else is there, such a track is on one map
-    with what shares most of its places, or a stretch that is long beside the spread of its laps.
-    """
-    if len(recordings) == 1:
-        return np.ones((1, 1), dtype=np.bool_)
-    tracks = [positions_apart(each, LOOK_S) for each in recordings]
-    joined: Bools = shared_places(tracks, LOOK_S) >= SHARED
-    alone = [merge_passes([each], LOOK_S, network=True) for each in tracks]
-    again = [0.0 if each is None else _again(each.visited) for each in alone]
-    closes = np.array(again) >= 0.5
-    if not closes.any():
-        return joined
-    sizes = [np.linalg.norm(np.ptp(each[np.isfinite(each[:, 0])], axis=0)) for each in tracks]
-    near_m = np.array([0.0 if each is None else each.radius_m for each in alone])
-    wide_m = np.maximum(near_m, LINE_SHARE * np.array(sizes))
-    visits = _visits(tracks, LOOK_S, network=True, widest_m=float(np.median(wide_m[closes])))
-    shared = 1.0 - _missing(visits, visits)
-    shared = np.where(closes[:, None], (shared + shared.T) / 2.0, shared)
-    radius_m = float(np.median(near_m[closes]))
-    longest_m = _longest_shared(tracks, radius_m)
-    enough = (shared >= SHARED_LAPS) | (longest_m >= LONG_STRETCH * radius_m)
-    joined &= enough | ~(closes[:, None] | closes)
-    return joined
 
 
 def _again(visited: Ints) -> float:
@@ -269,26 +260,39 @@ def _again(visited: Ints) -> float:
     return float(np.mean(np.bincount(visited)[visited] > 1))
 
 
-def _longest_shared(tracks: Sequence[Floats], radius_m: float) -> Floats:
-    """Return how long each track drives on each other one (n, n), without a break, metres."""
-    longest_m = np.zeros((len(tracks), len(tracks)))
-    places = merge_passes(tracks, LOOK_S, network=True, widest_m=radius_m)
-    if places is None:
-        return longest_m
-    step_m = places.usual_mps * LOOK_S / FINENESS
-    ways = [places.visited[places.segments == each] for each in range(len(tracks))]
-    for other, theirs in enumerate(ways):
-        there = np.bincount(theirs, minlength=len(places)) > 0
-        for each, way in enumerate(ways):
-            steps = [end - begin for begin, end in stretches_of(there[way])]
-            longest_m[each, other] = step_m * max(steps, default=0)
-    return longest_m
+def _on_one_map(one: Places, other: Places, laps_m: float) -> bool:
+    """Return whether two tracks share most places, or a stretch, on roads as wide as the laps."""
+    both = one, other
+    extents_m = [float(np.linalg.norm(np.ptp(each.positions, axis=0))) for each in both]
+    beside_m = LINE_SHARE * min(extents_m)
+    near = [_near(*each, beside_m) for each in (both, both[::-1])]
+    if near[0].mean() + near[1].mean() >= 2.0 * SHARED_LAPS:
+        return True
+    near = [_near(*each, min(beside_m, laps_m)) for each in (both, both[::-1])]
+    steps = [max([end - begin for begin, end in stretches_of(each)], default=0) for each in near]
+    return min(steps) * LOOK_S / FINENESS >= LONG_STRETCH_S
 
 
-def _parts(joined: Bools) -> list[list[int]]:
-    """Return the groups of what is joined (n, n), one way or both, in order."""
-    count, part_of = connected_components(joined, directed=False)
-    return [np.flatnonzero(part_of == part).tolist() for part in range(count)]
+def _near(places: Places, others: Places, radius_m: float) -> Bools:
+    """Return which visits (V,) are within a radius of other places, on the same course."""
+    # A course that differs by as much as it may is as far away as the radius.
+    a_course_m = radius_m / np.sqrt(2.0 - 2.0 * SAME_COURSE)
+    one, other = (
+        np.hstack([each.positions, a_course_m * each.headings]) for each in (places, others)
+    )
+    gaps, _ = cKDTree(other).query(one, distance_upper_bound=radius_m)
+    near: Bools = np.isfinite(gaps)[places.visited]
+    return near
+
+
+def _parts(count: int, joined: Callable[[int, int], bool]) -> list[list[int]]:
+    """Return the groups of so many that are joined, directly or by others, in order."""
+    part_of = np.arange(count)
+    for one, other in combinations(range(count), 2):
+        # What is joined by others need not be asked for.
+        if part_of[one] != part_of[other] and joined(one, other):
+            part_of[part_of == part_of[other]] = part_of[one]
+    return [np.flatnonzero(part_of == part).tolist() for part in dict.fromkeys(part_of.tolist())]
 
 
 def positions_apart(recording: Recording, period_s: float) -> Floats:
@@ -310,26 +314,18 @@ def shared_places(tracks: Sequence[Floats], period_s: float) -> Floats:
     ``tracks`` are positions (T, 2), metres, a period apart, NaN where unknown. See `merge_passes`.
     """
     visits = _visits(tracks, period_s)
-    return 1.0 - _missing(visits, visits)
+    shared: Floats = visits @ (visits > 0.0).T / np.maximum(visits.sum(axis=1), 1.0)[:, None]
+    return shared
 
 
-def _visits(tracks: Sequence[Floats], period_s: float, **options: Any) -> Floats:  # noqa: ANN401
-    """
-    Return how often each of n tracks visits each of P places (n, P); no place if none moves.
-
-    The options are those of `merge_passes`.
-    """
-    places = merge_passes(tracks, period_s, **options)
+def _visits(tracks: Sequence[Floats], period_s: float) -> Floats:
+    """Return how often each of n tracks visits each of P places (n, P); no place if none moves."""
+    # The first visit makes the place: whatever the order of the tracks, it is the same one.
+    order = sorted(range(len(tracks)), key=lambda each: tracks[each].tobytes())
+    places = merge_passes([tracks[each] for each in order], period_s)
     if places is None:
         # Nothing is shared then.
         return np.eye(len(tracks))
     visits = np.zeros((len(tracks), len(places)))
-    np.add.at(visits, (places.segments, places.visited), 1.0)
+    np.add.at(visits, (np.array(order)[places.segments], places.visited), 1.0)
     return visits
-
-
-def _missing(some: Floats, visits: Floats) -> Floats:
-    """Return the share of the ``visits`` (n, P) that are ``some`` (n, P) others have none of."""
-    whole = np.maximum(visits.sum(axis=1), 1.0)[:, None]
-    missing: Floats = some @ (visits == 0.0).T / whole
-    return missing
