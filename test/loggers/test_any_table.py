@@ -115,3 +115,42 @@ def test_no_header_takes_long(cell, tmp_path):
 def test_a_counter_that_begins_again_is_named(least, unit, step, tmp_path):
     with pytest.raises(InputError, match=r'line 52: .* began again: add 2\^32'):
         read(tmp_path / 'a.csv', f'time ({unit}),{IMU}', lambda i: least + (i - 50) * step % 2**32)
+
+
+FIXES = {
+    'lat,lon': lambda north, east: f'{north},{east}',
+    'latitude,N/S,longitude,E/W': lambda north, east: f'{abs(north)},S,{abs(east)},W',
+    'lat,lon,alt,NS,EW': lambda north, east: f'{abs(north)},{abs(east)},5,s,w',
+    'lat,EW,lon': lambda north, east: f'{north},West,{abs(east)}',
+    'lat,lon,v,lon_hemisphere,a_hemisphere': lambda n, e: f'{n},{abs(e)},1,W,s',
+    'lat,lon,': lambda north, east: f'{abs(north)} S,W{abs(east)},',
+    'Lat,Long,': lambda n, e: f"{int(-n)}°{-n % 1 * 60:.7f}'S,-{int(-e)} {-e % 1 * 60:.7f} W,",
+    'lat,N/S,lon,E/W,status,way': lambda n, e: f'{-n},S,{-e},W,S,NW',
+}
+
+
+@pytest.mark.parametrize('head', FIXES)
+def test_a_hemisphere_is_a_sign(head, tmp_path):
+    expected = np.stack([-33.85 + np.arange(100) / 1e4, -70.25 - np.arange(100) / 1e4], axis=1)
+    cells = [FIXES[head](*each) for each in expected.round(4).tolist()]
+    path = tmp_path / 'a.csv'
+    rows = [f'{i / 20},{i % 7},{cell}' for i, cell in enumerate(cells)]
+    path.write_text('\n'.join([f'time,ax,{head}', *rows]))
+    found = drive_of(read_log([path], {}))
+    np.testing.assert_allclose(found.fixes[:, :2], expected, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ('head', 'cells'),
+    [
+        ('lat,lon,speed,status', '33.8,70.2,5,S'),
+        ('lat,lon,speed,E/W', '33.8,70.2,5,O'),
+        ('lat,lon', '-33.8 N,70.2'),
+        ('lat,lon', '33.8 W,70.2'),
+    ],
+)
+def test_letters_that_are_no_hemisphere_for_sure_are_refused(head, cells, tmp_path):
+    path = tmp_path / 'a.csv'
+    path.write_text('\n'.join([f'time,ax,{head}', *(f'{i / 20},{i},{cells}' for i in range(99))]))
+    with pytest.raises(InputError, match=r"a\.csv.*'(status|E/W|lat)'"):
+        read_log([path], {})

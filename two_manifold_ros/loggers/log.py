@@ -325,9 +325,9 @@ class Table:
         rows = [row for row, stays in zip(self.rows, keep.tolist(), strict=True) if stays]
         return replace(self, rows=rows, notes=(*self.notes, note))
 
-    def column(self, index: int) -> Floats:
+    def column(self, index: int, of: Callable[[str], float | None] = number_of) -> Floats:
         """Return a column (N,) as numbers, NaN where a cell is empty or, rarely, no number."""
-        read = [number_of(row.cells[index]) for row in self.rows]
+        read = [of(row.cells[index]) for row in self.rows]
         bad = [number for number, value in enumerate(read) if value is None]
         if RARE * len(bad) > len(read):
             row = self.rows[bad[0]]

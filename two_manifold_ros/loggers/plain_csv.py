@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 import re
 from typing import NamedTuple, TYPE_CHECKING
 
@@ -31,6 +32,7 @@ from two_manifold_ros.loggers.log import (
     UNDATED,
     UNDATED_NS,
 )
+from two_manifold_ros.loggers.places import degrees_of_cell, HALVES, with_hemispheres
 from two_manifold_ros.loggers.race_loggers import OF_VEHICLES
 from two_manifold_ros.loggers.times import RARE, times_of_texts
 
@@ -153,6 +155,9 @@ def read_plain(
     """
     table = _one_time(table, columns)
     chosen, notes = _chosen(table, columns)
+    # A sign that the user states counts instead.
+    at = {role: chosen[role][0] for role in HALVES if role in chosen and chosen[role][2] > 0.0}
+    table = with_hemispheres(table, at, [index for index, _, _ in chosen.values()])
     index, unit, sign = chosen.pop('time')
     more: list[str] = []
     if clock is None:
@@ -166,7 +171,8 @@ def read_plain(
     channels = {}
     for role, (index, unit, sign) in chosen.items():
         factor = sign * factor_of(role, unit, f'{table.place}, column {table.names[index]!r}')
-        channels[role] = Channel.of_cells(stamps, table.column(index) * factor)
+        reader = partial(degrees_of_cell, letters=HALVES[role]) if role in HALVES else number_of
+        channels[role] = Channel.of_cells(stamps, table.column(index, reader) * factor)
     channels = {role: each for role, each in channels.items() if len(each.stamps)}
     names = {plain(table.names[index]) for index, _, _ in chosen.values()}
     of_vehicle = any(

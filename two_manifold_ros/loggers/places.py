@@ -1,0 +1,132 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Latitudes and longitudes of tables: their hemispheres, and how they are written."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+import re
+from typing import TYPE_CHECKING
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.loggers.log import is_missing, number_of, plain, Row
+from two_manifold_ros.loggers.times import RARE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from two_manifold_ros.loggers.log import Table
+
+HALVES = {'latitude': 'NS', 'longitude': 'EW'}
+"""Letters of the hemispheres of a role: the positive one, and the negative one."""
+_WORDS = {letter: letter for letter in 'NSEW'}
+_WORDS |= {word: word[0] for word in ('NORTH', 'SOUTH', 'EAST', 'WEST')}
+_SURELY = re.compile('^ns$|^ew$|northsouth|eastwest|hemi')
+_NAMED = re.compile('^(lat|lon|lng)|^gps(lat|lon|lng)|ns|ew|hemi|north|south|east|west')
+"""How `plain` names of columns for hemispheres look, if the column holds letters alone."""
+
+
+def degrees_of_cell(cell: str, letters: str) -> float | None:
+    """
+    Return the degrees in a cell, which may have its hemisphere, minutes and seconds.
+
+    They are NaN where the cell is missing, and ``None`` where it is none of these, or has a minus
+    in the positive hemisphere.
+    """
+    number = number_of(cell)
+    if number is not None:
+        return number
+    word = cell[:60].upper().replace(',', '.')
+    signs = set(re.sub(r'[\d.\s:°º\'"\u2032\u2033]', '', word))
+    sizes = [number_of(each) for each in re.findall(r'[\d.]+', word)]
+    known = [each for each in sizes if each is not None]
+    right = signs <= {letters[0]} or signs <= {letters[1], '-'}
+    whole = len(known) == len(sizes) and 0 < len(sizes) < 4
+    if not (right and whole) or max(known[1:], default=0.0) >= 60.0:
+        return None
+    size = sum(each / 60.0**power for power, each in enumerate(known))
+    return size if signs <= {letters[0]} else -size
+
+
+def with_hemispheres(table: Table, at: Mapping[str, int], taken: Sequence[int]) -> Table:
+    """
+    Return a table whose latitudes and longitudes have the letters of columns beside them.
+
+    Parameters
+    ----------
+    table
+        Any.
+    at
+        Columns of the latitude and longitude.
+    taken
+        Columns that have a role.
+
+    Raises
+    ------
+    InputError
+        If a column looks like a hemisphere, but cannot be one of these.
+
+    """
+    found = {index: _letters(table, index) for index in {*range(len(table.names))} - {*taken}}
+    for index, letters in found.items():
+        if not letters and _SURELY.search(plain(table.names[index])) and _text_of(table, index):
+            msg = (
+                f'{table.place}: column {table.names[index]!r} holds {_text_of(table, index)!r}, '
+                'which is no hemisphere: write N, S, E or W there, or leave the column out'
+            )
+            raise InputError(msg)
+    found = {index: letters for index, letters in found.items() if letters}
+    of_places, rows, notes = {*taken, *found}, table.rows, table.notes
+    for role, place in at.items():
+        own = [index for index, letters in found.items() if letters <= {*HALVES[role]}]
+        beside = [
+            index
+            for index in own
+            if _NAMED.search(plain(table.names[index]))
+            or {*range(min(index, place), max(index, place))} <= of_places
+        ]
+        turned = [index for index in own if HALVES[role][1] in found[index]]
+        if turned and not beside:
+            msg = (
+                f'{table.place}: column {table.names[turned[0]]!r} holds '
+                f'{" and ".join(sorted(found[turned[0]]))}, as the hemisphere of the {role} does, '
+                f'but is not beside it: name the column {"/".join(HALVES[role])}, or leave it out'
+            )
+            raise InputError(msg)
+        if beside:
+            # Of several receivers, each has its own.
+            _, index = min((abs(index - place - 0.5), index) for index in beside)
+            rows = _joined(rows, place, index)
+            notes = (*notes, f'column {table.names[index]!r} is the hemisphere of the {role}')
+    return replace(table, rows=rows, notes=notes)
+
+
+def _joined(rows: Sequence[Row], place: int, index: int) -> list[Row]:
+    """Return rows with the letters of one column behind the numbers of another."""
+    known = [_WORDS.get(row.cells[index].upper(), '') for row in rows]
+    letter = next(filter(None, known))
+    joined = []
+    for row, own in zip(rows, known, strict=True):
+        # A letter that is missing or damaged is the last one, as no vehicle changes it often.
+        letter, cells = own or letter, list(row.cells)
+        cells[place] += '' if is_missing(cells[place]) else f' {letter}'
+        joined.append(Row(row.line, cells))
+    return joined
+
+
+def _letters(table: Table, index: int) -> set[str]:
+    """Return the hemispheres that a column holds, none if it holds anything else."""
+    words = Counter(row.cells[index].upper() for row in table.rows)
+    there = {word: count for word, count in words.items() if not is_missing(word)}
+    letters = {_WORDS[word] for word in there if word in _WORDS}
+    others = sum(count for word, count in there.items() if word not in _WORDS)
+    one = any(letters <= {*half} for half in HALVES.values())
+    return letters if one and RARE * others <= sum(there.values()) else set()
+
+
+def _text_of(table: Table, index: int) -> str:
+    """Return the first cell of a column that is no number, empty if there is none."""
+    return next(
+        (row.cells[index] for row in table.rows if number_of(row.cells[index]) is None), ''
+    )
