@@ -154,3 +154,27 @@ def test_letters_that_are_no_hemisphere_for_sure_are_refused(head, cells, tmp_pa
     path.write_text('\n'.join([f'time,ax,{head}', *(f'{i / 20},{i},{cells}' for i in range(99))]))
     with pytest.raises(InputError, match=r"a\.csv.*'(status|E/W|lat)'"):
         read_log([path], {})
+
+
+@pytest.mark.parametrize(
+    ('head', 'columns', 'found'),
+    [
+        ('x,y,z,gx,gy,gz', '', ''),
+        ('X,Y,Z,a,b,c', '', ''),
+        ('x,y,z,x,y,z', '', 'need names of their own'),
+        ('gx,gy,gz,x,y,v', '', ''),
+        ('x,y,z,gx,gy,gz', 'ax=x,ay=y,az=z', 'accel_x accel_y accel_z gyro_x gyro_y gyro_z'),
+        ('x,y,z,gx,gy,gz', 'x=x,y=y', 'gyro_x gyro_y gyro_z x y'),
+        ('x (m),y (m),z (m),gx,gy,gz', '', 'gyro_x gyro_y gyro_z x y'),
+        ('x (g),y (g),z (g),gx,gy,gz', '', 'accel_x accel_y accel_z gyro_x gyro_y gyro_z'),
+        ('x,y,z,ax,ay,gz', '', 'accel_x accel_y gyro_z x y'),
+    ],
+)
+def test_letters_alone_are_positions_only_beside_accelerations(head, columns, found, tmp_path):
+    path = tmp_path / 'a.csv'
+    path.write_text('\n'.join([f'time,{head}', *(f'{i / 20},1,2,3,4,5,{i}' for i in range(99))]))
+    if ' ' in found and 'names' not in found:
+        assert sorted(read_log([path], parse_columns(columns)).channels) == found.split()
+        return
+    with pytest.raises(InputError, match=f"'ax=x:UNIT.*'x=x,y=y.* out of 'time', '.*{found}"):
+        read_log([path], parse_columns(columns))

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from functools import partial
 import re
@@ -16,7 +15,6 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.loggers.log import (
     ACCELERATIONS,
     Channel,
-    csv_rows,
     factor_of,
     FIX_ROLES,
     IMU_ROLES,
@@ -140,7 +138,7 @@ def read_plain(
     Parameters
     ----------
     table
-        As `table_of` returns it.
+        As `reading` makes it.
     columns
         Columns by their role; where there is none, usual names are looked for.
     clock
@@ -182,7 +180,7 @@ def read_plain(
     return Log(table.place, 'plain CSV', channels, axes, (*table.all_notes(), *notes, *more))
 
 
-def _chosen(  # noqa: C901 - one rule after the other
+def _chosen(  # noqa: C901, PLR0912 - one rule after the other
     table: Table, columns: Mapping[str, ColumnChoice]
 ) -> tuple[dict[str, tuple[int, str, float]], list[str]]:
     """Return index, unit and sign of the column of each role: as named, or else by its name."""
@@ -224,6 +222,8 @@ def _chosen(  # noqa: C901 - one rule after the other
             words[-1] += f' (the first of {place.names.count(name)} columns of this name)'
     if {'x', 'y'} & set(chosen) and not {'x', 'y'} <= set(chosen):
         chosen = {role: each for role, each in chosen.items() if role not in {'x', 'y'}}
+    if 'time' in chosen and not set(ACCELERATIONS) & set(chosen):
+        _check_letters(apart, {role: chosen[role][0] for role in {*chosen} - {*columns}})
     if 'time' not in chosen or len(chosen) < 2:
         lacking = 'samples' if 'time' in chosen else 'the time'
         msg = (
@@ -238,8 +238,26 @@ def _chosen(  # noqa: C901 - one rule after the other
     return chosen, ['; '.join(words)]
 
 
+def _check_letters(table: Table, found: Mapping[str, int]) -> None:
+    """Raise ``InputError`` if columns x and y without a unit may hold accelerations."""
+    letters = [role for role in 'xy' if role in found and not table.units[found[role]]]
+    names = [plain(name) for name in table.names]
+    if not any(names[found[role]] == role for role in letters):
+        return
+    if 'latitude' in found and 'z' not in names:
+        return
+    msg = (
+        f'{table.place}: no column is known to hold accelerations: if x, y and z do, write '
+        f"--columns 'ax=x:UNIT,ay=y:UNIT,az=z:UNIT', and if x and y are positions, --columns "
+        f"'x=x,y=y,ax=COLUMN:UNIT,...' out of {_listed(table)}"
+    )
+    raise InputError(msg)
+
+
 def _listed(table: Table) -> str:
-    return ', '.join(map(repr, table.heads or table.names))
+    names = list(table.heads or table.names)
+    twice = '; columns of one name need names of their own' if len({*names}) < len(names) else ''
+    return ', '.join(map(repr, names)) + twice
 
 
 def _named(table: Table, name: str) -> int:
@@ -464,7 +482,7 @@ _SUFFIX = re.compile(
 )
 
 
-def _name_and_unit(cell: str) -> tuple[str, str]:
+def name_and_unit(cell: str) -> tuple[str, str]:
     """Return the name of a column, with the axis that brackets hold, and the unit in brackets."""
     name, unit, axis = cell[:LONGEST_NAME].strip(), '', ''
     while name.endswith((')', ']')):
@@ -482,75 +500,3 @@ def _name_and_unit(cell: str) -> tuple[str, str]:
 
 
 _AXES = {**dict(zip('012', 'xyz', strict=True)), **dict(zip('xyz', 'xyz', strict=True))}
-_COMMENT = ('#', '//', '%')
-
-
-def table_of(text: str, place: str) -> Table:
-    """
-    Return a table: names, with units in brackets behind them or below, above the first numbers.
-
-    Lines above the names, and comments, are passed over.
-
-    Raises
-    ------
-    InputError
-        If there is no line with data or none with names, or many are not as long.
-
-    """
-    lines = [line for line in text.splitlines() if line.strip()]
-    counts = {sign: sum(sign in line for line in lines) for sign in ';\t,'}
-    delimiter = next((sign for sign, count in counts.items() if 0 < len(lines) <= 2 * count), '')
-    if not delimiter:
-        msg = f'{place}: this is no table with a line of names; choose another file'
-        raise InputError(msg)
-    rows = list(csv_rows(text, place, delimiter))
-    if delimiter != ',':
-        # With decimal commas, as spreadsheets of many languages write them.
-        rows = [
-            Row(row.line, [re.sub(r'^([-+]?\d*),(\d)', r'\1.\2', cell) for cell in row.cells])
-            for row in rows
-        ]
-    comments = [row for row in rows if row.cells[0].startswith(_COMMENT)]
-    rows = [row for row in rows if not row.cells[0].startswith(_COMMENT)]
-    widths = Counter(len(row.cells) for row in rows)
-    width = max(widths, key=widths.__getitem__, default=0)
-    begin = next(
-        (at for at, row in enumerate(rows) if len(row.cells) == width and _of_numbers(row)), 1
-    )
-    above, rows = rows[:begin], rows[begin:]
-    if not above:
-        # The names may be a comment themselves.
-        above, comments = [each for each in comments if len(each.cells) >= width], []
-    if not above:
-        msg = (
-            f'{place}: the line with the names of columns is missing; write one above line '
-            f'{rows[0].line if rows else 1}, such as time,ax,ay,az,gx,gy,gz'
-        )
-        raise InputError(msg)
-    below: list[str] = []
-    if len(above) > 1 and len(above[-2].cells) > 1 and _of_units(above[-1]):
-        below = above.pop().cells
-    heads = [cell.lstrip('#/% ')[:LONGEST_NAME] for cell in above[-1].cells]
-    while len(heads) > max(width, 1) and not heads[-1]:
-        heads.pop()
-    pairs = [_name_and_unit(cell) for cell in heads]
-    units = [unit for _, unit in pairs]
-    for index, unit in enumerate(below[: len(units)]):
-        units[index] = units[index] or unit
-    table = Table.of(place, [name for name, _ in pairs], units, rows)
-    passed = len(above) - 1 + len(comments)
-    notes = [f'{passed} lines above or between the data are passed over'] if passed else []
-    return replace(table, heads=heads, notes=(*notes, *table.notes))
-
-
-def _of_numbers(row: Row) -> bool:
-    """Return whether most cells of a row are numbers, or begin as times do."""
-    there = [cell for cell in row.cells if cell]
-    numbers = sum(number_of(cell) is not None or cell[:1].isdigit() for cell in there)
-    return 2 * numbers > len(there)
-
-
-def _of_units(row: Row) -> bool:
-    """Return whether a row below the names has their units."""
-    there = [cell.strip('()[]') for cell in row.cells if cell]
-    return 2 * sum(map(is_unit, there)) >= max(len(there), 1)
