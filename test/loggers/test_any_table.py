@@ -178,3 +178,37 @@ def test_letters_alone_are_positions_only_beside_accelerations(head, columns, fo
         return
     with pytest.raises(InputError, match=f"'ax=x:UNIT.*'x=x,y=y.* out of 'time', '.*{found}"):
         read_log([path], parse_columns(columns))
+
+
+@pytest.mark.parametrize('step_s', [0.0008, 0.05, 0.2])
+@pytest.mark.parametrize('unit', ['ms', 'us', 'ns', 'day'])
+@pytest.mark.parametrize('as_unit', ['', ':s', ':day', ':us'])
+def test_a_unit_that_no_imu_has_is_named_with_the_one_that_fits(unit, as_unit, step_s, tmp_path):
+    number = {'ms': 1e3, 'us': 1e6, 'ns': 1e9, 'day': 1 / 86_400}
+    step = step_s * number[unit]
+    held = step / {**number, 's': 1.0}[as_unit[1:] or 's']
+    path = tmp_path / 'a.csv'
+    cells = [str(value).strip('[]') for value in VALUES.tolist()]
+    rows = [f'{i * step!r},{cell}' for i, cell in enumerate(cells)]
+    path.write_text('\n'.join(['time,' + IMU, *rows]))
+    columns = parse_columns(f'time=time{as_unit}')
+    if 1e-5 < held < (10.0 if as_unit else 1.0):
+        assert np.median(np.diff(drive_of(read_log([path], columns)).imu_stamps)) > 0
+        return
+    with pytest.raises(InputError, match='--columns') as caught:
+        read_log([path], columns)
+    advised = str(caught.value).partition("'time=time:")[2].partition("'")[0]
+    factor = {'ms': 1e-3, 'us': 1e-6, 'ns': 1e-9, 'day': 86_400.0, 's': 1.0}[advised]
+    assert advised == unit or 1e-4 <= step * factor <= 1.0
+    assert advised == unit or step_s < 0.01
+    read_log([path], parse_columns(f'time=time:{unit}'))
+
+
+@pytest.mark.parametrize('zero', [25_569, 719_529])
+@pytest.mark.parametrize('columns', ['', 'time=time:day'])
+def test_day_numbers_are_dates(columns, zero, tmp_path):
+    day = NOON_NS / 86_400e9 + zero
+    found = read(
+        tmp_path / 'a.csv', 'time,' + IMU, lambda i: f'{day + i / 1_728_000:.10f}', columns
+    )
+    np.testing.assert_allclose(found.imu_stamps - NOON_NS, np.arange(100) * 5e7, atol=2e5)

@@ -43,12 +43,13 @@ but computed from satellite positions by the logger."""
 _COUNTERS = {'microseconds': 2**32 * 10**3, 'milliseconds': 2**32 * 10**6}
 """Nanoseconds after which counters of 32 bits, as of microcontrollers, begin again."""
 
+DAY_S = 86_400.0
 _FACTORS: dict[str, dict[str, float]] = {
     'acceleration': {'m/s2': 1.0, 'g': GRAVITY, 'mg': GRAVITY / 1000.0, 'ft/s2': 0.3048},
     'rate': {'rad/s': 1.0, 'deg/s': math.radians(1.0), 'mdeg/s': math.radians(0.001)},
     'angle': {'deg': 1.0, 'min': 1.0 / 60.0, 'rad': math.degrees(1.0)},
     'length': {'m': 1.0, 'ft': 0.3048, 'km': 1000.0, 'cm': 0.01, 'mm': 0.001},
-    'time': {'s': 1.0, 'ms': 1e-3, 'us': 1e-6, 'ns': 1e-9},
+    'time': {'s': 1.0, 'ms': 1e-3, 'us': 1e-6, 'ns': 1e-9, 'day': DAY_S},
 }
 _QUANTITIES = {
     **dict.fromkeys(ACCELERATIONS, 'acceleration'),
@@ -81,6 +82,7 @@ _SPELLINGS = (
     ('radians?', 'rad'),
     ('minutes?', 'min'),
     ('sec(ond)?s?|^unixtime$', 's'),
+    ('^days$', 'day'),
     ('_|per|p(?=s2?$)', '/'),
     # Powers, as of m s-2 and deg s-1.
     ('(?<!/)s-([12])$', r'/s\1'),
@@ -359,9 +361,9 @@ class Table:
             raise InputError(msg)
         return found
 
-    def times(self, index: int, unit: str) -> tuple[Table, Ints]:
+    def times(self, index: int, unit: str, zero: int = 0) -> tuple[Table, Ints]:
         """
-        Return the rows that have a time, and their times (N,) in nanoseconds.
+        Return the rows that have a time, and their times (N,) in nanoseconds after ``zero``.
 
         Raises
         ------
@@ -373,7 +375,7 @@ class Table:
         factor = factor_of('time', unit, place)
         table, numbers = self.clocked(
             index,
-            self.column(index) * factor,
+            (self.column(index) - zero) * factor,
             f'is no time of 1970 to 2038 in {unit}',
             'remove this line, or correct the unit',
         )

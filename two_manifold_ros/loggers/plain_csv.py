@@ -15,6 +15,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.loggers.log import (
     ACCELERATIONS,
     Channel,
+    DAY_S,
     factor_of,
     FIX_ROLES,
     IMU_ROLES,
@@ -32,7 +33,14 @@ from two_manifold_ros.loggers.log import (
 )
 from two_manifold_ros.loggers.places import degrees_of_cell, HALVES, with_hemispheres
 from two_manifold_ros.loggers.race_loggers import OF_VEHICLES
-from two_manifold_ros.loggers.times import RARE, times_of_texts
+from two_manifold_ros.loggers.times import (
+    day_zero,
+    LIMITS_S,
+    RARE,
+    steps_of,
+    times_of_texts,
+    USUAL_S,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -194,7 +202,7 @@ def _chosen(  # noqa: C901, PLR0912 - one rule after the other
         raise InputError(msg)
     apart = _with_units(table)
     chosen: dict[str, tuple[int, str, float]] = {}
-    words = []
+    words, stated = [], True
     for role in ROLES:
         choice, place = columns.get(role), table
         if choice is not None:
@@ -214,6 +222,7 @@ def _chosen(  # noqa: C901, PLR0912 - one rule after the other
             unit = 'iso'
         elif role == 'time' and not unit:
             unit = _unit_of_time(place, index)
+            stated = bool(unit)
         unit = unit or SI[role]
         chosen[role] = index, unit, sign
         name = place.names[index]
@@ -232,9 +241,7 @@ def _chosen(  # noqa: C901, PLR0912 - one rule after the other
         )
         raise InputError(msg)
     if set(IMU_ROLES) & set(chosen):
-        _check_step(
-            apart, *chosen['time'][:2], stated='time' in columns and bool(columns['time'].unit)
-        )
+        _check_step(apart, *chosen['time'][:2], stated=stated)
     return chosen, ['; '.join(words)]
 
 
@@ -423,22 +430,36 @@ def _unit_of_time(table: Table, index: int) -> str:
     """Return the unit that times look like, if their column states none."""
     values = np.array([number_of(row.cells[index]) or 0.0 for row in table.rows])
     middle = float(np.median(values[np.isfinite(values)])) if np.isfinite(values).any() else 0.0
+    if day_zero(middle) and steps_of(values)[1] < USUAL_S[0]:
+        return 'day'
     return next((unit for unit, least in _SINCE_1970 if middle >= least), '')
 
 
 def _check_step(table: Table, index: int, unit: str, *, stated: bool) -> None:
-    """Raise ``InputError`` if samples of an IMU would be seconds apart by a unit none states."""
-    if unit != 's' or table.units[index] or len(table.rows) < 3:
+    """Raise ``InputError`` if the unit puts samples too far apart, or too near, for an IMU."""
+    if unit in _TEXTS or len(table.rows) < 3:
         return
-    values = table.column(index)
-    step = float(np.median(np.diff(values[np.isfinite(values)]) if len(values) > 2 else 0.0))
-    if step >= 1.0 and not stated:
-        name = table.names[index]
-        msg = (
-            f'{table.place}: column {name!r} states no unit, and its rows would be {step:g} s '
-            f"apart; state it, as in --columns 'time={name}:ms'"
-        )
-        raise InputError(msg)
+    name, factor = table.names[index], factor_of('time', unit, f'{table.place}, the time')
+    middle, most = steps_of(table.column(index))
+    # Seconds that nothing states need more.
+    slow = middle * factor > LIMITS_S[1] or (not stated and middle >= USUAL_S[1])
+    if not slow and most * factor >= LIMITS_S[0]:
+        return
+    step = middle if slow else most
+    apart = {each: step * factor_of('time', each, '') for each in ('s', 'ms', 'us', 'ns', 'day')}
+    usual = [each for each in apart if USUAL_S[0] <= apart[each] <= USUAL_S[1]]
+    best = min(
+        usual, key=lambda each: abs(np.log(apart[each] ** 2 / np.prod(USUAL_S))), default=''
+    )
+    cure = 'correct the times'
+    if best:
+        cure = f"state it, as in --columns 'time={name}:{best}', for {apart[best]:.3g} s"
+    states = '' if stated else 'states no unit, and '
+    msg = (
+        f'{table.place}: column {name!r} {states}has rows {step * factor:.6g} s apart as {unit}, '
+        f'which no IMU of a vehicle has; {cure}'
+    )
+    raise InputError(msg)
 
 
 _SINCE_1970 = (('ns', 1e17), ('us', 1e14), ('ms', 1e11), ('s', 1e8))
@@ -448,10 +469,14 @@ _SINCE_1970 = (('ns', 1e17), ('us', 1e14), ('ms', 1e11), ('s', 1e8))
 def _stamps(table: Table, index: int, unit: str) -> tuple[Table, Ints, list[str]]:
     """Return the rows that have a time, their stamps (N,), nanoseconds, and notes."""
     if unit not in _TEXTS:
-        table, stamps = table.times(index, unit)
+        zero, notes = 0, list[str]()
+        if factor_of('time', unit, f'{table.place}, the time') == DAY_S:
+            zero = day_zero(float(np.nanmedian(table.column(index))))
+            notes = ['times are day numbers, taken as UTC'] if zero else []
+        table, stamps = table.times(index, unit, zero)
         if np.median(stamps) < _LONGEST_NS:
             return table, stamps + UNDATED_NS, [UNDATED]
-        return table, stamps, []
+        return table, stamps, notes
     read, notes = times_of_texts([row.cells[index] for row in table.rows])
     seconds = np.array([np.nan if each is None else each[0] / 1e9 for each in read])
     lines = [row.line for row in table.rows]

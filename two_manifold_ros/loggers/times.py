@@ -79,6 +79,33 @@ def longest_rising(stamps: Ints) -> Bools:
     return rising
 
 
+USUAL_S = (1e-4, 1.0)
+"""Seconds between samples of an IMU in a vehicle: 1 to 10,000 a second, by data sheets."""
+LIMITS_S = (1e-5, 10.0)
+"""Ten times beyond, as rows of loggers may be fewer or parts of a burst: the unit is wrong."""
+_DAY_ZEROS = (25_569, 719_529)
+"""1 January 1970 as a day number of spreadsheets, and of MATLAB."""
+_RECENT_DAY = 40_000 - _DAY_ZEROS[0]
+"""July 2009: numbers below 40,000 of a spreadsheet may be seconds of a day."""
+
+
+def day_zero(middle: float) -> int:
+    """Return which day 1 January 1970 is, if the middle of a drive is a date as a day number."""
+    return next(
+        (zero for zero in _DAY_ZEROS if _RECENT_DAY <= middle - zero < LAST_S / 86_400.0), 0
+    )
+
+
+def steps_of(values: Floats) -> tuple[float, float]:
+    """Return the median step between numbers, and the step that few of those forward exceed."""
+    steps = np.diff(values[np.isfinite(values)])
+    # Several sensors may write their rows in bursts.
+    forward = steps[steps > 0.0]
+    if not len(forward):
+        return 0.0, np.inf
+    return float(np.median(steps)), float(np.quantile(forward, 1.0 - 1.0 / RARE))
+
+
 _FORMS = (('.', '%d.%m.%Y'), ('-', '%Y-%m-%d'))
 _NO_DAY = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
