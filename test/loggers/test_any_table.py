@@ -212,3 +212,53 @@ def test_day_numbers_are_dates(columns, zero, tmp_path):
         tmp_path / 'a.csv', 'time,' + IMU, lambda i: f'{day + i / 1_728_000:.10f}', columns
     )
     np.testing.assert_allclose(found.imu_stamps - NOON_NS, np.arange(100) * 5e7, atol=2e5)
+
+
+def minutes_of(degrees):
+    """Return ddmm.mmmmmm of NMEA."""
+    return f'{int(abs(degrees)):02d}{abs(degrees) % 1 * 60:09.6f}'
+
+
+FORMS_OF_PLACES = {
+    'lat,lon': lambda n, e: f'{n * 1e7:.0f},{e * 1e7:.0f}',
+    'lat_e7,lon_e7': lambda n, e: f'{n * 1e7:.0f},{e * 1e7:.0f}',
+    'lat (degE7),lon (degE7)': lambda n, e: f'{n * 1e7:.0f},{e * 1e7:.0f}',
+    'lat,NS,lon,EW': lambda n, e: f'{minutes_of(n)},S,{minutes_of(e)},E',
+    'Latitude,Longitude': lambda n, e: f'{minutes_of(n)}S,{minutes_of(e)} E',
+    'lat (ddmm.mmmm),lon (dddmm.mmmm)': lambda n, e: f'-{minutes_of(n)},{minutes_of(e)}',
+}
+
+
+@pytest.mark.parametrize('head', FORMS_OF_PLACES)
+@pytest.mark.parametrize('corner', [(-47.25, 8.5), (-0.001, 104.9), (-5.25, 0.001)])
+def test_degrees_of_mavlink_and_nmea(head, corner, tmp_path):
+    expected = np.array(corner) + np.arange(1, 101)[:, None] / 1e4 * [-1, 1]
+    cells = [FORMS_OF_PLACES[head](*each) for each in expected.tolist()]
+    path = tmp_path / 'a.csv'
+    rows = [f'{i / 20},{i % 7},{cell}' for i, cell in enumerate(cells)]
+    path.write_text('\n'.join([f'time,ax,{head}', *rows]))
+    if head == 'lat,lon' and corner == (-5.25, 0.001):
+        # As millionths of degrees they were a place on earth, too.
+        with pytest.raises(InputError, match='lat=COLUMN:degE7'):
+            drive_of(read_log([path], {}))
+        return
+    found = drive_of(read_log([path], {}))
+    np.testing.assert_allclose(found.fixes[:, :2], expected, atol=6e-8)
+
+
+@pytest.mark.parametrize(
+    ('place', 'words'),
+    [
+        ((-121.9995, 47.0), 'look swapped'),
+        ((4700.0042, 800.0316), 'NMEA'),
+        ((5205000.25, 500120.75), 'metres'),
+        ((5250, 8000), 'degE7'),
+        ((95.5, 200.25), 'as degrees'),
+    ],
+)
+def test_positions_that_are_all_not_on_earth_are_refused(place, words, tmp_path):
+    path = tmp_path / 'a.csv'
+    rows = [f'{i / 20},1,{place[0]},{place[1]}' for i in range(1, 100)]
+    path.write_text('\n'.join(['time,ax,lat,lon', '0,1,0,0', *rows]))
+    with pytest.raises(InputError, match=rf'a\.csv: none of the 100 positions .*{words}'):
+        drive_of(read_log([path], {}))

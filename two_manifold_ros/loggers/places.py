@@ -9,6 +9,8 @@ from dataclasses import replace
 import re
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.loggers.log import is_missing, number_of, plain, Row
 from two_manifold_ros.loggers.times import RARE
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from two_manifold_ros.loggers.log import Table
+    from two_manifold_ros.typing import Bools, Floats
 
 HALVES = {'latitude': 'NS', 'longitude': 'EW'}
 """Letters of the hemispheres of a role: the positive one, and the negative one."""
@@ -130,3 +133,77 @@ def _text_of(table: Table, index: int) -> str:
     return next(
         (row.cells[index] for row in table.rows if number_of(row.cells[index]) is None), ''
     )
+
+
+def as_degrees(
+    numbers: Mapping[str, Floats], *, nmea: bool
+) -> tuple[Mapping[str, Floats], list[str]]:
+    """
+    Return the columns (N,) by their role with latitude and longitude in degrees, and notes.
+
+    Parameters
+    ----------
+    numbers
+        Columns by their role, as the file has them.
+    nmea
+        Whether the file shows that its degrees may have minutes behind them, as NMEA has them.
+
+    """
+    places = {role: numbers[role] for role in HALVES}
+    form = form_of(*places.values())
+    if form == 'NMEA' and nmea:
+        whole = {role: np.trunc(each / 100.0) for role, each in places.items()}
+        places = {
+            role: whole[role] + (each - 100.0 * whole[role]) / 60.0
+            for role, each in places.items()
+        }
+        return {**numbers, **places}, ['latitude and longitude are degrees and minutes of NMEA']
+    if form != 'degE7':
+        return numbers, []
+    places = {role: each * 1e-7 for role, each in places.items()}
+    notes = ['latitude and longitude are 1e-7 degrees, as of MAVLink']
+    height = numbers.get('altitude', np.zeros(1))
+    if np.isfinite(height).any() and abs(np.nanmedian(height)) > _HIGHEST_M:
+        places['altitude'], notes = height / 1000.0, [f'{notes[0]}, and the altitude is mm']
+    return {**numbers, **places}, notes
+
+
+_HIGHEST_M = 9000.0
+"""No ground on earth is as high, so that greater altitudes are millimetres of MAVLink."""
+
+
+def form_of(north: Floats, east: Floats) -> str:
+    """Return a key of `FORMS` that latitudes and longitudes (N,) look like, empty for degrees."""
+    size = np.abs(np.stack([north, east], axis=1))
+    size = size[np.isfinite(size).all(axis=1) & (size > 0.0).any(axis=1)]
+
+    def most(good: Bools) -> bool:
+        return RARE * int((~good).any(axis=1).sum()) <= len(good)
+
+    if RARE * int((size <= _LARGEST).all(axis=1).sum()) > len(size) or not len(size):
+        return ''
+    whole = (size == np.rint(size)) & ((size > 180.0) | (size == 0.0)) & (size <= 1e7 * _LARGEST)
+    if most(size <= _LARGEST[::-1]):
+        return 'swapped'
+    if most(whole):
+        return 'degE7' if (np.median(size, axis=0) > 1e6 * _LARGEST).any() else 'parts'
+    if most((size % 100.0 < 60.0) & (size <= 100.0 * _LARGEST)):
+        return 'NMEA'
+    return 'metres' if most(size > 180.0) else 'unknown'
+
+
+_LARGEST = np.array([90.0, 180.0])
+
+FORMS = {
+    'swapped': 'latitude and longitude look swapped; name them as they are by --columns '
+    "'lat=COLUMN,lon=COLUMN'",
+    'degE7': "they look like 1e-7 degrees; name the unit, --columns 'lat=COLUMN:degE7,"
+    "lon=COLUMN:degE7'",
+    'parts': 'they look like millionths of degrees or less; if they are 1e-7 degrees, name the '
+    "unit, --columns 'lat=COLUMN:degE7,lon=COLUMN:degE7'",
+    'NMEA': 'they look like degrees and minutes of NMEA (ddmm.mmmm); add columns N/S and E/W, or '
+    'export degrees',
+    'metres': "they look like metres on a map; name them by --columns 'x=COLUMN,y=COLUMN'",
+    'unknown': 'export them as degrees',
+}
+"""What places that are not on earth look like, and what the user can do."""

@@ -31,7 +31,7 @@ from two_manifold_ros.loggers.log import (
     UNDATED,
     UNDATED_NS,
 )
-from two_manifold_ros.loggers.places import degrees_of_cell, HALVES, with_hemispheres
+from two_manifold_ros.loggers.places import as_degrees, degrees_of_cell, HALVES, with_hemispheres
 from two_manifold_ros.loggers.race_loggers import OF_VEHICLES
 from two_manifold_ros.loggers.times import (
     day_zero,
@@ -68,8 +68,9 @@ _USUAL: dict[str, tuple[str, ...]] = {
         )
         for axis in 'xyz'
     },
-    'latitude': ('latitude', 'lat', 'gpslatitude', 'gpslat'),
-    'longitude': ('longitude', 'lon', 'lng', 'long', 'gpslongitude', 'gpslon', 'gpslong'),
+    'latitude': ('latitude', 'lat', 'gpslatitude', 'gpslat', 'late7'),
+    'longitude': ('longitude', 'lon', 'lng', 'long', 'gpslongitude', 'gpslon', 'gpslong',
+                  'lone7'),
     'altitude': ('altitude', 'alt', 'height', 'gpsaltitude'),
     **{
         axis: tuple(each.format(axis) for each in ('{}', 'pos{}', 'position{}', 'pose{}', 'p{}'))
@@ -93,6 +94,7 @@ _UNIT_OF_NAME = {
         for name in set(names) - set(_USUAL[role])
     },
     **{f'gf{axis}': 'g' for axis in 'xyz'},
+    **dict.fromkeys(('late7', 'lone7'), 'degE7'),
 }
 """What columns hold that state no unit, by their name."""
 
@@ -164,7 +166,7 @@ def read_plain(
     # A sign that the user states counts instead.
     at = {role: chosen[role][0] for role in HALVES if role in chosen and chosen[role][2] > 0.0}
     table = with_hemispheres(table, at, [index for index, _, _ in chosen.values()])
-    index, unit, sign = chosen.pop('time')
+    index, unit, _ = chosen.pop('time')
     more: list[str] = []
     if clock is None:
         table, stamps, more = _stamps(table, index, unit)
@@ -174,11 +176,20 @@ def read_plain(
         part = np.clip(np.searchsorted(begins, since, side='right') - 1, 0, None)
         stamps = clock[1][part] + (since - begins[part])
     table.forward(stamps)
-    channels = {}
-    for role, (index, unit, sign) in chosen.items():
-        factor = sign * factor_of(role, unit, f'{table.place}, column {table.names[index]!r}')
-        reader = partial(degrees_of_cell, letters=HALVES[role]) if role in HALVES else number_of
-        channels[role] = Channel.of_cells(stamps, table.column(index, reader) * factor)
+    numbers: Mapping[str, Floats] = {
+        role: table.column(
+            index, partial(degrees_of_cell, letters=HALVES[role]) if role in HALVES else number_of
+        )
+        * (sign * factor_of(role, unit, f'{table.place}, column {table.names[index]!r}'))
+        for role, (index, unit, sign) in chosen.items()
+    }
+    if {*HALVES} <= {*numbers}:
+        places = [chosen[role][0] for role in HALVES]
+        said = [_NMEA.search(head) for index in places for head in table.heads[index : index + 1]]
+        nmea = any(said) or any(_holds_text(table, index) for index in places)
+        numbers, forms = as_degrees(numbers, nmea=nmea)
+        more = [*more, *forms]
+    channels = {role: Channel.of_cells(stamps, each) for role, each in numbers.items()}
     channels = {role: each for role, each in channels.items() if len(each.stamps)}
     names = {plain(table.names[index]) for index, _, _ in chosen.values()}
     of_vehicle = any(
@@ -498,6 +509,7 @@ _NO_TIME = (
     '12:00:00.5 or a number'
 )
 
+_NMEA = re.compile('(?i)nmea|ddmm')
 _TEXTS = frozenset({'iso', 'txt'})
 _LONGEST_NS = 10**17
 """Three years: no recording is as long, so that longer times count from 1970."""

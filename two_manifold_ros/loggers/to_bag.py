@@ -13,6 +13,7 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.loggers.log import ACCELERATIONS, Channel, FIX_ROLES, IMU_ROLES, Log
+from two_manifold_ros.loggers.places import form_of, FORMS
 from two_manifold_ros.recordings.bag_writer import BagWriter
 from two_manifold_ros.recordings.recording import (
     acceleration_unit,
@@ -80,7 +81,7 @@ def drive_of(log: Log) -> Drive:
             'the accelerations were computed from satellite positions by the logger, there is no '
             'accelerometer: a model needs satellites in each later drive too'
         )
-    fix_stamps, fixes, more = _fixes(log.channels)
+    fix_stamps, fixes, more = _fixes(log.channels, log.place)
     poses = Channel(np.zeros(0, np.int64), np.zeros((0, 2)))
     if {'x', 'y'} <= set(log.channels):
         if len(fix_stamps):
@@ -176,7 +177,7 @@ def _at(channel: Channel, stamps: Ints) -> tuple[Floats, Bools]:
     return between, known
 
 
-def _fixes(channels: Mapping[str, Channel]) -> tuple[Ints, Floats, list[str]]:
+def _fixes(channels: Mapping[str, Channel], place: str) -> tuple[Ints, Floats, list[str]]:
     """Return valid fixes, each once: loggers repeat the last one until there is another."""
     if not {'latitude', 'longitude'} <= set(channels):
         return np.zeros(0, np.int64), np.zeros((0, 3)), ['there are no positions in the file']
@@ -190,6 +191,12 @@ def _fixes(channels: Mapping[str, Channel]) -> tuple[Ints, Floats, list[str]]:
         altitude = np.interp(stamps, height.stamps[order], height.values[order])
     on_earth = (np.abs(degrees) <= (90.0, 180.0)).all(axis=1) & (degrees != 0.0).any(axis=1)
     notes = []
+    if degrees.any() and not on_earth.any():
+        msg = (
+            f'{place}: none of the {len(stamps)} positions is on earth: '
+            f'{FORMS[form_of(*degrees.T) or "unknown"]}'
+        )
+        raise InputError(msg)
     if not on_earth.all():
         left = int((~on_earth).sum())
         notes.append(f'{left} of {len(stamps)} positions are zero or not on earth, and left out')
