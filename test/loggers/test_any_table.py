@@ -262,3 +262,16 @@ def test_positions_that_are_all_not_on_earth_are_refused(place, words, tmp_path)
     path.write_text('\n'.join(['time,ax,lat,lon', '0,1,0,0', *rows]))
     with pytest.raises(InputError, match=rf'a\.csv: none of the 100 positions .*{words}'):
         drive_of(read_log([path], {}))
+
+
+@pytest.mark.parametrize('names', ['fwd,right,up,p,q,r', 'a,b,c,a,b,c', 'Drehrate Z,v'])
+def test_columns_that_may_hold_the_imu_are_named(names, tmp_path):
+    path = tmp_path / 'a.csv'
+    count = names.count(',') + 1
+    rows = [f'{i / 20},48.1,{11 + i / 1e4},FIX{",5" * count}' for i in range(99)]
+    path.write_text('\n'.join([f'time,lat,lon,status,{names}', *rows]))
+    said = ', '.join(map(repr, names.split(',')))
+    with pytest.raises(
+        InputError, match=f'no column is known .*--columns .* out of {said}; .*exported'
+    ):
+        drive_of(read_log([path], {}))

@@ -173,6 +173,8 @@ class Log:
         Which axes its accelerations have.
     notes
         What was assumed and left out, as sentences.
+    unread
+        Names of columns with numbers that are read as no channel.
 
     """
 
@@ -181,6 +183,7 @@ class Log:
     channels: Mapping[str, Channel]
     axes: Axes = 'sensor'
     notes: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
 
 
 LONGEST_NAME = 200
@@ -202,6 +205,12 @@ class Row(NamedTuple):
 def plain(name: str) -> str:
     """Return the letters and digits of a name in lower case: loggers differ in the others."""
     return re.sub('[^a-z0-9]', '', name.lower())
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names of columns as a sentence has them."""
+    twice = '; columns of one name need names of their own' if len({*names}) < len(names) else ''
+    return ', '.join(map(repr, names)) + twice
 
 
 def is_missing(cell: str) -> bool:

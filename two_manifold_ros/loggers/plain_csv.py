@@ -20,6 +20,7 @@ from two_manifold_ros.loggers.log import (
     FIX_ROLES,
     IMU_ROLES,
     is_unit,
+    listed,
     Log,
     LONGEST_NAME,
     number_of,
@@ -196,7 +197,14 @@ def read_plain(
         names & set(OF_VEHICLES[role][0]) - set(_USUAL[role]) for role in ACCELERATIONS
     )
     axes: Axes = 'vehicle' if of_vehicle else 'sensor'
-    return Log(table.place, 'plain CSV', channels, axes, (*table.all_notes(), *notes, *more))
+    notes = [*table.all_notes(), *notes, *more]
+    read = {index, *(index for index, _, _ in chosen.values())}
+    unread = tuple(
+        name
+        for number, name in enumerate(table.heads or table.names)
+        if name and number not in read and not _holds_text(table, number)
+    )
+    return Log(table.place, 'plain CSV', channels, axes, tuple(notes), unread)
 
 
 def _chosen(  # noqa: C901, PLR0912 - one rule after the other
@@ -208,7 +216,7 @@ def _chosen(  # noqa: C901, PLR0912 - one rule after the other
     if twice:
         msg = (
             f'{table.place}: --columns names one column for {" and ".join(twice)}; name a column '
-            f'of its own for each, out of {_listed(table)}'
+            f'of its own for each, out of {listed(table.heads or table.names)}'
         )
         raise InputError(msg)
     apart = _with_units(table)
@@ -247,8 +255,8 @@ def _chosen(  # noqa: C901, PLR0912 - one rule after the other
     if 'time' not in chosen or len(chosen) < 2:
         lacking = 'samples' if 'time' in chosen else 'the time'
         msg = (
-            f'{table.place}: no column is known to hold {lacking}; name the columns with '
-            f"--columns 'time=COLUMN:UNIT,ax=COLUMN:UNIT,...' out of {_listed(table)}"
+            f'{table.place}: no column is known to hold {lacking}; name them with --columns '
+            f"'time=COLUMN:UNIT,ax=COLUMN:UNIT,...' out of {listed(table.heads or table.names)}"
         )
         raise InputError(msg)
     if set(IMU_ROLES) & set(chosen):
@@ -264,18 +272,14 @@ def _check_letters(table: Table, found: Mapping[str, int]) -> None:
         return
     if 'latitude' in found and 'z' not in names:
         return
+    there = [letter for letter in 'xyz' if letter in names]
+    map_of = ','.join(f'a{letter}={letter}:UNIT' for letter in there)
     msg = (
-        f'{table.place}: no column is known to hold accelerations: if x, y and z do, write '
-        f"--columns 'ax=x:UNIT,ay=y:UNIT,az=z:UNIT', and if x and y are positions, --columns "
-        f"'x=x,y=y,ax=COLUMN:UNIT,...' out of {_listed(table)}"
+        f'{table.place}: no column is known to hold accelerations: if {" and ".join(there)} '
+        f"do, write --columns '{map_of}', and if x and y are positions, --columns "
+        f"'x=x,y=y,ax=COLUMN:UNIT,...' out of {listed(table.heads or table.names)}"
     )
     raise InputError(msg)
-
-
-def _listed(table: Table) -> str:
-    names = list(table.heads or table.names)
-    twice = '; columns of one name need names of their own' if len({*names}) < len(names) else ''
-    return ', '.join(map(repr, names)) + twice
 
 
 def _named(table: Table, name: str) -> int:
@@ -283,7 +287,8 @@ def _named(table: Table, name: str) -> int:
     for names in (table.heads, table.names):
         if name in names:
             return list(names).index(name)
-    msg = f'{table.place}: there is no column {name!r}; name one of {_listed(table)}'
+    known = listed(table.heads or table.names)
+    msg = f'{table.place}: there is no column {name!r}; name one of {known}'
     raise InputError(msg)
 
 

@@ -118,6 +118,7 @@ def joined(logs: Sequence[Log]) -> Log:
         channels=channels,
         axes=others.pop() if others else 'sensor',
         notes=tuple(_said_of(logs)),
+        unread=tuple(name for log in logs for name in log.unread),
     )
 
 

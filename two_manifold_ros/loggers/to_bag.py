@@ -12,7 +12,7 @@ from typing import Any, TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.loggers.log import ACCELERATIONS, Channel, FIX_ROLES, IMU_ROLES, Log
+from two_manifold_ros.loggers.log import ACCELERATIONS, Channel, FIX_ROLES, IMU_ROLES, listed, Log
 from two_manifold_ros.loggers.places import form_of, FORMS
 from two_manifold_ros.recordings.bag_writer import BagWriter
 from two_manifold_ros.recordings.recording import (
@@ -71,10 +71,17 @@ def drive_of(log: Log) -> Drive:
     notes = list(log.notes)
     measured = {role: log.channels[role] for role in IMU_ROLES if role in log.channels}
     if not measured:
-        msg = (
-            f'{log.place}: there are neither accelerations nor angular rates, and positions alone '
-            'are not enough; record with a logger or phone whose IMU is exported too'
+        words = (
+            'there are neither accelerations nor angular rates, and positions alone are not enough'
         )
+        cure = 'record with a logger or phone whose IMU is exported too'
+        if log.unread:
+            words = 'no column is known to hold accelerations or angular rates'
+            cure = (
+                "name them by --columns 'ax=COLUMN:UNIT,gz=COLUMN:UNIT,...' out of "
+                f'{listed(log.unread)}; if none of these holds them, {cure}'
+            )
+        msg = f'{log.place}: {words}; {cure}'
         raise InputError(msg)
     if log.axes == 'satellites':
         notes.append(
@@ -116,7 +123,7 @@ def _samples(measured: Mapping[str, Channel], log: Log) -> tuple[Ints, Floats, l
     if missing:
         up = f'{GRAVITY} m/s^2' if upright else '0'
         put = ', '.join(f'{role} {up if role == "accel_z" else "0"}' for role in missing)
-        notes.append(f'channels that are not in the file are constant: {put}')
+        notes.append(f'channels that are not found are constant: {put}')
     if not there.all():
         left = int((~there).sum())
         notes.append(f'{left} of {len(stamps)} IMU samples lack a channel and are left out')
