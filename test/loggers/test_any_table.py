@@ -20,6 +20,9 @@ HEADS = [
     '# a log\n// of a car\ntime,' + IMU,
     'Rate,100\n\nMy car\ntime,' + IMU,
     'time,' + IMU + '\ns,m/s2,m/s2,m/s2,rad/s,rad/s,rad/s',
+    'time,' + IMU + '\n[s],[m/s2],[m/s^2],[m/s²],(rad/s),<rad/s>,{rad/s}',
+    'sec,' + IMU + '\n-,,,,,,rad/s',
+    'Time,12:00:00,ax,ay,az,gx,gy\nZeit,' + IMU + '\ns,m/s2,,,,,\nIMU,IMU 1,,,,,',
     '# time,' + IMU,
     'time,acc[0],acc[1],acc[2],gyro[0],gyro[1],gyro[2]',
     'time,acc (x),acc (y),acc (z),gyro (x),gyro (y),gyro (z)',
@@ -275,3 +278,9 @@ def test_columns_that_may_hold_the_imu_are_named(names, tmp_path):
         InputError, match=f'no column is known .*--columns .* out of {said}; .*exported'
     ):
         drive_of(read_log([path], {}))
+
+
+def test_a_line_of_units_that_are_none_is_no_line_of_names(tmp_path):
+    counts = ',counts' * 6
+    with pytest.raises(InputError, match="'counts' is no unit of accel_x"):
+        read(tmp_path / 'a.csv', f'time,{IMU}\nsec{counts}', lambda i: i / 20)

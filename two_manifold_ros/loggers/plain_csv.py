@@ -88,6 +88,7 @@ _ANY = {
     for role, names in _USUAL.items()
 }
 """The same, and those of race loggers."""
+_KNOWN = {name for usual in _ANY.values() for name in usual}
 _UNIT_OF_NAME = {
     **{
         name: unit
@@ -412,12 +413,11 @@ def _one_time(table: Table, columns: Mapping[str, ColumnChoice]) -> Table:
 
 def _with_units(table: Table) -> Table:
     """Return a table with the units that stand behind usual names, such as `ax_g`, apart."""
-    known = {name for usual in _ANY.values() for name in usual}
     names, units = list(table.names), list(table.units)
     for index, name in enumerate(table.names):
         found = _SUFFIX.match(name)
         word = plain(name)
-        if found and plain(found[1]) in known:
+        if found and plain(found[1]) in _KNOWN:
             names[index], units[index] = found[1], found[2]
         elif not units[index]:
             # As TimeUS or millis.
@@ -539,6 +539,12 @@ def name_and_unit(cell: str) -> tuple[str, str]:
     if axis and not unit and (found := _SUFFIX.match(name)):
         name, unit = found[1], found[2]
     return (f'{name}_{axis}' if axis else name), unit
+
+
+def count_known(cells: Sequence[str]) -> int:
+    """Return how many cells are usual names of columns, with or without a unit."""
+    names = [name_and_unit(cell.lstrip('#/% '))[0] for cell in cells]
+    return sum(plain(_SUFFIX.sub(r'\1', name)) in _KNOWN for name in names)
 
 
 _AXES = {**dict(zip('012', 'xyz', strict=True)), **dict(zip('xyz', 'xyz', strict=True))}

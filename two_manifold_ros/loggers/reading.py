@@ -20,6 +20,7 @@ from two_manifold_ros.loggers.log import (
     Channel,
     csv_rows,
     FIX_ROLES,
+    is_missing,
     is_unit,
     LONGEST_NAME,
     number_of,
@@ -28,7 +29,13 @@ from two_manifold_ros.loggers.log import (
     SI,
     Table,
 )
-from two_manifold_ros.loggers.plain_csv import ColumnChoice, fitting, name_and_unit, read_plain
+from two_manifold_ros.loggers.plain_csv import (
+    ColumnChoice,
+    count_known,
+    fitting,
+    name_and_unit,
+    read_plain,
+)
 from two_manifold_ros.loggers.race_loggers import FORMATS, read_xrk, XRK_BEGINNINGS
 
 if TYPE_CHECKING:
@@ -210,18 +217,28 @@ def _table_of(text: str, place: str) -> Table:
             f'{rows[0].line if rows else 1}, such as time,ax,ay,az,gx,gy,gz'
         )
         raise InputError(msg)
-    below: list[str] = []
-    if len(above) > 1 and len(above[-2].cells) > 1 and _of_units(above[-1]):
-        below = above.pop().cells
-    heads = [cell.lstrip('#/% ')[:LONGEST_NAME] for cell in above[-1].cells]
+    # The names are the line with most usual ones; units, or remarks, stand below them.
+    known = [
+        count_known(row.cells)
+        # A line that states a date or a time has values.
+        if 2 * sum(map(bool, row.cells)) > width
+        and not any(cell[:1].isdigit() for cell in row.cells)
+        else 0
+        for row in above
+    ]
+    last = max(range(len(above)), key=lambda at: (known[at], at))
+    if not known[last] and last and len(above[last - 1].cells) > 1 and _of_units(above[last]):
+        last -= 1
+    below = above[last + 1].cells if last + 1 < len(above) else []
+    heads = [cell.lstrip('#/% ')[:LONGEST_NAME] for cell in above[last].cells]
     while len(heads) > max(width, 1) and not heads[-1]:
         heads.pop()
     pairs = [name_and_unit(cell) for cell in heads]
     units = [unit for _, unit in pairs]
     for index, unit in enumerate(below[: len(units)]):
-        units[index] = units[index] or unit
+        units[index] = units[index] or ('' if is_missing(unit) else unit.strip('()[]{}<> '))
     table = Table.of(place, [name for name, _ in pairs], units, rows)
-    passed = len(above) - 1 + len(comments)
+    passed = len(above) - 1 - bool(below) + len(comments)
     notes = [f'{passed} lines above or between the data are passed over'] if passed else []
     return replace(table, heads=heads, notes=(*notes, *table.notes))
 
@@ -235,7 +252,7 @@ def _of_numbers(row: Row) -> bool:
 
 def _of_units(row: Row) -> bool:
     """Return whether a row below the names has their units."""
-    there = [cell.strip('()[]') for cell in row.cells if cell]
+    there = [cell.strip('()[]{}<> ') for cell in row.cells if cell]
     return 2 * sum(map(is_unit, there)) >= max(len(there), 1)
 
 
