@@ -284,3 +284,17 @@ def test_a_line_of_units_that_are_none_is_no_line_of_names(tmp_path):
     counts = ',counts' * 6
     with pytest.raises(InputError, match="'counts' is no unit of accel_x"):
         read(tmp_path / 'a.csv', f'time,{IMU}\nsec{counts}', lambda i: i / 20)
+
+
+@pytest.mark.parametrize(
+    'cells', ['1,2', 'x,' + ','.join('123456'), '0.5,1,2,3,4,5,x', '1,2' + ',3' * 7]
+)
+@pytest.mark.parametrize('count', [1, 10])
+def test_a_refusal_counts_the_lines_with_its_fault(cells, count, tmp_path):
+    rows = [f'{i / 20},1,2,3,4,5,6' for i in range(9 + 10 * count)]
+    rows[5 : 5 + count] = [cells] * count
+    path = tmp_path / 'a.csv'
+    path.write_text('\n'.join([f'time,{IMU}', *rows]))
+    others = f', as in {count - 1} others of {len(rows)} lines; ' if count > 1 else '; '
+    with pytest.raises(InputError, match=rf'a\.csv, line 7: .*{others}.*lines'):
+        drive_of(read_log([path], {}))

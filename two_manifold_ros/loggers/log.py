@@ -207,6 +207,11 @@ def plain(name: str) -> str:
     return re.sub('[^a-z0-9]', '', name.lower())
 
 
+def _as_others(bad: int, rows: int) -> str:
+    """Return how many lines have the same fault as the first one, as the end of a sentence."""
+    return f', as in {bad - 1} others of {rows} lines' if bad > 1 else ''
+
+
 def listed(names: Sequence[str]) -> str:
     """Return names of columns as a sentence has them."""
     twice = '; columns of one name need names of their own' if len({*names}) < len(names) else ''
@@ -300,7 +305,7 @@ class Table:
         def words(row: Row) -> str:
             return f'{len(row.cells)} values for {width} columns'
 
-        return table.only(whole, words, 'export the file again, or remove this line')
+        return table.only(whole, words, 'export the file again, or remove such lines')
 
     def only(self, keep: Bools, words: Callable[[Row], str], cure: str) -> Table:
         """
@@ -327,7 +332,7 @@ class Table:
         first = self.rows[int(lost[0])]
         where = f'line {first.line}: {words(first)}'
         if RARE * len(lost) > len(self.rows):
-            msg = f'{self.place}, {where}; {cure}'
+            msg = f'{self.place}, {where}{_as_others(len(lost), len(self.rows))}; {cure}'
             raise InputError(msg)
         more = f', as are {len(lost) - 1} others' if len(lost) > 1 else ''
         return self._rows(keep, f'{where}: the line is left out{more}')
@@ -344,7 +349,8 @@ class Table:
             row = self.rows[bad[0]]
             msg = (
                 f'{self.place}, line {row.line}: {row.cells[index][:40]!r} in column '
-                f'{self.names[index]!r} is no number; export the file again, or remove this line'
+                f'{self.names[index]!r} is no number{_as_others(len(bad), len(read))}; export '
+                'the file again, or remove such lines'
             )
             raise InputError(msg)
         self.odd.update((self.rows[number].line, self.names[index]) for number in bad)
@@ -386,12 +392,12 @@ class Table:
             index,
             (self.column(index) - zero) * factor,
             f'is no time of 1970 to 2038 in {unit}',
-            'remove this line, or correct the unit',
+            'remove such lines, or correct the unit',
         )
         return table, np.rint(numbers * 1e9).astype(np.int64)
 
     def clocked(
-        self, index: int, seconds: Floats, fault: str, cure: str = 'correct or remove this line'
+        self, index: int, seconds: Floats, fault: str, cure: str = 'correct or remove such lines'
     ) -> tuple[Table, Floats]:
         """
         Return the rows that have a time, and the times (N,), from when the clock was set.
