@@ -298,3 +298,22 @@ def test_a_refusal_counts_the_lines_with_its_fault(cells, count, tmp_path):
     others = f', as in {count - 1} others of {len(rows)} lines; ' if count > 1 else '; '
     with pytest.raises(InputError, match=rf'a\.csv, line 7: .*{others}.*lines'):
         drive_of(read_log([path], {}))
+
+
+@pytest.mark.parametrize(
+    ('name', 'columns', 'note'),
+    [
+        ('ax (g)', 'ax=ax:m/s2', 'accel_x is ax in m/s2, though the file states g'),
+        ('ax_g', 'ax=ax_g:m/s2', 'accel_x is ax_g in m/s2, though the file states g'),
+        ('ax (g)', 'ax=ax:G', ''),
+        ('ax', 'ax=ax:g', ''),
+        ('ax (V)', 'ax=ax:g', ''),
+        ('ax (g)', '', ''),
+    ],
+)
+def test_a_map_against_the_unit_of_the_file_is_noted(name, columns, note, tmp_path):
+    path = tmp_path / 'a.csv'
+    path.write_text('\n'.join([f'time (s),{name}', *(f'{i / 20},1' for i in range(99))]))
+    said = ' '.join(read_log([path], parse_columns(columns)).notes)
+    assert note in said
+    assert ('though' in said) == bool(note)

@@ -15,6 +15,7 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.loggers.times import (
+    DAY_S,
     far_from_others,
     LAST_S,
     LATE_NS,
@@ -43,7 +44,6 @@ but computed from satellite positions by the logger."""
 _COUNTERS = {'microseconds': 2**32 * 10**3, 'milliseconds': 2**32 * 10**6}
 """Nanoseconds after which counters of 32 bits, as of microcontrollers, begin again."""
 
-DAY_S = 86_400.0
 _FACTORS: dict[str, dict[str, float]] = {
     'acceleration': {'m/s2': 1.0, 'g': GRAVITY, 'mg': GRAVITY / 1000.0, 'ft/s2': 0.3048},
     'rate': {'rad/s': 1.0, 'deg/s': math.radians(1.0), 'mdeg/s': math.radians(0.001)},

@@ -136,22 +136,24 @@ def _text_of(table: Table, index: int) -> str:
 
 
 def as_degrees(
-    numbers: Mapping[str, Floats], *, nmea: bool
+    table: Table, columns: Sequence[int], numbers: Mapping[str, Floats]
 ) -> tuple[Mapping[str, Floats], list[str]]:
     """
-    Return the columns (N,) by their role with latitude and longitude in degrees, and notes.
+    Return what columns hold with latitude and longitude in degrees, and notes.
 
     Parameters
     ----------
+    table
+        The table.
+    columns
+        Its latitude and longitude.
     numbers
-        Columns by their role, as the file has them.
-    nmea
-        Whether the file shows that its degrees may have minutes behind them, as NMEA has them.
+        What columns (N,) hold, by their role.
 
     """
     places = {role: numbers[role] for role in HALVES}
     form = form_of(*places.values())
-    if form == 'NMEA' and nmea:
+    if form == 'NMEA' and any(_says_nmea(table, index) for index in columns):
         whole = {role: np.trunc(each / 100.0) for role, each in places.items()}
         places = {
             role: whole[role] + (each - 100.0 * whole[role]) / 60.0
@@ -166,6 +168,14 @@ def as_degrees(
     if np.isfinite(height).any() and abs(np.nanmedian(height)) > _HIGHEST_M:
         places['altitude'], notes = height / 1000.0, [f'{notes[0]}, and the altitude is mm']
     return {**numbers, **places}, notes
+
+
+def _says_nmea(table: Table, index: int) -> bool:
+    """Return whether a column has the name of such degrees, or the letters of hemispheres."""
+    texts = sum(number_of(row.cells[index]) is None for row in table.rows)
+    return bool(re.search('(?i)nmea|ddmm', ' '.join(table.heads[index : index + 1]))) or (
+        2 * texts > len(table.rows)
+    )
 
 
 _HIGHEST_M = 9000.0

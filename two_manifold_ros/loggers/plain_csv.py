@@ -15,7 +15,6 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.loggers.log import (
     ACCELERATIONS,
     Channel,
-    DAY_S,
     factor_of,
     FIX_ROLES,
     IMU_ROLES,
@@ -35,11 +34,13 @@ from two_manifold_ros.loggers.log import (
 from two_manifold_ros.loggers.places import as_degrees, degrees_of_cell, HALVES, with_hemispheres
 from two_manifold_ros.loggers.race_loggers import OF_VEHICLES
 from two_manifold_ros.loggers.times import (
+    DAY_S,
     day_zero,
     LIMITS_S,
     RARE,
     steps_of,
     times_of_texts,
+    unit_that_fits,
     USUAL_S,
 )
 
@@ -186,10 +187,7 @@ def read_plain(
         for role, (index, unit, sign) in chosen.items()
     }
     if {*HALVES} <= {*numbers}:
-        places = [chosen[role][0] for role in HALVES]
-        said = [_NMEA.search(head) for index in places for head in table.heads[index : index + 1]]
-        nmea = any(said) or any(_holds_text(table, index) for index in places)
-        numbers, forms = as_degrees(numbers, nmea=nmea)
+        numbers, forms = as_degrees(table, [chosen[role][0] for role in HALVES], numbers)
         more = [*more, *forms]
     channels = {role: Channel.of_cells(stamps, each) for role, each in numbers.items()}
     channels = {role: each for role, each in channels.items() if len(each.stamps)}
@@ -247,6 +245,14 @@ def _chosen(  # noqa: C901, PLR0912 - one rule after the other
         chosen[role] = index, unit, sign
         name = place.names[index]
         words.append(f'{role} is {"-" if sign < 0 else ""}{name} in {unit}')
+        written = apart.units[index]
+        if (
+            written
+            and unit not in _TEXTS
+            and _fits(role, written)
+            and (factor_of(role, written, '') != factor_of(role, unit, place.place))
+        ):
+            words[-1] += f', though the file states {written}'
         if place.names.count(name) > 1:
             words[-1] += f' (the first of {place.names.count(name)} columns of this name)'
     if {'x', 'y'} & set(chosen) and not {'x', 'y'} <= set(chosen):
@@ -461,15 +467,9 @@ def _check_step(table: Table, index: int, unit: str, *, stated: bool) -> None:
     slow = middle * factor > LIMITS_S[1] or (not stated and middle >= USUAL_S[1])
     if not slow and most * factor >= LIMITS_S[0]:
         return
-    step = middle if slow else most
-    apart = {each: step * factor_of('time', each, '') for each in ('s', 'ms', 'us', 'ns', 'day')}
-    usual = [each for each in apart if USUAL_S[0] <= apart[each] <= USUAL_S[1]]
-    best = min(
-        usual, key=lambda each: abs(np.log(apart[each] ** 2 / np.prod(USUAL_S))), default=''
-    )
-    cure = 'correct the times'
-    if best:
-        cure = f"state it, as in --columns 'time={name}:{best}', for {apart[best]:.3g} s"
+    step, cure = middle if slow else most, 'correct the times'
+    if fit := unit_that_fits(step, {each: factor_of('time', each, '') for each in _COUNTED}):
+        cure = f"state it, as in --columns 'time={name}:{fit[0]}', for {fit[1]:.3g} s"
     states = '' if stated else 'states no unit, and '
     msg = (
         f'{table.place}: column {name!r} {states}has rows {step * factor:.6g} s apart as {unit}, '
@@ -478,6 +478,7 @@ def _check_step(table: Table, index: int, unit: str, *, stated: bool) -> None:
     raise InputError(msg)
 
 
+_COUNTED = ('s', 'ms', 'us', 'ns', 'day')
 _SINCE_1970 = (('ns', 1e17), ('us', 1e14), ('ms', 1e11), ('s', 1e8))
 """Times since 1970 of the years after 1973 in each unit, which no seconds reach."""
 
@@ -514,7 +515,6 @@ _NO_TIME = (
     '12:00:00.5 or a number'
 )
 
-_NMEA = re.compile('(?i)nmea|ddmm')
 _TEXTS = frozenset({'iso', 'txt'})
 _LONGEST_NS = 10**17
 """Three years: no recording is as long, so that longer times count from 1970."""
@@ -544,7 +544,8 @@ def name_and_unit(cell: str) -> tuple[str, str]:
 def count_known(cells: Sequence[str]) -> int:
     """Return how many cells are usual names of columns, with or without a unit."""
     names = [name_and_unit(cell.lstrip('#/% '))[0] for cell in cells]
-    return sum(plain(_SUFFIX.sub(r'\1', name)) in _KNOWN for name in names)
+    apart = _with_units(Table('', names, [''] * len(names), ()))
+    return sum(plain(name) in _KNOWN for name in apart.names)
 
 
 _AXES = {**dict(zip('012', 'xyz', strict=True)), **dict(zip('xyz', 'xyz', strict=True))}

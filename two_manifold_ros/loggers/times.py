@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from two_manifold_ros.typing import Bools, Floats, Ints
+
+DAY_S = 86_400.0
 
 LAST_S = 2**31
 """Seconds since 1970 that a stamp of ROS can have, which are those until 2038."""
@@ -91,9 +93,7 @@ _RECENT_DAY = 40_000 - _DAY_ZEROS[0]
 
 def day_zero(middle: float) -> int:
     """Return which day 1 January 1970 is, if the middle of a drive is a date as a day number."""
-    return next(
-        (zero for zero in _DAY_ZEROS if _RECENT_DAY <= middle - zero < LAST_S / 86_400.0), 0
-    )
+    return next((zero for zero in _DAY_ZEROS if _RECENT_DAY <= middle - zero < LAST_S / DAY_S), 0)
 
 
 def steps_of(values: Floats) -> tuple[float, float]:
@@ -104,6 +104,14 @@ def steps_of(values: Floats) -> tuple[float, float]:
     if not len(forward):
         return 0.0, np.inf
     return float(np.median(steps)), float(np.quantile(forward, 1.0 - 1.0 / RARE))
+
+
+def unit_that_fits(step: float, factors: Mapping[str, float]) -> tuple[str, float] | None:
+    """Return the unit in which a step is most usual for an IMU, and its seconds in it."""
+    apart = {unit: step * factor for unit, factor in factors.items()}
+    usual = {unit: each for unit, each in apart.items() if USUAL_S[0] <= each <= USUAL_S[1]}
+    middle = np.log(USUAL_S).mean()
+    return min(usual.items(), key=lambda each: abs(np.log(each[1]) - middle), default=None)
 
 
 _FORMS = (('.', '%d.%m.%Y'), ('-', '%Y-%m-%d'))
