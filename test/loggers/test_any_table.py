@@ -128,6 +128,7 @@ FIXES = {
     'lat,lon,v,lon_hemisphere,a_hemisphere': lambda n, e: f'{n},{abs(e)},1,W,s',
     'lat,lon,': lambda north, east: f'{abs(north)} S,W{abs(east)},',
     'Lat,Long,': lambda n, e: f"{int(-n)}°{-n % 1 * 60:.7f}'S,-{int(-e)} {-e % 1 * 60:.7f} W,",
+    'Latitude (deg S),Longitude [W],': lambda n, e: f'{-n},{-e},',
     'lat,N/S,lon,E/W,status,way': lambda n, e: f'{-n},S,{-e},W,S,NW',
 }
 
@@ -148,6 +149,7 @@ def test_a_hemisphere_is_a_sign(head, tmp_path):
     [
         ('lat,lon,speed,status', '33.8,70.2,5,S'),
         ('lat,lon,speed,E/W', '33.8,70.2,5,O'),
+        ('lat,lon,status', '33.8,70.2,SW'),
         ('lat,lon', '-33.8 N,70.2'),
         ('lat,lon', '33.8 W,70.2'),
     ],
@@ -253,6 +255,7 @@ def test_degrees_of_mavlink_and_nmea(head, corner, tmp_path):
     ('place', 'words'),
     [
         ((-121.9995, 47.0), 'look swapped'),
+        ((1220000001, 470000001), 'look swapped'),
         ((4700.0042, 800.0316), 'NMEA'),
         ((5205000.25, 500120.75), 'metres'),
         ((5250, 8000), 'degE7'),

@@ -71,15 +71,18 @@ def with_hemispheres(table: Table, at: Mapping[str, int], taken: Sequence[int]) 
         If a column looks like a hemisphere, but cannot be one of these.
 
     """
-    found = {index: _letters(table, index) for index in {*range(len(table.names))} - {*taken}}
-    for index, letters in found.items():
-        if not letters and _SURELY.search(plain(table.names[index])) and _text_of(table, index):
+    if not at:
+        return table
+    others = {*range(len(table.names))} - {*taken}
+    found = {index: letters for index in others if (letters := _letters(table, index))}
+    for index in others - {*found}:
+        named = _SURELY.search(plain(table.names[index])) and _text_of(table, index)
+        if named or (not found and _one_quadrant(table, index)):
             msg = (
                 f'{table.place}: column {table.names[index]!r} holds {_text_of(table, index)!r}, '
                 'which is no hemisphere: write N, S, E or W there, or leave the column out'
             )
             raise InputError(msg)
-    found = {index: letters for index, letters in found.items() if letters}
     of_places, rows, notes = {*taken, *found}, table.rows, table.notes
     for role, place in at.items():
         own = [index for index, letters in found.items() if letters <= {*HALVES[role]}]
@@ -90,7 +93,8 @@ def with_hemispheres(table: Table, at: Mapping[str, int], taken: Sequence[int]) 
             or {*range(min(index, place), max(index, place))} <= of_places
         ]
         turned = [index for index in own if HALVES[role][1] in found[index]]
-        if turned and not beside:
+        signed = any(row.cells[place].startswith('-') for row in rows)
+        if turned and not beside and not signed:
             msg = (
                 f'{table.place}: column {table.names[turned[0]]!r} holds '
                 f'{" and ".join(sorted(found[turned[0]]))}, as the hemisphere of the {role} does, '
@@ -100,17 +104,19 @@ def with_hemispheres(table: Table, at: Mapping[str, int], taken: Sequence[int]) 
         if beside:
             # Of several receivers, each has its own.
             _, index = min((abs(index - place - 0.5), index) for index in beside)
-            rows = _joined(rows, place, index)
+            rows = _joined(rows, place, [_WORDS.get(row.cells[index].upper(), '') for row in rows])
             notes = (*notes, f'column {table.names[index]!r} is the hemisphere of the {role}')
+        elif (said := _of_head(table, place)) in {*HALVES[role]}:
+            rows = _joined(rows, place, [said] * len(rows))
+            notes = (*notes, f'the {role} is {said}, as its name says')
     return replace(table, rows=rows, notes=notes)
 
 
-def _joined(rows: Sequence[Row], place: int, index: int) -> list[Row]:
-    """Return rows with the letters of one column behind the numbers of another."""
-    known = [_WORDS.get(row.cells[index].upper(), '') for row in rows]
-    letter = next(filter(None, known))
+def _joined(rows: Sequence[Row], place: int, letters: Sequence[str]) -> list[Row]:
+    """Return rows with letters of hemispheres behind the numbers of a column."""
+    letter = next(filter(None, letters))
     joined = []
-    for row, own in zip(rows, known, strict=True):
+    for row, own in zip(rows, letters, strict=True):
         # A letter that is missing or damaged is the last one, as no vehicle changes it often.
         letter, cells = own or letter, list(row.cells)
         cells[place] += '' if is_missing(cells[place]) else f' {letter}'
@@ -126,6 +132,17 @@ def _letters(table: Table, index: int) -> set[str]:
     others = sum(count for word, count in there.items() if word not in _WORDS)
     one = any(letters <= {*half} for half in HALVES.values())
     return letters if one and RARE * others <= sum(there.values()) else set()
+
+
+def _one_quadrant(table: Table, index: int) -> bool:
+    """Return whether a column holds one of SW, SE, NW throughout; a course changes."""
+    return {row.cells[index].upper() for row in table.rows} in ({'SW'}, {'SE'}, {'NW'})
+
+
+def _of_head(table: Table, index: int) -> str:
+    """Return the hemisphere in brackets behind a name, such as `Longitude (deg W)`."""
+    words = re.split(r'[\s()\[\]]+', ' '.join(table.heads[index : index + 1]).upper())
+    return next((_WORDS[word] for word in words[1:] if word in _WORDS), '')
 
 
 def _text_of(table: Table, index: int) -> str:
@@ -192,12 +209,12 @@ def form_of(north: Floats, east: Floats) -> str:
 
     if RARE * int((size <= _LARGEST).all(axis=1).sum()) > len(size) or not len(size):
         return ''
-    whole = (size == np.rint(size)) & ((size > 180.0) | (size == 0.0)) & (size <= 1e7 * _LARGEST)
-    if most(size <= _LARGEST[::-1]):
+    whole = (size == np.rint(size)) & ((size > 180.0) | (size == 0.0)) & (size <= 1.8e9)
+    if most(size <= _LARGEST[::-1]) or (most(whole) and not most(size <= 1e7 * _LARGEST)):
         return 'swapped'
     if most(whole):
         return 'degE7' if (np.median(size, axis=0) > 1e6 * _LARGEST).any() else 'parts'
-    if most((size % 100.0 < 60.0) & (size <= 100.0 * _LARGEST)):
+    if most((size % 100.0 < 60.0) & (size <= 18_000.0)):
         return 'NMEA'
     return 'metres' if most(size > 180.0) else 'unknown'
 

@@ -282,7 +282,7 @@ def _check_letters(table: Table, found: Mapping[str, int]) -> None:
     there = [letter for letter in 'xyz' if letter in names]
     map_of = ','.join(f'a{letter}={letter}:UNIT' for letter in there)
     msg = (
-        f'{table.place}: no column is known to hold accelerations: if {" and ".join(there)} '
+        f'{table.place}: no column is known to hold accelerations: if {", ".join(there)} '
         f"do, write --columns '{map_of}', and if x and y are positions, --columns "
         f"'x=x,y=y,ax=COLUMN:UNIT,...' out of {listed(table.heads or table.names)}"
     )
@@ -461,7 +461,8 @@ def _check_step(table: Table, index: int, unit: str, *, stated: bool) -> None:
     """Raise ``InputError`` if the unit puts samples too far apart, or too near, for an IMU."""
     if unit in _TEXTS or len(table.rows) < 3:
         return
-    name, factor = table.names[index], factor_of('time', unit, f'{table.place}, the time')
+    name = table.names[index]
+    factor = factor_of('time', unit, f'{table.place}, column {name!r}')
     middle, most = steps_of(table.column(index))
     # Seconds that nothing states need more.
     slow = middle * factor > LIMITS_S[1] or (not stated and middle >= USUAL_S[1])

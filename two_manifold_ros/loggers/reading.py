@@ -217,7 +217,7 @@ def _table_of(text: str, place: str) -> Table:
             f'{rows[0].line if rows else 1}, such as time,ax,ay,az,gx,gy,gz'
         )
         raise InputError(msg)
-    # The names are the line with most usual ones; units, or remarks, stand below them.
+    # The names are the line with most usual ones; units, or remarks, stand below or above.
     known = [
         count_known(row.cells)
         # A line that states a date or a time has values.
@@ -230,6 +230,8 @@ def _table_of(text: str, place: str) -> Table:
     if not known[last] and last and len(above[last - 1].cells) > 1 and _of_units(above[last]):
         last -= 1
     below = above[last + 1].cells if last + 1 < len(above) else []
+    if not below and last and _of_units(above[last - 1]):
+        below = above[last - 1].cells
     heads = [cell.lstrip('#/% ')[:LONGEST_NAME] for cell in above[last].cells]
     while len(heads) > max(width, 1) and not heads[-1]:
         heads.pop()
