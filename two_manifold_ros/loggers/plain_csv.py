@@ -40,6 +40,7 @@ from two_manifold_ros.loggers.times import (
     RARE,
     steps_of,
     times_of_texts,
+    unit_of,
     unit_that_fits,
     USUAL_S,
 )
@@ -239,7 +240,7 @@ def _chosen(  # noqa: C901, PLR0912 - one rule after the other
         if role == 'time' and _holds_text(table, index):
             unit = 'iso'
         elif role == 'time' and not unit:
-            unit = _unit_of_time(place, index)
+            unit = unit_of([number_of(row.cells[index]) or 0.0 for row in table.rows])
             stated = bool(unit)
         unit = unit or SI[role]
         chosen[role] = index, unit, sign
@@ -448,15 +449,6 @@ _ENDINGS = (
 """How names of times end, and their units."""
 
 
-def _unit_of_time(table: Table, index: int) -> str:
-    """Return the unit that times look like, if their column states none."""
-    values = np.array([number_of(row.cells[index]) or 0.0 for row in table.rows])
-    middle = float(np.median(values[np.isfinite(values)])) if np.isfinite(values).any() else 0.0
-    if day_zero(middle) and steps_of(values)[1] < USUAL_S[0]:
-        return 'day'
-    return next((unit for unit, least in _SINCE_1970 if middle >= least), '')
-
-
 def _check_step(table: Table, index: int, unit: str, *, stated: bool) -> None:
     """Raise ``InputError`` if the unit puts samples too far apart, or too near, for an IMU."""
     if unit in _TEXTS or len(table.rows) < 3:
@@ -480,8 +472,6 @@ def _check_step(table: Table, index: int, unit: str, *, stated: bool) -> None:
 
 
 _COUNTED = ('s', 'ms', 'us', 'ns', 'day')
-_SINCE_1970 = (('ns', 1e17), ('us', 1e14), ('ms', 1e11), ('s', 1e8))
-"""Times since 1970 of the years after 1973 in each unit, which no seconds reach."""
 
 
 def _stamps(table: Table, index: int, unit: str) -> tuple[Table, Ints, list[str]]:

@@ -106,6 +106,19 @@ def steps_of(values: Floats) -> tuple[float, float]:
     return float(np.median(steps)), float(np.quantile(forward, 1.0 - 1.0 / RARE))
 
 
+def unit_of(times: Sequence[float]) -> str:
+    """Return the unit that times look like, empty if their size does not show it."""
+    values = np.array(times)
+    middle = float(np.median(values[np.isfinite(values)])) if np.isfinite(values).any() else 0.0
+    if day_zero(middle) and steps_of(values)[1] < USUAL_S[0]:
+        return 'day'
+    return next((unit for unit, least in _SINCE_1970 if middle >= least), '')
+
+
+_SINCE_1970 = (('ns', 1e17), ('us', 1e14), ('ms', 1e11), ('s', 1e8))
+"""Times since 1970 of the years after 1973 in each unit, which no seconds reach."""
+
+
 def unit_that_fits(step: float, factors: Mapping[str, float]) -> tuple[str, float] | None:
     """Return the unit in which a step is most usual for an IMU, and its seconds in it."""
     apart = {unit: step * factor for unit, factor in factors.items()}
