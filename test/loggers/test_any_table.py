@@ -124,6 +124,7 @@ FIXES = {
     'lat,lon': lambda north, east: f'{north},{east}',
     'latitude,N/S,longitude,E/W': lambda north, east: f'{abs(north)},S,{abs(east)},W',
     'lat,lon,alt,NS,EW': lambda north, east: f'{abs(north)},{abs(east)},5,s,w',
+    'lon,event,lat': lambda north, east: f'{east},E,{north}',
     'lat,EW,lon': lambda north, east: f'{north},West,{abs(east)}',
     'lat,lon,v,lon_hemisphere,a_hemisphere': lambda n, e: f'{n},{abs(e)},1,W,s',
     'lat,lon,': lambda north, east: f'{abs(north)} S,W{abs(east)},',

@@ -174,7 +174,7 @@ class Log:
     notes
         What was assumed and left out, as sentences.
     unread
-        Names of columns with numbers that are read as no channel.
+        Names of columns with numbers that are read as no channel, if none is of an IMU.
 
     """
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from itertools import islice
 import re
 from typing import TYPE_CHECKING
 
@@ -86,14 +87,15 @@ def with_hemispheres(table: Table, at: Mapping[str, int], taken: Sequence[int]) 
     of_places, rows, notes = {*taken, *found}, table.rows, table.notes
     for role, place in at.items():
         own = [index for index, letters in found.items() if letters <= {*HALVES[role]}]
+        # Degrees with signs need no letters: others may stand for anything.
+        signed = any(row.cells[place].startswith('-') for row in rows)
         beside = [
             index
             for index in own
             if _NAMED.search(plain(table.names[index]))
-            or {*range(min(index, place), max(index, place))} <= of_places
+            or (not signed and {*range(min(index, place), max(index, place))} <= of_places)
         ]
         turned = [index for index in own if HALVES[role][1] in found[index]]
-        signed = any(row.cells[place].startswith('-') for row in rows)
         if turned and not beside and not signed:
             msg = (
                 f'{table.place}: column {table.names[turned[0]]!r} holds '
@@ -126,6 +128,8 @@ def _joined(rows: Sequence[Row], place: int, letters: Sequence[str]) -> list[Row
 
 def _letters(table: Table, index: int) -> set[str]:
     """Return the hemispheres that a column holds, none if it holds anything else."""
+    if not any(cell in _WORDS for cell in _first_cells(table, index)):
+        return set()
     words = Counter(row.cells[index].upper() for row in table.rows)
     there = {word: count for word, count in words.items() if not is_missing(word)}
     letters = {_WORDS[word] for word in there if word in _WORDS}
@@ -136,7 +140,16 @@ def _letters(table: Table, index: int) -> set[str]:
 
 def _one_quadrant(table: Table, index: int) -> bool:
     """Return whether a column holds one of SW, SE, NW throughout; a course changes."""
-    return {row.cells[index].upper() for row in table.rows} in ({'SW'}, {'SE'}, {'NW'})
+    first = _first_cells(table, index)[:1]
+    return first in (['SW'], ['SE'], ['NW']) and all(
+        row.cells[index].upper() in (first[0], '') for row in table.rows
+    )
+
+
+def _first_cells(table: Table, index: int) -> list[str]:
+    """Return the first cells of a column that are not missing: they show what it holds."""
+    there = (row.cells[index].upper() for row in table.rows if not is_missing(row.cells[index]))
+    return list(islice(there, RARE))
 
 
 def _of_head(table: Table, index: int) -> str:
@@ -147,9 +160,7 @@ def _of_head(table: Table, index: int) -> str:
 
 def _text_of(table: Table, index: int) -> str:
     """Return the first cell of a column that is no number, empty if there is none."""
-    return next(
-        (row.cells[index] for row in table.rows if number_of(row.cells[index]) is None), ''
-    )
+    return next((cell for cell in _first_cells(table, index) if number_of(cell) is None), '')
 
 
 def as_degrees(

@@ -202,7 +202,8 @@ def read_plain(
     unread = tuple(
         name
         for number, name in enumerate(table.heads or table.names)
-        if name and number not in read and not _holds_text(table, number)
+        if name and number not in read and not {*IMU_ROLES} & {*channels}
+        if not _holds_text(table, number)
     )
     return Log(table.place, 'plain CSV', channels, axes, tuple(notes), unread)
 
