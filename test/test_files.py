@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 from contextlib import contextmanager, suppress
+import errno
 import json
 import math
 import os
@@ -170,6 +171,24 @@ def test_a_full_disk_leaves_the_file_of_before(name, tmp_path, monkeypatch):
     assert path.read_bytes() != before
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert [each for each in tmp_path.iterdir() if each.name.startswith('.')] == []
+
+
+@pytest.mark.parametrize('number', [errno.EINVAL, errno.EIO, errno.EACCES, errno.ENOTSUP])
+@pytest.mark.parametrize('function', ['open', 'fsync'])
+def test_a_folder_that_cannot_be_settled_is_passed_over(function, number, tmp_path, monkeypatch):
+    """The file has its name by then: whoever writes it must not hear that there is none."""
+    real = getattr(os, function)
+
+    def refuse(which: Any, *rest: Any) -> Any:  # noqa: ANN401 - of either function
+        if stat.S_ISDIR(os.stat(which).st_mode):  # noqa: PTH116 - also of a handle
+            raise OSError(number, os.strerror(number))
+        return real(which, *rest)
+
+    path = tmp_path / 'a.txt'
+    path.write_text('old')
+    monkeypatch.setattr(os, function, refuse)
+    replace_text(path, ['new'], 'text')
+    assert path.read_text() == 'new'
 
 
 def test_a_device_and_a_link_stay_what_they_are(tmp_path):

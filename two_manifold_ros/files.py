@@ -4,8 +4,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-import errno
+from contextlib import contextmanager, suppress
 import json
 import math
 import os
@@ -41,9 +40,10 @@ def replace_file(
     """
     Write a file to a temporary one beside its path and rename it.
 
-    After the return it survives a power cut; whatever goes wrong before leaves the old file in
-    place. Where the path is a symbolic link, the file that it leads to is written, and the link
-    stays; a device or a pipe is written to as it is.
+    After the return it survives a power cut, if the file system can write the names in a folder
+    to the disk; whatever goes wrong before leaves the old file in place. Where the path is a
+    symbolic link, the file that it leads to is written, and the link stays; a device or a pipe is
+    written to as it is.
 
     Parameters
     ----------
@@ -106,15 +106,13 @@ def _sync_folder(folder: Path) -> None:
     """Write the names in a folder to the disk: a power cut could undo the renaming."""
     if not hasattr(os, 'O_DIRECTORY'):
         return
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    except OSError as error:
-        # Some network file systems cannot do that.
-        if error.errno != errno.EINVAL:
-            raise
-    finally:
-        os.close(handle)
+    # The file is there, whether or not the file system and the rights to the folder allow that.
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 @contextmanager

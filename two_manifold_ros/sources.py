@@ -64,7 +64,8 @@ _TAGS = ('size', 'ETag', 'etag', 'LastModified', 'updated', 'Last-Modified')
 """What stores call the size of a file, and what changes with its content."""
 
 _LIBRARIES = ('fsspec', 's3fs', 'gcsfs')
-_SCHEME = re.compile(r'[A-Za-z][A-Za-z0-9+.-]*://')
+# Bounded, as a search would else take the square of a long path.
+_SCHEME = re.compile(r'[A-Za-z][A-Za-z0-9+.-]{0,99}://')
 _CHAINED = re.compile(rf'::(?=[A-Za-z][A-Za-z0-9+.-]*::|{_SCHEME.pattern})')
 """Between protocols that read from each other, as in ``zip://a.mcap::https://host/all.zip``."""
 _HOST = re.compile(r'(?:\[[^]]*\]|[^:]*)(?::[0-9]*)?')

@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.inspection.imu import imu_findings, measure_imu
 from two_manifold_ros.loggers.log import Channel, factor_of, IMU_ROLES, Log, ROLES
 from two_manifold_ros.loggers.to_bag import drive_of, write_drive
 from two_manifold_ros.recordings.reading import read_recording
+from two_manifold_ros.recordings.recording import FASTEST_RATE
 
 pytest.importorskip('rosbags')
 
@@ -55,6 +57,20 @@ def test_gravity_tells_the_unit_on_a_car_that_corners(factor, gravity, words):
     notes = [each for each in drive_of(log_of(made, axes='sensor')).notes if 'mean' in each]
     assert len(notes) == bool(words)
     assert all(words in note for note in notes)
+
+
+@pytest.mark.parametrize('turn', np.random.default_rng(3).normal(size=(4, 3)).tolist())
+@pytest.mark.parametrize('length', [FASTEST_RATE - 1.0, FASTEST_RATE + 1.0])
+def test_rates_are_too_fast_as_inspect_says_it(turn, length, tmp_path):
+    """Whatever the axis they are around."""
+    made = drive()
+    made.imu[:, 3:] = np.divide(turn, np.linalg.norm(turn)) * length
+    found = drive_of(log_of(made, axes='sensor'))
+    assert any('look like deg/s' in note for note in found.notes) == (length > FASTEST_RATE)
+    write_drive(found, tmp_path / 'bag')
+    report = measure_imu(read_recording(tmp_path / 'bag').imu, 'a bag')
+    warned = [each.code for each in imu_findings(report)]
+    assert ('gyroscope_too_fast' in warned) == (length > FASTEST_RATE)
 
 
 def test_positions_in_metres_are_poses(tmp_path):

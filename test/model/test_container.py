@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A container is written whole or not at all, and read only if nothing in it is wrong."""
 
-import errno
 import io
 import itertools
 import json
@@ -302,16 +301,6 @@ def test_headers_that_are_a_trap(written, cause, path):
 def test_a_folder_or_nothing_is_no_model_file(tmp_path):
     assert 'there is no such model file' in refusal(tmp_path / 'model')
     assert 'this is a folder (a bag?), not a model file' in refusal(tmp_path)
-
-
-def test_a_file_system_that_cannot_settle_folders(path, monkeypatch):
-    def refuse(handle: int) -> None:
-        if stat.S_ISDIR(os.fstat(handle).st_mode):
-            raise OSError(errno.EINVAL, 'Invalid argument')
-
-    monkeypatch.setattr(os, 'fsync', refuse)
-    write_container(path, {'other': 1}, {})
-    assert read_container(path)[0] == {'other': 1}
 
 
 def test_an_open_reader_reads_the_old_file_to_its_end(path):

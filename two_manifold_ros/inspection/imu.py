@@ -17,6 +17,7 @@ from two_manifold_ros.recordings.recording import (
     acceleration_unit,
     AccelerationUnit,
     FASTEST_RATE,
+    fastest_rate,
     IMU_CHANNELS,
     IMU_UNITS,
 )
@@ -167,7 +168,7 @@ def measure_imu(imu: ImuStream, name: str) -> ImuReport:
         timing=measure_timing(imu.stamps, imu.first_stamp),
         channels=summarise_channels(samples),
         gravity=measure_gravity(samples),
-        fastest_rate=float(np.quantile(np.linalg.norm(samples[:, 3:], axis=1), 0.99)),
+        fastest_rate=fastest_rate(samples),
         not_finite=int((~finite).sum()),
         absurd=tuple(absurd.sum(axis=0).tolist()),
         stuck=stuck_stretches(imu),

@@ -131,7 +131,7 @@ def as_text(value: float | str) -> str:
 def capitalised(sentence: str) -> str:
     """Return a sentence with a capital, unless it starts with a name, which stays as it is."""
     # A file, a topic or a parameter; or a file with blanks in its name, which a colon follows.
-    if re.match(r'\S*[/\\_]|\S*\.\S*[^\s.,:;]|[^:]*\.[A-Za-z]\w*:', sentence):
+    if re.match(r'\S*[/\\_]|[^\s.]*\.[.,:;]*[^\s.,:;]|[^:]*\.[A-Za-z]\w*:', sentence):
         return sentence
     return f'{sentence[:1].upper()}{sentence[1:]}'
 

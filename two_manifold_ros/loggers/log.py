@@ -83,7 +83,7 @@ _SPELLINGS = (
     ('minutes?', 'min'),
     ('sec(ond)?s?|^unixtime$', 's'),
     ('^days$', 'day'),
-    ('_|per|p(?=s2?$)', '/'),
+    ('_?per_?|_|p(?=s2?$)', '/'),
     # Powers, as of m s-2 and deg s-1.
     ('(?<!/)s-([12])$', r'/s\1'),
     ('/s1$', '/s'),

@@ -4,9 +4,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from functools import partial
-import re
 from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
@@ -37,6 +37,7 @@ from two_manifold_ros.loggers.times import (
     DAY_S,
     day_zero,
     LIMITS_S,
+    over_midnight,
     RARE,
     steps_of,
     times_of_texts,
@@ -86,10 +87,10 @@ Names of columns, letters and digits in lower case, that need no map.
 Those of accelerations with gravity stand before others.
 """
 _ANY = {
-    role: (*names, *(OF_VEHICLES[role][0] if role in OF_VEHICLES else ()))
+    role: (*names, *OF_VEHICLES.get(role, ((), ''))[0], *(role[-1] if role in IMU_ROLES else ''))
     for role, names in _USUAL.items()
 }
-"""The same, and those of race loggers."""
+"""The same, those of race loggers, and single letters."""
 _KNOWN = {name for usual in _ANY.values() for name in usual}
 _UNIT_OF_NAME = {
     **{
@@ -317,8 +318,7 @@ def fitting(table: Table, columns: Mapping[str, ColumnChoice]) -> dict[str, Colu
 
 def _found(table: Table, role: str, free: Sequence[int]) -> int | None:
     """Return the column that has a usual name of a role."""
-    axis = role[-1]
-    for name in (*_ANY[role], *((axis,) if role in IMU_ROLES else ())):
+    for name in _ANY[role]:
         for index in free:
             if plain(table.names[index]) == name and (
                 # A single letter is of the sensor whose unit it has.
@@ -391,13 +391,14 @@ def _one_time(table: Table, columns: Mapping[str, ColumnChoice]) -> Table:
     part = table.find(['nanosec', 'nsec', 'nsecs', 'nanosecs', 'stampnanosec', 'nanoseconds',
                        'headerstampnanosec', 'headerstampnsecs'])  # fmt: skip
     if date is not None and clock is not None:
-        # A time that has its date, or counts by itself, needs no other.
-        if not _holds_text(table, clock) or len(table.rows[0].cells[clock].split()) > 2:
+        # A time that counts by itself needs no other.
+        if not _holds_text(table, clock):
             return table
         kept, other = clock, date
 
         def joined(cells: list[str]) -> str:
-            clock_has_date = any(sign in cells[kept][:10] for sign in '/-')
+            # Behind the hours, such a sign is of a zone or of fractions.
+            clock_has_date = any(sign in cells[kept].partition(':')[0] for sign in '/-.')
             return cells[kept] if clock_has_date else f'{cells[other]} {cells[kept]}'
 
     elif whole is not None and part is not None:
@@ -423,21 +424,13 @@ def _with_units(table: Table) -> Table:
     """Return a table with the units that stand behind usual names, such as `ax_g`, apart."""
     names, units = list(table.names), list(table.units)
     for index, name in enumerate(table.names):
-        found = _SUFFIX.match(name)
-        word = plain(name)
-        if found and plain(found[1]) in _KNOWN:
-            names[index], units[index] = found[1], found[2]
+        if found := _apart(name):
+            names[index], units[index] = found
         elif not units[index]:
             # As TimeUS or millis.
-            units[index] = next(
-                (
-                    unit
-                    for usual in _USUAL['time'][:-1]
-                    for ending, unit in _ENDINGS
-                    if word in {usual + ending, ending} and (ending + usual).strip()
-                ),
-                '',
-            )
+            word, usual = plain(name), ('', *_USUAL['time'][:-1])
+            fits = (unit for each in usual for end, unit in _ENDINGS if word == each + end)
+            units[index] = next(fits, '')
     return replace(table, names=names, units=units)
 
 
@@ -488,15 +481,20 @@ def _stamps(table: Table, index: int, unit: str) -> tuple[Table, Ints, list[str]
         return table, stamps, notes
     read, notes = times_of_texts([row.cells[index] for row in table.rows])
     seconds = np.array([np.nan if each is None else each[0] / 1e9 for each in read])
-    lines = [row.line for row in table.rows]
-    table, _ = table.clocked(index, seconds, _NO_TIME)
-    left = {row.line for row in table.rows}
-    there = [each for each, line in zip(read, lines, strict=True) if each and line in left]
+    dates = Counter(each[2] for each in read if each)
+    usual = max(dates, key=dates.__getitem__, default='')
+    same = np.array([each is not None and each[2] == usual for each in read])
+    if RARE * np.count_nonzero(~same) <= len(same):
+        # Times of day, or a date that stands still.
+        seconds[same] = over_midnight(seconds[same])
+    by_line = {row.line: each for row, each in zip(table.rows, read, strict=True)}
+    table, seconds = table.clocked(index, seconds, _NO_TIME)
+    there = [each for row in table.rows if (each := by_line[row.line])]
     stamps = np.array([each[0] for each in there], dtype=np.int64)
+    days = np.rint((seconds - stamps / 1e9) / DAY_S).astype(np.int64)
+    stamps += (days - days[0]) * UNDATED_NS
     if not any(each[2] for each in there):
-        # Times of day go on after midnight.
-        days = np.round(np.diff(stamps, prepend=stamps[:1]) / (86_400 * 1e9)).astype(np.int64)
-        return table, stamps - np.cumsum(days) * UNDATED_NS + UNDATED_NS, [UNDATED]
+        return table, stamps + UNDATED_NS, [UNDATED]
     if any(each[1] is None for each in there):
         notes.append('times without a zone are taken as UTC')
     return table, stamps, notes
@@ -511,9 +509,19 @@ _TEXTS = frozenset({'iso', 'txt'})
 _LONGEST_NS = 10**17
 """Three years: no recording is as long, so that longer times count from 1970."""
 
-_SUFFIX = re.compile(
-    '(?i)(.+?)_(ns|us|ms|s|m?g|m_?s2|mps2|m?dps|deg_s|degps|rad_s|radps|deg|m|ft)$'
-)
+
+def _apart(name: str, axis: str = '') -> tuple[str, str] | None:
+    """Return a name without the unit of one of its roles behind it, and that unit."""
+    words = name.rsplit('_', 4)  # as many as of metres_per_second_squared
+    for at in range(1, len(words)):
+        head, unit = '_'.join(words[:at]), '_'.join(words[at:])
+        word = plain(f'{head}{axis}')
+        roles = [role for role, names in _ANY.items() if word in names]
+        # As likely a minimum as minutes.
+        fits = any(_fits(role, unit) for role in roles or (IMU_ROLES if axis else ()))
+        if fits and unit.lower() not in {'', 'min'}:
+            return head, unit
+    return None
 
 
 def name_and_unit(cell: str) -> tuple[str, str]:
@@ -528,8 +536,8 @@ def name_and_unit(cell: str) -> tuple[str, str]:
             axis = _AXES[inner.lower()]
         elif not is_unit(unit):
             unit = inner if is_unit(inner) or not unit else unit
-    if axis and not unit and (found := _SUFFIX.match(name)):
-        name, unit = found[1], found[2]
+    if axis and not unit:
+        name, unit = _apart(name, axis) or (name, '')
     return (f'{name}_{axis}' if axis else name), unit
 
 

@@ -27,6 +27,7 @@ from two_manifold_ros.loggers.log import (
     UNDATED,
     UNDATED_NS,
 )
+from two_manifold_ros.loggers.times import DAY_S, over_midnight
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.loggers.log import Axes, Log
     from two_manifold_ros.typing import Floats, Ints
-
-_DAY_S = 86_400.0
 
 
 def _vector(kind: str, unit: str, axes: Axes, *names: str) -> Sensor:
@@ -241,15 +240,10 @@ def read_vbo(text: str, place: str) -> Log:
     names = _vbo_names(sections, rows, place)
     table = Table.of(place, names, [], rows)
     index = table.column_named('time', 'utctime')
-    # On the circle of a day, so that one wild time of day begins no further day.
-    seconds = _seconds_of_day(table, index)
-    known = np.isfinite(seconds)
-    seconds[known] = np.unwrap(seconds[known], period=_DAY_S)
+    seconds = over_midnight(_seconds_of_day(table, index))
     table, seconds = table.clocked(index, seconds, 'is not HHMMSS.SS')
-    seconds -= _DAY_S * np.floor(np.median(seconds) / _DAY_S)
+    seconds -= DAY_S * np.floor(seconds[0] / DAY_S)
     since = np.rint(seconds * 1e9).astype(np.int64)
-    if since[0] < 0:
-        since += round(_DAY_S * 1e9)
     stamps, notes = _vbo_stamps(table, since, sections[''])
     places, more = _vbo_places(table, stamps)
     log = table.log('Racelogic VBO', stamps, (_ACCELEROMETERS, _GYROSCOPES), [*notes, *more])
@@ -301,7 +295,7 @@ def _vbo_names(sections: dict[str, list[str]], rows: Sequence[Row], place: str) 
 
 
 _CREATED = re.compile(
-    r'(\d{1,2})/(\d{1,2})/(\d{4})(?:\s*(?:at|@|,)?\s*(\d{1,2}):(\d{2}))?', re.IGNORECASE
+    r'(\d{1,2})/(\d{1,2})/(\d{4})(?:\s*(?:(?:at|@|,)\s*)?(\d{1,2}):(\d{2}))?', re.IGNORECASE
 )
 
 
@@ -376,6 +370,6 @@ FORMATS: tuple[tuple[str, Callable[[str, str], Log]], ...] = (
     (r'\AThis file is created using RaceChrono', read_racechrono),
     (r'\A\s*"Interval"\s*\|\s*"\w*"\s*\|', read_racecapture),
     (r'(?i)\A\s*"?Format"?\s*,\s*"?AiM CSV File', read_aim),
-    (r'(?im)^\s*\[(column names|header|data)\]\s*$', read_vbo),
+    (r'(?im)^[^\S\n]*\[(column names|header|data)\]\s*$', read_vbo),
 )
 """What the beginning of a text file of each format has, and what reads it."""

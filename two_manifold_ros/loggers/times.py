@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from datetime import datetime, timezone
+from datetime import datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -37,6 +38,19 @@ def far_from_others(stamps: Ints) -> Bools:
     return late | ((after < most) & (stamps > after + LATE_NS))
 
 
+def over_midnight(seconds: Floats) -> Floats:
+    """Return times (N,) of one day, or NaN, that go on after midnight if fewer are far then."""
+    known = np.isfinite(seconds)
+    times = seconds.copy()
+    # On the circle of a day one wild time begins no further day; a long pause is no midnight.
+    times[known] = np.unwrap(seconds[known], period=DAY_S)
+    if (times[known] == seconds[known]).all():
+        return seconds
+    stamps = (np.rint(each[known] * 1e9).astype(np.int64) for each in (seconds, times))
+    far, fewer = (np.count_nonzero(far_from_others(each)) for each in stamps)
+    return times if fewer < far else seconds
+
+
 def not_cut_off(seconds: Floats) -> Bools:
     """
     Return which times (N,) are not cut off from all others, at the begin or the end.
@@ -49,13 +63,15 @@ def not_cut_off(seconds: Floats) -> Bools:
         return keep
     steps = np.abs(np.diff(seconds))
     rest_s = len(seconds) * float(np.median(steps[steps > 0.0])) if steps.any() else 0.0
-    for gap in np.flatnonzero(steps > max(rest_s, _LEAST_GAP_S)).tolist():
-        first, last = slice(None, gap + 1), slice(gap + 1, None)
-        stands = np.ptp(seconds[first]) == 0.0 or seconds[gap] < _UNSET_S < np.median(seconds)
-        if RARE * (gap + 1) <= len(seconds) or (stands and 2 * (gap + 1) <= len(seconds)):
-            keep[first] = False
-        elif RARE * (len(seconds) - gap - 1) <= len(seconds):
-            keep[last] = False
+    gaps = np.flatnonzero(steps > max(rest_s, _LEAST_GAP_S))
+    # The clock stood until the first gap, or was not set.
+    unset = (seconds[gaps] < _UNSET_S) & (np.median(seconds) > _UNSET_S)
+    stands = unset | (gaps == np.argmax(steps > 0.0))
+    early = RARE * (gaps + 1) <= len(seconds)
+    early |= stands & (2 * (gaps + 1) <= len(seconds))
+    late = RARE * (len(seconds) - gaps - 1) <= len(seconds)
+    keep[: gaps[early].max(initial=-1) + 1] = False
+    keep[gaps[late].min(initial=len(seconds)) + 1 :] = False
     return keep
 
 
@@ -128,27 +144,38 @@ def unit_that_fits(step: float, factors: Mapping[str, float]) -> tuple[str, floa
 
 
 _FORMS = (('.', '%d.%m.%Y'), ('-', '%Y-%m-%d'))
-_NO_DAY = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
-TextTime: TypeAlias = 'tuple[int, str | None, bool]'
-"""Nanoseconds since 1970 or midnight, the zone, and whether there is a date."""
+TextTime: TypeAlias = 'tuple[int, str | None, str]'
+"""Nanoseconds since 1970 or midnight, the zone, and the date, which may be empty."""
 
 
 def times_of_texts(texts: Sequence[str]) -> tuple[list[TextTime | None], list[str]]:
     """Return what texts say, ``None`` for each that is no time, and notes."""
     cells = [text.upper() for text in texts]
-    first, second = 0, 0
-    for cell in cells:
-        day, slash, rest = cell.partition('/')
-        month, _, _ = rest.partition('/')
-        if slash and day.isdigit() and month.isdigit() and len(day) <= 2:
-            first, second = max(first, int(day)), max(second, int(month))
-    order, notes = '%d/%m/%Y', list[str]()
-    if first:
-        order = '%m/%d/%Y' if second > 12 >= first else order
-        if max(first, second) <= 12:
-            notes = ['days are taken to stand before months: no date of the file shows it']
-    return [_of_text(cell, order) for cell in cells], notes
+    orders = ('%d/%m/%Y', '%m/%d/%Y')[: 1 + any('/' in cell for cell in cells)]
+    days_first, *others = ([_of_text(cell, order) for cell in cells] for order in orders)
+    # Not one row decides, as a damaged one would.
+    for months_first in others:
+        apart = _lost(days_first) - _lost(months_first)
+        if apart > 0:
+            return months_first, []
+        if apart == 0 and days_first != months_first:
+            note = 'days are taken to stand before months: no date of the file shows it'
+            return days_first, [note]
+    return days_first, []
+
+
+def _lost(times: Sequence[TextTime | None]) -> int:
+    """Return how many rows of a table have none of its times, or one that is far from others."""
+    stamps = np.array([each[0] for each in times if each], dtype=np.int64)
+    near = stamps[~far_from_others(stamps)]
+    return len(times) - int(np.count_nonzero(not_cut_off(near / 1e9)))
+
+
+@lru_cache
+def _second_of(day: str, form: str) -> int:
+    """Return the second since 1970 at which a day with a zone begins; many rows share it."""
+    return round(datetime.strptime(day, f'{form}%z').timestamp())
 
 
 def _of_text(text: str, order: str) -> TextTime | None:  # noqa: C901 - one form after the other
@@ -159,9 +186,9 @@ def _of_text(text: str, order: str) -> TextTime | None:  # noqa: C901 - one form
     zone = None
     if words and words[-1] in {'UTC', 'GMT', 'Z'}:
         zone = f'{words.pop()[:0]}+0000'
-    half = words.pop() if words and words[-1] in {'AM', 'PM'} else ''
     if words and words[-1][:1] in {'+', '-'}:
         zone = words.pop()
+    half = words.pop() if words and words[-1] in {'AM', 'PM'} else ''
     day = words.pop(0) if len(words) == 2 else ''
     if len(words) != 1:
         return None
@@ -187,10 +214,10 @@ def _of_text(text: str, order: str) -> TextTime | None:  # noqa: C901 - one form
             raise ValueError(clock)  # noqa: TRY301 - as strptime does
         offset = (zone or '+0000').replace(':', '').ljust(5, '0')
         form = '%Y/%m/%d' if len(day.partition('/')[0]) == 4 else form
-        when = datetime.strptime(f'{day}{offset}', f'{form}%z') if day else _NO_DAY
+        midnight = _second_of(f'{day}{offset}', form) if day else 0
     except ValueError:
         return None
-    seconds = round(when.timestamp()) + hour * 3600 + minute * 60 + second
+    seconds = midnight + hour * 3600 + minute * 60 + second
     if not 0 <= seconds < LAST_S:
         return None
-    return seconds * 10**9 + int((fraction or '0')[:9].ljust(9, '0')), zone, bool(day)
+    return seconds * 10**9 + int((fraction or '0')[:9].ljust(9, '0')), zone, day

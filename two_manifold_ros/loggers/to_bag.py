@@ -18,6 +18,7 @@ from two_manifold_ros.recordings.bag_writer import BagWriter
 from two_manifold_ros.recordings.recording import (
     acceleration_unit,
     FASTEST_RATE,
+    fastest_rate,
     GRAVITY,
     usual_gap_ns,
 )
@@ -133,7 +134,7 @@ def _samples(measured: Mapping[str, Channel], log: Log) -> tuple[Ints, Floats, l
     if not set(missing) & set(ACCELERATIONS):
         notes += _of_gravity(imu[there])
     # As `inspect` says it, beyond the range of usual gyroscopes.
-    if np.quantile(np.abs(imu[there][:, 3:]).max(axis=1), 0.99) > FASTEST_RATE:
+    if fastest_rate(imu[there]) > FASTEST_RATE:
         notes.append(
             'the angular rates look like deg/s or counts, not rad/s: name their unit with '
             "--columns 'gx=COLUMN:deg/s,...'"

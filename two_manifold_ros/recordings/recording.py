@@ -45,6 +45,12 @@ GRAVITY = 9.80665
 FASTEST_RATE = 35.0
 """Angular rate, rad/s, that usual gyroscopes do not measure: they end at 2000 deg/s."""
 
+
+def fastest_rate(samples: Floats) -> float:
+    """Return the angular rate, rad/s, that one in a hundred samples (N, 6) of an IMU passes."""
+    return float(np.quantile(np.linalg.norm(samples[:, 3:], axis=1), 0.99))
+
+
 AccelerationUnit: TypeAlias = Literal['metres per second squared', 'g', 'removed', 'unclear']
 
 

@@ -149,5 +149,5 @@ def fill(message: object, msgtype: str, fields: Mapping[str, Any]) -> None:
 def _field_types(msgtype: str) -> dict[str, str]:
     """Return the type of each field, of its entries where it is an array."""
     kinds = message_class(msgtype).get_fields_and_field_types()
-    entry = re.compile(r'sequence<([^,>]+).*|(.+)\[\d+\]')
+    entry = re.compile(r'^(?:sequence<([^,>]+).*|(.+)\[\d+\])')
     return {name: entry.sub(r'\1\2', kind) for name, kind in kinds.items()}
