@@ -23,6 +23,9 @@ HEADS = [
     '# a log\n// of a car\ntime,' + IMU,
     'Rate,100\n\nMy car\ntime,' + IMU,
     'time,' + IMU + '\ns,m/s2,m/s2,m/s2,rad/s,rad/s,rad/s',
+    'time,' + IMU + '\n[s],[m/s2],[m/s^2],[m/s²],(rad/s),<rad/s>,{rad/s}',
+    'sec,' + IMU + '\n-,,,,,,rad/s',
+    'Time,12:00:00,ax,ay,az,gx,gy\nZeit,' + IMU + '\ns,m/s2,,,,,\nIMU,IMU 1,,,,,',
     '# time,' + IMU,
     'time,acc[0],acc[1],acc[2],gyro[0],gyro[1],gyro[2]',
     'time,acc (x),acc (y),acc (z),gyro (x),gyro (y),gyro (z)',
@@ -254,3 +257,206 @@ def test_times_that_are_cut_off_are_those_gap_by_gap():
 
 P = [0.1, 0.3, 0.3, 0.2, 0.04, 0.03, 0.02, 0.01]
 """How likely each of the steps is."""
+
+
+FIXES = {
+    'lat,lon': lambda north, east: f'{north},{east}',
+    'latitude,N/S,longitude,E/W': lambda north, east: f'{abs(north)},S,{abs(east)},W',
+    'lat,lon,alt,NS,EW': lambda north, east: f'{abs(north)},{abs(east)},5,s,w',
+    'lon,event,lat': lambda north, east: f'{east},E,{north}',
+    'lat,EW,lon': lambda north, east: f'{north},West,{abs(east)}',
+    'lat,lon,v,lon_hemisphere,a_hemisphere': lambda n, e: f'{n},{abs(e)},1,W,s',
+    'lat,lon,': lambda north, east: f'{abs(north)} S,W{abs(east)},',
+    'Lat,Long,': lambda n, e: f"{int(-n)}°{-n % 1 * 60:.7f}'S,-{int(-e)} {-e % 1 * 60:.7f} W,",
+    'Latitude (deg S),Longitude [W],': lambda n, e: f'{-n},{-e},',
+    'lat,N/S,lon,E/W,status,way': lambda n, e: f'{-n},S,{-e},W,S,NW',
+}
+
+
+@pytest.mark.parametrize('head', FIXES)
+def test_a_hemisphere_is_a_sign(head, tmp_path):
+    expected = np.stack([-33.85 + np.arange(100) / 1e4, -70.25 - np.arange(100) / 1e4], axis=1)
+    cells = [FIXES[head](*each) for each in expected.round(4).tolist()]
+    path = tmp_path / 'a.csv'
+    rows = [f'{i / 20},{i % 7},{cell}' for i, cell in enumerate(cells)]
+    path.write_text('\n'.join([f'time,ax,{head}', *rows]))
+    found = drive_of(read_log([path], {}))
+    np.testing.assert_allclose(found.fixes[:, :2], expected, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ('head', 'cells'),
+    [
+        ('lat,lon,speed,status', '33.8,70.2,5,S'),
+        ('lat,lon,speed,E/W', '33.8,70.2,5,O'),
+        ('lat,lon,status', '33.8,70.2,SW'),
+        ('lat,lon', '-33.8 N,70.2'),
+        ('lat,lon', '33.8 W,70.2'),
+    ],
+)
+def test_letters_that_are_no_hemisphere_for_sure_are_refused(head, cells, tmp_path):
+    path = tmp_path / 'a.csv'
+    path.write_text('\n'.join([f'time,ax,{head}', *(f'{i / 20},{i},{cells}' for i in range(99))]))
+    with pytest.raises(InputError, match=r"a\.csv.*'(status|E/W|lat)'"):
+        read_log([path], {})
+
+
+@pytest.mark.parametrize(
+    ('head', 'columns', 'found'),
+    [
+        ('x,y,z,gx,gy,gz', '', ''),
+        ('X,Y,Z,a,b,c', '', ''),
+        ('x,y,z,x,y,z', '', 'need names of their own'),
+        ('gx,gy,gz,x,y,v', '', ''),
+        ('x,y,z,gx,gy,gz', 'ax=x,ay=y,az=z', 'accel_x accel_y accel_z gyro_x gyro_y gyro_z'),
+        ('x,y,z,gx,gy,gz', 'x=x,y=y', 'gyro_x gyro_y gyro_z x y'),
+        ('x (m),y (m),z (m),gx,gy,gz', '', 'gyro_x gyro_y gyro_z x y'),
+        ('x (g),y (g),z (g),gx,gy,gz', '', 'accel_x accel_y accel_z gyro_x gyro_y gyro_z'),
+        ('x,y,z,ax,ay,gz', '', 'accel_x accel_y gyro_z x y'),
+    ],
+)
+def test_letters_alone_are_positions_only_beside_accelerations(head, columns, found, tmp_path):
+    path = tmp_path / 'a.csv'
+    path.write_text('\n'.join([f'time,{head}', *(f'{i / 20},1,2,3,4,5,{i}' for i in range(99))]))
+    if ' ' in found and 'names' not in found:
+        assert sorted(read_log([path], parse_columns(columns)).channels) == found.split()
+        return
+    with pytest.raises(InputError, match=f"'ax=x:UNIT.*'x=x,y=y.* out of 'time', '.*{found}"):
+        read_log([path], parse_columns(columns))
+
+
+@pytest.mark.parametrize('step_s', [0.0008, 0.05, 0.2])
+@pytest.mark.parametrize('unit', ['ms', 'us', 'ns', 'day'])
+@pytest.mark.parametrize('as_unit', ['', ':s', ':day', ':us'])
+def test_a_unit_that_no_imu_has_is_named_with_the_one_that_fits(unit, as_unit, step_s, tmp_path):
+    number = {'ms': 1e3, 'us': 1e6, 'ns': 1e9, 'day': 1 / 86_400}
+    step = step_s * number[unit]
+    held = step / {**number, 's': 1.0}[as_unit[1:] or 's']
+    path = tmp_path / 'a.csv'
+    cells = [str(value).strip('[]') for value in VALUES.tolist()]
+    rows = [f'{i * step!r},{cell}' for i, cell in enumerate(cells)]
+    path.write_text('\n'.join(['time,' + IMU, *rows]))
+    columns = parse_columns(f'time=time{as_unit}')
+    if 1e-5 < held < (10.0 if as_unit else 1.0):
+        assert np.median(np.diff(drive_of(read_log([path], columns)).imu_stamps)) > 0
+        return
+    with pytest.raises(InputError, match='--columns') as caught:
+        read_log([path], columns)
+    advised = str(caught.value).partition("'time=time:")[2].partition("'")[0]
+    factor = {'ms': 1e-3, 'us': 1e-6, 'ns': 1e-9, 'day': 86_400.0, 's': 1.0}[advised]
+    assert advised == unit or 1e-4 <= step * factor <= 1.0
+    assert advised == unit or step_s < 0.01
+    read_log([path], parse_columns(f'time=time:{unit}'))
+
+
+@pytest.mark.parametrize('zero', [25_569, 719_529])
+@pytest.mark.parametrize('columns', ['', 'time=time:day'])
+def test_day_numbers_are_dates(columns, zero, tmp_path):
+    day = NOON_NS / 86_400e9 + zero
+    found = read(
+        tmp_path / 'a.csv', 'time,' + IMU, lambda i: f'{day + i / 1_728_000:.10f}', columns
+    )
+    np.testing.assert_allclose(found.imu_stamps - NOON_NS, np.arange(100) * 5e7, atol=2e5)
+
+
+def minutes_of(degrees):
+    """Return ddmm.mmmmmm of NMEA."""
+    return f'{int(abs(degrees)):02d}{abs(degrees) % 1 * 60:09.6f}'
+
+
+FORMS_OF_PLACES = {
+    'lat,lon': lambda n, e: f'{n * 1e7:.0f},{e * 1e7:.0f}',
+    'lat_e7,lon_e7': lambda n, e: f'{n * 1e7:.0f},{e * 1e7:.0f}',
+    'lat (degE7),lon (degE7)': lambda n, e: f'{n * 1e7:.0f},{e * 1e7:.0f}',
+    'lat,NS,lon,EW': lambda n, e: f'{minutes_of(n)},S,{minutes_of(e)},E',
+    'Latitude,Longitude': lambda n, e: f'{minutes_of(n)}S,{minutes_of(e)} E',
+    'lat (ddmm.mmmm),lon (dddmm.mmmm)': lambda n, e: f'-{minutes_of(n)},{minutes_of(e)}',
+}
+
+
+@pytest.mark.parametrize('head', FORMS_OF_PLACES)
+@pytest.mark.parametrize('corner', [(-47.25, 8.5), (-0.001, 104.9), (-5.25, 0.001)])
+def test_degrees_of_mavlink_and_nmea(head, corner, tmp_path):
+    expected = np.array(corner) + np.arange(1, 101)[:, None] / 1e4 * [-1, 1]
+    cells = [FORMS_OF_PLACES[head](*each) for each in expected.tolist()]
+    path = tmp_path / 'a.csv'
+    rows = [f'{i / 20},{i % 7},{cell}' for i, cell in enumerate(cells)]
+    path.write_text('\n'.join([f'time,ax,{head}', *rows]))
+    if head == 'lat,lon' and corner == (-5.25, 0.001):
+        # As millionths of degrees they were a place on earth, too.
+        with pytest.raises(InputError, match='lat=COLUMN:degE7'):
+            drive_of(read_log([path], {}))
+        return
+    found = drive_of(read_log([path], {}))
+    np.testing.assert_allclose(found.fixes[:, :2], expected, atol=6e-8)
+
+
+@pytest.mark.parametrize(
+    ('place', 'words'),
+    [
+        ((-121.9995, 47.0), 'look swapped'),
+        ((1220000001, 470000001), 'look swapped'),
+        ((4700.0042, 800.0316), 'NMEA'),
+        ((5205000.25, 500120.75), 'metres'),
+        ((5250, 8000), 'degE7'),
+        ((95.5, 200.25), 'as degrees'),
+    ],
+)
+def test_positions_that_are_all_not_on_earth_are_refused(place, words, tmp_path):
+    path = tmp_path / 'a.csv'
+    rows = [f'{i / 20},1,{place[0]},{place[1]}' for i in range(1, 100)]
+    path.write_text('\n'.join(['time,ax,lat,lon', '0,1,0,0', *rows]))
+    with pytest.raises(InputError, match=rf'a\.csv: none of the 100 positions .*{words}'):
+        drive_of(read_log([path], {}))
+
+
+@pytest.mark.parametrize('names', ['fwd,right,up,p,q,r', 'a,b,c,a,b,c', 'Drehrate Z,v'])
+def test_columns_that_may_hold_the_imu_are_named(names, tmp_path):
+    path = tmp_path / 'a.csv'
+    count = names.count(',') + 1
+    rows = [f'{i / 20},48.1,{11 + i / 1e4},FIX{",5" * count}' for i in range(99)]
+    path.write_text('\n'.join([f'time,lat,lon,status,{names}', *rows]))
+    said = ', '.join(map(repr, names.split(',')))
+    with pytest.raises(
+        InputError, match=f'no column is known .*--columns .* out of {said}; .*exported'
+    ):
+        drive_of(read_log([path], {}))
+
+
+def test_a_line_of_units_that_are_none_is_no_line_of_names(tmp_path):
+    counts = ',counts' * 6
+    with pytest.raises(InputError, match="'counts' is no unit of accel_x"):
+        read(tmp_path / 'a.csv', f'time,{IMU}\nsec{counts}', lambda i: i / 20)
+
+
+@pytest.mark.parametrize(
+    'cells', ['1,2', 'x,' + ','.join('123456'), '0.5,1,2,3,4,5,x', '1,2' + ',3' * 7]
+)
+@pytest.mark.parametrize('count', [1, 10])
+def test_a_refusal_counts_the_lines_with_its_fault(cells, count, tmp_path):
+    rows = [f'{i / 20},1,2,3,4,5,6' for i in range(9 + 10 * count)]
+    rows[5 : 5 + count] = [cells] * count
+    path = tmp_path / 'a.csv'
+    path.write_text('\n'.join([f'time,{IMU}', *rows]))
+    others = f', as in {count - 1} others of {len(rows)} lines; ' if count > 1 else '; '
+    with pytest.raises(InputError, match=rf'a\.csv, line 7: .*{others}.*lines'):
+        drive_of(read_log([path], {}))
+
+
+@pytest.mark.parametrize(
+    ('name', 'columns', 'note'),
+    [
+        ('ax (g)', 'ax=ax:m/s2', 'accel_x is ax in m/s2, though the file states g'),
+        ('ax_g', 'ax=ax_g:m/s2', 'accel_x is ax_g in m/s2, though the file states g'),
+        ('ax (g)', 'ax=ax:G', ''),
+        ('ax', 'ax=ax:g', ''),
+        ('ax (V)', 'ax=ax:g', ''),
+        ('ax (g)', '', ''),
+    ],
+)
+def test_a_map_against_the_unit_of_the_file_is_noted(name, columns, note, tmp_path):
+    path = tmp_path / 'a.csv'
+    path.write_text('\n'.join([f'time (s),{name}', *(f'{i / 20},1' for i in range(99))]))
+    said = ' '.join(read_log([path], parse_columns(columns)).notes)
+    assert note in said
+    assert ('though' in said) == bool(note)

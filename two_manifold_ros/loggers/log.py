@@ -15,6 +15,7 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.loggers.times import (
+    DAY_S,
     far_from_others,
     LAST_S,
     LATE_NS,
@@ -46,9 +47,9 @@ _COUNTERS = {'microseconds': 2**32 * 10**3, 'milliseconds': 2**32 * 10**6}
 _FACTORS: dict[str, dict[str, float]] = {
     'acceleration': {'m/s2': 1.0, 'g': GRAVITY, 'mg': GRAVITY / 1000.0, 'ft/s2': 0.3048},
     'rate': {'rad/s': 1.0, 'deg/s': math.radians(1.0), 'mdeg/s': math.radians(0.001)},
-    'angle': {'deg': 1.0, 'min': 1.0 / 60.0, 'rad': math.degrees(1.0)},
+    'angle': {'deg': 1.0, 'min': 1.0 / 60.0, 'rad': math.degrees(1.0), 'dege7': 1e-7},
     'length': {'m': 1.0, 'ft': 0.3048, 'km': 1000.0, 'cm': 0.01, 'mm': 0.001},
-    'time': {'s': 1.0, 'ms': 1e-3, 'us': 1e-6, 'ns': 1e-9},
+    'time': {'s': 1.0, 'ms': 1e-3, 'us': 1e-6, 'ns': 1e-9, 'day': DAY_S},
 }
 _QUANTITIES = {
     **dict.fromkeys(ACCELERATIONS, 'acceleration'),
@@ -81,6 +82,7 @@ _SPELLINGS = (
     ('radians?', 'rad'),
     ('minutes?', 'min'),
     ('sec(ond)?s?|^unixtime$', 's'),
+    ('^days$', 'day'),
     ('_?per_?|_|p(?=s2?$)', '/'),
     # Powers, as of m s-2 and deg s-1.
     ('(?<!/)s-([12])$', r'/s\1'),
@@ -171,6 +173,8 @@ class Log:
         Which axes its accelerations have.
     notes
         What was assumed and left out, as sentences.
+    unread
+        Names of columns with numbers that are read as no channel, if none is of an IMU.
 
     """
 
@@ -179,6 +183,7 @@ class Log:
     channels: Mapping[str, Channel]
     axes: Axes = 'sensor'
     notes: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
 
 
 LONGEST_NAME = 200
@@ -200,6 +205,17 @@ class Row(NamedTuple):
 def plain(name: str) -> str:
     """Return the letters and digits of a name in lower case: loggers differ in the others."""
     return re.sub('[^a-z0-9]', '', name.lower())
+
+
+def _as_others(bad: int, rows: int) -> str:
+    """Return how many lines have the same fault as the first one, as the end of a sentence."""
+    return f', as in {bad - 1} others of {rows} lines' if bad > 1 else ''
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names of columns as a sentence has them."""
+    twice = '; columns of one name need names of their own' if len({*names}) < len(names) else ''
+    return ', '.join(map(repr, names)) + twice
 
 
 def is_missing(cell: str) -> bool:
@@ -289,7 +305,7 @@ class Table:
         def words(row: Row) -> str:
             return f'{len(row.cells)} values for {width} columns'
 
-        return table.only(whole, words, 'export the file again, or remove this line')
+        return table.only(whole, words, 'export the file again, or remove such lines')
 
     def only(self, keep: Bools, words: Callable[[Row], str], cure: str) -> Table:
         """
@@ -316,7 +332,7 @@ class Table:
         first = self.rows[int(lost[0])]
         where = f'line {first.line}: {words(first)}'
         if RARE * len(lost) > len(self.rows):
-            msg = f'{self.place}, {where}; {cure}'
+            msg = f'{self.place}, {where}{_as_others(len(lost), len(self.rows))}; {cure}'
             raise InputError(msg)
         more = f', as are {len(lost) - 1} others' if len(lost) > 1 else ''
         return self._rows(keep, f'{where}: the line is left out{more}')
@@ -325,15 +341,16 @@ class Table:
         rows = [row for row, stays in zip(self.rows, keep.tolist(), strict=True) if stays]
         return replace(self, rows=rows, notes=(*self.notes, note))
 
-    def column(self, index: int) -> Floats:
+    def column(self, index: int, of: Callable[[str], float | None] = number_of) -> Floats:
         """Return a column (N,) as numbers, NaN where a cell is empty or, rarely, no number."""
-        read = [number_of(row.cells[index]) for row in self.rows]
+        read = [of(row.cells[index]) for row in self.rows]
         bad = [number for number, value in enumerate(read) if value is None]
         if RARE * len(bad) > len(read):
             row = self.rows[bad[0]]
             msg = (
                 f'{self.place}, line {row.line}: {row.cells[index][:40]!r} in column '
-                f'{self.names[index]!r} is no number; export the file again, or remove this line'
+                f'{self.names[index]!r} is no number{_as_others(len(bad), len(read))}; export '
+                'the file again, or remove such lines'
             )
             raise InputError(msg)
         self.odd.update((self.rows[number].line, self.names[index]) for number in bad)
@@ -359,9 +376,9 @@ class Table:
             raise InputError(msg)
         return found
 
-    def times(self, index: int, unit: str) -> tuple[Table, Ints]:
+    def times(self, index: int, unit: str, zero: int = 0) -> tuple[Table, Ints]:
         """
-        Return the rows that have a time, and their times (N,) in nanoseconds.
+        Return the rows that have a time, and their times (N,) in nanoseconds after ``zero``.
 
         Raises
         ------
@@ -373,14 +390,14 @@ class Table:
         factor = factor_of('time', unit, place)
         table, numbers = self.clocked(
             index,
-            self.column(index) * factor,
+            (self.column(index) - zero) * factor,
             f'is no time of 1970 to 2038 in {unit}',
-            'remove this line, or correct the unit',
+            'remove such lines, or correct the unit',
         )
         return table, np.rint(numbers * 1e9).astype(np.int64)
 
     def clocked(
-        self, index: int, seconds: Floats, fault: str, cure: str = 'correct or remove this line'
+        self, index: int, seconds: Floats, fault: str, cure: str = 'correct or remove such lines'
     ) -> tuple[Table, Floats]:
         """
         Return the rows that have a time, and the times (N,), from when the clock was set.

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-import re
+from functools import partial
 from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
@@ -15,11 +15,11 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.loggers.log import (
     ACCELERATIONS,
     Channel,
-    csv_rows,
     factor_of,
     FIX_ROLES,
     IMU_ROLES,
     is_unit,
+    listed,
     Log,
     LONGEST_NAME,
     number_of,
@@ -31,8 +31,20 @@ from two_manifold_ros.loggers.log import (
     UNDATED,
     UNDATED_NS,
 )
+from two_manifold_ros.loggers.places import as_degrees, degrees_of_cell, HALVES, with_hemispheres
 from two_manifold_ros.loggers.race_loggers import OF_VEHICLES
-from two_manifold_ros.loggers.times import DAY_S, over_midnight, RARE, times_of_texts
+from two_manifold_ros.loggers.times import (
+    DAY_S,
+    day_zero,
+    LIMITS_S,
+    over_midnight,
+    RARE,
+    steps_of,
+    times_of_texts,
+    unit_of,
+    unit_that_fits,
+    USUAL_S,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -60,8 +72,9 @@ _USUAL: dict[str, tuple[str, ...]] = {
         )
         for axis in 'xyz'
     },
-    'latitude': ('latitude', 'lat', 'gpslatitude', 'gpslat'),
-    'longitude': ('longitude', 'lon', 'lng', 'long', 'gpslongitude', 'gpslon', 'gpslong'),
+    'latitude': ('latitude', 'lat', 'gpslatitude', 'gpslat', 'late7'),
+    'longitude': ('longitude', 'lon', 'lng', 'long', 'gpslongitude', 'gpslon', 'gpslong',
+                  'lone7'),
     'altitude': ('altitude', 'alt', 'height', 'gpsaltitude'),
     **{
         axis: tuple(each.format(axis) for each in ('{}', 'pos{}', 'position{}', 'pose{}', 'p{}'))
@@ -78,6 +91,7 @@ _ANY = {
     for role, names in _USUAL.items()
 }
 """The same, those of race loggers, and single letters."""
+_KNOWN = {name for usual in _ANY.values() for name in usual}
 _UNIT_OF_NAME = {
     **{
         name: unit
@@ -85,6 +99,7 @@ _UNIT_OF_NAME = {
         for name in set(names) - set(_USUAL[role])
     },
     **{f'gf{axis}': 'g' for axis in 'xyz'},
+    **dict.fromkeys(('late7', 'lone7'), 'degE7'),
 }
 """What columns hold that state no unit, by their name."""
 
@@ -138,7 +153,7 @@ def read_plain(
     Parameters
     ----------
     table
-        As `table_of` returns it.
+        As `reading` makes it.
     columns
         Columns by their role; where there is none, usual names are looked for.
     clock
@@ -153,7 +168,10 @@ def read_plain(
     """
     table = _one_time(table, columns)
     chosen, notes = _chosen(table, columns)
-    index, unit, sign = chosen.pop('time')
+    # A sign that the user states counts instead.
+    at = {role: chosen[role][0] for role in HALVES if role in chosen and chosen[role][2] > 0.0}
+    table = with_hemispheres(table, at, [index for index, _, _ in chosen.values()])
+    index, unit, _ = chosen.pop('time')
     more: list[str] = []
     if clock is None:
         table, stamps, more = _stamps(table, index, unit)
@@ -163,20 +181,35 @@ def read_plain(
         part = np.clip(np.searchsorted(begins, since, side='right') - 1, 0, None)
         stamps = clock[1][part] + (since - begins[part])
     table.forward(stamps)
-    channels = {}
-    for role, (index, unit, sign) in chosen.items():
-        factor = sign * factor_of(role, unit, f'{table.place}, column {table.names[index]!r}')
-        channels[role] = Channel.of_cells(stamps, table.column(index) * factor)
+    numbers: Mapping[str, Floats] = {
+        role: table.column(
+            index, partial(degrees_of_cell, letters=HALVES[role]) if role in HALVES else number_of
+        )
+        * (sign * factor_of(role, unit, f'{table.place}, column {table.names[index]!r}'))
+        for role, (index, unit, sign) in chosen.items()
+    }
+    if {*HALVES} <= {*numbers}:
+        numbers, forms = as_degrees(table, [chosen[role][0] for role in HALVES], numbers)
+        more = [*more, *forms]
+    channels = {role: Channel.of_cells(stamps, each) for role, each in numbers.items()}
     channels = {role: each for role, each in channels.items() if len(each.stamps)}
     names = {plain(table.names[index]) for index, _, _ in chosen.values()}
     of_vehicle = any(
         names & set(OF_VEHICLES[role][0]) - set(_USUAL[role]) for role in ACCELERATIONS
     )
     axes: Axes = 'vehicle' if of_vehicle else 'sensor'
-    return Log(table.place, 'plain CSV', channels, axes, (*table.all_notes(), *notes, *more))
+    notes = [*table.all_notes(), *notes, *more]
+    read = {index, *(index for index, _, _ in chosen.values())}
+    unread = tuple(
+        name
+        for number, name in enumerate(table.heads or table.names)
+        if name and number not in read and not {*IMU_ROLES} & {*channels}
+        if not _holds_text(table, number)
+    )
+    return Log(table.place, 'plain CSV', channels, axes, tuple(notes), unread)
 
 
-def _chosen(  # noqa: C901 - one rule after the other
+def _chosen(  # noqa: C901, PLR0912 - one rule after the other
     table: Table, columns: Mapping[str, ColumnChoice]
 ) -> tuple[dict[str, tuple[int, str, float]], list[str]]:
     """Return index, unit and sign of the column of each role: as named, or else by its name."""
@@ -185,12 +218,12 @@ def _chosen(  # noqa: C901 - one rule after the other
     if twice:
         msg = (
             f'{table.place}: --columns names one column for {" and ".join(twice)}; name a column '
-            f'of its own for each, out of {_listed(table)}'
+            f'of its own for each, out of {listed(table.heads or table.names)}'
         )
         raise InputError(msg)
     apart = _with_units(table)
     chosen: dict[str, tuple[int, str, float]] = {}
-    words = []
+    words, stated = [], True
     for role in ROLES:
         choice, place = columns.get(role), table
         if choice is not None:
@@ -209,31 +242,54 @@ def _chosen(  # noqa: C901 - one rule after the other
         if role == 'time' and _holds_text(table, index):
             unit = 'iso'
         elif role == 'time' and not unit:
-            unit = _unit_of_time(place, index)
+            unit = unit_of([number_of(row.cells[index]) or 0.0 for row in table.rows])
+            stated = bool(unit)
         unit = unit or SI[role]
         chosen[role] = index, unit, sign
         name = place.names[index]
         words.append(f'{role} is {"-" if sign < 0 else ""}{name} in {unit}')
+        written = apart.units[index]
+        if (
+            written
+            and unit not in _TEXTS
+            and _fits(role, written)
+            and (factor_of(role, written, '') != factor_of(role, unit, place.place))
+        ):
+            words[-1] += f', though the file states {written}'
         if place.names.count(name) > 1:
             words[-1] += f' (the first of {place.names.count(name)} columns of this name)'
     if {'x', 'y'} & set(chosen) and not {'x', 'y'} <= set(chosen):
         chosen = {role: each for role, each in chosen.items() if role not in {'x', 'y'}}
+    if 'time' in chosen and not set(ACCELERATIONS) & set(chosen):
+        _check_letters(apart, {role: chosen[role][0] for role in {*chosen} - {*columns}})
     if 'time' not in chosen or len(chosen) < 2:
         lacking = 'samples' if 'time' in chosen else 'the time'
         msg = (
-            f'{table.place}: no column is known to hold {lacking}; name the columns with '
-            f"--columns 'time=COLUMN:UNIT,ax=COLUMN:UNIT,...' out of {_listed(table)}"
+            f'{table.place}: no column is known to hold {lacking}; name them with --columns '
+            f"'time=COLUMN:UNIT,ax=COLUMN:UNIT,...' out of {listed(table.heads or table.names)}"
         )
         raise InputError(msg)
     if set(IMU_ROLES) & set(chosen):
-        _check_step(
-            apart, *chosen['time'][:2], stated='time' in columns and bool(columns['time'].unit)
-        )
+        _check_step(apart, *chosen['time'][:2], stated=stated)
     return chosen, ['; '.join(words)]
 
 
-def _listed(table: Table) -> str:
-    return ', '.join(map(repr, table.heads or table.names))
+def _check_letters(table: Table, found: Mapping[str, int]) -> None:
+    """Raise ``InputError`` if columns x and y without a unit may hold accelerations."""
+    letters = [role for role in 'xy' if role in found and not table.units[found[role]]]
+    names = [plain(name) for name in table.names]
+    if not any(names[found[role]] == role for role in letters):
+        return
+    if 'latitude' in found and 'z' not in names:
+        return
+    there = [letter for letter in 'xyz' if letter in names]
+    map_of = ','.join(f'a{letter}={letter}:UNIT' for letter in there)
+    msg = (
+        f'{table.place}: no column is known to hold accelerations: if {", ".join(there)} '
+        f"do, write --columns '{map_of}', and if x and y are positions, --columns "
+        f"'x=x,y=y,ax=COLUMN:UNIT,...' out of {listed(table.heads or table.names)}"
+    )
+    raise InputError(msg)
 
 
 def _named(table: Table, name: str) -> int:
@@ -241,7 +297,8 @@ def _named(table: Table, name: str) -> int:
     for names in (table.heads, table.names):
         if name in names:
             return list(names).index(name)
-    msg = f'{table.place}: there is no column {name!r}; name one of {_listed(table)}'
+    known = listed(table.heads or table.names)
+    msg = f'{table.place}: there is no column {name!r}; name one of {known}'
     raise InputError(msg)
 
 
@@ -386,39 +443,42 @@ _ENDINGS = (
 """How names of times end, and their units."""
 
 
-def _unit_of_time(table: Table, index: int) -> str:
-    """Return the unit that times look like, if their column states none."""
-    values = np.array([number_of(row.cells[index]) or 0.0 for row in table.rows])
-    middle = float(np.median(values[np.isfinite(values)])) if np.isfinite(values).any() else 0.0
-    return next((unit for unit, least in _SINCE_1970 if middle >= least), '')
-
-
 def _check_step(table: Table, index: int, unit: str, *, stated: bool) -> None:
-    """Raise ``InputError`` if samples of an IMU would be seconds apart by a unit none states."""
-    if unit != 's' or table.units[index] or len(table.rows) < 3:
+    """Raise ``InputError`` if the unit puts samples too far apart, or too near, for an IMU."""
+    if unit in _TEXTS or len(table.rows) < 3:
         return
-    values = table.column(index)
-    step = float(np.median(np.diff(values[np.isfinite(values)]) if len(values) > 2 else 0.0))
-    if step >= 1.0 and not stated:
-        name = table.names[index]
-        msg = (
-            f'{table.place}: column {name!r} states no unit, and its rows would be {step:g} s '
-            f"apart; state it, as in --columns 'time={name}:ms'"
-        )
-        raise InputError(msg)
+    name = table.names[index]
+    factor = factor_of('time', unit, f'{table.place}, column {name!r}')
+    middle, most = steps_of(table.column(index))
+    # Seconds that nothing states need more.
+    slow = middle * factor > LIMITS_S[1] or (not stated and middle >= USUAL_S[1])
+    if not slow and most * factor >= LIMITS_S[0]:
+        return
+    step, cure = middle if slow else most, 'correct the times'
+    if fit := unit_that_fits(step, {each: factor_of('time', each, '') for each in _COUNTED}):
+        cure = f"state it, as in --columns 'time={name}:{fit[0]}', for {fit[1]:.3g} s"
+    states = '' if stated else 'states no unit, and '
+    msg = (
+        f'{table.place}: column {name!r} {states}has rows {step * factor:.6g} s apart as {unit}, '
+        f'which no IMU of a vehicle has; {cure}'
+    )
+    raise InputError(msg)
 
 
-_SINCE_1970 = (('ns', 1e17), ('us', 1e14), ('ms', 1e11), ('s', 1e8))
-"""Times since 1970 of the years after 1973 in each unit, which no seconds reach."""
+_COUNTED = ('s', 'ms', 'us', 'ns', 'day')
 
 
 def _stamps(table: Table, index: int, unit: str) -> tuple[Table, Ints, list[str]]:
     """Return the rows that have a time, their stamps (N,), nanoseconds, and notes."""
     if unit not in _TEXTS:
-        table, stamps = table.times(index, unit)
+        zero, notes = 0, list[str]()
+        if factor_of('time', unit, f'{table.place}, the time') == DAY_S:
+            zero = day_zero(float(np.nanmedian(table.column(index))))
+            notes = ['times are day numbers, taken as UTC'] if zero else []
+        table, stamps = table.times(index, unit, zero)
         if np.median(stamps) < _LONGEST_NS:
             return table, stamps + UNDATED_NS, [UNDATED]
-        return table, stamps, []
+        return table, stamps, notes
     read, notes = times_of_texts([row.cells[index] for row in table.rows])
     seconds = np.array([np.nan if each is None else each[0] / 1e9 for each in read])
     dates = Counter(each[2] for each in read if each)
@@ -464,7 +524,7 @@ def _apart(name: str, axis: str = '') -> tuple[str, str] | None:
     return None
 
 
-def _name_and_unit(cell: str) -> tuple[str, str]:
+def name_and_unit(cell: str) -> tuple[str, str]:
     """Return the name of a column, with the axis that brackets hold, and the unit in brackets."""
     name, unit, axis = cell[:LONGEST_NAME].strip(), '', ''
     while name.endswith((')', ']')):
@@ -481,76 +541,11 @@ def _name_and_unit(cell: str) -> tuple[str, str]:
     return (f'{name}_{axis}' if axis else name), unit
 
 
+def count_known(cells: Sequence[str]) -> int:
+    """Return how many cells are usual names of columns, with or without a unit."""
+    names = [name_and_unit(cell.lstrip('#/% '))[0] for cell in cells]
+    apart = _with_units(Table('', names, [''] * len(names), ()))
+    return sum(plain(name) in _KNOWN for name in apart.names)
+
+
 _AXES = {**dict(zip('012', 'xyz', strict=True)), **dict(zip('xyz', 'xyz', strict=True))}
-_COMMENT = ('#', '//', '%')
-
-
-def table_of(text: str, place: str) -> Table:
-    """
-    Return a table: names, with units in brackets behind them or below, above the first numbers.
-
-    Lines above the names, and comments, are passed over.
-
-    Raises
-    ------
-    InputError
-        If there is no line with data or none with names, or many are not as long.
-
-    """
-    lines = [line for line in text.splitlines() if line.strip()]
-    counts = {sign: sum(sign in line for line in lines) for sign in ';\t,'}
-    delimiter = next((sign for sign, count in counts.items() if 0 < len(lines) <= 2 * count), '')
-    if not delimiter:
-        msg = f'{place}: this is no table with a line of names; choose another file'
-        raise InputError(msg)
-    rows = list(csv_rows(text, place, delimiter))
-    if delimiter != ',':
-        # With decimal commas, as spreadsheets of many languages write them.
-        rows = [
-            Row(row.line, [re.sub(r'^([-+]?\d*),(\d)', r'\1.\2', cell) for cell in row.cells])
-            for row in rows
-        ]
-    comments = [row for row in rows if row.cells[0].startswith(_COMMENT)]
-    rows = [row for row in rows if not row.cells[0].startswith(_COMMENT)]
-    widths = Counter(len(row.cells) for row in rows)
-    width = max(widths, key=widths.__getitem__, default=0)
-    begin = next(
-        (at for at, row in enumerate(rows) if len(row.cells) == width and _of_numbers(row)), 1
-    )
-    above, rows = rows[:begin], rows[begin:]
-    if not above:
-        # The names may be a comment themselves.
-        above, comments = [each for each in comments if len(each.cells) >= width], []
-    if not above:
-        msg = (
-            f'{place}: the line with the names of columns is missing; write one above line '
-            f'{rows[0].line if rows else 1}, such as time,ax,ay,az,gx,gy,gz'
-        )
-        raise InputError(msg)
-    below: list[str] = []
-    if len(above) > 1 and len(above[-2].cells) > 1 and _of_units(above[-1]):
-        below = above.pop().cells
-    heads = [cell.lstrip('#/% ')[:LONGEST_NAME] for cell in above[-1].cells]
-    while len(heads) > max(width, 1) and not heads[-1]:
-        heads.pop()
-    pairs = [_name_and_unit(cell) for cell in heads]
-    units = [unit for _, unit in pairs]
-    for index, unit in enumerate(below[: len(units)]):
-        units[index] = units[index] or unit
-    table = Table.of(place, [name for name, _ in pairs], units, rows)
-    passed = len(above) - 1 + len(comments)
-    notes = [f'{passed} lines above or between the data are passed over'] if passed else []
-    return replace(table, heads=heads, notes=(*notes, *table.notes))
-
-
-def _of_numbers(row: Row) -> bool:
-    """Return whether most cells of a row are numbers, or begin as times do."""
-    there = [cell for cell in row.cells if cell]
-    numbers = sum(number_of(cell) is not None or cell[:1].isdigit() for cell in there)
-    return 2 * numbers > len(there)
-
-
-def _of_units(row: Row) -> bool:
-    """Return whether a row below the names has their units."""
-    there = [cell.strip('()[]') for cell in row.cells if cell]
-    return 2 * sum(map(is_unit, there)) >= max(len(there), 1)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -14,14 +15,33 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.files import checked, MOST_LOGGED, read_bytes, text_of
-from two_manifold_ros.loggers.log import ACCELERATIONS, Channel, FIX_ROLES, LONGEST_NAME, plain, SI
-from two_manifold_ros.loggers.plain_csv import ColumnChoice, fitting, read_plain, table_of
+from two_manifold_ros.loggers.log import (
+    ACCELERATIONS,
+    Channel,
+    csv_rows,
+    FIX_ROLES,
+    is_missing,
+    is_unit,
+    LONGEST_NAME,
+    number_of,
+    plain,
+    Row,
+    SI,
+    Table,
+)
+from two_manifold_ros.loggers.plain_csv import (
+    ColumnChoice,
+    count_known,
+    fitting,
+    name_and_unit,
+    read_plain,
+)
 from two_manifold_ros.loggers.race_loggers import FORMATS, read_xrk, XRK_BEGINNINGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from two_manifold_ros.loggers.log import Log, Table
+    from two_manifold_ros.loggers.log import Log
     from two_manifold_ros.typing import Floats, Ints
 
 _HEAD = 65_536
@@ -105,6 +125,7 @@ def joined(logs: Sequence[Log]) -> Log:
         channels=channels,
         axes=others.pop() if others else 'sensor',
         notes=tuple(_said_of(logs)),
+        unread=tuple(name for log in logs for name in log.unread),
     )
 
 
@@ -118,7 +139,7 @@ def _said_of(logs: Sequence[Log]) -> Iterator[str]:
 
 def _table_in(path: Path) -> Table:
     with checked(path, 'file', 'export it as VBO or CSV'):
-        return table_of(text_of(_content(path)), str(path))
+        return _table_of(text_of(_content(path)), str(path))
 
 
 def _read(path: Path, columns: Mapping[str, ColumnChoice]) -> Log:
@@ -132,7 +153,7 @@ def _read(path: Path, columns: Mapping[str, ColumnChoice]) -> Log:
         for pattern, read in FORMATS:
             if re.search(pattern, head):
                 return read(text, str(path))
-    table = table_of(text, str(path))
+    table = _table_of(text, str(path))
     app, known, notes = _columns_of(table, path)
     clock = None if 'time' in columns else _phyphox_clock(path)
     log = read_plain(table, {**known, **columns}, clock)
@@ -149,6 +170,92 @@ def _content(path: Path) -> bytes:
         msg = f'{path}: this is an archive; unpack it and name the folder'
         raise InputError(msg)
     return content
+
+
+_COMMENT = ('#', '//', '%')
+
+
+def _table_of(text: str, place: str) -> Table:
+    """
+    Return a table: names, with units in brackets behind them or below, above the first numbers.
+
+    Lines above the names, and comments, are passed over.
+
+    Raises
+    ------
+    InputError
+        If there is no line with data or none with names, or many are not as long.
+
+    """
+    lines = [line for line in text.splitlines() if line.strip()]
+    counts = {sign: sum(sign in line for line in lines) for sign in ';\t,'}
+    delimiter = next((sign for sign, count in counts.items() if 0 < len(lines) <= 2 * count), '')
+    if not delimiter:
+        msg = f'{place}: this is no table with a line of names; choose another file'
+        raise InputError(msg)
+    rows = list(csv_rows(text, place, delimiter))
+    if delimiter != ',':
+        # With decimal commas, as spreadsheets of many languages write them.
+        rows = [
+            Row(row.line, [re.sub(r'^([-+]?\d*),(\d)', r'\1.\2', cell) for cell in row.cells])
+            for row in rows
+        ]
+    comments = [row for row in rows if row.cells[0].startswith(_COMMENT)]
+    rows = [row for row in rows if not row.cells[0].startswith(_COMMENT)]
+    widths = Counter(len(row.cells) for row in rows)
+    width = max(widths, key=widths.__getitem__, default=0)
+    begin = next(
+        (at for at, row in enumerate(rows) if len(row.cells) == width and _of_numbers(row)), 1
+    )
+    above, rows = rows[:begin], rows[begin:]
+    if not above:
+        # The names may be a comment themselves.
+        above, comments = [each for each in comments if len(each.cells) >= width], []
+    if not above:
+        msg = (
+            f'{place}: the line with the names of columns is missing; write one above line '
+            f'{rows[0].line if rows else 1}, such as time,ax,ay,az,gx,gy,gz'
+        )
+        raise InputError(msg)
+    # The names are the line with most usual ones; units, or remarks, stand below or above.
+    known = [
+        count_known(row.cells)
+        # A line that states a date or a time has values.
+        if 2 * sum(map(bool, row.cells)) > width
+        and not any(cell[:1].isdigit() for cell in row.cells)
+        else 0
+        for row in above
+    ]
+    last = max(range(len(above)), key=lambda at: (known[at], at))
+    if not known[last] and last and len(above[last - 1].cells) > 1 and _of_units(above[last]):
+        last -= 1
+    below = above[last + 1].cells if last + 1 < len(above) else []
+    if not below and last and _of_units(above[last - 1]):
+        below = above[last - 1].cells
+    heads = [cell.lstrip('#/% ')[:LONGEST_NAME] for cell in above[last].cells]
+    while len(heads) > max(width, 1) and not heads[-1]:
+        heads.pop()
+    pairs = [name_and_unit(cell) for cell in heads]
+    units = [unit for _, unit in pairs]
+    for index, unit in enumerate(below[: len(units)]):
+        units[index] = units[index] or ('' if is_missing(unit) else unit.strip('()[]{}<> '))
+    table = Table.of(place, [name for name, _ in pairs], units, rows)
+    passed = len(above) - 1 - bool(below) + len(comments)
+    notes = [f'{passed} lines above or between the data are passed over'] if passed else []
+    return replace(table, heads=heads, notes=(*notes, *table.notes))
+
+
+def _of_numbers(row: Row) -> bool:
+    """Return whether most cells of a row are numbers, or begin as times do."""
+    there = [cell for cell in row.cells if cell]
+    numbers = sum(number_of(cell) is not None or cell[:1].isdigit() for cell in there)
+    return 2 * numbers > len(there)
+
+
+def _of_units(row: Row) -> bool:
+    """Return whether a row below the names has their units."""
+    there = [cell.strip('()[]{}<> ') for cell in row.cells if cell]
+    return 2 * sum(map(is_unit, there)) >= max(len(there), 1)
 
 
 _STEMS = (

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from two_manifold_ros.typing import Bools, Floats, Ints
 
@@ -95,6 +95,52 @@ def longest_rising(stamps: Ints) -> Bools:
         rising[member] = True
         member = previous[member]
     return rising
+
+
+USUAL_S = (1e-4, 1.0)
+"""Seconds between samples of an IMU in a vehicle: 1 to 10,000 a second, by data sheets."""
+LIMITS_S = (1e-5, 10.0)
+"""Ten times beyond, as rows of loggers may be fewer or parts of a burst: the unit is wrong."""
+_DAY_ZEROS = (25_569, 719_529)
+"""1 January 1970 as a day number of spreadsheets, and of MATLAB."""
+_RECENT_DAY = 40_000 - _DAY_ZEROS[0]
+"""July 2009: numbers below 40,000 of a spreadsheet may be seconds of a day."""
+
+
+def day_zero(middle: float) -> int:
+    """Return which day 1 January 1970 is, if the middle of a drive is a date as a day number."""
+    return next((zero for zero in _DAY_ZEROS if _RECENT_DAY <= middle - zero < LAST_S / DAY_S), 0)
+
+
+def steps_of(values: Floats) -> tuple[float, float]:
+    """Return the median step between numbers, and the step that few of those forward exceed."""
+    steps = np.diff(values[np.isfinite(values)])
+    # Several sensors may write their rows in bursts.
+    forward = steps[steps > 0.0]
+    if not len(forward):
+        return 0.0, np.inf
+    return float(np.median(steps)), float(np.quantile(forward, 1.0 - 1.0 / RARE))
+
+
+def unit_of(times: Sequence[float]) -> str:
+    """Return the unit that times look like, empty if their size does not show it."""
+    values = np.array(times)
+    middle = float(np.median(values[np.isfinite(values)])) if np.isfinite(values).any() else 0.0
+    if day_zero(middle) and steps_of(values)[1] < USUAL_S[0]:
+        return 'day'
+    return next((unit for unit, least in _SINCE_1970 if middle >= least), '')
+
+
+_SINCE_1970 = (('ns', 1e17), ('us', 1e14), ('ms', 1e11), ('s', 1e8))
+"""Times since 1970 of the years after 1973 in each unit, which no seconds reach."""
+
+
+def unit_that_fits(step: float, factors: Mapping[str, float]) -> tuple[str, float] | None:
+    """Return the unit in which a step is most usual for an IMU, and its seconds in it."""
+    apart = {unit: step * factor for unit, factor in factors.items()}
+    usual = {unit: each for unit, each in apart.items() if USUAL_S[0] <= each <= USUAL_S[1]}
+    middle = np.log(USUAL_S).mean()
+    return min(usual.items(), key=lambda each: abs(np.log(each[1]) - middle), default=None)
 
 
 _FORMS = (('.', '%d.%m.%Y'), ('-', '%Y-%m-%d'))

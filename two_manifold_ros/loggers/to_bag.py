@@ -12,7 +12,8 @@ from typing import Any, TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.loggers.log import ACCELERATIONS, Channel, FIX_ROLES, IMU_ROLES, Log
+from two_manifold_ros.loggers.log import ACCELERATIONS, Channel, FIX_ROLES, IMU_ROLES, listed, Log
+from two_manifold_ros.loggers.places import form_of, FORMS
 from two_manifold_ros.recordings.bag_writer import BagWriter
 from two_manifold_ros.recordings.recording import (
     acceleration_unit,
@@ -71,17 +72,24 @@ def drive_of(log: Log) -> Drive:
     notes = list(log.notes)
     measured = {role: log.channels[role] for role in IMU_ROLES if role in log.channels}
     if not measured:
-        msg = (
-            f'{log.place}: there are neither accelerations nor angular rates, and positions alone '
-            'are not enough; record with a logger or phone whose IMU is exported too'
+        words = (
+            'there are neither accelerations nor angular rates, and positions alone are not enough'
         )
+        cure = 'record with a logger or phone whose IMU is exported too'
+        if log.unread:
+            words = 'no column is known to hold accelerations or angular rates'
+            cure = (
+                "name them by --columns 'ax=COLUMN:UNIT,gz=COLUMN:UNIT,...' out of "
+                f'{listed(log.unread)}; if none of these holds them, {cure}'
+            )
+        msg = f'{log.place}: {words}; {cure}'
         raise InputError(msg)
     if log.axes == 'satellites':
         notes.append(
             'the accelerations were computed from satellite positions by the logger, there is no '
             'accelerometer: a model needs satellites in each later drive too'
         )
-    fix_stamps, fixes, more = _fixes(log.channels)
+    fix_stamps, fixes, more = _fixes(log.channels, log.place)
     poses = Channel(np.zeros(0, np.int64), np.zeros((0, 2)))
     if {'x', 'y'} <= set(log.channels):
         if len(fix_stamps):
@@ -116,7 +124,7 @@ def _samples(measured: Mapping[str, Channel], log: Log) -> tuple[Ints, Floats, l
     if missing:
         up = f'{GRAVITY} m/s^2' if upright else '0'
         put = ', '.join(f'{role} {up if role == "accel_z" else "0"}' for role in missing)
-        notes.append(f'channels that are not in the file are constant: {put}')
+        notes.append(f'channels that are not found are constant: {put}')
     if not there.all():
         left = int((~there).sum())
         notes.append(f'{left} of {len(stamps)} IMU samples lack a channel and are left out')
@@ -177,7 +185,7 @@ def _at(channel: Channel, stamps: Ints) -> tuple[Floats, Bools]:
     return between, known
 
 
-def _fixes(channels: Mapping[str, Channel]) -> tuple[Ints, Floats, list[str]]:
+def _fixes(channels: Mapping[str, Channel], place: str) -> tuple[Ints, Floats, list[str]]:
     """Return valid fixes, each once: loggers repeat the last one until there is another."""
     if not {'latitude', 'longitude'} <= set(channels):
         return np.zeros(0, np.int64), np.zeros((0, 3)), ['there are no positions in the file']
@@ -191,6 +199,12 @@ def _fixes(channels: Mapping[str, Channel]) -> tuple[Ints, Floats, list[str]]:
         altitude = np.interp(stamps, height.stamps[order], height.values[order])
     on_earth = (np.abs(degrees) <= (90.0, 180.0)).all(axis=1) & (degrees != 0.0).any(axis=1)
     notes = []
+    if degrees.any() and not on_earth.any():
+        msg = (
+            f'{place}: none of the {len(stamps)} positions is on earth: '
+            f'{FORMS[form_of(*degrees.T) or "unknown"]}'
+        )
+        raise InputError(msg)
     if not on_earth.all():
         left = int((~on_earth).sum())
         notes.append(f'{left} of {len(stamps)} positions are zero or not on earth, and left out')
