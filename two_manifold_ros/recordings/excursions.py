@@ -317,8 +317,11 @@ HALF_NS = 500_000_000
 DRIVES = 0.3
 """
 Spread of the IMU in a stretch over its spread in the rest of the drive, from which on the vehicle
-drives. Both are of means over half a second, which average vibration and noise: while the vehicle
-stands the share is .05 or less, in bends and at changes of speed about 1.
+drives.
+
+In 26 recordings of others, 97 % of the stretches of 3 s in which the vehicle drives exceed it, 1
+of 34 in which it stands, and 15 of 108 in which a kart stands with its engine running. With .15,
+99 % exceed it, and 7 and 32; with .6, 61 %, and none.
 """
 
 
