@@ -3,6 +3,7 @@
 """Positions in other units, and such that stand still while the IMU drives."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -82,19 +83,39 @@ def driven(speed, rate):
     return Recording('driven', imu, positions)
 
 
-@pytest.mark.parametrize('off_s', [0.0, 0.8, 18.0, -37.0])
-@pytest.mark.parametrize('kind', ['slows', 'brakes', 'turns', 'turns straight', 'turns last'])
-def test_a_vehicle_that_stops_or_turns_on_the_spot_is_not_lost(kind, off_s):
-    """Whatever its clock shows: by its stops the clock is found."""
-    seconds = np.arange(0.0, 300.0, 0.02)
+def stop_and_go(kind):
+    """Return a drive that stands, or turns, for 4 s of each 30 s, the last time at its end."""
+    seconds = np.arange(0.0, 286.5, 0.02)
     ahead = np.clip(np.abs(seconds % 30.0 - 15.0) - 2.0, 0.0, 1.0 if kind == 'slows' else 0.001)
-    speed, rate = ahead / ahead.max(), 0.3 * np.sin(0.37 * seconds) * (ahead > 0)
+    speed, rate = ahead / ahead.max(), 0.3 * np.sin(1.1 * seconds) * (ahead > 0)
     if kind.startswith('turns'):
         rate = np.where(ahead > 0, 0.0 if 'straight' in kind else rate, np.pi / 8)
-    if kind == 'turns last':
-        last = seconds > 294.0
-        speed, rate = np.where(last, 0.0, 1.0), np.where(last, 1.0, 0.3 * np.sin(0.37 * seconds))
-    assert left_out(driven(speed, rate).with_positions_earlier(-off_s)) == 0
+    if 'last' in kind:
+        speed = np.where(seconds > 280.0, 0.0, 1.0)
+        rate = np.where(speed > 0, 0.0 if 'straight' in kind else 0.3 * np.sin(1.1 * seconds), 1.0)
+    return driven(speed, rate)
+
+
+KINDS = ['slows', 'brakes', 'turns', 'turns straight', 'turns last', 'turns last straight']
+
+
+OFF = [*product(KINDS, [0.0, 0.8, 18.0, -7.0]), ('slows', -1.5)]
+
+
+@pytest.mark.parametrize(('kind', 'off_s'), OFF)
+def test_a_vehicle_that_stops_or_turns_on_the_spot_is_not_lost(kind, off_s):
+    """Whatever its clock shows: by its stops the clock is found."""
+    assert left_out(stop_and_go(kind).with_positions_earlier(-off_s)) == 0
+
+
+@pytest.mark.parametrize('dead', [slice(0), slice(3), slice(3, 6)])
+def test_who_is_lost_at_the_end_did_not_slow_down_before(dead):
+    """By either sensor, though the vehicle stood for as long before."""
+    recording = stop_and_go('slows').between(0.0, 277.0)
+    places = recording.positions.positions.copy()
+    places[-36:] = places[-36]
+    recording.imu.samples[:, dead] = 0.0
+    assert left_out(with_places(recording, places)) == 36
 
 
 def test_a_frame_that_no_model_can_have_is_refused_before_the_work(drive):

@@ -363,6 +363,7 @@ def frozen_places(stamps: Ints, positions: Floats, sampled: Ints, samples: Float
         outside[since[run] : until[run]] = False
     if not len(runs) or outside.sum() < 2:
         return frozen
+    ended = sampled[finite].max()
     least = DRIVES**2 * means[outside].var(axis=0).reshape(2, 3).sum(axis=1)
     sensor = 0 if least[0] > 0.0 else 1
     sums = np.stack([means, means**2 - 2.0 * noise]).cumsum(axis=1)
@@ -384,8 +385,9 @@ def frozen_places(stamps: Ints, positions: Floats, sampled: Ints, samples: Float
             spread = means[since[run] : until[run]].var(axis=0).reshape(2, 3).sum(axis=1)
             lost = bool((spread > least)[least > 0.0].any())
         elif drives(calm[[run]], count := int(until[run] - calm[run])):
-            unseen = len(around) > 0 and run == len(speeds)
-            lost = unseen and bool(SPEEDS * speeds[run - 1] > usual)
+            # Streams of one bag end together, or one of their clocks is off.
+            ends = run == len(speeds) and abs(stamps[last[run]] - ended) < 2 * STILL_NS
+            lost = ends and len(around) > 0 and bool(SPEEDS * speeds[run - 1] > usual)
             lost = lost or drives(np.arange(len(begins) - count + 2), count - 1)
         else:
             lost = False
