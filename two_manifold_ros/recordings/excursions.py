@@ -366,6 +366,7 @@ def frozen_places(stamps: Ints, positions: Floats, sampled: Ints, samples: Float
     ended = sampled[finite].max()
     least = DRIVES**2 * means[outside].var(axis=0).reshape(2, 3).sum(axis=1)
     sensor = 0 if least[0] > 0.0 else 1
+    # Twice the noise: of the four means of two seconds it seems half as large again by chance.
     sums = np.stack([means, means**2 - 2.0 * noise]).cumsum(axis=1)
     sums = np.pad(sums, ((0, 0), (1, 0), (0, 0)))
 
