@@ -12,6 +12,7 @@ positions tremble is learned from the drive itself, from medians, which such pos
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -341,7 +342,7 @@ def frozen_places(stamps: Ints, positions: Floats, sampled: Ints, samples: Float
     stamps, positions
         Of the positions, (M,) and (M, 2), in the order received.
     sampled, samples
-        Of the IMU, (N,) and (N, 6).
+        Of the IMU, (N,) and (N, 6), or of another sensor, (N, k).
 
     """
     frozen = np.zeros(len(stamps), dtype=np.bool_)
@@ -374,7 +375,11 @@ def frozen_places(stamps: Ints, positions: Floats, sampled: Ints, samples: Float
         """Return whether the sensor shows a drive beyond its noise from each of these on."""
         mean, square = (sums[:, begin + count] - sums[:, begin]) / max(count, 1)
         shown = (square - mean**2).reshape(-1, 2, 3).sum(axis=2)[:, sensor]
-        return count > 1 and bool((shown > least[sensor]).all())
+        return count > 1 and bool((shown > least[sensor]).all() and least[sensor] > 0.0)
+
+    @cache
+    def never_stands(count: int) -> bool:
+        return drives(np.arange(len(begins) - count + 1), count)
 
     took = np.maximum(stamps[first[1:]] - stamps[last[:-1]], max(usual_ns, 1))
     speeds = np.linalg.norm(np.diff(positions[first], axis=0), axis=1) / took
@@ -389,7 +394,7 @@ def frozen_places(stamps: Ints, positions: Floats, sampled: Ints, samples: Float
             # Streams of one bag end together, or one of their clocks is off.
             ends = run == len(speeds) and abs(stamps[last[run]] - ended) < 2 * STILL_NS
             lost = ends and len(around) > 0 and bool(SPEEDS * speeds[run - 1] > usual)
-            lost = lost or drives(np.arange(len(begins) - count + 2), count - 1)
+            lost = lost or never_stands(count - 1)
         else:
             lost = False
         frozen[first[run] : last[run] + 1] = lost
@@ -399,6 +404,8 @@ def frozen_places(stamps: Ints, positions: Floats, sampled: Ints, samples: Float
 def _half_seconds(sampled: Ints, samples: Floats) -> tuple[Ints, Floats, Floats]:
     """Return when each half second begins, the means (n, 6), and by how much noise varies them."""
     which, of_bin, counts = np.unique(sampled // HALF_NS, return_inverse=True, return_counts=True)
+    # Another sensor has fewer channels, or more.
+    samples = np.pad(samples[:, :6], ((0, 0), (0, max(6 - samples.shape[1], 0))))
     centred = samples - samples.mean(axis=0)
     # Motion changes little from one sample to the next.
     steps = np.diff(centred, axis=0, prepend=centred[:1]) ** 2 / 2.0
