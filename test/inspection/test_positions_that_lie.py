@@ -3,6 +3,7 @@
 """Positions in other units, and such that stand still while the IMU drives."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.inspecting import inspect_recording
 from two_manifold_ros.recordings.reading import without_frozen
+from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
@@ -33,19 +35,88 @@ def test_other_units_than_metres_are_named_and_refused(drive, factor, word, grav
             train_model([recording], TrainingSettings())
 
 
-@pytest.mark.parametrize('kind', ['last', 'zero', 'other', 'stands'])
-def test_positions_that_stand_still_while_the_imu_drives_are_left_out(drive, kind):
+def left_out(recording):
+    """Return how many positions are left out, and hold that they are those that are said."""
+    kept, notes = without_frozen(recording.positions, recording.imu)
+    count = len(recording.positions.stamps) - len(kept.stamps)
+    assert [f'{count} of ' in each and 'check the camera' in each for each in notes] == [True] * (
+        count > 0
+    )
+    return count
+
+
+@pytest.mark.parametrize('at', [slice(100), slice(500, 600), slice(1400, 1500), slice(300, 500)])
+@pytest.mark.parametrize('place', ['last', [0.0, 0.0], [7.0, 9.0]])
+@pytest.mark.parametrize('off_s', [0.0, 1.0])
+def test_positions_that_stand_still_while_the_imu_drives_are_left_out(drive, at, place, off_s):
+    """At the beginning, in the middle, at the end, and for a whole lap."""
+    recording = drive(seconds=60.0, late_s=off_s)
+    places = recording.positions.positions.copy()
+    places[at] = places[at.start or 0] if place == 'last' else place
+    assert left_out(with_places(recording, places)) == len(places[at])
+
+
+@pytest.mark.parametrize(('share', 'count'), [(0.0, 0), (0.15, 0), (0.5, 100)])
+def test_how_much_of_the_usual_the_imu_changes_tells_a_drive_from_a_stop(drive, share, count):
+    """Vibration and slopes change what an IMU shows of a vehicle that stands, too."""
     recording = drive(seconds=60.0)
-    places, at = recording.positions.positions.copy(), slice(500, 600)
-    places[at] = {'zero': [0.0, 0.0], 'other': [7.0, 9.0]}.get(kind, places[500])
-    if kind == 'stands':
-        stamps = recording.positions.stamps[[500, 599]]
-        samples = recording.imu.samples.copy()
-        samples[(recording.imu.stamps >= stamps[0]) & (recording.imu.stamps <= stamps[1])] = 0.0
-        recording = replace(recording, imu=replace(recording.imu, samples=samples))
-    kept, notes = without_frozen(with_places(recording, places).positions, recording.imu)
-    left_out = len(places) - len(kept.stamps)
-    assert (left_out, len(notes)) == ((0, 0) if kind == 'stands' else (100, 1))
+    places = recording.positions.positions.copy()
+    places[500:600] = 7.0
+    begin, end = recording.positions.stamps[[500, 599]]
+    within = (recording.imu.stamps >= begin) & (recording.imu.stamps <= end)
+    samples = recording.imu.samples.copy()
+    samples[within] = samples.mean(axis=0) + share * (samples[within] - samples.mean(axis=0))
+    recording = replace(recording, imu=replace(recording.imu, samples=samples))
+    assert left_out(with_places(recording, places)) == count
+
+
+def driven(speed, rate):
+    """Return a drive by speed and rate of turn, 50 Hz, with an odometry that is exact, 10 Hz."""
+    course = np.cumsum(rate) / 50.0
+    places = np.cumsum(speed[:, None] * np.stack([np.cos(course), np.sin(course)], 1) / 50.0, 0)
+    none = np.zeros(len(speed))
+    samples = [np.gradient(speed) * 50.0, speed * rate, none + 9.81, none, none, rate]
+    noise = np.random.default_rng(0).normal(scale=0.05, size=(len(speed), 6))
+    stamps = 10**18 + 20_000_000 * np.arange(len(speed))
+    imu = ImuStream('/imu', 'imu', stamps, np.stack(samples, axis=1) + noise, stamps)
+    positions = PositionStream('/odom', 'map', 'nav_msgs/msg/Odometry', stamps[::5], places[::5])
+    return Recording('driven', imu, positions)
+
+
+def stop_and_go(kind):
+    """Return a drive that stands, or turns, for 4 s of each 30 s, the last time at its end."""
+    seconds = np.arange(0.0, 286.5, 0.02)
+    ahead = np.clip(np.abs(seconds % 30.0 - 15.0) - 2.0, 0.0, 1.0 if kind == 'slows' else 0.001)
+    speed, rate = ahead / ahead.max(), 0.3 * np.sin(1.1 * seconds) * (ahead > 0)
+    if kind.startswith('turns'):
+        rate = np.where(ahead > 0, 0.0 if 'straight' in kind else rate, np.pi / 8)
+    if 'last' in kind:
+        speed = np.where(seconds > 280.0, 0.0, 1.0)
+        rate = np.where(speed > 0, 0.0 if 'straight' in kind else 0.3 * np.sin(1.1 * seconds), 1.0)
+    return driven(speed, rate)
+
+
+KINDS = ['slows', 'brakes', 'turns', 'turns straight', 'turns last', 'turns last straight']
+
+
+OFF = [*product(KINDS, [0.0, 0.8, 18.0, -7.0]), ('slows', -1.5)]
+
+
+@pytest.mark.parametrize(('kind', 'off_s'), OFF)
+def test_a_vehicle_that_stops_or_turns_on_the_spot_is_not_lost(kind, off_s):
+    """Whatever its clock shows: by its stops the clock is found."""
+    assert left_out(stop_and_go(kind).with_positions_earlier(-off_s)) == 0
+
+
+@pytest.mark.parametrize('used', [slice(6), slice(3), slice(3, 6), slice(4), slice(1, 2)])
+def test_who_is_lost_at_the_end_did_not_slow_down_before(used):
+    """By any sensor, though the vehicle stood for as long before."""
+    recording = stop_and_go('slows').between(0.0, 277.0)
+    places = recording.positions.positions.copy()
+    places[-36:] = places[-36]
+    imu = replace(recording.imu, samples=recording.imu.samples[:, used])
+    recording = replace(recording, imu=imu)
+    assert left_out(with_places(recording, places)) == 36
 
 
 def test_a_frame_that_no_model_can_have_is_refused_before_the_work(drive):

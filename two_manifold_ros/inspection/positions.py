@@ -16,6 +16,7 @@ from two_manifold_ros.inspection.lag import (
     gyroscope_lag,
     lag_between,
     lag_findings,
+    SHOWN,
 )
 from two_manifold_ros.inspection.motion import (
     count_laps,
@@ -48,10 +49,6 @@ UNITS_M = {0.001: 'millimetres', 0.01: 'centimetres'}
 """Units of cameras and plans beside metres. A unit is known within a factor of 2.5, which is more
 than slopes, slip and noise change the measured acceleration by, and less than half way to another
 unit."""
-
-SHOWN = 0.36
-"""Share of the acceleration to the side that the accelerometer has to explain to show a unit, as
-for `SensorLag.usable`."""
 
 FOLLOWS = 0.6
 """Correlation of yaw rate and course from which a gyroscope follows it."""
