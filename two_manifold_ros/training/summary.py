@@ -13,11 +13,11 @@ from two_manifold_ros import __version__
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.imu import frame_sentence
 from two_manifold_ros.inspection.positions import (
+    check_units,
     FEWEST_LAPS,
     LAPS_NOT_COUNTED,
     left_out_sentence,
     measure_positions,
-    scale_sentence,
     WANTED_LAPS,
 )
 from two_manifold_ros.inspection.repetition import (
@@ -47,7 +47,7 @@ TWICE = (
 
 
 def check_streams(recordings: Sequence[Recording]) -> None:
-    """Refuse recordings without samples or positions, or whose positions are in several planes."""
+    """Refuse recordings without samples or positions, or with several planes or other units."""
     if not recordings:
         msg = 'there is no recording to train on'
         raise InputError(msg)
@@ -66,13 +66,7 @@ def check_streams(recordings: Sequence[Recording]) -> None:
                 msg = f'{recording.name}: {sentence}'
                 raise InputError(msg)
     check_one_plane(recordings)
-
-
-def check_units(drives: Sequence[PositionReport]) -> None:
-    """Refuse positions that are surely not in metres."""
-    for drive in drives:
-        if drive.unit_m is not None:
-            raise InputError(scale_sentence(drive.topic, drive.unit_m))
+    check_units(recordings)
 
 
 def check_horizons(targets: Floats, settings: TrainingSettings) -> None:
