@@ -26,6 +26,7 @@ from two_manifold_ros.evaluation.evaluate import check_fit, compare, run_filter
 from two_manifold_ros.evaluation.routes import in_plane_of, recordings_by_route
 from two_manifold_ros.fleet import spread
 from two_manifold_ros.inspection.lag import AUTO, FURTHEST_S, put_in_step
+from two_manifold_ros.inspection.positions import check_units
 from two_manifold_ros.inspection.shared_places import SHARED
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.sources import public
@@ -178,6 +179,7 @@ def score_drive(
     name = DriveScore(public(path), vehicle=place.absolute().parent.name)
     try:
         recording = read_recording(path, options).between(None, until_s)
+        check_units([recording])
         recording = recording.with_sensors_named(sensors)
         ((route, _),) = recordings_by_route(model, [in_plane_of(model, recording)]).items()
         head = model.routes[route]
