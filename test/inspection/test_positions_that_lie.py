@@ -45,6 +45,18 @@ def test_other_units_than_metres_are_named_and_refused(drive, unit_m, word, imu_
             train_model([recording], TrainingSettings())
 
 
+@pytest.mark.parametrize('factor', [1e-9, 1e-5, 1e-3, 1e3, 1e6])
+def test_positions_that_no_model_can_hold_are_refused_before_the_work(drive, factor):
+    """Where an IMU whose accelerometer is dead cannot show their unit."""
+    recording = with_places(drive(), factor * drive().positions.positions)
+    samples = recording.imu.samples * [0.0, 0.0, 0.0, 1.0, 1.0, 1.0]
+    recording = replace(recording, imu=replace(recording.imu, samples=samples))
+    stages: list[str] = []
+    with pytest.raises(InputError, match=f'{recording.name}: .* on /pose .* convert to metres'):
+        train_model([recording], TrainingSettings(), lambda stage, _: stages.append(stage))
+    assert not stages
+
+
 @pytest.mark.parametrize('imu_unit', [1.0, 1.0 / 9.80665])
 @pytest.mark.parametrize('every', [1, 10, 20])
 def test_positions_in_metres_are_never_refused(drive, imu_unit, every):

@@ -26,7 +26,7 @@ from two_manifold_ros.inspection.motion import (
     usable_positions,
 )
 from two_manifold_ros.inspection.timing import advancing, info, measure_timing, Stretch, warning
-from two_manifold_ros.names import MARKS
+from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.recordings.excursions import usable_places
 from two_manifold_ros.recordings.recording import GRAVITY, IMU_CHANNELS
 from two_manifold_ros.ticks.segments import holes
@@ -65,15 +65,18 @@ SHOWN = 0.36
 """Share of the acceleration to the side that the accelerometer has to explain to show a unit, as
 for `SensorLag.usable`."""
 
-LARGER, SMALLER = 2.0, 2.5
+MISSCALED = 2.5
 """
-Times that positions may seem larger or smaller than their unit makes them.
+Times, or one over it, by which positions in metres may seem off.
 
 Of the 24 recordings of others that show a ratio, mounting, slopes, slip and noise put the bounds
 of `_times` to .59 and 1.74 where the IMU measures in m/s^2, and to .29 and 1.21 times g where it
-removes gravity and measures in g. None would be refused with 1.2 and 1.6. With 3 and 4, positions
-in feet would pass.
+removes gravity and measures in g; on the simulated slot car they are up to 1.6. From 1.6 on none
+is refused. With 3, positions in feet would pass.
 """
+
+NAMED = 2.0
+"""The same for a unit that is named: with 2.5, inches that seem large would be centimetres too."""
 
 SHARP_S = 1.2
 """
@@ -168,7 +171,7 @@ def scale_of(positions: PositionStream, imu: ImuStream) -> Scale | None:
     a unit that gravity shows. An IMU that removes gravity may measure in m/s^2, g, or mg.
     """
     known = usable_places(positions.positions)
-    if not imu.of_imu or positions.topic == MARKS or not known.any():
+    if not imu.of_imu or positions.frame_id == LAP_FRAME or not known.any():
         return None
     _, samples = sound_samples(imu)
     if not len(samples):
@@ -192,13 +195,13 @@ def scale_of(positions: PositionStream, imu: ImuStream) -> Scale | None:
         return None
     least, most = (each / size for each in found)
     sharp = min(1.0, SHARP_S / (both.motion.window * both.motion.step_s))
-    if any(least <= LARGER * each and most >= sharp / SMALLER * each for each in right_at):
+    if any(least <= MISSCALED * each and most >= sharp / MISSCALED * each for each in right_at):
         return None
     times = math.sqrt(least * most)
     names = [
         name
         for name, unit_m in UNITS_M.items()
-        if least * unit_m <= LARGER and most * unit_m >= sharp / LARGER
+        if least * unit_m <= NAMED and most * unit_m >= sharp / NAMED
     ]
     names.sort(key=lambda name: abs(math.log(times * UNITS_M[name])))
     return Scale(times, UNITS_M[names[0]] if names else 1.0 / times, tuple(names))
