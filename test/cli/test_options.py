@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Folders for results, and tables on standard output."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -58,3 +59,26 @@ def test_no_number_is_cut_on_a_narrow_terminal(capsys, monkeypatch):
     output = capsys.readouterr().out
     assert '123456.789' in output
     assert {'some', 'words'} <= set(output.split())
+
+
+@pytest.mark.parametrize(
+    ('words', 'status'),
+    [
+        ('train {bag} -o {new}', 2), ('evaluate {model} {bag}', 2),
+        ('evaluate {model} {bag} --from 20', 2), ('evaluate --fleet {model} {bag}', 2),
+        ('evaluate --online {bag}', 2), ('compare {bag}', 2), ('laps {model} {bag}', 2),
+        ('replay {model} {bag} -o {new} --position-topic /pose', 2), ('inspect {bag}', 0),
+        ('train {bag} {again} -o {new} --most-minutes 0.1', 2),
+    ],
+)  # fmt: skip
+def test_every_command_that_takes_positions_names_their_unit(
+    words, status, drive, write_bag, model_file, tmp_path, command
+):
+    """Not in the middle of the work, nor in a model or scores of no meaning."""
+    recording = drive()
+    places = replace(recording.positions, positions=1e3 * recording.positions.positions)
+    scaled = replace(recording, positions=places)
+    names = {each: write_bag(tmp_path / each, scaled) for each in ('bag', 'again')}
+    names |= {'model': model_file, 'new': tmp_path / 'new.npz'}
+    said = command(*words.format(**names).split(), status=status)
+    assert 'probably in millimetres' in ' '.join((said.out + said.err).split())

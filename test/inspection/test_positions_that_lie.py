@@ -10,6 +10,7 @@ import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.inspecting import inspect_recording
+from two_manifold_ros.inspection.positions import scale_of
 from two_manifold_ros.recordings.reading import without_frozen
 from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
 from two_manifold_ros.training.settings import TrainingSettings
@@ -20,19 +21,52 @@ def with_places(recording, places):
     return replace(recording, positions=replace(recording.positions, positions=places))
 
 
-@pytest.mark.parametrize('gravity', [1.0, 9.80665])
-@pytest.mark.parametrize(('factor', 'word'), [(1e3, 'millimetres'), (1e2, 'centimetres'), (1, '')])
-def test_other_units_than_metres_are_named_and_refused(drive, factor, word, gravity):
-    recording = with_places(drive(), factor * drive().positions.positions)
-    units = np.array([gravity / 9.80665] * 3 + [1.0] * 3)
+@pytest.mark.parametrize('imu_unit', [1.0, 1.0 / 9.80665])
+@pytest.mark.parametrize(
+    ('unit_m', 'word'),
+    [
+        (1e-3, 'millimetres'), (1e-2, 'centimetres'), (0.0254, 'inches'), (0.3048, 'feet'),
+        (1e3, 'kilometres'), (111_195.0, 'degrees'), (0.9144, ''), (1, ''),
+    ],
+)  # fmt: skip
+def test_other_units_than_metres_are_named_and_refused(drive, unit_m, word, imu_unit):
+    recording = with_places(drive(), drive().positions.positions / unit_m + [8.0, 47.0])
+    units = np.array([imu_unit] * 3 + [1.0] * 3)
     imu = replace(recording.imu, samples=recording.imu.samples * units)
     recording = replace(recording, imu=imu)
-    said = [each.sentence for each in inspect_recording(recording).findings]
-    assert any(f'probably in {word}' in each for each in said if word) == bool(word)
-    assert any('not in metres' in each for each in said) == bool(word)
+    report = inspect_recording(recording)
+    said = [each.sentence for each in report.findings if 'not in metres' in each.sentence]
+    assert len(said) == bool(word)
+    assert all(f'probably in {word}, not' in each for each in said)
+    # All else is measured in metres.
+    right = inspect_recording(drive()).positions
+    assert report.positions.extent_m == pytest.approx(right.extent_m, rel=0.1)
+    assert report.positions.standing == pytest.approx(right.standing, abs=0.01)
     if word:
-        with pytest.raises(InputError, match=word):
+        with pytest.raises(InputError, match=f'{recording.name}.*{word}'):
             train_model([recording], TrainingSettings())
+
+
+@pytest.mark.parametrize('factor', [1e-9, 1e-5, 1e-3, 1e3, 1e6])
+def test_positions_that_no_model_can_hold_are_refused_before_the_work(drive, factor):
+    """Where an IMU whose accelerometer is dead cannot show their unit."""
+    recording = with_places(drive(), factor * drive().positions.positions)
+    samples = recording.imu.samples * [0.0, 0.0, 0.0, 1.0, 1.0, 1.0]
+    recording = replace(recording, imu=replace(recording.imu, samples=samples))
+    stages: list[str] = []
+    with pytest.raises(InputError, match=f'{recording.name}: .* on /pose .* convert to metres'):
+        train_model([recording], TrainingSettings(), lambda stage, _: stages.append(stage))
+    assert not stages
+
+
+@pytest.mark.parametrize('imu_unit', [1.0, 1.0 / 9.80665])
+@pytest.mark.parametrize('every', [1, 10, 20])
+def test_positions_in_metres_are_never_refused(drive, imu_unit, every):
+    """Whether the IMU removes gravity, in m/s^2 or g, and however rare the positions are."""
+    recording = drive()
+    samples = (recording.imu.samples - [0, 0, 9.80665, 0, 0, 0]) * [*[imu_unit] * 3, 1, 1, 1]
+    rare = recording.positions.select(np.arange(len(recording.positions.stamps)) % every == 0)
+    assert scale_of(rare, replace(recording.imu, samples=samples)) is None
 
 
 def left_out(recording):

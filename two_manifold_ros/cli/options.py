@@ -480,9 +480,10 @@ def recordings_of(
     Raises
     ------
     InputError
-        If a bag cannot be read.
+        If a bag cannot be read, or its positions are surely not in metres.
 
     """
+    from two_manifold_ros.inspection.positions import check_units  # noqa: PLC0415 - as above
     from two_manifold_ros.recordings.reading import read_recordings  # noqa: PLC0415 - as above
 
     options = replace(
@@ -497,6 +498,7 @@ def recordings_of(
         )
     for recording in recordings:
         say_notes(recording.notes, say)
+    check_units(recordings)
     trained = getattr(args, 'trained_sensors', {})
     return [each.with_sensors_named(trained) for each in recordings]
 

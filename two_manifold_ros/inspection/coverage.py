@@ -24,6 +24,7 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.fleet import spread
+from two_manifold_ros.inspection.positions import check_units
 from two_manifold_ros.inspection.shared_places import LOOK_S, positions_apart, SHARED
 from two_manifold_ros.recordings.reading import open_bag, read_recording
 from two_manifold_ros.recordings.satellite_fixes import mercator
@@ -225,6 +226,7 @@ def survey_bag(options: ReadingOptions, until_s: float | None, path: str) -> Sur
         recording = read_recording(path, options)
         if until_s is not None:
             recording = recording.between(None, until_s)
+        check_units([recording])
         return replace(survey_recording(recording), path=public(path))
     except InputError as error:
         return Survey(public(path), str(error))

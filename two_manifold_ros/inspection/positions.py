@@ -5,11 +5,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from math import acos, degrees
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.imu import frame_sentence, measure_gravity
 from two_manifold_ros.inspection.lag import (
     FURTHEST_S,
@@ -22,9 +23,11 @@ from two_manifold_ros.inspection.motion import (
     count_laps,
     find_jumps,
     put_together,
+    sound_samples,
     usable_positions,
 )
 from two_manifold_ros.inspection.timing import advancing, info, measure_timing, Stretch, warning
+from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.recordings.excursions import usable_places
 from two_manifold_ros.recordings.recording import GRAVITY, IMU_CHANNELS
 from two_manifold_ros.ticks.segments import holes
@@ -35,7 +38,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.inspection.lag import Lag, SensorLag
     from two_manifold_ros.inspection.motion import Jump, Laps, Together
     from two_manifold_ros.inspection.timing import Finding, Timing
-    from two_manifold_ros.recordings.recording import ImuStream, PositionStream
+    from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
     from two_manifold_ros.typing import Bools, Floats
 
 
@@ -45,10 +48,44 @@ FEWEST_LAPS = 3
 WANTED_LAPS = 'at least five laps, better ten'
 """What who drives fewer is asked for: with five, each part that is left out is about a lap."""
 
-UNITS_M = {0.001: 'millimetres', 0.01: 'centimetres'}
-"""Units of cameras and plans beside metres. A unit is known within a factor of 2.5, which is more
-than slopes, slip and noise change the measured acceleration by, and less than half way to another
-unit."""
+DEGREE_M = 111_195.0
+"""Length of a degree of latitude, metres."""
+
+UNITS_M = {
+    'degrees': DEGREE_M,
+    'kilometres': 1000.0,
+    'feet': 0.3048,
+    'decimetres': 0.1,
+    'inches': 0.0254,
+    'centimetres': 0.01,
+    'millimetres': 0.001,
+}
+"""Units of receivers, maps, cameras and plans beside metres."""
+
+MISSCALED = 2.5
+"""
+Times, or one over it, by which positions in metres may seem off.
+
+Of the 24 recordings of others that show a ratio, mounting, slopes, slip and noise put the bounds
+of `_times` to .59 and 1.74 where the IMU measures in m/s^2, and to .29 and 1.21 times g where it
+removes gravity and measures in g; on the simulated slot car they are up to 1.6. From 1.6 on none
+is refused. With 3, positions in feet would pass.
+"""
+
+NAMED = 2.0
+"""The same for a unit that is named: with 2.5, inches that seem large would be centimetres too."""
+
+SHARP_S = 1.2
+"""
+Smoothing from which on bends are cut, seconds: positions may seem as much smaller as it is longer.
+
+Of recordings thinned to a position in 1, 2 and 5 s, which are smoothed over 5, 10 and 25 s, the
+ratio falls to .24, .19 and .06.
+"""
+
+SHOWING_S = 10.0
+"""Seconds of known motion that show a unit, as those that show a lag: three axes explain less by
+chance."""
 
 FOLLOWS = 0.6
 """Correlation of yaw rate and course from which a gyroscope follows it."""
@@ -98,29 +135,97 @@ def compare_yaw(both: Together, gyroscope: SensorLag) -> YawAgreement | None:
     return YawAgreement(gyroscope.name, shared / (varied * turned) ** 0.5, varied / shared)
 
 
-def unit_of(both: Together, samples: Floats) -> float | None:
+@dataclass(frozen=True)
+class Scale:
     """
-    Return the unit of the positions as a share of a metre, if it is surely one of ``UNITS_M``.
+    Unit of positions that are surely not in metres.
+
+    ``times`` the acceleration to the side that the IMU measures is speed times rate of turn;
+    ``unit_m`` is the unit in metres, and ``names`` are the known units that fit.
+    """
+
+    times: float
+    unit_m: float
+    names: tuple[str, ...]
+
+    def sentence(self, topic: str) -> str:
+        """Say what the unit is, what shows it, and the cure."""
+        unit = f'probably in {" or ".join(self.names)}, not in metres' if self.names else ''
+        off = max(self.times, 1.0 / self.times)
+        return (
+            f'Positions on {topic} are {unit or "not in metres"}: speed times rate of turn is '
+            f'about {float(f"{off:.3g}"):,g} times {"larger" if self.times > 1.0 else "smaller"} '
+            f'than the acceleration to the side that the IMU measures, taken in m/s^2; have '
+            f'what publishes them convert to metres.'
+        )
+
+
+def scale_of(positions: PositionStream, imu: ImuStream) -> Scale | None:
+    """
+    Return the unit of positions if it is surely another than metres.
 
     Speed times rate of turn is the acceleration to the side, which the accelerometer measures in
-    a unit that gravity shows.
+    a unit that gravity shows. An IMU that removes gravity may measure in m/s^2, g, or mg.
+    """
+    known = usable_places(positions.positions)
+    if not imu.of_imu or positions.frame_id == LAP_FRAME or not known.any():
+        return None
+    _, samples = sound_samples(imu)
+    if not len(samples):
+        return None
+    verdict = measure_gravity(samples).verdict
+    if verdict == 'unclear':
+        return None
+    right_at = [1.0, GRAVITY, GRAVITY / 1000.0] if verdict == 'removed' else [1.0]
+    both, size = put_together(positions, imu), GRAVITY if verdict == 'g' else 1.0
+    found = _times(both) if both else None
+    if found is None:
+        # In a large unit a drive looks like a parked vehicle; and a lag hides what it shows.
+        middle = np.median(positions.positions[known], axis=0)
+        larger = replace(positions, positions=(positions.positions - middle) * DEGREE_M)
+        lag = lag_between(larger, imu)
+        if lag.seconds is not None:
+            larger = replace(larger, stamps=larger.stamps - round(1e9 * lag.seconds))
+        both, size = put_together(larger, imu), size * DEGREE_M
+        found = _times(both) if both else None
+    if both is None or found is None:
+        return None
+    least, most = (each / size for each in found)
+    sharp = min(1.0, SHARP_S / (both.motion.window * both.motion.step_s))
+    if any(least <= MISSCALED * each and most >= sharp / MISSCALED * each for each in right_at):
+        return None
+    times = math.sqrt(least * most)
+    names = [
+        name
+        for name, unit_m in UNITS_M.items()
+        if least * unit_m <= NAMED and most * unit_m >= sharp / NAMED
+    ]
+    names.sort(key=lambda name: abs(math.log(times * UNITS_M[name])))
+    return Scale(times, UNITS_M[names[0]] if names else 1.0 / times, tuple(names))
+
+
+def _times(both: Together) -> tuple[float, float] | None:
+    """
+    Return bounds of speed times rate of turn over the acceleration to the side.
+
+    They are the regression of one on the other and its inverse: noise of the IMU alone, or of the
+    positions alone, would give the true one. ``None`` where the IMU does not explain the motion.
     """
     motion = both.motion
     aside = motion.lateral
     known = np.isfinite(aside) & np.isfinite(both.imu[:, :3]).all(axis=1)
-    finite = samples[np.isfinite(samples).all(axis=1)]
-    if known.sum() < motion.window or not len(finite):
+    if known.sum() * motion.step_s < SHOWING_S:
         return None
     forces = both.imu[known, :3] - both.imu[known, :3].mean(axis=0)
-    if measure_gravity(finite).verdict == 'g':
-        forces = forces * GRAVITY
     turned = aside[known] - aside[known].mean()
-    weights = np.linalg.lstsq(forces, turned, rcond=1e-3)[0]
+    # An axis that is next to constant would get a large weight for next to nothing.
+    weights = np.linalg.lstsq(forces, turned, rcond=0.1)[0]
     whole = float(turned @ turned)
-    if not whole or float(turned @ (forces @ weights)) < SHOWN * whole:
+    explained = float(turned @ (forces @ weights)) / whole if whole else 0.0
+    if explained < SHOWN:
         return None
-    size = float(np.linalg.norm(weights))
-    return next((unit for unit in UNITS_M if 0.4 < size * unit < 2.5), None)
+    times = float(np.linalg.norm(weights))
+    return times, times / explained
 
 
 SENSORS = ('linear_acceleration', 'angular_velocity')
@@ -176,22 +281,22 @@ def unlike_sentences(names: Sequence[str], reports: Sequence[PositionReport]) ->
             name, first = known[number][0], known[usual][0]
             size = sizes[number] / sizes[usual]
             cosine = answers[number] @ answers[usual] / (sizes[number] * sizes[usual])
-            angle = acos(np.clip(cosine, -1.0, 1.0))
+            angle = math.degrees(math.acos(np.clip(cosine, -1.0, 1.0)))
             yield (
                 f'{name}: in bends the {sensor} is {size:.2g} times as large as in {first}, and '
-                f'turned by {degrees(angle):.0f} degrees: units, signs or mounting differ, or the '
+                f'turned by {angle:.0f} degrees: units, signs or mounting differ, or the '
                 'vehicle drove in reverse; give all bags of a model the same units, signs and '
                 'mounting, or train without this bag.'
             )
 
 
-def scale_sentence(topic: str, unit_m: float) -> str:
-    """Say that positions are in another unit than metres."""
-    return (
-        f'Positions on {topic} are probably in {UNITS_M[unit_m]}, not in metres: speed times rate '
-        f'of turn is about {1 / unit_m:.0f} times the acceleration to the side that the IMU '
-        f'measures; have what publishes them convert to metres.'
-    )
+def check_units(recordings: Sequence[Recording]) -> None:
+    """Refuse recordings whose positions are surely not in metres."""
+    for each in recordings:
+        scale = None if each.positions is None else scale_of(each.positions, each.imu)
+        if scale is not None and each.positions is not None:
+            msg = f'{each.name}: {scale.sentence(each.positions.topic)}'
+            raise InputError(msg)
 
 
 @dataclass(frozen=True)
@@ -218,8 +323,8 @@ class PositionReport:
         The gyroscope against the course; ``None`` if that cannot be compared.
     lag
         By how much the positions lag the IMU.
-    unit_m
-        Unit that the positions surely are in, as a share of a metre; ``None`` for metres.
+    scale
+        Unit that the positions surely are in, if that is not metres; all else is in metres then.
     answers
         How the sensors answer bends, see `answers_to_bends`.
 
@@ -240,12 +345,15 @@ class PositionReport:
     laps: Laps | None
     yaw: YawAgreement | None
     lag: Lag
-    unit_m: float | None = None
+    scale: Scale | None = None
     answers: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
 
 def measure_positions(positions: PositionStream, imu: ImuStream) -> PositionReport:
     """Measure positions against the IMU of one recording, each with at least one message."""
+    scale = scale_of(positions, imu)
+    if scale is not None:
+        positions = replace(positions, positions=positions.positions * scale.unit_m)
     origin_ns = imu.first_stamp
     finite = np.isfinite(positions.positions).all(axis=1)
     timing = measure_timing(positions.stamps, origin_ns, interpolated=True)
@@ -277,7 +385,7 @@ def measure_positions(positions: PositionStream, imu: ImuStream) -> PositionRepo
         laps=count_laps(motion) if motion else None,
         yaw=compare_yaw(both, gyroscope) if both and gyroscope else None,
         lag=lag,
-        unit_m=unit_of(both, imu.samples) if both and imu.of_imu else None,
+        scale=scale,
         answers=answers_to_bends(both, lag) if both and imu.of_imu else {},
     )
 
@@ -322,8 +430,8 @@ def position_findings(positions: PositionReport, half_tick_s: float) -> Iterator
     """Yield findings about the positions; a lag counts from half a tick on."""
     if sentence := frame_sentence(positions.topic, positions.frame_id):
         yield warning('position_frame_unprintable', sentence)
-    if positions.unit_m is not None:
-        yield warning('positions_scaled', scale_sentence(positions.topic, positions.unit_m))
+    if positions.scale is not None:
+        yield warning('positions_scaled', positions.scale.sentence(positions.topic))
     if not positions.coverage:
         yield warning(
             'clocks_differ',
@@ -415,7 +523,7 @@ def yaw_findings(yaw: YawAgreement | None) -> Iterator[Finding]:
         )
         return
     size = abs(yaw.slope)
-    if degrees(1.0) / LARGE_SCALE < size < degrees(1.0) * LARGE_SCALE:
+    if math.degrees(1.0) / LARGE_SCALE < size < math.degrees(1.0) * LARGE_SCALE:
         yield warning(
             'gyroscope_in_degrees',
             f'{yaw.channel} is {size:.0f} times the rate at which the course turns, so it is '

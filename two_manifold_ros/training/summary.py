@@ -13,11 +13,11 @@ from two_manifold_ros import __version__
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.imu import frame_sentence
 from two_manifold_ros.inspection.positions import (
+    check_units,
     FEWEST_LAPS,
     LAPS_NOT_COUNTED,
     left_out_sentence,
     measure_positions,
-    scale_sentence,
     WANTED_LAPS,
 )
 from two_manifold_ros.inspection.repetition import (
@@ -25,8 +25,12 @@ from two_manifold_ros.inspection.repetition import (
     measure_repetition,
     UNKNOWN,
 )
+from two_manifold_ros.inspection.shared_places import LOOK_S, positions_apart
 from two_manifold_ros.manifold.selection import has_neighbours
+from two_manifold_ros.model.model import FAST
+from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.recordings.recording import check_one_plane
+from two_manifold_ros.ticks.standing import SLOW_SHARE, usual_speed
 from two_manifold_ros.training.dataset import RARE_STEP, usual_step
 
 if TYPE_CHECKING:
@@ -46,8 +50,12 @@ TWICE = (
 )
 
 
+SLOWEST_MPS = 1.0 / (SLOW_SHARE * FAST)
+"""Usual speed at which the slowest place of a model with a tick a second is at its limit, m/s."""
+
+
 def check_streams(recordings: Sequence[Recording]) -> None:
-    """Refuse recordings without samples or positions, or whose positions are in several planes."""
+    """Refuse recordings without samples or positions, or with several planes or other units."""
     if not recordings:
         msg = 'there is no recording to train on'
         raise InputError(msg)
@@ -66,13 +74,27 @@ def check_streams(recordings: Sequence[Recording]) -> None:
                 msg = f'{recording.name}: {sentence}'
                 raise InputError(msg)
     check_one_plane(recordings)
+    check_units(recordings)
+    for recording in recordings:
+        _check_speed(recording)
 
 
-def check_units(drives: Sequence[PositionReport]) -> None:
-    """Refuse positions that are surely not in metres."""
-    for drive in drives:
-        if drive.unit_m is not None:
-            raise InputError(scale_sentence(drive.topic, drive.unit_m))
+def _check_speed(recording: Recording) -> None:
+    """Refuse positions whose unit no sensor shows, but that move as no vehicle in metres does."""
+    # Phases of laps are no positions.
+    if recording.positions is None or recording.positions.frame_id == LAP_FRAME:
+        return
+    usual_mps = usual_speed([positions_apart(recording, LOOK_S)], LOOK_S)
+    if not usual_mps or SLOWEST_MPS < usual_mps < FAST:
+        return
+    off, limit = ('slower', SLOWEST_MPS) if usual_mps <= SLOWEST_MPS else ('faster', FAST)
+    msg = (
+        f'{recording.name}: positions on {recording.positions.topic} usually move at '
+        f'{usual_mps:.2g} m/s, {off} than the limit of a model, {limit:g} m/s, so they are '
+        'probably not in metres: have what publishes them convert to metres, and record '
+        'while the vehicle drives'
+    )
+    raise InputError(msg)
 
 
 def check_horizons(targets: Floats, settings: TrainingSettings) -> None:

@@ -44,7 +44,6 @@ from two_manifold_ros.training.route import train_route
 from two_manifold_ros.training.summary import (
     check_horizons,
     check_streams,
-    check_units,
     head_fields,
     measure_drives,
     summarise,
@@ -104,7 +103,6 @@ def learn_model(
     """Do as `train_model`; return also what can go on learning, which a TPSR can alone."""
     check_streams(recordings)
     drives = measure_drives(recordings) if drives is None else drives
-    check_units(drives)
     progress('averaging samples over ticks', 0.0)
     # A given likelihood is that of a tick of a known rate.
     given = settings.rate_hz, settings.window, settings.sharpness, settings.persistence
