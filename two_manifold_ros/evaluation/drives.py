@@ -27,6 +27,7 @@ from two_manifold_ros.evaluation.routes import in_plane_of, recordings_by_route
 from two_manifold_ros.fleet import spread
 from two_manifold_ros.inspection.lag import AUTO, FURTHEST_S, put_in_step
 from two_manifold_ros.inspection.positions import check_units
+from two_manifold_ros.inspection.shared_places import SHARED
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.sources import public
 
@@ -194,7 +195,12 @@ def score_drive(
     if not known.any():
         return replace(name, trouble=f'{name.path}: no present position of it is known')
     places = places_of(head)
-    _, at = KDTree(places).query(truth[known])
+    apart_m, at = KDTree(places).query(truth[known])
+    # Beside a place, or between two of them.
+    along_m = 2.0 * float(np.quantile(KDTree(places).query(places, 2)[0][:, 1], 0.95))
+    if np.mean(apart_m <= along_m) < SHARED:
+        trouble = f'{name.path}: hardly any of its positions are along the route of the model'
+        return replace(name, trouble=trouble)
     errors = np.linalg.norm(run.positions[known, 0] - truth[known], axis=1)
     published = run.published[known]
     sums = np.zeros((len(places), 3))

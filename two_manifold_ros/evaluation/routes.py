@@ -14,7 +14,6 @@ from scipy.spatial import KDTree
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.shared_places import positions_apart, SHARED, shared_places
 from two_manifold_ros.model.model import RouteModel
-from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.recordings.satellite_fixes import distance_m, in_plane
 
 if TYPE_CHECKING:
@@ -43,15 +42,17 @@ def recordings_by_route(
     """
     Return recordings by the known route at whose places they drive most, the way it goes.
 
-    A model of one route has all of them, under no name; `check_fit` names frames of others.
+    A model of one route has all of them, under no name.
 
     Raises
     ------
     InputError
-        If a recording has no positions in the frame and plane of one of several routes, or next
-        to none of them are along one.
+        If a recording has no positions in the frame and plane of a route, or next to none of
+        them are along one.
 
     """
+    if '' in model.routes:
+        return {'': list(recordings)}
     found: dict[str, list[Recording]] = {}
     for recording in recordings:
         found.setdefault(_route_of(recording, model), []).append(recording)
@@ -65,9 +66,6 @@ def _route_of(recording: Recording, model: ModelHead) -> str:
         for name, each in model.routes.items()
         if recording.positions is not None and _same_plane(recording.positions, each)
     }
-    alone = '' in model.routes
-    if alone and not shares:
-        return ''
     names = ', '.join(model.routes)
     if not shares:
         msg = (
@@ -78,20 +76,17 @@ def _route_of(recording: Recording, model: ModelHead) -> str:
         raise InputError(msg)
     best = max(shares, key=shares.__getitem__)
     if shares[best] < SHARED:
-        known = 'the route of the model' if alone else f'a route that the model knows ({names})'
         msg = (
-            f'{recording.name}: next to none of its places are on {known}, driven in the same '
-            'direction, so no estimate could be right: check the frame and the origin of the '
-            'positions; two-manifold replay shows whether the filter stays lost there'
+            f'{recording.name}: next to none of its places are on a route that the model knows '
+            f'({names}), driven in the same direction, so no estimate could be right: '
+            'two-manifold replay shows whether the filter stays lost there'
         )
         raise InputError(msg)
     return best
 
 
 def _same_plane(stream: PositionStream, model: ModelHead) -> bool:
-    frames = {stream.frame_id, model.frame_id}
-    # Phases of laps are no positions.
-    frames -= set() if LAP_FRAME in frames else {''}
+    frames = {stream.frame_id, model.frame_id} - {''}
     return len(frames) < 2 and stream.origin == model.origin
 
 
