@@ -40,10 +40,12 @@ def joined(*streams: Stream, pause_s: float = 20.0) -> Stream:
     return found
 
 
-def test_every_member_of_a_filter_is_that_of_the_chosen_route():
+def test_every_member_of_a_filter_is_that_of_the_chosen_route(kart_atlas):
     # What is not here again would be of no filter at all.
     public = {name for name, _ in inspect.getmembers(Filter) if not name.startswith('_')}
     assert public <= vars(AtlasFilter).keys()
+    one, live = Filter(kart_atlas.routes['ring']), make_filter(kart_atlas)
+    assert [name for name in vars(one) if name[0] != '_' and not hasattr(live, name)] == []
 
 
 def test_one_route_alone_is_filtered_as_by_its_own_model(kart_atlas, kart_drives):
