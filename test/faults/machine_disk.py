@@ -84,7 +84,7 @@ def _leave_room(process: WatchedProcess, size: int) -> None:
     resource.prlimit(process.process.pid, resource.RLIMIT_FSIZE, (size, most))
 
 
-UNSET = {'HOME': None, 'ROS_HOME': None, 'ROS_LOG_DIR': None}
+UNSET = dict.fromkeys(('HOME', 'ROS_HOME', 'ROS_LOG_DIR', 'XDG_CACHE_HOME'))
 READ_ONLY = 'mount -t tmpfs -o ro tmpfs /mnt'
 FULL = 'mount -t tmpfs -o size=4k tmpfs /mnt; dd if=/dev/zero of=/mnt/full 2>/dev/null || :'
 
