@@ -94,10 +94,6 @@ setup(
         (f'{SHARE}/launch', files('launch/*')),
         (f'{SHARE}/config', files('config/*')),
         (f'{SHARE}/config/examples', files('config/examples/*')),
-        # Where shells look below /usr and /usr/local; docs/usage.md has a line for elsewhere.
-        ('share/bash-completion/completions', files('resource/completion/bash/*')),
-        ('share/zsh/site-functions', files('resource/completion/zsh/*')),
-        ('share/fish/vendor_completions.d', files('resource/completion/fish/*')),
         # pip puts console scripts into bin/, where ros2 run and launch do not look.
         (f'lib/{NAME}', files('resource/lib/*')),
     ],

@@ -9,8 +9,7 @@ programs onto ``gallery.md`` (`gallery.py`). In tables of other pages the first 
 are written, and what follows them is kept; a row that the code does not have goes, and a new one
 has to be described by hand. Figures of README.md and of the papers' pages are those of the JSON
 files beside them; each other figure on a page has to be held by something (`held_figures.py`).
-Scripts that complete commands in shells are written whole (`write_completion.py`). Run by
-``./run format``, and by ``./run lint`` to compare.
+Run by ``./run format``, and by ``./run lint`` to compare.
 """
 
 from __future__ import annotations
@@ -33,7 +32,6 @@ import gallery
 from gauntlet_tables import show_all
 import held_figures
 import kept_outputs
-import write_completion
 
 from two_manifold_ros.filtering.estimate import ERROR_SHARE, WARN_SHARE
 from two_manifold_ros.filtering.status import CAUSES, MOST_STEADY, Status, USABLE
@@ -373,8 +371,6 @@ def main() -> int:
     path = HERE / 'reproduce' / 'slot-car.md'
     before = path.read_text()
     wrong += put(path, before, literal(before))
-    for path, script in write_completion.scripts().items():
-        wrong += put(path, path.read_text(), script)
     for complaint in held_figures.complaints():
         sys.stderr.write(f'{complaint}\n')
         wrong += '--check' in sys.argv

@@ -47,7 +47,4 @@ def data_files() -> list[str]:
         'share/ament_index/resource_index/packages/two_manifold_ros',
         f'{share}/package.xml',
         *(f'{share}/{name}' for name in names),
-        'share/bash-completion/completions/two-manifold',
-        'share/zsh/site-functions/_two-manifold',
-        'share/fish/vendor_completions.d/two-manifold.fish',
     ]
