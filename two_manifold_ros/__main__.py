@@ -140,8 +140,8 @@ def _status(arguments: list[str]) -> int:
             f"{package}, or all that commands need with pip install '.[train]' in the checkout."
         )
     except (InputError, OSError) as error:
-        refused = _refuse(_hidden(str(in_words(error)), arguments))
-        return error.status if isinstance(error, InputError) else refused
+        status = error.status if isinstance(error, InputError) else BAD_INPUT
+        return _refuse(_hidden(str(in_words(error)), arguments), status)
     return status
 
 
@@ -218,7 +218,7 @@ def command_named(name: str) -> Any:  # noqa: ANN401 - a module, or a `Command` 
     return getattr(module, name.upper()) if name in TOGETHER else module
 
 
-def _refuse(message: str) -> int:
+def _refuse(message: str, status: int = BAD_INPUT) -> int:
     message = f'two-manifold: error: {message}'
     if sys.stderr.isatty():
         # As options.print_wrapped does, which takes libraries that may be what is missing; and
@@ -229,7 +229,7 @@ def _refuse(message: str) -> int:
         width = max(shutil.get_terminal_size().columns - 1, 20)
         message = textwrap.fill(message, width, break_long_words=False, break_on_hyphens=False)
     print(message, file=sys.stderr)
-    return BAD_INPUT
+    return status
 
 
 if __name__ == '__main__':
