@@ -170,7 +170,7 @@ class AtlasFilter(Filter):
         self._window_ns = model.window_ns
         self._coarse = CoarseBelief(model.members)
         self._chosen = 0
-        # That of a vehicle is of one map.
+        # No vehicle is corrected on several maps.
         self.correction = None
         self.latest: Estimate | None = None
         # Samples of the last window, and the stamps of the last two.

@@ -198,7 +198,7 @@ def _as_sharp_a_second(usual_hz: float, rate_hz: float) -> float:
 
 
 def _rate_for(memory_s: float, rate_hz: float) -> float:
-    """Return the rate with ten ticks in the memory, if ``rate_hz`` is 1.5 times as fast or more."""
+    """Return the rate with ten ticks in the memory, if ``rate_hz`` is more than 1.5 times it."""
     # Predictions are wanted in steps of a fraction of a second.
     slower_hz = max(10.0 / memory_s, 5.0)
     # A little slower changes nothing but that ticks are no whole samples any more.
