@@ -294,9 +294,9 @@ def _far_lags(positions: PositionStream, imu: ImuStream, motion: Motion) -> tupl
     lasts_s = (imu.last_stamp - imu.first_stamp) / 1e9
     apart = [float(np.abs(ends_s - each - [0.0, lasts_s]).max()) for each in peaks]
     fitting = [each for each, by in zip(peaks, apart, strict=True) if by <= FURTHEST_S]
-    near = [each for each in peaks if abs(each) <= FURTHEST_S + 0.1]
+    near = [each for each in peaks if abs(each) <= FURTHEST_S + KNOWN_S]
     chosen = fitting[:1] or near[:1] or peaks or [0.0]
-    return () if abs(chosen[0]) <= FURTHEST_S + 0.1 else tuple(chosen)
+    return () if abs(chosen[0]) <= FURTHEST_S + KNOWN_S else tuple(chosen)
 
 
 def lag_between(

@@ -265,7 +265,7 @@ def answers_to_bends(both: Together, lag: Lag) -> dict[str, tuple[float, ...]]:
 
 
 def unlike_sentences(names: Sequence[str], reports: Sequence[PositionReport]) -> Iterator[str]:
-    """Yield a sentence for each recording whose sensors answer bends unlike those of most."""
+    """Yield a sentence for each recording whose sensors answer bends unlike most others."""
     for sensor in SENSORS:
         known = [
             (name, each.answers[sensor])

@@ -40,7 +40,7 @@ SHARED_LAPS = 0.5
 
 LINE_SHARE = 0.05
 """
-Share of the extent of laps that they may lie beside those of another day, driver or calibration.
+Share of the extent of laps by which laps of two days, drivers or calibrations may lie apart.
 
 No bag by itself shows it, so it was chosen on the recordings of 1/10 cars in rooms, which are
 sorted alike from .03 to .07. Simulated days .3 m apart on tracks of 5 m fall apart at .03, and a

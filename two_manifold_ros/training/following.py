@@ -149,7 +149,7 @@ def memory_between_laps(
 
     It is the longest lag at which the covariance of a channel with the pass before has fallen to
     1 / e: vibration, which shortens `memory_of`, differs from pass to pass. Channels count of
-    which the place explains more than ``CHANCE``. Parameters are those of `memory_of` and
+    which the place explains more than ``CHANCE``. For the parameters see `memory_of` and
     `merge_passes`.
     """
     places = merge_passes(tracks, period_s)

@@ -246,8 +246,8 @@ def _by_memory(recordings: Sequence[Recording], settings: TrainingSettings) -> T
     A slow vehicle does the same for many ticks; twice and half as many change the errors of the
     simulated cars and the tram by less than a fifth. A window needs some bends.
 
-    Observations that forget within ``LEAST_TICKS`` may hide the road under vibration. The memory
-    is then that of what repeats between laps. Because the vibration of neighbouring ticks differs,
+    Observations that forget within ``LEAST_TICKS`` may hide the road under vibration. Then the
+    memory is taken from `memory_between_laps`. Because the vibration of neighbouring ticks differs,
     the sharpness of a second is set too if everything is left open; `choose_by_parts` tries it.
     """
     usual = build_dataset(recordings, settings)
