@@ -247,8 +247,9 @@ def _by_memory(recordings: Sequence[Recording], settings: TrainingSettings) -> T
     simulated cars and the tram by less than a fifth. A window needs some bends.
 
     Observations that forget within ``LEAST_TICKS`` may hide the road under vibration. Then the
-    memory is taken from `memory_between_laps`. Because the vibration of neighbouring ticks differs,
-    the sharpness of a second is set too if everything is left open; `choose_by_parts` tries it.
+    memory is taken from `memory_between_laps`. Because the vibration of neighbouring ticks
+    differs, the sharpness of a second is set too if everything is left open; `choose_by_parts`
+    tries it.
     """
     usual = build_dataset(recordings, settings)
     memory_s = memory_of(usual.observations, usual.period_s)
