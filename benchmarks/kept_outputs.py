@@ -47,7 +47,6 @@ VARIES = {
     'training': ALL,
     'features': r'; train .*',
     'fleet': ALL,
-    'commands': NOTHING,
     'sensors': NOTHING,
     'laps': NOTHING,
     'loop': NOTHING,

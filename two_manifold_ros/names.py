@@ -47,16 +47,6 @@ POSITION_TYPES = (
 )
 """Types of messages with positions."""
 
-COMMAND_FIELDS: dict[str, tuple[str, ...]] = {
-    'geometry_msgs/msg/Twist': ('linear.x', 'angular.z'),
-    'geometry_msgs/msg/TwistStamped': ('twist.linear.x', 'twist.angular.z'),
-    'ackermann_msgs/msg/AckermannDriveStamped': ('drive.speed', 'drive.steering_angle'),
-    'std_msgs/msg/Float64': ('data',),
-    'std_msgs/msg/Float32': ('data',),
-    'sensor_msgs/msg/Joy': (),
-}
-"""Types of messages with commands, and their usual fields; those of a joystick must be named."""
-
 SENSOR_FIELDS: dict[str, tuple[str, ...]] = {
     'sensor_msgs/msg/MagneticField': ('magnetic_field.x', 'magnetic_field.y', 'magnetic_field.z'),
     'sensor_msgs/msg/FluidPressure': ('fluid_pressure',),
@@ -67,9 +57,6 @@ SENSOR_FIELDS: dict[str, tuple[str, ...]] = {
     'std_msgs/msg/Float32': ('data',),
 }
 """Types of messages of sensors beside the IMU, and their usual fields."""
-
-ANY_COMMAND = 'auto'
-"""Stands for the only topic with commands."""
 
 MARKS = 'marks'
 """Topic of positions on a ring whose first place is a mark, where laps begin."""

@@ -12,7 +12,6 @@ from two_manifold_ros.adapting.updater_session import UpdaterSession
 from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 
 drive, model_path = driven_model.drive, driven_model.model_path
-commanded_path = driven_model.commanded_path
 
 
 @pytest.fixture(scope='session')

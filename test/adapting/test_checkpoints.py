@@ -19,13 +19,13 @@ import pytest
 from updater_feed import feed, LEARNED, SMALL, small_session, tpsr_session
 
 from two_manifold_ros.adapting.checkpoints import Checkpoints, FORMAT, name_of_files, NumberedFiles
-from two_manifold_ros.adapting.stream_memory import make_head, StreamHead
+from two_manifold_ros.adapting.stream_memory import make_head
 from two_manifold_ros.adapting.updater_session import UpdaterSession
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.parameters import UpdaterParameters
 from two_manifold_ros.model.container import read_container, write_container
 from two_manifold_ros.model.model_file import load_model
-from two_manifold_ros.recordings.recording import GeodeticOrigin, IMU_CHANNELS
+from two_manifold_ros.recordings.recording import GeodeticOrigin
 
 
 @pytest.fixture
@@ -193,16 +193,14 @@ def test_killed_at_random_moments(tmp_path):
 MINUTE = 60.0
 
 
-def keeper(
-    folder: Path, clock: Callable[[], float] = lambda: 0.0, head: StreamHead | None = None
-) -> Checkpoints:
+def keeper(folder: Path, clock: Callable[[], float] = lambda: 0.0) -> Checkpoints:
     chosen = UpdaterParameters(
         learner='tpsr',
         horizons=list(SMALL.horizons),
         checkpoint_folder=str(folder),
         checkpoint_s=MINUTE,
     )
-    return Checkpoints(chosen, head or make_head(SMALL.horizons), clock)
+    return Checkpoints(chosen, make_head(SMALL.horizons), clock)
 
 
 def saved(folder: Path) -> list[str]:
@@ -296,22 +294,6 @@ def test_one_of_something_else_is_refused_and_left_alone(header, refusal, tmp_pa
     with pytest.raises(InputError, match=refusal):
         keeper(tmp_path)
     assert names_in(tmp_path) == before
-
-
-def with_commands(*fields: str) -> StreamHead:
-    names = IMU_CHANNELS + tuple(f'command.{field}' for field in fields)
-    return make_head(SMALL.horizons, names=names)
-
-
-def test_one_of_other_commands_is_refused(drive, tmp_path):
-    session = tpsr_session(with_commands('linear.x', 'angular.z'))
-    session.commands = 0.5, 0.6
-    feed(session, drive, slice(0, 20))
-    keeper(tmp_path, head=session.head).end(session)
-    for others in ((), ('linear.x',), ('linear.y', 'angular.z'), ('angular.z', 'linear.x')):
-        with pytest.raises(InputError, match=r'commands linear\.x, angular\.z, not'):
-            keeper(tmp_path, head=with_commands(*others))
-    assert keeper(tmp_path, head=session.head).resume(session) == []
 
 
 def test_an_invented_header_is_skipped(tmp_path):

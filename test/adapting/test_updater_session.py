@@ -66,63 +66,6 @@ def test_it_learns_where_it_is_and_says_on_the_way_what_it_does(drive):
     assert session.head.frame_id == 'map'
 
 
-def test_it_learns_with_the_commands_of_the_vehicle_as_further_channels(drive):
-    chosen = UpdaterParameters(learner='tpsr', command_topic='throttle')
-    head = stream_head(chosen, '/imu', '/car/{}'.format)
-    session = tpsr_session(replace(head, horizons=SMALL.horizons))
-    # Before the first command it is as if nothing measured that axis.
-    feed(session, drive, slice(0, 50))
-    rng = np.random.default_rng(0)
-    for begin in range(50, LEARNED + 300, 50):
-        session.commands = (float(rng.uniform(0.4, 0.6)),)
-        estimates = feed(session, drive, slice(begin, begin + 50))
-    assert estimates
-    model = session.learner.model()
-    assert model.summary['command_topic'] == '/car/throttle:data'
-    channels = model.channels
-    assert channels.names[6:] == ('command.data',)
-    assert 0.4 < channels.mean[6] < 0.6
-
-
-@pytest.mark.parametrize(
-    ('given', 'words'),
-    [
-        ({'command_topic': '/throttle:data'}, 'only a TPSR of an IMU has actions'),
-        (
-            {'command_topic': '/throttle:data', 'input': 'image', 'learner': 'tpsr'},
-            'only a TPSR of an IMU has actions',
-        ),
-        ({'command_topic': 'auto:linear.x', 'learner': 'tpsr'}, 'has to be named'),
-        (
-            {'command_topic': '/throttle', 'learner': 'tpsr', 'model': 'without'},
-            'command_topic /throttle: the model was trained without commands',
-        ),
-        (
-            {'command_topic': '/throttle:x', 'learner': 'tpsr', 'model': 'with'},
-            'the model takes data; name these fields',
-        ),
-        ({'learner': 'tpsr', 'model': 'with'}, r'the model takes commands \(data\); set'),
-    ],
-)
-def test_commands_that_cannot_be_learned_from_are_refused(
-    given, words, model_path, commanded_path
-):
-    models = {'without': str(model_path), 'with': str(commanded_path)}
-    chosen = UpdaterParameters(**given)
-    chosen = replace(chosen, model=models.get(chosen.model, ''))
-    with pytest.raises(InputError, match=words):
-        learner_maker(chosen, stream_head(chosen, '/imu'))
-
-
-def test_a_given_model_says_which_numbers_of_the_topic_are_taken(commanded_path):
-    chosen = UpdaterParameters(
-        learner='tpsr', command_topic='pedal', model=str(commanded_path), horizons=(0, 5, 10)
-    )
-    head = stream_head(chosen, '/imu', '/{}'.format)
-    assert head.summary['command_topic'] == '/pedal:data'
-    assert head.channels.command_fields == ('data',)
-
-
 def test_late_messages_are_sorted_where_that_is_asked_for(drive):
     session = tpsr_session(small_session().head, reorder_ns=50_000_000)
     take(session, drive, (0, 2, 1, 3, 5, 4))

@@ -123,6 +123,11 @@ def test_what_holds_no_drives_is_refused(robots, command, slot_car_model, tmp_pa
     write_container(damaged, header, arrays | {'stamps': arrays['stamps'][1:]}, 'checkpoint')
     with pytest.raises(InputError, match='do not fit together'):
         drives_in(damaged)
+    # Of images, or with commands, as an older version made them.
+    wider = np.column_stack([arrays['samples'], arrays['samples'][:, :1]])
+    write_container(damaged, header, arrays | {'samples': wider}, 'checkpoint')
+    with pytest.raises(InputError, match=r'keeps 7 numbers for each sample, .*IMU alone, or bags'):
+        drives_in(damaged)
     assert not out.exists()
 
 

@@ -59,11 +59,9 @@ def test_where_no_report_can_be_written_nothing_is_computed(
     assert not list(tmp_path.iterdir())
 
 
-def test_a_model_with_commands_is_reported_like_any_other(
-    command: Command, slot_car_bag: Path, tmp_path: Path
-):
+def test_a_tpsr_is_reported_like_any_other(command: Command, slot_car_bag: Path, tmp_path: Path):
     model, page = tmp_path / 'tpsr.npz', tmp_path / 'page.html'
-    given = ('--method', 'tpsr', '--command-topic', 'auto', '--features', 200, '--force')
+    given = ('--method', 'tpsr', '--features', 200, '--force')
     command('train', slot_car_bag, '-o', model, *given, '--report', page)
     assert 'IMU: angular rate' in page.read_text(encoding='utf-8')
     command('evaluate', model, slot_car_bag, '--report', page)

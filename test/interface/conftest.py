@@ -13,7 +13,7 @@ from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.interface.messages import Scene
 
 drive, model_path = driven_model.drive, driven_model.model_path
-commanded_path = driven_model.commanded_path
+sensed_path = driven_model.sensed_path
 
 
 @pytest.fixture

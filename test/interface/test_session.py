@@ -19,7 +19,7 @@ from two_manifold_ros.interface.assessment import InputLimits, REJECTIONS
 from two_manifold_ros.interface.session import Arrivals, Durations, Session
 from two_manifold_ros.model.head import ModelHead
 from two_manifold_ros.model.model_file import load_model
-from two_manifold_ros.simulation.slot_car_run import SlotCarRun
+from two_manifold_ros.simulation.slot_car_run import sensor_readings, SlotCarRun
 
 Rows = list[tuple[int, np.ndarray]]
 
@@ -48,28 +48,27 @@ def assert_same(found: list[Estimate], wanted: list[Estimate]) -> None:
         np.testing.assert_array_equal(ours.state, theirs.state)
 
 
-def test_the_newest_command_is_a_channel_of_the_samples_after_it(commanded_path, drive):
-    model = load_model(commanded_path)
+def test_the_newest_reading_of_a_sensor_is_a_channel_of_the_samples_after_it(sensed_path, drive):
+    model = load_model(sensed_path)
     session, alone = Session(model), Filter(model)
+    readings = sensor_readings(drive, 'magnetometer')
     wanted = []
     for index in range(400):
         stamp, sample = int(drive.stamps_ns[index]), drive.imu[index]
+        reading = tuple(readings[index].tolist()) if index >= 20 else (math.nan,) * 3
         if index >= 20:
-            # Nothing but the samples that come after a command is used.
-            command = float(drive.commands[index])
-            session.further = (command,)
-            wanted += alone.push(stamp, [*sample, command])
+            session.hold(0, reading)
+        wanted += alone.push(stamp, [*sample, *reading])
         session.take(raw_imu(stamp, sample))
+    assert session.counts()['used'] == 400
     found = session.latest
-    assert (session.counts()['non_finite'], session.counts()['used']) == (20, 380)
-    assert found.stamp_ns == wanted[-1].stamp_ns
-    np.testing.assert_array_equal(found.positions, wanted[-1].positions)
-    session.filter.reset('to see that the command matters')
-    for index in range(20, 400):
-        session.further = (0.1,)
+    assert_same([found], wanted[-1:])
+    session.filter.reset('to see that the reading matters')
+    session.hold(0, (0.0, 0.0, 0.0))
+    for index in range(400):
         session.take(raw_imu(int(drive.stamps_ns[index]), drive.imu[index]))
     session.counts()
-    assert np.abs(session.latest.state - wanted[-1].state).max() > 1e-3
+    assert np.abs(session.latest.state - found.state).max() > 1e-3
 
 
 def feed(session: Session, rows: Iterable[tuple[int, np.ndarray]]) -> list[Estimate]:

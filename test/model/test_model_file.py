@@ -3,6 +3,7 @@
 """A model comes back from its file bit by bit, and one that cannot be filtered with is refused."""
 
 from collections.abc import Callable
+import copy
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +17,7 @@ from two_manifold_ros.manifold.selection import has_neighbours
 from two_manifold_ros.model.head import ModelHead
 from two_manifold_ros.model.model import Model
 from two_manifold_ros.model.model_file import (
+    ATLAS_FORMAT,
     encode,
     header_of,
     load_model,
@@ -177,6 +179,17 @@ def test_a_header_that_makes_no_sense(name, value, words, refusal):
     sentence = refusal('spectral', name, value)
     assert f'the model is refused: {words}' in sentence
     assert sentence.endswith('; copy it again or train again')
+
+
+def test_a_model_that_takes_commands_is_refused_with_the_cure(contents):
+    header, arrays = copy.deepcopy(contents['spectral'])
+    names = [*header['channels']['names'][:-1], 'command.data']
+    header['channels']['names'], header['channel_units'] = names, [''] * len(names)
+    atlas = {'format': ATLAS_FORMAT, 'version': VERSION, 'routes': [{'name': 'a', **header}]}
+    of_route = {f'routes.0.{name}': array for name, array in arrays.items()}
+    for content in ((header, arrays), (atlas, of_route)):
+        with pytest.raises(InputError, match=r'^m\.npz: .*commands .*; train again without'):
+            model_from('m.npz', *content)
 
 
 @BOTH_KINDS

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 drive, model_path = driven_model.drive, driven_model.model_path
-commanded_path, sensed_path = driven_model.commanded_path, driven_model.sensed_path
+sensed_path = driven_model.sensed_path
 
 
 @pytest.fixture(scope='session')

@@ -32,18 +32,6 @@ def model_path(drive: SlotCarRun, tmp_path_factory: pytest.TempPathFactory) -> P
 
 
 @pytest.fixture(scope='session')
-def commanded_path(drive: SlotCarRun, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A TPSR of the same laps, with the throttle as action."""
-    settings = TrainingSettings(
-        rate_hz=10.0, window=20, states=30, horizons=(0, 5, 10), method='tpsr'
-    )
-    path = tmp_path_factory.mktemp('model') / 'commanded.npz'
-    recording = run_to_recording(drive).with_commands_held()
-    save_model(train_model([recording], settings), path)
-    return path
-
-
-@pytest.fixture(scope='session')
 def sensed_path(drive: SlotCarRun, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The small model with a magnetometer."""
     settings = TrainingSettings(

@@ -17,7 +17,7 @@ from nav_msgs.msg import Odometry
 from rclpy.node import Node
 from ros_talk import Board, Health, numbers_of, stamp_of
 from sensor_msgs.msg import Imu, MagneticField
-from std_msgs.msg import Float64, Float64MultiArray
+from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
 from two_manifold_ros.filtering.status import Status
@@ -46,41 +46,6 @@ def test_reset_and_enable(talk, start, drive, model_path):
     feed.send(50)
     health.until('filling the window: 9 of 20 ticks')
     assert health.values['published'] == '10'
-
-
-def test_a_model_with_actions_waits_for_commands_and_takes_them(
-    talk, start, drive, commanded_path
-):
-    start(
-        'filter_node',
-        model=commanded_path,
-        command_topic='pedal:data',
-        input_timeout_s=60.0,
-        status_rate_hz=50.0,
-    )
-    health = Health(talk)
-    health.until('waiting for the first IMU message on /imu')
-    feed = Feed(talk, drive, connect(talk, health))
-    feed.go_on(SAMPLE_S)
-    health.until('no command of the vehicle came on /pedal yet')
-    wrong = talk.node.create_publisher(PoseStamped, 'pedal', 1)
-    health.until('/pedal is published as geometry_msgs/msg/PoseStamped: publish it as one of')
-    talk.node.destroy_publisher(wrong)
-    pedal = talk.publisher(Float64, 'pedal')
-    odometry = talk.listen(Odometry, 'odometry')
-    step = talk.meanwhile
-
-    def press() -> None:
-        pedal.publish(Float64(data=float(drive.commands[feed.sent])))
-        step()
-
-    talk.meanwhile = press
-    talk.until(lambda: odometry, 'odometry')
-    assert int(health.values['non_finite']) > 0
-    # Its publisher is still there, but silent.
-    talk.meanwhile = step
-    health.until('no command of the vehicle came on /pedal for')
-    assert health.values['cause'] == 'command_gone'
 
 
 def test_a_sensor_is_used_when_it_comes_and_gone_on_without(talk, start, drive, sensed_path):
@@ -117,11 +82,6 @@ def test_a_sensor_is_used_when_it_comes_and_gone_on_without(talk, start, drive, 
 def test_topics_that_the_model_does_not_take_are_refused(talk, start, model_path):
     start('filter_node', model=model_path, sensor_topics='["compass"]')
     Health(talk).until('sensor_topics names 1 topics, but the model takes 0')
-
-
-def test_a_model_without_actions_takes_no_topic_of_commands(talk, start, model_path):
-    start('filter_node', model=model_path, command_topic='/pedal:data')
-    Health(talk).until('command_topic /pedal:data: the model was trained without commands')
 
 
 def test_silence_and_wrong_types_have_a_reason(talk, start, drive, model_path):

@@ -5,7 +5,6 @@
 from array import array
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -29,17 +28,13 @@ from two_manifold_ros.interface.messages import Message
 from two_manifold_ros.nodes import live_input, trainer_node
 from two_manifold_ros.nodes.live_input import (
     image_decoder,
-    LiveChannels,
     LiveMarks,
     LiveOdometry,
+    LiveSensor,
     ReferenceInput,
 )
 from two_manifold_ros.nodes.trainer_node import LiveRecording
-from two_manifold_ros.recordings.further_channels import (
-    CommandTopic,
-    FurtherTopic,
-    SensorTopic,
-)
+from two_manifold_ros.recordings.further_channels import SensorTopic
 from two_manifold_ros.recordings.recording import GeodeticOrigin
 from two_manifold_ros.recordings.ros_messages import to_message
 from two_manifold_ros.recordings.satellite_fixes import east_north
@@ -231,22 +226,21 @@ def test_what_comes_no_more_is_named(recorder):
 FLOAT = 'std_msgs/msg/Float64'
 
 
-class Commands:
-    """Live commands with a stand-in for their node."""
+class HeardSensor:
+    """A live sensor with a stand-in for its node."""
 
-    def __init__(self, kind: type[FurtherTopic] = CommandTopic) -> None:
+    def __init__(self) -> None:
         self.now_s = 10.0
         self.publishers = [SimpleNamespace(topic_type=FLOAT)]
-        self.session: Any = SimpleNamespace(commands=(np.nan,))
+        self.held: list[tuple[float, ...]] = []
         node: Any = SimpleNamespace(
             get_logger=lambda: SimpleNamespace(info=lambda _: None),
             get_publishers_info_by_topic=lambda _: self.publishers,
             resolve_topic_name='/{}'.format,
             subscribe=lambda _, take: setattr(self, 'take', take),
         )
-        topic = kind('pedal', ('data',))
-        hold = partial(setattr, self.session, 'commands')
-        self.live = LiveChannels(node, topic, hold, lambda: self.now_s)
+        topic = SensorTopic('wheel', ('data',))
+        self.live = LiveSensor(node, topic, self.held.append, lambda: self.now_s)
 
     def hear(self, value: float, at_s: float) -> None:
         self.now_s = at_s
@@ -257,37 +251,27 @@ class Commands:
         return [*self.live.complaints]
 
 
-def test_commands_that_come_no_more_are_reported_after_twice_their_longest_step_and_a_second():
-    commands = Commands()
-    assert commands.causes(11.0) == ['no_command']
-    commands.hear(0.5, 12.0)
-    assert commands.session.commands == (0.5,)
+def test_a_sensor_that_comes_no_more_is_reported_after_twice_its_longest_step_and_a_second():
+    sensor = HeardSensor()
+    assert sensor.causes(11.0) == ['no_sensor']
+    assert 'set sensor_topics to its topic' in str(sensor.live.complaints)
+    sensor.hear(0.5, 12.0)
     # It may be one that is given once and holds.
-    assert commands.causes(1000.0) == []
-    commands.hear(0.6, 1001.0)
-    other = Commands()
+    assert sensor.causes(1000.0) == []
+    sensor.hear(0.6, 1001.0)
+    assert sensor.held == [(0.5,), (0.6,)]
+    other = HeardSensor()
     for at_s in (0.0, 0.5, 2.5, 3.0):
         other.hear(0.1 * at_s, at_s)
     assert other.causes(7.9) == []
-    assert other.causes(8.1) == ['command_gone']
-    assert 'on /pedal for 5.1 s, where at most 2.0 s were usual' in str(other.live.complaints)
+    assert other.causes(8.1) == ['sensor_gone']
+    assert 'on /wheel for 5.1 s, where at most 2.0 s were usual' in str(other.live.complaints)
+    assert 'the filter goes on without it' in str(other.live.complaints)
     other.hear(1.0, 8.2)
     assert other.causes(8.3) == []
     other.publishers = []
     assert other.causes(9.1) == []
-    assert other.causes(9.3) == ['command_gone']
-
-
-def test_a_sensor_that_comes_no_more_is_reported_and_gone_on_without():
-    sensor = Commands(SensorTopic)
-    assert sensor.causes(11.0) == ['no_sensor']
-    assert 'set sensor_topics to its topic' in str(sensor.live.complaints)
-    sensor.hear(0.5, 12.0)
-    sensor.hear(0.6, 12.5)
-    assert sensor.causes(14.4) == []
-    assert sensor.causes(14.6) == ['sensor_gone']
-    assert 'the filter goes on without it' in str(sensor.live.complaints)
-    assert sensor.session.commands == (0.6,)
+    assert other.causes(9.3) == ['sensor_gone']
 
 
 class Reference:

@@ -23,7 +23,7 @@ from rcl_interfaces.srv import SetParameters
 from rclpy.task import Future
 from ros_talk import Board, Health, NodeProcess, numbers_of, stamp_of
 from sensor_msgs.msg import Imu
-from std_msgs.msg import Float64, Float64MultiArray
+from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
 from two_manifold_ros.errors import InputError
@@ -77,13 +77,12 @@ def says_each_training_once(log: str) -> bool:
     return 'its model runs, and errs by' in log and found == sorted({*found})
 
 
-@pytest.mark.parametrize(('learner', 'commands'), [('map', ''), ('tpsr', '/pedal')])
+@pytest.mark.parametrize('learner', ['map', 'tpsr'])
 def test_it_learns_and_goes_on_from_what_it_has_learned_after_a_kill(
-    talk, start, tmp_path, learner, commands
+    talk, start, tmp_path, learner
 ):
     chosen = {
         'learner': learner,
-        **({'command_topic': commands} if commands else {}),
         'horizons': [0, 5, 10],
         'checkpoint_folder': tmp_path,
         'checkpoint_s': 1.0,
@@ -93,8 +92,6 @@ def test_it_learns_and_goes_on_from_what_it_has_learned_after_a_kill(
     health = Health(talk)
     run = simulate(SlotCarSettings(seed=6, rate_hz=RATE_HZ), laps=60)
     drive = Feed(talk, run, connect(talk, health), talk.publisher(PoseStamped, 'reference'))
-    pedal = talk.publisher(Float64, 'pedal') if commands else SimpleNamespace(publish=id)
-    drive.spoil = lambda _: pedal.publish(Float64(data=float(run.commands[drive.sent])))
     positions = talk.listen(PoseWithCovarianceStamped, 'adapting/position', 1000)
     learning = talk.listen(Float64MultiArray, 'adapting/learning')
     drive.send(FIRST, 0.002)

@@ -167,14 +167,13 @@ def test_what_it_cannot_read_is_refused_in_a_sentence(bag, tmp_path, monkeypatch
 
 
 def test_a_type_that_is_not_installed_names_its_package(tmp_path, monkeypatch):
-    msgtype = 'ackermann_msgs/msg/AckermannDriveStamped'
-    write_bag(tmp_path / 'bag', drive(seconds=0.2))
+    msgtype = 'stereo_msgs/msg/DisparityImage'
     with BagWriter(tmp_path / 'with') as writer:
-        writer.write('/imu', 'sensor_msgs/msg/Imu', 1, stamped(1))
-        writer.write('/command', msgtype, 1, stamped(1))
+        writer.write('/stereo', msgtype, 1, stamped(1))
     without_rosbags(monkeypatch, 'jazzy')
-    options = ReadingOptions(command_topic='/command', need_positions=False)
-    with pytest.raises(InputError, match=r'ackermann_msgs.* ros-.*-ackermann-msgs'):
+    monkeypatch.setitem(sys.modules, 'stereo_msgs.msg', None)
+    options = ReadingOptions(imu_field='t,f,t,f,t,f', need_positions=False)
+    with pytest.raises(InputError, match=r'stereo_msgs.* ros-.*-stereo-msgs'):
         read_recording(tmp_path / 'with', options)
 
 

@@ -179,8 +179,6 @@ class Checkpoints:
             'horizons': list(chosen.horizons),
             'channels': f'{len(names)}, {names[0]} to {names[-1]}',
         }
-        if fields := head.channels.command_fields:
-            self._identity['commands'] = ', '.join(fields)
         name, keep = name_of_files(chosen), chosen.checkpoints_kept
         self._files = NumberedFiles(chosen.checkpoint_folder, name, 'checkpoint', keep)
         self._every_s, self._clock = chosen.checkpoint_s, clock
@@ -374,12 +372,13 @@ def drives_in(path: str | Path) -> list[Recording]:
     """
     Return the drives that a checkpoint keeps, samples and positions, of those with positions.
 
-    Positions are made earlier by the lag that the updater found. Commands are left out.
+    Positions are made earlier by the lag that the updater found.
 
     Raises
     ------
     InputError
-        If the file is no checkpoint of this version, or its parts do not fit together.
+        If the file is no checkpoint of this version, or not of an IMU alone, or its parts do not
+        fit together.
 
     """
     header, arrays = _read(Path(path))
@@ -392,7 +391,8 @@ def drives_in(path: str | Path) -> list[Recording]:
         raise InputError(msg)
     try:
         stream, learner = header['numbers']['stream'], header['numbers']['learner']
-        memory = StreamMemory(arrays['samples'].shape[1])
+        width = arrays['samples'].shape[1]
+        memory = StreamMemory(width)
         memory.restore(learner['stretches'], arrays)
         origin = None if stream['origin'] is None else GeodeticOrigin(**stream['origin'])
         head = replace(
@@ -406,15 +406,15 @@ def drives_in(path: str | Path) -> list[Recording]:
     except Exception as error:
         msg = f'{path}: its numbers and arrays do not fit together ({error!r}); copy it again'
         raise InputError(msg) from error
-    drives = memory.recordings(head)
-    width, names = len(IMU_CHANNELS), IMU_CHANNELS
+    if width != len(IMU_CHANNELS):
+        msg = (
+            f'{path} keeps {width} numbers for each sample, of images or with commands, where '
+            'those of an IMU are six: name checkpoints of an IMU alone, or bags'
+        )
+        raise InputError(msg)
     return [
-        replace(
-            each,
-            name=f'{path} drive {number}',
-            imu=replace(each.imu, samples=each.imu.samples[:, :width], names=names),
-        ).with_positions_earlier(lag_s)
-        for number, each in enumerate(drives, 1)
+        replace(each, name=f'{path} drive {number}').with_positions_earlier(lag_s)
+        for number, each in enumerate(memory.recordings(head), 1)
     ]
 
 

@@ -16,8 +16,6 @@ import numpy as np
 
 from two_manifold_ros.filtering.tracker import UpdateResult
 from two_manifold_ros.model.head import ModelHead
-from two_manifold_ros.names import ANY_COMMAND
-from two_manifold_ros.recordings.further_channels import CommandStream, CommandTopic
 from two_manifold_ros.recordings.recording import (
     IMU_CHANNELS,
     ImuStream,
@@ -60,12 +58,10 @@ def make_head(
     *,
     names: tuple[str, ...] = IMU_CHANNELS,
     imu_topic: str = '',
-    command_topic: str = '',
 ) -> StreamHead:
     """
     Return the head for a stream of samples with named channels, of which nothing is known.
 
-    ``command_topic`` names topic and fields of channels with commands, as `CommandTopic` reads it.
     Raises `InputError` if the horizons, ticks ahead at which positions will be estimated, make no
     sense.
     """
@@ -90,7 +86,6 @@ def make_head(
         ),
         track=np.full((0, 2), np.nan),
         mean_position=np.full(2, np.nan),
-        summary={'command_topic': command_topic} if command_topic else {},
     )
 
 
@@ -274,13 +269,6 @@ class StreamMemory:
         A stamp says nothing of drives from before the clock was last set back: with one they are
         left out. The head gives topics, frames and origin.
         """
-        commands = None
-        if fields := head.channels.command_fields:
-            # Their values are channels already; models name the topic.
-            command_topic = str(head.summary.get('command_topic', ANY_COMMAND))
-            name = CommandTopic.parse(command_topic).name or ANY_COMMAND
-            no_values = np.zeros(0, dtype=np.int64), np.zeros((0, len(fields)))
-            commands = CommandStream(name, '', fields, *no_values)
         names, pose = head.channels.names, 'geometry_msgs/msg/PoseStamped'
         topic, frame, origin = head.position_topic, head.frame_id, head.origin
         found = []
@@ -294,7 +282,7 @@ class StreamMemory:
             if len(stamps) and len(fixes) > 1:
                 imu = ImuStream(head.imu_topic, head.imu_frame_id, stamps, samples, stamps, names)
                 positions = PositionStream(topic, frame, pose, fixes, places, origin)
-                found.append(Recording('live', imu, positions, commands=commands))
+                found.append(Recording('live', imu, positions))
         return found
 
     def saved(self) -> tuple[list[list[int]], dict[str, NDArray[Any]]]:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-import math
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
@@ -24,8 +23,6 @@ from two_manifold_ros.interface.session import Arrivals, Durations
 from two_manifold_ros.interface.status import capitalised
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.names import LEARNERS
-from two_manifold_ros.recordings.further_channels import CommandTopic, PREFIX
-from two_manifold_ros.recordings.recording import IMU_CHANNELS
 from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
@@ -65,9 +62,6 @@ class UpdaterSession:
         # Filters and learns; another one after `forget`.
         self.learner = make()
         self.arrivals = Arrivals()
-        # Newest commands of the vehicle, behind the values of each message from then on; NaN, as
-        # of an axis that is not measured, before the first one.
-        self.commands = (math.nan,) * len(self.head.channels.command_fields)
         # The newest message of the sensor.
         self.last_raw = b''
         # Why the decoder refused the newest unusable message, where it states that.
@@ -81,10 +75,6 @@ class UpdaterSession:
         # Called with stamp, x and y of every reference position that is used.
         self.on_position: list[Callable[[int, float, float], object]] = []
         self._counters: Counter[str] = Counter()
-
-    def hold(self, commands: tuple[float, ...]) -> None:
-        """Hold the newest commands of the vehicle."""
-        self.commands = commands
 
     @property
     def head(self) -> ModelHead:
@@ -208,8 +198,6 @@ class UpdaterSession:
             self._counters['malformed'] += 1
             self.arrivals.refuse()
             return []
-        if self.commands:
-            values = (*values, *self.commands)
         if self._clock_ns is not None:
             stamp_ns = self._clock_ns()
         if not self.head.imu_frame_id:
@@ -232,22 +220,13 @@ def learner_name(chosen: UpdaterParameters) -> str:
     if sees and chosen.learner == 'map':
         msg = 'a map is learned from an IMU: leave learner empty where images are learned'
         raise InputError(msg)
-    if chosen.command_topic and (sees or chosen.learner != 'tpsr'):
-        msg = (
-            f'command_topic {chosen.command_topic}: only a TPSR of an IMU has actions; set '
-            'learner to tpsr and input to imu, or leave command_topic empty'
-        )
-        raise InputError(msg)
     return chosen.learner or ('tpsr' if sees else 'map')
 
 
-def stream_head(
-    chosen: UpdaterParameters, topic: str, resolve: Callable[[str], str] = str
-) -> ModelHead:
+def stream_head(chosen: UpdaterParameters, topic: str) -> ModelHead:
     """
     Return the head of the stream on a topic: the given model, if there is one.
 
-    ``resolve`` gives the full name of the topic of the commands, which models name.
     Raises `InputError` if a parameter makes no sense, or the given model cannot be used.
     """
     horizons, path = tuple(chosen.horizons), chosen.model
@@ -257,28 +236,11 @@ def stream_head(
             raise InputError(msg)
         names = channel_names(chosen.image_width, chosen.image_height)
         return make_head(horizons, names=names, imu_topic=topic)
-    model = load_model(path) if path else None
-    taken = () if model is None else model.channels.command_fields
-    written, names = '', IMU_CHANNELS
-    if chosen.command_topic:
-        commands = CommandTopic.parse_live(chosen.command_topic)
-        if model is not None:
-            CommandTopic.of_model(chosen.command_topic, taken, '', 'command_topic')
-        fields = taken or commands.fields
-        written = CommandTopic(resolve(str(commands.name)), fields).written
-        names += tuple(PREFIX + field for field in fields)
-    if model is None:
-        return make_head(horizons, names=names, imu_topic=topic, command_topic=written)
+    if not path:
+        return make_head(horizons, imu_topic=topic)
+    model = load_model(path)
     check_input(model, path)
-    if not written:
-        if taken:
-            msg = (
-                f'{path}: the model takes commands ({", ".join(taken)}); set command_topic to '
-                'their topic and learner to tpsr, or leave model empty'
-            )
-            raise InputError(msg)
-        return model
-    return replace(model, summary={**model.summary, 'command_topic': written})
+    return model
 
 
 def learner_maker(chosen: UpdaterParameters, head: ModelHead) -> Callable[[], StreamLearner]:

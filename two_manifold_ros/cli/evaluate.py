@@ -16,17 +16,17 @@ from two_manifold_ros.cli.fleet import run_fleet
 from two_manifold_ros.cli.options import (
     add_bags,
     add_fleet,
-    add_further_topics,
     add_json,
     add_part,
     add_position_lag,
     add_report,
+    add_sensor_topics,
     add_topics,
     check_report,
     fleet_of,
     in_step,
     metres,
-    name_channels,
+    name_sensors,
     on_stderr,
     part_of,
     percent,
@@ -116,9 +116,6 @@ def run_online(args: Namespace) -> int:
         raise InputError(msg)
     if (args.workers, args.scheduler, args.scheduler_file) != (None, None, None):
         msg = '--online goes from one lap to the next: leave out --workers and --scheduler'
-        raise InputError(msg)
-    if args.command_topic is not None:
-        msg = '--command-topic is that of a model; leave it out, learners with --online take none'
         raise InputError(msg)
     if args.sensor_topic:
         msg = '--sensor-topic is that of a model; leave it out, learners with --online take none'
@@ -211,7 +208,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add_bags(parser, '*')
     add_topics(parser)
-    add_further_topics(parser, 'that of the training', 'those of the training')
+    add_sensor_topics(parser)
     parser.add_argument(
         '--online',
         action='store_true',
@@ -268,7 +265,7 @@ def run(args: Namespace) -> int:
     if args.fleet:
         return run_fleet(args)
     model = load_model(args.model)
-    name_channels(args, model)
+    name_sensors(args, model)
     whole = recordings_in_planes(args, model)
     # A part may be too short to say by itself which route it is of.
     by_route = {
@@ -284,9 +281,7 @@ def run(args: Namespace) -> int:
     correct = correction_from(args.vehicle, model)
     with fleet_of(args) as client, Progress('evaluating') as progress:
         found = {
-            name: evaluate(
-                model, [correct(one).with_commands_held() for one in each], progress, name, client
-            )
+            name: evaluate(model, [correct(one) for one in each], progress, name, client)
             for name, each in by_route.items()
         }
     if len(found) > 1:

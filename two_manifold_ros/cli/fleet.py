@@ -26,7 +26,7 @@ from two_manifold_ros.cli.options import (
     Command,
     fleet_of,
     metres,
-    name_channels,
+    name_sensors,
     on_stderr,
     percent,
     print_table,
@@ -240,7 +240,7 @@ def run_fleet(args: Namespace) -> int:
         )
         raise InputError(msg)
     model = load_model(args.model)
-    name_channels(args, model)
+    name_sensors(args, model)
     _drop_duplicates(args, [])
     with fleet_of(args) as client, Progress('evaluating') as progress:
         scores = score_drives(

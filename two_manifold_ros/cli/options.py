@@ -22,7 +22,6 @@ from rich.table import Table
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.fleet import client_of
-from two_manifold_ros.names import ANY_COMMAND
 from two_manifold_ros.progress import Progress
 from two_manifold_ros.sources import expand, only_bag
 
@@ -212,15 +211,8 @@ def add_topics(parser: ArgumentParser) -> None:
     )
 
 
-def add_further_topics(parser: ArgumentParser, commands: str, sensors: str) -> None:
-    """Add ``--command-topic`` and ``--sensor-topic``, and name their defaults."""
-    parser.add_argument(
-        '--command-topic',
-        metavar='T[:FIELD,...]',
-        help='topic with commands of the vehicle, actions of method tpsr: Twist, TwistStamped, '
-        'AckermannDriveStamped, Float64, Float32, or Joy with fields such as /joy:axes.1; '
-        f'{ANY_COMMAND} for the only one in the bag (default: {commands})',
-    )
+def add_sensor_topics(parser: ArgumentParser, usual: str = 'those of the training') -> None:
+    """Add ``--sensor-topic``, and name its default."""
     parser.add_argument(
         '--sensor-topic',
         metavar='T[:FIELD,...]',
@@ -228,13 +220,13 @@ def add_further_topics(parser: ArgumentParser, commands: str, sensors: str) -> N
         default=[],
         help='topic of a sensor beside the IMU, of method route: MagneticField, FluidPressure, '
         'the speed in Odometry or TwistStamped, JointState, Float64 or Float32; once for each '
-        f'sensor (default: {sensors})',
+        f'sensor (default: {usual})',
     )
 
 
-def name_channels(args: Namespace, model: ModelHead) -> None:
+def name_sensors(args: Namespace, model: ModelHead) -> None:
     """
-    Set ``command_topic`` and ``sensor_topic`` to what a model takes, by default as in training.
+    Set ``sensor_topic`` to the topics that a model takes, by default as in training.
 
     ``args.trained_sensors`` are the topics of the training, in the order of those that are read;
     a sensor that is not named may be missing.
@@ -245,25 +237,15 @@ def name_channels(args: Namespace, model: ModelHead) -> None:
         If it takes none and one is named, or the named ones are not as many, or of other fields.
 
     """
-    from two_manifold_ros.recordings.further_channels import (  # noqa: PLC0415 - NumPy is slow
-        CommandTopic,
-        fields_held,
-        SensorTopic,
-    )
+    # NumPy is slow.
+    from two_manifold_ros.recordings.further_channels import SensorTopic  # noqa: PLC0415
 
-    topic = CommandTopic.of_model(
-        args.command_topic or '',
-        fields_held(model.channels.names),
-        str(model.summary.get('command_topic', ANY_COMMAND)),
-        '--command-topic',
-    )
-    args.command_topic = None if topic is None else topic.written
     args.need_sensors = bool(args.sensor_topic)
     trained = SensorTopic.of_names(model.further_names)
     chosen = SensorTopic.of_model(args.sensor_topic, trained, '--sensor-topic')
     args.sensor_topic = [each.written for each in chosen]
     args.trained_sensors = {
-        str(each.name): str(known.name) for each, known in zip(chosen, trained, strict=True)
+        each.name: known.name for each, known in zip(chosen, trained, strict=True)
     }
 
 
@@ -439,14 +421,13 @@ def print_written(args: Namespace) -> None:
 
 
 def reading_options(args: Namespace) -> ReadingOptions:
-    """Return how bags are read, by the options of `add_topics` and of `add_further_topics`."""
+    """Return how bags are read, by the options of `add_topics` and of `add_sensor_topics`."""
     from two_manifold_ros.recordings.reading import ReadingOptions  # noqa: PLC0415 - as above
 
     return ReadingOptions(
         imu_topic=args.imu_topic,
         imu_field=getattr(args, 'imu_field', None),
         position_topic=args.position_topic,
-        command_topic=getattr(args, 'command_topic', None),
         sensor_topics=tuple(getattr(args, 'sensor_topic', ())),
         need_sensors=getattr(args, 'need_sensors', True),
         use_receive_time=args.use_receive_time,

@@ -16,12 +16,12 @@ import numpy as np
 
 from two_manifold_ros.cli.options import (
     add_bags,
-    add_further_topics,
     add_json,
     add_part,
+    add_sensor_topics,
     add_topics,
     Command,
-    name_channels,
+    name_sensors,
     on_stderr,
     part_of,
     print_table,
@@ -86,7 +86,7 @@ def add_laps(parser: ArgumentParser) -> None:
         '(default: thirds of a lap)',
     )
     add_topics(parser)
-    add_further_topics(parser, 'that of the training', 'those of the training')
+    add_sensor_topics(parser)
     add_part(parser)
     parser.add_argument('--csv', metavar='FILE', help='write the laps into a table')
     parser.add_argument(
@@ -102,11 +102,11 @@ def run_laps(args: Namespace) -> int:
     if '' in model.routes:
         # Lines are checked before anything is read.
         lines[''] = make_timer(model, args.start_line, args.sectors)
-    name_channels(args, model)
+    name_sensors(args, model)
     # A model of laps alone has no positions to compare with.
     placed = model.frame_id != LAP_FRAME
     whole = recordings_in_planes(args, model, need_positions=False, find_positions=placed)
-    recordings = [part_of(each, args.start, args.until).with_commands_held() for each in whole]
+    recordings = [part_of(each, args.start, args.until) for each in whole]
     with Progress('timing') as progress:
         timed = _timed(args, model, recordings, lines, progress)
     driven, found = [route for route, _ in timed], [times for _, times in timed]
@@ -255,19 +255,19 @@ def add_replay(parser: ArgumentParser) -> None:
     add_bags(parser, 1)
     parser.add_argument('-o', '--output', required=True, metavar='BAG2', help='folder to write')
     add_topics(parser)
-    add_further_topics(parser, 'that of the training', 'those of the training')
+    add_sensor_topics(parser)
     add_json(parser)
 
 
 def run_replay(args: Namespace) -> int:
     """Write the bag and report; return 0."""
     model = load_model(args.model)
-    name_channels(args, model)
+    name_sensors(args, model)
     (recording,) = recordings_of(args, need_positions=False, find_positions=False)
     latched = tuple(f'/{topic.name}' for topic in PUBLISHED.values() if topic.latched)
     with BagWriter(args.output, latched=latched) as bag, Progress('filtering') as progress:
         ends: list[Assessment] = []
-        written = replay(model, recording.with_commands_held(), bag, progress, ends.append)
+        written = replay(model, recording, bag, progress, ends.append)
     if Topics.POSITION.name not in written:
         on_stderr(
             f'two-manifold: warning: no position would have been published: {ends[0].why}; '
@@ -300,7 +300,7 @@ def add_export(parser: ArgumentParser) -> None:
         'ticks in metres, with standard deviations and states',
     )
     add_topics(parser)
-    add_further_topics(parser, 'that of the training', 'those of the training')
+    add_sensor_topics(parser)
     add_json(parser)
 
 
@@ -315,12 +315,11 @@ def run_export(args: Namespace) -> int:
             'two-manifold laps --csv or --course'
         )
         raise InputError(msg)
-    name_channels(args, model)
+    name_sensors(args, model)
     (recording,) = recordings_of(args, need_positions=False, find_positions=False)
     with Progress('filtering') as progress:
-        held = recording.with_commands_held()
-        route = driven_route(model, held, progress)
-        track = _track(model.routes[route], held, progress)
+        route = driven_route(model, recording, progress)
+        track = _track(model.routes[route], recording, progress)
     written = write_track(args.output, track)
     published = int(track.published.sum())
     if not published:

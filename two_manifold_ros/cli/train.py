@@ -117,7 +117,7 @@ def _train(
     quiet = args.marks or args.imu_alone
     reports = _inspect(recordings, args.rate, (lambda _: None) if quiet else say, client)
     drives = [each.positions for each in reports if each.positions is not None]
-    held = [each.with_commands_held() for each in recordings]
+    held = recordings
     if args.method == 'route' and not quiet:
         routes = sort_by_route(held, names)
         _say_lines(routes, say, named=bool(names))

@@ -9,10 +9,10 @@ from typing import Any, TYPE_CHECKING
 from two_manifold_ros.cli.options import (
     add_bags,
     add_fleet,
-    add_further_topics,
     add_json,
     add_position_lag,
     add_report,
+    add_sensor_topics,
     add_topics,
     seconds,
 )
@@ -136,7 +136,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help='write the model even if it is of no use, and warn, as --method paper always does',
     )
     add_topics(parser)
-    add_further_topics(parser, 'none: without actions', 'none')
+    add_sensor_topics(parser, 'none')
     parser.add_argument('--until', type=seconds, metavar='S', help='train on the first S seconds')
     parser.add_argument(
         '--most-minutes',
@@ -295,12 +295,6 @@ def given_settings(args: Namespace) -> dict[str, Any]:
 
 def _check_method(args: Namespace) -> None:
     """Refuse options that the method would ignore."""
-    if args.command_topic is not None and args.method != 'tpsr':
-        msg = (
-            f'--command-topic: method {args.method} has no actions; leave it out, or use --method '
-            'tpsr'
-        )
-        raise InputError(msg)
     if args.sensor_topic and args.method != 'route':
         msg = (
             f'--sensor-topic: method {args.method} takes the IMU alone; leave it out, or use '

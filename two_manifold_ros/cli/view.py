@@ -18,10 +18,10 @@ import webbrowser
 import numpy as np
 
 from two_manifold_ros.cli.options import (
-    add_further_topics,
     add_part,
+    add_sensor_topics,
     add_topics,
-    name_channels,
+    name_sensors,
     on_stderr,
     part_of,
     recordings_of,
@@ -88,7 +88,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         'ROS 2',
     )
     add_topics(parser)
-    add_further_topics(parser, 'that of the training', 'those of the training')
+    add_sensor_topics(parser)
     add_part(parser)
     parser.add_argument(
         '--host',
@@ -133,7 +133,7 @@ def run(args: Namespace) -> int:
         return _view_live(args, model)
     args.bags = [only_bag(args.files[-1])]
     if model is not None:
-        name_channels(args, model)
+        name_sensors(args, model)
     scene = Scene(f'two-manifold: {args.bags[0]}', note='reading the bag')
     if model is not None:
         scene.routes = DrawnTrack(model.track).runs
@@ -188,7 +188,7 @@ def has_display() -> bool:
 
 def _filter_bag(args: Namespace, scene: Scene, model: ModelHead) -> None:
     (whole,) = recordings_of(args, need_positions=False, origin=model.origin)
-    recording = part_of(whole, args.start, args.until).with_commands_held()
+    recording = part_of(whole, args.start, args.until)
     check_fit(model, recording)
     vehicle = scene.vehicle(recording.name)
     _show_recording(scene, recording, vehicle)

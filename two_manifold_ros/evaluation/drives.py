@@ -185,7 +185,6 @@ def score_drive(
         head = model.routes[route]
         recording = in_plane_of(head, recording)
         (recording,) = put_in_step([recording], position_lag or trained_lag(head))
-        recording = recording.with_commands_held()
         check_fit(head, recording)
         run = run_filter(model, recording, lambda *_: None, route)
         truth = compare(head, [recording], [run]).truths[0][:, 0]

@@ -448,8 +448,6 @@ def _assess_rejections(health: Health) -> Assessment | None:
         cause, words = finding.cause, finding.words
     elif cause in {'zero_stamp', 'duplicate_stamp'} and heard.clock:
         cause, words = heard.clock, CLOCK_WORDS[heard.clock]
-    elif cause == 'non_finite' and 'no_command' in heard.complaints:
-        cause, words = 'no_command', heard.complaints['no_command']
     counts = ', '.join(f'{each} {name}' for name, each in heard.rejected.items())
     why = (
         f'{Status.REFUSED.value}: no {heard.sensor} sample was used for '

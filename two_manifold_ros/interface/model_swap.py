@@ -14,9 +14,8 @@ from two_manifold_ros.interface.assessment import rejections
 from two_manifold_ros.interface.session import Session
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.model.vehicle import load_vehicle, VehicleCorrection
-from two_manifold_ros.names import ANY_COMMAND, LAP_FRAME
-from two_manifold_ros.recordings.further_channels import CommandTopic, SensorTopic
-from two_manifold_ros.recordings.recording import IMU_CHANNELS
+from two_manifold_ros.names import LAP_FRAME
+from two_manifold_ros.recordings.further_channels import SensorTopic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.filtering.successor import Make
     from two_manifold_ros.interface.parameters import FilterParameters
     from two_manifold_ros.model.head import ModelHead
-    from two_manifold_ros.recordings.further_channels import FurtherTopic
 
 
 FileVersion: TypeAlias = 'tuple[int, int, int, int]'
@@ -42,31 +40,15 @@ def file_version(path: str) -> FileVersion | None:
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def further_topics(model: ModelHead, chosen: FilterParameters) -> tuple[FurtherTopic, ...]:
-    """
-    Return the topics and fields of the channels behind those of the IMU that a model takes.
-
-    Raises
-    ------
-    InputError
-        If the parameters name other ones than it can take.
-
-    """
-    trained = str(model.summary.get('command_topic', ANY_COMMAND))
-    commands = CommandTopic.of_model(
-        chosen.command_topic, model.channels.command_fields, trained, 'command_topic'
-    )
-    if commands is not None:
-        name = commands.name or CommandTopic.parse(trained).name or 'command'
-        return (CommandTopic(name, commands.fields),)
+def sensor_topics(model: ModelHead, chosen: FilterParameters) -> tuple[SensorTopic, ...]:
+    """Return the topics of the sensors that a model takes, see `SensorTopic.of_model`."""
     given = [each for each in chosen.sensor_topics if each]
     return SensorTopic.of_model(given, SensorTopic.of_names(model.further_names), 'sensor_topics')
 
 
 def check_input(model: ModelHead, path: str) -> None:
-    """Raise `InputError` if a model takes neither an IMU nor an IMU and commands."""
-    names, commands = model.channels.names, len(model.channels.command_fields)
-    if names[: len(names) - commands] != IMU_CHANNELS:
+    """Raise `InputError` if a model takes no IMU."""
+    if not model.channels.of_imu:
         msg = (
             f'{path}: the model takes {model.channels.names[0]} and similar channels, but this '
             f'node subscribes to an IMU; name a model that was trained on one'
@@ -91,7 +73,7 @@ def check_successor(model: ModelHead, present: ModelHead, path: str) -> None:
     Raises
     ------
     InputError
-        If it takes no IMU, or other commands, or its positions or its IMU are in another frame,
+        If it takes no IMU, or other sensors, or its positions or its IMU are in another frame,
         where both are known, or its positions have another geodetic origin.
 
     """
@@ -116,8 +98,6 @@ def _trouble_of(model: ModelHead, present: ModelHead) -> str:
             return f'{what} in the frame {wanted!r}, but that of the model in use is {current!r}'
     if (model.frame_id == LAP_FRAME) != (present.frame_id == LAP_FRAME):
         return 'only one of it and the model in use knows positions, the other laps alone'
-    if model.channels.command_fields != present.channels.command_fields:
-        return 'it takes other commands than the model in use'
     if model.further_names != present.further_names:
         return 'it takes other sensors than the model in use'
     if model.origin != present.origin:

@@ -207,11 +207,6 @@ class FilterParameters(FilteringParameters):
         'means an IMU as that of the training.',
         '',
     )
-    command_topic: str = parameter(
-        'Topic of the commands of the vehicle, for a model that takes some, with or without their '
-        'fields, such as /cmd_vel; empty means that of the training.',
-        '',
-    )
     sensor_topics: list[str] = parameter(
         'Topics of the sensors beside the IMU, for a model that takes some, one for each in the '
         'order of the model, such as /magnetometer; empty means those of the training.',
@@ -286,11 +281,6 @@ class UpdaterParameters(FilteringParameters):
         '--method tpsr; empty means a map for an IMU, and a tpsr for images.',
         '',
         choices=('', 'map', 'tpsr'),
-    )
-    command_topic: str = parameter(
-        'Topic and fields of the commands of the vehicle, actions of learner tpsr, such as '
-        '/cmd_vel:linear.x,angular.z, or /throttle of a single number; empty means none.',
-        '',
     )
     model: str = parameter(
         'Path of a model file that runs until a model learned here has smaller errors; empty '

@@ -155,8 +155,8 @@ class Session:
     successor
         Another filter, if there is one, that is fed as well, see `hand_over`.
     further
-        Newest commands of the vehicle, or readings of sensors: further channels of the samples
-        that come from then on, NaN before the first one.
+        Newest readings of sensors: further channels of the samples that come from then on, NaN
+        before the first one.
 
     """
 
@@ -175,9 +175,7 @@ class Session:
         self.durations = Durations()
         self.successor: Successor | None = None
         self.last_raw = b''
-        self.further = (math.nan,) * (
-            len(model.channels.command_fields) + len(model.further_names)
-        )
+        self.further = (math.nan,) * len(model.further_names)
         self.counters: Counter[str] = Counter()
         self._clock_ns = clock_ns
         # The status is published ten times a second, and samples wait no longer.

@@ -183,7 +183,7 @@ def model_from(path: str | Path, header: dict[str, Any], arrays: Arrays) -> Mode
     try:
         if form == ATLAS_FORMAT:
             return _build_atlas(path, header, arrays)
-        return _build(_FORMATS[form], header, arrays)
+        model = _build(_FORMATS[form], header, arrays)
     # Of a route of an atlas.
     except InputError:
         raise
@@ -192,6 +192,13 @@ def model_from(path: str | Path, header: dict[str, Any], arrays: Arrays) -> Mode
         # The message stays one short sentence for any content of the file.
         words = ' '.join(str(error).split())[:200]
         raise refusal(path, error, f'its content does not fit together ({words})') from error
+    if any(each.startswith('command.') for each in model.channels.names):
+        msg = (
+            f'{path}: the model takes commands of the vehicle, which this program no longer does; '
+            'train again without --command-topic'
+        )
+        raise InputError(msg)
+    return model
 
 
 def _build_atlas(path: str | Path, header: dict[str, Any], arrays: Arrays) -> AtlasModel:

@@ -21,7 +21,7 @@ from two_manifold_ros.filtering.filter import is_compiled
 from two_manifold_ros.interface.assessment import assess, Health
 from two_manifold_ros.interface.input_checks import imu_complaints, trained_beside
 from two_manifold_ros.interface.messages import choose_scene, Topics
-from two_manifold_ros.interface.model_swap import further_topics, load_session, ModelSwap
+from two_manifold_ros.interface.model_swap import load_session, ModelSwap, sensor_topics
 from two_manifold_ros.interface.parameters import FilterParameters
 from two_manifold_ros.interface.session import Arrivals
 from two_manifold_ros.interface.status import LEAST_CHANCE
@@ -37,7 +37,7 @@ from two_manifold_ros.nodes.callbacks import (
 )
 from two_manifold_ros.nodes.health import startup_lines, StatusPublisher
 from two_manifold_ros.nodes.lifecycle import BackgroundNode
-from two_manifold_ros.nodes.live_input import LiveChannels, LiveFixes, LiveMarks, LiveOdometry
+from two_manifold_ros.nodes.live_input import LiveFixes, LiveMarks, LiveOdometry, LiveSensor
 from two_manifold_ros.nodes.running import declare, read
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class FilterNode(BackgroundNode):
         self._trouble, self._failed = 'not configured: waiting for the lifecycle manager', False
         self._session: Session | None = None
         self._swap: ModelSwap | None = None
-        self._further: list[LiveChannels] = []
+        self._sensors: list[LiveSensor] = []
         self._odometry: LiveOdometry | None = None
         self._marks: LiveMarks | None = None
         self._fixes: LiveFixes | None = None
@@ -114,7 +114,7 @@ class FilterNode(BackgroundNode):
     def complete(self, made: ModelSwap) -> None:
         """Advertise, then subscribe."""
         chosen, session = self._chosen, made.session
-        topics = further_topics(session.model, chosen)
+        topics = sensor_topics(session.model, chosen)
         scene = choose_scene(session.model, chosen.track_frame, chosen.child_frame)
         if chosen.odometry_topic:
             self._odometry = LiveOdometry(self, chosen.odometry_topic, scene.track, scene.child)
@@ -140,7 +140,7 @@ class FilterNode(BackgroundNode):
         self._session, self._swap = session, made
         first = 0
         for topic in topics:
-            self._further.append(LiveChannels(self, topic, partial(session.hold, first)))
+            self._sensors.append(LiveSensor(self, topic, partial(session.hold, first)))
             first += len(topic.fields)
         if chosen.mark_topic:
             self._marks = LiveMarks(self, chosen.mark_topic, lambda: self._estimates.laps)
@@ -194,9 +194,9 @@ class FilterNode(BackgroundNode):
         if self._session is not None:
             self._session = self._swap = None
             self._imu.close()
-            for channels in self._further:
-                channels.close()
-            self._further.clear()
+            for sensor in self._sensors:
+                sensor.close()
+            self._sensors.clear()
             self._estimates.destroy()
         for each in (self._odometry, self._marks, self._fixes):
             if each is not None:
@@ -309,7 +309,7 @@ class FilterNode(BackgroundNode):
         """Return complaints about the newest message."""
         session = self._session
         others: dict[str, str] = {}
-        for each in self._further:
+        for each in self._sensors:
             # Of several sensors the first one that is wrong.
             others = each.complaints | others
         for live in (self._odometry, self._marks, self._fixes):

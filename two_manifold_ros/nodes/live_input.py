@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Inputs of nodes beside the IMU: positions, marks, further channels, odometry, images."""
+"""Inputs of nodes beside the IMU: positions, marks, sensors, odometry, images."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from two_manifold_ros.interface.assessment import (
 from two_manifold_ros.interface.image_values import ImageValues
 from two_manifold_ros.interface.messages import Topic, Topics
 from two_manifold_ros.interface.transforms import OdometryFrame
-from two_manifold_ros.names import POSITION_TYPES
-from two_manifold_ros.recordings.further_channels import CommandTopic, fields_decoder
+from two_manifold_ros.names import POSITION_TYPES, SENSOR_FIELDS
+from two_manifold_ros.recordings.further_channels import fields_decoder
 from two_manifold_ros.recordings.reading import (
     position_decoder,
 )
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.laps.live import LiveLaps
     from two_manifold_ros.nodes.callbacks import GuardedNode
-    from two_manifold_ros.recordings.further_channels import FurtherTopic
+    from two_manifold_ros.recordings.further_channels import SensorTopic
     from two_manifold_ros.recordings.reading import Decode
     from two_manifold_ros.recordings.recording import GeodeticOrigin
     from two_manifold_ros.typing import Floats
@@ -138,9 +138,9 @@ class LiveReference:
             self._subscription = None
 
 
-class LiveChannels:
+class LiveSensor:
     """
-    Keep the newest commands of the vehicle, or readings of a sensor, for who takes them.
+    Keep the newest readings of a sensor for who takes them.
 
     Parameters
     ----------
@@ -158,12 +158,11 @@ class LiveChannels:
     def __init__(
         self,
         node: GuardedNode,
-        topic: FurtherTopic,
+        topic: SensorTopic,
         hold: Callable[[tuple[float, ...]], object],
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        self._hold, self._fields, self._name = hold, topic.fields, str(topic.name)
-        self._word, self._clock = topic.word, clock
+        self._hold, self._fields, self._name, self._clock = hold, topic.fields, topic.name, clock
         # When the last message came, and the longest time between two.
         self._heard_s, self._longest_s = math.nan, 0.0
         self._refused = ''
@@ -173,8 +172,8 @@ class LiveChannels:
             self._start,
             self._take,
             self._name,
-            tuple(topic.types),
-            f'publish it as one of {{}} or set {topic.word}_topic{topic.plural} to another',
+            tuple(SENSOR_FIELDS),
+            'publish it as one of {} or set sensor_topics to another',
         )
 
     @property
@@ -182,37 +181,26 @@ class LiveChannels:
         """Why the values are missing, or old."""
         self._live.find()
         topic, silent_s = self._live.topic, self._clock() - self._heard_s
-        of_sensor = self._word != CommandTopic.word
         problem = self._live.problem or self._refused
         if not problem and math.isnan(silent_s):
             problem = (
                 f'nothing came from the sensor on {topic} yet, and the filter goes on without it: '
                 'start its driver, or set sensor_topics to its topic'
-                if of_sensor
-                else f'no command of the vehicle came on {topic} yet, but the model needs '
-                'it: start what commands the vehicle, or set command_topic to its topic'
             )
         if problem:
-            return {f'no_{self._word}': problem}
-        # As of a channel that stands still: a second, and twice the longest time before. A command
-        # holds until the next one, so that nothing is known of a single one; but with no publisher
-        # none will come.
+            return {'no_sensor': problem}
+        # As of a channel that stands still: a second, and twice the longest time before. Of a
+        # single message no time is known; but with no publisher none will come.
         there = self._live.is_published
         if silent_s <= 1.0 + (2.0 * (self._longest_s or math.inf) if there else 0.0):
             return {}
         why = f'where at most {self._longest_s:.1f} s were usual' if there else 'without publisher'
-        if of_sensor:
-            # What is held for longer than any reading of the training is left out.
-            problem = (
-                f'nothing came from the sensor on {topic} for {silent_s:.1f} s, {why}, and the '
-                'filter goes on without it: look at its driver'
-            )
-        else:
-            problem = (
-                f'no command of the vehicle came on {topic} for {silent_s:.1f} s, {why}, and the '
-                'last one is filtered with: look at what commands the vehicle'
-            )
-        return {f'{self._word}_gone': problem}
+        # What is held for longer than any reading of the training is left out.
+        problem = (
+            f'nothing came from the sensor on {topic} for {silent_s:.1f} s, {why}, and the '
+            'filter goes on without it: look at its driver'
+        )
+        return {'sensor_gone': problem}
 
     def close(self) -> None:
         """Stop listening."""

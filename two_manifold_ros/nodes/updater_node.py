@@ -47,12 +47,10 @@ from two_manifold_ros.nodes.callbacks import (
 from two_manifold_ros.nodes.health import limits_line, StatusPublisher, topics_line
 from two_manifold_ros.nodes.live_input import (
     image_decoder,
-    LiveChannels,
     LiveReference,
     ReferenceInput,
 )
 from two_manifold_ros.nodes.running import declare
-from two_manifold_ros.recordings.further_channels import CommandTopic
 from two_manifold_ros.recordings.ros_messages import ImuDecoder, to_message
 
 if TYPE_CHECKING:
@@ -120,11 +118,6 @@ class UpdaterNode(GuardedNode):
         self._reference = LiveReference(
             self, chosen.reference_type, self._positions.start, self._positions.take
         )
-        self._commands: LiveChannels | None = None
-        if chosen.command_topic:
-            commands = CommandTopic.parse(self._session.head.summary['command_topic'])
-            self._commands = LiveChannels(self, commands, self._session.hold)
-        self._complaints: dict[str, str] = {}
         self._input.listen(self._on_message)
         self._status = StatusPublisher(self, self._input, ADAPTING)
         self._state: object = None
@@ -156,7 +149,7 @@ class UpdaterNode(GuardedNode):
         decode: Decode = ImuDecoder()
         if chosen.input == 'image':
             decode = image_decoder(chosen.image_width, chosen.image_height)
-        head = stream_head(chosen, self._input.name, self.resolve_topic_name)
+        head = stream_head(chosen, self._input.name)
         clock_ns = (lambda: self.now_ns) if chosen.use_receive_time else None
         return UpdaterSession(learner_maker(chosen, head), decode, clock_ns)
 
@@ -261,9 +254,6 @@ class UpdaterNode(GuardedNode):
             events['reference_gone'] = (
                 f'No usable position comes on {topic} any more: the learned model stays as it is'
             )
-        if self._commands is not None:
-            self._complaints = self._commands.complaints
-            events |= self._complaints
         if self._reference.problem:
             events['reference_type'] = self._reference.problem
         if self._checkpointing is not None and self._checkpointing.trouble:
@@ -276,7 +266,7 @@ class UpdaterNode(GuardedNode):
         session, checkpointing = self._session, self._checkpointing
         timeout_s = self._chosen.input_timeout_s
         health = Health(
-            self._status.input_health(timeout_s, counts, session.arrivals, self._complaints),
+            self._status.input_health(timeout_s, counts, session.arrivals),
             shared_outputs=self._shared,
             counts=counts,
             durations=session.durations.microseconds(),

@@ -93,7 +93,7 @@ def inspection_sections(
         _signals(report, recording.imu)
         _intervals(report, recording)
         _spectra(report, recording.imu)
-        if both is not None and recording.imu.of_imu:
+        if both is not None:
             _lag(report, found, both)
 
 
@@ -251,19 +251,16 @@ def _clock(imu: ImuStream) -> tuple[Floats, Floats]:
 
 def _signals(report: Report, imu: ImuStream) -> None:
     seconds, samples = _clock(imu)
-    groups: dict[str, list[int]] = {'values': list(range(min(len(imu.names), len(CURVES))))}
-    if imu.of_imu:
-        groups = {'specific force (m/s²)': [0, 1, 2], 'angular rate (rad/s)': [3, 4, 5]}
+    groups = {'specific force (m/s²)': [0, 1, 2], 'angular rate (rad/s)': [3, 4, 5]}
     first = None
     for unit, columns in groups.items():
         drawn = plot('time (s)', unit, 220, **({'x_range': first.x_range} if first else {}))
         first = first or drawn
         x, rows = envelope(seconds, samples[:, columns], MOST_POINTS)
         for colour, column, y in zip(CURVES, columns, rows.T, strict=False):
-            name = imu.names[column]
             drawn.line(
                 x.astype(np.float32), y.astype(np.float32), color=colour,
-                legend_label=name.rpartition('.')[2] if imu.of_imu else name, line_width=1.2,
+                legend_label=IMU_CHANNELS[column].rpartition('.')[2], line_width=1.2,
             )  # fmt: skip
         dress_legend(drawn)
         report.figure(
@@ -330,7 +327,7 @@ def _spectra(report: Report, imu: ImuStream) -> None:
         drawn.line(
             frequencies.astype(np.float32), density.astype(np.float32),
             color=colour, line_dash='solid' if column < 3 else 'dashed',
-            legend_label=imu.names[column] if not imu.of_imu else IMU_CHANNELS[column],
+            legend_label=IMU_CHANNELS[column],
         )  # fmt: skip
     dress_legend(drawn)
     report.figure(

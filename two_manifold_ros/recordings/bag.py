@@ -17,11 +17,11 @@ from rosbags.interfaces import (
     ConnectionExtRosbag2,
     MessageDefinitionFormat,
 )
-from rosbags.typesys import Stores
+from rosbags.typesys import get_typestore, Stores
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.bag_topics import printable, Topic
-from two_manifold_ros.recordings.message_building import types_of, types_with
+from two_manifold_ros.recordings.message_building import types_with
 from two_manifold_ros.recordings.storage_files import (
     bound_rosbags,
     check_database,
@@ -259,7 +259,7 @@ def _loss_notes(
 @cache
 def _types(store: Stores) -> Any:  # noqa: ANN401 - rosbags' protocol lacks what decoding needs
     """Return the types of a release, never those that a bag defines; they take time to make."""
-    return types_of(store)
+    return get_typestore(store)
 
 
 def _plain(raw: bytes) -> bytes:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.names import COMMAND_FIELDS, POSITION_TYPES, SENSOR_FIELDS
+from two_manifold_ros.names import POSITION_TYPES, SENSOR_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -85,7 +85,6 @@ class TopicRole:
 
 
 IMU = TopicRole('IMU', ('sensor_msgs/msg/Imu',), '--imu-topic')
-COMMAND = TopicRole('command', tuple(COMMAND_FIELDS), '--command-topic')
 SENSOR = TopicRole('sensor', tuple(SENSOR_FIELDS), '--sensor-topic')
 POSITION = TopicRole('position', POSITION_TYPES, '--position-topic')
 

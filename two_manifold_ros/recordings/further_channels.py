@@ -1,71 +1,45 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Further channels beside an IMU: messages of commands and of sensors, and their values."""
+"""Sensors beside an IMU as further channels: their topics, messages and values."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.names import ANY_COMMAND, COMMAND_FIELDS, frame_name, SENSOR_FIELDS
+from two_manifold_ros.names import frame_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from typing_extensions import Self
+    from collections.abc import Callable, Sequence
 
     from two_manifold_ros.typing import Floats, Ints
 
-PREFIX = 'command.'
-"""Start of the name of a channel that holds a command; its field follows."""
-
-DEFINITIONS = {
-    'ackermann_msgs/msg/AckermannDrive': (
-        'float32 steering_angle\nfloat32 steering_angle_velocity\nfloat32 speed\n'
-        'float32 acceleration\nfloat32 jerk\n'
-    ),
-    'ackermann_msgs/msg/AckermannDriveStamped': (
-        'std_msgs/Header header\nackermann_msgs/AckermannDrive drive\n'
-    ),
-}
-"""Definitions of messages that are none of ROS itself."""
-
 
 @dataclass(frozen=True)
-class FurtherTopic:
+class SensorTopic:
     """
-    A topic with further channels as a user names it: ``TOPIC`` or ``TOPIC:FIELD,...``.
+    A topic of a sensor beside the IMU, such as a magnetometer or the speed of a wheel.
 
     Parameters
     ----------
     name
-        Name of the topic; ``None`` for the only one of a fitting type.
+        Name of the topic.
     fields
-        Numbers of a message that count, such as ``linear.x`` or ``axes.1``; where there is none
-        those that are usual for the type.
+        Numbers of a message that count, such as ``magnetic_field.x``; where there is none those
+        that are usual for the type.
 
     """
 
-    name: str | None
+    name: str
     fields: tuple[str, ...] = ()
 
-    word: ClassVar[str]
-    """What its messages are."""
-    plural: ClassVar[str] = ''
-    """Ending of the name of the parameter that names its topics, if there are several."""
-    types: ClassVar[Mapping[str, tuple[str, ...]]]
-    """Types of messages, and their usual fields."""
-    any_topic: ClassVar[str] = ''
-    """Stands for the only topic; empty if each has to be named."""
-    example: ClassVar[str]
-
     @classmethod
-    def parse(cls, text: str) -> Self:
+    def parse(cls, text: str) -> SensorTopic:
         """
-        Return what a user wrote.
+        Return what a user wrote, ``TOPIC`` or ``TOPIC:FIELD,...``.
 
         Raises
         ------
@@ -76,123 +50,18 @@ class FurtherTopic:
         name, colon, listed = text.partition(':')
         fields = tuple(each.strip() for each in listed.split(',')) if colon else ()
         if not name or not all(fields):
-            single = f', {cls.any_topic} for the only one,' if cls.any_topic else ''
             msg = (
-                f'{cls.word} topic {text!r}: write the name of a topic{single} or TOPIC:FIELD,... '
-                f'such as {cls.example}'
+                f'sensor topic {text!r}: write the name of a topic or TOPIC:FIELD,... '
+                'such as /magnetometer:magnetic_field.x'
             )
             raise InputError(msg)
-        return cls(None if name == cls.any_topic else name, fields)
+        return cls(name, fields)
 
     @property
     def written(self) -> str:
         """What `parse` reads."""
         colon = ':' if self.fields else ''
-        return f'{self.name or self.any_topic}{colon}{",".join(self.fields)}'
-
-    def fields_of(self, msgtype: str) -> tuple[str, ...]:
-        """
-        Return the fields that count in messages of a type.
-
-        Raises
-        ------
-        InputError
-            If none is named and the type has no usual ones, or messages of the type hold none.
-
-        """
-        if msgtype not in self.types:
-            types = ', '.join(self.types)
-            msg = (
-                f'{self.name}: {msgtype} holds no {self.word}s that are known; name one of {types}'
-            )
-            raise InputError(msg)
-        fields = self.fields or self.types[msgtype]
-        if not fields:
-            msg = (
-                f'{self.name or f"the {self.word} topic"}: of {msgtype} the fields have to be '
-                f'named, such as {self.example}'
-            )
-            raise InputError(msg)
-        return fields
-
-
-@dataclass(frozen=True)
-class CommandTopic(FurtherTopic):
-    """A topic with commands of the vehicle."""
-
-    word = 'command'
-    types = COMMAND_FIELDS
-    any_topic = ANY_COMMAND
-    example = '/joy:axes.1,axes.3'
-
-    @classmethod
-    def parse_live(cls, text: str) -> CommandTopic:
-        """
-        Return what a user wrote of a topic before its type is known: by default a single number.
-
-        Raises
-        ------
-        InputError
-            As `parse`, or if the topic has no name: any type may be published on a live one.
-
-        """
-        topic = cls.parse(text)
-        if topic.name is None:
-            msg = (
-                f'command_topic {text}: a live topic has to be named; write its name and fields, '
-                'such as /cmd_vel:linear.x,angular.z'
-            )
-            raise InputError(msg)
-        return cls(topic.name, topic.fields or ('data',))
-
-    @classmethod
-    def of_model(
-        cls, given: str, fields: tuple[str, ...], trained: str, setting: str
-    ) -> CommandTopic | None:
-        """
-        Return the topic of the commands that a model takes, and all their fields.
-
-        Parameters
-        ----------
-        given
-            What a user wrote under the name ``setting``; empty for the topic of the training.
-        fields
-            Those that the model takes; where there is none the result is ``None``.
-        trained
-            Topic of the training.
-
-        Raises
-        ------
-        InputError
-            If the model takes no commands and a topic is given, or other fields than are given.
-
-        """
-        if not fields:
-            if given:
-                msg = (
-                    f'{setting} {given}: the model was trained without commands; leave {setting} '
-                    'out'
-                )
-                raise InputError(msg)
-            return None
-        topic = cls.parse(given or trained)
-        if topic.fields not in {(), fields}:
-            msg = (
-                f'{setting} {given}: the model takes {", ".join(fields)}; name these fields, or '
-                'the topic alone'
-            )
-            raise InputError(msg)
-        return cls(topic.name, fields)
-
-
-@dataclass(frozen=True)
-class SensorTopic(FurtherTopic):
-    """A topic of a sensor beside the IMU, such as a magnetometer or the speed of a wheel."""
-
-    word = 'sensor'
-    plural = 's'
-    types = SENSOR_FIELDS
-    example = '/magnetometer:magnetic_field.x'
+        return f'{self.name}{colon}{",".join(self.fields)}'
 
     @classmethod
     def of_names(cls, names: Sequence[str]) -> tuple[SensorTopic, ...]:
@@ -264,7 +133,7 @@ def values_of(message: object, fields: tuple[str, ...], topic: str) -> tuple[flo
         except (AttributeError, IndexError, TypeError, ValueError) as error:
             msg = (
                 f'{topic}: a message has no number in its field {field}; name fields of its type, '
-                'such as linear.x, or axes.1 of a Joy with two axes or more'
+                'such as twist.linear.x, or velocity.1 of a JointState with two joints or more'
             )
             raise InputError(msg) from error
     return tuple(values)
@@ -378,23 +247,3 @@ class HeldStream:
         known = newest >= 0
         held[known] = self.values[order][newest[known]]
         return held
-
-
-@dataclass(frozen=True)
-class CommandStream(HeldStream):
-    """Commands of the vehicle; their channels have the same names on any topic."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the channels that hold the commands."""
-        return tuple(PREFIX + field for field in self.fields)
-
-    @property
-    def written(self) -> str:
-        """What `CommandTopic.parse` reads."""
-        return CommandTopic(self.topic, self.fields).written
-
-
-def fields_held(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the fields of commands among the names of channels."""
-    return tuple(name[len(PREFIX) :] for name in names if name.startswith(PREFIX))

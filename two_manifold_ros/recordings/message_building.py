@@ -22,8 +22,6 @@ from rosbags.interfaces import (
 from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
 from rosbags.typesys import get_types_from_msg, get_typestore, Stores
 
-from two_manifold_ros.recordings.further_channels import DEFINITIONS
-
 if TYPE_CHECKING:
     from collections.abc import Collection
     from pathlib import Path
@@ -33,15 +31,6 @@ Convert: TypeAlias = Callable[[Any], Any]
 
 
 _DTYPES = {'bool': 'bool_', 'byte': 'uint8', 'char': 'uint8'}
-
-
-def types_of(store: Stores) -> Any:  # noqa: ANN401 - rosbags' protocol lacks what decoding needs
-    """Return the types of a release of ROS, and those of commands that are none of ROS itself."""
-    types = get_typestore(store)
-    for name, definition in DEFINITIONS.items():
-        types.register(get_types_from_msg(definition, name))
-    return types
-
 
 _MEMBER = re.compile(r'\s*([A-Za-z][\w/]*(?:<=\d+)?(?:\[(?:<=)?\d*\])?)\s+([A-Za-z]\w*)\s*(=?)')
 _SEPARATOR = re.compile(r'=+\s*$')
@@ -55,7 +44,7 @@ def types_with(store: Stores, definition: str | None, msgtype: str) -> Any:  # n
     The library makes Python code of a definition, so nothing but names and sizes of members gets
     there: no constants, defaults or comments.
     """
-    types = types_of(store)
+    types: Any = get_typestore(store)
     if msgtype in types.fielddefs:
         return types
     lines = []
@@ -83,7 +72,7 @@ class MessageBuilder:
     """
 
     def __init__(self) -> None:
-        self._types = types_of(Stores.ROS2_JAZZY)
+        self._types: Any = get_typestore(Stores.ROS2_JAZZY)
         self._converters: dict[str, Convert] = {}
 
     @property

@@ -10,23 +10,20 @@ from contextlib import contextmanager, ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
-from typing import Any, TYPE_CHECKING, TypeAlias, TypeVar
+from typing import Any, TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from two_manifold_ros.errors import bags_wanted, InputError
-from two_manifold_ros.names import frame_name
+from two_manifold_ros.names import frame_name, SENSOR_FIELDS
 from two_manifold_ros.recordings.bag_topics import (
     choose_imu_topic,
     choose_position_topic,
     choose_topic,
-    COMMAND,
     SENSOR,
 )
 from two_manifold_ros.recordings.excursions import frozen_places
 from two_manifold_ros.recordings.further_channels import (
-    CommandStream,
-    CommandTopic,
     fields_decoder,
     HeldStream,
     imu_field_decoder,
@@ -45,8 +42,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import GeodeticOrigin
     from two_manifold_ros.typing import Bools, Floats, Ints
 
-Held = TypeVar('Held', bound=HeldStream)
-
 
 @dataclass(frozen=True)
 class ReadingOptions:
@@ -59,8 +54,6 @@ class ReadingOptions:
         Topics by name; by default the only one with messages of a fitting type.
     imu_field
         Where in a message of another type the IMU is, as `imu_field_decoder` reads it.
-    command_topic
-        Topic with commands of the vehicle, as `CommandTopic.parse` reads it; by default none.
     sensor_topics, need_sensors
         Topics of further sensors, as `SensorTopic.parse` reads them; and whether a bag without one
         of them is an error. If not, it is left out with a note.
@@ -81,7 +74,6 @@ class ReadingOptions:
     imu_topic: str | None = None
     position_topic: str | None = None
     imu_field: str | None = None
-    command_topic: str | None = None
     sensor_topics: tuple[str, ...] = ()
     need_sensors: bool = True
     need_positions: bool = True
@@ -160,18 +152,10 @@ def read_recording(
         )
         if position_choice is not None:
             decoders[position_choice] = position_decoder(bag.decode, position_choice.msgtype)
-        if options.command_topic is not None:
-            wanted = CommandTopic.parse(options.command_topic)
-            command_choice = choose_topic(bag.path, bag.topics, COMMAND, wanted.name)
-            fields = wanted.fields_of(command_choice.msgtype)
-            decoders[command_choice] = fields_decoder(
-                bag.decode, command_choice.name, command_choice.msgtype, fields
-            )
         collected = collect(bag, decoders, progress)
         sensors, more = _read_sensors(bag, options, progress)
         notes = [*bag.notes, *notes, *more]
         notes += decoder.notes(imu_choice.name) if isinstance(decoder, ImuDecoder) else []
-    commands = None if options.command_topic is None else collected.pop()
     times, time_notes = time_base(collected, options.use_receive_time)
     notes += time_notes
     for each in collected:
@@ -183,9 +167,8 @@ def read_recording(
     imu = collected[0].imu(times[0])
     positions, frozen_notes = without_frozen(positions, imu)
     notes += frozen_notes
-    held = None if commands is None else _held_stream(CommandStream, commands, imu, fields)
-    further = tuple(_held_stream(HeldStream, each, imu, own) for each, own in sensors)
-    return Recording(public(path), imu, positions, tuple(notes), held, further)
+    held = tuple(_held_stream(each, imu, own) for each, own in sensors)
+    return Recording(public(path), imu, positions, tuple(notes), held)
 
 
 def without_frozen(
@@ -222,7 +205,7 @@ def _read_sensors(
         if choice in decoders:
             msg = f'{choice.name} is named as a sensor twice: name it once, with all its fields'
             raise InputError(msg)
-        fields.append(topic.fields_of(choice.msgtype))
+        fields.append(topic.fields or SENSOR_FIELDS[choice.msgtype])
         decoders[choice] = fields_decoder(bag.decode, choice.name, choice.msgtype, fields[-1])
     # In a pass of their own: an odometry may have the positions too.
     heard = collect(bag, decoders, progress) if decoders else []
@@ -280,12 +263,10 @@ def _position_stream(
         return None, [str(error)]
 
 
-def _held_stream(
-    kind: type[Held], collected: MessageColumns, imu: ImuStream, fields: tuple[str, ...]
-) -> Held:
+def _held_stream(collected: MessageColumns, imu: ImuStream, fields: tuple[str, ...]) -> HeldStream:
     """Return numbers that hold until the next message, on the time base of the IMU."""
     stamps = _on_time_base(collected.stamps, collected.received, imu)
-    return kind(collected.name, collected.msgtype, fields, stamps, collected.numbers)
+    return HeldStream(collected.name, collected.msgtype, fields, stamps, collected.numbers)
 
 
 def _on_time_base(stamps: Ints, received: Ints, imu: ImuStream) -> Ints:

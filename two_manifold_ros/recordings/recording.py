@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Recording read from a bag: an IMU stream, and streams of positions, commands and sensors."""
+"""Recording read from a bag: an IMU stream, and streams of positions and sensors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from two_manifold_ros.recordings.excursions import explained, usable_places
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from two_manifold_ros.recordings.further_channels import CommandStream, HeldStream
+    from two_manifold_ros.recordings.further_channels import HeldStream
     from two_manifold_ros.typing import Bools, Floats, Ints
 
 
@@ -237,8 +237,6 @@ class Recording:
         The two streams; ``positions`` is ``None`` where none were asked for or found.
     notes
         Sentences that have to be said aloud, such as "receive times are used".
-    commands
-        Commands of the vehicle, if they were asked for.
     sensors
         Sensors beside the IMU that were asked for.
     line
@@ -250,7 +248,6 @@ class Recording:
     imu: ImuStream
     positions: PositionStream | None = None
     notes: tuple[str, ...] = ()
-    commands: CommandStream | None = None
     sensors: tuple[HeldStream, ...] = ()
     line: str = ''
 
@@ -280,18 +277,6 @@ class Recording:
         if positions is not None:
             positions = positions.select(inside(positions.stamps))
         return replace(self, imu=self.imu.select(inside(self.imu.stamps)), positions=positions)
-
-    def with_commands_held(self) -> Recording:
-        """
-        Return the recording with its commands as further channels of the IMU, if it has some.
-
-        A sample before the first command has NaN there, which no training and no filter uses.
-        """
-        if self.commands is None or set(self.commands.names) <= set(self.imu.names):
-            return self
-        samples = np.hstack([self.imu.samples, self.commands.held_at(self.imu.stamps)])
-        names = self.imu.names + self.commands.names
-        return replace(self, imu=replace(self.imu, samples=samples, names=names))
 
     def samples_with(self, names: Sequence[str]) -> Floats:
         """

@@ -13,7 +13,7 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.bag_writer import BagWriter
-from two_manifold_ros.recordings.further_channels import CommandStream, HeldStream
+from two_manifold_ros.recordings.further_channels import HeldStream
 from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
 from two_manifold_ros.simulation.slot_car import Camera, ImuNoise, SlotCar
 from two_manifold_ros.simulation.slot_car_sensors import SENSORS
@@ -161,7 +161,7 @@ def sensor_readings(run: SlotCarRun, name: str) -> Floats:
 
 def run_to_recording(run: SlotCarRun, sensors: Sequence[str] = ()) -> Recording:
     """
-    Return what reading the bag of `write_run` gives, with its throttle as commands.
+    Return what reading the bag of `write_run` gives.
 
     ``sensors`` are names of `SENSORS`.
     """
@@ -172,9 +172,6 @@ def run_to_recording(run: SlotCarRun, sensors: Sequence[str] = ()) -> Recording:
         name=f'slot car with seed {run.settings.seed}',
         imu=ImuStream(IMU_TOPIC, IMU_FRAME, run.stamps_ns, run.imu, run.stamps_ns),
         positions=PositionStream(REFERENCE_TOPIC, TRACK_FRAME, REFERENCE_TYPE, stamps, positions),
-        commands=CommandStream(
-            THROTTLE_TOPIC, THROTTLE_TYPE, ('data',), stamps, run.commands[::every, None]
-        ),
         sensors=tuple(
             HeldStream(*SENSORS[name][:3], stamps, sensor_readings(run, name)) for name in sensors
         ),

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.recordings.further_channels import fields_held
 from two_manifold_ros.recordings.recording import IMU_CHANNELS, IN_A_ROW, usual_gap_ns
 from two_manifold_ros.ticks.stamps import average_ticks, judge_stamps, JUMP_BACK_NS
 
@@ -66,11 +65,6 @@ class Channels:
     def of_imu(self) -> bool:
         """True if the samples are those of an IMU, in its units."""
         return self.names == IMU_CHANNELS
-
-    @property
-    def command_fields(self) -> tuple[str, ...]:
-        """Fields of the commands that are held in channels behind those of the sensor."""
-        return fields_held(self.names)
 
     @property
     def dead_names(self) -> tuple[str, ...]:

@@ -224,8 +224,6 @@ def summarise(
         factors = validated.calibration.factors.round(4).tolist()
     embedded = settings.method != 'tpsr'
     has_graph = embedded and has_neighbours(settings.kernel)
-    held = bool(dataset.channels.command_fields)
-    commands = recordings[0].commands if held else None
     return {
         'package_version': __version__,
         'recordings': [recording.name for recording in recordings],
@@ -249,7 +247,6 @@ def summarise(
         'covariance_added': validated and dict(zip(names, added, strict=True)),
         'covariance_factors': validated and dict(zip(names, factors, strict=True)),
         'notes': list(dict.fromkeys(notes)),
-        **({} if commands is None else {'command_topic': commands.written}),
     }
 
 
