@@ -229,9 +229,9 @@ FLOAT = 'std_msgs/msg/Float64'
 class HeardSensor:
     """A live sensor with a stand-in for its node."""
 
-    def __init__(self) -> None:
+    def __init__(self, msgtype: str = FLOAT) -> None:
         self.now_s = 10.0
-        self.publishers = [SimpleNamespace(topic_type=FLOAT)]
+        self.publishers = [SimpleNamespace(topic_type=msgtype)]
         self.held: list[tuple[float, ...]] = []
         node: Any = SimpleNamespace(
             get_logger=lambda: SimpleNamespace(info=lambda _: None),
@@ -252,6 +252,8 @@ class HeardSensor:
 
 
 def test_a_sensor_that_comes_no_more_is_reported_after_twice_its_longest_step_and_a_second():
+    wrong = HeardSensor(POSE)
+    assert f'/wheel is published as {POSE}: publish it as one of' in str(wrong.live.complaints)
     sensor = HeardSensor()
     assert sensor.causes(11.0) == ['no_sensor']
     assert 'set sensor_topics to its topic' in str(sensor.live.complaints)

@@ -195,7 +195,7 @@ def model_from(path: str | Path, header: dict[str, Any], arrays: Arrays) -> Mode
     if any(each.startswith('command.') for each in model.channels.names):
         msg = (
             f'{path}: the model takes commands of the vehicle, which this program no longer does; '
-            'train again without --command-topic'
+            'train again without commands'
         )
         raise InputError(msg)
     return model
