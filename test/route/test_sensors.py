@@ -163,7 +163,7 @@ def field_sensor(laps: Drive, passes) -> Sensor:
         '/m', 'sensor_msgs/msg/MagneticField', ('x', 'y'),
         (1e9 * passes.period_s * np.arange(50)).astype(np.int64), np.zeros((50, 2)),
     )  # fmt: skip
-    sensor = learn_sensor(passes, every(passes), values, stream, Tuning())
+    sensor = learn_sensor(passes, values, stream, Tuning())
     assert sensor is not None
     return sensor
 
@@ -196,9 +196,9 @@ def test_a_field_helps_and_a_lie_costs_next_to_nothing(route, field_sensor):
 def test_a_sensor_that_never_changes_is_none(laps, passes):
     stream = HeldStream('/m', 'std_msgs/msg/Float32', ('data',), np.arange(3), np.zeros((3, 1)))
     still = [np.full((len(laps.track), 1), 4.0)]
-    assert learn_sensor(passes, every(passes), still, stream, Tuning()) is None
+    assert learn_sensor(passes, still, stream, Tuning()) is None
     unknown = [each * np.nan for each in still]
-    assert learn_sensor(passes, every(passes), unknown, stream, Tuning()) is None
+    assert learn_sensor(passes, unknown, stream, Tuning()) is None
 
 
 def test_readings_that_are_missing_in_training_move_nothing(laps, passes):
@@ -208,9 +208,7 @@ def test_readings_that_are_missing_in_training_move_nothing(laps, passes):
     stream = HeldStream(
         '/m', 'sensor_msgs/msg/MagneticField', ('x', 'y'), np.arange(3), np.zeros((3, 2))
     )
-    one, other = (
-        learn_sensor(passes, every(passes), each, stream, Tuning()) for each in (values, gone)
-    )
+    one, other = (learn_sensor(passes, each, stream, Tuning()) for each in (values, gone))
     assert one is not None
     assert other is not None
     apart = np.abs(one.likelihood.new_means - other.likelihood.new_means)
@@ -225,7 +223,7 @@ def test_held_readings_count_as_often_as_they_come(passes, laps):
     found = []
     for stamps in (slow_ns, fast_ns):
         stream = HeldStream('/m', 'std_msgs/msg/Float32', ('x', 'y'), stamps, np.zeros((50, 2)))
-        sensor = learn_sensor(passes, every(passes), values, stream, Tuning())
+        sensor = learn_sensor(passes, values, stream, Tuning())
         assert sensor is not None
         found.append(sensor.likelihood.sharpness)
     assert found == [pytest.approx(0.1 * Tuning.sharpness), Tuning.sharpness]

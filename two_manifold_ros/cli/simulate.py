@@ -83,7 +83,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar='NAME',
         default=[],
         help='sensors beside the IMU: magnetometer, in the field of a room with steel; wheel, its '
-        'speed; barometer, the pressure of the air (default: none)',
+        'speed (default: none)',
     )
     add_json(parser)
 

@@ -455,7 +455,7 @@ class SlotCarParameters(NodeParameters):
         choices=DRIVERS,
     )
     sensors: list[str] = parameter(
-        'Sensors beside the IMU that the car has: magnetometer, wheel, barometer.', ['']
+        'Sensors beside the IMU that the car has: magnetometer, wheel.', ['']
     )
     speed: float = parameter(
         'How many times faster than the clock the car drives; stamps run ahead of the clock '

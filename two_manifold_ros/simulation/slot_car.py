@@ -124,10 +124,7 @@ class SlotCarSettings:
 
         Each has its own stream, so that more noise on the IMU does not change the driving.
         """
-        known = (
-            'bias', 'throttle', 'imu', 'camera', 'driver',
-            '/magnetometer', '/wheel', '/barometer',
-        )  # fmt: skip
+        known = ('bias', 'throttle', 'imu', 'camera', 'driver', '/magnetometer', '/wheel')
         index = known.index(purpose)
         return np.random.default_rng(np.random.SeedSequence([self.seed, index]))
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Further sensors of the slot car: magnetometer in a disturbed field, wheel, barometer."""
+"""Further sensors of the slot car: magnetometer in a disturbed field, wheel."""
 
 from __future__ import annotations
 
@@ -70,21 +70,6 @@ def _wheel(random: np.random.Generator) -> Read:
     return read
 
 
-def _barometer(random: np.random.Generator) -> Read:
-    """Return the pressure, pascal: that of the weather, which changes, less 12 Pa a metre."""
-    weather = [101_325.0 + 800.0 * random.standard_normal()]
-
-    def read(positions: Floats, quaternions: Floats, speeds: Floats) -> Floats:
-        del quaternions, speeds
-        steps, noise = random.standard_normal((len(positions), 2)).T
-        # At 50 Hz a third of a pascal in a second.
-        along = weather[0] + 0.05 * np.cumsum(steps)
-        weather[0] = float(along[-1])
-        return np.asarray(along - 12.0 * positions[:, 2] + noise)[:, None]
-
-    return read
-
-
 class FurtherSensor(NamedTuple):
     """
     A kind of sensor.
@@ -128,9 +113,6 @@ SENSORS = {
     ),
     'wheel': FurtherSensor(
         '/wheel', 'geometry_msgs/msg/TwistStamped', ('twist.linear.x',), _wheel
-    ),
-    'barometer': FurtherSensor(
-        '/barometer', 'sensor_msgs/msg/FluidPressure', ('fluid_pressure',), _barometer
     ),
 }
 """Sensors beside the IMU by name."""

@@ -23,7 +23,6 @@ from two_manifold_ros.fleet import LostWorkersError, spread
 from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.learning import learn_route, Tuning
 from two_manifold_ros.route.merging import FINENESS, merge_passes
-from two_manifold_ros.route.sensors import SensedBelief
 from two_manifold_ros.route.visits import lay_out, longest_lag, memory_of, motionless
 from two_manifold_ros.training.dataset import USUAL_RATE_HZ
 from two_manifold_ros.training.followed import Followed, Run
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from two_manifold_ros.route.route import Route
-    from two_manifold_ros.route.sensors import Sensor
     from two_manifold_ros.route.visits import Passes
     from two_manifold_ros.training.dataset import Dataset
     from two_manifold_ros.training.held_out import Validation
@@ -415,24 +413,11 @@ def compared_row(drives: Drives, followed: Followed) -> dict[str, float | None]:
     }
 
 
-def follow(
-    route: Route, observations: Floats, sensors: Sequence[Sensor] = (), period_s: float = 1.0
-) -> tuple[Floats, Floats, Bools, Floats, Floats]:
-    """
-    Follow a stretch (T, d) on a map; return positions for errors, and the rest of a `Run`.
-
-    Behind the observations may be readings of sensors, with the length of a tick.
-    """
-    sensed = SensedBelief(route, sensors, period_s)
-    belief: RouteBelief = sensed if sensors else RouteBelief(route)
-    own = route.likelihood.channels
-    ends = np.cumsum([own, *(len(each.names) for each in sensors)]).tolist()
-    columns = list(itertools.pairwise(ends))
-    read = []
+def follow(route: Route, observations: Floats) -> tuple[Floats, Floats, Bools, Floats, Floats]:
+    """Follow a stretch (T, d) on a map; return positions for errors, and the rest of a `Run`."""
+    belief, read = RouteBelief(route), []
     for row in observations:
-        evidence = belief.update(row[:own])
-        if sensors:
-            sensed.sense([row[begin:end] for begin, end in columns])
+        evidence = belief.update(row)
         read.append((*belief.read(), belief.driving > 0.5, float(belief.active), evidence))
     means, covariances, driving, active, evidences = map(np.array, zip(*read, strict=True))
     return means, covariances, driving, active, evidences

@@ -7,7 +7,6 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 import itertools
-import math
 from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
@@ -28,28 +27,18 @@ from two_manifold_ros.route.visits import MEMORIES, observe, VisitSums
 from two_manifold_ros.ticks.rest import longest_runs, longest_stuck
 from two_manifold_ros.ticks.segments import largest_believable, measure_channels, NO_LIMIT
 from two_manifold_ros.training.cross_validation import NEIGHBOURS
-from two_manifold_ros.training.dataset import build_dataset, USUAL_RATE_HZ
+from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.embeddings import embed, impute_dataset
 from two_manifold_ros.training.following import (
     choose_by_parts,
     DOUBLINGS,
     Drives,
-    follow,
     lay_out_drives,
     trial_shares,
     usual_tuning,
     validate,
 )
-from two_manifold_ros.training.held_out import (
-    capped_mean,
-    follow_held_out,
-    LOST_SHARE,
-    MOST_FOLLOWED,
-    parts_to_follow,
-    squared_distances,
-    Stretch,
-    Validation,
-)
+from two_manifold_ros.training.held_out import Stretch, Validation
 from two_manifold_ros.training.networks import choose_network
 from two_manifold_ros.training.summary import (
     check_horizons,
@@ -69,7 +58,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.route.merging import Places
     from two_manifold_ros.route.route import RouteLikelihood
     from two_manifold_ros.route.visits import Passes
-    from two_manifold_ros.training.followed import Followed
     from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.typing import Bools, Floats, Ints
 
@@ -114,13 +102,6 @@ By type of message.
 
 Weather changes the pressure by some 5 hPa from day to day, tyres and pressure of a wheel its speed
 by 3 %, and what is carried near a magnetometer its reading by a microtesla.
-"""
-
-WORSE = 0.02
-"""
-Share of the mean error by which a sensor may raise it on parts that are left out, by chance.
-
-On f1tenth_ipz10 a speed that lowers the error of the last laps by a third does not on the parts.
 """
 
 STAGE_TIMES = (0.4, 0.35, 1.0, 0.35, 0.4)
@@ -192,7 +173,7 @@ def train_route(
     everything = np.ones(len(passes.places.visited), dtype=np.bool_)
     mean_states = states_at_places(passes.places, stretches, embeddings.training.ticks, states)
     route = learn_route(passes, everything, tuning, mean_states)
-    sensors, heard = choose_sensors(drives, followed, recordings)
+    sensors, heard = learn_sensors(drives, recordings, tuning)
     validation: Validation | str = (
         'no part of the drives could be followed on the map of the others; record more laps of '
         'each route'
@@ -248,22 +229,10 @@ def train_route(
     )
 
 
-def choose_sensors(
-    drives: Drives, followed: Followed | None, recordings: Sequence[Recording]
+def learn_sensors(
+    drives: Drives, recordings: Sequence[Recording], tuning: Tuning
 ) -> tuple[tuple[Sensor, ...], list[str]]:
-    """
-    Return the sensors of recordings but those that do harm, and notes.
-
-    None, alone, may raise the mean error on every other part by more than ``WORSE``: what says
-    nothing about the place is noise in the belief. ``followed`` is how the parts were followed
-    without, if they could be.
-    """
-    if followed is None or not recordings[0].sensors:
-        heard = [each.topic for each in recordings[0].sensors]
-        return (), [f'{each} is left out: no part could be followed with it' for each in heard]
-    tuning = followed.tuning
-    most = MOST_FOLLOWED * max(round(drives.dataset.rate_hz / USUAL_RATE_HZ), 1)
-    everything = np.ones(len(drives.passes.places.visited), dtype=np.bool_)
+    """Return the sensors that all recordings have and that change, and notes about the others."""
     sensors, notes, first = [], [], 0
     for stream in recordings[0].sensors:
         columns = slice(first, first + len(stream.fields))
@@ -274,60 +243,21 @@ def choose_sensors(
         ]
         if any(each.shape[1] != len(stream.fields) for each in readings):
             notes.append(f'{stream.topic} is not in all of the recordings and is left out')
-            continue
-        learn = partial(learn_sensor, drives.passes, readings=readings, stream=stream)
-        sensor = learn(kept=everything, tuning=tuning)
-        if sensor is None:
-            notes.append(f'{stream.topic} never changes and is left out')
-            continue
-        alone_m, with_it_m = _scores_with(drives, tuning, readings, learn, most)
-        if with_it_m <= (1.0 + WORSE) * alone_m:
+        elif sensor := learn_sensor(drives.passes, readings, stream, tuning):
             sensors.append(sensor)
         else:
-            notes.append(
-                f'{stream.topic} is left out: parts left out are followed with a mean error of '
-                f'{with_it_m:.3g} m with it, and of {alone_m:.3g} m without it'
-            )
+            notes.append(f'{stream.topic} never changes and is left out')
     return tuple(sensors), notes
 
 
-def _scores_with(
-    drives: Drives,
-    tuning: Tuning,
-    readings: Sequence[Floats],
-    learn: Callable[..., Sensor | None],
-    most: int,
-) -> tuple[float, float]:
-    """Return the mean errors of every other part, without a sensor and with it."""
-    passes, dataset = drives.passes, drives.dataset
-    both = [np.hstack(each) for each in zip(dataset.observations, readings, strict=True)]
-    squares: tuple[list[Floats], list[Floats]] = [], []
-    lost_m = math.inf
-    for blocks, kept in parts_to_follow(passes, both, dataset.tracks, dataset.window, most)[::2]:
-        route = learn_route(passes, kept, tuning)
-        sensor = learn(kept=kept, tuning=tuning)
-        lost_m = LOST_SHARE * float(np.sqrt(route.readout.targets[:, 0].var(axis=0).sum()))
-        for found, sensors in zip(squares, ((), (sensor,) if sensor else ()), strict=True):
-            see = partial(follow, route, sensors=sensors, period_s=dataset.period_s)
-            for errors, *_ in follow_held_out(see, blocks, dataset.window):
-                found.append(squared_distances(errors[:, :2])[:, 0])
-    alone, with_it = (np.concatenate(found) for found in squares)
-    return capped_mean(alone, lost_m), capped_mean(with_it, lost_m)
-
-
 def learn_sensor(
-    passes: Passes,
-    kept: Bools,
-    readings: Sequence[Floats],
-    stream: HeldStream,
-    tuning: Tuning,
+    passes: Passes, readings: Sequence[Floats], stream: HeldStream, tuning: Tuning
 ) -> Sensor | None:
     """
     Learn what a sensor reads at each place, from its means (T, m) over the ticks of each segment.
 
-    They are NaN where unknown; ``stream`` is that of any recording, and ``kept`` (V,) are the
-    visits that count. Nothing is returned where it never changes. A reading that is held for
-    several ticks counts once.
+    Means are NaN where unknown; ``stream`` is the stream of any recording. Nothing is returned if
+    it never changes. A reading that is held for several ticks counts once.
     """
     every = np.concatenate(readings)
     known = every[np.isfinite(every).all(axis=1)]
@@ -373,33 +303,33 @@ def learn_sensor(
         shifts=shift,
         exponents=np.full(len(mean), traits.exponent),
     )
-    after = main_ways(ways_of(own.places, kept), len(own.places))
+    everything = np.ones(len(own.places.visited), dtype=np.bool_)
+    after = main_ways(ways_of(own.places, everything), len(own.places))
     each_s = median_interval_ns(stream.stamps) * 1e-9
     sharpness = tuning.sharpness * min(passes.period_s / max(each_s, passes.period_s), 1.0)
     tuning = replace(tuning, sharpness=sharpness)
-    likelihood = learn_likelihood(own, kept, _learn_usual(own, kept, after, tuning), tuning)
+    likelihood = learn_likelihood(own, everything, _learn_usual(own, after, tuning), tuning)
     if not moving:
         likelihood = _as_anywhere(own, likelihood)
     still = max(longest_stuck(each.T) for each in filled)
     return Sensor(stream.topic, channels, likelihood, still)
 
 
-def _learn_usual(passes: Passes, kept: Bools, after: Ints, tuning: Tuning) -> UsualFeatures:
+def _learn_usual(passes: Passes, after: Ints, tuning: Tuning) -> UsualFeatures:
     """
     Learn what is usual, with slopes as far as two halves of the drives agree on them.
 
-    Slopes that are noise would update speed ratios all the same: a barometer that shows nothing
-    costs 3 % then. Without any slopes a magnetometer brings a quarter less, as the field around
-    it changes with the speed: that of its slow means.
+    Slopes that are noise would update speed ratios all the same. Without any slopes a
+    magnetometer brings a quarter less, as its slow means change with the speed.
     """
 
     def learn(chosen: Bools) -> UsualFeatures:
         visits = VisitSums(passes, chosen, after)
         return learn_features(visits, passes.settled, passes.shifts, tuning)
 
-    usual = learn(kept)
-    first = np.cumsum(kept) <= 0.5 * kept.sum()
-    one, other = learn(kept & first).slopes, learn(kept & ~first).slopes
+    visits = np.arange(len(passes.places.visited))
+    usual, first = learn(visits >= 0), visits < len(visits) // 2
+    one, other = learn(first).slopes, learn(~first).slopes
     least = np.finfo(np.float64).tiny
     alike = (one * other).sum(axis=0)
     alike /= np.sqrt(np.square(one).sum(axis=0) * np.square(other).sum(axis=0)) + least
