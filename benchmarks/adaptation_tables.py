@@ -24,10 +24,6 @@ Checks: TypeAlias = Iterable[tuple[str, bool]]
 
 BLOCKS = ('gauntlet', 'curve', 'changes', 'cost', 'poison')
 
-BEGIN = '<!-- begin of what bench_adaptation.py --tables prints -->'
-END = '<!-- end of what bench_adaptation.py --tables prints -->'
-"""Lines around the tables on the page."""
-
 WITHIN = 3
 """Laps after a change within which a learner is to be back."""
 
@@ -336,16 +332,6 @@ def tables(rows: list[Row]) -> str:
         if lines:
             blocks.append('\n'.join(lines))
     return '\n\n'.join([*blocks, '\n'.join(_targets(rows))])
-
-
-def markdown(rows: list[Row]) -> str:
-    """Return the tables as they stand on the page, with the lines around them."""
-    return '\n\n'.join([BEGIN, block(rows), END])
-
-
-def block(rows: list[Row]) -> str:
-    """Return the tables as they stand on the page, between the lines around them."""
-    return '\n'.join(f'    {line}' if line else '' for line in tables(rows).splitlines())
 
 
 def merged(old: list[Row], new: list[Row]) -> list[Row]:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-import json
 import math
 import os
 from pathlib import Path
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Bools, Floats, Ints
 
-GAUNTLET = Path(__file__).resolve().parents[1] / 'docs' / 'gauntlet.json'
 OFFLINE = {'map': 'route', 'tpsr': 'spectral'}
 """The offline method that a learner is held against."""
 
@@ -185,18 +183,6 @@ def joined(recordings: Sequence[Recording], lap_s: float) -> Stream:
     return Stream(stamps, all_samples, truths, laps, fix_stamps, fixes, lap_s, given)
 
 
-def offline_accuracy(case: Case, method: str) -> dict[str, Any]:
-    """Return how a model trained on the same part follows the same drive, as the page states."""
-    if GAUNTLET.exists():
-        content = json.loads(GAUNTLET.read_text())
-        kept = content['cases'].get(case.name, {}).get(method, {})
-        if content['position_lag'] == 'auto' and 'accuracy' in kept:
-            accuracy_: dict[str, Any] = kept['accuracy']
-            return accuracy_
-    found: dict[str, Any] = run_case(case, method, ('accuracy',)).get('accuracy', {})
-    return found
-
-
 def learn_live(case: Case, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Learn the training part live, then follow with the IMU alone; return both rows."""
     stream = joined(case.training, case.lap_s)
@@ -207,7 +193,7 @@ def learn_live(case: Case, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
     following = listen(learner.push, lambda: learner.running, case.followed)
     found = accuracy(learner.running, case, following)
     learner.close()
-    offline = offline_accuracy(case, OFFLINE[name])
+    offline = run_case(case, OFFLINE[name], ('accuracy',)).get('accuracy', {})
     beside = {each: offline.get(each) for each in ('rmse_m', 'published')}
     laps = math.floor(ticks[-1, LAP] + 0.3)
     errors = np.where(ticks[:, VALID] > 0.0, ticks[:, ERROR], ticks[:, MEAN])

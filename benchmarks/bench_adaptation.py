@@ -3,11 +3,11 @@
 """
 Learning on the robot: how well, how soon, after changes, for how much, and what spoils it.
 
-Run `./run bench adaptation`; options choose parts, whose results `--json` merges into one file.
+Run `./run bench adaptation`; options choose parts.
 
 gauntlet  Cases of the gauntlet with five laps or more: their training part is learned live, with
           positions, then the other part is followed with the IMU alone, beside a model trained
-          offline of the same part (of docs/gauntlet.json, where it is in there).
+          offline of the same part.
 curve     The same drives while they are learned, before the position of each tick is given. What
           is not published counts as the mean of all positions. The first three seconds of a drive
           do not count: no filter publishes before its window is full.
@@ -32,9 +32,7 @@ from __future__ import annotations
 import argparse
 from functools import partial
 from itertools import product
-import json
 import os
-from pathlib import Path
 import sys
 from time import perf_counter
 import traceback
@@ -45,11 +43,10 @@ from two_manifold_ros.threads import one_blas_thread
 # As in every program of the package, and before anything imports NumPy.
 one_blas_thread()
 
-from adaptation_tables import BLOCKS, markdown, merged, tables
+from adaptation_tables import BLOCKS, merged, tables
 from adaptation_trials import CLEAN_LAPS, learn_live, measure_cost, try_changes, try_poisons
 from changed_streams import REAL_CASES, WORLD_CASES
 from gauntlet_drives import case_names, is_absent, make_case
-from gauntlet_tables import finite
 from worlds.table import WORLDS
 
 from two_manifold_ros.names import LEARNERS
@@ -87,10 +84,6 @@ def arguments() -> argparse.Namespace:
     parser.add_argument('--cases', nargs='+', choices=case_names(), metavar='CASE')
     parser.add_argument(
         '--seeds', nargs='+', type=int, default=[0, 1], help='of changes and poison'
-    )
-    parser.add_argument('--json', type=Path, metavar='FILE', help='merge all numbers into it')
-    parser.add_argument(
-        '--tables', type=Path, metavar='FILE', help='run nothing, print the page of such a file'
     )
     return parser.parse_args()
 
@@ -178,26 +171,11 @@ def tried(keys: list[Key], work: Callable[[], list[Row]]) -> list[Row]:
     ]
 
 
-def read_rows(path: Path | None) -> list[Row]:
-    """Return the rows of a file, none if it is not there."""
-    if path is None or not path.exists():
-        return []
-    rows: list[Row] = json.loads(path.read_text())['rows']
-    return rows
-
-
 def main() -> None:
     args = arguments()
-    if args.tables:
-        print(markdown(read_rows(args.tables)))
-        return
     rows: list[Row] = []
     for new in trials(args):
-        rows = merged(rows, finite(new))
-        if args.json:
-            # After each trial, so that nothing is lost, and read again for what others wrote.
-            content = {'rows': merged(read_rows(args.json), rows)}
-            args.json.write_text(json.dumps(content, indent=1, allow_nan=False) + '\n')
+        rows = merged(rows, new)
     print(tables(rows))
 
 

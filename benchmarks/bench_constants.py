@@ -17,11 +17,9 @@ from __future__ import annotations
 import argparse
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, replace
-import json
 import math
 import multiprocessing
 import os
-from pathlib import Path
 import time
 
 from two_manifold_ros.threads import one_blas_thread
@@ -187,7 +185,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('names', nargs='*', metavar='NAME', help='cases of the gauntlet')
     parser.add_argument('--jobs', type=int, default=os.cpu_count(), help='processes')
-    parser.add_argument('--json', type=Path, metavar='FILE', help='write all losses into it')
     args = parser.parse_args()
     usual = [name for name in case_names() if name not in NOT_FOLLOWED]
     began = time.perf_counter()
@@ -199,8 +196,6 @@ def main() -> None:
     }
     show(losses)
     print(f'{len(found)} cases, {(time.perf_counter() - began) / 60.0:.1f} minutes')
-    if args.json:
-        args.json.write_text(json.dumps(losses, indent=2) + '\n')
 
 
 if __name__ == '__main__':

@@ -14,10 +14,8 @@ from __future__ import annotations
 
 import argparse
 from concurrent.futures import as_completed, ProcessPoolExecutor
-import json
 import multiprocessing
 import os
-from pathlib import Path
 import sys
 import time
 import traceback
@@ -31,7 +29,7 @@ one_blas_thread()
 from gauntlet_drives import is_absent, RECORDINGS
 from gauntlet_networks import all_names, any_case, SEVERAL
 from gauntlet_scores import BLOCKS, run_case
-from gauntlet_tables import finite, PLAIN, Results, show_all, targets_as_json
+from gauntlet_tables import PLAIN, show_all
 
 LONGEST_FIRST = (
     'kart_tracks',
@@ -59,12 +57,6 @@ def arguments() -> argparse.Namespace:
         '--position-lag', default='auto', metavar='S', help='as of train (default: %(default)s)'
     )
     parser.add_argument('--jobs', type=int, default=os.cpu_count(), help='processes')
-    parser.add_argument(
-        '--json',
-        type=Path,
-        metavar='FILE',
-        help='write all numbers into it; cases, methods and blocks left out keep those in it',
-    )
     args = parser.parse_args()
     unknown = [name for name in args.names if name not in names]
     if unknown:
@@ -136,32 +128,6 @@ def main() -> None:
         f'\n{seconds / 60.0:.1f} minutes with {args.jobs} processes, '
         f'{busy / 60.0:.1f} minutes of processor time'
     )
-    if args.json:
-        before = json.loads(args.json.read_text()) if args.json.exists() else {'cases': {}}
-        cases = merged(before['cases'], results, set(args.blocks.split(',')))
-        content = {
-            'position_lag': args.position_lag,
-            'seconds': seconds,
-            'cases': cases,
-            'targets': targets_as_json(cases),
-        }
-        args.json.write_text(json.dumps(finite(content), indent=2, allow_nan=False) + '\n')
-
-
-def merged(before: Results, results: Results, blocks: set[str]) -> Results:
-    """Return earlier results, and in place of theirs the blocks that were gone through now."""
-    known = {name: dict(methods) for name, methods in before.items()}
-    for name, methods in results.items():
-        for method, found in methods.items():
-            old = known.setdefault(name, {}).get(method, {})
-            kept = {key: each for key, each in old.items() if key in {*BLOCKS} - blocks}
-            if old and 'accuracy' not in blocks:
-                # Nor were training and ticks what the run is about, which times them.
-                new = {**old, **{key: each for key, each in found.items() if key in blocks}}
-            else:
-                new = {**found, **kept}
-            known[name][method] = found if {'failed', 'refused'} & found.keys() else new
-    return {name: known[name] for name in all_names() if name in known}
 
 
 if __name__ == '__main__':

@@ -18,11 +18,9 @@ from __future__ import annotations
 
 import argparse
 from concurrent.futures import ProcessPoolExecutor
-import json
 import math
 import multiprocessing
 import os
-from pathlib import Path
 import sys
 import traceback
 from typing import Any, NamedTuple, TYPE_CHECKING
@@ -358,7 +356,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('names', nargs='*', metavar='NAME', help='cases (default: all)')
     parser.add_argument('--jobs', type=int, default=os.cpu_count(), help='processes')
-    parser.add_argument('--json', type=Path, metavar='FILE', help='write all numbers into it')
     args = parser.parse_args()
     names = [name for name in args.names or case_names() if not is_absent(name)]
     context = multiprocessing.get_context('spawn')
@@ -368,8 +365,6 @@ def main() -> None:
             results[name] = rows
             print(name, file=sys.stderr, flush=True)
     show(results)
-    if args.json:
-        args.json.write_text(json.dumps(results, indent=2) + '\n')
 
 
 if __name__ == '__main__':

@@ -8,9 +8,8 @@ States are learned from the IMU alone and read with the positions that there are
 second view is, and in noise that the views do not share. Errors are shares of the error of the
 mean position; every state chooses its window and its reader on labels left out.
 
-Run `python benchmarks/bench_two_manifold.py [--json FILE] [--parts NAME,...] [CASE ...]`; cases
-are added to those that are in the file. Real recordings are looked for in `shared/recordings`
-beside the checkout and passed over where they are absent.
+Run `./run bench two_manifold [--parts NAME,...] [CASE ...]`. Real recordings are looked for in
+`shared/recordings` beside the checkout and passed over where they are absent.
 """
 
 from __future__ import annotations
@@ -20,8 +19,6 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from functools import partial
 import itertools
-import json
-from pathlib import Path
 from typing import Any, TYPE_CHECKING
 
 from gauntlet_drives import RECORDINGS
@@ -399,7 +396,7 @@ HEADINGS = {
 
 
 def tables(content: dict[str, Any]) -> list[list[str]]:
-    """Return the lines of each table of a JSON file of this benchmark."""
+    """Return the lines of each table, by part, case and condition."""
     return [
         _table(heading, content[part]) for part, heading in HEADINGS.items() if part in content
     ]
@@ -426,33 +423,12 @@ def _table(heading: str, found: dict[str, Rows]) -> list[str]:
     return lines
 
 
-def _as_text(content: dict[str, Any]) -> str:
-    """Return JSON with a line for each condition of each case, errors with four decimals."""
-    lines = []
-    for part, found in content.items():
-        cases = [
-            f'  {json.dumps(case)}: {{\n'
-            + ',\n'.join(
-                f'   {json.dumps(condition)}: '
-                + json.dumps({name: np.round(each, 4).tolist() for name, each in row.items()})
-                for condition, row in rows.items()
-            )
-            + '\n  }'
-            for case, rows in found.items()
-        ]
-        lines.append(f' {json.dumps(part)}: {{\n' + ',\n'.join(cases) + '\n }')
-    return '{\n' + ',\n'.join(lines) + '\n}\n'
-
-
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument('--json', type=Path)
     parser.add_argument('--parts', default='states,filters')
     parser.add_argument('names', nargs='*')
     asked = parser.parse_args()
-    content: dict[str, Any] = {}
-    if asked.json and asked.json.exists():
-        content = json.loads(asked.json.read_text())
+    content: dict[str, dict[str, Rows]] = {}
     parts = {'states': errors_of, 'filters': filters_of}
     for part in asked.parts.split(','):
         content.setdefault(part, {})
@@ -462,8 +438,6 @@ def main() -> None:
                 continue
             content[part][case.name] = parts[part](case)
             print(f'  {part}: {case.name} done', flush=True)
-            if asked.json:
-                asked.json.write_text(_as_text(content))
     for lines in tables(content):
         print('', *lines, sep='\n')
 

@@ -205,15 +205,6 @@ def _number(missed: dict[str, list[str]]) -> int:
     return sum(map(len, missed.values()))
 
 
-def targets_as_json(results: Results) -> dict[str, Any]:
-    found = {}
-    for target in TARGETS:
-        count, missed = judged(results, target, target.method)
-        met = count - _number(missed)
-        found[target.words] = {'checked': count, 'met': met, 'missed': missed}
-    return found
-
-
 def _share(value: float | None, width: int = 7) -> str:
     return f'{"-":>{width}s}' if value is None else f'{100.0 * value:{width}.1f}'
 
@@ -396,14 +387,3 @@ def show_all(results: Results) -> None:
         if any(found.get(block) for _, found in _rows(results)):
             show(results)
     show_targets(results)
-
-
-def finite(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """Return a value with None for every number that JSON does not know."""
-    if isinstance(value, dict):
-        return {key: finite(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [finite(each) for each in value]
-    if isinstance(value, float):
-        return value if abs(value) < float('inf') else None
-    return value

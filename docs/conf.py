@@ -60,7 +60,7 @@ if _mathjax and _mathjax.origin:
     # So that the longest formulas fit their column.
     mathjax3_config = {'svg': {'scale': 0.9}}
 
-CONTENTS = ('index', 'reproduce')
+CONTENTS = ('index',)
 """Pages whose lists of links are contents: each link to a page that stands first in an item."""
 
 COPIES = {'contributing': 'CONTRIBUTING.md', 'changelog': 'CHANGELOG.rst'}
@@ -68,8 +68,6 @@ COPIES = {'contributing': 'CONTRIBUTING.md', 'changelog': 'CHANGELOG.rst'}
 
 ELSEWHERE = {'CONTRIBUTING.md': 'contributing.md', 'CHANGELOG.rst': 'changelog.rst'}
 """Pages of the site for files of the checkout that pages link to."""
-
-COMMENT = re.compile(r'<!--.*?-->', re.DOTALL)
 
 FILE = re.compile(r'\[([^\]]*)\]\(((?:\.\./|examples/)[\w./-]+\.\w+)\)')
 """A link to a file that may be no page."""
@@ -82,8 +80,6 @@ def _as_page(_app: Sphinx, name: str, source: list[str]) -> None:
     page = source[0]
     if name in COPIES:
         page = _text(COPIES[name]).replace('](docs/', '](') or page
-    # Comments name what holds a figure.
-    page = COMMENT.sub(lambda each: '\n' * each[0].count('\n'), page)
     for file, target in ELSEWHERE.items():
         page = page.replace(f'](../{file}', f']({target}')
     place = (HERE / name).parent

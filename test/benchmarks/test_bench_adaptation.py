@@ -1,12 +1,10 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The benchmark of learning on the robot: tables, targets, poisons, and what the page says."""
+"""The benchmark of learning on the robot: tables, targets, poisons."""
 
-from pathlib import Path
-import sys
 from typing import Any
 
-from adaptation_tables import BEGIN, END, judged, markdown, merged, tables, TARGETS
+from adaptation_tables import judged, merged, tables, TARGETS
 from adaptation_trials import (
     ERROR,
     feed,
@@ -21,7 +19,6 @@ from adaptation_trials import (
     POISONS,
     VALID,
 )
-from bench_adaptation import main
 from changed_streams import GRAVITY, Stream
 import numpy as np
 import pytest
@@ -31,8 +28,6 @@ from worlds.table import world_named
 from two_manifold_ros.adapting.stream_learner import make_learner
 from two_manifold_ros.names import LEARNERS
 from two_manifold_ros.typing import Floats
-
-CHECKOUT = Path(__file__).resolve().parents[2]
 
 
 def row(
@@ -264,13 +259,3 @@ def test_what_is_reported_is_judged_before_positions_are_given(name):
     np.testing.assert_array_equal(ticks[:, ERROR], ticks[:, MEAN])
     assert ticks[-1, LAP] <= stream.laps[-1]
     assert learner.reference.counters['used'] > 100
-
-
-def test_the_page_has_the_tables_of_the_numbers(monkeypatch, capsys):
-    path = CHECKOUT / 'docs/adaptation.json'
-    monkeypatch.setattr(sys, 'argv', ['bench_adaptation.py', '--tables', str(path)])
-    main()
-    page = (CHECKOUT / 'docs/results.md').read_text()
-    begin = page.index(BEGIN)
-    assert begin <= page.index(capsys.readouterr().out.strip()) < page.index(END)
-    assert markdown(ROWS).splitlines()[2].startswith('    learned')

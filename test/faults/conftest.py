@@ -1,18 +1,14 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Outcomes of the rows of the fault matrix, and the page about them."""
+"""A model and a healthy drive, to which the rows of the fault matrix are done."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-import os
 from pathlib import Path
-import platform
 from typing import Any
 
-from fault import HealthyDrive, Outcome, RATE_HZ
-from faults_page import page
+from fault import HealthyDrive, RATE_HZ
 import pytest
-from rows import FAULTS
 
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.model.model_file import save_model
@@ -23,44 +19,6 @@ from two_manifold_ros.training.train import train_model
 
 TRAINED_S, DRIVEN_S = 75.0, 50.0
 PER_SAMPLE = ('stamps_ns', 'imu', 'positions', 'quaternions', 'distances', 'speeds')
-
-# What was done about the page.
-SAID = pytest.StashKey[str]()
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption('--faults-page', metavar='FILE', help='write the page about the faults')
-
-
-def pytest_terminal_summary(
-    terminalreporter: pytest.TerminalReporter, config: pytest.Config
-) -> None:
-    if SAID in config.stash:
-        terminalreporter.write_line(config.stash[SAID])
-
-
-@pytest.fixture(scope='session')
-def outcomes(request: pytest.FixtureRequest) -> Iterator[list[Outcome]]:
-    """Outcomes of the rows that were run; each test appends its own."""
-    outcomes: list[Outcome] = []
-    yield outcomes
-    path = request.config.getoption('--faults-page', default=None)
-    if path:
-        request.config.stash[SAID] = _write(path, {each.fault.name: each for each in outcomes})
-
-
-def _write(path: str, outcomes: dict[str, Outcome]) -> str:
-    """Write the page if there is an outcome for every row, and say what was done."""
-    missing = [fault.name for fault in FAULTS if fault.name not in outcomes]
-    if missing:
-        return f'{path} stays as it was, for want of {len(missing)} rows: {", ".join(missing)}'
-    machine = (
-        f'Made on {os.cpu_count()} cores ({platform.machine()}), Linux '
-        f'{platform.release().split("-")[0]}, Python {platform.python_version()}.'
-    )
-    text = page([outcomes[fault.name] for fault in FAULTS], machine)
-    Path(path).write_text(text, encoding='utf-8')
-    return f'{path} is written: {len(FAULTS)} rows'
 
 
 @pytest.fixture(scope='session')

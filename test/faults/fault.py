@@ -136,9 +136,9 @@ def with_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault, and what the page says of it."""
+    """A fault, and what the node has to do about it."""
 
-    name: str  # what goes wrong, as the page calls it
+    name: str  # what goes wrong
     seen: str  # threads in which it was reported; may be empty
     rule: str  # what our nodes do about it, in words
     says: tuple[str, str]  # status and cause that have to be reported; empty is any
@@ -180,12 +180,7 @@ class StreamFault(Fault):
 
 @dataclass(frozen=True)
 class Outcome:
-    """
-    Outcome of a fault.
-
-    A test that tries a row appends its outcome to the fixture ``outcomes``; the page shows it. The
-    row itself, a `Fault`, stands in ``rows.py``, against which the page is held.
-    """
+    """Outcome of a fault, of a row of ``rows.py``."""
 
     fault: Fault
     detected_s: float | None = None  # until it was named; None if it was not

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""All rows of the fault matrix: of streams, of files, and of the machine around all programs."""
+"""All rows of the fault matrix: of streams, and of the machine around all programs."""
 
 from fault import Fault, FILLING, TRACKING
 from rows_stamps import DRIVER, STAMPS
@@ -15,18 +15,6 @@ def _row(
 ) -> Fault:
     return Fault(name, seen, rule, says, within_s, None)
 
-
-BAG = _row(
-    'a bag that is cut off or holds wrong bytes',
-    'one sentence: file, cause and cure; `mcap recover` saves the rest',
-    REFUSED,
-    seen='rosbag2#395, #1699, #2175, mcap#61',
-)
-MODEL = _row(
-    'a model file that is cut off or holds wrong bytes',
-    'one sentence: file, cause and cure',
-    REFUSED,
-)
 
 TRIALS = {
     'while_starting': (
@@ -137,10 +125,5 @@ TRIALS = {
 }
 """By the name of the trial, which may try several."""
 
-MACHINE_FAULTS = tuple(fault for faults in TRIALS.values() for fault in faults)
-
 STREAM_FAULTS = (*STAMPS, *VALUES, *DRIVER, *VEHICLE)
 """What the messages of a driver can bring about."""
-
-FAULTS = (*STREAM_FAULTS, BAG, MODEL, *MACHINE_FAULTS)
-"""In the order of the page."""

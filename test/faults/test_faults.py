@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The fault matrix: what the messages of a driver can bring about, files, and docs/faults.md."""
+"""The fault matrix: what the messages of a driver can bring about, files."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,9 +8,8 @@ from pathlib import Path
 from bag_builders import add_checksums
 from checks import judge
 from fault import HealthyDrive, Outcome, StreamFault
-from faults_page import HEAD, stated
 import pytest
-from rows import BAG, FAULTS, MODEL, STREAM_FAULTS
+from rows import STREAM_FAULTS
 from session_node import SessionNode
 from trial import play
 
@@ -22,18 +21,15 @@ from two_manifold_ros.__main__ import main
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate, write_run
 
-PAGE = Path(__file__).resolve().parents[2] / 'docs' / 'faults.md'
-
 
 @pytest.mark.parametrize(
     'fault', [each for each in STREAM_FAULTS if not each.lane], ids=lambda fault: fault.name
 )
-def test_fault(fault, trained, outcomes, monkeypatch):
+def test_fault(fault, trained, monkeypatch):
     path, drive = trained
     node = SessionNode(monkeypatch, path, input_timeout_s=60.0, reorder_s=fault.reorder_s)
     outcome = judge(play(fault, drive, node))
     assert outcome.complaints == ()
-    outcomes.append(outcome)
 
 
 @pytest.fixture(scope='module')
@@ -48,10 +44,9 @@ def stream_outcomes(
 @pytest.mark.parametrize(
     'fault', [each for each in STREAM_FAULTS if each.lane], ids=lambda fault: fault.name
 )
-def test_fault_over_dds(fault, stream_outcomes, outcomes):
+def test_fault_over_dds(fault, stream_outcomes):
     outcome = stream_outcomes[fault.name]
     assert outcome.complaints == ()
-    outcomes.append(outcome)
 
 
 def cut(path: Path, share: float) -> None:
@@ -77,7 +72,7 @@ def sentence(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     return line
 
 
-def test_a_damaged_bag(tmp_path, capsys, outcomes):
+def test_a_damaged_bag(tmp_path, capsys):
     pytest.importorskip('rosbags')
     bag = tmp_path / 'bag'
     # Of several chunks, as a recorder writes them.
@@ -92,28 +87,11 @@ def test_a_damaged_bag(tmp_path, capsys, outcomes):
         line = sentence(['inspect', str(bag)], capsys)
         assert str(bag) in line
         assert 'mcap recover' in line
-    outcomes.append(Outcome(BAG))
 
 
-def test_a_damaged_model(trained, tmp_path, capsys, outcomes):
+def test_a_damaged_model(trained, tmp_path, capsys):
     for spoil in (cut, flip):
         model = tmp_path / f'{spoil.__name__}.npz'
         model.write_bytes(trained[0].read_bytes())
         spoil(model, 0.6)
         assert str(model) in sentence(['info', str(model)], capsys)
-    outcomes.append(Outcome(MODEL))
-
-
-def test_the_page_is_that_of_the_rows(request):
-    if request.config.getoption('--faults-page', default=None):
-        pytest.skip('it is being written')
-    assert len({fault.name for fault in FAULTS}) == len(FAULTS)
-    text = PAGE.read_text()
-    assert text.startswith(HEAD)
-    rows = [line.strip('| ').split(' | ') for line in text[len(HEAD) :].splitlines()]
-    rows = [cells for cells in rows if len(cells) == 7]
-    assert [cells[0] for cells in rows] == [stated(fault)[0] for fault in FAULTS]
-    for cells, fault in zip(rows, FAULTS, strict=True):
-        _, rule, says, *limits = stated(fault)
-        assert cells[1:3] == [rule, says]
-        assert all(cell.endswith(limit) for cell, limit in zip(cells[3:6], limits, strict=True))

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rules for every file of the repository."""
 
-from collections import Counter
 from pathlib import Path
 import re
 import subprocess
@@ -16,32 +15,18 @@ HEADER = (
 # In pieces, or this file would hold what it looks for.
 MACHINE_PATHS = re.compile('|'.join(['/' + name for name in ('root/', 'work/', 'opt/pypi')]))
 
-MOST_FOLDERS, MOST_MODULES, MOST_LINES, MOST_README_LINES = 22, 12, 560, 130
-"""Of the package, of a folder, of a file, and of README.md."""
+MOST_LINES = {'two_manifold_ros': 68_100, 'test': 57_200, 'benchmarks': 12_300, 'docs': 11_200}
+"""
+Lines of programs and pages in a folder and those below it.
 
-WORDS = (
-    'told', 'tell', 'tells', 'telling', 'foretell', 'foretells', 'foretold', 'anew', 'seldom',
-    'somebody', 'familiar', 'familiarity', 'unfamiliar', 'astray', 'strange', 'surprise', 'hop',
-    'hops', 'dear', 'pace', 'paces', 'paced',
-)  # fmt: skip
-"""What CONTRIBUTING.md replaces by the terms of the field, and what may not come back."""
-
-# Parts of identifiers count, such as those of LEAST_TOLD; parts of longer words do not, nor does
-# the method of files `stream.tell()`.
-REPLACED = re.compile(rf'(?<![a-z.])({"|".join(WORDS)})(?![a-z])', re.IGNORECASE)
+It is the sum that costs whoever reads, so a file has no bar. Lower these when the sums fall.
+"""
 
 FILE = re.compile(r'(?<![\w/.<>*{}-])[\w-][\w.-]*(?:/[\w.-]+)*\.(?:py|md)\b(?!\w)')
 """The name of a program or a page, with or without its folder, in a page or a program."""
 
 INVENTED = {'own.py', 'benchmarks/bench_NAME.py'}
 """What FILE finds and what is the name of no file: in shell, and where a name is to be put in."""
-
-IDENTIFIER = re.compile(r'`((?:[A-Z]|[a-z]+_)\w*(?:\.\w+)*)(?:\([^`]*\))?`')
-"""A class, one of its members, a constant or a function in a page."""
-
-COMPOSED = {'angular_velocity_not_measured', 'turned_about_y', 'times_gap', 'times_silent'}
-COMPOSED |= {'node_endurance'}
-"""Codes and names that programs put together from two words."""
 
 
 @pytest.fixture(scope='module')
@@ -92,14 +77,13 @@ def test_every_shell_script_parses_and_is_executable(texts, checkout):
         assert script.stat().st_mode & 0o111 == 0o111, script
 
 
-def test_folders_and_files_have_a_size_to_live_in(texts):
-    modules = [Path(name) for name in texts if re.match(r'two_manifold_ros/\w+/\w+\.py', name)]
-    folders = Counter(path.parent for path in modules if path.name != '__init__.py')
-    assert len(folders) <= MOST_FOLDERS
-    assert {folder: count for folder, count in folders.items() if count > MOST_MODULES} == {}
-    lines = {path: len(texts[str(path)].splitlines()) for path in modules}
-    assert {path: count for path, count in lines.items() if count > MOST_LINES} == {}
-    assert len(texts['README.md'].splitlines()) <= MOST_README_LINES
+@pytest.mark.parametrize('folder', MOST_LINES)
+def test_what_has_to_be_read_does_not_grow(texts, folder):
+    names = [name for name in texts if name.startswith(f'{folder}/')]
+    lines = [
+        len(texts[name].splitlines()) for name in names if name.endswith(('.py', '.md', '.rst'))
+    ]
+    assert sum(lines) <= MOST_LINES[folder]
 
 
 def test_every_link_inside_the_repository_leads_somewhere(texts, checkout):
@@ -114,32 +98,13 @@ def test_every_link_inside_the_repository_leads_somewhere(texts, checkout):
     assert lost == []
 
 
-def test_files_and_classes_that_texts_name_exist(texts):
+def test_files_that_texts_name_exist(texts):
     """Tests may name what is not there; a folder may be left out, as in architecture.md."""
     there = {name.split('/', start)[-1] for name in texts for start in range(name.count('/') + 1)}
-    sources = (text for name, text in texts.items() if name.endswith('.py'))
-    words = set(re.findall(r'\w+', ' '.join(sources)))
-    lost = []
-    for name, text in texts.items():
-        if not name.startswith('test/'):
-            lost += [(name, file) for file in set(FILE.findall(text)) - there - INVENTED]
-        if name.endswith('.md'):
-            named = set(IDENTIFIER.findall(text))
-            lost += [
-                (name, each)
-                for each in named - there - COMPOSED
-                if not words.issuperset(each.split('.'))
-            ]
-    assert sorted(lost) == []
-
-
-def test_no_word_that_contributing_replaces_comes_back(texts):
-    found = [
-        f'{name}:{number}: {line}'
+    lost = [
+        (name, file)
         for name, text in texts.items()
-        if not name.startswith(('test/', 'requirements/', 'CHANGELOG.rst'))
-        for number, line in enumerate(text.splitlines(), 1)
-        # The table of what is replaced has them.
-        if REPLACED.search(line) and not (name == 'CONTRIBUTING.md' and line.startswith('|'))
+        if not name.startswith(('test/', 'CHANGELOG.rst'))
+        for file in set(FILE.findall(text)) - there - INVENTED
     ]
-    assert found == [], '\n'.join(found)
+    assert sorted(lost) == []

@@ -40,7 +40,6 @@ esac
 """
 BEGUN = {'PATH': '/usr/bin:/bin', 'LC_ALL': 'C'}
 INSTALLED = ['build', 'runtime', 'source']
-PAGES = '--faults-page=docs/faults.md --positions-page=docs/position_faults.md'
 
 
 class Machine:
@@ -107,7 +106,7 @@ def test_help_and_an_unknown_verb_name_the_verbs(machine, arguments, status):
     done = machine.run(*arguments)
     assert done.returncode == status
     verbs = re.findall(r'^  ([\w-]+)  ', done.stderr if status else done.stdout, re.MULTILINE)
-    assert ' '.join(verbs) == 'demo test oldest system lint format docs faults bench check-release'
+    assert ' '.join(verbs) == 'demo test oldest system lint format docs faults bench check-readme'
 
 
 def test_locks_are_installed_whole_and_as_they_are(machine):
@@ -152,7 +151,7 @@ TWO = '-n 2 --dist loadgroup --no-loadscope-reorder'
     ('verb', 'steps', 'asked'),
     [
         ('test', ['tools', 'docs'], [*LINT, '-m pytest --timeout 300 -k one two']),
-        ('faults', ['tools'], [f'-m pytest --timeout 600 {PAGES} -k one two test/faults']),
+        ('faults', ['tools'], ['-m pytest --timeout 600 -k one two test/faults']),
         ('docs', ['docs'], ['-m sphinx -q -W --keep-going']),
         ('oldest', ['venv', 'oldest-3.11'],
          [f'-m pytest --timeout 300 -m not long {TWO} -k one two test/model']),
@@ -291,10 +290,19 @@ def test_arm_does_without_nodes_and_says_so_once(machine, architecture):
     assert not any(line.startswith('-m pytest') for line in machine.asked())
 
 
-def test_arm_runs_no_benchmark_of_nodes(machine):
+def test_a_benchmark_is_named_and_arm_runs_none_of_nodes(machine):
     machine.pretend('aarch64')
-    done = machine.run('bench', 'node', 'spectral', PATH=f'{machine.elsewhere}:/usr/bin:/bin')
-    assert done.returncode == 0
-    assert [line for line in machine.asked() if line.startswith('benchmarks/')] == [
-        'benchmarks/bench_spectral.py'
-    ]
+    for name in ('node', 'spectral'):
+        path = machine.checkout / 'benchmarks' / f'bench_{name}.py'
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+    arm = {'PATH': f'{machine.elsewhere}:/usr/bin:/bin'}
+    for arguments in (['node'], ['spectral', '--case', 'one'], [], ['hamster']):
+        done = machine.run('bench', *arguments, **arm)
+        assert done.returncode == (2 if 'hamster' in arguments else 0)
+        asked = [line for line in machine.asked() if line.startswith('benchmarks/')]
+        if 'spectral' in arguments:
+            assert asked == ['benchmarks/bench_spectral.py --case one']
+        else:
+            assert asked == []
+    assert done.stdout.endswith('Name one of these benchmarks: node spectral\n')

@@ -55,9 +55,9 @@ ANY = Limits(math.inf, math.inf, math.inf, math.inf)
 
 @dataclass(frozen=True)
 class PositionFault:
-    """A fault of the positions of a drive, and what the page says of it."""
+    """A fault of the positions of a drive, and what has to hold."""
 
-    name: str  # what goes wrong, as the page calls it
+    name: str  # what goes wrong
     rule: str  # what is done about it, in words
     # Makes the faulty drive of the clean one; the generator has a seed of its own.
     change: Change
@@ -92,16 +92,3 @@ class Measured(Limits):
             for name in ('places', 'ellipse', 'valid', 'error')
             if not getattr(self, name) <= getattr(limits, name)
         ]
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """Outcome of a row; ``None`` where it was not tried."""
-
-    fault: PositionFault
-    left_out: int
-    positions: int
-    trained: Measured | None
-    evaluated: Measured | None
-    updater: int | None
-    complaints: tuple[str, ...]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from zlib import crc32
 
 import numpy as np
-from position_fault import LEAST_ERROR_M, Measured, Outcome, PositionFault, WRONG_M
+from position_fault import LEAST_ERROR_M, Measured, PositionFault, WRONG_M
 
 from two_manifold_ros.adapting.references import ReferenceMonitor
 from two_manifold_ros.errors import InputError
@@ -67,31 +67,21 @@ def codes_of(recording: Recording) -> frozenset[str]:
     return frozenset(finding.code for finding in inspect_recording(recording).findings)
 
 
-def try_fault(fault: PositionFault, clean: CleanDrive) -> Outcome:
-    """Do to the clean drive what the row says, and judge what comes of it."""
+def try_fault(fault: PositionFault, clean: CleanDrive) -> list[str]:
+    """Do to the clean drive what the row says, and return what does not hold after it."""
     faulty = _changed(fault, clean.train)
     complaints: list[str] = []
     complaints += _wrongly_said(fault, faulty, clean)
     complaints += _wrongly_left(fault, faulty.positions, clean)
-    trained = _train(fault, faulty, clean, complaints)
-    evaluated = None
+    _train(fault, faulty, clean, complaints)
     if fault.evaluated is not None:
         with _refused(fault.unscored, 'evaluate', complaints):
             score = evaluate(clean.model, [_changed(fault, clean.test)])
             evaluated = Measured(1.0, 1.0, *_beside(score, clean.score))
             complaints += evaluated.complaints(fault.evaluated, 'evaluated')
-    updater = None
     if fault.updater is not None:
-        updater = _update(fault, faulty, clean, complaints)
-    return Outcome(
-        fault=fault,
-        left_out=int(np.count_nonzero(faulty.positions.left_out)),
-        positions=len(faulty.positions.stamps),
-        trained=trained,
-        evaluated=evaluated,
-        updater=updater,
-        complaints=tuple(complaints),
-    )
+        _update(fault, faulty, clean, complaints)
+    return complaints
 
 
 def _wrongly_said(fault: PositionFault, faulty: Recording, clean: CleanDrive) -> Iterator[str]:
@@ -123,11 +113,10 @@ def _wrongly_left(
 
 def _train(
     fault: PositionFault, faulty: Recording, clean: CleanDrive, complaints: list[str]
-) -> Measured | None:
-    """Train on a faulty drive; None where that is refused, or not tried."""
+) -> None:
+    """Train on a faulty drive, if the row asks for it."""
     if fault.trained is None:
-        return None
-    trained = None
+        return
     with _refused(fault.refused, 'training', complaints):
         drives = [clean.train, faulty] if fault.together else [faulty]
         followed = _changed(fault, clean.test) if fault.of_route else clean.test
@@ -137,7 +126,6 @@ def _train(
         drawn = DrawnTrack(model.track).size / DrawnTrack(clean.model.track).size
         if drawn > fault.trained.ellipse:
             complaints.append(f'the track is drawn {drawn:.3g} times as large')
-    return trained
 
 
 @contextmanager
@@ -175,8 +163,8 @@ def _beside(score: Evaluation, clean: Evaluation) -> tuple[float, float]:
 
 def _update(
     fault: PositionFault, faulty: Recording, clean: CleanDrive, complaints: list[str]
-) -> int:
-    """Return how many wrong positions the reference monitor of an updater lets pass."""
+) -> None:
+    """Complain of wrong positions that an updater uses, and of right ones that it refuses."""
     stream, monitor = faulty.positions, ReferenceMonitor()
     rows = [*zip(stream.stamps.tolist(), *stream.positions.T.tolist(), strict=True)]
     used = [fix for row in rows if monitor.add(*row) for fix in monitor.taken]
@@ -193,4 +181,3 @@ def _update(
     counted = sum(monitor.counters.values()) - events
     if not len(rows) - 1 <= counted <= len(rows):
         complaints.append(f'an updater counts {counted} of {len(rows)} positions')
-    return count
