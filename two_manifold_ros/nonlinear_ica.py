@@ -61,7 +61,7 @@ class NonlinearICA(OneView):
     density, power
         Normalisation of the density and mean of the two distances of a pair, as in
         ``AnisotropicDiffusion``. The paper's are 0 and 1; those here err less, see
-        docs/reproduce/nlica-square.md.
+        docs/reproduce.md.
 
     Attributes
     ----------

@@ -17,7 +17,7 @@ import pytest
 NOTE = 'mathematics.md'
 
 # Pages of measurements: a decimal in brackets is a value there.
-MEASURED = {'results.md', 'experiments.md', 'faults.md', 'position_faults.md'}
+MEASURED = {'results.md', 'notebook.md'}
 
 # Its headings name the paper that the rows below them are about.
 BY_PAPER = 'papers.md'

@@ -250,7 +250,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         default=_DEFAULTS.method,
         help='route: a belief over places merged from all passes of the route; spectral: the '
         'spectral filter of the papers; paper: the same as the paper of 2012 prints it, without '
-        'guards (what still deviates: docs/reproduce/slot-car.md), but for what other options '
+        'guards (what still deviates: docs/reproduce.md), but for what other options '
         'ask for; tpsr: a state from an incremental SVD of random features, as in the paper of '
         '2011 '
         '(default: %(default)s)',

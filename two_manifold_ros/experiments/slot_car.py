@@ -137,7 +137,7 @@ def claims_of(comparisons: Sequence[Comparison], slack: float) -> list[Claim]:
     """
     Return the order of the paper: of errors, of their curves, and of what states hold.
 
-    What holds on most sets of cars only, as `benchmarks/bench_literal.py` shows, has no limit.
+    What holds on most sets of cars only has no limit (docs/reproduce.md).
     """
     names = [result.name for result in comparisons[0].results]
     curves = {

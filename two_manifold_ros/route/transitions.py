@@ -59,7 +59,7 @@ class Durations:
         Until a standing vehicle may be moving, and one of speed ratio zero that does not
         accelerate standing: what it did meanwhile is known from the accelerometer only if it was
         believed to move from the first ticks on. With a quarter per *tick*, accelerating or not,
-        a start was forgotten many times over, the sooner the faster the ticks. docs/experiments.md
+        a start was forgotten many times over, the sooner the faster the ticks. docs/notebook.md
         has what else was tried.
     roll
         After pulling away until a vehicle may be at its usual speed, and thus anywhere: until
@@ -74,7 +74,7 @@ class Durations:
     piece
         That a piece of another road lasts: as long as the longer slow mean. The longer, the fewer
         other roads pass for the route, and the later a return to it is recognised:
-        docs/experiments.md has both.
+        docs/notebook.md has both.
     slow
         Until a vehicle in free motion that is fast enough is taken to drive a slow lap; with twice
         no share of those tried changes by more than 5 points.

@@ -63,7 +63,7 @@ class LearnerSettings:
         Directions that are kept, r; those beyond the states are a buffer, because what was cut
         off once is lost. A third more than 60 states is enough for the slot car with 32 samples
         to a fold; learned one by one, or with few states, it takes several times the states, see
-        docs/reproduce/rr-hmm.md.
+        docs/reproduce.md.
     ridge
         Ridge on the observation covariance, per sample, for features of length about one.
     memory

@@ -446,7 +446,7 @@ PAPER: dict[str, Any] = {
 Settings of the slot car in Boots and Gordon (2012), and the ridge of Boots and Gordon (2011).
 
 The state is of 20 directions and the constant that centred features need. What still deviates
-stands in docs/reproduce/slot-car.md.
+stands in docs/reproduce.md.
 """
 
 
