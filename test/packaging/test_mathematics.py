@@ -22,7 +22,8 @@ MEASURED = {'results.md', 'notebook.md'}
 # Its headings name the paper that the rows below them are about.
 BY_PAPER = 'papers.md'
 
-_TAG = r'\(\d{1,2}\.\d{1,2}\)'
+# No section has the number 0, so (0.1) is a value.
+_TAG = r'\([1-9]\d?\.\d{1,2}\)'
 _NUMBER = r'\d{1,2}(?:\.\d{1,2})*[a-f]?(?:-[a-f])?'
 _LIST = r'(?:(?:,| and|, and| to| or) {0})*'
 _PLACE = rf'(?:sections?|eqs?\.) {_NUMBER}{_LIST.format(_NUMBER)}'
