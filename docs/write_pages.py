@@ -7,7 +7,8 @@ Write what pages take from the code and from results; with ``--check`` only comp
 ``parameters.md``, ``commands.md`` and ``python.md`` are written whole (`code_pages.py`), and
 programs onto ``gallery.md`` (`gallery.py`). In tables of other pages the first cells of each row
 are written, and what follows them is kept; a row that the code does not have goes, and a new one
-has to be described by hand. Figures of the papers' pages are those of the JSON files beside them; each other figure on a page has to be held by something (`held_figures.py`).
+has to be described by hand. Figures of the papers' pages are those of the JSON files beside them;
+each other figure on a page has to be held by something (`held_figures.py`).
 Run by ``./run format``, and by ``./run lint`` to compare.
 """
 
