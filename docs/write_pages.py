@@ -7,8 +7,8 @@ Write what pages take from the code and from results; with ``--check`` only comp
 ``parameters.md``, ``commands.md`` and ``python.md`` are written whole (`code_pages.py`), and
 programs onto ``gallery.md`` (`gallery.py`). In tables of other pages the first cells of each row
 are written, and what follows them is kept; a row that the code does not have goes, and a new one
-has to be described by hand. Figures of the papers' pages are those of the JSON files beside them;
-each other figure on a page has to be held by something (`held_figures.py`).
+has to be described by hand. Figures of README.md and of the papers' pages are those of the JSON
+files beside them; each other figure on a page has to be held by something (`held_figures.py`).
 Run by ``./run format``, and by ``./run lint`` to compare.
 """
 
@@ -58,6 +58,12 @@ PACKAGE = HERE.parent / 'two_manifold_ros'
 UNDESCRIBED = '(describe this)'
 ENDS = ('begin', 'end')
 CONTENTS = ('<!-- begin of contents, from the headings -->', '<!-- end of contents -->')
+
+AHEAD_S = 2.0
+"""Of the predictions in README.md: the horizon that is nearest to it."""
+
+AHEAD = ('f1tenth_ipz10', 'f1tenth_ipz20', 'f1tenth_ipz8', 'ridge_car', 'frictionmaps_ds1')
+"""Cases of README.md."""
 
 
 class PageError(Exception):
@@ -151,10 +157,68 @@ def _topic_row(page: str, address: str, topic: Topic) -> str:
     return cells(page, address, f'`{topic.msgtype}`', f'{quality}, depth {topic.depth}{latched}')
 
 
+def promises(page: str) -> str:
+    """Return the page of promises if every test that it names exists, and no promise has none."""
+    for file, name in re.findall(r'`(test/[\w/]+\.py)::(\w+)`', page):
+        there = f'def {name}(' in (HERE.parent / file).read_text()
+        require(there, f'promises.md: there is no {file}::{name}')
+    rows = re.findall(r'^\| (\d) \| .+ \| (.+) \|$', page, flags=re.MULTILINE)
+    require(all('::test_' in tests for _, tests in rows), 'promises.md: a promise without a test')
+    for path in (HERE.parent / 'test' / 'promises').glob('test_*.py'):
+        for name in re.findall(r'^def (test_\w+)\(', path.read_text(), flags=re.MULTILINE):
+            named = f'{path.name}::{name}`' in page
+            require(named, f'promises.md: {path.name}::{name} is of no promise')
+    return page
+
+
+def readme(page: str) -> str:
+    """Return README.md with the accuracy of the gauntlet, the states and the measured cost."""
+    cases = gauntlet()
+    for name in AHEAD:
+        accuracy, rate_hz = (cases[name]['route'][key] for key in ('accuracy', 'rate_hz'))
+        errors = {row['ticks_ahead'] / rate_hz: row['rmse_m'] for row in accuracy['horizons']}
+        ahead_s = min(errors, key=lambda each: abs(each - AHEAD_S))
+        row = (
+            _metres(errors[0.0]),
+            f'{_metres(errors[ahead_s])} in {ahead_s:g} s',
+            f'{100.0 * accuracy["published"]:.0f} %',
+            _metres(accuracy['mean_m']),
+        )
+        page = substitute(page, rf'(\| `{name}`) \|.*', rf'\1 | {" | ".join(row)} |')
+    error_m = cases['f1tenth_ipz8']['route']['accuracy']['published_rmse_m']
+    page = substitute(page, r'(row 3 have\s+an\s+RMSE of) [\d.]+ m', rf'\1 {_metres(error_m)}')
+    for status in Status:
+        page = cells(page, status.value, 'yes' if status in USABLE else 'no')
+    results = (HERE / 'results.md').read_text()
+    start = {
+        (program, cache): seconds
+        for program, cache, seconds in re.findall(
+            r'^ +(\w+) +(cold|warm) +([\d.]+) ', results, re.MULTILINE
+        )
+    }
+    (share,) = re.findall(r'^ +filter_node +100 +\d+ +0 +([\d.]+) ', results, re.MULTILINE)
+    (memory,) = re.findall(r'filter_node without subscribers, warm: (\d+) MB', results)
+    for pattern, figure in (
+        (r'(`filter_node` takes) [\d.]+ %', f'{share} %'),
+        (r'(at 100 Hz\s+and) \d+ MB', f'{memory} MB'),
+        (r'(and starts in) [\d.]+ s', f'{start["filter_node", "warm"]} s'),
+        (r'(`train` takes) [\d.]+ s', f'{start["train", "warm"]} s'),
+        (r'(cache these are) [\d.]+ s', f'{start["filter_node", "cold"]} s'),
+        (r'(cache these are [\d.]+ s and) [\d.]+ s', f'{start["train", "cold"]} s'),
+    ):
+        page = substitute(page, pattern, rf'\1 {figure}')
+    return page
+
+
 def gauntlet() -> dict[str, Any]:
     """Return what `./run bench gauntlet --json docs/gauntlet.json` found of each case."""
     cases: dict[str, Any] = json.loads((HERE / 'gauntlet.json').read_text())['cases']
     return cases
+
+
+def _metres(error: float) -> str:
+    """Return an error with two digits, or with all those before the point."""
+    return f'{error:.{2 if error < 1.0 else 1 if error < 10.0 else 0}f} m'
 
 
 def results(page: str) -> str:
@@ -290,9 +354,11 @@ def main() -> int:
         gallery.PAGE: gallery.with_programs,
         HERE / 'states.md': states,
         HERE / 'topics.md': topics,
+        HERE / 'promises.md': promises,
         HERE / 'architecture.md': architecture,
         HERE / 'papers.md': papers,
         HERE / 'results.md': results,
+        HERE.parent / 'README.md': readme,
     }
     wrong = 0
     for path, made in pages.items():
