@@ -133,10 +133,10 @@ def states(page: str) -> str:
             f'| {WARN_SHARE:g} and {ERROR_SHARE:g} times the 95',
         ),
         (r'\| [\d.]+ and [\d.]+, see', f'| {NOVEL_WARN:.2f} and {NOVEL:.2f}, see'),
-        (r'\| \d+, or fewer where', f'| {InputLimits.most_in_a_row}, or fewer where'),
+        (r'\| \d+, or fewer if', f'| {InputLimits.most_in_a_row}, or fewer if'),
         (r'(is a warning \| none \|) \d+ %', rf'\1 {100 * InputLimits.most_rejected_share:g} %'),
-        (r'\| [\d.]+ times that of', f'| {InputLimits.least_rate_share:g} times that of'),
-        (r'better after \w+ ticks', f'better after {steady} ticks'),
+        (r'\| [\d.]+ times the rate, w', f'| {InputLimits.least_rate_share:g} times the rate, w'),
+        (r'better one only after \w+ ticks', f'better one only after {steady} ticks'),
     ):
         page = substitute(page, pattern, words)
     return page
