@@ -2,16 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 # ruff: noqa: INP001 - a script beside the page that it writes
 """
-Run the examples of the gallery, and write what they print and draw.
+Run the examples of the Python page, and write what they print and draw.
 
-`docs/examples` has the programs. `docs/write_pages.py` puts each onto `gallery.md`; this program
-runs the commands of `tutorial.md` and then all examples on their bag and model, and puts outputs
-there and pictures into ``images/gallery``. Lines of the tutorial are chosen by hand: those that
-are not printed any more are named. ``test/packaging/test_docs.py`` runs all and compares.
+`docs/examples` has the programs; the docstring of each ends with what it prints. This program runs
+the commands of `tutorial.md` and then all examples on their bag and model, and writes outputs
+into the docstrings and pictures into ``images/gallery``. Lines of the tutorial are chosen by
+hand: those that are not printed any more are named. ``test/packaging/test_docs.py`` runs all and
+compares.
 """
 
 from __future__ import annotations
 
+import ast
 from contextlib import redirect_stdout
 from functools import partial
 from io import StringIO
@@ -22,6 +24,7 @@ import runpy
 import shutil
 import sys
 from tempfile import TemporaryDirectory
+from textwrap import dedent, indent, wrap
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.__main__ import main as two_manifold
@@ -30,8 +33,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 HERE = Path(__file__).resolve().parent
-PAGE, TUTORIAL = HERE / 'gallery.md', HERE / 'tutorial.md'
+TUTORIAL = HERE / 'tutorial.md'
 PICTURES = HERE / 'images' / 'gallery'
+
+PRINTS = 'It prints::\n\n'
 
 NUMBER = re.compile(r'-?\d+(?:\.\d+)?')
 
@@ -50,44 +55,18 @@ def programs() -> dict[str, Path]:
     return {path.stem: path for path in sorted((HERE / 'examples').glob('*.py'))}
 
 
-def ends(name: str, what: str) -> tuple[str, str]:
-    """Return the lines around a block of an example on the page."""
-    begin = f'<!-- begin of {what} examples/{name}.py -->'
-    return begin, begin.replace('begin', 'end', 1)
+def shown_by(path: Path) -> str:
+    """Return what the docstring of an example states that it prints."""
+    text = ast.get_docstring(ast.parse(path.read_text())) or ''
+    return dedent(text.partition(PRINTS)[2])
 
 
-def with_programs(page: str) -> str:
-    """Return the page with each program, without its licence, between its two lines."""
-    for name, path in programs().items():
-        program = path.read_text().split('\n', 2)[2]
-        page = _between(page, ends(name, 'the program'), f'```python\n{program}```')
-    return page
-
-
-def with_outputs(page: str, outputs: dict[str, str]) -> str:
-    """Return the page with what each program prints."""
-    for name, output in outputs.items():
-        page = _between(page, ends(name, 'what is printed by'), f'```text\n{output}```')
-    return page
-
-
-def outputs_of(page: str) -> dict[str, str]:
-    """Return what the page shows as the output of each program."""
-    found = {}
-    for name in programs():
-        begin, end = map(re.escape, ends(name, 'what is printed by'))
-        block = re.search(rf'{begin}\n\n```text\n(.*?)```\n\n{end}', page, re.DOTALL)
-        found[name] = block[1] if block else ''
-    return found
-
-
-def _between(page: str, lines: tuple[str, str], block: str) -> str:
-    begin, end = lines
-    if page.count(begin) != 1 or page.count(end) != 1:
-        msg = f'gallery.md: not one place between {begin} and {end}'
-        raise ValueError(msg)
-    before, rest = page.split(begin)
-    return f'{before}{begin}\n\n{block}\n\n{end}{rest.split(end)[1]}'
+def with_output(program: str, output: str) -> str:
+    """Return an example whose docstring ends with an output."""
+    head, docstring, rest = program.split('"""', 2)
+    lines = [part for line in output.splitlines() for part in wrap(line, 91) or ['']]
+    shown = indent('\n'.join(lines), '    ')
+    return f'{head}"""{docstring.partition(PRINTS)[0]}{PRINTS}{shown}\n"""{rest}'
 
 
 def steps() -> list[tuple[list[str], str]]:
@@ -151,7 +130,8 @@ def main() -> int:
         for (words, shown), output in zip(steps(), printed, strict=True):
             for line in missing(shown, output):
                 sys.stderr.write(f'tutorial.md: {words[0]} does not print {line!r}\n')
-        PAGE.write_text(with_outputs(PAGE.read_text(), outputs))
+        for name, path in programs().items():
+            path.write_text(with_output(path.read_text(), outputs[name]))
         PICTURES.mkdir(parents=True, exist_ok=True)
         for picture in folder.glob('*.png'):
             shutil.copy(picture, PICTURES)

@@ -4,8 +4,8 @@
 """
 Write what pages take from the code and from results; with ``--check`` only compare.
 
-``parameters.md``, ``commands.md`` and ``python.md`` are written whole (`code_pages.py`), and
-programs onto ``gallery.md`` (`gallery.py`). In tables of other pages the first cells of each row
+``parameters.md`` and ``commands.md`` are written whole, and so is the reference of ``python.md``
+(`code_pages.py`). In tables of other pages the first cells of each row
 are written, and what follows them is kept; a row that the code does not have goes, and a new one
 has to be described by hand. Figures of README.md and of the papers' pages are those of the JSON
 files beside them; each other figure on a page has to be held by something (`held_figures.py`).
@@ -28,7 +28,6 @@ import bench_literal
 import bench_reproduce
 import bench_two_manifold
 import code_pages
-import gallery
 from gauntlet_tables import show_all
 import held_figures
 import kept_outputs
@@ -350,8 +349,7 @@ def main() -> int:
     pages = {
         HERE / 'parameters.md': lambda _: parameters(),
         HERE / 'commands.md': lambda _: code_pages.commands(),
-        HERE / 'python.md': lambda _: code_pages.python_interface(),
-        gallery.PAGE: gallery.with_programs,
+        HERE / 'python.md': code_pages.python_interface,
         HERE / 'states.md': states,
         HERE / 'topics.md': topics,
         HERE / 'promises.md': promises,
