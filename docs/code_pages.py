@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 PACKAGE = Path(__file__).resolve().parents[1] / 'two_manifold_ros'
 
-WRITTEN = 'This page is written by `docs/write_pages.py`; `./run lint` compares it with the code.'
+COMMANDS_INTRODUCTION = """\
+After this page you know every option of `two-manifold`. The [tutorial](tutorial.md) shows the
+commands in order, [usage](usage.md) shows them on your vehicle, and each has `--help`.
+`docs/write_pages.py` writes this page from the parsers."""
 
 INTERFACE = {
     'Recordings': (
@@ -56,8 +59,7 @@ REFERENCE = '\n## Reference\n'
 
 def commands() -> str:
     """Return the page of all commands."""
-    parts = [f'# Commands\n\n{WRITTEN}\n']
-    parts.append('Each command has `--help`. How they go together: [tutorial](tutorial.md).\n')
+    parts = [f'# Commands\n\n{COMMANDS_INTRODUCTION}\n']
     rows = [f'| [`{name}`](#{name}) | {summary} |' for name, summary in COMMANDS.items()]
     parts.append('\n'.join(['| command | what it does |', '| --- | --- |', *rows]) + '\n')
     for name in COMMANDS:
