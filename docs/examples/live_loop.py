@@ -3,7 +3,7 @@
 """
 Filter without ROS: samples of any driver in, estimates out.
 
-It prints::
+It prints, for example::
 
     -> filling the window  filling
     -> tracking

@@ -3,7 +3,7 @@
 """
 Replay a bag through the filter, and read from the predictions how right they were.
 
-It prints::
+It prints, for example::
 
     status          300 messages
     diagnostics     30 messages

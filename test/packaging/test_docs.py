@@ -4,12 +4,15 @@
 
 from pathlib import Path
 import re
+import runpy
+import shlex
 import subprocess
 import sys
 
 import code_pages
-import gallery
 import pytest
+
+from two_manifold_ros.__main__ import main
 
 LOADED = re.compile(
     r'<(?:script|img|iframe|source|embed)\b[^>]*\bsrc="((?:https?:)?//[^"]*)"'
@@ -19,6 +22,9 @@ LOADED = re.compile(
 
 IMPORTED = re.compile(r'@import[^;]*//|url\(["\']?(?:https?:)?//')
 """The same in a style sheet."""
+
+LIVE = ('view', 'status')
+"""Commands that run until Ctrl-C, or listen to nodes."""
 
 MOST_MB = 20.0
 """Of the whole site: a browser loads a page of it, and a robot may hold it."""
@@ -100,47 +106,21 @@ def test_links_to_headings_lead_to_one(pages):
     assert found > 50
 
 
-def test_every_program_is_short_and_has_its_place(pages):
-    names = gallery.programs()
-    assert len(names) >= 6
-    for name, path in names.items():
-        assert 15 <= len(path.read_text().splitlines()) <= 80, name
-        assert f'](examples/{name}.py)' in pages[Path(code_pages.__file__).with_name('python.md')]
-    named = set(re.findall(r'\(images/gallery/([\w.]+)\)', ' '.join(pages.values())))
-    assert named == {path.name for path in gallery.PICTURES.glob('*')}
-
-
-def test_the_tutorial_and_the_programs_print_what_they_show(tmp_path):
+def test_the_tutorial_and_the_examples_run(checkout, tmp_path, monkeypatch, capsys):
     """All of it in one process: a second of imports each would be half of the time."""
     for name in ('matplotlib', 'rich', 'rosbags', 'sklearn'):
         pytest.importorskip(name)
-    learned, printed = gallery.run(tmp_path)
-    wrong = {}
-    for (words, shown), output in zip(gallery.steps(), learned, strict=True):
-        assert shown, words
-        wrong[words[0]] = gallery.missing(shown, output)
-    for name, path in gallery.programs().items():
-        wrong[name] = gallery.differences(gallery.shown_by(path), printed[name])
-    assert {name: lines for name, lines in wrong.items() if lines} == {}
-    drawn = {path.name for path in tmp_path.glob('*.png')}
-    assert drawn == {path.name for path in gallery.PICTURES.glob('*')}
-    assert all((tmp_path / name).stat().st_size > 5000 for name in drawn)
-
-
-@pytest.mark.parametrize(
-    ('printed', 'same'),
-    [
-        ('RMSE 0.171 m, 98 %', True),
-        ('RMSE  0.160 m, 97 %', True),
-        ('RMSE 0.250 m, 98 %', False),
-        ('RMSE 0.170 m, 80 %', False),
-        ('RMSE 0.170 s, 98 %', False),
-        ('RMSE 0.170 m', False),
-    ],
-)
-def test_an_output_may_differ_by_rounding_alone(printed, same):
-    assert (gallery.differences('RMSE 0.170 m, 98 %', printed) == []) is same
-    assert (gallery.missing('RMSE 0.170 m, 98 %', f'title\n  {printed}\n') == []) is same
+    monkeypatch.chdir(tmp_path)
+    page = (checkout / 'docs' / 'tutorial.md').read_text()
+    commands = re.findall(r'^ *two-manifold (.*)$', page, re.MULTILINE)
+    assert commands[0].startswith('simulate')
+    for words in map(shlex.split, commands, [True] * len(commands)):
+        if words[0] not in LIVE:
+            assert main(words) == 0, words
+    for path in sorted((checkout / 'docs' / 'examples').glob('*.py')):
+        capsys.readouterr()
+        runpy.run_path(str(path), run_name='__main__')
+        assert capsys.readouterr().out, path.name
 
 
 def test_a_docstring_becomes_paragraphs_and_lists():
