@@ -116,8 +116,9 @@ def _meaning(action: Action) -> str:
     return f'{words}; one of {", ".join(choices)}' if choices else words
 
 
-def python_interface(page: str) -> str:
+def python_interface() -> str:
     """Return the Python page with the classes and functions of `INTERFACE` as its reference."""
+    page = (PACKAGE.parent / 'docs' / 'python.md').read_text()
     introduction, heading, _ = page.partition(REFERENCE)
     note = (
         '`docs/write_pages.py` writes this part from the docstrings. Everything else is described '
