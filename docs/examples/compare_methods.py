@@ -3,7 +3,7 @@
 """
 Compare two methods on the same part of a bag.
 
-It prints, for example::
+It prints::
 
     method    RMSE now  2.5 s ahead  published
     route      0.030 m      0.192 m       100%

@@ -3,7 +3,7 @@
 """
 Draw where the vehicle is, how sure that is, and where it will be.
 
-It prints, for example::
+It prints::
 
          now: half axis 0.03 m
     in 0.5 s: half axis 0.07 m

@@ -3,7 +3,7 @@
 """
 Train with one position every four seconds, with and without the manifold of windows.
 
-It prints, for example::
+It prints::
 
     15 positions of 3000
     mkdr       RMSE 0.24 m, 97% published

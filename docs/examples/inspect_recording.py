@@ -3,7 +3,7 @@
 """
 Look for defects of a recording from Python, and name the cures.
 
-It prints, for example::
+It prints::
 
     as recorded:
     positions late by 0.2 s:

@@ -3,7 +3,7 @@
 """
 Find the lap and the phase, which is the share of the lap driven, from estimates.
 
-It prints, for example::
+It prints::
 
     361 places in a lap
     5 laps began, 9.2 9.7 9.8 9.6 s apart

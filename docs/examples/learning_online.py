@@ -7,7 +7,7 @@ This is the online learner of Boots & Gordon (2011) without ROS and without a ve
 filtering while it learns, give each move that `add` returns to `TpsrBelief.adopt`. The noise is
 0.10; the last measurement, repeated, errs by 0.26.
 
-It prints, for example::
+It prints::
 
     1479 samples, error one tick ahead 0.11
 """

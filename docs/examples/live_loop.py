@@ -3,7 +3,7 @@
 """
 Filter without ROS: samples of any driver in, estimates out.
 
-It prints, for example::
+It prints::
 
     -> filling the window  filling
     -> tracking

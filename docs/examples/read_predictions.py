@@ -3,7 +3,7 @@
 """
 Replay a bag through the filter, and read from the predictions how right they were.
 
-It prints, for example::
+It prints::
 
     status          300 messages
     diagnostics     30 messages

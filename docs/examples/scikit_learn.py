@@ -3,7 +3,7 @@
 """
 Unroll a noisy Swiss roll by the two-manifold method, as an estimator of scikit-learn.
 
-It prints, for example::
+It prints::
 
     one manifold: R2 0.48
     two manifolds: R2 0.95

@@ -3,7 +3,7 @@
 """
 Train a model from a bag, filter the rest of the bag, and print the errors.
 
-It prints, for example::
+It prints::
 
     8.3 laps, 20 ticks a second
     published 1409 of 1409 ticks

@@ -3,7 +3,7 @@
 """
 Show when a filter was unsure and why: its IMU freezes, and is then turned on the vehicle.
 
-It prints, for example::
+It prints::
 
        0 s  filling the window  filling
        3 s  tracking
