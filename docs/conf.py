@@ -74,6 +74,9 @@ COMMENT = re.compile(r'<!--.*?-->', re.DOTALL)
 FILE = re.compile(r'\[([^\]]*)\]\(((?:\.\./|examples/)[\w./-]+\.\w+)\)')
 """A link to a file that may be no page."""
 
+PROGRAM = re.compile(r'^\| \[([^\]]*)\]\((examples/\w+\.py)\) \|.*\n', re.MULTILINE)
+"""A row about a program, whose listing the site shows on the same page."""
+
 ENTRY = re.compile(r'^(?:\* |\| )\[([^\]]*)\]\(([\w/-]+)\.(?:md|rst)\)', re.MULTILINE)
 
 
@@ -86,11 +89,25 @@ def _as_page(_app: Sphinx, name: str, source: list[str]) -> None:
     page = COMMENT.sub(lambda each: '\n' * each[0].count('\n'), page)
     for file, target in ELSEWHERE.items():
         page = page.replace(f'](../{file}', f']({target}')
+    page = _with_listings(page)
     place = (HERE / name).parent
     page = FILE.sub(lambda each: _as_download(place, *each.groups()), page)
     if name in CONTENTS:
         page = _with_toctrees(page)
     source[0] = page
+
+
+def _with_listings(page: str) -> str:
+    """Return a page with the listings of its programs before the section after their table."""
+    rows = list(PROGRAM.finditer(page))
+    if not rows:
+        return page
+    listings = [
+        f'### {row[1]}\n\n```{{literalinclude}} {row[2]}\n:lines: 3-\n:language: python\n```\n'
+        for row in rows
+    ]
+    end = page.index('\n## ', rows[-1].end()) + 1
+    return page[:end] + '\n'.join(listings) + '\n' + page[end:]
 
 
 def _as_download(place: Path, words: str, target: str) -> str:
