@@ -7,7 +7,7 @@ Run `python benchmarks/bench_fleet.py`, which takes half an hour, with `--bags 1
 Bags of two minutes of the simulated slot car are trained on by the command, with one worker and
 with two, and with two of which one is killed. Items that do nothing take the time of the scheduler
 alone. Measured costs are carried on to larger fleets, with `--simulate` that alone, see
-docs/scale.md.
+docs/fleets.md.
 """
 
 from __future__ import annotations

@@ -24,25 +24,21 @@ if TYPE_CHECKING:
 
 PACKAGE = Path(__file__).resolve().parents[1] / 'two_manifold_ros'
 
-WRITTEN = 'This page is written by `docs/write_pages.py`; `./run lint` compares it with the code.'
+COMMANDS_INTRODUCTION = """\
+After this page you know every option of `two-manifold`. The [tutorial](tutorial.md) shows the
+commands in order, [usage](usage.md) shows them on your vehicle, and each has `--help`.
+`docs/write_pages.py` writes this page from the parsers."""
 
 INTERFACE = {
     'Recordings': (
-        'recordings/reading.py: read_recording ReadingOptions open_bag',
+        'recordings/reading.py: read_recording ReadingOptions',
         'recordings/recording.py: Recording ImuStream PositionStream',
-        'recordings/bag_writer.py: BagWriter',
-        'sources.py: expand fetched',
-    ),
-    'Inspection': (
         'inspection/inspecting.py: inspect_recording Report',
-        'inspection/timing.py: Finding',
     ),
     'Training and models': (
         'training/train.py: train_model',
         'training/settings.py: TrainingSettings',
         'model/model_file.py: load_model save_model',
-        'model/head.py: ModelHead',
-        'model/model.py: RouteModel',
     ),
     'Filtering': (
         'filtering/filter.py: Filter',
@@ -50,24 +46,20 @@ INTERFACE = {
         'filtering/status.py: Status',
     ),
     'Evaluation': (
-        'evaluation/evaluate.py: evaluate Evaluation run_filter FilterRun',
-        'evaluation/replaying.py: replay',
+        'evaluation/evaluate.py: evaluate Evaluation',
         'evaluation/scores.py: HorizonScore Score',
+        'evaluation/replaying.py: replay',
     ),
-    'Simulation': (
-        'simulation/slot_car.py: SlotCarSettings',
-        'simulation/slot_car_run.py: simulate run_to_recording write_run',
-    ),
-    'Messages': ('interface/messages.py: messages_of choose_scene',),
-    'Errors': ('errors.py: InputError',),
 }
-"""What is described of the Python interface: the classes and functions of files, by heading."""
+"""Classes and functions of files that a user's program needs, by heading."""
+
+REFERENCE = '\n## Reference\n'
+"""Heading on the page of the Python interface below which the page is written from the code."""
 
 
 def commands() -> str:
     """Return the page of all commands."""
-    parts = [f'# Commands\n\n{WRITTEN}\n']
-    parts.append('Each command has `--help`. How they go together: [tutorial](tutorial.md).\n')
+    parts = [f'# Commands\n\n{COMMANDS_INTRODUCTION}\n']
     rows = [f'| [`{name}`](#{name}) | {summary} |' for name, summary in COMMANDS.items()]
     parts.append('\n'.join(['| command | what it does |', '| --- | --- |', *rows]) + '\n')
     for name in COMMANDS:
@@ -125,16 +117,16 @@ def _meaning(action: Action) -> str:
 
 
 def python_interface() -> str:
-    """Return the page of the classes and functions of `INTERFACE`."""
-    parts = [f'# Python interface\n\n{WRITTEN}\n']
-    parts.append(
-        'What programs call, without ROS; `pip install .` is enough, but for bags, which need '
-        '`rosbags`. The [gallery](gallery.md) shows it in use, and '
-        '[estimators](estimators.md) are those of scikit-learn. All other classes are described '
-        'in their sources ([architecture](architecture.md)) and may change with any release.\n'
+    """Return the Python page with the classes and functions of `INTERFACE` as its reference."""
+    page = (PACKAGE.parent / 'docs' / 'python.md').read_text()
+    introduction, heading, _ = page.partition(REFERENCE)
+    note = (
+        '`docs/write_pages.py` writes this part from the docstrings. Everything else is described '
+        'in the sources ([architecture](architecture.md)) and may change with any release.'
     )
-    for heading, files in INTERFACE.items():
-        parts.append(f'## {heading}\n')
+    parts = [f'{introduction}{heading}\n{note}\n']
+    for group, files in INTERFACE.items():
+        parts.append(f'### {group}\n')
         for line in files:
             file, _, names = line.partition(': ')
             tree = ast.parse((PACKAGE / file).read_text())
@@ -151,12 +143,12 @@ def _described(node: ast.FunctionDef | ast.ClassDef, module: str) -> str:
     """Return heading, signature and docstring of a function or a class, and its members."""
     name, text = node.name, ast.get_docstring(node) or ''
     # A heading with brackets would have an anchor that forges and Sphinx write differently.
-    lines = [f'### {name}\n', f'`{module}`\n', f'```python\n{_signature(node)}\n```\n']
-    lines.append(numpydoc_to_markdown(text))
+    code = f'```python\nfrom {module} import {name}\n{_signature(node)}\n```\n'
+    lines = [f'#### {name}\n', code, numpydoc_to_markdown(text)]
     if isinstance(node, ast.ClassDef):
         members = list(_members(node))
         if members:
-            lines += ['**Members**\n', *members, '']
+            lines += ['**Members**', *members, '']
     return '\n'.join(lines)
 
 
@@ -229,12 +221,14 @@ def numpydoc_to_markdown(text: str) -> str:
     first, *sections = _HEADING.split(text)
     parts = [_in_markdown(first.strip()) + '\n']
     for heading, body in zip(sections[::2], sections[1::2], strict=True):
-        lines = [f'**{heading}**\n']
+        lines = [f'**{heading}**']
         # An entry begins at the margin, and what it means is indented below it.
         for entry in re.split(r'\n(?=\S)', body.strip()):
             name, _, meaning = entry.partition('\n')
             words = ' '.join(meaning.split())
             lines.append(f'* `{name}`: {_in_markdown(words)}' if words else f'* `{name}`')
+        if heading == 'Raises':
+            lines = [' '.join(lines).replace(' * ', ' ')]
         parts.append('\n'.join(lines) + '\n')
     return '\n'.join(parts)
 

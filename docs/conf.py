@@ -61,7 +61,7 @@ if _mathjax and _mathjax.origin:
     mathjax3_config = {'svg': {'scale': 0.9}}
 
 CONTENTS = ('index',)
-"""Pages whose lists of links are contents: each link to a page that stands first in an item."""
+"""Pages whose lists of links are contents: each link to a page in an item."""
 
 COPIES = {'contributing': 'CONTRIBUTING.md', 'changelog': 'CHANGELOG.rst'}
 """Pages that the site shows in place of those that lead to them on a forge."""
@@ -72,7 +72,10 @@ ELSEWHERE = {'CONTRIBUTING.md': 'contributing.md', 'CHANGELOG.rst': 'changelog.r
 FILE = re.compile(r'\[([^\]]*)\]\(((?:\.\./|examples/)[\w./-]+\.\w+)\)')
 """A link to a file that may be no page."""
 
-ENTRY = re.compile(r'^(?:\* |\| )\[([^\]]*)\]\(([\w/-]+)\.(?:md|rst)\)', re.MULTILINE)
+PROGRAM = re.compile(r'^\| \[([^\]]*)\]\((examples/\w+\.py)\) \|.*\n', re.MULTILINE)
+"""A row about a program, whose listing the site shows on the same page."""
+
+ENTRY = re.compile(r'\[([^\]]*)\]\(([\w/-]+)\.(?:md|rst)\)')
 
 
 def _as_page(_app: Sphinx, name: str, source: list[str]) -> None:
@@ -82,11 +85,25 @@ def _as_page(_app: Sphinx, name: str, source: list[str]) -> None:
         page = _text(COPIES[name]).replace('](docs/', '](') or page
     for file, target in ELSEWHERE.items():
         page = page.replace(f'](../{file}', f']({target}')
+    page = _with_listings(page)
     place = (HERE / name).parent
     page = FILE.sub(lambda each: _as_download(place, *each.groups()), page)
     if name in CONTENTS:
         page = _with_toctrees(page)
     source[0] = page
+
+
+def _with_listings(page: str) -> str:
+    """Return a page with the listings of its programs before the section after their table."""
+    rows = list(PROGRAM.finditer(page))
+    if not rows:
+        return page
+    listings = [
+        f'### {row[1]}\n\n```{{literalinclude}} {row[2]}\n:lines: 3-\n:language: python\n```\n'
+        for row in rows
+    ]
+    end = page.index('\n## ', rows[-1].end()) + 1
+    return page[:end] + '\n'.join(listings) + '\n' + page[end:]
 
 
 def _as_download(place: Path, words: str, target: str) -> str:
@@ -103,7 +120,9 @@ def _with_toctrees(page: str) -> str:
     title, *sections = re.split(r'^## (.*)\n', page, flags=re.MULTILINE)
     parts = [('', title), *zip(sections[::2], sections[1::2], strict=True)]
     for caption, text in parts:
-        entries = [f'{words} <{target}>' for words, target in ENTRY.findall(text)]
+        items = ' '.join(line for line in text.splitlines() if line.startswith('* '))
+        found = ENTRY.findall(items)
+        entries = [f'{words[:1].upper()}{words[1:]} <{target}>' for words, target in found]
         if entries:
             lines = [':hidden:', *([f':caption: {caption}'] if caption else []), '', *entries]
             toctrees.append('\n'.join(['```{toctree}', *lines, '```']))

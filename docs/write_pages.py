@@ -57,10 +57,11 @@ def parameters() -> str:
         """\
 # Parameters
 
-This page is written by `docs/write_pages.py` from the classes that the nodes declare their
-parameters from; `./run lint` compares the two.
+After this page you can set every parameter of the four nodes: `-p NAME:=VALUE` at start, or a
+file as in `config/`.
 
-*Changeable* states until when `ros2 param set` is accepted; later it is refused with the reason.
+*Changeable* is the period in which the node accepts `ros2 param set`. Later it refuses with the
+reason. `docs/write_pages.py` writes this page from `two_manifold_ros/interface/parameters.py`.
 """
     ]
     columns = ('Parameter', 'Type', 'Default', 'Allowed', 'Changeable', 'Meaning')

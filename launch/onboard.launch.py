@@ -98,7 +98,7 @@ def generate_launch_description() -> LaunchDescription:
         DeclareLaunchArgument(
             'view',
             default_value='false',
-            description='Also serve a page for the browser on this computer, see docs/seeing.md.',
+            description='Also serve a page for the browser on this computer, see docs/usage.md.',
             choices=SWITCH,
         ),
         DeclareLaunchArgument(

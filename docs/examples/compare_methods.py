@@ -1,6 +1,15 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Compare two methods on the same part of a bag."""
+"""
+Compare two methods on the same part of a bag.
+
+It prints::
+
+    method    RMSE now  2.5 s ahead  published
+    route      0.030 m      0.192 m       100%
+    spectral   0.104 m      0.403 m       100%
+    mean       1.629 m
+"""
 
 from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.recordings.reading import read_recording

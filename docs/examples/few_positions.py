@@ -1,6 +1,14 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Train with one position every four seconds, with and without the manifold of windows."""
+"""
+Train with one position every four seconds, with and without the manifold of windows.
+
+It prints::
+
+    15 positions of 3000
+    mkdr       RMSE 0.24 m, 97% published
+    sharpened  RMSE 1.38 m, 0% published
+"""
 
 from dataclasses import replace
 

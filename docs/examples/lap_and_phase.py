@@ -1,6 +1,13 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Find the lap and the phase, which is the share of the lap driven, from estimates."""
+"""
+Find the lap and the phase, which is the share of the lap driven, from estimates.
+
+It prints::
+
+    361 places in a lap
+    5 laps began, 9.2 9.7 9.8 9.6 s apart
+"""
 
 from matplotlib.figure import Figure
 import numpy as np

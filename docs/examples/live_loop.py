@@ -1,6 +1,18 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Filter without ROS: samples of any driver in, estimates out."""
+"""
+Filter without ROS: samples of any driver in, estimates out.
+
+It prints::
+
+    -> filling the window  filling
+    -> tracking
+    x  -0.00 m  y   0.22 m  +- 0.08 m
+    x   1.21 m  y  -0.00 m  +- 0.32 m
+    x  -0.00 m  y  -0.79 m  +- 0.07 m
+    x   1.72 m  y  -0.00 m  +- 0.19 m
+    x  -0.30 m  y  -1.14 m  +- 0.06 m
+"""
 
 from collections.abc import Iterator
 

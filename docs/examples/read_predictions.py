@@ -1,6 +1,21 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Replay a bag through the filter, and read from the predictions how right they were."""
+"""
+Replay a bag through the filter, and read from the predictions how right they were.
+
+It prints::
+
+    status          300 messages
+    diagnostics     30 messages
+    position        540 messages
+    odometry        540 messages
+    predicted_path  540 messages
+    latent_state    540 messages
+    markers         540 messages
+    laps            540 messages
+    particles       135 messages
+    median error 5 s ahead: 0.30 m over 440 paths
+"""
 
 import numpy as np
 

@@ -1,6 +1,17 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Train a model from a bag, filter the rest of the bag, and print the errors."""
+"""
+Train a model from a bag, filter the rest of the bag, and print the errors.
+
+It prints::
+
+    8.3 laps, 20 ticks a second
+    published 1409 of 1409 ticks
+     0.0 s ahead: RMSE 0.028 m
+     0.5 s ahead: RMSE 0.046 m
+     2.5 s ahead: RMSE 0.170 m
+     5.0 s ahead: RMSE 0.403 m
+"""
 
 from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.recordings.reading import read_recording

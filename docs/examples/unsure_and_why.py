@@ -1,6 +1,20 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Show when a filter was unsure and why: its IMU freezes, and is then turned on the vehicle."""
+"""
+Show when a filter was unsure and why: its IMU freezes, and is then turned on the vehicle.
+
+It prints::
+
+       0 s  filling the window  filling
+       3 s  tracking
+      20 s  unsure              unlikely
+      21 s  input rejected      stuck
+      27 s  tracking
+      40 s  unsure              unlikely
+      42 s  lost                off_route
+      44 s  input rejected      turned_about_z
+      53 s  tracking
+"""
 
 from itertools import groupby
 

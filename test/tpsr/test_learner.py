@@ -3,9 +3,6 @@
 """The online learner beside the algorithm of the paper, on any input, and in the documentation."""
 
 import math
-from pathlib import Path
-import re
-from typing import Any
 import warnings
 
 from exact_tpsr import ExactLearner
@@ -210,20 +207,3 @@ def test_a_learner_survives(seed, kind):
                 assert np.isfinite(belief.state).all()
     assert learner.samples > 0
     assert learner.samples + learner.refused == 150
-
-
-PAGE = Path(__file__).resolve().parents[2] / 'docs' / 'learning_online.md'
-
-
-def test_the_program_learns_as_the_page_says(capsys):
-    (program,) = re.findall(r'```python\n(.*?)```', PAGE.read_text(), flags=re.DOTALL)
-    names: dict[str, Any] = {}
-    exec(compile(program, str(PAGE), 'exec'), names)  # noqa: S102 - it is our own page
-    found = re.fullmatch(
-        r'1479 samples, error one tick ahead (0\.\d\d)\n', capsys.readouterr().out
-    )
-    assert found is not None
-    assert float(found[1]) == pytest.approx(0.11, abs=0.01)
-    series = names['series'][names['middle'] - 1 :]
-    repeated = np.sqrt(np.mean(np.square(series[1:] - series[:-1])))
-    assert repeated == pytest.approx(0.26, abs=0.01)

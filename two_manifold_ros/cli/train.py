@@ -280,7 +280,7 @@ def _finish(
             on_stderr(
                 'two-manifold: note: if these are errands on roads that look alike, give '
                 f'{LEAST_DRIVES} or more bags, each a drive from where drives begin '
-                '(docs/networks.md)'
+                '(docs/routes.md)'
             )
         if len(recordings) > 1 and not (laps or args.routes):
             on_stderr(

@@ -3,7 +3,7 @@
 """
 Result of a comparison: predictions of several methods, scored on the same ticks.
 
-``Comparison.to_json`` gives the object that docs/comparison.md describes, without wall times, so
+``Comparison.to_json`` gives the object that `compare` writes as JSON, without wall times, so
 that two runs give the same bytes.
 """
 

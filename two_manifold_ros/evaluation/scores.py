@@ -49,9 +49,9 @@ class ErrorSummary:
 @dataclass(frozen=True)
 class Score(ErrorSummary):
     """
-    Summary of errors; the fields of the base class are over published predictions only.
+    Summary of errors; the fields of the base class summarise published predictions only.
 
-    Of a method that withholds nothing they are those of no prediction, and its share is ``None``.
+    If a method withholds nothing, these fields summarise no prediction, and its share is ``None``.
 
     Parameters
     ----------
@@ -76,8 +76,8 @@ class HorizonScore:
     """
     The model and two baselines at one horizon, in ticks, all on the same ticks.
 
-    ``mean`` is always the mean training position; ``previous`` the true position at the tick,
-    which only it is given: at horizon 0 it has no error.
+    ``mean`` always answers the mean training position. ``previous`` answers the true position at
+    the tick, which no other is given: at horizon 0 it has no error.
     """
 
     horizon: int

@@ -84,8 +84,8 @@ class Estimate:
     line
         Name of the line of a network that is driven; empty where the map has no lines.
     chances
-        Probability that the vehicle drives on each known route or line, by name; what is left to
-        one is that it drives on none of them.
+        Probability that the vehicle drives on each known route or line, by name; the rest up to
+        one is the probability that it drives on none of them.
     branches
         The ways ahead that may be driven, those of the route first, the likeliest of them before
         the others; empty where there is one alone.

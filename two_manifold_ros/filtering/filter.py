@@ -70,44 +70,42 @@ class Filter:
     """
     Estimate positions from samples of an IMU, or of the sensor that the model was trained on.
 
-    The same samples give bit-equal estimates, and adding a constant to all stamps changes
-    nothing but the stamps. A sample that cannot be used is counted under its cause and otherwise
-    has no effect.
+    The same samples give bit-equal estimates. A constant added to all stamps changes nothing but
+    the stamps. A sample that cannot be used is counted by its cause and has no other effect.
 
     Parameters
     ----------
     model
-        Any; several filters may share it.
+        A model of any kind; several filters may share it.
     places_hz
-        How often in a second, at most, an estimate has its ``places``; 0 for never.
+        Largest rate of estimates with ``places``; 0 means never.
     tick_filter
-        Filter over ticks; by default that of `make_tick_filter`. One that is given judges its
-        input by itself.
+        Filter over ticks; by default made by `make_tick_filter`. A given one judges its input by
+        itself.
     limits
-        Limits of the ellipse; by default those of `limits_of`.
+        Limits of the ellipse; by default from `limits_of`.
     reorder_ns
-        How late a sample may come and still be used, nanoseconds; all estimates come as much
-        later for it. Less than ``JUMP_BACK_NS``.
+        Longest delay of a sample that is still used, nanoseconds, below ``JUMP_BACK_NS``. All
+        estimates are delayed by this time.
     correction
-        How the IMU of this vehicle differs from those of the training, if it may; kept over
-        resets.
+        Difference between the IMU of this vehicle and the IMUs of the training; kept over resets.
 
     Attributes
     ----------
     limits
-        Limits of the ellipse, in force.
+        Limits of the ellipse in force.
     withheld
-        Whether no position may be used, whatever its status, because a comparison with the truth
-        showed that the mean position errs no more: in the training, or later.
+        Whether no position may be used, because in the training, or later, the mean position had
+        no larger error than the filter.
     counters
         Samples received, used and set aside by cause (``non_finite``, ``out_of_range``,
         ``zero_stamp``, ``duplicate_stamp``, ``out_of_order``, ``wild_stamp``), ``ticks``,
-        ``gaps``, ``rejected_observations``, ``restarts`` of the belief and ``resets``. What was
-        received was used, or set aside, or is ``waiting``.
+        ``gaps``, ``rejected_observations``, ``restarts`` of the belief and ``resets``. Each
+        received sample was used, was set aside, or is ``waiting``.
     latest
         The newest estimate since the last reset, if there is one.
     used, broke
-        Whether the last push used a sample, that one or one that waited for it, and whether the
+        Whether the last push used a sample, the pushed one or a waiting one; and whether the
         filter reset or coasted because of a stamp.
 
     """

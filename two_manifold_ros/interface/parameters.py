@@ -149,28 +149,28 @@ class FilteringParameters(NodeParameters):
     """Parameters that every node with a filter has."""
 
     use_receive_time: bool = parameter(
-        'Stamp messages on arrival, for drivers that leave their stamps zero.', False
+        'Stamp messages on arrival. For drivers that leave their stamps zero.', False
     )
     input_timeout_s: float = parameter(
-        'Silence of the sensor after which the status is no data.', 1.0, (0.05, 60.0), units='s'
+        'Silence of the sensor after which the state is no data.', 1.0, (0.05, 60.0), units='s'
     )
     reorder_s: float = parameter(
-        'Longest delay by which a message of the sensor may be late, by its stamp, and still '
-        'be used; all output is delayed by as much. 0 rejects late messages.',
+        'Longest delay of a message, by its stamp, at which the node still uses it. All output '
+        'is delayed by this time. 0 rejects late messages.',
         0.0,
         (0.0, 0.4),
         units='s',
     )
     ellipse_warn_m: float = parameter(
-        'Half the long axis of the 95 % ellipse above which the status is unsure; 0 means a '
-        'limit that fits the model.',
+        'The node is unsure if half the long axis of the 95 % ellipse is longer than this. 0 '
+        'means a limit that fits the model.',
         0.0,
         (0.0, 1e6),
         units='m',
     )
     ellipse_error_m: float = parameter(
-        'The same above which it is lost, or still localising, and nothing is published; 0 '
-        'means a limit that fits the model.',
+        'The node is lost, or still localising, and publishes no position if half the long axis '
+        'of the 95 % ellipse is longer than this. 0 means a limit that fits the model.',
         0.0,
         (0.0, 1e6),
         units='m',
@@ -179,8 +179,8 @@ class FilteringParameters(NodeParameters):
         'Rate of the topic status.', 10.0, (1.0, 100.0), units='Hz', settable=Settable.NEVER
     )
     child_frame: str = parameter(
-        'Child frame of odometry and of the transform: the vehicle, facing as it drives; '
-        'empty means base_link.',
+        'Child frame of odometry and of the transform: the vehicle with x along its course. '
+        'Empty means base_link.',
         BASE_FRAME,
     )
     publish_tf: bool = parameter(
@@ -198,18 +198,18 @@ class FilterParameters(FilteringParameters):
         'Path of the model file that "two-manifold train" or trainer_node wrote.', ''
     )
     next_model: str = parameter(
-        'Path of the model file that the service swap_model puts in its place.',
+        'Path of the model file that the service swap_model loads next.',
         '',
         settable=Settable.ALWAYS,
     )
     vehicle: str = parameter(
-        'Path of a file that "two-manifold vehicle" wrote, by which the IMU is corrected; empty '
-        'means an IMU as that of the training.',
+        'Path of a file that "two-manifold vehicle" wrote. The node corrects the IMU by it. Empty '
+        'means no correction.',
         '',
     )
     sensor_topics: list[str] = parameter(
-        'Topics of the sensors beside the IMU, for a model that takes some, one for each in the '
-        'order of the model, such as /magnetometer; empty means those of the training.',
+        'Topics of the sensors beside the IMU, such as /magnetometer, in the order of the model. '
+        'Empty means the topics of the training.',
         [''],
     )
     managed: bool = parameter(
@@ -218,40 +218,39 @@ class FilterParameters(FilteringParameters):
         settable=Settable.NEVER,
     )
     track_frame: str = parameter(
-        'Frame of the published positions; empty means the frame of the training positions, '
-        'or map where they had none.',
+        'Frame of the published positions. Empty means the frame of the training positions, '
+        'or map if they had none.',
         '',
     )
     odometry_topic: str = parameter(
-        'Topic of an odometry (nav_msgs/Odometry): with publish_tf the transform is then that '
-        'from track frame to its frame, such as map to odom; empty means none.',
+        'Topic of an odometry (nav_msgs/Odometry). With publish_tf the transform then goes from '
+        'track frame to the frame of this odometry, such as map to odom. Empty means none.',
         '',
     )
     start_line: str = parameter(
-        'Start line of the laps: X,Y in metres, or a share of a lap after the usual one; empty '
-        'means where timing is surest.',
+        'Start line of the laps: X,Y in metres, or a share of a lap after the default line. Empty '
+        'means the place where timing is most accurate.',
         '',
         or_number=True,
     )
     sectors: str = parameter(
-        'Where the sectors after the first begin, apart by blanks, each as a start line; empty '
-        'means thirds of a lap.',
+        'Beginnings of the sectors after the first, separated by blanks. Each is X,Y in metres or '
+        'a share of a lap after the start line. Empty means thirds of a lap.',
         '',
         or_number=True,
     )
     mark_topic: str = parameter(
-        'Topic with a message of any type at each passage of the start line, such as of a beacon '
-        'or a button: the line is put there; empty means none.',
+        'Topic of a beacon or a button, with a message of any type at each passage of the start '
+        'line. The node moves the line there. Empty means none.',
         '',
     )
     fix_topic: str = parameter(
-        'Topic of positions (PoseStamped, Odometry, NavSatFix and others) that place the laps of '
-        'a model without positions, from five fixes on; empty means none.',
+        'Topic of positions (PoseStamped, Odometry, NavSatFix and others) for a model without '
+        'positions. After five fixes the node publishes positions. Empty means none.',
         '',
     )
     particles_rate_hz: float = parameter(
-        'Rate of the topic particles, which shows the places where the vehicle may be; 0 '
-        'means never.',
+        'Largest rate of the topic particles, the places where the vehicle may be. 0 means never.',
         5.0,
         (0.0, 1000.0),
         units='Hz',
@@ -268,56 +267,59 @@ class UpdaterParameters(FilteringParameters):
         choices=('imu', 'image'),
     )
     image_width: int = parameter(
-        'Columns of the grid that images are averaged over.', 16, (1, 640)
+        'Columns of the grid over which the node averages images.', 16, (1, 640)
     )
-    image_height: int = parameter('Rows of that grid.', 12, (1, 480))
+    image_height: int = parameter(
+        'Rows of the grid over which the node averages images.', 12, (1, 480)
+    )
     reference_type: str = parameter(
-        'Type of the topic reference; empty means the type it is published with.',
+        'Type of the topic reference. Empty means the published type.',
         '',
         choices=('', *POSITION_TYPES),
     )
     learner: str = parameter(
-        'Kind of model: a map of the route or a tpsr, as train learns with --method route and '
-        '--method tpsr; empty means a map for an IMU, and a tpsr for images.',
+        'Kind of model: a map, as of train --method route, or a tpsr, as of train --method tpsr. '
+        'Empty means a map for an IMU and a tpsr for images.',
         '',
         choices=('', 'map', 'tpsr'),
     )
     model: str = parameter(
-        'Path of a model file that runs until a model learned here has smaller errors; empty '
-        'means to start without a model.',
+        'Path of a model file to start with. It runs until a learned model has smaller errors. '
+        'Empty means that the node starts without a model.',
         '',
     )
     position_lag: str = parameter(
-        "Seconds in quotes, such as '0.2', by which the stamps of positions are late, or auto "
-        "for the lag that the IMU shows, if it is measured surely; '0' leaves them.",
+        "Delay of the position stamps in seconds, in quotes, such as '0.2'. The node corrects it. "
+        "'auto' measures the delay by the IMU. '0' corrects nothing.",
         'auto',
     )
     horizons: list[int] = parameter(
         'Ticks ahead to predict, increasing from 0.', list(HORIZONS), units='ticks'
     )
     checkpoint_folder: str = parameter(
-        'Folder of the checkpoints; empty means that nothing is kept after the process.', ''
+        'Folder of the checkpoints. Empty means that the node writes none.', ''
     )
     checkpoint_name: str = parameter(
-        'Start of their file names: letters, digits, _ and -; empty means updater, after the '
-        'namespace of the node where it has one.',
+        'Start of the names of checkpoints: letters, digits, _ and -. Empty means updater, with '
+        'the namespace of the node in front if it has one.',
         '',
     )
     checkpoint_s: float = parameter('Time between checkpoints.', 60.0, (1.0, 3600.0), units='s')
-    checkpoints_kept: int = parameter('Number of checkpoints that are kept.', 3, (1, 100))
+    checkpoints_kept: int = parameter('Number of checkpoints that the node keeps.', 3, (1, 100))
     filter_node: str = parameter(
-        'Name of the filter node that is given better models; empty means none.', ''
+        'Name of the filter node that gets better models. Empty means none.', ''
     )
     hand_over_margin: float = parameter(
-        'A model is better if its error is below this share of that of the one in use.',
+        'The node hands a model over if its error is below this share of the error of the model '
+        'in use.',
         0.9,
         (0.1, 1.0),
     )
     hand_over_folder: str = parameter(
-        'Folder of these models; empty means that of the checkpoints.', ''
+        'Folder of models that are handed over. Empty means checkpoint_folder.', ''
     )
     track_frame: str = parameter(
-        'Frame of the published positions; empty means that of the given model, or map.', ''
+        'Frame of the published positions. Empty means the frame of the given model, or map.', ''
     )
 
 
@@ -327,100 +329,102 @@ class TrainerParameters(NodeParameters):
 
     settable: ClassVar[Settable] = Settable.BEFORE_TRAINING
 
-    model: str = parameter('Path of the model file to write; an existing file is replaced.', '')
+    model: str = parameter('Path of the model file to write. An existing file is replaced.', '')
     bags: list[str] = parameter(
-        'Bags to train from; none means to record from live topics.', [], settable=Settable.NEVER
+        'Bags to train from. None means that the node records live topics.',
+        [],
+        settable=Settable.NEVER,
     )
     imu_topic: str = parameter(
-        'IMU topic in the bags; empty means their only one.', '', settable=Settable.NEVER
+        'IMU topic in the bags. Empty means the only one.', '', settable=Settable.NEVER
     )
     position_topic: str = parameter(
-        'Position topic in the bags; empty means the only one of a fitting type.',
+        'Position topic in the bags. Empty means the only one of a fitting type.',
         '',
         settable=Settable.NEVER,
     )
     reference_type: str = parameter(
-        'Type of the live topic reference; empty means the type it is published with.',
+        'Type of the live topic reference. Empty means the published type.',
         '',
         choices=('', *POSITION_TYPES),
         settable=Settable.NEVER,
     )
     record_seconds: float = parameter(
-        'Seconds to record before training, by the clock of the computer; 0 means until the '
-        'service finish is called.',
+        'Time to record before training, by the clock of the computer. 0 means until a client '
+        'calls the service finish.',
         0.0,
         (0.0, 86400.0),
         units='s',
         settable=Settable.NEVER,
     )
     use_receive_time: bool = parameter(
-        'Stamp messages on arrival, for drivers that leave their stamps zero.', False
+        'Stamp messages on arrival. For drivers that leave their stamps zero.', False
     )
     position_lag: str = parameter(
-        "Seconds in quotes, such as '0.2', to make positions earlier by, or auto for the lag "
-        "that the IMU shows, if it is measured surely; '0' leaves them, and warns if they are "
-        'late.',
+        "Delay of the position stamps in seconds, in quotes, such as '0.2'. Training corrects it. "
+        "'auto' measures the delay by the IMU. '0' corrects nothing, and warns of a delay.",
         'auto',
     )
     force: bool = parameter(
-        'Write the model even if it is of no use: if it follows parts of the drives that were '
-        'left out with half the error of the mean position or more, or nothing repeats.',
+        'Write the model even if it is of no use: its error on held-out parts is half the error '
+        'of the mean position or more, or nothing in the drives repeats.',
         False,
     )
     exit_when_done: bool = parameter(
-        'Exit after training (status 0, 1 if it failed, or 3 if the model would be of no use) '
-        'instead of staying up. Ended by a signal before there is a model, the status is 128 and '
-        'its number: 130 after Ctrl-C.',
+        'Exit after training. The exit status is 0, 1 if the training failed, or 3 if the model '
+        'would be of no use. A signal before the model is written gives 128 and its number, such '
+        'as 130 after Ctrl-C.',
         True,
         settable=Settable.NEVER,
     )
     rate_hz: float = parameter(
-        'Ticks per second of the model; 0 means chosen from the recording.',
+        'Ticks per second of the model. 0 means that training chooses.',
         0.0,
         (0.0, 1000.0),
         units='Hz',
     )
     window: int = parameter(
-        'Length of a window; 0 means chosen from the recording.', 0, (0, 100_000), units='ticks'
+        'Length of a window. 0 means that training chooses.', 0, (0, 100_000), units='ticks'
     )
     states: int = parameter(
-        'Dimension of the latent state; 0 means chosen from the recording.', 0, (0, 1000)
+        'Dimension of the latent state. 0 means that training chooses.', 0, (0, 1000)
     )
     method: str = parameter(
-        'Filter to train: a belief over the places of the route, the spectral filter, or a tpsr.',
+        'Filter to train. route: probabilities of places on the route. spectral: the manifold '
+        'HSE-HMM. tpsr: the online TPSR.',
         METHODS[0],
         choices=METHODS,
     )
     sharpness: float = parameter(
-        'Exponent of the likelihood of an observation, of method route; 0 means 0.2 at the '
-        'usual rate, and as much a second at others.',
+        'Exponent of the likelihood of an observation, with method route. 0 means 0.2 at the '
+        'usual rate, scaled at other rates so that a second counts as much.',
         0.0,
         (0.0, 100.0),
     )
     persistence: float = parameter(
-        'Weight of the slow means in that likelihood, of method route; 0 means one over the '
-        'ticks in the memory of the observations.',
+        'Weight of the slow means of the observations in the likelihood, with method route. 0 '
+        'means one over the ticks after which an observation is forgotten.',
         0.0,
         (0.0, 100.0),
     )
     kernel: str = parameter(
-        'Manifold learner that makes coordinates of windows.', KERNELS[0], choices=KERNELS
+        'Manifold learner that turns windows into coordinates.', KERNELS[0], choices=KERNELS
     )
     readout: str = parameter(
-        'Read-out of positions: mkdr estimates those of ticks that have none; empty means mkdr '
-        'where positions are far between, else sharpened; ridge is for the spectral filter only.',
+        'Read-out of positions. mkdr estimates positions of ticks that have none. Empty means '
+        'mkdr if positions are rare, else sharpened. ridge works with the spectral filter only.',
         '',
         choices=('', *READOUTS),
     )
     horizons: list[int] = parameter(
-        'Ticks ahead to predict, increasing from 0; as long in seconds where a faster rate is '
-        'chosen.',
+        'Ticks ahead to predict, increasing from 0. If training chooses a faster rate, they stay '
+        'as long in seconds.',
         list(HORIZONS),
         units='ticks',
     )
     max_step_load: float = parameter(
-        'Share of a core of a small robot that ticks may take for a faster rate to be tried, with '
-        'method route and no rate_hz, window, sharpness or persistence; 0 tries none.',
+        'Training tries a faster rate if its ticks take at most this share of a core of a small '
+        'robot, and if rate_hz, window, sharpness and persistence are 0. 0 tries none.',
         STEP_LOAD,
         (0.0, 1.0),
     )
@@ -431,26 +435,26 @@ class SlotCarParameters(NodeParameters):
     """Parameters of ``slot_car_node``."""
 
     seed: int = parameter(
-        'Seed of driving and noise; the same seed drives the same laps.', 0, (0, 2**31 - 1)
+        'Seed of driving and noise. The same seed drives the same laps.', 0, (0, 2**31 - 1)
     )
     imu_rate_hz: float = parameter(
         'IMU messages per second of the simulated car.', 100.0, (1.0, 1000.0), units='Hz'
     )
     reference_rate_hz: float = parameter(
-        'Reference poses per second of the simulated car; at most the IMU rate.',
+        'Reference poses per second of the simulated car, at most the IMU rate.',
         20.0,
         (1.0, 1000.0),
         units='Hz',
     )
     noise: float = parameter(
-        'Scales the errors of the IMU and of the reference; 0 means none.', 1.0, (0.0, 100.0)
+        'Scale of the errors of the IMU and of the reference. 0 means none.', 1.0, (0.0, 100.0)
     )
     speed_wander: float = parameter(
-        'Scales how much the speed differs from lap to lap; 0 means not at all.', 1.0, (0.0, 5.0)
+        'Scale of the difference in speed from lap to lap. 0 means none.', 1.0, (0.0, 5.0)
     )
     driver: str = parameter(
-        'Who drives: a steady one holds one throttle; the others choose between two every second, '
-        'by the bend ahead (timid, bold) or at random.',
+        'Driver of the car. steady holds one throttle. timid and bold choose between two every '
+        'second by the bend ahead, random at random.',
         'steady',
         choices=DRIVERS,
     )
@@ -458,8 +462,7 @@ class SlotCarParameters(NodeParameters):
         'Sensors beside the IMU that the car has: magnetometer, wheel.', ['']
     )
     speed: float = parameter(
-        'How many times faster than the clock the car drives; stamps run ahead of the clock '
-        'accordingly.',
+        'Speed of the simulation against the clock. Above 1 the stamps run ahead of the clock.',
         1.0,
         (0.1, 20.0),
     )

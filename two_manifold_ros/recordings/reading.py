@@ -53,19 +53,18 @@ class ReadingOptions:
     imu_topic, position_topic
         Topics by name; by default the only one with messages of a fitting type.
     imu_field
-        Where in a message of another type the IMU is, as `imu_field_decoder` reads it.
+        Field of the IMU in messages of another type, as `imu_field_decoder` reads it.
     sensor_topics, need_sensors
         Topics of further sensors, as `SensorTopic.parse` reads them; and whether a bag without one
-        of them is an error. If not, it is left out with a note.
+        of them is an error. If not, the sensor is left out with a note.
     need_positions
-        Whether a bag without positions is an error. If not, several position topics of which
-        none is named are left out, and so is a satellite receiver that never had a fix, each with
-        a note.
+        Whether a bag without positions is an error. If not, position topics are left out with a
+        note if there are several and none is named, or if a receiver never had a fix.
     find_positions
-        Whether to look for positions that are not needed, beside a topic that is named.
+        Whether to look for positions that are not needed and not named.
     use_receive_time
-        Take the bag's receive times as time base. By default header stamps are taken, and
-        receive times only if all stamps of a topic are zero, with a note.
+        Use the bag's receive times as time base. By default header stamps are used. If all stamps
+        of a topic are zero, receive times are used with a note.
     origin
         Origin of the plane of ``NavSatFix``; by default the first valid fix near most others.
 
@@ -121,7 +120,7 @@ def read_recording(
     """
     Read the IMU and the positions of one bag.
 
-    Stamps are taken as they are: cleaning them is the business of the ``ticks`` folder.
+    Stamps stay as they are; the ``ticks`` folder cleans them.
 
     Parameters
     ----------

@@ -195,9 +195,9 @@ class PositionStream:
     positions : (M, 2) float64
         x and y in metres.
     origin
-        Origin of the tangent plane when the positions were geodetic, else ``None``.
+        Origin of the tangent plane if the positions were geodetic, else ``None``.
     earlier_s
-        By how many seconds the stamps were made earlier than they were received.
+        Seconds by which the stamps were made earlier.
 
     """
 
@@ -227,20 +227,20 @@ class PositionStream:
 @dataclass(frozen=True)
 class Recording:
     """
-    One bag as far as this package cares.
+    The data of one bag that this package uses.
 
     Parameters
     ----------
     name
         The path as the user gave it.
     imu, positions
-        The two streams; ``positions`` is ``None`` where none were asked for or found.
+        The two streams; ``positions`` is ``None`` if none were asked for or found.
     notes
-        Sentences that have to be said aloud, such as "receive times are used".
+        Sentences for the user, such as "receive times are used".
     sensors
-        Sensors beside the IMU that were asked for.
+        Sensors beside the IMU that `ReadingOptions` named.
     line
-        Name of the line of a network that it drives; empty where it has none.
+        Name of the line of a network that the vehicle drives; empty if it has none.
 
     """
 

@@ -3,5 +3,5 @@
 """
 The default filter: a map of the route, and a belief about the place on it.
 
-Start with docs/route.md, `learning.learn_route` and `belief.RouteBelief`.
+Start with mathematics, section 13, `learning.learn_route` and `belief.RouteBelief`.
 """

@@ -24,7 +24,7 @@ from two_manifold_ros.names import (
 @dataclass(frozen=True)
 class TrainingSettings:
     """
-    Settings of a training; ``None`` means chosen from the data, or as said here.
+    Settings of a training. ``None`` means that training chooses from the data, or as below.
 
     Parameters
     ----------
@@ -32,19 +32,19 @@ class TrainingSettings:
         Ticks per second, and ticks in a past window and in a future window.
     states, dimension
         Dimension k of the state, the constant included, and coordinates of each embedding, m;
-        fewer where there are few training ticks. With method ``route``, 0 states leave out the
-        embedding: the constant is left.
+        fewer if there are few training ticks. With method ``route`` and 0 states there is no
+        embedding, and the state is the constant.
     kernel, neighbours
-        Manifold learner, one of ``KERNELS``; nearest neighbours of a window, if it has a graph.
+        Manifold learner, one of ``KERNELS``; neighbours of a window in its graph, if it has one.
     coupling
         Coupling of the two manifolds, one of ``COUPLINGS``.
     observation
-        Observation operator, one of ``OBSERVATIONS``; ``ridge`` can be thrown off by negative
-        factors, so it is used only when asked for.
+        Observation operator, one of ``OBSERVATIONS``. Negative factors can mislead ``ridge``, so
+        training does not choose it.
     readout
-        Read-out of the spectral filter, one of ``READOUTS``. With ``route`` too, ``mkdr``
-        estimates the positions of training ticks that have none, and else is ``sharpened``;
-        without one that is done where it is needed, see ``train.with_readout``.
+        Read-out of positions, one of ``READOUTS``. ``mkdr`` estimates the positions of training
+        ticks that have none, with method ``route`` too. By default it is used if positions are
+        rare, see ``train.with_readout``.
     horizons
         Ticks ahead, increasing, 0 first.
     method
@@ -53,25 +53,24 @@ class TrainingSettings:
         incremental SVD of random features (see `RouteTpsr`) and which needs neither
         kernel, neighbours, dimension nor coupling.
     sharpness, persistence
-        Likelihood of the route belief, see ``Route``; without them the exponent of
-        ``route.learning.Tuning`` at the usual rate, and as much a second at one that is given
-        (``train.with_sharpness``) or chosen (`choose_by_parts`); and one over the ticks in the
-        memory of the observations.
+        Likelihood of the route belief, see ``Route``. The default sharpness is the exponent of
+        ``route.learning.Tuning`` at the usual rate, scaled at other rates so that a second counts
+        as much. The default persistence is one over the ticks in the memory of the observations.
     bandwidth_factor, ridge
-        Observation operator of the spectral filter, see ``Candidate``; the ridge counts where
-        ``observation`` is ``ridge``.
+        Observation operator of the spectral filter, see ``Candidate``; the ridge is for the
+        ``observation`` called ``ridge``.
     clock
-        Ticks of the spectral filter, one of ``CLOCKS``: those of driving, so that stops are left
-        out of its windows, or of time, as in the papers.
+        Ticks of the spectral filter, one of ``CLOCKS``: ticks of driving, so that stops are left
+        out of its windows, or ticks of time, as in the papers.
     max_step_load
-        Share of a core of a small robot up to which a faster rate than the usual one may be
-        chosen, with method ``route``, where the rate, the window and the likelihood are left
-        open; with 0 it is the usual one.
+        Share of a core of a small robot. With method ``route``, training tries a faster rate if
+        its ticks take no more than this, and if rate, window and likelihood are not given. 0
+        tries none.
     features, feature_seed
-        Random Fourier features of a window, of method ``tpsr``, and the seed of their
+        Number of random Fourier features of a window, for method ``tpsr``, and the seed of their
         frequencies.
     guards
-        One of ``GUARDS``: ``off`` runs the spectral filter as the papers print it, see
+        One of ``GUARDS``. With ``off`` the spectral filter runs as the papers print it, see
         mathematics, section 15.
 
     Raises

@@ -1,16 +1,23 @@
-# Learning online, on its own
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Learn a noisy oscillator online by a TPSR, and predict its next measurement.
 
-The online learner of Boots & Gordon (2011) needs neither ROS nor a vehicle. `train --method tpsr`,
-`updater_node` with `learner: tpsr`, and `reproduce slot-car-online` and `video` run it. This is a whole
-program: it learns a noisy oscillator one tick at a time, and predicts the next measurement.
+This is the online learner of Boots & Gordon (2011) without ROS and without a vehicle. To go on
+filtering while it learns, give each move that `add` returns to `TpsrBelief.adopt`. The noise is
+0.10; the last measurement, repeated, errs by 0.26.
 
-```python
+It prints::
+
+    1479 samples, error one tick ahead 0.11
+"""
+
 import numpy as np
 
-from two_manifold_ros.tpsr.random_features import fourier_features
 from two_manifold_ros.tpsr.features import WithConstant
-from two_manifold_ros.tpsr.parameters import TpsrBelief
 from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner
+from two_manifold_ros.tpsr.parameters import TpsrBelief
+from two_manifold_ros.tpsr.random_features import fourier_features
 
 rng = np.random.default_rng(0)
 phase = np.cumsum(0.2 + 0.02 * rng.normal(size=3000))
@@ -42,21 +49,3 @@ for t, features in enumerate(observed):
 readout = np.linalg.lstsq(states[50:middle], series[50:middle], rcond=None)[0]
 error = np.sqrt(np.mean((states[middle:] @ readout - series[middle:]) ** 2))
 print(f'{learner.samples} samples, error one tick ahead {error:.2f}')
-```
-
-It prints an error of about .11, where the noise is .10 and the last measurement, repeated, errs by
-.26. To go on filtering while it learns, give each `Move` that `add` returns to `belief.adopt`,
-with `learner.parameters()`, and move the read-out along (`experiments/video_learning.py` does).
-
-<!-- held by test/tpsr/test_learner.py: `approx(0.11, abs=0.01)`, `approx(0.26, abs=0.01)` -->
-<!-- held by here: `series += 0.1 * rng` -->
-
-| for | look at |
-| --- | --- |
-| discrete symbols | `IndicatorFeatures` in `tpsr/features.py` |
-| actions, and their importance weights | `ActionObservationFeatures`, `importance_weights` in `tpsr/features.py`; [actions](reproduce/actions.md) |
-| very long windows | `structured_fourier_features` in `tpsr/random_features.py` |
-| learning all at once | `learn` in `tpsr/exact.py` |
-
-The equations, and where they differ from those of the paper: [mathematics](mathematics.md),
-section 10.
