@@ -250,7 +250,7 @@ def load() -> str:
 
 
 def training() -> str:
-    """Time and memory of trainings by the number of ticks, and by that of windows."""
+    """Time and memory of trainings by the number of ticks, and by the number of windows."""
     return printed('training')
 
 
