@@ -46,7 +46,7 @@ _TEXT_CSS = """:host { color: var(--ink); font: 15px/1.45 system-ui, "Segoe UI",
 .banner .why { flex: 1 1 260px; } .banner .note { color: var(--faint); }
 .numbers { display: grid; grid-template-columns: repeat(auto-fill, minmax(124px, 1fr)); gap: 6px; }
 .numbers div { background: var(--card); padding: 4px 8px; } .numbers b { font-size: 17px;
-  white-space: nowrap; font-variant-numeric: tabular-nums; }
+  font-variant-numeric: tabular-nums; }
 .numbers span { display: block; color: var(--faint); font-size: 12px; }
 .key { display: flex; flex-wrap: wrap; gap: 2px 16px; font-size: 13px; color: var(--faint);
   padding-left: 12px; }
@@ -111,7 +111,7 @@ class LivePlots:
         )
         places: dict[str, list[Any]] = {'x': [], 'y': []}
         lines: dict[str, list[Any]] = {'xs': [], 'ys': []}
-        coloured = {**places, 'name': [], 'colour': []}
+        named = {**places, 'align': [], 'offset': []}
         route = self._source('route', **lines)
         drawn.multi_line('xs', 'ys', source=route, color=GREY, line_width=5, alpha=0.45)
         true_trail = self._source('true_trail', **places)
@@ -124,15 +124,16 @@ class LivePlots:
             line_width=2, name='ellipse_patch',
         )  # fmt: skip
         self.ellipse = patch.glyph
-        path = self._source('path', **places, ahead=[])
-        drawn.line('x', 'y', source=path, color=BLUE, line_width=2, line_dash='dotted')
-        points = drawn.scatter('x', 'y', source=path, color=BLUE, size=9)
+        path = self._source('path', **places)
+        drawn.line('x', 'y', source=path, color=BLUE, line_width=3)
+        ahead = self._source('ahead', **named, ahead=[])
+        points = drawn.scatter('x', 'y', source=ahead, color=BLUE, size=9)
         drawn.text(
-            'x', 'y', 'ahead', source=path, x_offset=9, y_offset=-5, text_font_size='12px',
-            text_color=BLUE, text_font_style='bold',
+            'x', 'y', 'ahead', source=ahead, x_offset='offset', y_offset=-5,
+            text_align='align', text_font_size='12px', text_color=BLUE, text_font_style='bold',
         )  # fmt: skip
         add_hover(drawn, [points], {'ahead': '@ahead', 'x, y (m)': '@x{0.00}, @y{0.00}'})
-        others = self._source('others', **coloured)
+        others = self._source('others', **named, name=[], colour=[])
         rivals = drawn.scatter(
             'x', 'y', source=others, size=14, fill_color='colour', line_color='white',
             marker='square',
@@ -145,8 +146,8 @@ class LivePlots:
             line_width=2, fill_alpha='alpha',
         )  # fmt: skip
         drawn.text(
-            'x', 'y', 'name', source=others, x_offset=11, y_offset=-6, text_font_size='13px',
-            text_color='colour',
+            'x', 'y', 'name', source=others, x_offset='offset', y_offset=-6,
+            text_align='align', text_font_size='13px', text_color='colour',
         )  # fmt: skip
         return drawn
 
