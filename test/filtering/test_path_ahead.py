@@ -18,6 +18,7 @@ from two_manifold_ros.filtering.path_ahead import (
     MOST_POSES,
     PathAhead,
     SPACING_M,
+    SPACING_RAD,
     SPACING_S,
 )
 from two_manifold_ros.interface.messages import choose_scene
@@ -29,7 +30,9 @@ def check(ahead, ticks, positions, period_s):
     assert np.isfinite(ahead.positions).all()
     metres = np.hypot(*np.diff(ahead.positions, axis=0).T)
     # A path that is too long for so many poses has them farther apart.
+    turned = np.abs(np.diff(np.unwrap(np.arctan2(*np.diff(ahead.positions, axis=0).T[::-1]))))
     whole = metres.sum() / SPACING_M + period_s * ticks[-1] / SPACING_S
+    whole += turned.sum() / SPACING_RAD
     within = max(1.0, 1.01 * whole / MOST_POSES)
     steps = np.diff(ahead.ticks)
     assert (steps > 0.0).all()
@@ -118,6 +121,7 @@ def test_a_path_is_on_the_circle_that_was_driven(radius, horizons, shift):
     turned = np.unwrap(np.arctan2(y, x))
     assert turned[-1] - turned[0] == pytest.approx(2.0 * math.pi * horizons[-1] / LAP, rel=0.02)
     assert (np.diff(turned) > 0.0).all()
+    assert len(turned) > MOST_POSES or np.diff(turned).max() < 1.05 * SPACING_RAD
 
 
 def test_a_vehicle_that_is_slow_or_stands_has_a_path_as_well():

@@ -11,6 +11,7 @@ the distance of the estimate from the walk changes evenly.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
@@ -19,12 +20,12 @@ if TYPE_CHECKING:
     from two_manifold_ros.model.model import RouteModel
     from two_manifold_ros.typing import Floats
 
-SPACING_S, SPACING_M = 0.25, 1.0
+SPACING_S, SPACING_M, SPACING_RAD = 0.25, 1.0, math.radians(20.0)
 """
-Seconds and metres from one pose of a path to the next, at most.
+Seconds, metres and turn from one pose of a path to the next, at most.
 
-Planners check each pose against their costmap, whose cells are centimetres to decimetres, and
-controllers look ahead by a metre or more. With half of both a message takes twice as long.
+Controllers look ahead by a metre or more. In a bend a straight line between poses that differ by
+20 degrees is 4 % of its length beside the road. With half of all a message takes twice as long.
 """
 
 MOST_POSES = 100
@@ -120,9 +121,17 @@ class PathAhead:
 
     def spaced(self, line: Ahead, positions: Floats) -> Ahead:
         """Return points near enough to each other on a line, and positions (H, 2) at horizons."""
-        seconds = np.diff(line.ticks) * self._period_s / SPACING_S
-        metres = np.hypot(*np.diff(line.positions, axis=0).T) / SPACING_M
-        count = np.concatenate([[0.0], np.cumsum(np.maximum(seconds, metres))])
+        seconds = np.diff(line.ticks) * self._period_s
+        steps = np.diff(line.positions, axis=0)
+        metres = np.hypot(*steps.T)
+        # Of what is hardly a step the direction is noise.
+        goes = metres > 1e-3 * metres.max(initial=0.0)
+        turns = np.zeros(len(steps))
+        corners = np.abs(np.diff(np.unwrap(np.arctan2(*steps[goes].T[::-1]))))
+        # Half of the turn at each end.
+        turns[goes] = 0.5 * (np.append(0.0, corners) + np.append(corners, 0.0))[: goes.sum()]
+        need = [seconds / SPACING_S, metres / SPACING_M, turns / SPACING_RAD]
+        count = np.concatenate([[0.0], np.cumsum(np.max(need, axis=0))])
         ends = np.interp(self.horizons, line.ticks, count)
         # Rounding shall add no pose.
         legs = np.ceil(np.diff(ends) / max(1.0, ends[-1] / MOST_POSES) - 1e-6)

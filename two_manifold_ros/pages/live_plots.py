@@ -8,7 +8,7 @@ from html import escape
 from typing import Any, TYPE_CHECKING
 
 from bokeh.events import Tap
-from bokeh.models import ColumnDataSource, LogTicker, PrintfTickFormatter, Range1d
+from bokeh.models import ColumnDataSource, Range1d
 from bokeh.models.annotations.geometry import Span
 from bokeh.models.widgets.markups import Div
 import numpy as np
@@ -44,9 +44,9 @@ _TEXT_CSS = """:host { color: var(--ink); font: 15px/1.45 system-ui, "Segoe UI",
 .banner b::before { content: ""; display: inline-block; width: 14px; height: 14px;
   border-radius: 50%; background: var(--state); margin-right: 8px; }
 .banner .why { flex: 1 1 260px; } .banner .note { color: var(--faint); }
-.numbers { display: grid; grid-template-columns: repeat(auto-fill, minmax(124px, 1fr)); gap: 6px; }
-.numbers div { background: var(--card); padding: 4px 8px; } .numbers b { font-size: 17px;
-  font-variant-numeric: tabular-nums; }
+.numbers { display: flex; flex-wrap: wrap; gap: 6px; }
+.numbers div { flex: 1 0 108px; background: var(--card); padding: 4px 8px; }
+.numbers b { font-size: 17px; white-space: nowrap; font-variant-numeric: tabular-nums; }
 .numbers span { display: block; color: var(--faint); font-size: 12px; }
 .key { display: flex; flex-wrap: wrap; gap: 2px 16px; font-size: 13px; color: var(--faint);
   padding-left: 12px; }
@@ -107,7 +107,7 @@ class LivePlots:
 
     def _make_map(self) -> figure:
         drawn = map_plot(
-            np.zeros((0, 2)), 400, name='map', css_classes=['map'], lod_threshold=None
+            np.zeros((0, 2)), 375, name='map', css_classes=['map'], lod_threshold=None
         )
         places: dict[str, list[Any]] = {'x': [], 'y': []}
         lines: dict[str, list[Any]] = {'xs': [], 'ys': []}
@@ -189,8 +189,6 @@ class LivePlots:
             tools='xpan,xwheel_zoom,reset', active_drag=None, y_axis_type='log',
             y_range=Range1d(start=0.01, end=10.0),
         )  # fmt: skip
-        drawn.yaxis.ticker = LogTicker(desired_num_ticks=4)
-        drawn.yaxis.formatter = PrintfTickFormatter(format='%.3g')
         for name, colour in (('ellipse_curve', BLUE), ('error_curve', PINK)):
             source = self._source(name, t=[], m=[])
             if name == 'ellipse_curve' or not self._live:
