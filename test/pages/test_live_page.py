@@ -5,6 +5,7 @@
 from collections.abc import Iterator
 import math
 
+from browsing import MODEL
 import numpy as np
 import pytest
 
@@ -217,3 +218,34 @@ def test_dark_and_narrow_screens_are_readable(browse, url, width, height):
     assert tab.page.evaluate('() => document.documentElement.scrollWidth') <= width
     assert tab.value('map', 'inner_width') > 0.6 * min(width, 700)
     tab.shoot(f'view_dark_{width}')
+
+
+def test_a_played_bag_fits_a_screen_wherever_it_was_driven(browse):
+    scene = Scene('far away')
+    drive('car', scene, 654_321.0)
+    scene.duration_s = LASTS_S
+    with PageServer(lambda document: LivePage(document, scene) and None, port=0) as server:
+        tab = browse(server.url, 1280, 800)
+        pause(tab)
+        scrub(tab, 30.0)
+        tab.page.get_by_text('654318.').wait_for()
+        assert tab.page.evaluate('() => document.documentElement.scrollHeight') <= 800
+        fits = 'all => all.every(each => each.scrollWidth <= each.clientWidth)'
+        assert tab.page.locator('.numbers div').evaluate_all(fits)
+
+
+@pytest.mark.parametrize(
+    ('low', 'high'),
+    [(0.12, 0.27), (0.02, 0.3), (0.011, 0.97), (1e-4, 9.0), (0.21, 0.22), (3.0, 4e6), (7.0, 8e9)],
+)
+def test_labels_of_logarithmic_axes_are_apart(browse, url, low, high):
+    tab = browse(url)
+    ticks = tab.page.evaluate(
+        f'([low, high]) => ({MODEL})("curves").left[0].ticker.get_ticks(low, high, {{}}, 0).major',
+        [low, high],
+    )
+    assert 2 <= len(ticks) <= 8
+    assert low <= min(ticks) <= max(ticks) <= high
+    # Fourteen pixels of the 120 that the plot is high.
+    steps = np.diff(np.log(ticks)) / math.log(high / low)
+    assert steps.min() > 14.0 / 120.0

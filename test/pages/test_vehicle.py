@@ -14,7 +14,6 @@ import pytest
 from raw_imu import raw_imu
 from snapshots import estimate_with
 
-from two_manifold_ros.filtering.path_ahead import Ahead, is_dense
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.interface.messages import (
     choose_scene,
@@ -23,6 +22,7 @@ from two_manifold_ros.interface.messages import (
     predicted_path_message,
 )
 from two_manifold_ros.interface.status import CODES, diagnostics_message, status_message
+from two_manifold_ros.model.path_ahead import Ahead, is_dense
 from two_manifold_ros.pages.live_page import LivePage
 from two_manifold_ros.pages.vehicle import Moment, moment_of, Scene, Vehicle
 

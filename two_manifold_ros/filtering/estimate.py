@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from two_manifold_ros.filtering.network_lines import Branch, LineState
-    from two_manifold_ros.filtering.path_ahead import Ahead
     from two_manifold_ros.filtering.status import Finding, Status
     from two_manifold_ros.filtering.tracker import UpdateResult
     from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.model.path_ahead import Ahead
     from two_manifold_ros.tpsr.thin_svd import Move
     from two_manifold_ros.typing import Floats
 

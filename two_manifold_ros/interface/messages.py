@@ -11,7 +11,8 @@ from typing import Any, TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from two_manifold_ros.filtering.path_ahead import Ahead, PathAhead
+from two_manifold_ros.interface.drawn_track import DrawnTrack
+from two_manifold_ros.model.path_ahead import Ahead, PathAhead
 from two_manifold_ros.names import LAP_FRAME
 
 if TYPE_CHECKING:
@@ -493,45 +494,6 @@ def _marker(
 def _points(positions: Floats) -> list[Message]:
     """Return (n, 2) positions as the fields of ``geometry_msgs/Point``, at height zero."""
     return [{'x': east, 'y': north, 'z': 0.0} for east, north in positions.tolist()]
-
-
-class DrawnTrack:
-    """
-    A track thinned for drawing.
-
-    Parameters
-    ----------
-    track : (n, 2)
-        Positions, metres, NaN rows between runs.
-    most_points
-        About how many points are left at most: a message of 100 kB once a second.
-
-    Attributes
-    ----------
-    size
-        The longer side of the box around the track, metres.
-    runs
-        Runs of at least two points. Every run keeps its ends; between them points are taken at
-        even distances along it.
-
-    """
-
-    def __init__(self, track: Floats, most_points: int = 4000) -> None:
-        known = np.isfinite(track).all(axis=1)
-        finite = track[known]
-        self.size = 1.0 if len(finite) == 0 else max(float(np.ptp(finite, axis=0).max()), 1e-3)
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], known, [False]])))
-        runs = [track[start:end] for start, end in edges.reshape(-1, 2) if end - start > 1]
-        lengths = [
-            np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(run, axis=0).T))]) for run in runs
-        ]
-        total = sum(float(length[-1]) for length in lengths)
-        spacing = total / most_points or self.size
-        self.runs: list[Floats] = []
-        for run, length in zip(runs, lengths, strict=True):
-            keep = np.diff(np.floor(length / spacing), prepend=-1.0) > 0
-            keep[-1] = True
-            self.runs.append(run[keep])
 
 
 BUILDERS: dict[Topic, Callable[[Estimate, Scene], Message | None]] = {

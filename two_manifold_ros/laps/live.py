@@ -13,10 +13,10 @@ from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.filtering.path_ahead import Ahead, PathAhead
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.laps.ring import ClosedLine
 from two_manifold_ros.laps.timing import LapTimer
+from two_manifold_ros.model.path_ahead import Ahead, PathAhead
 from two_manifold_ros.recordings.excursions import FARTHEST_M
 
 if TYPE_CHECKING:

@@ -108,10 +108,10 @@ for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power++
     ticks.push(...digits.map(each => Number(`${each}e${power}`)));
 const seen = ticks.filter(each => low <= each && each <= high);
 if (seen.length > 1) return seen;
-const step = Number(`1e${Math.floor(Math.log10(high - low))}`);
-const wide = [1, 2, 5].map(each => each * step).find(each => (high - low) / each <= most) ?? step;
-for (let each = wide * Math.ceil(low / wide); each <= high; each += wide) seen.push(each);
-return [...new Set(seen)];
+const step = Number(`1e${Math.floor(Math.log10((high - low) / most))}`);
+const wide = [1, 2, 5, 10].map(each => each * step).find(each => (high - low) / each <= most);
+return Array.from({length: most + 1}, (_, each) => wide * (Math.ceil(low / wide) + each))
+  .filter(each => each <= high);
 """
 """Bokeh has even steps on less than two decades: their labels lie on top of each other."""
 

@@ -15,8 +15,8 @@ from bokeh.models.widgets.inputs import Select
 from bokeh.models.widgets.sliders import Slider
 import numpy as np
 
-from two_manifold_ros.filtering.path_ahead import is_dense
 from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.model.path_ahead import is_dense
 from two_manifold_ros.pages.drawing import (
     BLUE,
     envelope,

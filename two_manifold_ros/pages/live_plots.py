@@ -47,7 +47,7 @@ _TEXT_CSS = """:host { color: var(--ink); font: 15px/1.45 system-ui, "Segoe UI",
 .numbers { display: flex; flex-wrap: wrap; gap: 6px; }
 .numbers div { flex: 1 0 108px; background: var(--card); padding: 4px 8px; }
 .numbers b { font-size: 17px; white-space: nowrap; font-variant-numeric: tabular-nums; }
-.numbers span { display: block; color: var(--faint); font-size: 12px; }
+.numbers span { display: block; color: var(--faint); font-size: 12px; white-space: nowrap; }
 .key { display: flex; flex-wrap: wrap; gap: 2px 16px; font-size: 13px; color: var(--faint);
   padding-left: 12px; }
 .key i { display: inline-block; width: 18px; height: 0; border-top: 4px solid; margin-right: 5px;

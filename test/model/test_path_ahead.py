@@ -13,7 +13,9 @@ from ring_map import LAP, PERIOD_NS, ring
 from scipy.spatial import cKDTree
 
 from two_manifold_ros.filtering.atlas import make_filter
-from two_manifold_ros.filtering.path_ahead import (
+from two_manifold_ros.interface.messages import choose_scene
+from two_manifold_ros.model.atlas import atlas_of
+from two_manifold_ros.model.path_ahead import (
     is_dense,
     MOST_POSES,
     PathAhead,
@@ -21,8 +23,6 @@ from two_manifold_ros.filtering.path_ahead import (
     SPACING_RAD,
     SPACING_S,
 )
-from two_manifold_ros.interface.messages import choose_scene
-from two_manifold_ros.model.atlas import atlas_of
 
 
 def check(ahead, ticks, positions, period_s):

@@ -65,7 +65,7 @@ class PathAhead:
     """
     Paths along the map of a route.
 
-    Nothing of it is part of a tick: a path is computed when somebody asks for it.
+    No tick computes one: messages and pages do, for their readers.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class PathAhead:
         if model.lines is not None:
             self._passes = dict(zip(model.lines.names, model.lines.passes.T, strict=True))
         self._rates = model.route.motion.rates
-        self._hops: dict[str, tuple[list[int], list[float]]] = {}
+        self._onwards: dict[str, tuple[list[int], list[float]]] = {}
 
     def along(self, positions: Floats, name: str = '') -> Ahead:
         """Return the path through positions at the horizons, see `line`, with all its poses."""
@@ -150,19 +150,19 @@ class PathAhead:
 
     def _walk(self, place: int, name: str) -> tuple[Floats, Floats]:
         """Return ticks (n,) from a place on, at the usual speed, and positions then (n, 2)."""
-        if name not in self._hops:
-            self._hops[name] = self._hop(self._passes.get(name))
-        hops, lasts = self._hops[name]
+        if name not in self._onwards:
+            self._onwards[name] = self._go_on(self._passes.get(name))
+        onward, lasts = self._onwards[name]
         places, ticks, spent = [place], [0.0], 0.0
         # Who stood, or is slow, is on the way for longer; and a dead end leads nowhere.
-        while spent < FARTHEST * self.horizons[-1] and hops[place] != place:
+        while spent < FARTHEST * self.horizons[-1] and onward[place] != place:
             spent += lasts[place]
-            place = hops[place]
+            place = onward[place]
             places.append(place)
             ticks.append(spent)
         return np.array(ticks), self._places[places]
 
-    def _hop(self, passes: Floats | None) -> tuple[list[int], list[float]]:
+    def _go_on(self, passes: Floats | None) -> tuple[list[int], list[float]]:
         """Return a place a little farther on from each, and how many ticks it takes."""
         places = np.arange(len(self._places))
         liking = self._shares + 1e-9 * (self._to == self._from + 1)
