@@ -409,7 +409,7 @@ def branches_message(estimate: Estimate, scene: Scene) -> Message | None:
     return labelled_array(estimate.stamp_ns, numbers)
 
 
-MARKER_TYPES = {'sphere': 2, 'cylinder': 3, 'line_strip': 4, 'text': 9}
+MARKER_TYPES = {'sphere': 2, 'cylinder': 3, 'line_strip': 4, 'sphere_list': 7, 'text': 9}
 """Numbers of the shapes in ``visualization_msgs/Marker``."""
 
 
@@ -433,9 +433,11 @@ def markers_message(estimate: Estimate, scene: Scene) -> Message:
     count = len(estimate.positions)
     # A strip of one point is an error to rviz.
     if count > 1:
-        thin = (width, 0.0, 0.0)
-        path = _marker('predicted_path', 0, 'line_strip', thin, (0.1, 0.5, 0.95, 0.9))
-        path['points'] = _points(scene.ahead(estimate).positions)
+        ahead = scene.ahead(estimate)
+        # Straight lines between horizons alone would leave the road.
+        shape = 'line_strip' if len(ahead.ticks) > count else 'sphere_list'
+        path = _marker('predicted_path', 0, shape, (width,) * 3, (0.1, 0.5, 0.95, 0.9))
+        path['points'] = _points(ahead.positions)
         markers.append(path)
     for index, alpha in enumerate(np.linspace(0.35, 0.1, count).tolist()[: estimate.fork]):
         long, short, yaw = ellipse95(estimate.covariances[index])
