@@ -122,7 +122,7 @@ class PublishedRun:
     covariances: Floats
 
 
-def read_run(path: Path, horizons: int) -> PublishedRun:
+def read_run(path: Path, model: ModelHead) -> PublishedRun:
     """
     Read the published estimates.
 
@@ -130,8 +130,8 @@ def read_run(path: Path, horizons: int) -> PublishedRun:
     ----------
     path
         Bag with ``position`` and ``predicted_path``.
-    horizons
-        Poses in a path.
+    model
+        Of the estimates: the poses of a path at its horizons are read.
 
     """
     stamps, paths, present = [], [], {}
@@ -144,8 +144,10 @@ def read_run(path: Path, horizons: int) -> PublishedRun:
                 present[_stamp(message)] = message.pose.covariance.reshape(6, 6)[:2, :2]
             else:
                 stamps.append(_stamp(message))
-                poses = [each.pose.position for each in message.poses]
-                paths.append([(place.x, place.y) for place in poses])
+                places = {_stamp(each): each.pose.position for each in message.poses}
+                at = (stamps[-1] + each * model.period_ns for each in model.horizons)
+                paths.append([(places[each].x, places[each].y) for each in at])
+    horizons = len(model.horizons)
     covariances = np.full((len(stamps), horizons, 2, 2), np.nan)
     for index, stamp in enumerate(stamps):
         covariances[index, 0] = present.get(stamp, np.nan)
@@ -370,7 +372,7 @@ def _score(
     folder: Path, model: ModelHead, held_out: Recording, publisher: str
 ) -> tuple[Evaluation, bool]:
     """Draw and score what was published; return whether it is what the filter computes."""
-    live = read_run(folder / 'predictions', len(model.horizons))
+    live = read_run(folder / 'predictions', model)
     if not len(live.stamps):
         log = folder / 'filter_node.log'
         msg = f'the {publisher} published nothing' + (f'; see {log}' if log.exists() else '')

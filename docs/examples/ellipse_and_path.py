@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 import numpy as np
 
 from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.interface.messages import choose_scene
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.recordings.reading import read_recording
 
@@ -29,6 +30,8 @@ assert now is not None
 figure = Figure(figsize=(6.0, 3.4), layout='constrained')
 axes = figure.subplots()
 axes.plot(*model.track.T, '.', color='0.7', ms=1.0)
+ahead = choose_scene(model).ahead(now)
+axes.plot(*ahead.positions.T, color='0.3', lw=1.0)
 circle = np.exp(1j * np.linspace(0.0, 2.0 * np.pi, 60))
 for horizon, position, covariance in zip(
     model.horizons, now.positions, now.covariances, strict=True

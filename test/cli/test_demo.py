@@ -7,6 +7,7 @@ from pathlib import Path
 import re
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -24,15 +25,20 @@ STAMP = 1_700_000_000_123_456_789
 def test_paths_and_present_covariances_come_back(tmp_path):
     covariance = np.zeros((6, 6))
     covariance[:2, :2] = [[0.4, 0.1], [0.1, 0.3]]
-    places = [(1.0, 2.0), (3.0, 4.0)]
-    poses = [{'pose': {'position': {'x': x, 'y': y}}} for x, y in places]
+    # Between the horizons there are other poses.
+    places = [(1.0, 2.0), (2.0, 9.0), (3.0, 4.0)]
+    poses = [
+        {'header': header(STAMP + each * 10**8, 'map'), 'pose': {'position': {'x': x, 'y': y}}}
+        for each, (x, y) in enumerate(places)
+    ]
     position = {'header': header(STAMP, 'map'), 'pose': {'covariance': covariance.ravel()}}
     path = {'header': header(STAMP, 'map'), 'poses': poses}
     with BagWriter(tmp_path / 'bag') as bag:
         bag.write('/position', 'geometry_msgs/msg/PoseWithCovarianceStamped', STAMP, position)
         bag.write('/predicted_path', 'nav_msgs/msg/Path', STAMP, path)
 
-    run = read_run(tmp_path / 'bag', 2)
+    model = SimpleNamespace(horizons=(0, 1), period_ns=2 * 10**8)
+    run = read_run(tmp_path / 'bag', model)
 
     assert run.stamps.tolist() == [STAMP]
     assert run.positions[0].tolist() == [[1.0, 2.0], [3.0, 4.0]]

@@ -13,10 +13,10 @@ import pytest
 from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.network_lines import Branch
 from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.interface.drawn_track import DrawnTrack
 from two_manifold_ros.interface.messages import (
     BUILDERS,
     choose_scene,
-    DrawnTrack,
     ellipse95,
     labelled_array,
     learning_message,
@@ -30,7 +30,7 @@ from two_manifold_ros.interface.messages import (
 
 Build = Callable[..., Message]
 HEADER = {'stamp': {'sec': 1_700_000_000, 'nanosec': 123_456_789}, 'frame_id': 'arena'}
-SPHERE, CYLINDER, LINE_STRIP = 2, 3, 4
+SPHERE, CYLINDER, LINE_STRIP, SPHERES = 2, 3, 4, 7
 
 
 @pytest.fixture
@@ -253,7 +253,8 @@ def test_markers_of_position_path_and_growing_ellipses(build, estimate):
     found = by_namespace(build('markers'))
     assert sorted(found) == ['ellipse', 'position', 'predicted_path']
     assert found['position'][0]['type'] == SPHERE
-    assert found['predicted_path'][0]['type'] == LINE_STRIP
+    # Of a model without a map: straight lines would not be on the road.
+    assert found['predicted_path'][0]['type'] == SPHERES
     drawn = [(point['x'], point['y']) for point in found['predicted_path'][0]['points']]
     assert drawn == [(1, 2), (1, 3), (0, 3)]
     ellipses = found['ellipse']

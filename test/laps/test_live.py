@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from oval import BEGIN_NS, COVARIANCE, driven, LAP_S, laps_at, oval, SECOND, Vehicle, vehicle
 import pytest
+from ring_map import LAP, ring
 
 from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.status import Status
@@ -22,7 +23,9 @@ PERIOD_NS = SECOND // 10
 
 
 def live(frame: str = LAP_FRAME, clock_ns: Callable[[], int] | None = None) -> LiveLaps:
-    model: Any = SimpleNamespace(period_ns=PERIOD_NS, frame_id=frame)
+    radius = float(np.median(np.hypot(*oval().points.T)))
+    model: Any = ring(radius, (0, 5), period_ns=PERIOD_NS, per_tick=LAP * 0.1 / LAP_S)
+    model.frame_id = frame
     return LiveLaps(model, LapTimer(oval()), clock_ns)
 
 
@@ -156,6 +159,13 @@ def test_fixes_place_the_laps():
         spread = math.sqrt(np.linalg.eigvalsh(placed.covariances[0])[1])
         assert spread == pytest.approx(along, rel=0.2)
         assert placed.ellipse_m == pytest.approx(2.4477 * spread, rel=1e-3)
+        # The path ahead is along the fixes, and as near to them between the horizons.
+        ahead = placed.ahead()
+        assert np.array_equal(ahead.positions[[0, -1]], placed.positions)
+        x, y = (ahead.positions - plane([0.0, 0.5]).mean(axis=0)).T
+        assert np.hypot(x / 120.0, y / 40.0) == pytest.approx(1.0, abs=0.02)
+        assert np.hypot(*np.diff(ahead.positions, axis=0).T).max() <= 1.0 + 1e-4
+        assert np.diff(ahead.ticks).max() <= 2.5 + 1e-6
 
 
 def test_way_and_its_deviation_are_those_along_the_fixes():

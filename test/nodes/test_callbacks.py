@@ -17,7 +17,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 from nav_msgs.msg import Path as PathMessage
 import numpy as np
 from rclpy.serialization import deserialize_message, serialize_message
-from ros_talk import ros
+from ros_talk import ros, stamp_of
 from snapshots import estimate_with
 from std_msgs.msg import String
 
@@ -249,14 +249,16 @@ def test_a_plain_node_publishes_under_a_prefix(talk, model_path):
     paths = talk.listen(PathMessage, 'adapting/predicted_path')
     talk.until(lambda: talk.node.count_subscribers('adapting/predicted_path'), 'a match')
 
-    def heard(poses: int) -> bool:
-        numbers = {'positions': np.zeros((poses, 2)), 'covariances': np.stack([np.eye(2)] * poses)}
-        publishers.publish(estimate_with(**numbers))
-        return bool(paths) and len(paths[-1].poses) == poses
+    numbers = {'positions': np.zeros((3, 2)), 'covariances': np.stack([np.eye(2)] * 3)}
 
-    talk.until(lambda: heard(3), 'a path')
-    publishers.scene = choose_scene(replace(model, horizons=(0, 5)))
-    talk.until(lambda: heard(2), 'a path of the other model')
+    def heard(horizon: int) -> bool:
+        publishers.publish(estimate_with(**numbers))
+        ahead_ns = stamp_of(paths[-1].poses[-1]) - stamp_of(paths[-1]) if paths else 0
+        return ahead_ns == horizon * model.period_ns
+
+    talk.until(lambda: heard(model.horizons[-1]), 'a path')
+    publishers.scene = choose_scene(replace(model, horizons=(0, 5, 20)))
+    talk.until(lambda: heard(20), 'a path of the other model')
     publishers.destroy()
     talk.until(lambda: not talk.node.count_publishers('adapting/predicted_path'), 'the end')
 

@@ -5,6 +5,7 @@
 from collections.abc import Iterator
 import math
 
+from browsing import MODEL
 import numpy as np
 import pytest
 
@@ -29,19 +30,21 @@ def place(seconds: float) -> np.ndarray:
 def moment(seconds: float, shift: float = 0.0) -> Moment:
     lost = seconds >= LOST_FROM_S
     why = 'lost: the <b>ellipse</b> reaches 9 m; drive on' if lost else 'tracking'
-    path = np.array([place(seconds + ahead) + shift for ahead in (0.0, 1.0, 2.0)])
+    ahead = np.linspace(0.0, 2.0, 9)
+    path = np.array([[*(place(seconds + each) + shift), each] for each in ahead.tolist()])
+    position = path[0, :2]
     status = Status.LOST if lost else Status.TRACKING
     numbers = {'novelty': 1.25, 'off_route': 0.5}
     return Moment(
-        seconds, status.value, why, path[0], np.diag([0.09, 0.04]), path, 0.73, 0.1, numbers
-    )
+        seconds, status.value, why, position, np.diag([0.09, 0.04]), lambda: path, 0.73, 0.1,
+        numbers,
+    )  # fmt: skip
 
 
 def drive(name: str, scene: Scene, shift: float = 0.0) -> Vehicle:
     vehicle = scene.vehicle(name)
     times = np.arange(0.0, LASTS_S, 0.1)
     vehicle.add(moment(each, shift) for each in times.tolist())
-    vehicle.ahead_s = [0.0, 1.0, 2.0]
     vehicle.truth_s = times
     vehicle.truth = np.array([place(each) for each in times])
     vehicle.routes = [vehicle.truth[:200]]
@@ -85,9 +88,12 @@ def test_state_position_and_path_are_those_of_the_time(browse, url):
     shown = tab.columns('ellipse')
     assert [shown['x'][0], shown['y'][0]] == pytest.approx(place(30.0).tolist())
     assert shown['colour'] == [STATUS_COLOURS[Status.TRACKING]]
-    path = tab.columns('path')
-    assert path['ahead'] == ['', '+1 s', '+2 s']
-    assert [path['x'][2], path['y'][2]] == pytest.approx(place(32.0).tolist())
+    path, ahead = tab.columns('path'), tab.columns('ahead')
+    assert [path['x'][8], path['y'][8]] == pytest.approx(place(32.0).tolist())
+    assert ahead['ahead'] == ['+0.5 s', '+1 s', '+1.5 s', '+2 s']
+    assert [ahead['x'][3], ahead['y'][3]] == pytest.approx(place(32.0).tolist())
+    # Names are where the edge of the map is not.
+    assert ahead['align'] == ['left' if x < 0.0 else 'right' for x in ahead['x']]
     truth = tab.columns('truth')
     assert math.dist([truth['x'][0], truth['y'][0]], place(30.0)) < 0.2
     # Half the long axis of the 95 % ellipse is 2.45 deviations.
@@ -212,3 +218,34 @@ def test_dark_and_narrow_screens_are_readable(browse, url, width, height):
     assert tab.page.evaluate('() => document.documentElement.scrollWidth') <= width
     assert tab.value('map', 'inner_width') > 0.6 * min(width, 700)
     tab.shoot(f'view_dark_{width}')
+
+
+def test_a_played_bag_fits_a_screen_wherever_it_was_driven(browse):
+    scene = Scene('far away')
+    drive('car', scene, 654_321.0)
+    scene.duration_s = LASTS_S
+    with PageServer(lambda document: LivePage(document, scene) and None, port=0) as server:
+        tab = browse(server.url, 1280, 800)
+        pause(tab)
+        scrub(tab, 30.0)
+        tab.page.get_by_text('654318.').wait_for()
+        assert tab.page.evaluate('() => document.documentElement.scrollHeight') <= 800
+        fits = 'all => all.every(each => each.scrollWidth <= each.clientWidth)'
+        assert tab.page.locator('.numbers div').evaluate_all(fits)
+
+
+@pytest.mark.parametrize(
+    ('low', 'high'),
+    [(0.12, 0.27), (0.02, 0.3), (0.011, 0.97), (1e-4, 9.0), (0.21, 0.22), (3.0, 4e6), (7.0, 8e9)],
+)
+def test_labels_of_logarithmic_axes_are_apart(browse, url, low, high):
+    tab = browse(url)
+    ticks = tab.page.evaluate(
+        f'([low, high]) => ({MODEL})("curves").left[0].ticker.get_ticks(low, high, {{}}, 0).major',
+        [low, high],
+    )
+    assert 2 <= len(ticks) <= 8
+    assert low <= min(ticks) <= max(ticks) <= high
+    # Fourteen pixels of the 120 that the plot is high.
+    steps = np.diff(np.log(ticks)) / math.log(high / low)
+    assert steps.min() > 14.0 / 120.0

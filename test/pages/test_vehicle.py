@@ -22,13 +22,14 @@ from two_manifold_ros.interface.messages import (
     predicted_path_message,
 )
 from two_manifold_ros.interface.status import CODES, diagnostics_message, status_message
+from two_manifold_ros.model.path_ahead import Ahead, is_dense
 from two_manifold_ros.pages.live_page import LivePage
 from two_manifold_ros.pages.vehicle import Moment, moment_of, Scene, Vehicle
 
 
 def moment(seconds: float, status: Status = Status.TRACKING, why: str = '') -> Moment:
     place = np.array([seconds, 2.0 * seconds])
-    return Moment(seconds, status.value, why, place, np.eye(2), place[None], 1.0, 0.5)
+    return Moment(seconds, status.value, why, place, np.eye(2), None, 1.0, 0.5)
 
 
 def as_object(part: Any) -> Any:  # noqa: ANN401 - fields of a message
@@ -91,13 +92,15 @@ def test_a_live_vehicle_forgets_and_one_of_a_bag_does_not(monkeypatch):
         assert len(vehicle.curves()[0]) == kept
 
 
-def test_an_estimate_becomes_a_moment():
+def test_an_estimate_becomes_a_moment(slot_car_model):
     estimate = estimate_with(stamp_ns=3 * 10**9, why='tracking', positions=np.ones((2, 2)))
-    made = moment_of(estimate, 10**9, 0.25, 1e-4)
+    estimate = replace(estimate, ahead=lambda: Ahead(np.arange(2.0), estimate.positions))
+    frames = choose_scene(slot_car_model)
+    made = moment_of(estimate, frames, 10**9, 0.25, 1e-4)
     assert (made.seconds, made.status, made.error_m) == (2.0, 'tracking', 0.25)
-    assert made.path.tolist() == [[1.0, 1.0], [1.0, 1.0]]
+    assert made.path().tolist() == [[1.0, 1.0, 0.0], [1.0, 1.0, 0.1]]
     assert made.numbers['tick_us'] == pytest.approx(100.0)
-    assert moment_of(replace(estimate, ellipse_m=math.nan), 0, 0.0, 0.0).position is None
+    assert moment_of(replace(estimate, ellipse_m=math.nan), frames, 0, 0.0, 0.0).position is None
 
 
 def test_messages_of_a_node_become_moments(slot_car_model):
@@ -121,12 +124,15 @@ def test_messages_of_a_node_become_moments(slot_car_model):
     newest = vehicle.at(3.0)
     assert newest.position.tolist() == [1.0, 2.0]
     assert newest.covariance.tolist() == [[4.0, 0.0], [0.0, 1.0]]
-    assert newest.path.tolist() == [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
+    seconds = newest.path()[:, 2]
+    assert is_dense(seconds)
+    horizons = [each / slot_car_model.rate_hz for each in slot_car_model.horizons]
+    at = [int(np.argmin(np.abs(seconds - each))) for each in horizons]
+    assert seconds[at] == pytest.approx(horizons)
+    assert newest.path()[at, :2].tolist() == estimate.positions.tolist()
     assert newest.error_m == 0.3
     assert newest.ellipse_m == pytest.approx(2.0 * 2.4477, rel=1e-4)
     assert newest.numbers['novelty'] == 1.5
-    horizons = [each / slot_car_model.rate_hz for each in slot_car_model.horizons]
-    assert vehicle.ahead_s == pytest.approx(horizons)
     vehicle.hear('markers', as_object(markers_message(replace(estimate, tick=0), scene)), 2.2)
     assert len(vehicle.routes) == len(scene.drawn.runs)
     assert np.array_equal(vehicle.routes[0], scene.drawn.runs[0])

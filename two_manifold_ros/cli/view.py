@@ -31,7 +31,8 @@ from two_manifold_ros.evaluation.evaluate import check_fit, estimates_along
 from two_manifold_ros.filtering.atlas import make_filter
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.interface.assessment import as_the_node
-from two_manifold_ros.interface.messages import DrawnTrack, Topics
+from two_manifold_ros.interface.drawn_track import DrawnTrack
+from two_manifold_ros.interface.messages import choose_scene, Topics
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.pages.live_page import LivePage
 from two_manifold_ros.pages.serving import LOOPBACK, PageServer, USUAL_PORT
@@ -198,8 +199,7 @@ def _filter_bag(args: Namespace, scene: Scene, model: ModelHead) -> None:
 def filter_into(scene: Scene, vehicle: Vehicle, model: ModelHead, recording: Recording) -> None:
     """Filter a recording, and show its estimates and states while they come."""
     origin_ns = recording.imu.first_stamp
-    vehicle.ahead_s = [round(each / model.rate_hz, 3) for each in model.horizons]
-    live = make_filter(model)
+    frames, live = choose_scene(model), make_filter(model)
     scene.note = 'compiling the filter'
     live.warm_up()
 
@@ -214,7 +214,7 @@ def filter_into(scene: Scene, vehicle: Vehicle, model: ModelHead, recording: Rec
         places = np.array([each.positions[0] for each, _ in waiting]).reshape(-1, 2)
         errors = np.hypot(*(places - truths).T).tolist()
         vehicle.add(
-            moment_of(estimate, origin_ns, error, took)
+            moment_of(estimate, frames, origin_ns, error, took)
             for (estimate, took), error in zip(waiting, errors, strict=True)
         )
         waiting.clear()

@@ -136,7 +136,7 @@ def draw_curves(
     marker = {'marker': 'o', 'ms': 4.0} if len(seconds) <= 12 else {}
     for label, errors, style in sorted(curves, key=_last_known, reverse=True):
         axes.plot(seconds, errors, label=label, **marker, **style)
-    dress_errors(axes, rate_hz)
+    dress_errors(axes)
     axes.legend(loc='center left', bbox_to_anchor=(1.0, 0.5), frameon=False)
 
 

@@ -55,7 +55,7 @@ def save(figure: Figure, path: str | Path) -> None:
     )
 
 
-def dress_errors(axes: Axes, rate_hz: float) -> None:
+def dress_errors(axes: Axes) -> None:
     """Give axes of errors in metres against seconds ahead their scales and names."""
     axes.set_yscale('log')
     axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
@@ -63,8 +63,6 @@ def dress_errors(axes: Axes, rate_hz: float) -> None:
     axes.yaxis.set_minor_formatter(NullFormatter())
     axes.set(xlabel='how far ahead (s)', ylabel='RMS error of the position (m)')
     axes.grid(which='both', alpha=0.25)
-    scales = (lambda seconds: seconds * rate_hz, lambda ticks: ticks / rate_hz)
-    axes.secondary_xaxis('top', scales).set_xlabel('ticks ahead')
 
 
 def draw_evaluation(
@@ -89,11 +87,13 @@ def draw_evaluation(
 
 
 def _draw_track(axes: Axes, evaluation: Evaluation, model: ModelHead) -> None:
+    true: dict[str, Any] = {'color': '0.75', 'lw': 6.0}
     # Of estimates that were valid and of the others: lighter ones, and lines to the truth.
     valid: dict[str, Any] = {'color': 'tab:red', 'mec': 'tab:blue', 'mfc': 'tab:blue', 'lw': 0.7}
     other: dict[str, Any] = {'color': '#fcae91', 'mec': '#9ecae1', 'mfc': '#9ecae1', 'lw': 0.7}
     for run, truth in zip(evaluation.runs, evaluation.truths, strict=True):
-        axes.plot(*truth[:, 0].T, color='black', lw=1.0, zorder=2.0)
+        # Wider than the dots on it.
+        axes.plot(*truth[:, 0].T, zorder=0.5, **true)
         # What was valid is drawn over what was not.
         for chosen, style in ((~run.published, other), (run.published, valid)):
             # Lines show by how much an estimate on the track is ahead of or behind the vehicle.
@@ -102,7 +102,7 @@ def _draw_track(axes: Axes, evaluation: Evaluation, model: ModelHead) -> None:
             lines = ends.reshape(-1, 2)
             axes.plot(*lines.T, color=style['color'], lw=style['lw'], zorder=1.0)
             axes.plot(*here.T, '.', color=style['mfc'], ms=3.0, zorder=3.0)
-    axes.plot([], [], color='black', lw=1.0, label='true')
+    axes.plot([], [], label='true', **true)
     if evaluation.published:
         axes.plot([], [], '.-', label='filtered, and its error', **valid)
     if evaluation.withheld:
@@ -143,7 +143,7 @@ def _draw_errors(axes: Axes, evaluation: Evaluation, model: ModelHead) -> None:
     for label, (errors, style) in curves.items():
         # On this scale nothing is zero, as the previous true position is at horizon 0.
         axes.plot(seconds, [error or np.nan for error in errors], label=label, **style)
-    dress_errors(axes, model.rate_hz)
+    dress_errors(axes)
 
 
 def draw_fleet(fleet: Fleet, path: str | Path) -> None:

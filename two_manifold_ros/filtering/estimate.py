@@ -27,12 +27,13 @@ from two_manifold_ros.model.model import Model, RouteModel, TpsrModel
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from two_manifold_ros.filtering.network_lines import Branch, LineState
     from two_manifold_ros.filtering.status import Finding, Status
     from two_manifold_ros.filtering.tracker import UpdateResult
     from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.model.path_ahead import Ahead
     from two_manifold_ros.tpsr.thin_svd import Move
     from two_manifold_ros.typing import Floats
 
@@ -92,6 +93,8 @@ class Estimate:
     fork
         Index of the first horizon at which lines on the map of the route lead to different places,
         from which on positions and covariances are those of a mixture; ``None`` where they do not.
+    ahead
+        Returns the path ahead where it is not along the map of the model; ``None`` where it is.
 
     """
 
@@ -115,6 +118,7 @@ class Estimate:
     chances: Mapping[str, float] = field(default_factory=lambda: _NO_CHANCES)
     branches: tuple[Branch, ...] = ()
     fork: int | None = None
+    ahead: Callable[[], Ahead] | None = None
 
     @property
     def name(self) -> str:

@@ -11,12 +11,15 @@ from typing import Any, TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from two_manifold_ros.interface.drawn_track import DrawnTrack
+from two_manifold_ros.model.path_ahead import Ahead, PathAhead
 from two_manifold_ros.names import LAP_FRAME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from two_manifold_ros.filtering.estimate import Estimate
+    from two_manifold_ros.filtering.network_lines import Branch
     from two_manifold_ros.laps.timing import LapState
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.typing import Floats
@@ -52,7 +55,7 @@ class Scene:
     model: ModelHead
     track: str
     child: str
-    routes: Mapping[str, Scene] = field(default_factory=dict)
+    routes: Mapping[str, Scene] = field(default_factory=dict, compare=False, repr=False)
 
     def of(self, estimate: Estimate) -> Scene:
         """Return the model and frames of the route that an estimate is of."""
@@ -63,6 +66,37 @@ class Scene:
         """The track of the model, thinned for drawing once."""
         return DrawnTrack(self.model.track)
 
+    @cached_property
+    def _paths(self) -> PathAhead | None:
+        # Parameters are declared before any model is loaded.
+        from two_manifold_ros.model.model import RouteModel  # noqa: PLC0415
+
+        return PathAhead(self.model) if isinstance(self.model, RouteModel) else None
+
+    def ahead(self, estimate: Estimate) -> Ahead:
+        """
+        Return the path ahead of an estimate along the route.
+
+        The models that have no map of a route have the positions at their horizons alone.
+        """
+        if estimate.ahead is not None:
+            return estimate.ahead()
+        name = estimate.line if estimate.fork is None else estimate.branches[0].name
+        return self.along(estimate.path, name)
+
+    def branch_ahead(self, branch: Branch) -> Ahead:
+        """Return the path along another way that may be driven, on this route or another one."""
+        first = branch.name.partition('+')[0]
+        known = (each for each in self.routes.values() if first in each.model.route_names)
+        scene = self.routes.get(first) or next(known, self)
+        return scene.along(branch.positions, branch.name)
+
+    def along(self, positions: Floats, name: str) -> Ahead:
+        """Return the path through positions at the horizons, see `PathAhead.line`."""
+        if self._paths is None:
+            return Ahead(np.array(self.model.horizons, dtype=np.float64), positions)
+        return self._paths.along(positions, name.partition('+')[0])
+
 
 def choose_scene(model: ModelHead, track: str = '', child: str = '') -> Scene:
     """
@@ -72,10 +106,13 @@ def choose_scene(model: ModelHead, track: str = '', child: str = '') -> Scene:
     faces as the vehicle drives. Where the positions were trained in another frame than they are
     published in, the two are taken to be the same place: nothing is transformed.
     """
-    routes = {
-        name: choose_scene(each, track, child) for name, each in model.routes.items() if name
-    }
-    return Scene(model, track or model.frame_id or 'map', child or BASE_FRAME, routes)
+    routes: dict[str, Scene] = {}
+
+    def scene_of(one: ModelHead) -> Scene:
+        return Scene(one, track or one.frame_id or 'map', child or BASE_FRAME, routes)
+
+    routes |= {name: scene_of(each) for name, each in model.routes.items() if name}
+    return scene_of(model)
 
 
 @dataclass(frozen=True)
@@ -235,7 +272,7 @@ def course_of(estimate: Estimate) -> CourseOverGround:
     return CourseOverGround(yaw, variance, speed, covariance)
 
 
-def pose_fields(position: Floats, yaw: float) -> Message:
+def pose_fields(position: Floats | list[float], yaw: float) -> Message:
     """Return the fields of ``geometry_msgs/Pose`` for a (2,) position in metres and a yaw."""
     return {
         'position': {'x': float(position[0]), 'y': float(position[1]), 'z': 0.0},
@@ -295,23 +332,25 @@ def odometry_message(estimate: Estimate, scene: Scene) -> Message:
 
 def predicted_path_message(estimate: Estimate, scene: Scene) -> Message:
     """
-    Return ``nav_msgs/Path``: one pose per horizon, stamped when it will be reached.
+    Return ``nav_msgs/Path`` along the route, each pose stamped when it will be reached.
 
-    Where lines part it is along the likeliest one.
+    Where lines part it is along the likeliest one. Poses at the horizons are among the others, see
+    `PathAhead`; a model without a map of a route has them alone.
 
     Each pose faces the next one, the last faces as the one before it, and a single one faces
     along the course.
     """
+    ahead = scene.ahead(estimate)
     yaws = [course_of(estimate).yaw]
-    for east, north in estimate.path[1:] - estimate.path[:-1]:
+    for east, north in np.diff(ahead.positions, axis=0).tolist():
         # Positions that coincide have no direction between them.
         yaws.append(math.atan2(north, east) if east or north else yaws[-1])
-    stamps = [
-        estimate.stamp_ns + horizon * scene.model.period_ns for horizon in scene.model.horizons
-    ]
+    stamps = estimate.stamp_ns + np.rint(ahead.ticks * scene.model.period_ns).astype(np.int64)
     poses = [
         {'header': header(stamp, scene.track), 'pose': pose_fields(position, yaw)}
-        for stamp, position, yaw in zip(stamps, estimate.path, [*yaws[1:], yaws[-1]], strict=True)
+        for stamp, position, yaw in zip(
+            stamps.tolist(), ahead.positions.tolist(), [*yaws[1:], yaws[-1]], strict=True
+        )
     ]
     return {'header': header(estimate.stamp_ns, scene.track), 'poses': poses}
 
@@ -370,7 +409,7 @@ def branches_message(estimate: Estimate, scene: Scene) -> Message | None:
     return labelled_array(estimate.stamp_ns, numbers)
 
 
-MARKER_TYPES = {'sphere': 2, 'cylinder': 3, 'line_strip': 4, 'text': 9}
+MARKER_TYPES = {'sphere': 2, 'cylinder': 3, 'line_strip': 4, 'sphere_list': 7, 'text': 9}
 """Numbers of the shapes in ``visualization_msgs/Marker``."""
 
 
@@ -394,9 +433,11 @@ def markers_message(estimate: Estimate, scene: Scene) -> Message:
     count = len(estimate.positions)
     # A strip of one point is an error to rviz.
     if count > 1:
-        thin = (width, 0.0, 0.0)
-        path = _marker('predicted_path', 0, 'line_strip', thin, (0.1, 0.5, 0.95, 0.9))
-        path['points'] = _points(estimate.path)
+        ahead = scene.ahead(estimate)
+        # Straight lines between horizons alone would leave the road.
+        shape = 'line_strip' if len(ahead.ticks) > count else 'sphere_list'
+        path = _marker('predicted_path', 0, shape, (width,) * 3, (0.1, 0.5, 0.95, 0.9))
+        path['points'] = _points(ahead.positions)
         markers.append(path)
     for index, alpha in enumerate(np.linspace(0.35, 0.1, count).tolist()[: estimate.fork]):
         long, short, yaw = ellipse95(estimate.covariances[index])
@@ -405,7 +446,7 @@ def markers_message(estimate: Estimate, scene: Scene) -> Message:
         ellipse = _marker('ellipse', index, 'cylinder', size, (0.95, 0.6, 0.1, alpha))
         ellipse['pose'] = pose_fields(estimate.positions[index], yaw)
         markers.append(ellipse)
-    markers += _route_markers(estimate, width)
+    markers += _route_markers(estimate, scene, width)
     if estimate.tick % max(1, round(scene.model.rate_hz)) == 0:
         for index, run in enumerate(scene.drawn.runs):
             thin = (width / 2, 0.0, 0.0)
@@ -419,7 +460,7 @@ def markers_message(estimate: Estimate, scene: Scene) -> Message:
     return {'markers': markers}
 
 
-def _route_markers(estimate: Estimate, width: float) -> list[Message]:
+def _route_markers(estimate: Estimate, scene: Scene, width: float) -> list[Message]:
     """Return the name of the route above the position, and the paths of other routes."""
     if not estimate.name:
         return []
@@ -432,7 +473,9 @@ def _route_markers(estimate: Estimate, width: float) -> list[Message]:
     for index, branch in enumerate(estimate.branches[1:]):
         colour = (0.6, 0.2, 0.8, branch.chance)
         path = _marker('branch', index, 'line_strip', (width, 0.0, 0.0), colour)
-        path['points'] = _points(np.vstack([branch.positions[:1], branch.positions]))
+        # A strip of one point is an error to rviz.
+        ahead = scene.branch_ahead(branch).positions
+        path['points'] = _points(np.vstack([ahead[:1], ahead]))
         markers.append(path)
     return markers
 
@@ -453,45 +496,6 @@ def _marker(
 def _points(positions: Floats) -> list[Message]:
     """Return (n, 2) positions as the fields of ``geometry_msgs/Point``, at height zero."""
     return [{'x': east, 'y': north, 'z': 0.0} for east, north in positions.tolist()]
-
-
-class DrawnTrack:
-    """
-    A track thinned for drawing.
-
-    Parameters
-    ----------
-    track : (n, 2)
-        Positions, metres, NaN rows between runs.
-    most_points
-        About how many points are left at most: a message of 100 kB once a second.
-
-    Attributes
-    ----------
-    size
-        The longer side of the box around the track, metres.
-    runs
-        Runs of at least two points. Every run keeps its ends; between them points are taken at
-        even distances along it.
-
-    """
-
-    def __init__(self, track: Floats, most_points: int = 4000) -> None:
-        known = np.isfinite(track).all(axis=1)
-        finite = track[known]
-        self.size = 1.0 if len(finite) == 0 else max(float(np.ptp(finite, axis=0).max()), 1e-3)
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], known, [False]])))
-        runs = [track[start:end] for start, end in edges.reshape(-1, 2) if end - start > 1]
-        lengths = [
-            np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(run, axis=0).T))]) for run in runs
-        ]
-        total = sum(float(length[-1]) for length in lengths)
-        spacing = total / most_points or self.size
-        self.runs: list[Floats] = []
-        for run, length in zip(runs, lengths, strict=True):
-            keep = np.diff(np.floor(length / spacing), prepend=-1.0) > 0
-            keep[-1] = True
-            self.runs.append(run[keep])
 
 
 BUILDERS: dict[Topic, Callable[[Estimate, Scene], Message | None]] = {

@@ -7,6 +7,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter, deque
 from dataclasses import replace
+from functools import cached_property, partial
 import math
 from typing import NamedTuple, TYPE_CHECKING
 
@@ -15,6 +16,7 @@ import numpy as np
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.laps.ring import ClosedLine
 from two_manifold_ros.laps.timing import LapTimer
+from two_manifold_ros.model.path_ahead import Ahead, PathAhead
 from two_manifold_ros.recordings.excursions import FARTHEST_M
 
 if TYPE_CHECKING:
@@ -118,6 +120,7 @@ class LiveLaps:
         self.timer = timer
         self._circuit, self._sectors = timer.circuit, timer.sectors
         self._period_ns = model.period_ns
+        self._model = model
         points = self._circuit.points
         self._radius = float(np.median(np.hypot(points[:, 0], points[:, 1])))
         # Where the line is along the circuit as the model has it.
@@ -142,6 +145,10 @@ class LiveLaps:
         self.origin: GeodeticOrigin | None = None
         self.frame = ''
         self.position_counts: Counter[str] = Counter()
+
+    @cached_property
+    def _paths(self) -> PathAhead:
+        return PathAhead(self._model)
 
     @property
     def marks(self) -> int:
@@ -273,16 +280,24 @@ class LiveLaps:
             2
         )
         variance = float(np.linalg.eigvalsh(covariances[0])[-1])
+        positions = line.at(phases)
         return replace(
             estimate,
-            positions=line.at(phases),
+            positions=positions,
             covariances=covariances,
             velocity=rate * tangents[0],
             velocity_covariance=own,
             # The 95 % quantile of the chi-square distribution with two degrees of freedom.
             ellipse_m=math.sqrt(-2.0 * math.log(0.05) * variance),
             places=None,
+            ahead=partial(self._ahead, line, estimate, positions),
         )
+
+    def _ahead(self, line: DrawnLine, estimate: Estimate, positions: Floats) -> Ahead:
+        """Return the path ahead along the line through the fixes, of an estimate on the ring."""
+        ring = self._paths.line(estimate.positions)
+        phases = np.arctan2(ring.positions[:, 1], ring.positions[:, 0]) / (2.0 * np.pi)
+        return self._paths.spaced(Ahead(ring.ticks, line.at(phases)), positions)
 
     def _add(self, stamp_ns: int, place: Floats | None) -> None:
         """Keep a mark or a fix until the estimates of its time are there."""

@@ -9,6 +9,7 @@ from typing import Any, Literal, TYPE_CHECKING
 
 from bokeh.models import (
     CustomJS,
+    CustomJSTicker,
     HoverTool,
     LinearColorMapper,
     LogColorMapper,
@@ -96,6 +97,25 @@ for (const [range, pixels] of [[x, width], [y, height]]) {
 """A metre is as long in y as in x, also after the window has another size."""
 
 
+_LOG_TICKS = """
+const [low, high] = [cb_data.start, cb_data.end].sort((a, b) => a - b);
+if (!(low > 0 && isFinite(high))) return [];
+const decades = Math.log10(high / low), every = Math.ceil(decades / most);
+const digits = [[1, 2, 5], [1, 3], [1]].find(each => each.length * decades <= most) ?? [1];
+const ticks = [];
+for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power++)
+  if (digits.length > 1 || power % every === 0)
+    ticks.push(...digits.map(each => Number(`${each}e${power}`)));
+const seen = ticks.filter(each => low <= each && each <= high);
+if (seen.length > 1) return seen;
+const step = Number(`1e${Math.floor(Math.log10((high - low) / most))}`);
+const wide = [1, 2, 5, 10].map(each => each * step).find(each => (high - low) / each <= most);
+return Array.from({length: most + 1}, (_, each) => wide * (Math.ceil(low / wide) + each))
+  .filter(each => each <= high);
+"""
+"""Bokeh has even steps on less than two decades: their labels lie on top of each other."""
+
+
 def plot(
     x_label: str,
     y_label: str,
@@ -119,6 +139,9 @@ def plot(
     for kind, axes in (('x_axis_type', drawn.xaxis), ('y_axis_type', drawn.yaxis)):
         if settings.get(kind) == 'log':
             axes.formatter = PrintfTickFormatter(format='%.4g')
+            # A label takes some 25 pixels of a height, and a third of the width of a phone.
+            most = 4 if kind[0] == 'x' else max(2, (height - 50) // 25)
+            axes.ticker = CustomJSTicker(args={'most': most}, major_code=_LOG_TICKS)
     return drawn
 
 

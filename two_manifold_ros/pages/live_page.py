@@ -16,6 +16,7 @@ from bokeh.models.widgets.sliders import Slider
 import numpy as np
 
 from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.model.path_ahead import is_dense
 from two_manifold_ros.pages.drawing import (
     BLUE,
     envelope,
@@ -53,6 +54,7 @@ _NOBODY = (
     'No filter node is heard: check that one runs, and that ROS_DOMAIN_ID is that of its terminal'
 )
 _BARE = 'What was recorded, without estimates: name a model before the bag to see them'
+_NO_PATH = np.zeros((0, 3))
 _COLOURS = {status.value: colour for status, colour in STATUS_COLOURS.items()}
 _WIDGET_CSS = """:host { color: var(--ink); }
 .bk-input, .bk-btn { background-color: var(--card) !important; color: var(--ink) !important;
@@ -243,7 +245,7 @@ class LivePage:
             self._plots.put('ellipse', x=[], y=[], colour=[], alpha=[])
             for name in ('outline', 'trail'):
                 self._plots.put(name, x=[], y=[])
-            self._plots.put('path', x=[], y=[], ahead=[])
+            self._draw_path(_NO_PATH)
         else:
             colour = _COLOURS.get(moment.status, GREY)
             place = spots(moment.position[None])
@@ -257,11 +259,8 @@ class LivePage:
             self._plots.put('trail', **spots(vehicle.trail(now - _TRAIL_S, now)))
             # A path comes right after its position: until then that of before stays.
             if moment.path is not None or not moment.usable:
-                known = moment.path if moment.usable and moment.path is not None else None
-                path = np.zeros((0, 2)) if known is None else known
-                ahead = [f'+{each:g} s' if each else '' for each in vehicle.ahead_s]
-                names = (ahead + [''] * len(path))[: len(path)]
-                self._plots.put('path', **spots(path), ahead=names)
+                path = moment.path if moment.usable else None
+                self._draw_path(_NO_PATH if path is None else path())
         trail = vehicle.true_trail(now - _TRAIL_S, now)
         self._plots.put('true_trail', **spots(trail))
         self._plots.put('truth', **spots(trail[-1:]))
@@ -277,9 +276,32 @@ class LivePage:
         self._plots.put(
             'others',
             **spots(places),
+            **self._inwards(places),
             name=[name for name, _ in others],
             colour=[_COLOURS.get(there.status, GREY) for _, there in others],
         )
+
+    def _draw_path(self, path: Floats) -> None:
+        """Draw a path ahead as a line along the route, or as its points alone, with times."""
+        spots, seconds = path[:, :2], path[:, 2]
+        dense = is_dense(seconds)
+        self._plots.put('path', **_spots(spots if dense else spots[:0]))
+        if dense:
+            times = _times(float(seconds[-1]))
+            spots = np.column_stack([np.interp(times, seconds, each) for each in spots.T])
+        else:
+            times, spots = seconds[1:], spots[1:]
+        names = [f'+{each:.3g} s' for each in times.tolist()]
+        self._plots.put('ahead', **_spots(spots), **self._inwards(spots), ahead=names)
+
+    def _inwards(self, places: Floats) -> dict[str, list[Any]]:
+        """Return on which side of places their names are: where the edge of the map is not."""
+        # Without any corners all are right of the middle.
+        left = (places[:, 0] < self._corners[:, 0].mean()).tolist()
+        return {
+            'align': ['left' if each else 'right' for each in left],
+            'offset': [10.0 if each else -10.0 for each in left],
+        }
 
     def _draw_traces(self, vehicle: Vehicle) -> None:
         now = self._now
@@ -418,6 +440,14 @@ class LivePage:
         words = f'<div class="numbers">{inner}</div>'
         if self._numbers.text != words:
             self._numbers.text = words
+
+
+def _times(last_s: float) -> Floats:
+    """Return the round times up to a last one at which a path has a point: five at most."""
+    step = 10.0 ** np.floor(np.log10(last_s / 5.0))
+    step *= next(each for each in (1.0, 2.0, 5.0, 10.0) if 5.0 * step * each >= last_s * 0.999)
+    times: Floats = step * np.arange(1.0, np.floor(last_s / step + 1e-3) + 1.0)
+    return times
 
 
 def _columns(seconds: Floats, rows: Floats) -> dict[str, Any]:

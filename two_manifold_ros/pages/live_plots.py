@@ -8,7 +8,7 @@ from html import escape
 from typing import Any, TYPE_CHECKING
 
 from bokeh.events import Tap
-from bokeh.models import ColumnDataSource, LogTicker, PrintfTickFormatter, Range1d
+from bokeh.models import ColumnDataSource, Range1d
 from bokeh.models.annotations.geometry import Span
 from bokeh.models.widgets.markups import Div
 import numpy as np
@@ -44,10 +44,10 @@ _TEXT_CSS = """:host { color: var(--ink); font: 15px/1.45 system-ui, "Segoe UI",
 .banner b::before { content: ""; display: inline-block; width: 14px; height: 14px;
   border-radius: 50%; background: var(--state); margin-right: 8px; }
 .banner .why { flex: 1 1 260px; } .banner .note { color: var(--faint); }
-.numbers { display: grid; grid-template-columns: repeat(auto-fill, minmax(124px, 1fr)); gap: 6px; }
-.numbers div { background: var(--card); padding: 4px 8px; } .numbers b { font-size: 17px;
-  white-space: nowrap; font-variant-numeric: tabular-nums; }
-.numbers span { display: block; color: var(--faint); font-size: 12px; }
+.numbers { display: flex; flex-wrap: wrap; gap: 6px; }
+.numbers div { flex: 1 0 108px; background: var(--card); padding: 4px 8px; }
+.numbers b { font-size: 17px; white-space: nowrap; font-variant-numeric: tabular-nums; }
+.numbers span { display: block; color: var(--faint); font-size: 12px; white-space: nowrap; }
 .key { display: flex; flex-wrap: wrap; gap: 2px 16px; font-size: 13px; color: var(--faint);
   padding-left: 12px; }
 .key i { display: inline-block; width: 18px; height: 0; border-top: 4px solid; margin-right: 5px;
@@ -107,11 +107,11 @@ class LivePlots:
 
     def _make_map(self) -> figure:
         drawn = map_plot(
-            np.zeros((0, 2)), 400, name='map', css_classes=['map'], lod_threshold=None
+            np.zeros((0, 2)), 375, name='map', css_classes=['map'], lod_threshold=None
         )
         places: dict[str, list[Any]] = {'x': [], 'y': []}
         lines: dict[str, list[Any]] = {'xs': [], 'ys': []}
-        coloured = {**places, 'name': [], 'colour': []}
+        named = {**places, 'align': [], 'offset': []}
         route = self._source('route', **lines)
         drawn.multi_line('xs', 'ys', source=route, color=GREY, line_width=5, alpha=0.45)
         true_trail = self._source('true_trail', **places)
@@ -124,15 +124,16 @@ class LivePlots:
             line_width=2, name='ellipse_patch',
         )  # fmt: skip
         self.ellipse = patch.glyph
-        path = self._source('path', **places, ahead=[])
-        drawn.line('x', 'y', source=path, color=BLUE, line_width=2, line_dash='dotted')
-        points = drawn.scatter('x', 'y', source=path, color=BLUE, size=9)
+        path = self._source('path', **places)
+        drawn.line('x', 'y', source=path, color=BLUE, line_width=3)
+        ahead = self._source('ahead', **named, ahead=[])
+        points = drawn.scatter('x', 'y', source=ahead, color=BLUE, size=9)
         drawn.text(
-            'x', 'y', 'ahead', source=path, x_offset=9, y_offset=-5, text_font_size='12px',
-            text_color=BLUE, text_font_style='bold',
+            'x', 'y', 'ahead', source=ahead, x_offset='offset', y_offset=-5,
+            text_align='align', text_font_size='12px', text_color=BLUE, text_font_style='bold',
         )  # fmt: skip
         add_hover(drawn, [points], {'ahead': '@ahead', 'x, y (m)': '@x{0.00}, @y{0.00}'})
-        others = self._source('others', **coloured)
+        others = self._source('others', **named, name=[], colour=[])
         rivals = drawn.scatter(
             'x', 'y', source=others, size=14, fill_color='colour', line_color='white',
             marker='square',
@@ -145,8 +146,8 @@ class LivePlots:
             line_width=2, fill_alpha='alpha',
         )  # fmt: skip
         drawn.text(
-            'x', 'y', 'name', source=others, x_offset=11, y_offset=-6, text_font_size='13px',
-            text_color='colour',
+            'x', 'y', 'name', source=others, x_offset='offset', y_offset=-6,
+            text_align='align', text_font_size='13px', text_color='colour',
         )  # fmt: skip
         return drawn
 
@@ -188,8 +189,6 @@ class LivePlots:
             tools='xpan,xwheel_zoom,reset', active_drag=None, y_axis_type='log',
             y_range=Range1d(start=0.01, end=10.0),
         )  # fmt: skip
-        drawn.yaxis.ticker = LogTicker(desired_num_ticks=4)
-        drawn.yaxis.formatter = PrintfTickFormatter(format='%.3g')
         for name, colour in (('ellipse_curve', BLUE), ('error_curve', PINK)):
             source = self._source(name, t=[], m=[])
             if name == 'ellipse_curve' or not self._live:

@@ -10,7 +10,7 @@ from bokeh.models import ColumnDataSource
 import numpy as np
 
 from two_manifold_ros.filtering.estimate import half_axis
-from two_manifold_ros.interface.messages import DrawnTrack
+from two_manifold_ros.interface.drawn_track import DrawnTrack
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.pages.drawing import (
     add_hover,

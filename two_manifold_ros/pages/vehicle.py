@@ -8,6 +8,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 import math
 from threading import Lock
 from typing import Any, NamedTuple, TYPE_CHECKING
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from two_manifold_ros.filtering.estimate import Estimate
+    from two_manifold_ros.interface.messages import Scene as Frames
     from two_manifold_ros.typing import Floats
 
 _MOST_LIVE = 30_000
@@ -48,8 +50,8 @@ class Moment(NamedTuple):
         State in words, and cause and cure as one sentence.
     position : (2,), covariance : (2, 2)
         Metres and m^2; ``None`` where nothing is known.
-    path : (H, 2)
-        Positions at the horizons of the model, the present one first.
+    path
+        Returns positions ahead (n, 3), the present one first: x and y, metres, and seconds ahead.
     ellipse_m, error_m
         Half the long axis of the 95 % ellipse, and the distance to the true position; NaN if
         unknown.
@@ -65,7 +67,7 @@ class Moment(NamedTuple):
     why: str
     position: Floats | None = None
     covariance: Floats | None = None
-    path: Floats | None = None
+    path: Callable[[], Floats] | None = None
     ellipse_m: float = math.nan
     error_m: float = math.nan
     numbers: Mapping[str, float] = {}
@@ -92,7 +94,15 @@ class Stretch(NamedTuple):
     why: str
 
 
-def moment_of(estimate: Estimate, origin_ns: int, error_m: float, took_s: float) -> Moment:
+def _path_of(estimate: Estimate, frames: Frames) -> Floats:
+    """Return the path ahead of an estimate, as of a `Moment`."""
+    ahead = frames.ahead(estimate)
+    return np.column_stack([ahead.positions, ahead.ticks * frames.model.period_ns * 1e-9])
+
+
+def moment_of(
+    estimate: Estimate, frames: Frames, origin_ns: int, error_m: float, took_s: float
+) -> Moment:
     """Return the moment of an estimate, which may be one that a node would not publish."""
     known = math.isfinite(estimate.ellipse_m)
     return Moment(
@@ -101,7 +111,8 @@ def moment_of(estimate: Estimate, origin_ns: int, error_m: float, took_s: float)
         why=estimate.why,
         position=estimate.positions[0] if known else None,
         covariance=estimate.covariances[0] if known else None,
-        path=estimate.path if known else None,
+        # Of an hour a few thousand are looked at.
+        path=partial(_path_of, estimate, frames.of(estimate)) if known else None,
         ellipse_m=estimate.ellipse_m,
         error_m=error_m,
         numbers={
@@ -133,8 +144,6 @@ class Vehicle:
         Times (M,) of true positions, and these (M, 2), metres.
     heard_s
         When its node was last heard.
-    ahead_s
-        Of the points of a path, how far ahead they are, seconds.
     passed_over
         Messages that were none of their kind, or had places that no page can draw.
 
@@ -146,7 +155,6 @@ class Vehicle:
         self.truth_s: Floats = np.zeros(0)
         self.truth: Floats = np.zeros((0, 2))
         self.heard_s = -math.inf
-        self.ahead_s: list[float] = []
         self.passed_over = 0
         self._live = live
         self._lock = Lock()
@@ -337,14 +345,14 @@ class Vehicle:
 
     def _hear_predicted_path(self, message: Any, _: float, __: float) -> None:  # noqa: ANN401
         places = [each.pose.position for each in message.poses]
-        path = _drawable([(place.x, place.y) for place in places])
         begin_ns = stamp_of(message)
-        ahead_s = [round((stamp_of(each) - begin_ns) * 1e-9, 3) for each in message.poses]
+        ahead_s = [(stamp_of(each) - begin_ns) * 1e-9 for each in message.poses]
+        spots = _drawable([(place.x, place.y) for place in places])
+        path = np.column_stack([spots, ahead_s])
         with self._lock:
-            self.ahead_s = ahead_s
             # It is published right after the position that it begins with.
             if self._moments and self._moments[-1].position is not None:
-                self._moments[-1] = self._moments[-1]._replace(path=path)
+                self._moments[-1] = self._moments[-1]._replace(path=lambda: path)
 
     def _hear_markers(self, message: Any, _: float, __: float) -> None:  # noqa: ANN401
         lines = [each.points for each in message.markers if each.ns == 'track']

@@ -1,0 +1,168 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""The path ahead: near enough poses, through the positions at the horizons, along the route."""
+
+from dataclasses import replace
+import math
+from types import SimpleNamespace
+
+from filter_runs import feed
+import numpy as np
+import pytest
+from ring_map import LAP, PERIOD_NS, ring
+from scipy.spatial import cKDTree
+
+from two_manifold_ros.filtering.atlas import make_filter
+from two_manifold_ros.interface.messages import choose_scene
+from two_manifold_ros.model.atlas import atlas_of
+from two_manifold_ros.model.path_ahead import (
+    is_dense,
+    MOST_POSES,
+    PathAhead,
+    SPACING_M,
+    SPACING_RAD,
+    SPACING_S,
+)
+
+
+def check(ahead, ticks, positions, period_s):
+    """Check what holds of every path through positions at horizons, in ticks."""
+    assert np.isfinite(ahead.positions).all()
+    metres = np.hypot(*np.diff(ahead.positions, axis=0).T)
+    # A path that is too long for so many poses has them farther apart.
+    turned = np.abs(np.diff(np.unwrap(np.arctan2(*np.diff(ahead.positions, axis=0).T[::-1]))))
+    whole = metres.sum() / SPACING_M + period_s * ticks[-1] / SPACING_S
+    whole += turned.sum() / SPACING_RAD
+    within = max(1.0, 1.01 * whole / MOST_POSES)
+    steps = np.diff(ahead.ticks)
+    assert (steps > 0.0).all()
+    assert len(steps) <= MOST_POSES + len(ticks)
+    assert period_s * steps.max() <= within * SPACING_S + 1e-6
+    assert metres.max() <= within * SPACING_M + 1e-4
+    assert is_dense(period_s * ahead.ticks)
+    assert not is_dense(period_s * np.array([0, 10 * ticks[-1]]))
+    at = np.searchsorted(ahead.ticks, ticks)
+    assert ahead.ticks[at].tolist() == list(ticks)
+    assert np.array_equal(ahead.positions[at], positions)
+
+
+def chords(ahead, ticks, positions):
+    return np.column_stack([np.interp(ahead.ticks, ticks, each) for each in positions.T])
+
+
+@pytest.fixture(scope='session')
+def drives(slot_car_model, slot_car_laps, forked_model, forked_drives, kart_atlas, kart_drives):
+    """Models and drives that they were not trained on: a circuit, a fork, several routes."""
+    forgetful = replace(forked_model, lines=replace(forked_model.lines, kept_s=1.0))
+    return {
+        'circuit': (slot_car_model, slot_car_laps[1]),
+        'fork': (forgetful, forked_drives['both']),
+        'routes': (kart_atlas, kart_drives['paddock'][1]),
+        'network in an atlas': (atlas_of({'fork': forgetful}), forked_drives['both']),
+    }
+
+
+@pytest.mark.parametrize('which', ['circuit', 'fork', 'routes', 'network in an atlas'])
+def test_a_path_follows_the_road_where_straight_lines_do_not(which, drives):
+    model, drive = drives[which]
+    scene = choose_scene(model)
+    stream = list(zip(drive.imu.stamps.tolist(), drive.imu.samples, strict=True))
+    found = [each for each in feed(make_filter(model), stream) if each.valid]
+    road = cKDTree(drive.positions.positions)
+    size = np.ptp(drive.positions.positions, axis=0).max()
+    beside, cut, parted = [], [], 0
+    for each in found[:: max(1, len(found) // 300)]:
+        own = scene.of(each)
+        ahead, ticks = own.ahead(each), own.model.horizons
+        check(ahead, ticks, each.path, own.model.period_ns * 1e-9)
+        known = road.query(each.path)[0].max()
+        # At first another route may seem to be driven.
+        if known > 0.03 * size:
+            continue
+        beside.append(road.query(ahead.positions)[0].max() - known)
+        cut.append(road.query(chords(ahead, ticks, each.path))[0].max() - known)
+        for branch in each.branches:
+            parted += 1
+            along = own.branch_ahead(branch)
+            check(along, ticks, branch.positions, own.model.period_ns * 1e-9)
+            known = road.query(branch.positions)[0].max()
+            assert road.query(along.positions)[0].max() < known + 0.03 * size
+    assert len(beside) > 150
+    assert np.quantile(beside, 0.9) < 0.01 * size
+    assert np.max(beside) < 0.03 * size
+    assert np.quantile(cut, 0.9) > 2.0 * max(np.quantile(beside, 0.9), 0.01 * size)
+    assert (parted > 20) == ('fork' in which or 'network' in which)
+
+
+@pytest.mark.parametrize('shift', [0.0, 5e5])
+@pytest.mark.parametrize(
+    ('radius', 'horizons'),
+    [
+        (5.0, (0, 10, 50)),
+        (0.05, (0, 10, 50)),
+        # Laps shorter than the way to a horizon, and than the way from one to the next.
+        (5.0, (0, 10, 100, 300)),
+        (1.0, (0, 200)),
+        # As fast as an aeroplane, and for a minute: no more poses than a message can have.
+        (2000.0, (0, 10, 50)),
+        (5.0, (0, 1200)),
+        (5.0, (0, 1)),
+    ],
+)
+def test_a_path_is_on_the_circle_that_was_driven(radius, horizons, shift):
+    model = ring(radius, horizons)
+    model.route.readout.targets += shift
+    positions = model.route.readout.targets[7, :-1]
+    ahead = PathAhead(model).along(positions)
+    check(ahead, horizons, positions, PERIOD_NS * 1e-9)
+    x, y = (ahead.positions - shift).T
+    # Chords between poses are short, but for those of a path that is cut to so many poses.
+    assert np.hypot(x, y) == pytest.approx(radius, rel=0.02)
+    turned = np.unwrap(np.arctan2(y, x))
+    assert turned[-1] - turned[0] == pytest.approx(2.0 * math.pi * horizons[-1] / LAP, rel=0.02)
+    assert (np.diff(turned) > 0.0).all()
+    assert len(turned) > MOST_POSES or np.diff(turned).max() < 1.05 * SPACING_RAD
+
+
+def test_a_vehicle_that_is_slow_or_stands_has_a_path_as_well():
+    model = ring()
+    for late in (0.0, 0.5):
+        # Where it is after half of the time.
+        spots = model.route.readout.targets[[7 + round(late * each) for each in model.horizons], 0]
+        check(PathAhead(model).along(spots), model.horizons, spots, PERIOD_NS * 1e-9)
+
+
+def test_one_horizon_is_the_present_and_a_dead_end_leads_straight_to_what_is_expected():
+    now = np.array([[3.0, 4.0]])
+    ahead = PathAhead(ring(horizons=(0,))).along(now)
+    assert (ahead.ticks.tolist(), ahead.positions.tolist()) == ([0.0], [[3.0, 4.0]])
+    line = np.column_stack([np.arange(9.0), np.zeros(9)])
+    ended = ring(spots=line, ways={**{each: [each + 1] for each in range(8)}, 8: [8]})
+    expected = np.array([[7.5, 0.0], [8.0, 1.0], [8.0, 3.0]])
+    ahead = PathAhead(ended).along(expected)
+    check(ahead, ended.horizons, expected, PERIOD_NS * 1e-9)
+    assert (ahead.positions[:, 0] <= 8.0).all()
+
+
+def test_at_a_fork_a_path_is_along_the_named_line_or_the_way_most_driven():
+    # Places 0 to 9 lead east; from 10 on the left line goes north, from 30 on the right one south.
+    there = np.arange(20.0)
+    spots = np.concatenate(
+        [
+            np.column_stack([np.arange(10.0), np.zeros(10)]),
+            np.column_stack([np.full(20, 10.0), there]),
+            np.column_stack([np.full(20, 10.0), -there]),
+        ]
+    )
+    ways = {each: [each + 1] for each in range(49)} | {9: [30, 10, 10], 29: [29], 49: [49]}
+    passes = np.zeros((50, 2))
+    passes[:10], passes[10:30, 0], passes[30:, 1] = 1.0, 1.0, 1.0
+    lines = SimpleNamespace(names=('left', 'right'), passes=passes)
+    ahead_of = PathAhead(ring(spots=spots, ways=ways, horizons=(0, 4, 20), lines=lines))
+    for name, side in (('left', 1.0), ('right', -1.0)):
+        expected = np.array([[4.0, 0.0], [8.0, 0.0], [10.0, side * 14.0]])
+        ahead = ahead_of.along(expected, name)
+        assert np.abs(ahead.positions[:, 1] * (ahead.positions[:, 0] - 10.0)).max() < 0.5
+    # Two of three drives went left.
+    both = np.array([[4.0, 0.0], [8.0, 0.0], [10.0, 14.0]])
+    assert np.array_equal(ahead_of.along(both).positions, ahead_of.along(both, 'left').positions)

@@ -1,0 +1,204 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+The path ahead: along the places of the route, through the positions at the horizons.
+
+A map holds the position of each place, and the place that most drives went on to. The walk starts
+at the place that fits an estimate best, and passes a horizon where it is nearest to the position
+that the estimate has there. Between horizons time passes as it usually does on these places, and
+the distance of the estimate from the walk changes evenly.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple, TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from two_manifold_ros.model.model import RouteModel
+    from two_manifold_ros.typing import Floats
+
+SPACING_S, SPACING_M, SPACING_RAD = 0.25, 1.0, math.radians(20.0)
+"""
+Seconds, metres and turn from one pose of a path to the next, at most.
+
+Controllers look ahead by a metre or more. In a bend a straight line between poses that differ by
+20 degrees is 4 % of its length beside the road. With half of all a message takes twice as long.
+"""
+
+MOST_POSES = 100
+"""
+Poses of a path beside those at the horizons, at most; a longer path has them farther apart.
+
+A node on one core fills and sends some 50,000 poses a second. These are 5 s at 70 km/h.
+"""
+
+FARTHEST = 2.0
+"""Times the usual time within which a position ahead is looked for on the way."""
+
+STRAY = 0.1
+"""
+Metres beside a position that count as much as one metre of another kind.
+
+The place now is the nearest to the position; of roads that cross, that which leads to where the
+vehicle is expected. A walk passes a horizon where it is nearest to the position there; of the laps
+of a walk that passes it more than once, on the one at the usual time. With half and twice as much
+no path of the tests leaves its road.
+"""
+
+
+class Ahead(NamedTuple):
+    """Ticks ahead of an estimate (n,), from 0 on, and the positions then (n, 2), metres."""
+
+    ticks: Floats
+    positions: Floats
+
+
+def is_dense(seconds: Floats) -> bool:
+    """Return whether poses so many seconds ahead (n,) follow a route: horizons alone are fewer."""
+    return len(seconds) > 1 and len(seconds) > min(seconds[-1] / SPACING_S, MOST_POSES)
+
+
+class PathAhead:
+    """
+    Paths along the map of a route.
+
+    No tick computes one: messages and pages do, for their readers.
+
+    Parameters
+    ----------
+    model
+        Of the estimates.
+
+    """
+
+    def __init__(self, model: RouteModel) -> None:
+        readout, geometry = model.route.readout, model.route.geometry
+        self.horizons = np.array(model.horizons, dtype=np.float64)
+        self._period_s = model.period_ns * 1e-9
+        self._places = readout.targets[:, 0]
+        # About their centre, as squares of large coordinates lose the digits of small differences.
+        self._centre = self._places.mean(axis=0)
+        ahead = (readout.targets[:, :-1] - self._centre).reshape(len(self._places), -1)
+        self._weights = np.full(ahead.shape[1], STRAY**2)
+        self._weights[:2] = 1.0
+        self._ahead, self._squares = ahead, np.square(ahead) @ self._weights
+        single = np.flatnonzero(geometry.steps_of == 1)
+        self._from = np.repeat(np.arange(len(self._places)), np.diff(geometry.begins))[single]
+        self._to, self._shares = geometry.targets_of[single], geometry.shares_of[single]
+        self._passes: dict[str, Floats] = {}
+        if model.lines is not None:
+            self._passes = dict(zip(model.lines.names, model.lines.passes.T, strict=True))
+        self._rates = model.route.motion.rates
+        self._onwards: dict[str, tuple[list[int], list[float]]] = {}
+
+    def along(self, positions: Floats, name: str = '') -> Ahead:
+        """Return the path through positions at the horizons, see `line`, with all its poses."""
+        return self.spaced(self.line(positions, name), positions)
+
+    def line(self, positions: Floats, name: str = '') -> Ahead:
+        """
+        Return the corners of the path through positions (H, 2) at the horizons.
+
+        Where the way forks it is that of the line of this ``name``, or that of most drives.
+        """
+        ticks = self.horizons
+        if len(ticks) < 2:
+            return Ahead(ticks, positions)
+        walked, spots = self._walk(self._place(positions), name)
+        metres = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(spots, axis=0).T))])
+        met = np.zeros(len(ticks))
+        for index, goal in enumerate(positions[1:], 1):
+            usual = met[index - 1] + ticks[index] - ticks[index - 1]
+            met[index] = _nearest(goal, walked, spots, metres, met[index - 1], usual)
+        left = positions - _between(met, walked, spots)
+        inner = walked[(walked > 0.0) & (walked < met[-1])]
+        corners = np.unique(np.concatenate([ticks, np.interp(inner, met, ticks)]))
+        line = _between(np.interp(corners, ticks, met), walked, spots)
+        return Ahead(corners, line + _between(corners, ticks, left))
+
+    def spaced(self, line: Ahead, positions: Floats) -> Ahead:
+        """Return points near enough to each other on a line, and positions (H, 2) at horizons."""
+        seconds = np.diff(line.ticks) * self._period_s
+        steps = np.diff(line.positions, axis=0)
+        metres = np.hypot(*steps.T)
+        # Of what is hardly a step the direction is noise.
+        goes = metres > 1e-3 * metres.max(initial=0.0)
+        turns = np.zeros(len(steps))
+        corners = np.abs(np.diff(np.unwrap(np.arctan2(*steps[goes].T[::-1]))))
+        # Half of the turn at each end.
+        turns[goes] = 0.5 * (np.append(0.0, corners) + np.append(corners, 0.0))[: goes.sum()]
+        need = [seconds / SPACING_S, metres / SPACING_M, turns / SPACING_RAD]
+        count = np.concatenate([[0.0], np.cumsum(np.max(need, axis=0))])
+        ends = np.interp(self.horizons, line.ticks, count)
+        # Rounding shall add no pose.
+        legs = np.ceil(np.diff(ends) / max(1.0, ends[-1] / MOST_POSES) - 1e-6)
+        legs = np.maximum(legs, 1.0).astype(np.int64)
+        exact = np.concatenate([[0], np.cumsum(legs)])
+        at = np.interp(np.arange(exact[-1] + 1.0), exact, ends)
+        ticks = np.interp(at, count, line.ticks)
+        found = Ahead(ticks, _between(at, count, line.positions))
+        found.ticks[exact], found.positions[exact] = self.horizons, positions
+        return found
+
+    def _place(self, positions: Floats) -> int:
+        """Return the place from which a vehicle would be where an estimate expects it."""
+        weights = self._weights * (positions - self._centre).ravel()
+        return int(np.argmin(self._squares - 2.0 * (self._ahead @ weights)))
+
+    def _walk(self, place: int, name: str) -> tuple[Floats, Floats]:
+        """Return ticks (n,) from a place on, at the usual speed, and positions then (n, 2)."""
+        if name not in self._onwards:
+            self._onwards[name] = self._go_on(self._passes.get(name))
+        onward, lasts = self._onwards[name]
+        places, ticks, spent = [place], [0.0], 0.0
+        # Who stood, or is slow, is on the way for longer; and a dead end leads nowhere.
+        while spent < FARTHEST * self.horizons[-1] and onward[place] != place:
+            spent += lasts[place]
+            place = onward[place]
+            places.append(place)
+            ticks.append(spent)
+        return np.array(ticks), self._places[places]
+
+    def _go_on(self, passes: Floats | None) -> tuple[list[int], list[float]]:
+        """Return a place a little farther on from each, and how many ticks it takes."""
+        places = np.arange(len(self._places))
+        liking = self._shares + 1e-9 * (self._to == self._from + 1)
+        if passes is not None:
+            liking = liking * (passes[self._to] + 1e-3)
+        after, best = places.copy(), np.lexsort((liking, self._from))
+        # The last assignment counts.
+        after[self._from[best]] = self._to[best]
+        longest_s = float(self.horizons[-1]) * self._period_s
+        least = max(SPACING_S / 4.0, longest_s / MOST_POSES) / self._period_s
+        there, ticks = places.copy(), np.zeros(len(places))
+        while True:
+            goes = (ticks < least) & (after[there] != there)
+            if not goes.any():
+                return there.tolist(), ticks.tolist()
+            ticks[goes] += 1.0 / self._rates[there[goes]]
+            there[goes] = after[there[goes]]
+
+
+def _nearest(
+    goal: Floats, walked: Floats, spots: Floats, metres: Floats, begin: float, usual: float
+) -> float:
+    """Return when a walk is nearest to a goal: after ``begin``, rather as late as is ``usual``."""
+    steps = np.diff(spots, axis=0)
+    squares = np.maximum(np.square(steps).sum(axis=1), 1e-18)
+    share = (((goal - spots[:-1]) * steps).sum(axis=1) / squares).clip(0.0, 1.0)
+    ticks = walked[:-1] + share * np.diff(walked)
+    apart = np.square(spots[:-1] + share[:, None] * steps - goal).sum(axis=1)
+    late = metres[:-1] + share * np.diff(metres) - np.interp(usual, walked, metres)
+    apart += np.square(STRAY * late)
+    apart[(ticks < begin) | (ticks > FARTHEST * usual)] = np.inf
+    # A dead end may leave none.
+    best = int(np.argmin(apart)) if len(apart) else -1
+    return float(ticks[best]) if best >= 0 and np.isfinite(apart[best]) else begin
+
+
+def _between(at: Floats, ticks: Floats, positions: Floats) -> Floats:
+    """Return positions (n, 2) at some ticks, of a line through others."""
+    return np.column_stack([np.interp(at, ticks, each) for each in positions.T])
