@@ -52,9 +52,9 @@ if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import Recording
 
 INSPECT_HELP = (
-    'Print rates, gaps, dead channels, probable unit errors, the time offset between IMU and '
-    'positions, and laps, and what to do about what was found. Of more than three bags a table '
-    'has a line for each; a bag that cannot be read is named, and the others are inspected.'
+    'Print rates, gaps, dead channels, probable unit errors, laps and the time offset between IMU '
+    'and positions, with a cure for each problem. For more than three bags a table has a line for '
+    'each bag. A bag that cannot be read is named, and the others are inspected.'
 )
 
 MOST_IN_FULL = 3

@@ -58,9 +58,9 @@ if TYPE_CHECKING:
 
 HELP = (
     'Show a drive on a page in the browser: map, position with its ellipse, path ahead, state '
-    'with cause and cure, IMU. MODEL BAG runs the filter over a bag and lets you scrub through '
-    'it, BAG alone shows what was recorded, --live follows the filter nodes that run. Nothing can '
-    'be commanded from the page.'
+    'with cause and cure, IMU. With MODEL BAG the filter runs over the bag and you can scrub '
+    'through it. With BAG alone the page shows the recording. With --live it follows the running '
+    'filter nodes. The page shows and never commands.'
 )
 _CHUNK = 500
 """Estimates that reach the page at a time."""
@@ -87,24 +87,24 @@ def add_arguments(parser: ArgumentParser) -> None:
         help='follow filter nodes, by full names such as car1/filter_node (default: all); needs '
         'ROS 2',
     )
-    add_topics(parser)
-    add_sensor_topics(parser)
     add_part(parser)
-    parser.add_argument(
+    parser.add_argument('--no-browser', action='store_true', help='do not open a browser')
+    add_sensor_topics(add_topics(parser))
+    group = parser.add_argument_group('address of the page')
+    group.add_argument(
         '--host',
         default=LOOPBACK,
         metavar='A',
-        help='address to serve on, 0.0.0.0 for all of this computer: whoever reaches it sees '
-        'where the vehicle is (default: %(default)s, this computer alone)',
+        help='address to serve on; with 0.0.0.0 everyone on the network can see where the vehicle '
+        'is (default: %(default)s, this computer alone)',
     )
-    parser.add_argument(
+    group.add_argument(
         '--port',
         type=_port,
         metavar='N',
-        help=f'port to serve on; 0 for any that is free (default: {USUAL_PORT}, or the next that '
-        'is free)',
+        help=f'port to serve on; 0 takes any free port (default: {USUAL_PORT} or the next free '
+        'port)',
     )
-    parser.add_argument('--no-browser', action='store_true', help='do not open a browser')
 
 
 def _port(text: str) -> int:
