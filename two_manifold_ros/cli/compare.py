@@ -463,9 +463,9 @@ def _report(args: Namespace, found: Comparison, folder: Path | None) -> None:
         from two_manifold_ros.pages.model_sections import (  # noqa: PLC0415 - an extra
             comparison_sections,
         )
-        from two_manifold_ros.pages.report import Report  # noqa: PLC0415 - an extra
+        from two_manifold_ros.pages.report import Report, title_of  # noqa: PLC0415 - an extra
 
-        page = Report('Methods side by side', ', '.join(args.bags))
+        page = Report(title_of(args.bags, 'methods side by side'), ', '.join(args.bags))
         comparison_sections(page, found)
         page.section('As printed')
         page.preformatted(_printed(found))

@@ -414,11 +414,13 @@ def _write_report(
     from two_manifold_ros.pages.recording_sections import (  # noqa: PLC0415 - an extra
         inspection_sections,
     )
-    from two_manifold_ros.pages.report import Report  # noqa: PLC0415 - an extra
+    from two_manifold_ros.pages.report import Report, title_of  # noqa: PLC0415 - an extra
     from two_manifold_ros.pages.run_sections import run_sections  # noqa: PLC0415 - an extra
 
     part = f', from {args.start:g} s on; times count from there' if args.start else ''
-    report = Report('Where it was thought to be', f'{args.model} on {", ".join(args.bags)}{part}')
+    report = Report(
+        title_of(args.bags, 'evaluation'), f'{args.model} on {", ".join(args.bags)}{part}'
+    )
     drawn = run_sections(report, evaluation, recordings, model)
     shown = [recordings[number] for number in drawn[:MOST_INSPECTED]]
     if len(shown) < len(recordings):

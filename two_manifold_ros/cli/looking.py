@@ -147,12 +147,12 @@ def _inspect_here(
 
 
 def _write_page(path: str, reports: Sequence[Report], recordings: Sequence[Recording]) -> None:
+    from two_manifold_ros.pages import report as pages  # noqa: PLC0415 - an extra
     from two_manifold_ros.pages.recording_sections import (  # noqa: PLC0415 - an extra
         inspection_sections,
     )
-    from two_manifold_ros.pages.report import Report as Page  # noqa: PLC0415 - an extra
 
-    page = Page('What was recorded', ', '.join(each.name for each in recordings))
+    page = pages.Report(pages.title_of([each.name for each in recordings], 'recording'))
     inspection_sections(page, reports, recordings)
     page.write(path)
 

@@ -29,7 +29,9 @@ from two_manifold_ros.cli.options import (
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import check_fit, estimates_along
 from two_manifold_ros.filtering.atlas import make_filter
+from two_manifold_ros.filtering.estimate import limits_of
 from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.inspection.shared_places import bag_name
 from two_manifold_ros.interface.assessment import as_the_node
 from two_manifold_ros.interface.messages import DrawnTrack, Topics
 from two_manifold_ros.model.model_file import load_model
@@ -134,9 +136,8 @@ def run(args: Namespace) -> int:
     args.bags = [only_bag(args.files[-1])]
     if model is not None:
         name_sensors(args, model)
-    scene = Scene(f'two-manifold: {args.bags[0]}', note='reading the bag')
-    if model is not None:
-        scene.routes = DrawnTrack(model.track).runs
+    scene = Scene(f'{bag_name(args.bags[0])} - two-manifold', note='reading the bag')
+    _draw_model(scene, model)
     if model is None and args.bags[0].endswith('.npz'):
         msg = f'{args.bags[0]} is a model: name a bag after it, or --live'
         raise InputError(msg)
@@ -155,6 +156,16 @@ def run(args: Namespace) -> int:
             copy.close()
             Event().wait()
     return 0
+
+
+def _draw_model(scene: Scene, model: ModelHead | None) -> None:
+    if model is None:
+        return
+    scene.routes = DrawnTrack(model.track).runs
+    # Of several routes each has limits of its own.
+    limits = limits_of(model)
+    if len(model.routes) == 1 and math.isfinite(limits.error_m):
+        scene.limits_m = limits.warn_m, limits.error_m
 
 
 class _Served(PageServer):
@@ -375,8 +386,7 @@ def _view_live(args: Namespace, model: ModelHead | None) -> int:
             raise InputError(msg)
     begun_s = monotonic()
     scene = Scene('two-manifold, live', duration_s=None, clock=lambda: monotonic() - begun_s)
-    if model is not None:
-        scene.routes = DrawnTrack(model.track).runs
+    _draw_model(scene, model)
 
     def hear(name: str, kind: str, message: Any) -> None:  # noqa: ANN401 - of any type
         if kind != Topics.MARKERS.name or model is None:

@@ -21,13 +21,14 @@ from two_manifold_ros.pages.drawing import (
     envelope,
     fit_to,
     GREY,
+    NOT_RUNNING,
     outlines,
     PINK,
     SCREEN_CSS,
     SILENT_S,
     STATUS_COLOURS,
 )
-from two_manifold_ros.pages.live_plots import key, LivePlots, map_key, text, TRACES_S
+from two_manifold_ros.pages.live_plots import key, LIMITS, LivePlots, text, TRACES_S
 from two_manifold_ros.pages.vehicle import Moment
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
 
@@ -53,6 +54,23 @@ _NOBODY = (
     'No filter node is heard: check that one runs, and that ROS_DOMAIN_ID is that of its terminal'
 )
 _BARE = 'What was recorded, without estimates: name a model before the bag to see them'
+_TIPS = {
+    'route': 'The route that is most probably driven, and the probability of it',
+    'half 95 % ellipse': 'The vehicle is in the ellipse on the map with a probability of 95 %; '
+    'this is half the length of the ellipse',
+    'novelty (usual: 1)': 'How much the IMU differs from the training; 1 is usual',
+    'chance off route': 'Probability that the vehicle is not on the trained route',
+    'error': 'Distance between estimated and recorded position',
+    'bad messages': 'Messages that could not be read, so the page left them out',
+    'x, y (m)': 'Estimated position in the frame of the map',
+    'samples in': 'IMU samples that the node receives',
+    'estimates out': 'Estimates that the filter computes',
+    'IMU delay': 'Age of the newest IMU sample when the node receives it',
+    'time per tick': 'Computing time of the filter for this tick',
+    'median time per tick': 'Half of the ticks take less computing time',
+    '99 % of ticks within': 'One tick of a hundred takes more computing time',
+}
+"""What each number means, for the mouse on it."""
 _COLOURS = {status.value: colour for status, colour in STATUS_COLOURS.items()}
 _WIDGET_CSS = """:host { color: var(--ink); }
 .bk-input, .bk-btn { background-color: var(--card) !important; color: var(--ink) !important;
@@ -92,11 +110,12 @@ class LivePage:
         self._drawn: tuple[object, ...] = ()
         self._routes: list[Floats] | None = None
         self._corners: Floats = np.full((2, 2), np.nan)
-        self._banner, self._numbers, self._states = map(text, ('banner', 'numbers', 'states_key'))
+        names = 'banner', 'numbers', 'states_key', 'map_key'
+        self._banner, self._numbers, self._states, self._map_key = map(text, names)
         self._bar = self._make_controls()
         plots = self._plots = LivePlots(live=self._live, jump=self._jump)
         halves = row(
-            column(plots.map, map_key(), css_classes=['wide'], sizing_mode='stretch_width'),
+            column(plots.map, self._map_key, css_classes=['wide'], sizing_mode='stretch_width'),
             column(
                 self._numbers, *plots.traces, css_classes=['side'], sizing_mode='stretch_width'
             ),
@@ -144,6 +163,7 @@ class LivePage:
                 self._draw_numbers(vehicle, moment)
             if slow:
                 self._draw_minutes(vehicle)
+                self._draw_map_key(vehicle)
                 self._fit()
         self._draw_banner(vehicle)
         # Last of all, so that where they are the rest of the picture is of that time.
@@ -245,7 +265,7 @@ class LivePage:
                 self._plots.put(name, x=[], y=[])
             self._plots.put('path', x=[], y=[], ahead=[])
         else:
-            colour = _COLOURS.get(moment.status, GREY)
+            colour = _COLOURS.get(moment.status, NOT_RUNNING)
             place = spots(moment.position[None])
             self._plots.put(
                 'ellipse', **place, colour=[colour], alpha=[1.0 if moment.usable else 0.25]
@@ -278,7 +298,7 @@ class LivePage:
             'others',
             **spots(places),
             name=[name for name, _ in others],
-            colour=[_COLOURS.get(there.status, GREY) for _, there in others],
+            colour=[_COLOURS.get(there.status, NOT_RUNNING) for _, there in others],
         )
 
     def _draw_traces(self, vehicle: Vehicle) -> None:
@@ -317,15 +337,19 @@ class LivePage:
             'states',
             left=[each.start for each in stretches],
             right=[max(each.end, each.start + 0.05) for each in stretches],
-            colour=[_COLOURS.get(each.status, GREY) for each in stretches],
+            colour=[_COLOURS.get(each.status, NOT_RUNNING) for each in stretches],
             status=[each.status for each in stretches],
             why=[each.why for each in stretches],
         )
         seen = list(dict.fromkeys(each.status for each in stretches))
-        keys = {status: _COLOURS.get(status, GREY) for status in seen}
+        keys = {status: _COLOURS.get(status, NOT_RUNNING) for status in seen}
         curves = {'below': '', 'half the 95 % ellipse': BLUE}
-        if not self._live:
+        if len(vehicle.truth):
             curves['error'] = PINK
+        limits = self._scene.limits_m if vehicle.count else ()
+        for (name, limit), metres in zip(self._plots.limits.items(), limits, strict=False):
+            limit.update(location=metres, visible=True)
+            curves[name] = LIMITS[name]
         self._states.text = key({'states': ''} | keys | curves)
         seconds, ellipses, errors = vehicle.curves(start)
         at, both = envelope(seconds, np.stack([ellipses, errors], axis=1), _CURVE_POINTS)
@@ -334,10 +358,24 @@ class LivePage:
         for name, values in zip(('ellipse_curve', 'error_curve'), both.T.tolist(), strict=True):
             self._plots.put(name, t=at.tolist(), m=values)
         known = np.concatenate([ellipses, errors])
-        known = known[known > 0.0]
+        known = np.concatenate([known[known > 0.0], limits])
         if len(known):
             low, high = 0.5 * float(np.quantile(known, 0.05)), 1.5 * float(known.max())
             self._plots.curves.y_range.update(start=max(low, 1e-4), end=max(high, 1e-3))
+
+    def _draw_map_key(self, vehicle: Vehicle) -> None:
+        """Name what is drawn: a real robot has no true position, a bare recording no estimate."""
+        drawn = {'route of the model': GREY} if vehicle.routes else {}
+        if vehicle.count:
+            drawn |= {'last 10 s and path ahead': BLUE}
+        if len(vehicle.truth):
+            drawn |= {'recorded position': PINK}
+        if vehicle.count:
+            colour = self._state(vehicle)[2]
+            drawn |= {'position with its 95 % ellipse, colour of the state': colour}
+        words = key(drawn)
+        if self._map_key.text != words:
+            self._map_key.text = words
 
     def _fit(self) -> None:
         """Show the whole route when it is first known, and again where it has grown."""
@@ -370,17 +408,23 @@ class LivePage:
         moment = vehicle.at(self._now) if vehicle is not None else None
         silent_s = self._now - (moment.seconds if moment else 0.0)
         if vehicle is None:
-            return ('no node', _NOBODY, GREY) if self._live else ('reading', '', GREY)
+            return (
+                ('no node', _NOBODY, NOT_RUNNING) if self._live else ('reading', '', NOT_RUNNING)
+            )
         if self._live and self._now - vehicle.heard_s > _GONE_S:
             silent_s = self._now - vehicle.heard_s
-            return 'gone', f'{vehicle.name} was not heard for {silent_s:.0f} s', GREY
+            return 'gone', f'{vehicle.name} was not heard for {silent_s:.0f} s', NOT_RUNNING
         if moment is None:
             is_bare = not vehicle.count and not self._scene.note
-            return ('recording', _BARE, GREY) if is_bare else (Status.WAITING.value, '', GREY)
+            return (
+                ('recording', _BARE, NOT_RUNNING)
+                if is_bare
+                else (Status.WAITING.value, '', NOT_RUNNING)
+            )
         if not self._live and silent_s > SILENT_S:
             why = f'No estimate for {silent_s:.1f} s: the recording has a gap, or ends'
-            return Status.NO_DATA.value, why, GREY
-        return moment.status, moment.sentence, _COLOURS.get(moment.status, GREY)
+            return Status.NO_DATA.value, why, _COLOURS[Status.NO_DATA.value]
+        return moment.status, moment.sentence, _COLOURS.get(moment.status, NOT_RUNNING)
 
     def _draw_numbers(self, vehicle: Vehicle, moment: Moment | None) -> None:
         numbers = moment.numbers if moment is not None else {}
@@ -388,8 +432,8 @@ class LivePage:
         off = 100.0 * numbers.get('off_route', math.nan)
         cells = [
             ('half 95 % ellipse', _number(shown.ellipse_m, 'm')),
-            ('novelty, usually 1', _number(numbers.get('novelty', math.nan), '')),
-            ('off the route', _number(off, '%')),
+            ('novelty (usual: 1)', _number(numbers.get('novelty', math.nan), '')),
+            ('chance off route', _number(off, '%')),
         ]
         if shown.route:
             chance = _number(100.0 * numbers.get('route_chance', math.nan), '%')
@@ -403,10 +447,10 @@ class LivePage:
         measured = {
             'input_rate_hz': ('samples in', 'Hz', 1.0),
             'estimate_rate_hz': ('estimates out', 'Hz', 1.0),
-            'stamp_age_s': ('age of a sample', 'ms', 1e3),
-            'tick_us': ('filter, this tick', 'µs', 1.0),
-            'processing_p50_us': ('filter, median', 'µs', 1.0),
-            'processing_p99_us': ('filter, 99 %', 'µs', 1.0),
+            'stamp_age_s': ('IMU delay', 'ms', 1e3),
+            'tick_us': ('time per tick', 'ms', 1e-3),
+            'processing_p50_us': ('median time per tick', 'ms', 1e-3),
+            'processing_p99_us': ('99 % of ticks within', 'ms', 1e-3),
         }
         cells += [
             (label, _number(factor * numbers[name], unit))
@@ -414,7 +458,10 @@ class LivePage:
             if math.isfinite(numbers.get(name, math.nan))
             and not (name == 'stamp_age_s' and numbers[name] > _PLAYED_S)
         ]
-        inner = ''.join(f'<div><span>{label}</span><b>{value}</b></div>' for label, value in cells)
+        inner = ''.join(
+            f'<div title="{_TIPS[label]}"><span>{label}</span><b>{value}</b></div>'
+            for label, value in cells
+        )
         words = f'<div class="numbers">{inner}</div>'
         if self._numbers.text != words:
             self._numbers.text = words
