@@ -273,7 +273,6 @@ def run_tour(folder_name: str, *, view: bool = False) -> None:
         save_model(model, folder / 'model.npz')
     held_out = recording.between(cut, None)
     through = 'the filter node' if with_node else 'the filter, into a bag'
-    page = _open_page(folder, live=with_node) if view else None
     with stage(4, f'replaying the rest through {through}') as show:
         if with_node:
             received = _filter_live(folder, held_out, show)
@@ -301,21 +300,12 @@ def run_tour(folder_name: str, *, view: bool = False) -> None:
     _explain(folder, with_node)
     command = Path(sys.executable).with_name('two-manifold')
     print(f'Look at it: {command} view {folder_name}/model.npz {folder_name}/recording')
-    if page is not None:
-        _drive_on(folder, page, live=with_node)
+    if view:
+        _drive_on(folder, live=with_node)
 
 
-def _open_page(folder: Path, *, live: bool) -> subprocess.Popen[bytes]:
-    """Start the live page, of the node that is about to start or of the bag."""
-    seen = '--live' if live else str(folder / 'recording')
-    page = subprocess.Popen([*VIEW, str(folder / 'model.npz'), seen])
-    # However the demo ends.
-    atexit.register(page.terminate)
-    return page
-
-
-def _drive_on(folder: Path, page: subprocess.Popen[bytes], *, live: bool) -> None:
-    """Keep the page until Ctrl-C, and something live on it: another drive of the car."""
+def _drive_on(folder: Path, *, live: bool) -> None:
+    """Show a page until Ctrl-C: of the bag, or of another drive of the car, which is live."""
     with until_ctrl_c(), ExitStack() as running:
         if live:
             print('The car drives on, live, until Ctrl-C.', flush=True)
@@ -324,6 +314,11 @@ def _drive_on(folder: Path, page: subprocess.Popen[bytes], *, live: bool) -> Non
             running.enter_context(running_node('slot_car_node', log, f'seed:={NEXT_SEED}'))
         else:
             print('The page stays until Ctrl-C.', flush=True)
+        # Not before: a page would call the node gone as soon as the recording is over.
+        seen = '--live' if live else str(folder / 'recording')
+        page = subprocess.Popen([*VIEW, str(folder / 'model.npz'), seen])
+        # However the demo ends.
+        atexit.register(page.terminate)
         page.wait()
 
 
@@ -404,7 +399,7 @@ def main() -> int:
     parser = ArgumentParser(prog='demo', description=DESCRIPTION)
     parser.add_argument('folder', nargs='?', default='demo_output', help='folder to write')
     parser.add_argument(
-        '--view', action='store_true', help='show it live in the browser, until Ctrl-C'
+        '--view', action='store_true', help='then drive on, live in the browser, until Ctrl-C'
     )
     args = parser.parse_args()
     with Stopping() as stop:

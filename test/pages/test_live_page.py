@@ -96,7 +96,7 @@ def test_state_position_and_path_are_those_of_the_time(browse, url):
     assert len(tab.columns('trail')['x']) == pytest.approx(100, abs=2)
     assert 'half 95 % ellipse 0.73 m' in tab.text('.numbers')
     assert 'chance off route 50.0 %' in tab.text('.numbers')
-    assert 'time per tick 90.7 ms' in tab.text('.numbers')
+    assert 'tick time 90.7 ms' in tab.text('.numbers')
     tiles = tab.page.locator('.numbers div')
     assert all(tiles.nth(each).get_attribute('title') for each in range(tiles.count()))
     # The limits of the model stand in the plot of the ellipse.

@@ -50,10 +50,19 @@ _NARROWEST = 20
 _NUMBER = re.compile(r'[-+±]?[\d.]|nan$|-$|$')
 
 
+class _Piped(Console):
+    """A console for files and pipes, in which no line ends in blanks."""
+
+    def print(self, *shown: Any, **settings: Any) -> None:  # noqa: ANN401 - as Rich has it
+        with self.capture() as written:
+            super().print(*shown, **settings)
+        self.file.write(re.sub(r' +$', '', written.get(), flags=re.MULTILINE))
+
+
 def console() -> Console:
     """Return a console for standard output as it is now."""
     plain = Console(highlight=False)
-    return plain if plain.is_terminal else Console(highlight=False, width=_PIPED_WIDTH)
+    return plain if plain.is_terminal else _Piped(highlight=False, width=_PIPED_WIDTH)
 
 
 def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -66,9 +66,9 @@ _TIPS = {
     'samples in': 'IMU samples that the node receives',
     'estimates out': 'Estimates that the filter computes',
     'IMU delay': 'Age of the newest IMU sample when the node receives it',
-    'time per tick': 'Computing time of the filter for this tick',
-    'median time per tick': 'Half of the ticks take less computing time',
-    '99 % of ticks within': 'One tick of a hundred takes more computing time',
+    'tick time': 'Computing time of the filter for this tick',
+    'tick time, median': 'Half of the ticks take less computing time',
+    'tick time, 99 %': 'One tick of a hundred takes more computing time',
 }
 """What each number means, for the mouse on it."""
 _COLOURS = {status.value: colour for status, colour in STATUS_COLOURS.items()}
@@ -448,9 +448,9 @@ class LivePage:
             'input_rate_hz': ('samples in', 'Hz', 1.0),
             'estimate_rate_hz': ('estimates out', 'Hz', 1.0),
             'stamp_age_s': ('IMU delay', 'ms', 1e3),
-            'tick_us': ('time per tick', 'ms', 1e-3),
-            'processing_p50_us': ('median time per tick', 'ms', 1e-3),
-            'processing_p99_us': ('99 % of ticks within', 'ms', 1e-3),
+            'tick_us': ('tick time', 'ms', 1e-3),
+            'processing_p50_us': ('tick time, median', 'ms', 1e-3),
+            'processing_p99_us': ('tick time, 99 %', 'ms', 1e-3),
         }
         cells += [
             (label, _number(factor * numbers[name], unit))
