@@ -101,7 +101,7 @@ def test_state_position_and_path_are_those_of_the_time(browse, url):
     assert all(tiles.nth(each).get_attribute('title') for each in range(tiles.count()))
     # The limits of the model stand in the plot of the ellipse.
     assert [tab.value(name, 'location') for name in LIMITS] == [2.0, 4.0]
-    assert all(name in tab.text('.key') for name in ('recorded position', 'route of the model'))
+    assert all(name in tab.text('.key') for name in ('true position', 'route of the model'))
     assert tab.value('acceleration', 'x_range.end') == 30.0
     tab.shoot('view_drive')
 
@@ -189,7 +189,7 @@ def test_live_it_follows_the_present_and_says_when_a_node_is_gone(browse):
         assert tab.page.get_by_role('button', name='Pause').count() == 0
         tab.until('model("map_key").text.includes("path ahead")')
         # No true position is known of a robot that drives, nor a limit without a model.
-        assert 'recorded' not in tab.value('map_key', 'text')
+        assert 'true' not in tab.value('map_key', 'text')
         assert not any(tab.value(name, 'visible') for name in LIMITS)
         now_s = 12.0
         tab.until('model("banner").text.includes("gone")')

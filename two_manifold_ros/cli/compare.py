@@ -32,8 +32,7 @@ from two_manifold_ros.cli.options import (
     recordings_of,
 )
 from two_manifold_ros.cli.training_options import (
-    add_choices,
-    add_operator,
+    add_settings,
     given_settings,
     parse_horizons,
 )
@@ -270,8 +269,7 @@ HELP = (
 _DEFAULTS = TrainingSettings()
 _JOBS = 2
 _PROTOCOLS = ('slot-car',)
-_CHOICES = ('coupling', 'observation', 'readout', 'clock', 'guards')
-_TAKEN = ('bandwidth', 'ridge', *_CHOICES)
+_TAKEN = ('bandwidth', 'ridge', 'coupling', 'observation', 'readout', 'clock', 'guards')
 """Options of the spectral filters."""
 _FIXED = ('test', 'share', 'rate', 'window', 'horizons')
 """Options that a protocol settles."""
@@ -317,12 +315,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar='HZ',
         help='ticks per second (default: as `train` chooses)',
     )
-    group.add_argument(
-        '--window',
-        type=int,
-        metavar='TICKS',
-        help='ticks in a window (default: as `train` chooses)',
-    )
+    add_settings(group, 'window')
     group.add_argument(
         '--horizons',
         metavar='TICKS,...',
@@ -337,8 +330,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         'windows of 150 ticks, 20 states, 50 neighbours, an HMM of 20 states',
     )
     group = parser.add_argument_group('method spectral, and paper')
-    add_operator(group)
-    add_choices(group, *_CHOICES)
+    add_settings(group, *_TAKEN)
 
 
 def run(args: Namespace) -> int:

@@ -42,22 +42,87 @@ HELP = (
 )
 
 _DEFAULTS = TrainingSettings()
-_CHOICES = {
-    'kernel': KERNELS,
-    'coupling': COUPLINGS,
-    'observation': OBSERVATIONS,
-    'readout': READOUTS,
-    'clock': CLOCKS,
-    'guards': GUARDS,
-}
-_TAKEN_BY = {
-    'route': ('sharpness', 'persistence', 'max_step_load'),
-    'route or spectral': ('kernel', 'coupling', 'neighbours', 'dimension'),
-    'spectral': ('observation', 'readout', 'guards'),
-    'spectral or tpsr': ('clock', 'bandwidth', 'ridge'),
-    'tpsr': ('features', 'feature_seed'),
-}
-"""Options by the methods that take them; paper is spectral."""
+_SETTINGS: dict[str, dict[str, tuple[Any, ...]]] = {
+    'every method': {
+        'window': (
+            int, 'TICKS',
+            'ticks in a window (default: three seconds; longer if held-out errors are less)',
+        ),
+        'states': (
+            int, 'K',
+            ('dimension of the state (default: chosen); 0, with --method route, leaves the state '
+            'out and saves a tenth of the time'),
+        ),
+    },
+    'method route': {
+        'sharpness': (
+            float, 'X',
+            ('exponent of the likelihood of an observation (default: '
+            f'{RouteTuning.sharpness:g} at 20 Hz, the same weight a second at other rates)'),
+        ),
+        'persistence': (
+            float, 'X',
+            ('weight of lasting deviations in the likelihood (default: one over the ticks in the '
+            'memory of the observations)'),
+        ),
+        'max_step_load': (
+            float, 'SHARE',
+            ('try a faster rate only if its ticks take less than this share of a core of a small '
+            'robot; 0 tries none; without effect if --rate, --window, --sharpness or '
+            f'--persistence is given (default: {_DEFAULTS.max_step_load:g})'),
+        ),
+    },
+    'method route or spectral': {
+        'kernel': (KERNELS, 'manifold learner that turns windows into coordinates'),
+        'coupling': (COUPLINGS, 'how past and future are coupled'),
+        'neighbours': (
+            int, 'N',
+            'neighbours of a window, for kernels with a graph of neighbours (default: chosen)',
+        ),
+        'dimension': (
+            int, 'M', f'coordinates of each embedding (default: {_DEFAULTS.dimension})'
+        ),
+    },
+    'method spectral': {
+        'observation': (OBSERVATIONS, 'observation operator'),
+        'readout': (
+            READOUTS,
+            ('how a state becomes a position; mkdr also estimates the missing positions of the '
+            'training, with --method route too'),
+        ),
+        'guards': (GUARDS, 'off: take every observation and never start again, as in the papers'),
+    },
+    'method spectral or tpsr': {
+        'clock': (
+            CLOCKS, 'driving: the state stands while the vehicle stands; time: it does not'
+        ),
+        'bandwidth': (
+            float, 'X',
+            ('bandwidth of the kernel of observations, in median distances between observations '
+            '(default: chosen)'),
+        ),
+        'ridge': (
+            float, 'X',
+            ('ridge of --observation ridge and of method tpsr, for features of mean square one '
+            '(default: chosen, with tpsr 1)'),
+        ),
+    },
+    'method tpsr': {
+        'features': (
+            int, 'D',
+            ('random features of a window; training time grows with D '
+            f'(default: {_DEFAULTS.features})'),
+        ),
+        'feature_seed': (
+            int, 'N', f'seed of the random features (default: {_DEFAULTS.feature_seed})'
+        ),
+    },
+}  # fmt: skip
+"""
+Settings of a training by the heading of their group, which names the methods that take them.
+
+Each has a type, a placeholder and help, or words to choose from and help; paper is spectral.
+"""
 
 _LISTED_WIDTH = 40
 """Columns of names behind an option in the help, which has 80; more names follow in its words."""
@@ -81,48 +146,22 @@ def check_options(args: Namespace) -> None:
         raise InputError(msg)
 
 
-def add_operator(group: _ArgumentGroup) -> None:
-    """Add the numbers of the observation operator."""
-    group.add_argument(
-        '--bandwidth',
-        type=float,
-        metavar='X',
-        help='bandwidth of the kernel of observations, in median distances between observations '
-        '(default: chosen)',
-    )
-    group.add_argument(
-        '--ridge',
-        type=float,
-        metavar='X',
-        help='ridge of --observation ridge and of method tpsr, for features of mean square one '
-        '(default: chosen, with tpsr 1)',
-    )
-
-
-_WORDS = {
-    'kernel': 'manifold learner that turns windows into coordinates',
-    'coupling': 'how past and future are coupled',
-    'observation': 'observation operator',
-    'readout': 'how a state becomes a position; mkdr also estimates the missing positions of the '
-    'training, with --method route too',
-    'clock': 'driving: the state stands while the vehicle stands; time: it does not',
-    'guards': 'off: take every observation and never start again, as in the papers',
-}
-
-
-def add_choices(group: _ArgumentGroup, *names: str) -> None:
-    """Add settings that have a name, of ``TrainingSettings``."""
+def add_settings(group: _ArgumentGroup, *names: str) -> None:
+    """Add settings of ``TrainingSettings``."""
     for name in names:
-        what = _WORDS[name]
+        kind, *placed, what = next(own[name] for own in _SETTINGS.values() if name in own)
+        option = f'--{name.replace("_", "-")}'
+        if placed:
+            group.add_argument(option, type=kind, metavar=placed[0], help=what)
+            continue
         usual = getattr(_DEFAULTS, name) or 'mkdr if few ticks have a position, else sharpened'
-        listed = len(','.join(_CHOICES[name])) > _LISTED_WIDTH
-        if listed:
-            what += f': {", ".join(_CHOICES[name])}'
+        listed = len(','.join(kind)) > _LISTED_WIDTH
+        names_too = f': {", ".join(kind)}' if listed else ''
         group.add_argument(
-            f'--{name}',
-            choices=_CHOICES[name],
+            option,
+            choices=kind,
             metavar='NAME' if listed else None,
-            help=f'{what} (default: {usual})',
+            help=f'{what}{names_too} (default: {usual})',
         )
 
 
@@ -192,82 +231,17 @@ def add_arguments(parser: ArgumentParser) -> None:
         'and five positions or more, the model knows positions as well',
     )
     add_fleet(parser)
-    group = parser.add_argument_group('every method')
-    group.add_argument(
-        '--window',
-        type=int,
-        metavar='TICKS',
-        help='ticks in a window (default: three seconds; longer if held-out errors are less)',
-    )
-    group.add_argument(
-        '--horizons',
-        default=','.join(map(str, _DEFAULTS.horizons)),
-        metavar='TICKS,...',
-        help='ticks ahead to predict, 0 first; if `train` chooses a faster rate, the horizons '
-        'stay the same in seconds (default: %(default)s)',
-    )
-    group.add_argument(
-        '--states',
-        type=int,
-        metavar='K',
-        help='dimension of the state (default: chosen); 0, with --method route, leaves the state '
-        'out and saves a tenth of the time',
-    )
-    groups = {methods: parser.add_argument_group(f'method {methods}') for methods in _TAKEN_BY}
-    group = groups['route']
-    group.add_argument(
-        '--sharpness',
-        type=float,
-        metavar='X',
-        help='exponent of the likelihood of an observation '
-        f'(default: {RouteTuning.sharpness:g} at 20 Hz, the same weight a second at other rates)',
-    )
-    group.add_argument(
-        '--persistence',
-        type=float,
-        metavar='X',
-        help='weight of lasting deviations in the likelihood (default: one over the ticks in the '
-        'memory of the observations)',
-    )
-    group.add_argument(
-        '--max-step-load',
-        type=float,
-        metavar='SHARE',
-        help='try a faster rate only if its ticks take less than this share of a core of a small '
-        'robot; 0 tries none; without effect if --rate, --window, --sharpness or --persistence '
-        f'is given (default: {_DEFAULTS.max_step_load:g})',
-    )
-    group = groups['route or spectral']
-    add_choices(group, 'kernel', 'coupling')
-    group.add_argument(
-        '--neighbours',
-        type=int,
-        metavar='N',
-        help='neighbours of a window, for kernels with a graph of neighbours (default: chosen)',
-    )
-    group.add_argument(
-        '--dimension',
-        type=int,
-        metavar='M',
-        help=f'coordinates of each embedding (default: {_DEFAULTS.dimension})',
-    )
-    add_choices(groups['spectral'], 'observation', 'readout', 'guards')
-    add_choices(groups['spectral or tpsr'], 'clock')
-    add_operator(groups['spectral or tpsr'])
-    group = groups['tpsr']
-    group.add_argument(
-        '--features',
-        type=int,
-        metavar='D',
-        help='random features of a window; training time grows with D '
-        f'(default: {_DEFAULTS.features})',
-    )
-    group.add_argument(
-        '--feature-seed',
-        type=int,
-        metavar='N',
-        help=f'seed of the random features (default: {_DEFAULTS.feature_seed})',
-    )
+    for title, settings in _SETTINGS.items():
+        group = parser.add_argument_group(title)
+        if title == 'every method':
+            group.add_argument(
+                '--horizons',
+                default=','.join(map(str, _DEFAULTS.horizons)),
+                metavar='TICKS,...',
+                help='ticks ahead to predict, 0 first; if `train` chooses a faster rate, the '
+                'horizons stay the same in seconds (default: %(default)s)',
+            )
+        add_settings(group, *settings)
 
 
 def settings_of(args: Namespace) -> TrainingSettings:
@@ -278,22 +252,14 @@ def settings_of(args: Namespace) -> TrainingSettings:
         window=args.window,
         horizons=parse_horizons(args.horizons),
         method=args.method if args.method in METHODS else _DEFAULTS.method,
-        sharpness=args.sharpness,
-        max_step_load=(
-            _DEFAULTS.max_step_load if args.max_step_load is None else args.max_step_load
-        ),
-        persistence=args.persistence,
         **given_settings(args),
     )
 
 
 def given_settings(args: Namespace) -> dict[str, Any]:
     """Return the given settings of the filter by their names in ``TrainingSettings``."""
-    options = (
-        *_CHOICES, *_TAKEN_BY['tpsr'], 'dimension', 'states', 'neighbours', 'ridge',
-    )  # fmt: skip
-    names = {name: name for name in options}
-    names['bandwidth_factor'] = 'bandwidth'
+    names = {name: name for own in _SETTINGS.values() for name in own if name != 'window'}
+    names['bandwidth_factor'] = names.pop('bandwidth')
     given = {name: getattr(args, option, None) for name, option in names.items()}
     return {name: value for name, value in given.items() if value is not None}
 
@@ -310,9 +276,9 @@ def _check_method(args: Namespace) -> None:
     # The route reads missing positions of its training out as well.
     imputing = args.method == 'route' and args.readout in {'mkdr', 'sharpened'}
     given = {
-        name: methods
-        for methods, names in _TAKEN_BY.items()
-        if method not in methods
+        name: methods.removeprefix('method ')
+        for methods, names in _SETTINGS.items()
+        if methods != 'every method' and method not in methods
         for name in names
         if getattr(args, name) is not None and not (imputing and name == 'readout')
     }

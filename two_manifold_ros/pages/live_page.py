@@ -54,23 +54,19 @@ _NOBODY = (
     'No filter node is heard: check that one runs, and that ROS_DOMAIN_ID is that of its terminal'
 )
 _BARE = 'What was recorded, without estimates: name a model before the bag to see them'
-_TIPS = {
-    'route': 'The route that is most probably driven, and the probability of it',
-    'half 95 % ellipse': 'The vehicle is in the ellipse on the map with a probability of 95 %; '
-    'this is half the length of the ellipse',
-    'novelty (usual: 1)': 'How much the IMU differs from the training; 1 is usual',
-    'chance off route': 'Probability that the vehicle is not on the trained route',
-    'error': 'Distance between estimated and recorded position',
-    'bad messages': 'Messages that could not be read, so the page left them out',
-    'x, y (m)': 'Estimated position in the frame of the map',
-    'samples in': 'IMU samples that the node receives',
-    'estimates out': 'Estimates that the filter computes',
-    'IMU delay': 'Age of the newest IMU sample when the node receives it',
-    'tick time': 'Computing time of the filter for this tick',
-    'tick time, median': 'Half of the ticks take less computing time',
-    'tick time, 99 %': 'One tick of a hundred takes more computing time',
-}
-"""What each number means, for the mouse on it."""
+_TILES = {
+    'novelty': ('novelty (usual: 1)', '', 1.0, 'How much the IMU differs from the training'),
+    'off_route': (
+        'chance off route', '%', 100.0, 'Probability that the vehicle is not on the trained route'
+    ),
+    'input_rate_hz': ('samples in', 'Hz', 1.0, 'IMU samples that the node receives'),
+    'estimate_rate_hz': ('estimates out', 'Hz', 1.0, 'Estimates that the filter computes'),
+    'stamp_age_s': ('IMU delay', 'ms', 1e3, 'Age of an IMU sample when the node receives it'),
+    'tick_us': ('tick time', 'ms', 1e-3, 'Computing time of the filter for this tick'),
+    'processing_p50_us': ('tick time, median', 'ms', 1e-3, 'Half of the ticks take less'),
+    'processing_p99_us': ('tick time, 99 %', 'ms', 1e-3, 'One tick of a hundred takes more'),
+}  # fmt: skip
+"""Label, unit, factor and meaning of numbers of the status, by their names there."""
 _COLOURS = {status.value: colour for status, colour in STATUS_COLOURS.items()}
 _WIDGET_CSS = """:host { color: var(--ink); }
 .bk-input, .bk-btn { background-color: var(--card) !important; color: var(--ink) !important;
@@ -369,7 +365,7 @@ class LivePage:
         if vehicle.count:
             drawn |= {'last 10 s and path ahead': BLUE}
         if len(vehicle.truth):
-            drawn |= {'recorded position': PINK}
+            drawn |= {'true position': PINK}
         if vehicle.count:
             colour = self._state(vehicle)[2]
             drawn |= {'position with its 95 % ellipse, colour of the state': colour}
@@ -415,12 +411,9 @@ class LivePage:
             silent_s = self._now - vehicle.heard_s
             return 'gone', f'{vehicle.name} was not heard for {silent_s:.0f} s', NOT_RUNNING
         if moment is None:
-            is_bare = not vehicle.count and not self._scene.note
-            return (
-                ('recording', _BARE, NOT_RUNNING)
-                if is_bare
-                else (Status.WAITING.value, '', NOT_RUNNING)
-            )
+            if not vehicle.count and not self._scene.note:
+                return 'recording', _BARE, NOT_RUNNING
+            return Status.WAITING.value, '', _COLOURS[Status.WAITING.value]
         if not self._live and silent_s > SILENT_S:
             why = f'No estimate for {silent_s:.1f} s: the recording has a gap, or ends'
             return Status.NO_DATA.value, why, _COLOURS[Status.NO_DATA.value]
@@ -429,38 +422,30 @@ class LivePage:
     def _draw_numbers(self, vehicle: Vehicle, moment: Moment | None) -> None:
         numbers = moment.numbers if moment is not None else {}
         shown = moment or Moment(self._now, '', '')
-        off = 100.0 * numbers.get('off_route', math.nan)
         cells = [
-            ('half 95 % ellipse', _number(shown.ellipse_m, 'm')),
-            ('novelty (usual: 1)', _number(numbers.get('novelty', math.nan), '')),
-            ('chance off route', _number(off, '%')),
+            ('half 95 % ellipse', _number(shown.ellipse_m, 'm'), 'Half the length of the ellipse')
         ]
         if shown.route:
             chance = _number(100.0 * numbers.get('route_chance', math.nan), '%')
-            cells.insert(0, ('route', escape(f'{shown.route}, {chance}')))
+            words = escape(f'{shown.route}, {chance}')
+            cells.insert(0, ('route', words, 'The most probable route, and its probability'))
         if len(vehicle.truth):
-            cells.append(('error', _number(shown.error_m, 'm')))
+            cells.append(('error', _number(shown.error_m, 'm'), 'Distance to the true position'))
         if vehicle.passed_over:
-            cells.append(('bad messages', str(vehicle.passed_over)))
+            passed = str(vehicle.passed_over)
+            cells.append(('bad messages', passed, 'Messages that could not be read'))
         if shown.position is not None:
-            cells.append(('x, y (m)', '{:.2f}, {:.2f}'.format(*shown.position)))
-        measured = {
-            'input_rate_hz': ('samples in', 'Hz', 1.0),
-            'estimate_rate_hz': ('estimates out', 'Hz', 1.0),
-            'stamp_age_s': ('IMU delay', 'ms', 1e3),
-            'tick_us': ('tick time', 'ms', 1e-3),
-            'processing_p50_us': ('tick time, median', 'ms', 1e-3),
-            'processing_p99_us': ('tick time, 99 %', 'ms', 1e-3),
-        }
+            place = '{:.2f}, {:.2f}'.format(*shown.position)
+            cells.append(('x, y (m)', place, 'Estimated position in the frame of the map'))
         cells += [
-            (label, _number(factor * numbers[name], unit))
-            for name, (label, unit, factor) in measured.items()
+            (label, _number(factor * numbers[name], unit), tip)
+            for name, (label, unit, factor, tip) in _TILES.items()
             if math.isfinite(numbers.get(name, math.nan))
             and not (name == 'stamp_age_s' and numbers[name] > _PLAYED_S)
         ]
         inner = ''.join(
-            f'<div title="{_TIPS[label]}"><span>{label}</span><b>{value}</b></div>'
-            for label, value in cells
+            f'<div title="{tip}"><span>{label}</span><b>{value}</b></div>'
+            for label, value, tip in cells
         )
         words = f'<div class="numbers">{inner}</div>'
         if self._numbers.text != words:
