@@ -389,16 +389,12 @@ def add_json(parser: ArgumentParser | _ArgumentGroup) -> None:
 def add_fleet(parser: ArgumentParser) -> _ArgumentGroup:
     """Add ``--workers``, ``--scheduler`` and ``--scheduler-file``, for `fleet_of`."""
     group = parser.add_argument_group('several processes or machines (extra: fleet)')
-    group.add_argument(
-        '--workers', metavar='N', type=int, help='start N processes on this computer'
-    )
+    group.add_argument('--workers', metavar='N', type=int, help='start N processes here')
     group.add_argument(
         '--scheduler', metavar='ADDRESS', help='use the workers of this Dask scheduler'
     )
     group.add_argument(
-        '--scheduler-file',
-        metavar='FILE',
-        help='use the workers of the Dask scheduler that wrote FILE',
+        '--scheduler-file', metavar='FILE', help='use the Dask scheduler that wrote FILE'
     )
     return group
 

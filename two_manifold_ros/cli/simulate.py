@@ -50,11 +50,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         '--laps', type=int, default=30, metavar='N', help='whole laps to drive (default: 30)'
     )
     parser.add_argument(
-        '--seed',
-        type=int,
-        default=0,
-        metavar='S',
-        help='the same seed gives the same bag (default: 0)',
+        '--seed', type=int, default=0, metavar='S', help='equal seeds, equal bags (default: 0)'
     )
     parser.add_argument(
         '--rate', type=float, default=100.0, metavar='HZ', help='rate of the IMU (default: 100)'
