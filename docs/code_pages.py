@@ -66,19 +66,20 @@ def commands() -> str:
         module = command_named(name)
         parser = ArgumentParser(prog=f'two-manifold {name}', add_help=False)
         module.add_arguments(parser)
-        # There is no public way to the arguments of a parser.
-        actions = [each for each in parser._actions if each.help != SUPPRESS]  # noqa: SLF001
-        given = ' '.join(_placed(each) for each in actions if _is_needed(each))
-        usage = f'two-manifold {name} {given}'.rstrip()
+        # There is no public way to the groups of a parser, nor to the arguments in them.
+        (_, needed), *groups = [
+            (group.title, [each for each in group._group_actions if each.help != SUPPRESS])  # noqa: SLF001
+            for group in parser._action_groups  # noqa: SLF001
+        ]
+        needed += [each for _, group in groups for each in group if each.required]
+        usage = ' '.join([f'two-manifold {name}', *map(_placed, needed)])
         parts.append(f'## {name}\n\n{_with_options(module.HELP)}\n\n    {usage}\n')
-        if actions:
-            rows = [f'| {_names(each)} | {_meaning(each)} |' for each in actions]
-            parts.append('\n'.join(['| argument | meaning |', '| --- | --- |', *rows]) + '\n')
+        groups[0] = 'argument', [*needed, *(each for each in groups[0][1] if not each.required)]
+        for title, actions in groups:
+            if actions:
+                rows = [f'| {_names(each)} | {_meaning(each)} |' for each in actions]
+                parts.append('\n'.join([f'| {title} | meaning |', '| --- | --- |', *rows]) + '\n')
     return '\n'.join(parts)
-
-
-def _is_needed(action: Action) -> bool:
-    return action.required or not action.option_strings
 
 
 def _value(action: Action) -> str:

@@ -49,6 +49,7 @@ html_theme = 'furo' if find_spec('furo') else 'sphinx_rtd_theme'
 html_title = f'{project} {version}'
 html_static_path = ['static']
 html_css_files = ['site.css']
+html_search_scorer = str(HERE / 'search_order.js')
 html_copy_source = False
 
 # One file of MathJax, which draws formulas as vectors and needs no font. Sphinx copies it with the
@@ -68,6 +69,9 @@ COPIES = {'contributing': 'CONTRIBUTING.md', 'changelog': 'CHANGELOG.rst'}
 
 ELSEWHERE = {'CONTRIBUTING.md': 'contributing.md', 'CHANGELOG.rst': 'changelog.rst'}
 """Pages of the site for files of the checkout that pages link to."""
+
+FOR_DEVELOPERS = frozenset({'architecture', 'changelog', 'contributing', 'notebook'})
+"""Pages with a word for everything, which a search would show before the page that answers."""
 
 FILE = re.compile(r'\[([^\]]*)\]\(((?:\.\./|examples/)[\w./-]+\.\w+)\)')
 """A link to a file that may be no page."""
@@ -129,7 +133,14 @@ def _with_toctrees(page: str) -> str:
     return '\n\n'.join([page, *toctrees]) + '\n'
 
 
+def _without_words(app: Sphinx, _: object) -> None:
+    """Keep pages for developers out of what a search finds."""
+    if app.env.docname in FOR_DEVELOPERS:
+        app.env.metadata[app.env.docname]['no-search'] = ''
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Connect what changes pages when they are read."""
     app.connect('source-read', _as_page)
+    app.connect('doctree-read', _without_words)
     return {'parallel_read_safe': True, 'parallel_write_safe': True}

@@ -78,7 +78,7 @@ WAY = (
             ('two-manifold info model.npz', 'what is in it'),
             ('two-manifold view model.npz my_bag', 'see it in the browser'),
             ('two-manifold laps model.npz my_bag', 'lap and sector times'),
-            ('two-manifold vehicle model.npz my_bag', 'measure another car'),
+            ('two-manifold vehicle model.npz its_bag -o its.json', 'IMU of another car'),
             ('two-manifold replay model.npz my_bag -o predictions', "the node's topics"),
             ('two-manifold export model.npz my_bag -o a.gpx', 'for other viewers'),
             ('filter_node --ros-args -p model:=model.npz -r imu:=/imu', 'drive (ROS 2)'),
@@ -88,8 +88,8 @@ WAY = (
     (
         'Beside that:',
         (
-            ('two-manifold atlas add a.npz b.npz -o both.npz', 'several routes in one'),
-            ('two-manifold merge CHECKPOINT CHECKPOINT -o both.npz', 'robots, one route'),
+            ('two-manifold atlas add oval.npz yard.npz -o both.npz', 'one model, two routes'),
+            ('two-manifold merge learned1 learned2 -o both.npz', 'two robots, one route'),
             ('two-manifold compare my_bag -o comparison', 'other methods on it'),
             ('two-manifold reproduce --list', 'experiments of papers'),
             ('two-manifold compile', 'start faster later on'),
@@ -184,6 +184,15 @@ def _run(arguments: list[str]) -> int:
     return status
 
 
+class _Help(argparse.HelpFormatter):
+    """Help whose usage has what is required alone; the options are listed below it in groups."""
+
+    def add_usage(self, usage: Any, actions: Any, groups: Any, prefix: Any = None) -> None:  # noqa: ANN401 - as argparse has it
+        """Add the usage."""
+        needed = [each for each in actions if each.required or not each.option_strings]
+        super().add_usage(usage, needed, groups, prefix)
+
+
 class _Parser(argparse.ArgumentParser):
     """A parser whose complaint is one line, like that about any other bad input."""
 
@@ -203,7 +212,7 @@ def make_parser(arguments: list[str]) -> argparse.ArgumentParser:
     parser.add_argument('--version', action='version', version=f'%(prog)s {__version__}')
     commands = parser.add_subparsers(metavar='COMMAND', required=True)
     for name, summary in COMMANDS.items():
-        command = commands.add_parser(name, help=summary)
+        command = commands.add_parser(name, help=summary, formatter_class=_Help)
         if arguments[:1] == [name]:
             offered = command_named(name)
             command.description = offered.HELP

@@ -41,7 +41,7 @@ from two_manifold_ros.inspection.inspecting import inspect_recording
 from two_manifold_ros.interface.messages import PUBLISHED, ROUTED, Topics
 from two_manifold_ros.interface.status import CODES
 from two_manifold_ros.model.model_file import load_model, save_model
-from two_manifold_ros.progress import in_words, Progress
+from two_manifold_ros.progress import Progress
 from two_manifold_ros.recordings.bag_writer import BagWriter
 from two_manifold_ros.recordings.reading import open_bag, read_recording
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
@@ -199,47 +199,15 @@ NEXT_SEED = 1
 """Of the car that drives on: not that of the training."""
 VIEW = (sys.executable, '-m', 'two_manifold_ros', 'view')
 
-COMPUTED_S = (3.0, 1.2, 8.5, 2.5, 1.3)
-"""
-Seconds that the stages compute, with compiled code, on the machine of docs/results.md.
 
-Only what is announced follows from them, and the stages that are over correct it: a machine that
-took twice as long for these takes twice as long for the others.
-"""
-
-
-class _Stages:
-    """Announce each stage and about how long it and all that follow take, and time it."""
-
-    def __init__(self, *, live: bool) -> None:
-        # A node gets the bag at its own speed, on any machine.
-        self._played_s = TEST_LAPS_S / SPEED if live else 0.0
-        self._took_s = self._expected_s = 0.0
-
-    @contextmanager
-    def __call__(self, number: int, title: str) -> Iterator[Callable[[float], None]]:
-        """Hand out a function that shows the share done of a stage."""
-        print(f'[{number}/{STAGES}] {title}', flush=True)
-        about = [self._about(each) for each in range(number, STAGES)]
-        print(f'      about {in_words(about[0])}, {in_words(sum(about))} to the end', flush=True)
-        began = time.monotonic()
-        with Progress(title) as progress:
-            yield lambda share: progress(title, share)
-        took_s = time.monotonic() - began
-        self._took_s += took_s - self._played(number)
-        self._expected_s += COMPUTED_S[number - 1]
-        print(f'      took {took_s:.1f} s', flush=True)
-
-    def _about(self, number: int) -> float:
-        times = self._took_s / self._expected_s if self._expected_s else 1.0
-        return times * COMPUTED_S[number - 1] + self._played(number)
-
-    def _played(self, number: int) -> float:
-        return self._played_s if number == _FILTERING else 0.0
-
-
-_FILTERING = 4
-"""Number of the stage in which a node may get the bag."""
+@contextmanager
+def _stage(number: int, title: str) -> Iterator[Callable[[float], None]]:
+    """Announce a stage and time it; hand out a function that shows the share done of it."""
+    print(f'[{number}/{STAGES}] {title}', flush=True)
+    began = time.monotonic()
+    with Progress(title) as progress:
+        yield lambda share: progress(title, share)
+    print(f'      took {time.monotonic() - began:.1f} s', flush=True)
 
 
 def run_tour(folder_name: str, *, view: bool = False) -> None:
@@ -258,25 +226,23 @@ def run_tour(folder_name: str, *, view: bool = False) -> None:
         isolate()
     else:
         print('ROS 2 is not here, so no node runs: the filter is replayed over the bag instead.')
-    stage = _Stages(live=with_node)
-    with stage(1, f'simulating a slot car for {LAPS} laps') as show:
+    with _stage(1, f'simulating a slot car for {LAPS} laps') as show:
         run = simulate(SlotCarSettings(), laps=LAPS, report=lambda _, share: show(share))
         write_run(run, folder / 'recording')
-    with stage(2, 'inspecting the recording'):
+    with _stage(2, 'inspecting the recording'):
         recording = read_recording(folder / 'recording')
         report = inspect_recording(recording)
     for finding in report.findings:
         _print_below(f'{finding.severity}: {finding.sentence}')
     duration = int(recording.imu.stamps[-1] - recording.imu.stamps[0]) * 1e-9
     cut = duration - TEST_LAPS_S
-    with stage(3, f'training on the first {cut:.0f} s') as show:
+    with _stage(3, f'training on the first {cut:.0f} s') as show:
         training = recording.between(None, cut)
         model = train_model([training], TrainingSettings(), lambda _, share: show(share))
         save_model(model, folder / 'model.npz')
     held_out = recording.between(cut, None)
     through = 'the filter node' if with_node else 'the filter, into a bag'
-    page = _open_page(folder, live=with_node) if view else None
-    with stage(4, f'replaying the rest through {through}') as show:
+    with _stage(4, f'replaying the rest through {through}') as show:
         if with_node:
             received = _filter_live(folder, held_out, show)
         else:
@@ -289,7 +255,7 @@ def run_tour(folder_name: str, *, view: bool = False) -> None:
     )
     _print_below(f'{went}: {counts}')
     publisher = 'node' if with_node else 'filter'
-    with stage(5, f'scoring what the {publisher} published'):
+    with _stage(5, f'scoring what the {publisher} published'):
         loaded = load_model(folder / 'model.npz')
         evaluation, alike = _score(folder, loaded, held_out, publisher)
     print_scores(evaluation, loaded)
@@ -303,21 +269,12 @@ def run_tour(folder_name: str, *, view: bool = False) -> None:
     _explain(folder, with_node)
     command = Path(sys.executable).with_name('two-manifold')
     print(f'Look at it: {command} view {folder_name}/model.npz {folder_name}/recording')
-    if page is not None:
-        _drive_on(folder, page, live=with_node)
+    if view:
+        _drive_on(folder, live=with_node)
 
 
-def _open_page(folder: Path, *, live: bool) -> subprocess.Popen[bytes]:
-    """Start the live page, of the node that is about to start or of the bag."""
-    seen = '--live' if live else str(folder / 'recording')
-    page = subprocess.Popen([*VIEW, str(folder / 'model.npz'), seen])
-    # However the demo ends.
-    atexit.register(page.terminate)
-    return page
-
-
-def _drive_on(folder: Path, page: subprocess.Popen[bytes], *, live: bool) -> None:
-    """Keep the page until Ctrl-C, and something live on it: another drive of the car."""
+def _drive_on(folder: Path, *, live: bool) -> None:
+    """Show a page until Ctrl-C: of the bag, or of another drive of the car, which is live."""
     with until_ctrl_c(), ExitStack() as running:
         if live:
             print('The car drives on, live, until Ctrl-C.', flush=True)
@@ -326,6 +283,11 @@ def _drive_on(folder: Path, page: subprocess.Popen[bytes], *, live: bool) -> Non
             running.enter_context(running_node('slot_car_node', log, f'seed:={NEXT_SEED}'))
         else:
             print('The page stays until Ctrl-C.', flush=True)
+        # Not before: a page would call the node gone as soon as the recording is over.
+        seen = '--live' if live else str(folder / 'recording')
+        page = subprocess.Popen([*VIEW, str(folder / 'model.npz'), seen])
+        # However the demo ends.
+        atexit.register(page.terminate)
         page.wait()
 
 
@@ -406,7 +368,7 @@ def main() -> int:
     parser = ArgumentParser(prog='demo', description=DESCRIPTION)
     parser.add_argument('folder', nargs='?', default='demo_output', help='folder to write')
     parser.add_argument(
-        '--view', action='store_true', help='show it live in the browser, until Ctrl-C'
+        '--view', action='store_true', help='then drive on, live in the browser, until Ctrl-C'
     )
     args = parser.parse_args()
     with Stopping() as stop:

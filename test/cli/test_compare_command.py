@@ -122,7 +122,7 @@ def test_bags_of_several_routes_are_refused(test, kart_drives, write_bag, tmp_pa
 
 def test_help_names_the_methods(command):
     text = command.words('compare', '--help')
-    assert 'last 30 % are followed' in text
+    assert 'the last 30 % of a single bag' in text
     assert ', '.join(NAMES) in text
 
 

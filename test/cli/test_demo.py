@@ -4,7 +4,6 @@
 
 from collections import Counter
 from pathlib import Path
-import re
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -115,20 +114,3 @@ def test_a_folder_of_another_user_is_left_alone(tmp_path):
     with pytest.raises(InputError, match='was not made here'):
         demo.run_tour(str(tmp_path))
     assert (tmp_path / 'thesis.tex').read_text() == 'years of work'
-
-
-def test_each_stage_says_how_long_it_takes_and_the_machine_corrects_that(monkeypatch, capsys):
-    now = [0.0]
-    monkeypatch.setattr(demo.time, 'monotonic', lambda: now[0])
-    stage = demo._Stages(live=True)
-    computed_s, played_s = sum(demo.COMPUTED_S), demo.TEST_LAPS_S / demo.SPEED
-    with stage(1, 'simulating'):
-        now[0] += 2.0 * demo.COMPUTED_S[0]
-    with stage(2, 'inspecting'):
-        pass
-    announced = [line for line in capsys.readouterr().out.splitlines() if 'to the end' in line]
-    assert [re.findall(r'\d+ s', line) for line in announced] == [
-        ['3 s', f'{computed_s + played_s:.0f} s'],
-        # Twice as slow; a node gets the bag at the same speed.
-        ['2 s', f'{2.0 * (computed_s - demo.COMPUTED_S[0]) + played_s:.0f} s'],
-    ]

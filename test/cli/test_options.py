@@ -48,8 +48,8 @@ def test_numbers_are_aligned_to_the_right_and_words_to_the_left(capsys):
     )
     output = capsys.readouterr().out
     assert 'errors [m]' in output
-    assert '        0  0.25  a ' in output
-    assert '       10   1.5  b ' in output
+    assert '        0  0.25  a\n' in output
+    assert '       10   1.5  b\n' in output
 
 
 def test_no_number_is_cut_on_a_narrow_terminal(capsys, monkeypatch):

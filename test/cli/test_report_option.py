@@ -44,6 +44,9 @@ def test_a_report_is_written_beside_what_is_printed(
     said = command(*arguments, '--report', page).out
     assert str(page) in said
     html = page.read_text(encoding='utf-8')
+    # The tabs of a browser differ.
+    title = html.partition('<title>')[2].partition('</title>')[0]
+    assert title.startswith('new.npz:' if what == 'train' else f'{slot_car_bag.name}:')
     for part in parts:
         assert part in html
     assert len(html.encode()) < 2_000_000

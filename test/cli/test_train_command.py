@@ -292,7 +292,7 @@ def test_a_lag_is_compared_with_half_a_tick_of_the_rate_asked_for(monkeypatch, t
 
 def test_the_help_gives_the_sharpness_that_a_training_takes(command):
     words, taken = command.words('train', '--help'), Tuning().sharpness
-    assert f'(default: {taken:g} at the usual rate, and as much a second at others)' in words
+    assert f'(default: {taken:g} at 20 Hz, the same weight a second at other rates)' in words
 
 
 def test_a_route_is_trained_shown_and_run(slot_car_bag, tmp_path, command, training):
@@ -351,7 +351,7 @@ def test_a_model_of_no_use_is_written_if_it_has_to_be(options, short_bag, tmp_pa
 
 def test_the_help_gives_the_status_of_a_model_of_no_use(command):
     words = command.words('train', '--help')
-    assert 'no model is written, and the exit status is 3' in words
+    assert 'writes no model, prints the likely reason first, and exits with status 3' in words
     assert '--force' in words
 
 

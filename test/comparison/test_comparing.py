@@ -99,7 +99,8 @@ def test_the_results_are_in_order_and_right(ellipse_plan):
     comparison = compare(ellipse_plan, METHODS, 1, lambda *each: reported.append(each))
     names = [each.name for each in METHODS]
     assert [result.name for result in comparison.results] == names
-    assert reported == [(f'compared {name}', (at + 1) / 5) for at, name in enumerate(names)]
+    running = [(f'running {name}', at / 5) for at, name in enumerate(names)]
+    assert reported == [*running, ('scoring', 1.0)]
     far, broken, _, _, seeing = comparison.results
     assert broken.failure == 'why'
     (test,) = ellipse_plan.tests

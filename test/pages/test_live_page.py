@@ -14,6 +14,7 @@ pytest.importorskip('bokeh', reason='bokeh, which draws pages, is not installed'
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.pages.drawing import STATUS_COLOURS
 from two_manifold_ros.pages.live_page import LivePage
+from two_manifold_ros.pages.live_plots import LIMITS
 from two_manifold_ros.pages.serving import PageServer
 from two_manifold_ros.pages.vehicle import Moment, Scene, Vehicle
 
@@ -34,7 +35,7 @@ def moment(seconds: float, shift: float = 0.0) -> Moment:
     path = np.array([[*(place(seconds + each) + shift), each] for each in ahead.tolist()])
     position = path[0, :2]
     status = Status.LOST if lost else Status.TRACKING
-    numbers = {'novelty': 1.25, 'off_route': 0.5}
+    numbers = {'novelty': 1.25, 'off_route': 0.5, 'tick_us': 90747.0}
     return Moment(
         seconds, status.value, why, position, np.diag([0.09, 0.04]), lambda: path, 0.73, 0.1,
         numbers,
@@ -54,7 +55,7 @@ def drive(name: str, scene: Scene, shift: float = 0.0) -> Vehicle:
 
 @pytest.fixture
 def scene() -> Scene:
-    scene = Scene('a drive')
+    scene = Scene('a drive', limits_m=(2.0, 4.0))
     drive('car', scene)
     scene.duration_s = LASTS_S
     return scene
@@ -100,7 +101,13 @@ def test_state_position_and_path_are_those_of_the_time(browse, url):
     assert max(tab.columns('outline')['x']) - shown['x'][0] == pytest.approx(0.7343, rel=0.02)
     assert len(tab.columns('trail')['x']) == pytest.approx(100, abs=2)
     assert 'half 95 % ellipse 0.73 m' in tab.text('.numbers')
-    assert 'off the route 50.0 %' in tab.text('.numbers')
+    assert 'chance off route 50.0 %' in tab.text('.numbers')
+    assert 'tick time 90.7 ms' in tab.text('.numbers')
+    tiles = tab.page.locator('.numbers div')
+    assert all(tiles.nth(each).get_attribute('title') for each in range(tiles.count()))
+    # The limits of the model stand in the plot of the ellipse.
+    assert [tab.value(name, 'location') for name in LIMITS] == [2.0, 4.0]
+    assert all(name in tab.text('.key') for name in ('true position', 'route of the model'))
     assert tab.value('acceleration', 'x_range.end') == 30.0
     tab.shoot('view_drive')
 
@@ -186,6 +193,10 @@ def test_live_it_follows_the_present_and_says_when_a_node_is_gone(browse):
         tab.until('model("ellipse").data.x.length === 1')
         tab.until('model("banner").text.includes("tracking")')
         assert tab.page.get_by_role('button', name='Pause').count() == 0
+        tab.until('model("map_key").text.includes("path ahead")')
+        # No true position is known of a robot that drives, nor a limit without a model.
+        assert 'true' not in tab.value('map_key', 'text')
+        assert not any(tab.value(name, 'visible') for name in LIMITS)
         now_s = 12.0
         tab.until('model("banner").text.includes("gone")')
         assert 'car1/filter_node was not heard for 7 s' in tab.text('.banner')
@@ -217,6 +228,11 @@ def test_dark_and_narrow_screens_are_readable(browse, url, width, height):
     # Nothing is cut off: the page is as wide as the screen.
     assert tab.page.evaluate('() => document.documentElement.scrollWidth') <= width
     assert tab.value('map', 'inner_width') > 0.6 * min(width, 700)
+    # The track fills its plot, wide or narrow.
+    high = tab.value('map', 'y_range.end') - tab.value('map', 'y_range.start')
+    across = tab.value('map', 'x_range.end') - tab.value('map', 'x_range.start')
+    assert max(4.0 / high, 6.0 / across) > 0.8
+    assert 4.0 / high > 0.7 or tab.value('map', 'inner_height') <= 160
     tab.shoot(f'view_dark_{width}')
 
 

@@ -32,8 +32,7 @@ from two_manifold_ros.cli.options import (
     recordings_of,
 )
 from two_manifold_ros.cli.training_options import (
-    add_choices,
-    add_operator,
+    add_settings,
     given_settings,
     parse_horizons,
 )
@@ -262,17 +261,15 @@ def _plain(value: object) -> str:
 
 
 HELP = (
-    'Train every method on the same part of the same recordings, run each as a causal filter over '
-    'the rest, and write tables of errors: at all ticks, also those that a method would withhold, '
-    'and along and across the direction of travel. Of one bag the last 30 % are followed and the '
-    'rest is learned from; of several bags the last is followed; --test names the bags to follow. '
-    'All bags are of one route.'
+    'Train every method on the same part of the recordings, run each as a causal filter over the '
+    'rest, and print tables of errors. Errors are at all ticks, including ticks that a method '
+    'would withhold, and along and across the direction of travel. The test part is the last 30 % '
+    'of a single bag, the last of several bags, or the bags of --test. All bags are of one route.'
 )
 _DEFAULTS = TrainingSettings()
 _JOBS = 2
 _PROTOCOLS = ('slot-car',)
-_CHOICES = ('coupling', 'observation', 'readout', 'clock', 'guards')
-_TAKEN = ('bandwidth', 'ridge', *_CHOICES)
+_TAKEN = ('bandwidth', 'ridge', 'coupling', 'observation', 'readout', 'clock', 'guards')
 """Options of the spectral filters."""
 _FIXED = ('test', 'share', 'rate', 'window', 'horizons')
 """Options that a protocol settles."""
@@ -285,19 +282,22 @@ def add_arguments(parser: ArgumentParser) -> None:
         '-o', '--output', metavar='FOLDER', help='write table.txt, comparison.json and figures'
     )
     parser.add_argument(
+        '--test', nargs='+', action=Bags, metavar='BAG', help='bags to test on, of the same route'
+    )
+    parser.add_argument(
+        '--share',
+        type=float,
+        metavar='X',
+        help=f'share of a single bag to test on, at its end (default: {SHARE:g})',
+    )
+    parser.add_argument(
         '--methods',
         default=','.join(NAMES),
         metavar='NAME,...',
-        help=f'only some of the methods {", ".join(NAMES)} (default: all of these); any kernel of '
-        'train --kernel is the spectral filter with it, kernels is each of them in turn, and '
-        'paper-gaussian is paper with that kernel',
+        help=f'some of the methods {", ".join(NAMES)} (default: all); a kernel of train --kernel '
+        'stands for the spectral filter with it, kernels for each kernel in turn, paper-gaussian '
+        'for paper with that kernel',
     )
-    add_topics(parser)
-    add_position_lag(parser)
-    _add_protocol(parser)
-    group = parser.add_argument_group('the spectral filters among the methods, paper too')
-    add_operator(group)
-    add_choices(group, *_CHOICES)
     parser.add_argument(
         '--jobs',
         type=int,
@@ -305,37 +305,17 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar='N',
         help=f'methods run at a time (default: {_JOBS})',
     )
-    add_report(parser, 'errors and readings of all methods, which a click shows or hides')
+    add_position_lag(add_topics(parser))
+    add_report(parser, 'errors and readings of all methods; a click shows or hides each')
     add_json(parser)
-
-
-def _add_protocol(parser: ArgumentParser) -> None:
-    group = parser.add_argument_group('what is learned from and what is followed')
-    group.add_argument(
-        '--test',
-        nargs='+',
-        action=Bags,
-        metavar='BAG',
-        help='bags to follow, of the same route and frame',
-    )
-    group.add_argument(
-        '--share',
-        type=float,
-        metavar='X',
-        help=f'share of a single bag to follow, at its end (default: {SHARE:g})',
-    )
+    group = parser.add_argument_group('every method')
     group.add_argument(
         '--rate',
         type=float,
         metavar='HZ',
-        help='ticks per second of all methods (default: as train chooses)',
+        help='ticks per second (default: as `train` chooses)',
     )
-    group.add_argument(
-        '--window',
-        type=int,
-        metavar='TICKS',
-        help='ticks in a window of all methods (default: as train chooses)',
-    )
+    add_settings(group, 'window')
     group.add_argument(
         '--horizons',
         metavar='TICKS,...',
@@ -345,10 +325,12 @@ def _add_protocol(parser: ArgumentParser) -> None:
     group.add_argument(
         '--protocol',
         choices=_PROTOCOLS,
-        help='slot-car, as in the paper: of one bag at 10 Hz the first 2,000 ticks are learned '
-        'from; of ticks 2,501 to 3,000 the first 100 to 350 are filtered, and 1 to 100 ticks '
-        'further are predicted; windows of 150, 20 states, 50 neighbours, an HMM of 20 states',
+        help='slot-car, as in the paper: at 10 Hz, learn from the first 2,000 ticks of one bag; '
+        'of ticks 2,501 to 3,000 filter the first 100 to 350 and predict 1 to 100 ticks further; '
+        'windows of 150 ticks, 20 states, 50 neighbours, an HMM of 20 states',
     )
+    group = parser.add_argument_group('method spectral, and paper')
+    add_settings(group, *_TAKEN)
 
 
 def run(args: Namespace) -> int:
@@ -473,9 +455,9 @@ def _report(args: Namespace, found: Comparison, folder: Path | None) -> None:
         from two_manifold_ros.pages.model_sections import (  # noqa: PLC0415 - an extra
             comparison_sections,
         )
-        from two_manifold_ros.pages.report import Report  # noqa: PLC0415 - an extra
+        from two_manifold_ros.pages.report import Report, title_of  # noqa: PLC0415 - an extra
 
-        page = Report('Methods side by side', ', '.join(args.bags))
+        page = Report(title_of(args.bags, 'methods side by side'), ', '.join(args.bags))
         comparison_sections(page, found)
         page.section('As printed')
         page.preformatted(_printed(found))

@@ -191,11 +191,11 @@ def print_curve(curve: LearningCurve) -> None:
 
 HELP = (
     'Run the filter of the node over recordings, each from a cold start, and compare its '
-    'positions with the recorded ones, at every horizon, beside always predicting the mean '
-    'training position and beside repeating the true position of the tick. Every tick after the '
-    'first window counts, including ticks that the node would not publish; along and cross '
-    'are the errors along and across the true direction of travel. Where nothing would have been '
-    f'published, the exit status is {NO_USE}.'
+    'positions with the recorded positions at every horizon. Two baselines are shown beside it: '
+    'always answering the mean position of the training, and repeating the true position of the '
+    'tick. Every tick after the first window counts, including ticks that the node would not '
+    'publish. along and cross are the errors along and across the true direction of travel. If '
+    f'the node would have published nothing, the exit status is {NO_USE}.'
 )
 
 
@@ -207,44 +207,44 @@ def add_arguments(parser: ArgumentParser) -> None:
         help='file written by two-manifold train; with --online there is none',
     )
     add_bags(parser, '*')
-    add_topics(parser)
-    add_sensor_topics(parser)
-    parser.add_argument(
-        '--online',
-        action='store_true',
-        help='take no model, but learn while driving: errors by lap of each learner, beside '
-        'models trained of the same laps',
-    )
-    parser.add_argument(
-        '--learners',
-        type=some_learners,
-        metavar='NAMES',
-        help=f'with --online: some of {",".join(LEARNERS)} (default: all)',
-    )
-    parser.add_argument(
-        '--positions-until',
-        type=seconds_or_share,
-        metavar='S',
-        help='with --online: keep positions from the learners after S seconds, or after a share '
-        'such as 70%%; from then on the IMU is alone (default: give all)',
-    )
     add_part(parser)
-    add_position_lag(parser, 'as in the training of the model; with --online none')
+    recordings = add_topics(parser)
     parser.add_argument(
         '--figure', metavar='FILE', help='draw track and errors into a PNG, PDF or SVG file'
     )
-    parser.add_argument(
+    add_report(parser, 'the track, when the filter was unsure and why, and the recording')
+    add_json(parser)
+    add_sensor_topics(recordings)
+    add_position_lag(recordings, 'as in the training of the model; with --online none')
+    recordings.add_argument(
+        '--vehicle', metavar='FILE', help='correct the IMU by the file of two-manifold vehicle'
+    )
+    online = parser.add_argument_group('learning while driving, without a model')
+    online.add_argument(
+        '--online',
+        action='store_true',
+        help='learn while driving: errors of each learner by lap, beside models trained on the '
+        'same laps',
+    )
+    online.add_argument(
+        '--learners',
+        type=some_learners,
+        metavar='NAMES',
+        help=f'some of {",".join(LEARNERS)} (default: all)',
+    )
+    online.add_argument(
+        '--positions-until',
+        type=seconds_or_share,
+        metavar='S',
+        help='give the learners no positions after S seconds, or after a share such as 70%%; from '
+        'then on they have the IMU alone (default: give all)',
+    )
+    add_fleet(parser).add_argument(
         '--fleet',
         action='store_true',
-        help='score each bag by itself where it is read, and report by vehicle, the folder that '
-        'a bag is in, by day and by place; a bag that cannot be read is named and left out',
+        help='score each bag where it is read; report by vehicle (the folder of a bag), by day '
+        'and by place; a bag that cannot be read is named and left out',
     )
-    parser.add_argument(
-        '--vehicle', metavar='FILE', help='correct the IMU by what two-manifold vehicle wrote'
-    )
-    add_fleet(parser)
-    add_report(parser, 'where it was, when it was unsure and why, and what the recording is like')
-    add_json(parser)
 
 
 def run(args: Namespace) -> int:
@@ -414,11 +414,13 @@ def _write_report(
     from two_manifold_ros.pages.recording_sections import (  # noqa: PLC0415 - an extra
         inspection_sections,
     )
-    from two_manifold_ros.pages.report import Report  # noqa: PLC0415 - an extra
+    from two_manifold_ros.pages.report import Report, title_of  # noqa: PLC0415 - an extra
     from two_manifold_ros.pages.run_sections import run_sections  # noqa: PLC0415 - an extra
 
     part = f', from {args.start:g} s on; times count from there' if args.start else ''
-    report = Report('Where it was thought to be', f'{args.model} on {", ".join(args.bags)}{part}')
+    report = Report(
+        title_of(args.bags, 'evaluation'), f'{args.model} on {", ".join(args.bags)}{part}'
+    )
     drawn = run_sections(report, evaluation, recordings, model)
     shown = [recordings[number] for number in drawn[:MOST_INSPECTED]]
     if len(shown) < len(recordings):

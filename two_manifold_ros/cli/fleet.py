@@ -65,9 +65,9 @@ if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import Recording
 
 MERGE_HELP = (
-    'Learn one model from what several robots keep of one route: checkpoints of their updater '
-    'nodes, which hold the drives that each has learned from, and bags. Each robot need not have '
-    'seen all of the route. Models without drives in them, those of train, cannot be merged.'
+    'Learn one model of one route from several robots: from the checkpoints of their updater '
+    'nodes, which hold the drives that each robot learned from, and from bags. A robot may have '
+    'seen a part of the route. Models of `train` hold no drives and cannot be merged.'
 )
 
 WEAKEST = 5
@@ -418,8 +418,8 @@ def drives_of(paths: Sequence[str], options: ReadingOptions) -> tuple[list[str],
 
 
 ATLAS_HELP = (
-    'Put models of routes into one, which knows which of them is driven; take routes out of it, '
-    'or list them.'
+    'Put models of routes into one model, which finds out on which route the vehicle drives; take '
+    'routes out of it; or list them.'
 )
 
 

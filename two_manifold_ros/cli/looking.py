@@ -52,9 +52,9 @@ if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import Recording
 
 INSPECT_HELP = (
-    'Print rates, gaps, dead channels, probable unit errors, the time offset between IMU and '
-    'positions, and laps, and what to do about what was found. Of more than three bags a table '
-    'has a line for each; a bag that cannot be read is named, and the others are inspected.'
+    'Print rates, gaps, dead channels, probable unit errors, laps and the time offset between IMU '
+    'and positions, with a cure for each problem. For more than three bags a table has a line for '
+    'each bag. A bag that cannot be read is named, and the others are inspected.'
 )
 
 MOST_IN_FULL = 3
@@ -147,12 +147,12 @@ def _inspect_here(
 
 
 def _write_page(path: str, reports: Sequence[Report], recordings: Sequence[Recording]) -> None:
+    from two_manifold_ros.pages import report as pages  # noqa: PLC0415 - an extra
     from two_manifold_ros.pages.recording_sections import (  # noqa: PLC0415 - an extra
         inspection_sections,
     )
-    from two_manifold_ros.pages.report import Report as Page  # noqa: PLC0415 - an extra
 
-    page = Page('What was recorded', ', '.join(each.name for each in recordings))
+    page = pages.Report(pages.title_of([each.name for each in recordings], 'recording'))
     inspection_sections(page, reports, recordings)
     page.write(path)
 

@@ -50,10 +50,19 @@ _NARROWEST = 20
 _NUMBER = re.compile(r'[-+±]?[\d.]|nan$|-$|$')
 
 
+class _Piped(Console):
+    """A console for files and pipes, in which no line ends in blanks."""
+
+    def print(self, *shown: Any, **settings: Any) -> None:  # noqa: ANN401 - as Rich has it
+        with self.capture() as written:
+            super().print(*shown, **settings)
+        self.file.write(re.sub(r' +$', '', written.get(), flags=re.MULTILINE))
+
+
 def console() -> Console:
     """Return a console for standard output as it is now."""
     plain = Console(highlight=False)
-    return plain if plain.is_terminal else Console(highlight=False, width=_PIPED_WIDTH)
+    return plain if plain.is_terminal else _Piped(highlight=False, width=_PIPED_WIDTH)
 
 
 def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -179,24 +188,18 @@ class Bags(Action):
 def add_bags(parser: ArgumentParser, nargs: int | str = '+') -> None:
     """Add bags, one or more of them or ``nargs``, as ``args.bags``."""
     words = (
-        'a rosbag2 folder, or one .mcap, .db3 or ROS 1 .bag file; or a folder or a quoted glob of '
-        'several; here, or at an address such as s3://BUCKET/BAG (extra: remote)'
+        'a rosbag2 folder; an .mcap, .db3 or ROS 1 .bag file; a folder or a quoted glob of '
+        'several bags; or an address such as s3://BUCKET/BAG (extra: remote)'
     )
     parser.add_argument('bags', nargs=nargs, action=Bags, metavar='BAG', help=words)
 
 
-def add_topics(parser: ArgumentParser) -> None:
-    """Add what `recordings_of` needs to know: topics, time base, and damage."""
+def add_topics(parser: ArgumentParser) -> _ArgumentGroup:
+    """Add what `recordings_of` needs to know, and return the group of what few need."""
     parser.add_argument(
         '--imu-topic',
         metavar='T',
         help='topic of sensor_msgs/Imu (default: the only one in the bag)',
-    )
-    parser.add_argument(
-        '--imu-field',
-        metavar='FIELD',
-        help='field with a sensor_msgs/Imu in the messages of --imu-topic, where these are of '
-        'another type, such as data.imu; or six fields with commas, accelerations first',
     )
     parser.add_argument(
         '--position-topic',
@@ -204,23 +207,31 @@ def add_topics(parser: ArgumentParser) -> None:
         help='topic with positions: a stamped pose, point or transform, Odometry or NavSatFix '
         '(default: the only one in the bag)',
     )
-    parser.add_argument(
+    group = parser.add_argument_group('recordings and topics')
+    group.add_argument(
+        '--imu-field',
+        metavar='FIELD',
+        help='if --imu-topic is of another type: its field with a sensor_msgs/Imu, such as '
+        'data.imu, or its six fields of numbers with commas between, accelerations first',
+    )
+    group.add_argument(
         '--use-receive-time',
         action='store_true',
-        help="take the bag's receive times instead of the stamps in the messages",
+        help='use the times at which the bag received the messages, not the stamps in them',
     )
+    return group
 
 
-def add_sensor_topics(parser: ArgumentParser, usual: str = 'those of the training') -> None:
+def add_sensor_topics(group: _ArgumentGroup, usual: str = 'those of the training') -> None:
     """Add ``--sensor-topic``, and name its default."""
-    parser.add_argument(
+    group.add_argument(
         '--sensor-topic',
         metavar='T[:FIELD,...]',
         action='append',
         default=[],
-        help='topic of a sensor beside the IMU, of method route: MagneticField, FluidPressure, '
-        'the speed in Odometry or TwistStamped, JointState, Float64 or Float32; once for each '
-        f'sensor (default: {usual})',
+        help='topic of another sensor, with --method route: MagneticField, FluidPressure, '
+        'Odometry or TwistStamped (their speed), JointState, Float64 or Float32; give the option '
+        f'once for each sensor (default: {usual})',
     )
 
 
@@ -249,15 +260,15 @@ def name_sensors(args: Namespace, model: ModelHead) -> None:
     }
 
 
-def add_position_lag(parser: ArgumentParser, usual: str = '') -> None:
+def add_position_lag(group: _ArgumentGroup, usual: str = '') -> None:
     """Add ``--position-lag``, as ``args.position_lag`` for `in_step`: auto, or ``usual``."""
-    parser.add_argument(
+    group.add_argument(
         '--position-lag',
         type=_position_lag,
         metavar='S',
         default=None if usual else 'auto',
-        help='make positions S seconds earlier, because their stamps are late; auto: by the lag '
-        'that the IMU shows, if it is measured surely; 0 leaves them '
+        help='shift position stamps back by S seconds, because they are late; auto measures the '
+        'lag from the IMU and corrects it if the measurement is certain; 0 shifts nothing '
         f'(default: {usual or "auto"})',
     )
 
@@ -363,7 +374,7 @@ def add_part(parser: ArgumentParser) -> None:
         dest='start',
         type=seconds,
         metavar='S',
-        help='start S seconds after the first IMU stamp; nothing older is read',
+        help='start S seconds after the first IMU stamp; the filter sees nothing older',
     )
     parser.add_argument(
         '--until', type=seconds, metavar='S', help='end S seconds after the first IMU stamp'
@@ -375,7 +386,7 @@ def add_json(parser: ArgumentParser | _ArgumentGroup) -> None:
     parser.add_argument('--json', action='store_true', help='print one JSON object instead')
 
 
-def add_fleet(parser: ArgumentParser) -> None:
+def add_fleet(parser: ArgumentParser) -> _ArgumentGroup:
     """Add ``--workers``, ``--scheduler`` and ``--scheduler-file``, for `fleet_of`."""
     group = parser.add_argument_group('several processes or machines (extra: fleet)')
     group.add_argument('--workers', metavar='N', type=int, help='start N processes here')
@@ -383,8 +394,9 @@ def add_fleet(parser: ArgumentParser) -> None:
         '--scheduler', metavar='ADDRESS', help='use the workers of this Dask scheduler'
     )
     group.add_argument(
-        '--scheduler-file', metavar='FILE', help='the same, with the file that it wrote'
+        '--scheduler-file', metavar='FILE', help='use the Dask scheduler that wrote FILE'
     )
+    return group
 
 
 def fleet_of(args: Namespace) -> AbstractContextManager[Any]:
@@ -402,7 +414,7 @@ def add_report(parser: ArgumentParser, shown: str) -> None:
     parser.add_argument(
         '--report',
         metavar='FILE',
-        help=f'write a page for a browser into one HTML file: {shown}',
+        help=f'write one HTML file to open in a browser: {shown}',
     )
 
 

@@ -71,14 +71,14 @@ def add_arguments(parser: ArgumentParser) -> None:
         help='where NAME.png is written (default: reproduced)',
     )
     parser.add_argument(
-        '--quick', action='store_true', help='in seconds, on less data and with wider limits'
+        '--quick', action='store_true', help='take seconds: less data and wider limits'
     )
     parser.add_argument(
         '--seed',
         type=int,
         default=0,
         metavar='N',
-        help='set of random draws; no two sets have one in common (default: 0, as published)',
+        help='number of the set of random draws (default: 0, the published set)',
     )
     parser.add_argument(
         '--sets',
@@ -86,13 +86,13 @@ def add_arguments(parser: ArgumentParser) -> None:
         default=1,
         metavar='K',
         help=(
-            'run on the K sets of draws from --seed on, print on how many each claim passes and '
-            'its mean and spread, and end with 0 if each passes on nine of ten; the pictures are '
-            'of the first set'
+            'run K sets of draws, from --seed on, and print on how many sets each claim passes, '
+            'with mean and spread; the status is 0 if each claim passes on nine sets of ten; '
+            'pictures show the first set'
         ),
     )
     parser.add_argument(
-        '--imu-topic', metavar='T', help='of the bags (default: the only one in each)'
+        '--imu-topic', metavar='T', help='IMU topic of the bags (default: the only one in each)'
     )
     add_fleet(parser)
     parser.add_argument('--json', action='store_true', help='print one JSON object instead')

@@ -62,8 +62,8 @@ LEAST_COUNTED = 0.5
 
 LAPS_HELP = (
     'Run the filter of the node over recordings, each from a cold start, and time laps and '
-    'sectors from the IMU alone. A line is passed between two ticks. Behind each time is its '
-    'standard deviation; where a recording has positions, the times by these stand beside.'
+    'sectors from the IMU alone, with the standard deviation of each time. If a recording has '
+    'positions, the times by these positions are shown beside.'
 )
 
 
@@ -85,8 +85,7 @@ def add_laps(parser: ArgumentParser) -> None:
         help='where the sectors after the first begin, apart by blanks, each as a start line '
         '(default: thirds of a lap)',
     )
-    add_topics(parser)
-    add_sensor_topics(parser)
+    add_sensor_topics(add_topics(parser))
     add_part(parser)
     parser.add_argument('--csv', metavar='FILE', help='write the laps into a table')
     parser.add_argument(
@@ -254,8 +253,7 @@ def add_replay(parser: ArgumentParser) -> None:
     parser.add_argument('model', metavar='MODEL', help='file written by two-manifold train')
     add_bags(parser, 1)
     parser.add_argument('-o', '--output', required=True, metavar='BAG2', help='folder to write')
-    add_topics(parser)
-    add_sensor_topics(parser)
+    add_sensor_topics(add_topics(parser))
     add_json(parser)
 
 
@@ -299,8 +297,7 @@ def add_export(parser: ArgumentParser) -> None:
         help='.gpx, published estimates of a model trained on satellite fixes; .csv, all '
         'ticks in metres, with standard deviations and states',
     )
-    add_topics(parser)
-    add_sensor_topics(parser)
+    add_sensor_topics(add_topics(parser))
     add_json(parser)
 
 

@@ -50,10 +50,10 @@ def add_arguments(parser: ArgumentParser) -> None:
         '--laps', type=int, default=30, metavar='N', help='whole laps to drive (default: 30)'
     )
     parser.add_argument(
-        '--seed', type=int, default=0, metavar='S', help='same seed, same bag (default: 0)'
+        '--seed', type=int, default=0, metavar='S', help='equal seeds, equal bags (default: 0)'
     )
     parser.add_argument(
-        '--rate', type=float, default=100.0, metavar='HZ', help='of the IMU (default: 100)'
+        '--rate', type=float, default=100.0, metavar='HZ', help='rate of the IMU (default: 100)'
     )
     parser.add_argument(
         '--noise',
@@ -184,9 +184,9 @@ def run_compile(args: Namespace) -> int:
 
 
 IMPORT_HELP = (
-    'Make a bag of what a data logger or a phone recorded: Racelogic VBO, RaceChrono CSV v3, '
-    'RaceCapture logs, AiM CSV, or any CSV. The content of a file decides its format. What '
-    'was assumed of units, signs, axes and times is printed.'
+    'Make a bag from the files of a data logger or a phone: Racelogic VBO, RaceChrono CSV v3, '
+    'RaceCapture logs, AiM CSV, or any CSV. The content of a file decides its format. `import` '
+    'prints what it assumed about units, signs, axes and times.'
 )
 
 

@@ -56,18 +56,18 @@ def add_arguments(parser: ArgumentParser) -> None:
         '--seconds',
         type=seconds,
         help=(
-            'end this long after nodes were discovered, with status 1 if none was heard; a node '
-            'reports once a second (default: until Ctrl-C, with --until until then, or '
-            f'{_JSON_S:g} with --json alone)'
+            'end so many seconds after nodes were discovered, with status 1 if no node was '
+            'heard; a node reports once a second (default: end at Ctrl-C or as --until says; '
+            f'with --json alone {_JSON_S:g})'
         ),
     )
     parser.add_argument(
         '--until',
         choices=_UNTIL,
         help=(
-            'end once every node takes samples (active), publishes estimates (published) or is '
-            'sure of them (tracking), with status 1 where one could not be configured; with '
-            '--seconds, status 1 if that does not happen in time'
+            'end when every node takes samples (active), publishes estimates (published) or is '
+            'tracking; the status is 1 if a node cannot be configured, or if --seconds pass '
+            'before'
         ),
     )
     add_json(parser)

@@ -359,13 +359,14 @@ def _write_report(
     recordings: Sequence[Recording],
     reports: Sequence[Report],
 ) -> None:
+    from two_manifold_ros.pages import report as pages  # noqa: PLC0415 - an extra
     from two_manifold_ros.pages.model_sections import model_sections  # noqa: PLC0415 - an extra
     from two_manifold_ros.pages.recording_sections import (  # noqa: PLC0415 - an extra
         inspection_sections,
     )
-    from two_manifold_ros.pages.report import Report as Page  # noqa: PLC0415 - an extra
 
-    page = Page('What was learned', f'{args.output} from {", ".join(args.bags)}')
+    title = pages.title_of([args.output], 'model')
+    page = pages.Report(title, f'learned from {", ".join(args.bags)}')
     model_sections(page, model, list(model_tables(model)))
     inspection_sections(page, reports, recordings)
     page.write(args.report)

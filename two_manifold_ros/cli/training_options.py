@@ -35,35 +35,94 @@ if TYPE_CHECKING:
     from argparse import _ArgumentGroup, ArgumentParser, Namespace
 
 HELP = (
-    'Learn a model from recordings with IMU and positions. What is not given is chosen from the '
-    'data: the filter is run over blocks of the recordings that it did not see. Where it follows '
-    'these with half the error of the mean position or more, the first line on standard error '
-    f'names the likely reason, no model is written, and the exit status is {NO_USE}.'
+    'Learn a model from recordings with IMU and positions. `train` tests settings on parts of the '
+    'recordings that it held out, and chooses those that you do not give. If the error on these '
+    'parts is more than half of the error of always answering the mean position, `train` writes '
+    f'no model, prints the likely reason first, and exits with status {NO_USE}.'
 )
 
 _DEFAULTS = TrainingSettings()
-_CHOICES = {
-    'kernel': KERNELS,
-    'coupling': COUPLINGS,
-    'observation': OBSERVATIONS,
-    'readout': READOUTS,
-    'clock': CLOCKS,
-    'guards': GUARDS,
-}
-_NUMBERS = ('bandwidth', 'ridge')
-"""Options of the observation operator."""
+_SETTINGS: dict[str, dict[str, tuple[Any, ...]]] = {
+    'every method': {
+        'window': (
+            int, 'TICKS',
+            'ticks in a window (default: three seconds; longer if held-out errors are less)',
+        ),
+        'states': (
+            int, 'K',
+            ('dimension of the state (default: chosen); 0, with --method route, leaves the state '
+            'out and saves a tenth of the time'),
+        ),
+    },
+    'method route': {
+        'sharpness': (
+            float, 'X',
+            ('exponent of the likelihood of an observation (default: '
+            f'{RouteTuning.sharpness:g} at 20 Hz, the same weight a second at other rates)'),
+        ),
+        'persistence': (
+            float, 'X',
+            ('weight of lasting deviations in the likelihood (default: one over the ticks in the '
+            'memory of the observations)'),
+        ),
+        'max_step_load': (
+            float, 'SHARE',
+            ('try a faster rate only if its ticks take less than this share of a core of a small '
+            'robot; 0 tries none; without effect if --rate, --window, --sharpness or '
+            f'--persistence is given (default: {_DEFAULTS.max_step_load:g})'),
+        ),
+    },
+    'method route or spectral': {
+        'kernel': (KERNELS, 'manifold learner that turns windows into coordinates'),
+        'coupling': (COUPLINGS, 'how past and future are coupled'),
+        'neighbours': (
+            int, 'N',
+            'neighbours of a window, for kernels with a graph of neighbours (default: chosen)',
+        ),
+        'dimension': (
+            int, 'M', f'coordinates of each embedding (default: {_DEFAULTS.dimension})'
+        ),
+    },
+    'method spectral': {
+        'observation': (OBSERVATIONS, 'observation operator'),
+        'readout': (
+            READOUTS,
+            ('how a state becomes a position; mkdr also estimates the missing positions of the '
+            'training, with --method route too'),
+        ),
+        'guards': (GUARDS, 'off: take every observation and never start again, as in the papers'),
+    },
+    'method spectral or tpsr': {
+        'clock': (
+            CLOCKS, 'driving: the state stands while the vehicle stands; time: it does not'
+        ),
+        'bandwidth': (
+            float, 'X',
+            ('bandwidth of the kernel of observations, in median distances between observations '
+            '(default: chosen)'),
+        ),
+        'ridge': (
+            float, 'X',
+            ('ridge of --observation ridge and of method tpsr, for features of mean square one '
+            '(default: chosen, with tpsr 1)'),
+        ),
+    },
+    'method tpsr': {
+        'features': (
+            int, 'D',
+            ('random features of a window; training time grows with D '
+            f'(default: {_DEFAULTS.features})'),
+        ),
+        'feature_seed': (
+            int, 'N', f'seed of the random features (default: {_DEFAULTS.feature_seed})'
+        ),
+    },
+}  # fmt: skip
+"""
+Settings of a training by the heading of their group, which names the methods that take them.
 
-_SPECTRAL = ('observation', 'readout', 'clock', 'guards', *_NUMBERS)
-"""What only the spectral filter has, but for a read-out that fills gaps before training."""
-
-_ROUTE = ('sharpness', 'persistence', 'max_step_load')
-"""What only the belief about the place has."""
-
-_DRAWN = ('features', 'feature_seed')
-"""What only a TPSR has."""
-
-_EMBEDDED = ('kernel', 'coupling', 'neighbours', 'dimension', 'observation', 'readout', 'guards')
-"""What a TPSR has no use for."""
+Each has a type, a placeholder and help, or words to choose from and help; paper is spectral.
+"""
 
 _LISTED_WIDTH = 40
 """Columns of names behind an option in the help, which has 80; more names follow in its words."""
@@ -87,184 +146,102 @@ def check_options(args: Namespace) -> None:
         raise InputError(msg)
 
 
-def add_operator(group: _ArgumentGroup) -> None:
-    """Add the numbers of the observation operator."""
-    group.add_argument(
-        '--bandwidth',
-        type=float,
-        metavar='X',
-        help='bandwidth of the kernel of observations, in median distances between them, of the '
-        'spectral filter and of a TPSR (default: chosen)',
-    )
-    group.add_argument(
-        '--ridge',
-        type=float,
-        metavar='X',
-        help='ridge of --observation ridge and of a TPSR, on the covariance of features of mean '
-        'square one (default: chosen, of a TPSR 1)',
-    )
-
-
-def add_choices(group: _ArgumentGroup, *names: str) -> None:
-    """Add settings that have a name, of ``TrainingSettings``."""
+def add_settings(group: _ArgumentGroup, *names: str) -> None:
+    """Add settings of ``TrainingSettings``."""
     for name in names:
-        of = ' of the spectral filter' if name in _SPECTRAL else ''
-        what = 'learner that makes coordinates of windows' if name == 'kernel' else f'{name}{of}'
-        if name == 'readout':
-            what += '; mkdr, with route too, estimates the positions of ticks without one'
-        if name == 'guards':
-            what += '; off takes every observation and never starts again, as in the papers'
-        usual = getattr(_DEFAULTS, name) or 'mkdr where positions are far between, else sharpened'
-        listed = len(','.join(_CHOICES[name])) > _LISTED_WIDTH
-        if listed:
-            what += f': {", ".join(_CHOICES[name])}'
+        kind, *placed, what = next(own[name] for own in _SETTINGS.values() if name in own)
+        option = f'--{name.replace("_", "-")}'
+        if placed:
+            group.add_argument(option, type=kind, metavar=placed[0], help=what)
+            continue
+        usual = getattr(_DEFAULTS, name) or 'mkdr if few ticks have a position, else sharpened'
+        listed = len(','.join(kind)) > _LISTED_WIDTH
+        names_too = f': {", ".join(kind)}' if listed else ''
         group.add_argument(
-            f'--{name}',
-            choices=_CHOICES[name],
+            option,
+            choices=kind,
             metavar='NAME' if listed else None,
-            help=f'{what} (default: {usual})',
+            help=f'{what}{names_too} (default: {usual})',
         )
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add the arguments of ``train``."""
+    """Add the arguments of ``train``: first those that everyone needs, then groups."""
     add_bags(parser)
     parser.add_argument('-o', '--output', required=True, metavar='MODEL', help='file to write')
     parser.add_argument(
+        '--until', type=seconds, metavar='S', help='use only the first S seconds of each bag'
+    )
+    recordings = add_topics(parser)
+    parser.add_argument(
+        '--rate',
+        type=float,
+        metavar='HZ',
+        help='ticks per second (default: 20 or the IMU rate, whichever is less; `train` tests '
+        'other rates and takes one if its held-out error is less)',
+    )
+    parser.add_argument(
+        '--method',
+        choices=(*METHODS, 'paper'),
+        default=_DEFAULTS.method,
+        help='route: probabilities of the places on the route; spectral: spectral filter of the '
+        'papers, with guards; tpsr: incremental SVD of random features (paper of 2011); paper: '
+        'spectral as printed in the paper of 2012 (default: %(default)s)',
+    )
+    parser.add_argument(
         '--force',
         action='store_true',
-        help='write the model even if it is of no use, and warn, as --method paper always does',
+        help='write the model even if `train` rejects it; --method paper always does',
     )
-    add_topics(parser)
-    add_sensor_topics(parser, 'none')
-    parser.add_argument('--until', type=seconds, metavar='S', help='train on the first S seconds')
-    parser.add_argument(
+    add_report(parser, 'the model, its map, and its recordings')
+    add_json(parser)
+    add_sensor_topics(recordings, 'none')
+    add_position_lag(recordings)
+    recordings.add_argument(
         '--most-minutes',
         type=float,
         default=MOST_TRAINED_S / 60.0,
         metavar='M',
-        help='of bags that last longer together take so many that they last M minutes, each place '
-        'as often as that allows and three times at least, and try the model on the others '
-        '(default: %(default)g)',
+        help='use at most M minutes of the bags, spread so that each place is covered three times '
+        'or more; the other bags test the model (default: %(default)g)',
     )
-    parser.add_argument(
+    recordings.add_argument(
         '--no-resume',
         action='store_true',
-        help=f'forget the surveys kept in MODEL{BAGS_SUFFIX} by a run that was stopped',
+        help=f'read all bags again: forget what an interrupted run wrote into MODEL{BAGS_SUFFIX}',
     )
-    add_fleet(parser)
-    add_position_lag(parser)
-    laps = parser.add_mutually_exclusive_group()
+    recordings.add_argument(
+        '--routes',
+        metavar='NAME,...',
+        help='name of the route or line of each bag, in the order of the bags, with --method '
+        'route; bags that share places or a name go onto one map, and MAP/NAME keeps maps apart '
+        '(default: the names of the bags, if there are several routes)',
+    )
+    laps = parser.add_argument_group('laps without positions').add_mutually_exclusive_group()
     laps.add_argument(
         '--marks',
         metavar='TOPIC|FILE',
-        help='learn laps from messages at the line, or a file of times',
+        help='learn laps from a topic with a message at each passage of the line, or from a file '
+        'with these times',
     )
     laps.add_argument(
         '--imu-alone',
         action='store_true',
-        help='learn laps from the loop that is found where the drive repeats itself; with '
-        '--position-topic five fixes or more make positions of them',
+        help='find the lap from the IMU, where the drive repeats itself; with --position-topic '
+        'and five positions or more, the model knows positions as well',
     )
-    number = parser.add_argument_group('numbers')
-    number.add_argument(
-        '--rate',
-        type=float,
-        metavar='HZ',
-        help='ticks per second (default: 20, or the IMU rate; fewer where that suits the '
-        'recordings, but with method paper; twice or four times as many where parts left out are '
-        'followed better, with method route)',
-    )
-    number.add_argument(
-        '--max-step-load',
-        type=float,
-        metavar='SHARE',
-        help='share of a core of a small robot that ticks may take for a faster rate to be tried, '
-        'with method route and no --rate, --window, --sharpness or --persistence; 0 tries none '
-        f'(default: {_DEFAULTS.max_step_load:g})',
-    )
-    number.add_argument(
-        '--window',
-        type=int,
-        metavar='TICKS',
-        help='ticks in a window (default: three seconds; longer where that suits the recordings)',
-    )
-    number.add_argument(
-        '--states',
-        type=int,
-        metavar='K',
-        help='dimension of the state (default: chosen); 0, with method route, leaves it out, '
-        'which saves a tenth of the time',
-    )
-    number.add_argument(
-        '--neighbours',
-        type=int,
-        metavar='N',
-        help='neighbours of a window, for kernels with a graph of them (default: chosen)',
-    )
-    number.add_argument(
-        '--dimension',
-        type=int,
-        metavar='M',
-        help=f'coordinates of each embedding (default: {_DEFAULTS.dimension})',
-    )
-    number.add_argument(
-        '--features',
-        type=int,
-        metavar='D',
-        help='random features of a window, for method tpsr; the time of a training grows with '
-        f'them (default: {_DEFAULTS.features})',
-    )
-    number.add_argument(
-        '--feature-seed',
-        type=int,
-        metavar='N',
-        help=f'seed of these features (default: {_DEFAULTS.feature_seed})',
-    )
-    add_operator(number)
-    number.add_argument(
-        '--horizons',
-        default=','.join(map(str, _DEFAULTS.horizons)),
-        metavar='TICKS,...',
-        help='ticks ahead to predict, 0 first; as long in seconds where a faster rate is chosen '
-        '(default: %(default)s)',
-    )
-    number.add_argument(
-        '--sharpness',
-        type=float,
-        metavar='X',
-        help='exponent of the likelihood of an observation, for method route '
-        f'(default: {RouteTuning.sharpness:g} at the usual rate, and as much a second at others)',
-    )
-    number.add_argument(
-        '--persistence',
-        type=float,
-        metavar='X',
-        help='weight of what lasts in that likelihood, for method route (default: one over the '
-        'ticks in the memory of the observations)',
-    )
-    choice = parser.add_argument_group('methods')
-    choice.add_argument(
-        '--method',
-        choices=(*METHODS, 'paper'),
-        default=_DEFAULTS.method,
-        help='route: a belief over places merged from all passes of the route; spectral: the '
-        'spectral filter of the papers; paper: the same as the paper of 2012 prints it, without '
-        'guards (what still deviates: docs/reproduce.md), but for what other options '
-        'ask for; tpsr: a state from an incremental SVD of random features, as in the paper of '
-        '2011 '
-        '(default: %(default)s)',
-    )
-    add_choices(choice, *_CHOICES)
-    choice.add_argument(
-        '--routes',
-        metavar='NAME,...',
-        help='name of the route or line of each bag, in their order, with method route: bags that '
-        'share places, or have one name, go onto one map, and a model of several knows them all; '
-        'MAP/NAME keeps maps apart (default: named after the bags, where there are several)',
-    )
-    add_report(parser, 'the model, its map, and the recordings that it was learned from')
-    add_json(parser)
+    add_fleet(parser)
+    for title, settings in _SETTINGS.items():
+        group = parser.add_argument_group(title)
+        if title == 'every method':
+            group.add_argument(
+                '--horizons',
+                default=','.join(map(str, _DEFAULTS.horizons)),
+                metavar='TICKS,...',
+                help='ticks ahead to predict, 0 first; if `train` chooses a faster rate, the '
+                'horizons stay the same in seconds (default: %(default)s)',
+            )
+        add_settings(group, *settings)
 
 
 def settings_of(args: Namespace) -> TrainingSettings:
@@ -275,20 +252,14 @@ def settings_of(args: Namespace) -> TrainingSettings:
         window=args.window,
         horizons=parse_horizons(args.horizons),
         method=args.method if args.method in METHODS else _DEFAULTS.method,
-        sharpness=args.sharpness,
-        max_step_load=(
-            _DEFAULTS.max_step_load if args.max_step_load is None else args.max_step_load
-        ),
-        persistence=args.persistence,
         **given_settings(args),
     )
 
 
 def given_settings(args: Namespace) -> dict[str, Any]:
     """Return the given settings of the filter by their names in ``TrainingSettings``."""
-    options = (*_CHOICES, *_DRAWN, 'dimension', 'states', 'neighbours', 'ridge')
-    names = {name: name for name in options}
-    names['bandwidth_factor'] = 'bandwidth'
+    names = {name: name for own in _SETTINGS.values() for name in own if name != 'window'}
+    names['bandwidth_factor'] = names.pop('bandwidth')
     given = {name: getattr(args, option, None) for name, option in names.items()}
     return {name: value for name, value in given.items() if value is not None}
 
@@ -301,28 +272,28 @@ def _check_method(args: Namespace) -> None:
             '--method route'
         )
         raise InputError(msg)
-    settled = {
-        'route': (*_SPECTRAL, *_DRAWN),
-        'spectral': (*_ROUTE, *_DRAWN),
-        'paper': (*_ROUTE, *_DRAWN),
-        'tpsr': (*_EMBEDDED, *_ROUTE),
-    }[args.method]
-    given = [name for name in settled if getattr(args, name) is not None]
-    if args.method == 'route' and args.readout in {'mkdr', 'sharpened'}:
-        given.remove('readout')
-    if not given:
-        observation = args.observation or ('ridge' if args.method == 'paper' else 'raw')
-        if args.ridge is not None and observation != 'ridge' and args.method != 'tpsr':
-            msg = f'--ridge {args.ridge:g} is of --observation ridge: add that, or leave it out'
-            raise InputError(msg)
-        return
-    options = ', '.join(f'--{name.replace("_", "-")}' for name in given)
-    others = {'route': _ROUTE, 'tpsr': _DRAWN}
-    other = next((name for name, own in others.items() if given[0] in own), 'spectral')
-    msg = (
-        f'--method {args.method} has no such choice: leave out {options}, or use --method {other}'
-    )
-    raise InputError(msg)
+    method = 'spectral' if args.method == 'paper' else args.method
+    # The route reads missing positions of its training out as well.
+    imputing = args.method == 'route' and args.readout in {'mkdr', 'sharpened'}
+    given = {
+        name: methods.removeprefix('method ')
+        for methods, names in _SETTINGS.items()
+        if methods != 'every method' and method not in methods
+        for name in names
+        if getattr(args, name) is not None and not (imputing and name == 'readout')
+    }
+    if given:
+        options = ', '.join(f'--{name.replace("_", "-")}' for name in given)
+        other = next(iter(given.values()))
+        msg = (
+            f'--method {args.method} has no such choice: leave out {options}, or use --method '
+            f'{other}'
+        )
+        raise InputError(msg)
+    observation = args.observation or ('ridge' if args.method == 'paper' else 'raw')
+    if args.ridge is not None and observation != 'ridge' and args.method != 'tpsr':
+        msg = f'--ridge {args.ridge:g} is of --observation ridge: add that, or leave it out'
+        raise InputError(msg)
 
 
 def route_names(args: Namespace, bags: int) -> list[str]:

@@ -29,7 +29,9 @@ from two_manifold_ros.cli.options import (
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import check_fit, estimates_along
 from two_manifold_ros.filtering.atlas import make_filter
+from two_manifold_ros.filtering.estimate import limits_of
 from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.inspection.shared_places import bag_name
 from two_manifold_ros.interface.assessment import as_the_node
 from two_manifold_ros.interface.drawn_track import DrawnTrack
 from two_manifold_ros.interface.messages import choose_scene, Topics
@@ -59,9 +61,9 @@ if TYPE_CHECKING:
 
 HELP = (
     'Show a drive on a page in the browser: map, position with its ellipse, path ahead, state '
-    'with cause and cure, IMU. MODEL BAG runs the filter over a bag and lets you scrub through '
-    'it, BAG alone shows what was recorded, --live follows the filter nodes that run. Nothing can '
-    'be commanded from the page.'
+    'with cause and cure, IMU. With MODEL BAG the filter runs over the bag and you can scrub '
+    'through it. With BAG alone the page shows the recording. With --live it follows the running '
+    'filter nodes. The page shows and never commands.'
 )
 _CHUNK = 500
 """Estimates that reach the page at a time."""
@@ -88,24 +90,24 @@ def add_arguments(parser: ArgumentParser) -> None:
         help='follow filter nodes, by full names such as car1/filter_node (default: all); needs '
         'ROS 2',
     )
-    add_topics(parser)
-    add_sensor_topics(parser)
     add_part(parser)
-    parser.add_argument(
+    parser.add_argument('--no-browser', action='store_true', help='do not open a browser')
+    add_sensor_topics(add_topics(parser))
+    group = parser.add_argument_group('address of the page')
+    group.add_argument(
         '--host',
         default=LOOPBACK,
         metavar='A',
-        help='address to serve on, 0.0.0.0 for all of this computer: whoever reaches it sees '
-        'where the vehicle is (default: %(default)s, this computer alone)',
+        help='address to serve on; with 0.0.0.0 everyone on the network can see where the vehicle '
+        'is (default: %(default)s, this computer alone)',
     )
-    parser.add_argument(
+    group.add_argument(
         '--port',
         type=_port,
         metavar='N',
-        help=f'port to serve on; 0 for any that is free (default: {USUAL_PORT}, or the next that '
-        'is free)',
+        help=f'port to serve on; 0 takes any free port (default: {USUAL_PORT} or the next free '
+        'port)',
     )
-    parser.add_argument('--no-browser', action='store_true', help='do not open a browser')
 
 
 def _port(text: str) -> int:
@@ -135,9 +137,8 @@ def run(args: Namespace) -> int:
     args.bags = [only_bag(args.files[-1])]
     if model is not None:
         name_sensors(args, model)
-    scene = Scene(f'two-manifold: {args.bags[0]}', note='reading the bag')
-    if model is not None:
-        scene.routes = DrawnTrack(model.track).runs
+    scene = Scene(f'{bag_name(args.bags[0])} - two-manifold', note='reading the bag')
+    _draw_model(scene, model)
     if model is None and args.bags[0].endswith('.npz'):
         msg = f'{args.bags[0]} is a model: name a bag after it, or --live'
         raise InputError(msg)
@@ -156,6 +157,16 @@ def run(args: Namespace) -> int:
             copy.close()
             Event().wait()
     return 0
+
+
+def _draw_model(scene: Scene, model: ModelHead | None) -> None:
+    if model is None:
+        return
+    scene.routes = DrawnTrack(model.track).runs
+    # Of several routes each has limits of its own.
+    limits = limits_of(model)
+    if len(model.routes) == 1 and math.isfinite(limits.error_m):
+        scene.limits_m = limits.warn_m, limits.error_m
 
 
 class _Served(PageServer):
@@ -375,8 +386,7 @@ def _view_live(args: Namespace, model: ModelHead | None) -> int:
             raise InputError(msg)
     begun_s = monotonic()
     scene = Scene('two-manifold, live', duration_s=None, clock=lambda: monotonic() - begun_s)
-    if model is not None:
-        scene.routes = DrawnTrack(model.track).runs
+    _draw_model(scene, model)
 
     def hear(name: str, kind: str, message: Any) -> None:  # noqa: ANN401 - of any type
         if kind != Topics.MARKERS.name or model is None:

@@ -138,14 +138,22 @@ def compare(
         How many methods are run at a time. With more than one, every process compiles again, and
         the caller's main module has to be importable (``multiprocessing``, method "spawn").
     progress
-        Called with the last method that ended and the share done, 0 to 1.
+        Called with the methods that are run now and the share of those that ended, 0 to 1.
 
     """
     trials: dict[str, Trial | Failure] = {}
+
+    def show() -> None:
+        left = [each.name for each in methods if each.name not in trials]
+        if progress is not None:
+            # They are begun in this order.
+            what = f'running {", ".join(left[:processes])}' if left else 'scoring'
+            progress(what, len(trials) / len(methods))
+
+    show()
     for name, trial in _run(methods, plan, min(processes, len(methods))):
         trials[name] = trial
-        if progress is not None:
-            progress(f'compared {name}', len(trials) / len(methods))
+        show()
     return grade(plan, methods, trials)
 
 

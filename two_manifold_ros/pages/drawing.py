@@ -14,6 +14,7 @@ from bokeh.models import (
     LinearColorMapper,
     LogColorMapper,
     PrintfTickFormatter,
+    Range1d,
     WheelZoomTool,
 )
 from bokeh.models.annotations import ColorBar
@@ -55,12 +56,20 @@ STATUS_COLOURS = {
     Status.UNSURE: ORANGE,
     Status.LOST: VERMILION,
     Status.LOCALISING: SKY,
-    Status.FILLING: BLUE,
-    Status.REFUSED: PINK,
-    Status.NO_DATA: GREY,
-    Status.WAITING: GREY,
+    Status.FILLING: '#A0764F',
+    Status.REFUSED: '#8E44AD',
+    Status.NO_DATA: '#757C88',
+    Status.WAITING: '#BFC5CD',
 }
-"""Colour of each status; its word stands beside it everywhere."""
+"""
+Colour of each status; its word stands beside it everywhere.
+
+On the map and in curves blue is the estimate, pink the truth and grey the route: no status has
+these.
+"""
+
+NOT_RUNNING = '#434A55'
+"""Colour of a node that is gone, or not active yet."""
 
 SCREEN_CSS = """
 :root { color-scheme: light dark; --paper: #ffffff; --ink: #1d2127; --faint: #5b6470;
@@ -86,6 +95,15 @@ _EQUAL_SCALES = """
 const width = plot.inner_width, height = plot.inner_height;
 if (!width || !height) return;
 const [x, y] = [plot.x_range, plot.y_range];
+const shape = (y.reset_end - y.reset_start) / (x.reset_end - x.reset_start);
+const needed = Math.max(least, shape * width) + plot.outer_height - height;
+const fitting = Math.round(Math.min(needed, most));
+// The labels of an axis change its width by less, and what was zoomed has to stay.
+if (shape > 0 && Math.abs(plot.height - fitting) > 0.1 * most) {
+  for (const range of [x, y]) range.setv({start: range.reset_start, end: range.reset_end});
+  plot.height = fitting;
+  return;
+}
 const metres = Math.max((x.end - x.start) / width, (y.end - y.start) / height);
 for (const [range, pixels] of [[x, width], [y, height]]) {
   const middle = (range.start + range.end) / 2, half = metres * pixels / 2;
@@ -94,7 +112,14 @@ for (const [range, pixels] of [[x, width], [y, height]]) {
   range.end = middle + half;
 }
 """
-"""A metre is as long in y as in x, also after the window has another size."""
+"""
+A metre is as long in y as in x, also after the window has another size.
+
+A plot that is higher than its places need gets lower: on a phone it would be empty for the most.
+"""
+
+_LEAST_MAP = 160
+"""Pixels of the height of a map, for the tools beside it."""
 
 
 _LOG_TICKS = """
@@ -149,19 +174,16 @@ def map_plot(places: Floats, height: int = 520, **settings: Any) -> figure:  # n
     """Return an empty plot of the plane, a metre as long in y as in x, around places (n, 2)."""
     known = places[np.isfinite(places).all(axis=1)]
     low, high = (known.min(axis=0), known.max(axis=0)) if len(known) else (-np.ones(2), np.ones(2))
-    # As much room at each side as shows that nothing is cut off.
-    margin = 0.06 * float(np.max(high - low)) + 0.05
-    ranges = {
-        f'{axis}_range': (float(low[index] - margin), float(high[index] + margin))
-        for index, axis in enumerate('xy')
-    }
+    ranges = {'x_range': Range1d(), 'y_range': Range1d()}
     drawn = plot(
         'x (m)', 'y (m)', height, **{'tools': 'pan,box_zoom,reset,save', **ranges, **settings}
     )
+    fit_to(drawn, low, high)
     zoom = WheelZoomTool()
     drawn.add_tools(zoom)
     drawn.toolbar.active_scroll = zoom
-    keep = CustomJS(args={'plot': drawn}, code=_EQUAL_SCALES)
+    sizes = {'least': _LEAST_MAP, 'most': height}
+    keep = CustomJS(args={'plot': drawn, **sizes}, code=_EQUAL_SCALES)
     drawn.js_on_change('inner_width', keep)
     drawn.js_on_change('inner_height', keep)
     # Set by `fit_to` of a page that is open.
@@ -171,7 +193,8 @@ def map_plot(places: Floats, height: int = 520, **settings: Any) -> figure:  # n
 
 def fit_to(drawn: figure, low: Floats, high: Floats) -> None:
     """Show what lies between two corners (2,) of a map, now and after a reset."""
-    margin = 0.04 * float(np.max(high - low)) + 0.05
+    # As much room at each side as shows that nothing is cut off.
+    margin = 0.06 * float(np.max(high - low)) + 0.05
     for axis, first, last in zip((drawn.x_range, drawn.y_range), low, high, strict=True):
         start, end = float(first) - margin, float(last) + margin
         axis.update(start=start, end=end, reset_start=start, reset_end=end)

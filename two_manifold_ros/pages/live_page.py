@@ -22,13 +22,14 @@ from two_manifold_ros.pages.drawing import (
     envelope,
     fit_to,
     GREY,
+    NOT_RUNNING,
     outlines,
     PINK,
     SCREEN_CSS,
     SILENT_S,
     STATUS_COLOURS,
 )
-from two_manifold_ros.pages.live_plots import key, LivePlots, map_key, text, TRACES_S
+from two_manifold_ros.pages.live_plots import key, LIMITS, LivePlots, text, TRACES_S
 from two_manifold_ros.pages.vehicle import Moment
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
 
@@ -55,6 +56,19 @@ _NOBODY = (
 )
 _BARE = 'What was recorded, without estimates: name a model before the bag to see them'
 _NO_PATH = np.zeros((0, 3))
+_TILES = {
+    'novelty': ('novelty (usual: 1)', '', 1.0, 'How much the IMU differs from the training'),
+    'off_route': (
+        'chance off route', '%', 100.0, 'Probability that the vehicle is not on the trained route'
+    ),
+    'input_rate_hz': ('samples in', 'Hz', 1.0, 'IMU samples that the node receives'),
+    'estimate_rate_hz': ('estimates out', 'Hz', 1.0, 'Estimates that the filter computes'),
+    'stamp_age_s': ('IMU delay', 'ms', 1e3, 'Age of an IMU sample when the node receives it'),
+    'tick_us': ('tick time', 'ms', 1e-3, 'Computing time of the filter for this tick'),
+    'processing_p50_us': ('tick time, median', 'ms', 1e-3, 'Half of the ticks take less'),
+    'processing_p99_us': ('tick time, 99 %', 'ms', 1e-3, 'One tick of a hundred takes more'),
+}  # fmt: skip
+"""Label, unit, factor and meaning of numbers of the status, by their names there."""
 _COLOURS = {status.value: colour for status, colour in STATUS_COLOURS.items()}
 _WIDGET_CSS = """:host { color: var(--ink); }
 .bk-input, .bk-btn { background-color: var(--card) !important; color: var(--ink) !important;
@@ -94,11 +108,12 @@ class LivePage:
         self._drawn: tuple[object, ...] = ()
         self._routes: list[Floats] | None = None
         self._corners: Floats = np.full((2, 2), np.nan)
-        self._banner, self._numbers, self._states = map(text, ('banner', 'numbers', 'states_key'))
+        names = 'banner', 'numbers', 'states_key', 'map_key'
+        self._banner, self._numbers, self._states, self._map_key = map(text, names)
         self._bar = self._make_controls()
         plots = self._plots = LivePlots(live=self._live, jump=self._jump)
         halves = row(
-            column(plots.map, map_key(), css_classes=['wide'], sizing_mode='stretch_width'),
+            column(plots.map, self._map_key, css_classes=['wide'], sizing_mode='stretch_width'),
             column(
                 self._numbers, *plots.traces, css_classes=['side'], sizing_mode='stretch_width'
             ),
@@ -146,6 +161,7 @@ class LivePage:
                 self._draw_numbers(vehicle, moment)
             if slow:
                 self._draw_minutes(vehicle)
+                self._draw_map_key(vehicle)
                 self._fit()
         self._draw_banner(vehicle)
         # Last of all, so that where they are the rest of the picture is of that time.
@@ -247,7 +263,7 @@ class LivePage:
                 self._plots.put(name, x=[], y=[])
             self._draw_path(_NO_PATH)
         else:
-            colour = _COLOURS.get(moment.status, GREY)
+            colour = _COLOURS.get(moment.status, NOT_RUNNING)
             place = spots(moment.position[None])
             self._plots.put(
                 'ellipse', **place, colour=[colour], alpha=[1.0 if moment.usable else 0.25]
@@ -278,7 +294,7 @@ class LivePage:
             **spots(places),
             **self._inwards(places),
             name=[name for name, _ in others],
-            colour=[_COLOURS.get(there.status, GREY) for _, there in others],
+            colour=[_COLOURS.get(there.status, NOT_RUNNING) for _, there in others],
         )
 
     def _draw_path(self, path: Floats) -> None:
@@ -339,15 +355,19 @@ class LivePage:
             'states',
             left=[each.start for each in stretches],
             right=[max(each.end, each.start + 0.05) for each in stretches],
-            colour=[_COLOURS.get(each.status, GREY) for each in stretches],
+            colour=[_COLOURS.get(each.status, NOT_RUNNING) for each in stretches],
             status=[each.status for each in stretches],
             why=[each.why for each in stretches],
         )
         seen = list(dict.fromkeys(each.status for each in stretches))
-        keys = {status: _COLOURS.get(status, GREY) for status in seen}
+        keys = {status: _COLOURS.get(status, NOT_RUNNING) for status in seen}
         curves = {'below': '', 'half the 95 % ellipse': BLUE}
-        if not self._live:
+        if len(vehicle.truth):
             curves['error'] = PINK
+        limits = self._scene.limits_m if vehicle.count else ()
+        for (name, limit), metres in zip(self._plots.limits.items(), limits, strict=False):
+            limit.update(location=metres, visible=True)
+            curves[name] = LIMITS[name]
         self._states.text = key({'states': ''} | keys | curves)
         seconds, ellipses, errors = vehicle.curves(start)
         at, both = envelope(seconds, np.stack([ellipses, errors], axis=1), _CURVE_POINTS)
@@ -356,10 +376,24 @@ class LivePage:
         for name, values in zip(('ellipse_curve', 'error_curve'), both.T.tolist(), strict=True):
             self._plots.put(name, t=at.tolist(), m=values)
         known = np.concatenate([ellipses, errors])
-        known = known[known > 0.0]
+        known = np.concatenate([known[known > 0.0], limits])
         if len(known):
             low, high = 0.5 * float(np.quantile(known, 0.05)), 1.5 * float(known.max())
             self._plots.curves.y_range.update(start=max(low, 1e-4), end=max(high, 1e-3))
+
+    def _draw_map_key(self, vehicle: Vehicle) -> None:
+        """Name what is drawn: a real robot has no true position, a bare recording no estimate."""
+        drawn = {'route of the model': GREY} if vehicle.routes else {}
+        if vehicle.count:
+            drawn |= {'last 10 s and path ahead': BLUE}
+        if len(vehicle.truth):
+            drawn |= {'true position': PINK}
+        if vehicle.count:
+            colour = self._state(vehicle)[2]
+            drawn |= {'position with its 95 % ellipse, colour of the state': colour}
+        words = key(drawn)
+        if self._map_key.text != words:
+            self._map_key.text = words
 
     def _fit(self) -> None:
         """Show the whole route when it is first known, and again where it has grown."""
@@ -392,51 +426,49 @@ class LivePage:
         moment = vehicle.at(self._now) if vehicle is not None else None
         silent_s = self._now - (moment.seconds if moment else 0.0)
         if vehicle is None:
-            return ('no node', _NOBODY, GREY) if self._live else ('reading', '', GREY)
+            return (
+                ('no node', _NOBODY, NOT_RUNNING) if self._live else ('reading', '', NOT_RUNNING)
+            )
         if self._live and self._now - vehicle.heard_s > _GONE_S:
             silent_s = self._now - vehicle.heard_s
-            return 'gone', f'{vehicle.name} was not heard for {silent_s:.0f} s', GREY
+            return 'gone', f'{vehicle.name} was not heard for {silent_s:.0f} s', NOT_RUNNING
         if moment is None:
-            is_bare = not vehicle.count and not self._scene.note
-            return ('recording', _BARE, GREY) if is_bare else (Status.WAITING.value, '', GREY)
+            if not vehicle.count and not self._scene.note:
+                return 'recording', _BARE, NOT_RUNNING
+            return Status.WAITING.value, '', _COLOURS[Status.WAITING.value]
         if not self._live and silent_s > SILENT_S:
             why = f'No estimate for {silent_s:.1f} s: the recording has a gap, or ends'
-            return Status.NO_DATA.value, why, GREY
-        return moment.status, moment.sentence, _COLOURS.get(moment.status, GREY)
+            return Status.NO_DATA.value, why, _COLOURS[Status.NO_DATA.value]
+        return moment.status, moment.sentence, _COLOURS.get(moment.status, NOT_RUNNING)
 
     def _draw_numbers(self, vehicle: Vehicle, moment: Moment | None) -> None:
         numbers = moment.numbers if moment is not None else {}
         shown = moment or Moment(self._now, '', '')
-        off = 100.0 * numbers.get('off_route', math.nan)
         cells = [
-            ('half 95 % ellipse', _number(shown.ellipse_m, 'm')),
-            ('novelty, usually 1', _number(numbers.get('novelty', math.nan), '')),
-            ('off the route', _number(off, '%')),
+            ('half 95 % ellipse', _number(shown.ellipse_m, 'm'), 'Half the length of the ellipse')
         ]
         if shown.route:
             chance = _number(100.0 * numbers.get('route_chance', math.nan), '%')
-            cells.insert(0, ('route', escape(f'{shown.route}, {chance}')))
+            words = escape(f'{shown.route}, {chance}')
+            cells.insert(0, ('route', words, 'The most probable route, and its probability'))
         if len(vehicle.truth):
-            cells.append(('error', _number(shown.error_m, 'm')))
+            cells.append(('error', _number(shown.error_m, 'm'), 'Distance to the true position'))
         if vehicle.passed_over:
-            cells.append(('bad messages', str(vehicle.passed_over)))
+            passed = str(vehicle.passed_over)
+            cells.append(('bad messages', passed, 'Messages that could not be read'))
         if shown.position is not None:
-            cells.append(('x, y (m)', '{:.2f}, {:.2f}'.format(*shown.position)))
-        measured = {
-            'input_rate_hz': ('samples in', 'Hz', 1.0),
-            'estimate_rate_hz': ('estimates out', 'Hz', 1.0),
-            'stamp_age_s': ('age of a sample', 'ms', 1e3),
-            'tick_us': ('filter, this tick', 'µs', 1.0),
-            'processing_p50_us': ('filter, median', 'µs', 1.0),
-            'processing_p99_us': ('filter, 99 %', 'µs', 1.0),
-        }
+            place = '{:.2f}, {:.2f}'.format(*shown.position)
+            cells.append(('x, y (m)', place, 'Estimated position in the frame of the map'))
         cells += [
-            (label, _number(factor * numbers[name], unit))
-            for name, (label, unit, factor) in measured.items()
+            (label, _number(factor * numbers[name], unit), tip)
+            for name, (label, unit, factor, tip) in _TILES.items()
             if math.isfinite(numbers.get(name, math.nan))
             and not (name == 'stamp_age_s' and numbers[name] > _PLAYED_S)
         ]
-        inner = ''.join(f'<div><span>{label}</span><b>{value}</b></div>' for label, value in cells)
+        inner = ''.join(
+            f'<div title="{tip}"><span>{label}</span><b>{value}</b></div>'
+            for label, value, tip in cells
+        )
         words = f'<div class="numbers">{inner}</div>'
         if self._numbers.text != words:
             self._numbers.text = words

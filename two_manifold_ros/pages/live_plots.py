@@ -13,7 +13,6 @@ from bokeh.models.annotations.geometry import Span
 from bokeh.models.widgets.markups import Div
 import numpy as np
 
-from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.pages.drawing import (
     add_hover,
     BLUE,
@@ -21,10 +20,10 @@ from two_manifold_ros.pages.drawing import (
     dress_legend,
     GREY,
     map_plot,
+    ORANGE,
     PINK,
     plot,
-    SKY,
-    STATUS_COLOURS,
+    VERMILION,
 )
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
 
@@ -51,7 +50,7 @@ _TEXT_CSS = """:host { color: var(--ink); font: 15px/1.45 system-ui, "Segoe UI",
 .key { display: flex; flex-wrap: wrap; gap: 2px 16px; font-size: 13px; color: var(--faint);
   padding-left: 12px; }
 .key i { display: inline-block; width: 18px; height: 0; border-top: 4px solid; margin-right: 5px;
-  vertical-align: middle; }"""
+  vertical-align: middle; } .key i.dashed { border-top-style: dashed; }"""
 
 
 class LivePlots:
@@ -75,6 +74,8 @@ class LivePlots:
         Glyph of the ellipse, which has one colour.
     recent, whole
         Ranges of time: that of the traces, and that of timeline and curves.
+    limits
+        Lines at the limits of the ellipse, by the names in ``LIMITS``.
     cursors
         Lines at the time that is shown.
 
@@ -86,6 +87,13 @@ class LivePlots:
         self.cursors: list[Span] = []
         self.recent = Range1d(start=0.0, end=TRACES_S)
         self.whole = Range1d(start=0.0, end=1.0)
+        self.limits = {
+            name: Span(
+                location=0.0, dimension='width', line_color=colour, line_dash='dashed',
+                line_width=2, visible=False, name=name,
+            )
+            for name, colour in LIMITS.items()
+        }  # fmt: skip
         self.map = self._make_map()
         self.traces = [
             self._make_traces('acceleration', 'm/s²', IMU_CHANNELS[:3]),
@@ -117,7 +125,7 @@ class LivePlots:
         true_trail = self._source('true_trail', **places)
         drawn.line('x', 'y', source=true_trail, color=PINK, line_width=2, line_dash='dashed')
         trail = self._source('trail', **places)
-        drawn.line('x', 'y', source=trail, color=SKY, line_width=3)
+        drawn.line('x', 'y', source=trail, color=BLUE, line_width=3)
         ellipse = self._source('ellipse', **places, colour=[], alpha=[])
         patch = drawn.patch(
             'x', 'y', source=self._source('outline', **places), color=GREY, alpha=0.25,
@@ -193,6 +201,8 @@ class LivePlots:
             source = self._source(name, t=[], m=[])
             if name == 'ellipse_curve' or not self._live:
                 drawn.line('t', 'm', source=source, color=colour)
+        for limit in self.limits.values():
+            drawn.add_layout(limit)
         self._cross(drawn)
         return drawn
 
@@ -212,7 +222,8 @@ def text(name: str) -> Div:
 def key(colours: dict[str, str]) -> str:
     """Return names with their colours; a name without one is a heading."""
     parts = [
-        f'<span><i style="border-color: {colour}"></i>{escape(name)}</span>'
+        f'<span><i {"class=dashed " * (name in LIMITS)}style="border-color: {colour}"></i>'
+        f'{escape(name)}</span>'
         if colour
         else f'<span>{escape(name)}:</span>'
         for name, colour in colours.items()
@@ -220,18 +231,5 @@ def key(colours: dict[str, str]) -> str:
     return f'<div class="key">{"".join(parts)}</div>'
 
 
-def map_key() -> Div:
-    """Return the key of the map, which wraps where a legend of a plot would be cut off."""
-    shown = text('map_key')
-    shown.text = key(
-        {
-            'route of the model': GREY,
-            'last 10 s': SKY,
-            'path ahead': BLUE,
-            'true position': PINK,
-            'position with its 95 % ellipse, in the colour of the state': STATUS_COLOURS[
-                Status.TRACKING
-            ],
-        }
-    )
-    return shown
+LIMITS = {'unsure above': ORANGE, 'not published above': VERMILION}
+"""Limits of the ellipse, in the colours of the states above them."""

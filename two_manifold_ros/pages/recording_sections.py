@@ -79,7 +79,8 @@ def inspection_sections(
     """Add a section for each recording; of many only the first have plots."""
     for number, (found, recording) in enumerate(zip(inspections, recordings, strict=True)):
         report.section(f'Recording {short_name(found.name)}')
-        report.say(found.name)
+        if found.name != short_name(found.name):
+            report.say(found.name)
         _findings(report, found)
         if number >= MOST_DRAWN:
             report.say(f'The first {MOST_DRAWN} recordings are drawn.')
@@ -114,7 +115,7 @@ def _findings(report: Report, found: Inspection) -> None:
     if positions is not None:
         streams.append(('positions', positions.topic, positions.timing))
     report.table(
-        'What was recorded',
+        'Topics',
         ['', 'topic', 'messages', 'duration (s)', 'rate (Hz)', 'gaps'],
         [
             [

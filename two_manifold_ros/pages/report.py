@@ -38,6 +38,12 @@ def check_report_path(path: str | Path) -> None:
         raise InputError(msg)
 
 
+def title_of(paths: Sequence[str], what: str) -> str:
+    """Return a title with the names of files first, so that the tabs of a browser differ."""
+    more = f' and {len(paths) - 1} more' if len(paths) > 1 else ''
+    return f'{Path(paths[0]).name or paths[0]}{more}: {what}'
+
+
 class Report:
     """
     A page that is put together from the top to the bottom.

@@ -28,6 +28,7 @@ from two_manifold_ros.pages.drawing import (
     outlines,
     plot,
     SILENT_S,
+    SKY,
     STATUS_COLOURS,
     stretches,
     VERMILION,
@@ -142,9 +143,9 @@ def _horizons(report: Report, scores: Sequence[HorizonScore], model: ModelHead) 
     )  # fmt: skip
     curves = {
         'this model, RMSE': ([each.model.all.rmse_m for each in scores], BLUE, 'solid', 'circle'),
-        'this model, 95 %': ([each.model.all.p95_m for each in scores], BLUE, 'dotted', 'circle'),
+        'this model, 95 %': ([each.model.all.p95_m for each in scores], SKY, 'dotted', 'diamond'),
         'this model, median': (
-            [each.model.all.median_m for each in scores], BLUE, 'dashed', 'circle',
+            [each.model.all.median_m for each in scores], GREEN, 'dashed', 'inverted_triangle',
         ),
         'always the mean position': (
             [each.mean.all.rmse_m for each in scores], GREY, 'solid', 'square',

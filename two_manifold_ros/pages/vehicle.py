@@ -405,6 +405,9 @@ class Scene:
         Present time on the time axis, live.
     routes
         Of a model that was named.
+    limits_m
+        Half axes of the ellipse above which an estimate is unsure, and not published, metres;
+        empty where no model was named.
     looking
         Names of the vehicles of which pages show details, by page.
 
@@ -416,6 +419,7 @@ class Scene:
     duration_s: float | None = 0.0
     clock: Callable[[], float] = lambda: 0.0
     routes: list[Floats] = field(default_factory=list)
+    limits_m: tuple[float, ...] = ()
     looking: dict[object, str] = field(default_factory=dict)
 
     def vehicle(self, name: str) -> Vehicle:
