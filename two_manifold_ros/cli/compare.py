@@ -8,6 +8,7 @@ from argparse import Namespace
 from contextlib import redirect_stdout
 from io import StringIO
 import json
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,13 +21,13 @@ from two_manifold_ros.cli.options import (
     add_topics,
     Bags,
     check_report,
-    console,
     in_step,
     make_folder,
     metres,
     on_stderr,
     percent,
     print_table,
+    print_verdict,
     print_wrapped,
     print_written,
     recordings_of,
@@ -38,7 +39,7 @@ from two_manifold_ros.cli.training_options import (
     parse_horizons,
 )
 from two_manifold_ros.comparison.comparing import compare
-from two_manifold_ros.comparison.own_filters import ManifoldHmm, methods_named, NAMES
+from two_manifold_ros.comparison.own_filters import ManifoldHmm, methods_named, NAMES, OURS
 from two_manifold_ros.comparison.protocol import (
     plan_bags,
     plan_share,
@@ -47,6 +48,15 @@ from two_manifold_ros.comparison.protocol import (
     SLOT_CAR,
 )
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.evaluation.verdict import (
+    MORE,
+    NO_USE,
+    of_bags,
+    rounded,
+    UNKNOWN,
+    Verdict,
+    word_for,
+)
 from two_manifold_ros.files import replace_text
 from two_manifold_ros.inspection.inspecting import inspect_recording, training_warnings
 from two_manifold_ros.inspection.shared_places import sort_by_route
@@ -67,9 +77,6 @@ MOST_COLUMNS = 4
 
 MOST_NAMED = 2
 """Recordings that are named; the JSON names all."""
-
-WHOLE_WIDTH = 110
-"""Columns of a terminal below which medians and percentiles have a table of their own."""
 
 FEWEST_STARRED = 20
 """Predictions; the least of errors on fewer is chance."""
@@ -98,30 +105,27 @@ def print_comparison(comparison: Comparison) -> None:
     shown = _shown(len(comparison.horizons))
     headings = [_heading(comparison, column) for column in shown]
     withholding = any(_share(result) is not None for result in comparison.results)
-    narrow = console().width < WHOLE_WIDTH
     rows = [
         [
             result.title,
             *([percent(_share(result))] if withholding else []),
-            *(_cell(comparison, result, column, alone=narrow) for column in shown),
+            *(_cell(comparison, result, column) for column in shown),
         ]
         for result in comparison.results
     ]
     print_table(
-        f'{"RMSE in metres" if narrow else "Error in metres (RMSE, median, 95th percentile)"} '
-        'so many ticks ahead, at all ticks',
+        'RMSE in metres so many ticks ahead, at all ticks',
         ['method', *(['published'] if withholding else []), *headings],
         rows,
     )
-    if narrow:
-        print_table(
-            'Median of the error in metres / its 95th percentile, at all ticks',
-            ['method', *headings],
-            [
-                [result.title, *(_quantiles(result, column) for column in shown)]
-                for result in comparison.results
-            ],
-        )
+    print_table(
+        'Median of the error in metres / its 95th percentile, at all ticks',
+        ['method', *headings],
+        [
+            [result.title, *(_quantiles(result, column) for column in shown)]
+            for result in comparison.results
+        ],
+    )
     print_table(
         'RMSE in metres along the true direction of travel / across it, at all ticks',
         ['method', *headings],
@@ -132,6 +136,33 @@ def print_comparison(comparison: Comparison) -> None:
     )
     for line in (*_legend(comparison), *comparison.notes, *_details(comparison)):
         print_wrapped(line, '    ')
+
+
+def judge(found: Comparison, bags: Sequence[str]) -> Verdict:
+    """Judge the best method by the present position, and say how the default does beside it."""
+    errors = [
+        (each.scores[0].all.rmse_m or 0.0, each.title, each.name)
+        for each in found.succeeded
+        if each.scores and not each.sees_positions
+    ]
+    train = f'two-manifold train {of_bags(bags)} -o model.npz'
+    if not errors:
+        words = 'Every method that worked is given positions on the way.'
+        return Verdict(UNKNOWN, words, f'compare with --methods {OURS}')
+    (best_m, title, name), *others = sorted(errors)
+    mean_m = math.sqrt(np.nanvar(np.concatenate(found.tracks), axis=0).sum())
+    beside = f', next {others[0][1]} {rounded(others[0][0])}' if others else ''
+    for place, (error_m, own, one) in enumerate(others, start=2):
+        if one == OURS:
+            beside = f', {own} (the default) {rounded(error_m)}, number {place} of {len(errors)}'
+    word = word_for(best_m, mean_m)
+    sentence = (
+        f'Best: {title}{" (the default)" if name == OURS else ""}, RMSE {rounded(best_m)}{beside} '
+        f'(always answering the mean position: {rounded(mean_m)}): {word}.'
+    )
+    if word == NO_USE:
+        train = MORE if OURS in {each for *_, each in errors} else f'compare with --methods {OURS}'
+    return Verdict(word, sentence, train)
 
 
 def _shown(count: int) -> list[int]:
@@ -147,8 +178,8 @@ def _heading(comparison: Comparison, column: int) -> str:
     return f'{horizon} ({horizon / comparison.rate_hz:g} s)'
 
 
-def _cell(comparison: Comparison, result: Result, column: int, *, alone: bool) -> str:
-    """Return the RMSE, with a star if it is the least, and unless ``alone`` what is beside it."""
+def _cell(comparison: Comparison, result: Result, column: int) -> str:
+    """Return the RMSE, with a star if it is the least."""
     if result.scores is None:
         return 'failed'
     errors = result.scores[column].all
@@ -157,8 +188,7 @@ def _cell(comparison: Comparison, result: Result, column: int, *, alone: bool) -
     star = (
         '*' if errors.rmse_m == _least(comparison, column) and not result.sees_positions else ' '
     )
-    rmse = f'{metres(errors.rmse_m)}{star}'
-    return rmse if alone else f'{rmse} {metres(errors.median_m)} {metres(errors.p95_m)}'
+    return f'{metres(errors.rmse_m)}{star}'
 
 
 def _quantiles(result: Result, column: int) -> str:
@@ -231,34 +261,16 @@ def _withheld(result: Result, shown: Sequence[int]) -> Iterator[str]:
 
 
 def _details(comparison: Comparison) -> Iterator[str]:
-    yield 'by name, as for --methods, with the main settings; all settings are in the JSON:'
-    for result in comparison.results:
-        if result.failure is not None:
-            yield f'  {result.name}: {result.title}, failed: {result.failure}'
-        else:
-            named = f'  {result.name}: {result.title}'
-            yield '; '.join([named, *_main_settings(result)])
-
-
-def _main_settings(result: Result) -> Iterator[str]:
-    """Yield settings that fit in a line; long lists are in the JSON only."""
-    chosen = (
-        f'{name.replace("_", " ")} {_plain(value)}'
-        for name, value in (result.chosen or {}).items()
-        if value is not None and not isinstance(value, list | dict)
-    )
-    if line := ', '.join(chosen):
-        yield line
+    yield 'names of the methods, as for --methods; --json has their settings:'
+    for each in comparison.results:
+        failed = f', failed: {each.failure}' if each.failure is not None else ''
+        yield f'  {each.name}: {each.title}{failed}'
 
 
 def _named(recordings: Sequence[tuple[str, float]]) -> str:
     names = [name for name, _ in recordings]
     shown = ' and '.join(names) if len(names) <= MOST_NAMED else f'{len(names)} recordings'
     return f'{sum(seconds for _, seconds in recordings):.1f} s of {shown}'
-
-
-def _plain(value: object) -> str:
-    return f'{value:.3g}' if isinstance(value, float) else str(value)
 
 
 HELP = (
@@ -467,6 +479,7 @@ def _check_any(comparison: Comparison) -> None:
 
 
 def _report(args: Namespace, found: Comparison, folder: Path | None) -> None:
+    verdict = judge(found, args.bags)
     if folder is not None:
         write_files(folder, found)
     if args.report:
@@ -476,12 +489,15 @@ def _report(args: Namespace, found: Comparison, folder: Path | None) -> None:
         from two_manifold_ros.pages.report import Report  # noqa: PLC0415 - an extra
 
         page = Report('Methods side by side', ', '.join(args.bags))
+        page.say(*verdict.lines)
         comparison_sections(page, found)
         page.section('As printed')
         page.preformatted(_printed(found))
         page.write(args.report)
     if args.json:
-        print(json.dumps(found.to_json(), indent=2, allow_nan=False))
+        content = {**found.to_json(), 'verdict': verdict._asdict()}
+        print(json.dumps(content, indent=2, allow_nan=False))
     else:
+        print_verdict(verdict)
         print_comparison(found)
         print_written(args)

@@ -264,6 +264,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         'MAP/NAME keeps maps apart (default: named after the bags, where there are several)',
     )
     add_report(parser, 'the model, its map, and the recordings that it was learned from')
+    words = 'show also how the filter works inside, and the settings that were tried'
+    parser.add_argument('--verbose', action='store_true', help=words)
     add_json(parser)
 
 
