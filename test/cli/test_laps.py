@@ -30,6 +30,7 @@ def test_people_get_a_table_and_the_best_lap(laps, slot_car_bag):
 
 def test_machines_get_the_same_numbers_as_the_tables(laps, slot_car_bag, tmp_path):
     content = laps.json(slot_car_bag)
+    assert content['verdict']['word'] in {'good', 'fair'}
     (times,) = content['recordings']
     assert times['bag'] == str(slot_car_bag)
     table, course = tmp_path / 'laps.csv', tmp_path / 'course.csv'

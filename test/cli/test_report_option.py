@@ -2,12 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """``--report`` of the commands that write one."""
 
+from html import escape
 from pathlib import Path
+import re
 import subprocess
 import sys
 
 from command_runs import Command, RUN
 import pytest
+
+from two_manifold_ros.evaluation.verdict import WORDS
 
 pytest.importorskip('bokeh', reason='Bokeh is not installed')
 
@@ -44,6 +48,12 @@ def test_a_report_is_written_beside_what_is_printed(
     said = command(*arguments, '--report', page).out
     assert str(page) in said
     html = page.read_text(encoding='utf-8')
+    # The verdict is the first line, once, and the first paragraph.
+    verdict, then, *others = said.splitlines()
+    assert re.search(f': ({"|".join(WORDS)})[.]$', verdict)
+    assert then.startswith('Next: ')
+    assert not {verdict, then} & set(others)
+    assert f'<p>{escape(f"{verdict} {then}")}</p>' in html.partition('<h2')[0]
     for part in parts:
         assert part in html
     assert len(html.encode()) < 2_000_000

@@ -175,10 +175,9 @@ def of_evaluation(
     errors = np.linalg.norm(np.concatenate([e.positions[:, 0] for e in runs]) - truths, axis=1)
     shown = np.isfinite(errors) & np.concatenate([each.published for each in runs])
     cause, why = evaluation.most_withheld
-    cure = (
-        'compare units, mounting and route with the training; if these are right, record laps '
-        'driven like this drive and train on them as well'
-    )
+    cure = 'record laps driven like this drive, and train on them as well'
+    if not evaluation.published:
+        cure = f'compare units, mounting and route with the training; if these are right, {cure}'
     if cause and cause not in CAUSES:
         # Something is wrong with the input, and the filter knows what helps.
         cure = why.rpartition(': ')[2]
