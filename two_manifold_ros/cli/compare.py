@@ -78,7 +78,7 @@ MOST_COLUMNS = 4
 MOST_NAMED = 2
 """Recordings that are named; the JSON names all."""
 
-FEWEST_STARRED = 20
+FEWEST_SCORED = 20
 """Predictions; the least of errors on fewer is chance."""
 
 
@@ -109,7 +109,7 @@ def print_comparison(comparison: Comparison) -> None:
         [
             result.title,
             *([percent(_share(result))] if withholding else []),
-            *(_cell(comparison, result, column) for column in shown),
+            *(_rmse(result, column) for column in shown),
         ]
         for result in comparison.results
     ]
@@ -146,9 +146,9 @@ def judge(found: Comparison, bags: Sequence[str]) -> Verdict:
         if each.scores and not each.sees_positions
     ]
     train = f'two-manifold train {of_bags(bags)} -o model.npz'
-    if not errors:
-        words = 'Every method that worked is given positions on the way.'
-        return Verdict(UNKNOWN, words, f'compare with --methods {OURS}')
+    if not errors or found.scored[0] < FEWEST_SCORED:
+        words = f'{len(errors)} methods without positions have {found.scored[0]} predictions.'
+        return Verdict(UNKNOWN, words, f'follow a longer drive, with {OURS} among --methods')
     (best_m, title, name), *others = sorted(errors)
     mean_m = math.sqrt(np.nanvar(np.concatenate(found.tracks), axis=0).sum())
     beside = f', next {others[0][1]} {rounded(others[0][0])}' if others else ''
@@ -178,17 +178,8 @@ def _heading(comparison: Comparison, column: int) -> str:
     return f'{horizon} ({horizon / comparison.rate_hz:g} s)'
 
 
-def _cell(comparison: Comparison, result: Result, column: int) -> str:
-    """Return the RMSE, with a star if it is the least."""
-    if result.scores is None:
-        return 'failed'
-    errors = result.scores[column].all
-    if errors.rmse_m is None:
-        return '-'
-    star = (
-        '*' if errors.rmse_m == _least(comparison, column) and not result.sees_positions else ' '
-    )
-    return f'{metres(errors.rmse_m)}{star}'
+def _rmse(result: Result, column: int) -> str:
+    return 'failed' if result.scores is None else metres(result.scores[column].all.rmse_m)
 
 
 def _quantiles(result: Result, column: int) -> str:
@@ -214,18 +205,6 @@ def _share(result: Result) -> float | None:
     return None if not result.scores else result.scores[0].published_share
 
 
-def _least(comparison: Comparison, column: int) -> float | None:
-    """Return the least RMSE of the methods that see no positions, if enough predictions count."""
-    if comparison.scored[column] < FEWEST_STARRED:
-        return None
-    found = [
-        result.scores[column].all.rmse_m
-        for result in comparison.results
-        if result.scores is not None and not result.sees_positions
-    ]
-    return min((value for value in found if value is not None), default=None)
-
-
 def _legend(comparison: Comparison) -> Iterator[str]:
     yield f'learned from {_named(comparison.learned)}, followed {_named(comparison.followed)}'
     window_s = comparison.window / comparison.rate_hz
@@ -239,10 +218,6 @@ def _legend(comparison: Comparison) -> Iterator[str]:
     for result in comparison.results:
         yield from _withheld(result, shown)
     seeing = [result.title for result in comparison.results if result.sees_positions]
-    if any(_least(comparison, column) is not None for column in shown):
-        yield f'* least RMSE{" of those not given positions" if seeing else ""}'
-    if any(0 < count < FEWEST_STARRED for count in counts):
-        yield f'no star where fewer than {FEWEST_STARRED} predictions count'
     if seeing:
         yield f'given true positions on the way: {", ".join(seeing)}'
 

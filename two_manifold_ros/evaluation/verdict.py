@@ -199,19 +199,23 @@ def of_evaluation(
         f'(always answering the mean position: {rounded(mean_p95)}); worst around {place}, median '
         f'error {rounded(median)}{doubt}: {word}.'
     )
+    if word == GOOD or 1.0 - share < share * error / mean.mean():
+        cure = _advice(args, model, recordings, word)
+    return Verdict(word, sentence, cure)
+
+
+def _advice(args: Namespace, model: ModelHead, recordings: Sequence[Recording], word: str) -> str:
+    """Return what to do with a model whose positions are published."""
     if set(args.bags) & set(model.summary.get('recordings', [])) and not args.start:
-        cure = f'two-manifold evaluate {args.model} OTHER_BAG'
-    elif word == GOOD:
+        return f'two-manifold evaluate {args.model} OTHER_BAG'
+    if word == GOOD:
         turned = f' -p vehicle:={args.vehicle}' if args.vehicle else ''
         topic = f' -r imu:={model.imu_topic}' if model.imu_topic != '/imu' else ''
-        cure = f'filter_node --ros-args -p model:={args.model}{turned}{topic}'
-    elif 1.0 - share < share * error / mean.mean():
-        cure = MORE
-        if 1e9 / median_interval_ns(recordings[0].imu.stamps) >= 2.0 * model.rate_hz:
-            cure += f', or try train --rate {2.0 * model.rate_hz:g}'
-        if word == NO_USE:
-            cure = 'check that the recording is of the route and the IMU of the training'
-    return Verdict(word, sentence, cure)
+        return f'filter_node --ros-args -p model:={args.model}{turned}{topic}'
+    if word == NO_USE:
+        return 'check that the recording is of the route and the IMU of the training'
+    faster = 1e9 / median_interval_ns(recordings[0].imu.stamps) >= 2.0 * model.rate_hz
+    return MORE + f', or try train --rate {2.0 * model.rate_hz:g}' * faster
 
 
 def worst_place(places: Floats, errors: Floats) -> tuple[str, float]:
