@@ -224,8 +224,10 @@ def print_model(model: ModelHead, *, verbose: bool = True) -> None:
     if tried > 1 and not summary['chosen'].get('network'):
         narrowest = '-> the narrowest bandwidth among those within 5 % of the best'
         print_wrapped(RULE if summary['method'] == 'route' else narrowest)
+    said = [] if verbose else _refusals(summary)
     for note in notes_of(summary):
-        print_wrapped(f'note: {note}')
+        if note not in said:
+            print_wrapped(f'note: {note}')
 
 
 def model_tables(
