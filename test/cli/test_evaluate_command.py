@@ -39,6 +39,7 @@ def test_the_json_is_what_the_library_says(model_file, slot_car_model, slot_car_
     content = scores.json()
     wanted = evaluate(slot_car_model, [read_recording(str(slot_car_bag))]).to_json()
     files = {'model': str(model_file), 'bags': [str(slot_car_bag)]}
+    assert list(content.pop('verdict')) == ['word', 'sentence', 'next']
     assert untimed(content) == untimed(wanted) | files
     assert set(content) == {*files, *wanted}
     assert list(content['horizons']) == ['0', '5', '20']
@@ -91,7 +92,7 @@ def test_a_table_and_a_figure_for_people(tmp_path, scores):
     text = scores('--figure', figure).out
     for words in (
         'error in metres', 'RMSE', 'median', 'along', 'cross', 'published', 'mean:', 'previous:',
-        'after the first window', 'us a tick',
+        'after the first window',
     ):  # fmt: skip
         assert words in text
     assert 'withheld' not in text
@@ -146,8 +147,6 @@ def test_the_row_of_a_horizon_has_all_ticks_and_those_reported(model_file, novel
     assert sum(content['withheld'].values()) == withheld
     assert f'{withheld} of the {content["ticks_after_first_window"]} ticks after' in text
     assert 'were withheld, most often (' in text
-    scored, ticks = content['horizons']['0']['all']['n'], content['ticks_after_first_window']
-    assert (f'which are not in n: {ticks - scored}' in text) == (scored < ticks)
 
 
 def test_a_drive_that_is_refused_throughout_is_scored_with_a_warning(
@@ -159,9 +158,9 @@ def test_a_drive_that_is_refused_throughout_is_scored_with_a_warning(
     found = cells(captured.out, '0')
     assert float(found[1]) > 0.0
     assert found[-3:] == ['0%', '-', '-']
-    (line,) = (line for line in captured.err.splitlines() if 'nothing would have been' in line)
-    assert line.startswith('two-manifold: warning: nothing would have been published: ')
-    assert 'most often (' in line
+    first, then, *_ = captured.out.splitlines()
+    assert first.startswith('Nothing would have been published: input rejected: ')
+    assert first.rstrip('.').endswith(then.removeprefix('Next: '))
     assert str(figure) in captured.out
     assert figure.read_text().startswith('<?xml')
 
@@ -233,7 +232,7 @@ def doubts(slot_car_bag: Path, tmp_path: Path, command: Command) -> Callable[...
         save_model(model, tmp_path / 'doubted.npz')
         said = command('evaluate', tmp_path / 'doubted.npz', slot_car_bag, *options)
         assert 'position error' in said.out
-        return said.err
+        return said.out + said.err
 
     return doubted
 
@@ -242,7 +241,7 @@ def test_it_says_that_the_bag_was_trained_on(slot_car_model, slot_car_bag, doubt
     summary = slot_car_model.summary | {'recordings': [str(slot_car_bag)]}
     model = replace(slot_car_model, summary=summary)
     assert 'the model was trained on' in doubts(model)
-    assert not doubts(model, '--from', '1')
+    assert 'warning' not in doubts(model, '--from', '1')
 
 
 def test_it_says_that_the_mean_is_better(slot_car_model, doubts):
@@ -251,7 +250,7 @@ def test_it_says_that_the_mean_is_better(slot_car_model, doubts):
         slot_car_model,
         route=replace(route, readout=replace(route.readout, targets=-route.readout.targets)),
     )
-    assert 'is above that of the mean position' in doubts(mirrored)
+    assert ': no use.\nNext: check that the recording is of the route' in doubts(mirrored)
 
 
 def test_a_figure_that_cannot_be_written_is_refused_before_anything_is_done(

@@ -2,12 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """``--report`` of the commands that write one."""
 
+from html import escape
 from pathlib import Path
+import re
 import subprocess
 import sys
 
 from command_runs import Command, RUN
 import pytest
+
+from two_manifold_ros.evaluation.verdict import WORDS
 
 pytest.importorskip('bokeh', reason='Bokeh is not installed')
 
@@ -47,6 +51,12 @@ def test_a_report_is_written_beside_what_is_printed(
     # The tabs of a browser differ.
     title = html.partition('<title>')[2].partition('</title>')[0]
     assert title.startswith('new.npz:' if what == 'train' else f'{slot_car_bag.name}:')
+    # The verdict is the first line, once, and the first paragraph.
+    verdict, then, *others = said.splitlines()
+    assert re.search(f': ({"|".join(WORDS)})[.]$', verdict)
+    assert then.startswith('Next: ')
+    assert not {verdict, then} & set(others)
+    assert f'<p>{escape(f"{verdict} {then}")}</p>' in html.partition('<h2')[0]
     for part in parts:
         assert part in html
     assert len(html.encode()) < 2_000_000

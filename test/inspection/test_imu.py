@@ -95,19 +95,16 @@ def test_an_even_stream():
     assert (timing.count, timing.start_s, timing.duration_s) == (101, 0.5, 1.0)
     assert timing.rate_hz == pytest.approx(100.0)
     assert (timing.jitter_std_s, timing.jitter_p99_s) == pytest.approx((0.0, 0.0), abs=1e-12)
-    assert [(bar.above, bar.up_to) for bar in timing.histogram if bar.count] == [(0.95, 1.05)]
     assert timing.gaps == ()
     assert (timing.duplicates, timing.backward, timing.zero) == (0, 0, 0)
 
 
-def test_jitter_and_its_histogram():
+def test_jitter():
     intervals = np.array([10] * 80 + [6] * 10 + [14] * 10) * MS
     timing = measure_timing(START + np.cumsum(intervals), START)
     assert timing.rate_hz == pytest.approx(100.0)
     assert timing.jitter_std_s == pytest.approx(intervals[1:].std() / 1e9)
     assert timing.jitter_p99_s == pytest.approx(0.004)
-    counts = {bar.up_to: bar.count for bar in timing.histogram if bar.count}
-    assert counts == {0.8: 10, 1.05: 79, 1.5: 10}
 
 
 @pytest.mark.parametrize(
@@ -152,7 +149,7 @@ def test_wrong_stamps_make_no_gap_and_are_counted():
 
 def test_a_single_message_has_no_rate_and_only_advancing_stamps_are_used():
     timing = measure_timing(np.array([START]), START)
-    assert (timing.rate_hz, timing.duration_s, timing.histogram) == (0.0, 0.0, ())
+    assert (timing.rate_hz, timing.duration_s) == (0.0, 0.0)
     assert timing.gap_s > 0
     stamps = np.array([0, 5, 5, 4, 6, 0, 7, 5, 8])
     assert stamps[advancing(stamps)].tolist() == [5, 6, 7, 8]

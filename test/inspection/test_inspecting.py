@@ -219,9 +219,6 @@ def test_a_warning_of_many_recordings_is_one_sentence():
     (alone,), (folded,) = warned(bare[0]), warned(whole, *bare)
     assert 'gravity' in alone
     assert folded == alone.replace('a: ', 'a and 2 more: ', 1)
-    with StringIO() as stream:
-        print_report(inspect_recording(whole), Console(file=stream, width=200))
-        assert 'a factor of 0.5 to 2 is no fault' in stream.getvalue()
 
 
 def test_no_laps_are_counted_where_positions_are_rare():
@@ -399,7 +396,6 @@ def test_warnings_come_first_and_json_is_plain():
     content = json.loads(json.dumps(report.to_json(), allow_nan=False))
     assert set(content) == {'name', 'imu', 'positions', 'findings', 'notes'}
     assert content['imu']['timing']['rate_hz'] == pytest.approx(100.0)
-    assert content['imu']['timing']['histogram'][-1]['up_to'] is None
     assert content['positions']['laps']['count'] == pytest.approx(6.0, rel=0.03)
     assert content['findings'][0]['code'] == 'time_offset'
 

@@ -83,8 +83,8 @@ def test_the_wheel_zooms_the_map_and_a_click_on_a_name_hides_its_curve(page, bro
     _, address = page
     tab = browse(address, ready='track')
     before = tab.value('track', 'x_range.end') - tab.value('track', 'x_range.start')
-    tab.page.evaluate("document.getElementById('s3').scrollIntoView()")
-    place = tab.page.locator('#s3 ~ figure').first.bounding_box()
+    tab.page.evaluate("document.getElementById('s2').scrollIntoView()")
+    place = tab.page.locator('#s2 ~ figure').first.bounding_box()
     tab.page.mouse.move(place['x'] + place['width'] / 2, place['y'] + place['height'] / 2)
     tab.page.mouse.wheel(0, -400)
     tab.until(f'model("track").x_range.end - model("track").x_range.start < {0.9 * before}')

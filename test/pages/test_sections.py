@@ -116,12 +116,7 @@ def test_a_run_shows_its_scores_its_causes_and_its_odd_laps(slot_car_model, laps
     report = Report('run')
     run_sections(report, evaluation, [laps], slot_car_model)
     words = words_of(report)
-    now = evaluation.scores[0].model.all
-    assert f'within {now.median_m:.3f} m' in words
     assert re.search(r'One point for each of \d+ laps', words)
-    assert f'{100 * evaluation.published / evaluation.ticks:.1f} %' in words
-    for each in evaluation.scores:
-        assert f'{each.model.all.rmse_m:.3g}' in words
     run = evaluation.runs[0]
     for code, cause in zip(run.statuses, run.causes, strict=True):
         if cause:
@@ -136,7 +131,6 @@ def test_where_nothing_was_published_the_report_says_why(slot_car_model, laps):
     report = Report('run')
     run_sections(report, evaluation, [turned], slot_car_model)
     words = words_of(report)
-    assert 'published for 0.0 %' in words
     assert 'withheld' in words
 
 

@@ -8,6 +8,7 @@ from argparse import Namespace
 from contextlib import redirect_stdout
 from io import StringIO
 import json
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,13 +21,13 @@ from two_manifold_ros.cli.options import (
     add_topics,
     Bags,
     check_report,
-    console,
     in_step,
     make_folder,
     metres,
     on_stderr,
     percent,
     print_table,
+    print_verdict,
     print_wrapped,
     print_written,
     recordings_of,
@@ -37,7 +38,7 @@ from two_manifold_ros.cli.training_options import (
     parse_horizons,
 )
 from two_manifold_ros.comparison.comparing import compare
-from two_manifold_ros.comparison.own_filters import ManifoldHmm, methods_named, NAMES
+from two_manifold_ros.comparison.own_filters import ManifoldHmm, methods_named, NAMES, OURS
 from two_manifold_ros.comparison.protocol import (
     plan_bags,
     plan_share,
@@ -46,6 +47,15 @@ from two_manifold_ros.comparison.protocol import (
     SLOT_CAR,
 )
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.evaluation.verdict import (
+    MORE,
+    NO_USE,
+    of_bags,
+    rounded,
+    UNKNOWN,
+    Verdict,
+    word_for,
+)
 from two_manifold_ros.files import replace_text
 from two_manifold_ros.inspection.inspecting import inspect_recording, training_warnings
 from two_manifold_ros.inspection.shared_places import sort_by_route
@@ -67,10 +77,7 @@ MOST_COLUMNS = 4
 MOST_NAMED = 2
 """Recordings that are named; the JSON names all."""
 
-WHOLE_WIDTH = 110
-"""Columns of a terminal below which medians and percentiles have a table of their own."""
-
-FEWEST_STARRED = 20
+FEWEST_SCORED = 20
 """Predictions; the least of errors on fewer is chance."""
 
 
@@ -97,30 +104,27 @@ def print_comparison(comparison: Comparison) -> None:
     shown = _shown(len(comparison.horizons))
     headings = [_heading(comparison, column) for column in shown]
     withholding = any(_share(result) is not None for result in comparison.results)
-    narrow = console().width < WHOLE_WIDTH
     rows = [
         [
             result.title,
             *([percent(_share(result))] if withholding else []),
-            *(_cell(comparison, result, column, alone=narrow) for column in shown),
+            *(_rmse(result, column) for column in shown),
         ]
         for result in comparison.results
     ]
     print_table(
-        f'{"RMSE in metres" if narrow else "Error in metres (RMSE, median, 95th percentile)"} '
-        'so many ticks ahead, at all ticks',
+        'RMSE in metres so many ticks ahead, at all ticks',
         ['method', *(['published'] if withholding else []), *headings],
         rows,
     )
-    if narrow:
-        print_table(
-            'Median of the error in metres / its 95th percentile, at all ticks',
-            ['method', *headings],
-            [
-                [result.title, *(_quantiles(result, column) for column in shown)]
-                for result in comparison.results
-            ],
-        )
+    print_table(
+        'Median of the error in metres / its 95th percentile, at all ticks',
+        ['method', *headings],
+        [
+            [result.title, *(_quantiles(result, column) for column in shown)]
+            for result in comparison.results
+        ],
+    )
     print_table(
         'RMSE in metres along the true direction of travel / across it, at all ticks',
         ['method', *headings],
@@ -131,6 +135,33 @@ def print_comparison(comparison: Comparison) -> None:
     )
     for line in (*_legend(comparison), *comparison.notes, *_details(comparison)):
         print_wrapped(line, '    ')
+
+
+def judge(found: Comparison, bags: Sequence[str]) -> Verdict:
+    """Judge the best method by the present position, and say how the default does beside it."""
+    errors = [
+        (each.scores[0].all.rmse_m or 0.0, each.title, each.name)
+        for each in found.succeeded
+        if each.scores and not each.sees_positions
+    ]
+    train = f'two-manifold train {of_bags(bags)} -o model.npz'
+    if not errors or found.scored[0] < FEWEST_SCORED:
+        words = f'{len(errors)} methods without positions have {found.scored[0]} predictions.'
+        return Verdict(UNKNOWN, words, f'follow a longer drive, with {OURS} among --methods')
+    (best_m, title, name), *others = sorted(errors)
+    mean_m = math.sqrt(np.nanvar(np.concatenate(found.tracks), axis=0).sum())
+    beside = f', next {others[0][1]} {rounded(others[0][0])}' if others else ''
+    for place, (error_m, own, one) in enumerate(others, start=2):
+        if one == OURS:
+            beside = f', {own} (the default) {rounded(error_m)}, number {place} of {len(errors)}'
+    word = word_for(best_m, mean_m)
+    sentence = (
+        f'Best: {title}{" (the default)" if name == OURS else ""}, RMSE {rounded(best_m)}{beside} '
+        f'(always answering the mean position: {rounded(mean_m)}): {word}.'
+    )
+    if word == NO_USE:
+        train = MORE if OURS in {each for *_, each in errors} else f'compare with --methods {OURS}'
+    return Verdict(word, sentence, train)
 
 
 def _shown(count: int) -> list[int]:
@@ -146,18 +177,8 @@ def _heading(comparison: Comparison, column: int) -> str:
     return f'{horizon} ({horizon / comparison.rate_hz:g} s)'
 
 
-def _cell(comparison: Comparison, result: Result, column: int, *, alone: bool) -> str:
-    """Return the RMSE, with a star if it is the least, and unless ``alone`` what is beside it."""
-    if result.scores is None:
-        return 'failed'
-    errors = result.scores[column].all
-    if errors.rmse_m is None:
-        return '-'
-    star = (
-        '*' if errors.rmse_m == _least(comparison, column) and not result.sees_positions else ' '
-    )
-    rmse = f'{metres(errors.rmse_m)}{star}'
-    return rmse if alone else f'{rmse} {metres(errors.median_m)} {metres(errors.p95_m)}'
+def _rmse(result: Result, column: int) -> str:
+    return 'failed' if result.scores is None else metres(result.scores[column].all.rmse_m)
 
 
 def _quantiles(result: Result, column: int) -> str:
@@ -183,18 +204,6 @@ def _share(result: Result) -> float | None:
     return None if not result.scores else result.scores[0].published_share
 
 
-def _least(comparison: Comparison, column: int) -> float | None:
-    """Return the least RMSE of the methods that see no positions, if enough predictions count."""
-    if comparison.scored[column] < FEWEST_STARRED:
-        return None
-    found = [
-        result.scores[column].all.rmse_m
-        for result in comparison.results
-        if result.scores is not None and not result.sees_positions
-    ]
-    return min((value for value in found if value is not None), default=None)
-
-
 def _legend(comparison: Comparison) -> Iterator[str]:
     yield f'learned from {_named(comparison.learned)}, followed {_named(comparison.followed)}'
     window_s = comparison.window / comparison.rate_hz
@@ -208,10 +217,6 @@ def _legend(comparison: Comparison) -> Iterator[str]:
     for result in comparison.results:
         yield from _withheld(result, shown)
     seeing = [result.title for result in comparison.results if result.sees_positions]
-    if any(_least(comparison, column) is not None for column in shown):
-        yield f'* least RMSE{" of those not given positions" if seeing else ""}'
-    if any(0 < count < FEWEST_STARRED for count in counts):
-        yield f'no star where fewer than {FEWEST_STARRED} predictions count'
     if seeing:
         yield f'given true positions on the way: {", ".join(seeing)}'
 
@@ -230,34 +235,16 @@ def _withheld(result: Result, shown: Sequence[int]) -> Iterator[str]:
 
 
 def _details(comparison: Comparison) -> Iterator[str]:
-    yield 'by name, as for --methods, with the main settings; all settings are in the JSON:'
-    for result in comparison.results:
-        if result.failure is not None:
-            yield f'  {result.name}: {result.title}, failed: {result.failure}'
-        else:
-            named = f'  {result.name}: {result.title}'
-            yield '; '.join([named, *_main_settings(result)])
-
-
-def _main_settings(result: Result) -> Iterator[str]:
-    """Yield settings that fit in a line; long lists are in the JSON only."""
-    chosen = (
-        f'{name.replace("_", " ")} {_plain(value)}'
-        for name, value in (result.chosen or {}).items()
-        if value is not None and not isinstance(value, list | dict)
-    )
-    if line := ', '.join(chosen):
-        yield line
+    yield 'names of the methods, as for --methods; --json has their settings:'
+    for each in comparison.results:
+        failed = f', failed: {each.failure}' if each.failure is not None else ''
+        yield f'  {each.name}: {each.title}{failed}'
 
 
 def _named(recordings: Sequence[tuple[str, float]]) -> str:
     names = [name for name, _ in recordings]
     shown = ' and '.join(names) if len(names) <= MOST_NAMED else f'{len(names)} recordings'
     return f'{sum(seconds for _, seconds in recordings):.1f} s of {shown}'
-
-
-def _plain(value: object) -> str:
-    return f'{value:.3g}' if isinstance(value, float) else str(value)
 
 
 HELP = (
@@ -449,6 +436,7 @@ def _check_any(comparison: Comparison) -> None:
 
 
 def _report(args: Namespace, found: Comparison, folder: Path | None) -> None:
+    verdict = judge(found, args.bags)
     if folder is not None:
         write_files(folder, found)
     if args.report:
@@ -458,12 +446,15 @@ def _report(args: Namespace, found: Comparison, folder: Path | None) -> None:
         from two_manifold_ros.pages.report import Report, title_of  # noqa: PLC0415 - an extra
 
         page = Report(title_of(args.bags, 'methods side by side'), ', '.join(args.bags))
+        page.say(*verdict.lines)
         comparison_sections(page, found)
         page.section('As printed')
         page.preformatted(_printed(found))
         page.write(args.report)
     if args.json:
-        print(json.dumps(found.to_json(), indent=2, allow_nan=False))
+        content = {**found.to_json(), 'verdict': verdict._asdict()}
+        print(json.dumps(content, indent=2, allow_nan=False))
     else:
+        print_verdict(verdict)
         print_comparison(found)
         print_written(args)

@@ -8,7 +8,7 @@ from argparse import ArgumentTypeError
 import json
 import math
 import re
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from two_manifold_ros.cli.options import (
     part_of,
     percent,
     print_table,
+    print_verdict,
     print_wrapped,
     print_written,
     recordings_in_planes,
@@ -42,6 +43,7 @@ from two_manifold_ros.evaluation.evaluate import ELSEWHERE, evaluate, UNUSABLE
 from two_manifold_ros.evaluation.online import AFTERWARDS, learning_curve, MEAN, OFFLINE
 from two_manifold_ros.evaluation.routes import are_alike, recordings_by_route
 from two_manifold_ros.evaluation.vehicles import correction_from
+from two_manifold_ros.evaluation.verdict import of_evaluation, of_routes
 from two_manifold_ros.inspection.lag import estimate_lag, late_sentences
 from two_manifold_ros.inspection.positions import left_out_sentence
 from two_manifold_ros.model.model_file import load_model
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.evaluation.evaluate import Evaluation
     from two_manifold_ros.evaluation.online import LearningCurve
     from two_manifold_ros.evaluation.scores import Score
+    from two_manifold_ros.evaluation.verdict import Verdict
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.recordings.recording import Recording
 
@@ -292,19 +295,21 @@ def run(args: Namespace) -> int:
         from two_manifold_ros.evaluation.figures import draw_evaluation  # noqa: PLC0415 - an extra
 
         draw_evaluation(evaluation, model, args.figure)
+    verdict = of_evaluation(args, model, evaluation, recordings)
     if args.report:
-        _write_report(args, evaluation, recordings, model)
+        _write_report(args, evaluation, recordings, model, verdict)
     of_route = {'route': route} if route else {}
     content = {'model': args.model, 'bags': args.bags, **of_route, **evaluation.to_json()}
-    doubts = (*_left_out(recordings), *_doubts(args, model, evaluation), *_late(model, recordings))
-    for doubt in doubts:
+    content['verdict'] = verdict._asdict()
+    for doubt in _doubts(args, model, recordings):
         on_stderr(f'two-manifold: warning: {doubt}')
     if args.json:
         print(json.dumps(content, indent=2, allow_nan=False))
     else:
+        print_verdict(verdict)
         print_scores(evaluation, model)
         _print_naming(evaluation, model, route)
-        _print_times(content)
+        print_unusable(content['samples'])
         _print_figure(args)
         print_written(args)
     return 0 if evaluation.published else NO_USE
@@ -335,15 +340,20 @@ def _report_routes(
 ) -> int:
     """Report on recordings of several routes; return the exit status."""
     status = 0 if any(each.published for each in found.values()) else NO_USE
+    verdicts = {}
     for name, each in found.items():
         own, recordings = model.routes[name], by_route[name]
-        for doubt in (*_left_out(recordings), *_doubts(args, own, each), *_late(own, recordings)):
+        verdicts[name] = of_evaluation(args, own, each, recordings)
+        for doubt in _doubts(args, own, recordings):
             on_stderr(f'two-manifold: warning: {name}: {doubt}')
+    verdict = of_routes(verdicts)
     if args.json:
         routes = {name: each.to_json() for name, each in found.items()}
         content = {'model': args.model, 'bags': args.bags, 'routes': routes}
+        content['verdict'] = verdict._asdict()
         print(json.dumps(content, indent=2, allow_nan=False))
         return status
+    print_verdict(verdict)
     rows = []
     for name, each in found.items():
         now = each.scores[0]
@@ -368,8 +378,7 @@ def _report_routes(
         'published, those of another route'
     )
     for name, each in found.items():
-        if unusable := _unusable(each.to_json()['samples']):
-            print_wrapped(f'{name}: {unusable}')
+        print_unusable(each.to_json()['samples'], f'{name}: ')
     return status
 
 
@@ -408,7 +417,11 @@ def _naming(evaluation: Evaluation) -> list[str]:
 
 
 def _write_report(
-    args: Namespace, evaluation: Evaluation, recordings: Sequence[Recording], model: ModelHead
+    args: Namespace,
+    evaluation: Evaluation,
+    recordings: Sequence[Recording],
+    model: ModelHead,
+    verdict: Verdict,
 ) -> None:
     from two_manifold_ros.inspection.inspecting import inspect_recording  # noqa: PLC0415 - as below
     from two_manifold_ros.pages.recording_sections import (  # noqa: PLC0415 - an extra
@@ -421,7 +434,8 @@ def _write_report(
     report = Report(
         title_of(args.bags, 'evaluation'), f'{args.model} on {", ".join(args.bags)}{part}'
     )
-    drawn = run_sections(report, evaluation, recordings, model)
+    report.say(*verdict.lines)
+    drawn = run_sections(report, evaluation, recordings, model, score_tables(evaluation, model))
     shown = [recordings[number] for number in drawn[:MOST_INSPECTED]]
     if len(shown) < len(recordings):
         report.say(f'{len(shown)} of these are inspected below.')
@@ -442,7 +456,17 @@ def _print_figure(args: Namespace) -> None:
 
 
 def print_scores(evaluation: Evaluation, model: ModelHead) -> None:
-    """Print the errors of the model and of the baselines as a table, and what was withheld."""
+    """Print the errors of the model and of the baselines as tables, and what was withheld."""
+    for table in score_tables(evaluation, model):
+        print_table(*table)
+    if evaluation.published and evaluation.withheld:
+        print_wrapped(evaluation.describe_withheld())
+
+
+def score_tables(
+    evaluation: Evaluation, model: ModelHead
+) -> Iterator[tuple[str, list[str], list[list[str]]]]:
+    """Yield title, header and rows of the errors at all ticks, and of those published."""
     ahead = [
         f'{each.horizon} ({round(each.horizon / model.rate_hz, 2):g} s)'
         for each in evaluation.scores
@@ -465,7 +489,7 @@ def print_scores(evaluation: Evaluation, model: ModelHead) -> None:
         'ticks ahead', 'n', 'RMSE', 'median', '95 %', 'along', 'cross', 'mean:\nRMSE',
         'previous:\nRMSE',
     ]  # fmt: skip
-    print_table('position error in metres at all ticks after the first window', header, rows)
+    yield 'position error in metres at all ticks after the first window', header, rows
     published = [
         [
             name,
@@ -476,66 +500,35 @@ def print_scores(evaluation: Evaluation, model: ModelHead) -> None:
         for name, each in zip(ahead, evaluation.scores, strict=True)
     ]
     header = ['ticks ahead', 'published', 'RMSE', 'in the ellipse of 68/95 %']
-    print_table('the same, only where the filter publishes', header, published)
-    if evaluation.published and evaluation.withheld:
-        print_wrapped(evaluation.describe_withheld())
+    yield 'the same, only where the filter publishes', header, published
 
 
-def _print_times(content: dict[str, Any]) -> None:
-    print_wrapped(
-        f'{content["ticks"]} ticks, {content["ticks_after_first_window"]} of them after the first '
-        f'window, {content["valid_ticks"]} of these published; '
-        f'{1e6 * content["seconds_per_tick_p50"]:.0f} us a tick (median), '
-        f'{1e6 * content["seconds_per_tick_p99"]:.0f} us (99 %)'
-    )
-    scored = content['horizons']['0']['all']['n']
-    if unknown := content['ticks_after_first_window'] - scored:
-        print_wrapped(f'ticks without a true position, which are not in n: {unknown}')
-    if unusable := _unusable(content['samples']):
-        print_wrapped(unusable)
-
-
-def _unusable(counters: Mapping[str, int]) -> str:
-    """Return in one sentence for which estimates the mean position stands; empty if for none."""
+def print_unusable(counters: Mapping[str, int], whose: str = '') -> None:
+    """Print for which estimates the mean position stands, if for any."""
     count, elsewhere = counters.get(UNUSABLE, 0), counters.get(ELSEWHERE, 0)
     if not count:
-        return ''
+        return
     those = 'all' if elsewhere == count else str(elsewhere)
     because = f', {those} of them because they are of another route' if elsewhere else ''
-    return (
-        f'{count} estimates had no usable position at one horizon or more{because}: the mean '
-        'position stands for it there'
+    print_wrapped(
+        f'{whose}{count} estimates had no usable position at one horizon or more{because}: the '
+        'mean position stands for it there'
     )
 
 
-def _doubts(args: Namespace, model: ModelHead, evaluation: Evaluation) -> Iterator[str]:
-    """Yield warnings about the validity of the scores."""
+def _doubts(args: Namespace, model: ModelHead, recordings: list[Recording]) -> Iterator[str]:
+    """Yield warnings about the validity of the scores: what is no truth, was seen, or is late."""
+    for stream in (each.positions for each in recordings):
+        if stream is not None and stream.left_out.any():
+            yield left_out_sentence(int(stream.left_out.sum()), len(stream.stamps), stream.topic)
     trained = [bag for bag in args.bags if bag in model.summary.get('recordings', [])]
     if trained and args.start is None:
         yield (
             f'the model was trained on {", ".join(trained)}: score with --from what it has not '
             'seen, or another recording'
         )
-    if not evaluation.published:
-        yield f'nothing would have been published: {evaluation.describe_withheld()}'
-    now, mean = evaluation.scores[0].model.all.rmse_m, evaluation.scores[0].mean.all.rmse_m
-    if now is not None and mean is not None and now > mean:
-        yield (
-            f'the RMSE of the model is above that of the mean position ({mean:.2f} m): check that '
-            'the recording is of the route and the IMU of the training'
-        )
-
-
-def _left_out(recordings: list[Recording]) -> Iterator[str]:
-    """Yield which positions are no truth, for each recording with some."""
-    for stream in (each.positions for each in recordings):
-        if stream is not None and stream.left_out.any():
-            yield left_out_sentence(int(stream.left_out.sum()), len(stream.stamps), stream.topic)
-
-
-def _late(model: ModelHead, recordings: list[Recording]) -> Iterator[str]:
     names = [each.name for each in recordings]
-    return late_sentences(names, list(map(estimate_lag, recordings)), 0.5 / model.rate_hz)
+    yield from late_sentences(names, list(map(estimate_lag, recordings)), 0.5 / model.rate_hz)
 
 
 def _ellipses(score: Score) -> str:

@@ -21,12 +21,14 @@ from two_manifold_ros.cli.options import (
     fleet_of,
     on_stderr,
     print_table,
+    print_verdict,
     print_wrapped,
     print_written,
     reading_options,
     say_notes,
 )
 from two_manifold_ros.errors import BAD_INPUT, InputError
+from two_manifold_ros.evaluation.verdict import of_inspection
 from two_manifold_ros.inspection.inspecting import inspect_bags, inspect_recording
 from two_manifold_ros.model.atlas import AtlasModel
 from two_manifold_ros.model.head import TrainedModel
@@ -99,10 +101,12 @@ def run_inspect(args: Namespace) -> int:
     status = BAD_INPUT if unread else 0
     if args.json:
         content: dict[str, Any] = {'recordings': [report.to_json() for report in reports]}
+        content |= {'verdict': of_inspection(reports, args.bags)._asdict()} if reports else {}
         content |= {'unread': unread} if unread else {}
         print(json.dumps(content, indent=2, allow_nan=False))
         return status
     if reports:
+        print_verdict(of_inspection(reports, args.bags))
         _print(reports, whole=len(args.bags) <= MOST_IN_FULL)
         print_written(args)
     return status
@@ -142,19 +146,22 @@ def _inspect_here(
             continue
         kept += [recording] if args.report else []
     if args.report and reports:
-        _write_page(args.report, reports, kept)
+        _write_page(args, reports, kept)
     return reports
 
 
-def _write_page(path: str, reports: Sequence[Report], recordings: Sequence[Recording]) -> None:
+def _write_page(
+    args: Namespace, reports: Sequence[Report], recordings: Sequence[Recording]
+) -> None:
     from two_manifold_ros.pages import report as pages  # noqa: PLC0415 - an extra
     from two_manifold_ros.pages.recording_sections import (  # noqa: PLC0415 - an extra
         inspection_sections,
     )
 
     page = pages.Report(pages.title_of([each.name for each in recordings], 'recording'))
+    page.say(*of_inspection(reports, args.bags).lines)
     inspection_sections(page, reports, recordings)
-    page.write(path)
+    page.write(args.report)
 
 
 MOST_NAMES = len(IMU_CHANNELS)
@@ -194,7 +201,7 @@ def run_info(args: Namespace) -> int:
     return 0
 
 
-def print_model(model: ModelHead) -> None:
+def print_model(model: ModelHead, *, verbose: bool = True) -> None:
     """Print a model as tables, of several routes each by itself as well."""
     if isinstance(model, AtlasModel):
         print_table(*routes_table(model))
@@ -209,19 +216,24 @@ def print_model(model: ModelHead) -> None:
             f'This model knows laps and no positions: its errors are in seconds of a usual '
             f'lap{usual}.'
         )
-    for table in model_tables(model):
+    for table in model_tables(model, verbose=verbose):
         print_table(*table)
     summary = model.summary
     validation = summary['validation']
-    if validation and len(validation['compared']) > 1 and not summary['chosen'].get('network'):
+    tried = len(validation['compared']) if validation and verbose else 0
+    if tried > 1 and not summary['chosen'].get('network'):
         narrowest = '-> the narrowest bandwidth among those within 5 % of the best'
         print_wrapped(RULE if summary['method'] == 'route' else narrowest)
+    said = [] if verbose else _refusals(summary)
     for note in notes_of(summary):
-        print_wrapped(f'note: {note}')
+        if note not in said:
+            print_wrapped(f'note: {note}')
 
 
-def model_tables(model: ModelHead) -> Iterator[tuple[str, list[str], list[list[str]]]]:
-    """Yield title, header and rows of what a model is, and of what it was chosen from."""
+def model_tables(
+    model: ModelHead, *, verbose: bool = True
+) -> Iterator[tuple[str, list[str], list[list[str]]]]:
+    """Yield title, header and rows of what a model is and, for a developer, what it is out of."""
     if not isinstance(model, TrainedModel):
         msg = f'a {type(model).__name__} has no notes on its training'
         raise TypeError(msg)
@@ -232,11 +244,11 @@ def model_tables(model: ModelHead) -> Iterator[tuple[str, list[str], list[list[s
         *([['fleet', fleet_sentence(summary['fleet'])]] if 'fleet' in summary else []),
         ['laps', f'{summary["laps"]:.1f}'],
         *([['position lag', _lags(summary['position_lag'])]] if placed else []),
-        *_head(model),
+        *_head(model, verbose=verbose),
         *(_route(model) if isinstance(model, RouteModel) else _spectral(model)),
     ]
-    yield 'model', ['', ''], rows
-    if summary['validation']:
+    yield 'model', ['', ''], [row for row in rows if verbose or row[0] not in _DEVELOPERS]
+    if summary['validation'] and verbose:
         yield _validation(model)
 
 
@@ -303,7 +315,11 @@ def routes_table(model: ModelHead) -> tuple[str, list[str], list[list[str]]]:
     return title, [*header, 'frame'], rows
 
 
-def _head(model: ModelHead) -> list[list[str]]:
+_DEVELOPERS = ('method', 'belief', 'states')
+"""Rows about how the filter works inside."""
+
+
+def _head(model: ModelHead, *, verbose: bool) -> list[list[str]]:
     seconds = ', '.join(f'{round(horizon / model.rate_hz, 2):g}' for horizon in model.horizons)
     names = model.live_channels
     few = [*names[:MOST_NAMES], *(['...'] if len(names) > MOST_NAMES else [])]
@@ -312,7 +328,7 @@ def _head(model: ModelHead) -> list[list[str]]:
         ['horizons', f'{", ".join(map(str, model.horizons))} ticks = {seconds} s'],
         ['topics', ' -> '.join(filter(None, (model.imu_topic, model.position_topic)))],
         ['frame', model.frame_id or '(not named)'],
-        ['channels', ', '.join(few)],
+        *([['channels', ', '.join(few)]] if verbose or names != IMU_CHANNELS else []),
     ]
     if model.further_names:
         sensors = SensorTopic.of_names(model.further_names)

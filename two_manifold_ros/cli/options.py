@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
 
+    from two_manifold_ros.evaluation.verdict import Verdict
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.recordings.reading import ReadingOptions
     from two_manifold_ros.recordings.recording import GeodeticOrigin, Recording
@@ -126,11 +127,18 @@ def print_wrapped(text: str, indent: str = '', *, on_error: bool = False) -> Non
     print(text, file=stream)
 
 
+def print_verdict(verdict: Verdict) -> None:
+    """Print how good a result is, and on a line of its own what to do next."""
+    for each in verdict.lines:
+        print_wrapped(each)
+
+
 def metres(value: float | None) -> str:
     """Return five characters, so that many columns fit wherever tables do."""
     if value is None:
         return '-'
-    return f'{value:.3f}' if value < 10.0 else f'{value:.2f}' if value < 100.0 else f'{value:5.0f}'
+    digits = 3 if value < 10.0 else 1 if value < 100.0 else 0
+    return f'{value:5.{digits}f}'
 
 
 def percent(share: float | None) -> str:

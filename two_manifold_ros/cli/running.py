@@ -25,6 +25,7 @@ from two_manifold_ros.cli.options import (
     on_stderr,
     part_of,
     print_table,
+    print_verdict,
     print_wrapped,
     recordings_in_planes,
     recordings_of,
@@ -34,6 +35,7 @@ from two_manifold_ros.evaluation.evaluate import check_fit, driven_route, estima
 from two_manifold_ros.evaluation.lap_times import time_laps
 from two_manifold_ros.evaluation.replaying import replay
 from two_manifold_ros.evaluation.vehicles import measure_vehicle
+from two_manifold_ros.evaluation.verdict import of_laps
 from two_manifold_ros.files import replace_text
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.interface.messages import PUBLISHED, Topics
@@ -119,9 +121,11 @@ def run_laps(args: Namespace) -> int:
         _write(args.csv, *_lap_table(recordings, found))
     if args.course:
         _write(args.course, *_course_table(recordings, found))
+    verdict = of_laps([(each.name, times) for each, times in zip(whole, found, strict=True)], args)
     if args.json:
         content = {
             'model': args.model,
+            'verdict': verdict._asdict(),
             'recordings': [
                 {'bag': recording.name, 'route': route or None, **times.to_json()}
                 for recording, route, times in zip(recordings, driven, found, strict=True)
@@ -129,6 +133,7 @@ def run_laps(args: Namespace) -> int:
         }
         print(json.dumps(content, indent=2, allow_nan=False))
         return 0
+    print_verdict(verdict)
     # Seconds count from where the recording begins, wherever its part does.
     for recording, route, times in zip(whole, driven, found, strict=True):
         print_laps(recording, times, placed=placed, route=route)
@@ -180,11 +185,8 @@ def print_laps(recording: Recording, times: LapTimes, *, placed: bool, route: st
         print_wrapped(f'on the route {route}')
     where = f'start line at {east:.2f}, {north:.2f}; ' if placed else ''
     print_wrapped(f'{where}a usual lap of the training takes {circuit.lap_s:.3f} s')
-    if best is not None:
-        ideal = f'; its best sectors together {_seconds(times.ideal_s)} s' if sectors > 1 else ''
-        print_wrapped(f'best lap: {best.number} with {_shown(best.time)} s{ideal}')
-    else:
-        print_wrapped('no lap was timed from one passage of the start line to the next')
+    if best is not None and sectors > 1:
+        print_wrapped(f'the best times of all sectors together take {_seconds(times.ideal_s)} s')
     errors = np.abs(times.errors())
     if len(errors):
         print_wrapped(

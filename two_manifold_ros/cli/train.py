@@ -19,6 +19,7 @@ from two_manifold_ros.cli.options import (
     in_step,
     on_stderr,
     part_of,
+    print_verdict,
     print_written,
     recordings_of,
 )
@@ -31,6 +32,7 @@ from two_manifold_ros.cli.training_options import (
     settings_of,
 )
 from two_manifold_ros.errors import InputError, NO_USE
+from two_manifold_ros.evaluation.verdict import of_routes, of_training
 from two_manifold_ros.fleet import LostWorkersError, spread
 from two_manifold_ros.inspection.inspecting import inspect_recording, training_warnings
 from two_manifold_ros.inspection.lag import AUTO
@@ -234,12 +236,16 @@ def _train_routes(
         save_model(atlas, args.output)
         args.saved = True
         fleet = _tried_on(atlas, tried)
+    judged = used or models
+    verdict = of_routes({name: of_training(each, args) for name, each in judged.items()})
     if args.json:
         contents = {name: _content(each, took_each_s[name]) for name, each in models.items()}
         content = {'model': None if status else args.output, 'routes': contents}
+        content['verdict'] = verdict._asdict()
         content |= {'fleet': fleet} if fleet else {}
         print(json.dumps(content, indent=2, allow_nan=False))
     elif not status:
+        print_verdict(verdict)
         plural = 's' * (len(used) > 1)
         print(f'trained {len(used)} route{plural} in {took_s:.1f} s, written to {args.output}')
         print_routes(atlas, notes=True)
@@ -299,9 +305,12 @@ def _finish(
     if args.json:
         path = None if status else args.output
         content = {'model': path, **_content(model, took_s)}
+        content['verdict'] = of_training(model, args)._asdict()
         print(json.dumps(content, indent=2, allow_nan=False))
     elif not status:
-        _print(args, model, took_s)
+        print_verdict(of_training(model, args))
+        print(f'trained in {took_s:.1f} s, written to {args.output}')
+        print_model(model, verbose=args.verbose)
     if not args.json:
         print_written(args)
     return status
@@ -367,7 +376,8 @@ def _write_report(
 
     title = pages.title_of([args.output], 'model')
     page = pages.Report(title, f'learned from {", ".join(args.bags)}')
-    model_sections(page, model, list(model_tables(model)))
+    page.say(*of_training(model, args).lines)
+    model_sections(page, model, list(model_tables(model, verbose=args.verbose)))
     inspection_sections(page, reports, recordings)
     page.write(args.report)
 
@@ -383,8 +393,3 @@ def _content(model: TrainedModel, took_s: float) -> dict[str, Any]:
         'frame_id': model.frame_id,
         **model.summary,
     }
-
-
-def _print(args: Namespace, model: TrainedModel, took_s: float) -> None:
-    print(f'trained in {took_s:.1f} s, written to {args.output}')
-    print_model(model)

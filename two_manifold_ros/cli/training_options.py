@@ -194,6 +194,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         help='write the model even if `train` rejects it; --method paper always does',
     )
     add_report(parser, 'the model, its map, and its recordings')
+    parser.add_argument(
+        '--verbose',
+        action='store_true',
+        help='show also how the filter works inside, and the settings that were tried',
+    )
     add_json(parser)
     add_sensor_topics(recordings, 'none')
     add_position_lag(recordings)

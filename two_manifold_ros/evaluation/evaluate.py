@@ -321,13 +321,19 @@ class Evaluation:
         """Number of these ticks that had none, by cause."""
         return sum((run.withheld for run in self.runs), start=Counter())
 
+    @property
+    def most_withheld(self) -> tuple[str, str]:
+        """The cause for which estimates were withheld most often, and why; empty if none was."""
+        for cause, _ in self.withheld.most_common(1):
+            return cause, next(e.reasons[cause] for e in self.runs[::-1] if cause in e.reasons)
+        return '', ''
+
     def describe_withheld(self) -> str:
         """Return in one sentence why estimates were withheld most often; empty if none was."""
-        withheld = self.withheld
+        withheld, (cause, why) = self.withheld, self.most_withheld
         if not withheld:
             return ''
-        cause, count = withheld.most_common(1)[0]
-        why = next(run.reasons[cause] for run in reversed(self.runs) if cause in run.reasons)
+        count = withheld[cause]
         return (
             f'{withheld.total()} of the {self.ticks} ticks after the first window were withheld, '
             f'most often ({count} of them, {count / withheld.total():.0%}) as "{why}"'

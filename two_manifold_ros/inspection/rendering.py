@@ -14,7 +14,6 @@ from rich.table import Table
 from rich.text import Text
 
 from two_manifold_ros.inspection.inspecting import folded_warnings
-from two_manifold_ros.inspection.positions import LARGE_SCALE
 from two_manifold_ros.inspection.timing import listed
 
 if TYPE_CHECKING:
@@ -28,10 +27,9 @@ if TYPE_CHECKING:
 
 
 def print_report(report: Report, console: Console) -> None:
-    """Print a report: streams, intervals, channels, laps, and what to do."""
+    """Print a report: streams, channels, laps and findings."""
     console.rule(f'[bold]{escape(report.name)}', align='left', characters='=')
     console.print(_streams(report))
-    console.print(_intervals(report))
     console.print(_channels(report))
     for line in _gap_lines(report) + _position_lines(report.positions):
         console.print(Padding(Text(line), (0, 0, 0, 2), expand=False))
@@ -112,28 +110,6 @@ def _streams(report: Report) -> Table:
     return table
 
 
-def _intervals(report: Report) -> Table:
-    timings = _timings(report)
-    table = _table('interval / median', *(f'{word} intervals' for word, _, _ in timings))
-    for column in table.columns[1:]:
-        column.justify = 'left'
-    for bars in zip(*(timing.histogram for _, _, timing in timings), strict=False):
-        if any(bar.count for bar in bars):
-            table.add_row(
-                f'{bars[0].above:g} to {bars[0].up_to:g}',
-                *(
-                    _bar(bar.count, sum(each.count for each in timing.histogram))
-                    for bar, (_, _, timing) in zip(bars, timings, strict=True)
-                ),
-            )
-    return table
-
-
-def _bar(count: int, total: int) -> str:
-    length = -(-16 * count // total) if total else 0
-    return f'{count:8d} {"#" * length}'
-
-
 def _channels(report: Report) -> Table:
     table = _table('channel', 'unit', 'mean', 'std', 'lowest', 'highest', '', left=2)
     for channel in report.imu.channels:
@@ -176,20 +152,10 @@ def _position_lines(positions: PositionReport | None) -> list[str]:
     lines.append(
         f'time offset: position stamps {positions.lag}' if known else 'time offset: unknown'
     )
-    if positions.yaw is not None:
-        yaw = positions.yaw
-        lines.append(
-            f'gyroscope: {yaw.channel} = {yaw.slope:.2f} x course rate (r = {yaw.correlation:.2f}'
-            f'); a factor of {1.0 / LARGE_SCALE:g} to {LARGE_SCALE:g} is no fault, since the '
-            'course is smoothed'
-        )
     return lines
 
 
 def _print_findings(findings: tuple[Finding, ...], console: Console) -> None:
-    if not findings:
-        console.print(Padding('[green]nothing to complain about', (0, 0, 0, 2), expand=False))
-        return
     table = Table(box=None, show_header=False, padding=(0, 1, 0, 2))
     for finding in findings:
         style = 'bold yellow' if finding.severity == 'warning' else 'cyan'

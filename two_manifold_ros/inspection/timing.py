@@ -16,7 +16,7 @@ from two_manifold_ros.ticks.stamps import judge_stamps
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from two_manifold_ros.typing import Bools, Floats, Ints
+    from two_manifold_ros.typing import Bools, Ints
 
 
 @dataclass(frozen=True)
@@ -61,15 +61,6 @@ def warning(code: str, sentence: str) -> Finding:
 
 
 @dataclass(frozen=True)
-class Bar:
-    """One bar of the histogram of intervals: a range in multiples of the median, a count."""
-
-    above: float
-    up_to: float
-    count: int
-
-
-@dataclass(frozen=True)
 class Timing:
     """
     Rate, jitter and faults of the stamps of one stream.
@@ -86,8 +77,6 @@ class Timing:
     jitter_std_s, jitter_p99_s
         Standard deviation of the intervals, and 99 % quantile of their distance from the
         median, gaps left out.
-    histogram
-        Intervals that are neither zero nor negative.
     gaps
         Intervals above ``gap_s`` between stamps that are later than all before them; of positions
         those across which training does not interpolate, see `holes`.
@@ -111,7 +100,6 @@ class Timing:
     rate_hz: float
     jitter_std_s: float
     jitter_p99_s: float
-    histogram: tuple[Bar, ...]
     gaps: tuple[Stretch, ...]
     gap_s: float
     duplicates: int
@@ -156,7 +144,6 @@ def measure_timing(stamps: Ints, origin_ns: int, *, interpolated: bool = False) 
         rate_hz=1 / median if median else 0.0,
         jitter_std_s=float(regular.std()) if len(regular) else 0.0,
         jitter_p99_s=float(np.quantile(abs(regular - median), 0.99)) if len(regular) else 0.0,
-        histogram=_histogram(intervals, median),
         gaps=tuple(map(Stretch, starts.tolist(), lengths.tolist())),
         gap_s=gap_ns / 1e9,
         duplicates=int((steps == 0).sum()),
@@ -165,15 +152,6 @@ def measure_timing(stamps: Ints, origin_ns: int, *, interpolated: bool = False) 
         wild=len(wild),
         apart=len(judged.kept) + len(judged.wild) - len(wild) - int(course.sum()),
     )
-
-
-def _histogram(intervals: Floats, median: float) -> tuple[Bar, ...]:
-    if not len(intervals):
-        return ()
-    edges = (0.0, 0.25, 0.5, 0.8, 0.95, 1.05, 1.2, 1.5, 2.0, 3.0, 5.0, float('inf'))
-    which = np.searchsorted(edges, intervals / median, side='left') - 1
-    counts = np.bincount(which, minlength=len(edges) - 1)
-    return tuple(map(Bar, edges[:-1], edges[1:], counts.tolist()))
 
 
 def advancing(stamps: Ints, counted: Bools | None = None) -> Bools:

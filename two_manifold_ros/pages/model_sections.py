@@ -20,7 +20,6 @@ from two_manifold_ros.pages.drawing import (
     evenly,
     FREE_TOOLS,
     GREY,
-    in_metres,
     map_plot,
     plot,
     worst_of_bins,
@@ -29,7 +28,7 @@ from two_manifold_ros.pages.drawing import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.comparison.outcome import Comparison, Result
+    from two_manifold_ros.comparison.outcome import Comparison
     from two_manifold_ros.model.head import TrainedModel
     from two_manifold_ros.pages.report import Report
     from two_manifold_ros.typing import Floats
@@ -46,25 +45,12 @@ def model_sections(
     model: TrainedModel,
     tables: Sequence[tuple[str, Sequence[str], Sequence[Sequence[str]]]],
 ) -> None:
-    """Add what was learned and whether it is of use, with tables of title, header and rows."""
+    """Add what was learned, with tables of title, header and rows."""
     report.section('The model')
-    summary = model.summary
-    validation, refusal = summary['validation'], summary['refusal']
-    if refusal:
-        report.findings([('warning', f'{refusal["sentence"]}.')])
-    if validation:
-        followed_m, mean_m = validation['followed_m'], validation['mean_position_m']
-        share = followed_m / max(mean_m, 1e-12)
-        report.say(
-            f'Parts of the drives that were left out of the training are followed with a mean '
-            f'error of {in_metres(followed_m)} m; always naming the mean position would err by '
-            f'{in_metres(mean_m)} m. The first is {100 * share:.1f} % of the second; a model with '
-            '50 % or more is of no use.'
-        )
     for title, header, rows in tables:
         report.table(title.capitalize(), header, rows)
-    if summary['notes']:
-        report.findings([('info', note) for note in summary['notes']])
+    if notes := model.summary['notes']:
+        report.findings([('info', note) for note in notes])
     _map(report, model)
 
 
@@ -125,21 +111,8 @@ def comparison_sections(report: Report, comparison: Comparison) -> None:
         'All methods on the same ticks, published or not; lower is better. A click on a name '
         'hides its curve, which makes room for the others.',
     )
-    report.table(
-        'RMSE in metres, at all ticks',
-        ['method', *(f'{each:g} s' for each in seconds)],
-        [
-            [result.title, *([result.failure] if result.failure else _rmse(result))]
-            for result in comparison.results
-        ],
-    )
     report.section('What the states hold')
     _readings(report, comparison)
-
-
-def _rmse(result: Result) -> list[str]:
-    values = [each.all.rmse_m for each in result.scores or ()]
-    return [in_metres(value) for value in values]
 
 
 def _readings(report: Report, comparison: Comparison) -> None:

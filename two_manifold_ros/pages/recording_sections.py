@@ -105,11 +105,7 @@ def short_name(name: str) -> str:
 
 def _findings(report: Report, found: Inspection) -> None:
     rows = [(each.severity, each.sentence) for each in found.findings]
-    rows += [('info', note) for note in found.notes]
-    if rows:
-        report.findings(rows)
-    else:
-        report.say('Nothing to complain about.')
+    report.findings(rows + [('info', note) for note in found.notes])
     positions = found.positions
     streams = [('IMU', found.imu.topic, found.imu.timing)]
     if positions is not None:
@@ -129,13 +125,6 @@ def _findings(report: Report, found: Inspection) -> None:
             for name, topic, each in streams
         ],
     )
-    if positions is not None and positions.laps is not None and positions.laps.resolved:
-        laps = positions.laps
-        report.say(
-            f'{laps.count:.1f} laps of {laps.time_s:.2f} s and {laps.length_m:.1f} m, one '
-            f'{laps.apart_m:.2f} m beside the next; positions cover {positions.coverage:.0%} of '
-            'the time.'
-        )
 
 
 def known_speed(motion: Motion) -> Floats:

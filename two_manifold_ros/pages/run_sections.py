@@ -22,7 +22,6 @@ from two_manifold_ros.pages.drawing import (
     FREE_TOOLS,
     GREEN,
     GREY,
-    in_metres,
     map_plot,
     ORANGE,
     outlines,
@@ -37,7 +36,7 @@ from two_manifold_ros.pages.drawing import (
 from two_manifold_ros.pages.recording_sections import MOST_DRAWN, odd_ones, short_name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from bokeh.plotting import figure
 
@@ -60,17 +59,25 @@ MOST_STRETCHES = 1_500
 
 
 def run_sections(
-    report: Report, evaluation: Evaluation, recordings: Sequence[Recording], model: ModelHead
+    report: Report,
+    evaluation: Evaluation,
+    recordings: Sequence[Recording],
+    model: ModelHead,
+    tables: Iterable[tuple[str, Sequence[str], Sequence[Sequence[str]]]] = (),
 ) -> list[int]:
     """
     Add what a run of the filter over each recording was like, and how far ahead it is right.
 
+    Tables are of title, header and rows.
+
     Returned are the numbers of the recordings that are drawn, those with the largest errors.
     """
-    report.section('In short')
-    _summary(report, evaluation, model)
+    if evaluation.withheld:
+        report.findings([('info', f'{evaluation.describe_withheld()}.')])
     report.section('How far ahead can it be trusted')
     _horizons(report, evaluation.scores, model)
+    for table in tables:
+        report.table(*table)
     shown = _shown(evaluation)
     for index in shown:
         recording, run = recordings[index], evaluation.runs[index]
@@ -103,36 +110,6 @@ def _seconds(run: FilterRun, recording: Recording) -> Floats:
     """Return the ends of the ticks (T,), seconds from the first IMU stamp."""
     since_ns: Floats = (run.stamps - recording.imu.first_stamp).astype(np.float64)
     return since_ns * 1e-9
-
-
-def _summary(report: Report, evaluation: Evaluation, model: ModelHead) -> None:
-    now, last = evaluation.scores[0].model, evaluation.scores[-1].model
-    share = evaluation.published / max(evaluation.ticks, 1)
-    seconds = evaluation.ticks / model.rate_hz
-    report.say(
-        f'A position was published for {100 * share:.1f} % of {seconds:.0f} s '
-        f'({evaluation.ticks} ticks after the first window).'
-    )
-    if now.all.median_m is not None and now.all.p95_m is not None:
-        report.say(
-            'Published or not, half of the positions are within '
-            f'{in_metres(round(now.all.median_m, 3))} m of the truth and 95 % within '
-            f'{in_metres(round(now.all.p95_m, 3))} m; {_ahead(evaluation, last, model)}'
-        )
-    if now.coverage95 is not None:
-        report.say(
-            f'{100 * now.coverage95:.0f} % of the true positions are inside the published 95 % '
-            'ellipses, where 95 % should be: with far fewer it is too sure of itself.'
-        )
-    if evaluation.withheld:
-        report.findings([('info', f'{evaluation.describe_withheld()}.')])
-
-
-def _ahead(evaluation: Evaluation, last: Any, model: ModelHead) -> str:  # noqa: ANN401
-    seconds = evaluation.scores[-1].horizon / model.rate_hz
-    if last.all.p95_m is None:
-        return f'{seconds:g} s ahead nothing can be compared.'
-    return f'{seconds:g} s ahead 95 % are within {in_metres(round(last.all.p95_m, 3))} m.'
 
 
 def _horizons(report: Report, scores: Sequence[HorizonScore], model: ModelHead) -> None:
@@ -168,30 +145,6 @@ def _horizons(report: Report, scores: Sequence[HorizonScore], model: ModelHead) 
         drawn,
         'Over all ticks, published or not. Where the blue line meets the grey one the prediction '
         'says no more than where the route is. A click on a name hides its curve.',
-    )
-    report.table(
-        'Error in metres',
-        ['ahead', 'RMSE', 'median', '95 %', 'along', 'across', 'mean position', 'published'],
-        [
-            [
-                f'{each.horizon / model.rate_hz:g} s',
-                *(
-                    in_metres(value)
-                    for value in (
-                        each.model.all.rmse_m,
-                        each.model.all.median_m,
-                        each.model.all.p95_m,
-                        each.model.along_rmse_m,
-                        each.model.cross_rmse_m,
-                        each.mean.all.rmse_m,
-                    )
-                ),
-                '-'
-                if each.model.published_share is None
-                else f'{100 * each.model.published_share:.1f} %',
-            ]
-            for each in scores
-        ],
     )
 
 
@@ -398,7 +351,7 @@ def _laps(report: Report, run: FilterRun, truth: Floats, recording: Recording) -
         means.append(float(np.sqrt(np.mean(np.square(errors[here])))) if here.any() else np.nan)
         worst.append(float(errors[here].max()) if here.any() else np.nan)
         published.append(float(np.mean(run.published[here])) if here.any() else np.nan)
-    odd_time, odd_error = odd_ones(np.array(times)), odd_ones(np.array(means))
+    odd = odd_ones(np.array(times)) | odd_ones(np.array(means))
     drawn = plot('lap', 'RMSE (m)', 200, name='laps', y_axis_type='log',
                  tools=FREE_TOOLS)  # fmt: skip
     drawn.xaxis.ticker = BasicTicker(min_interval=1)
@@ -409,8 +362,8 @@ def _laps(report: Report, run: FilterRun, truth: Floats, recording: Recording) -
             'worst': worst,
             'time': times,
             'published': [100 * each for each in published],
-            'colour': [VERMILION if odd else GREEN for odd in odd_time | odd_error],
-            'marker': ['diamond' if odd else 'circle' for odd in odd_time | odd_error],
+            'colour': [VERMILION if each else GREEN for each in odd],
+            'marker': ['diamond' if each else 'circle' for each in odd],
         }
     )
     dots = drawn.scatter('lap', 'rmse', source=source, size=9, color='colour', marker='marker')
@@ -431,27 +384,5 @@ def _laps(report: Report, run: FilterRun, truth: Floats, recording: Recording) -
         f'One point for each of {len(spans)} laps. A lap with a gap in the positions, or of '
         'another length than usual by these, as where they jump, is left out; the command laps, '
         'which times by the IMU, may have it. Red diamonds are laps unlike the others in time or '
-        'error, of eight laps and more.',
+        'error, of eight laps and more; point at one for its numbers.',
     )
-    odd = np.flatnonzero(odd_time | odd_error).tolist()
-    if odd:
-        report.table(
-            'Laps unlike the others',
-            ['lap', 'from (s)', 'time (s)', 'RMSE (m)', 'largest (m)', 'published', 'unlike in'],
-            [
-                [
-                    f'{number + 1}',
-                    f'{spans[number, 0]:.1f}',
-                    f'{times[number]:.2f}',
-                    in_metres(means[number]),
-                    in_metres(worst[number]),
-                    f'{100 * published[number]:.0f} %',
-                    ' and '.join(
-                        name
-                        for name, flags in (('time', odd_time), ('error', odd_error))
-                        if flags[number]
-                    ),
-                ]
-                for number in odd
-            ],
-        )

@@ -256,6 +256,7 @@ def _errors(validation: Validation) -> dict[str, Any]:
         'compared': list(validation.table),
         'followed_m': round(validation.followed_m, 4),
         'mean_position_m': round(validation.mean_m, 4),
+        'published_share': round(validation.published_share, 4),
     }
 
 

@@ -1,0 +1,209 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Facts of a result, and the word, the numbers and the cure that its verdict has."""
+
+from argparse import Namespace
+from collections import Counter
+from dataclasses import replace
+import math
+from types import SimpleNamespace
+
+from ellipse import drive
+from hypothesis import given
+from hypothesis import strategies as st
+import numpy as np
+import pytest
+
+from two_manifold_ros.evaluation.evaluate import Evaluation
+from two_manifold_ros.evaluation.scores import HorizonScore, score
+from two_manifold_ros.evaluation.verdict import (
+    of_evaluation,
+    of_inspection,
+    of_laps,
+    of_routes,
+    of_training,
+    rounded,
+    Verdict,
+    word_for,
+    WORDS,
+)
+from two_manifold_ros.inspection.inspecting import inspect_recording
+from two_manifold_ros.laps.timing import Timed
+from two_manifold_ros.names import LAP_FRAME
+
+SHARES = st.floats(0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ('metres', 'words'),
+    [
+        (0.069, '6.9 cm'), (4.2, '4.2 m'), (0.00631, '6.3 mm'), (0.4386, '44 cm'), (0.996, '1 m'),
+        (132.0, '130 m'), (1240.0, '1.2 km'), (41_000.0, '41 km'), (0.00004, '0.04 mm'),
+        (0.0, '0 mm'),
+    ],
+)  # fmt: skip
+def test_a_length_has_two_digits_in_the_unit_that_needs_no_more(metres, words):
+    assert rounded(metres) == words
+
+
+@pytest.mark.parametrize(
+    ('error', 'published', 'word'),
+    [
+        (0.05, 1.0, 'good'), (0.124, 1.0, 'good'), (0.126, 1.0, 'fair'), (0.24, 1.0, 'fair'),
+        (0.26, 1.0, 'poor'), (0.49, 1.0, 'poor'), (0.5, 1.0, 'no use'), (3.0, 1.0, 'no use'),
+        (0.01, 0.9, 'good'), (0.01, 0.8, 'fair'), (0.01, 0.5, 'poor'), (0.0, 0.09, 'no use'),
+    ],
+)  # fmt: skip
+def test_the_word_is_by_the_share_of_the_mean_error_that_is_left(error, published, word):
+    for unit in (1.0, 1e-3, 1e5):
+        assert word_for(unit * error, unit, published) == word
+
+
+@given(SHARES, SHARES, SHARES, SHARES)
+def test_no_word_is_better_for_a_larger_error_or_for_fewer_positions(first, more, least, rest):
+    better = WORDS.index(word_for(first, 1.0, least + (1.0 - least) * rest))
+    assert better <= WORDS.index(word_for(first + more, 1.0, least))
+
+
+def trained(**changes: object) -> SimpleNamespace:
+    found = {'followed_m': 0.069, 'mean_position_m': 4.2, 'published_share': 1.0}
+    kept = {name: changes.pop(name) for name in list(changes) if name in found}
+    summary = {'refusal': None, 'laps': 6.5, 'validation': found | kept}
+    frame_id = changes.pop('frame_id', 'map')
+    return SimpleNamespace(summary=summary | changes, frame_id=frame_id)
+
+
+REFUSED = {
+    'sentence': 'the model is of no use: there are 2.0 laps; drive at least five laps (mean error '
+    'on parts left out 2 m, of the mean position 3 m)'
+}
+
+
+@pytest.mark.parametrize(
+    ('model', 'until', 'words'),
+    [
+        (trained(), 300.0, ('good', '6.9 cm', '4.2 m', '100 %', 'evaluate m.npz bag --from 300')),
+        (trained(), None, ('good', 'evaluate m.npz OTHER_BAG')),
+        (trained(published_share=0.83), None, ('fair', '83 %', 'OTHER_BAG')),
+        (trained(followed_m=2.0, laps=0.0), None, ('poor', 'held-out drives', '2 m', 'record')),
+        (trained(frame_id=LAP_FRAME), None, ('good', '69 ms', '4.2 s', 'laps m.npz OTHER_BAG')),
+        (trained(validation=None), None, ('unknown', 'held out', 'record')),
+        (trained(refusal=REFUSED), None, ('no use', '2.0 laps (mean error', 'Next: drive at lea')),
+    ],
+)
+def test_a_training_is_judged_by_what_it_held_out(model, until, words):
+    args = Namespace(output='m.npz', bags=['bag'], until=until)
+    found = of_training(model, args)
+    assert found.word == words[0]
+    assert all(each in ' '.join(found.lines) for each in words[1:])
+
+
+def evaluation_of(
+    off: float, share: float = 1.0, wide: float = 1.0, unit: float = 1.0
+) -> Evaluation:
+    """Return laps of a circle of which a share is published, off most in the east, in a unit."""
+    angle = np.linspace(0.0, 8.0 * np.pi, 800, endpoint=False)
+    truths = unit * 4.0 * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    east = truths[:, :1] > unit * 3.8
+    errors = unit * off * np.where(east, 2.0, 1.0) * np.array([0.8, 0.6])
+    covariances = np.tile(wide * (unit * off) ** 2 * np.eye(2), (len(truths), 1, 1))
+    published = np.arange(len(truths)) % 100 < 100 * share
+    scores = score(errors, covariances, published, np.full_like(truths, np.nan))
+    mean = score(truths, covariances, published, np.full_like(truths, np.nan))
+    run = SimpleNamespace(
+        positions=(truths + errors)[:, None], published=published, stamps=np.arange(len(truths)),
+        withheld=Counter({'wide': int((~published).sum())}),
+        reasons={'wide': 'unsure: the ellipse is wide; drive on'},
+    )  # fmt: skip
+    scored = (HorizonScore(0, scores, mean, mean),)
+    return Evaluation(scored, (run,), (truths[:, None],))
+
+
+def judged(found: Evaluation, *trained_on: str) -> Verdict:
+    model = SimpleNamespace(
+        mean_position=np.zeros(2), rate_hz=20.0, imu_topic='/imu/data',
+        summary={'recordings': trained_on},
+    )  # fmt: skip
+    args = Namespace(model='m.npz', bags=['bag'], start=None, vehicle=None)
+    return of_evaluation(args, model, found, [drive()])
+
+
+@pytest.mark.parametrize(
+    ('facts', 'words'),
+    [
+        ((0.1, 1.0), ('good', '100 %', '20 cm', ' 4 m', 'filter_node', '-r imu:=/imu/data')),
+        ((0.1, 0.16), ('poor', '16 %', 'record laps driven like this drive')),
+        ((0.1, 0.05), ('no use', '5 %', 'record laps driven like this drive')),
+        ((0.1, 0.0), ('no use', 'Nothing would have been published: unsure: the el', 'compare u')),
+        ((0.7, 1.0), ('fair', '1.4 m', 'record at least five', 'or try train --rate 40')),
+        ((3.0, 1.0), ('no use', '6 m', 'check that the recording is of the route')),
+        ((0.1, 1.0, 0.1), ('fair', '95 % ellipses are too small', '0 % are inside')),
+    ],
+)
+def test_an_evaluation_is_judged_alike_in_any_unit(facts, words):
+    found = judged(evaluation_of(*facts))
+    assert found.word == words[0]
+    assert all(each in ' '.join(found.lines) for each in words[1:])
+    large = evaluation_of(*facts, **({'wide': 1.0} if len(facts) < 3 else {}), unit=1000.0)
+    assert judged(large).word == found.word
+
+
+def test_the_worst_place_is_named_and_what_was_trained_on_is_to_be_followed_by_another():
+    found = evaluation_of(0.1)
+    assert '; worst around (4.0, 0.4), median error 20 cm: good.' in judged(found).sentence
+    assert judged(found, 'bag').next == 'two-manifold evaluate m.npz OTHER_BAG'
+
+
+def laps_of(*times: float, deviation_s: float = 0.02) -> SimpleNamespace:
+    rows = enumerate(times, start=1)
+    return SimpleNamespace(
+        laps=[SimpleNamespace(number=k, time=Timed(each, deviation_s)) for k, each in rows]
+    )
+
+
+@pytest.mark.parametrize(
+    ('times', 'words'),
+    [
+        ((9.7, 9.5, 9.6), ('good', 'Best of 3: lap 2 with 9.500 ± 0.020 s', '0.100 ± 0.028 s')),
+        ((9.70, 9.71), ('fair', 'Best of 2: lap 1', '0.010 ± 0.028 s more', 'equal')),
+        ((math.nan, 9.7), ('fair', 'Best of 1: lap 2', 'more laps')),
+        ((math.nan,), ('no use', 'No lap was timed', 'evaluate m.npz bag')),
+        ((), ('no use', 'No lap was timed')),
+    ],
+)
+def test_a_best_lap_is_good_if_it_is_surely_the_best(times, words):
+    args = Namespace(model='m.npz', bags=['bag'])
+    found = of_laps([('bag', laps_of(*times))], args)
+    assert found.word == words[0]
+    assert all(each in ' '.join(found.lines) for each in words[1:])
+    both = of_laps([('bag', laps_of(*times)), ('other', laps_of(8.0, 8.5))], args)
+    count = 2 + sum(map(math.isfinite, times))
+    assert both.sentence.startswith(f'Best of {count}: lap 1 of other with 8.000')
+
+
+BARE = replace(drive(), positions=None)
+
+
+@pytest.mark.parametrize(
+    ('recordings', 'words'),
+    [
+        ([drive()], ('good', '6.0 laps of 8 s', '99.9 %', 'train bag -o model.npz')),
+        ([drive(late_s=0.2)], ('fair', 'the stamps of the positions are 0.2', 'or go on with')),
+        ([drive(16.0)], ('poor', 'there are only 2.0 laps', 'Next: record at least five')),
+        ([BARE], ('no use', '48 s with positions for 0 %', '--imu-alone')),
+        ([drive(late_s=0.2), drive(16.0), BARE], ('no use', '(the gravest of', 'ellipse: ')),
+        ([drive(late_s=0.2)] * 2, ('fair', '12.0 laps', 'ellipse and 1 more: the stamps')),
+    ],
+)
+def test_recordings_are_judged_by_the_gravest_warning(recordings, words):
+    reports = [inspect_recording(each) for each in recordings]
+    for order in (reports, reports[::-1]):
+        found = of_inspection(order, ['bag'])
+        assert found.word == words[0]
+        assert all(each in ' '.join(found.lines) for each in words[1:])
+
+
+def test_of_several_routes_the_worst_gives_the_word_and_the_cure():
+    hall, ring = Verdict('good', 'It is good.', 'drive'), Verdict('poor', 'It is poor.', 'record')
+    both = of_routes({'hall': hall, 'ring': ring})
+    assert both == ('poor', 'hall: It is good. ring: It is poor.', 'record')

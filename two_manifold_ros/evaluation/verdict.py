@@ -1,0 +1,256 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Say of a result in one sentence how good it is, and what to do next."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple, TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.filtering.status import CAUSES
+from two_manifold_ros.hse_hmm.readout import LEVELS
+from two_manifold_ros.inspection.inspecting import folded_warnings
+from two_manifold_ros.inspection.positions import WANTED_LAPS
+from two_manifold_ros.inspection.repetition import LEAST_PUBLISHED, USEFUL
+from two_manifold_ros.names import LAP_FRAME
+from two_manifold_ros.recordings.recording import median_interval_ns
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Mapping, Sequence
+
+    from two_manifold_ros.evaluation.evaluate import Evaluation
+    from two_manifold_ros.evaluation.lap_times import LapTimes
+    from two_manifold_ros.inspection.inspecting import Report
+    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.typing import Floats
+
+GOOD, FAIR, POOR, UNKNOWN, NO_USE = WORDS = ('good', 'fair', 'poor', 'unknown', 'no use')
+"""All words, the best first."""
+
+LIMITS = ((GOOD, USEFUL / 4.0), (FAIR, USEFUL / 2.0), (POOR, 1.0))
+"""
+Words for a model of use, each with the share of the mean position's error that it stays below.
+
+A model is of use below ``USEFUL``. Each better word halves the error, as the ellipse that makes a
+filter unsure is half of the one that it withholds. A withheld position counts as the mean
+position, so a model that publishes little is poor however small its errors are.
+"""
+
+SPOILING = (
+    'no_positions', 'clocks_differ', 'positions_scaled', 'frame_unprintable',
+    'position_frame_unprintable',
+)  # fmt: skip
+"""Findings with which ``train`` refuses a recording, or learns no place of it."""
+
+DOUBTFUL = ('no_laps', 'few_laps', 'offset_ambiguous')
+"""Findings with which ``train`` has too little to hold out, or stops and asks."""
+
+OF_EACH_SAMPLE = (
+    'time_offset', 'gyroscope_in_degrees', 'gyroscope_too_fast', 'acceleration_in_g',
+    'gyroscope_scale', 'acceleration_unclear', 'positions_missing', 'gravity_removed',
+    'dead_channels',
+)  # fmt: skip
+"""Findings about all samples, the gravest first; all others are about some that are left out."""
+
+SIDES = 10
+"""Squares along the larger side of the route, for the place of the largest errors: a vehicle is in
+one of them for half a second or more on most laps, and a reader finds it."""
+
+METRES = ((1e3, 'km'), (1.0, 'm'), (1e-2, 'cm'), (1e-3, 'mm'))
+SECONDS = ((1.0, 's'), (1e-3, 'ms'))
+MOST_NAMED = 3
+"""Bags that are named in a command to type."""
+
+MORE = f'record {WANTED_LAPS}, at the speeds of use'
+
+
+class Verdict(NamedTuple):
+    """One of ``WORDS``, a sentence with the numbers behind it, and what to do next."""
+
+    word: str
+    sentence: str
+    next: str
+
+    @property
+    def lines(self) -> tuple[str, str]:
+        """What a page or a terminal shows, the command on a line of its own."""
+        return self.sentence, f'Next: {self.next}'
+
+
+def rounded(value: float, units: Sequence[tuple[float, str]] = METRES) -> str:
+    """Return a number with two digits, in the unit that needs no more."""
+    value = float(f'{value:.2g}')
+    size, unit = next((each for each in units if value >= each[0]), units[-1])
+    return f'{float(f"{value / size:.2g}"):g} {unit}'
+
+
+def in_percent(share: float) -> str:
+    """Return a share in per cent with one decimal, rounded down: 100 % is all."""
+    return f'{math.floor(1000.0 * share) / 10.0:g} %'
+
+
+def word_for(error: float, mean: float, published: float = 1.0) -> str:
+    """Return the word for an error beside that of the mean position, and the share published."""
+    if published < LEAST_PUBLISHED or error >= USEFUL * mean:
+        return NO_USE
+    left = published * error / mean + 1.0 - published
+    return next(word for word, most in LIMITS if left < most)
+
+
+def of_bags(bags: Sequence[str]) -> str:
+    """Return bags as a command names them: each, or the folder of many."""
+    if len(bags) <= MOST_NAMED:
+        return ' '.join(bags)
+    folders = {each.rstrip('/').rpartition('/')[0] or '.' for each in bags}
+    return folders.pop() if len(folders) == 1 else f'{bags[0]} ...'
+
+
+def of_routes(verdicts: Mapping[str, Verdict]) -> Verdict:
+    """Return one verdict about several routes: the word and the cure of the worst."""
+    worst = max(verdicts.values(), key=lambda each: WORDS.index(each.word))
+    sentences = (f'{name}: {each.sentence}' for name, each in verdicts.items())
+    return worst._replace(sentence=' '.join(sentences))
+
+
+def of_inspection(reports: Sequence[Report], bags: Sequence[str]) -> Verdict:
+    """Judge recordings by the gravest of their warnings, and say how many laps there are."""
+    placed = [each.positions for each in reports if each.positions is not None]
+    laps = [each.laps for each in placed if each.laps is not None and each.laps.resolved]
+    usual_s = np.median([each.time_s for each in laps]) if laps else math.nan
+    there = f'{sum(each.imu.timing.duration_s for each in reports):.0f} s'
+    if laps:
+        there = f'{sum(each.count for each in laps):.1f} laps of {usual_s:.3g} s'
+    covered = sum(each.coverage for each in placed) / len(reports)
+    there += f' with positions for {in_percent(covered)} of the time'
+    train = f'two-manifold train {of_bags(bags)} -o model.npz'
+    found = list(folded_warnings(reports))
+    if not found:
+        return Verdict(GOOD, f'{there}: {GOOD}.', train)
+    by_code = {finding.code: (name, finding, count) for name, (finding, *_), count in found}
+    grades = ((NO_USE, SPOILING), (POOR, DOUBTFUL), (FAIR, (*OF_EACH_SAMPLE, *by_code)))
+    word, code = next((w, code) for w, codes in grades for code in codes if code in by_code)
+    name, finding, count = by_code[code]
+    what, _, cure = finding.sentence.rstrip('.').partition(': ')
+    what = what[0].lower() + what[1:] if what[1].islower() else what
+    more = f' and {count - 1} more' * (count > 1)
+    where = f'{name}{more}: ' if len(reports) > 1 else ''
+    of = f' (the gravest of {len(found)} warnings)' * (len(found) > 1)
+    cure += f'; or go on with {train}' * (word == FAIR)
+    return Verdict(word, f'{there}, but {where}{what}{of}: {word}.', cure)
+
+
+def of_training(model: ModelHead, args: Namespace) -> Verdict:
+    """Judge a model by the parts of the drives that its training left out."""
+    summary, followed = model.summary, model.summary['validation']
+    if refusal := summary['refusal']:
+        cause, _, rest = refusal['sentence'].partition('; ')
+        cure, _, evidence = rest.rpartition(' (')
+        return Verdict(NO_USE, f'{cause[0].upper()}{cause[1:]} ({evidence}.', cure)
+    if followed is None:
+        words = 'No part of the drives could be held out, so the error of the model is unknown.'
+        return Verdict(UNKNOWN, words, MORE)
+    error, mean, share = map(followed.get, ('followed_m', 'mean_position_m', 'published_share'))
+    word, on_laps = word_for(error, mean, share), model.frame_id == LAP_FRAME
+    units = SECONDS if on_laps else METRES
+    sentence = (
+        f'Follows held-out {"laps" if summary["laps"] >= 1.0 else "drives"} within '
+        f'{rounded(error, units)} on average (always answering the mean position: '
+        f'{rounded(mean, units)}), {in_percent(share)} of the positions published: {word}.'
+    )
+    rest = f'{of_bags(args.bags)} --from {args.until:g}' if args.until else 'OTHER_BAG'
+    then = f'two-manifold {"laps" if on_laps else "evaluate"} {args.output} {rest}'
+    return Verdict(word, sentence, MORE if word == POOR else then)
+
+
+def of_evaluation(
+    args: Namespace, model: ModelHead, evaluation: Evaluation, recordings: Sequence[Recording]
+) -> Verdict:
+    """Judge a model by what it publishes along a drive, and say where the errors are largest."""
+    runs, now = evaluation.runs, evaluation.scores[0]
+    truths = np.concatenate([each[:, 0] for each in evaluation.truths])
+    errors = np.linalg.norm(np.concatenate([e.positions[:, 0] for e in runs]) - truths, axis=1)
+    shown = np.isfinite(errors) & np.concatenate([each.published for each in runs])
+    cause, why = evaluation.most_withheld
+    cure = 'record laps driven like this drive, and train on them as well'
+    if not evaluation.published:
+        cure = f'compare units, mounting and route with the training; if these are right, {cure}'
+    if cause and cause not in CAUSES:
+        # Something is wrong with the input, and the filter knows what helps.
+        cure = why.rpartition(': ')[2]
+    if not evaluation.published:
+        return Verdict(NO_USE, f'Nothing would have been published: {why}.', cure)
+    share, p95, mean_p95 = now.model.published_share, now.model.p95_m, now.mean.p95_m
+    if share is None or p95 is None or mean_p95 is None:
+        words = 'No published position has a true one to compare with.'
+        return Verdict(UNKNOWN, words, 'evaluate a recording with more positions')
+    error, mean = errors[shown].mean(), np.linalg.norm(truths[shown] - model.mean_position, axis=1)
+    word = word_for(error, mean.mean(), share)
+    place, median = worst_place(truths[shown], errors[shown])
+    doubt = ''
+    if (inside := now.model.coverage95) is not None and inside < LEVELS[0]:
+        word = FAIR if word == GOOD else word
+        doubt = f'; its 95 % ellipses are too small, {in_percent(inside)} are inside'
+    sentence = (
+        f'Publishes {in_percent(share)} of the positions, 95 % of them within {rounded(p95)} '
+        f'(always answering the mean position: {rounded(mean_p95)}); worst around {place}, median '
+        f'error {rounded(median)}{doubt}: {word}.'
+    )
+    if word == GOOD or 1.0 - share < share * error / mean.mean():
+        cure = _advice(args, model, recordings, word)
+    return Verdict(word, sentence, cure)
+
+
+def _advice(args: Namespace, model: ModelHead, recordings: Sequence[Recording], word: str) -> str:
+    """Return what to do with a model whose positions are published."""
+    if set(args.bags) & set(model.summary.get('recordings', [])) and not args.start:
+        return f'two-manifold evaluate {args.model} OTHER_BAG'
+    if word == GOOD:
+        turned = f' -p vehicle:={args.vehicle}' if args.vehicle else ''
+        topic = f' -r imu:={model.imu_topic}' if model.imu_topic != '/imu' else ''
+        return f'filter_node --ros-args -p model:={args.model}{turned}{topic}'
+    if word == NO_USE:
+        return 'check that the recording is of the route and the IMU of the training'
+    faster = 1e9 / median_interval_ns(recordings[0].imu.stamps) >= 2.0 * model.rate_hz
+    return MORE + f', or try train --rate {2.0 * model.rate_hz:g}' * faster
+
+
+def worst_place(places: Floats, errors: Floats) -> tuple[str, float]:
+    """Return the part of the route with the largest median error, and this error."""
+    side = float(np.ptp(places, axis=0).max()) / SIDES or 1.0
+    squares = np.floor(places / side)
+    _, cells, counts = np.unique(squares, axis=0, return_inverse=True, return_counts=True)
+    # The median of a corner that is cut by a tick or two is chance.
+    often = np.flatnonzero(counts >= np.median(counts) / 2.0)
+    inside = [cells.ravel() == each for each in often]
+    median, worst = max((float(np.median(errors[e])), k) for k, e in enumerate(inside))
+    digits = max(0, -math.floor(math.log10(side)))
+    # A zero has no sign.
+    x, y = np.round(np.median(places[inside[worst]], axis=0), digits) + 0.0
+    return f'({x:.{digits}f}, {y:.{digits}f})', median
+
+
+def of_laps(found: Sequence[tuple[str, LapTimes]], args: Namespace) -> Verdict:
+    """Judge lap times by whether the best lap is surely the best."""
+    timed = sorted(
+        (*lap.time, f'lap {lap.number}{f" of {name}" if len(found) > 1 else ""}')
+        for name, times in found
+        for lap in times.laps
+        if math.isfinite(lap.time.seconds)
+    )
+    if not timed:
+        words = 'No lap was timed from one passage of the start line to the next: no use.'
+        return Verdict(NO_USE, words, f'two-manifold evaluate {args.model} {of_bags(args.bags)}')
+    best_s, deviation_s, lap = timed[0]
+    sentence = f'Best of {len(timed)}: {lap} with {best_s:.3f} ± {deviation_s:.3f} s'
+    if len(timed) == 1:
+        return Verdict(FAIR, f'{sentence}: {FAIR}.', 'drive more laps to compare it with')
+    gap_s, sure_s = timed[1][0] - best_s, math.hypot(deviation_s, timed[1][1])
+    sentence += f'; the next takes {gap_s:.3f} ± {sure_s:.3f} s more'
+    if gap_s <= sure_s:
+        return Verdict(FAIR, f'{sentence}: {FAIR}.', 'take the two for equal, or drive more laps')
+    live = f'filter_node --ros-args -p model:={args.model} publishes lap times live, on laps'
+    return Verdict(GOOD, f'{sentence}: {GOOD}.', live)
