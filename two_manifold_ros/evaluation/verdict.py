@@ -252,5 +252,5 @@ def of_laps(found: Sequence[tuple[str, LapTimes]], args: Namespace) -> Verdict:
     sentence += f'; the next takes {gap_s:.3f} ± {sure_s:.3f} s more'
     if gap_s <= sure_s:
         return Verdict(FAIR, f'{sentence}: {FAIR}.', 'take the two for equal, or drive more laps')
-    live = f'filter_node --ros-args -p model:={args.model} publishes lap times live, on laps'
+    live = f'filter_node --ros-args -p model:={args.model}, for lap times live on the topic laps'
     return Verdict(GOOD, f'{sentence}: {GOOD}.', live)

@@ -385,7 +385,7 @@ class LivePage:
         """Name what is drawn: a real robot has no true position, a bare recording no estimate."""
         drawn = {'route of the model': GREY} if vehicle.routes else {}
         if vehicle.count:
-            drawn |= {'last 10 s and path ahead': BLUE}
+            drawn |= {'path ahead (pale: the last 10 s)': BLUE}
         if len(vehicle.truth):
             drawn |= {'true position': PINK}
         if vehicle.count:

@@ -125,7 +125,7 @@ class LivePlots:
         true_trail = self._source('true_trail', **places)
         drawn.line('x', 'y', source=true_trail, color=PINK, line_width=2, line_dash='dashed')
         trail = self._source('trail', **places)
-        drawn.line('x', 'y', source=trail, color=BLUE, line_width=3)
+        drawn.line('x', 'y', source=trail, color=BLUE, line_width=5, line_alpha=0.35)
         ellipse = self._source('ellipse', **places, colour=[], alpha=[])
         patch = drawn.patch(
             'x', 'y', source=self._source('outline', **places), color=GREY, alpha=0.25,
