@@ -76,7 +76,7 @@ def panels() -> dict[str, dict[str, Any]]:
 @pytest.fixture(scope='module')
 def drawn() -> Any:  # noqa: ANN401 - a message
     """Return the markers of a tick at which the track is drawn as well."""
-    model: Any = SimpleNamespace(track=np.eye(2), rate_hz=10.0, period_ns=10**8)
+    model: Any = SimpleNamespace(track=np.eye(2), rate_hz=10.0, period_ns=10**8, horizons=(0, 5))
     return markers_message(estimate_with(), Scene(model, 'map', 'car'))['markers']
 
 

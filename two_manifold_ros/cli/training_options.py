@@ -194,11 +194,6 @@ def add_arguments(parser: ArgumentParser) -> None:
         help='write the model even if `train` rejects it; --method paper always does',
     )
     add_report(parser, 'the model, its map, and its recordings')
-    parser.add_argument(
-        '--verbose',
-        action='store_true',
-        help='show also how the filter works inside, and the settings that were tried',
-    )
     add_json(parser)
     add_sensor_topics(recordings, 'none')
     add_position_lag(recordings)
@@ -247,6 +242,12 @@ def add_arguments(parser: ArgumentParser) -> None:
                 'horizons stay the same in seconds (default: %(default)s)',
             )
         add_settings(group, *settings)
+        if title == 'every method':
+            group.add_argument(
+                '--verbose',
+                action='store_true',
+                help='show also how the filter works inside, and the settings that were tried',
+            )
 
 
 def settings_of(args: Namespace) -> TrainingSettings:
