@@ -37,15 +37,20 @@ def test_verdicts(gravity, strength, verdict, up_axis):
     assert (measured.verdict, measured.up_axis) == (verdict, up_axis)
 
 
-def test_an_axis_that_follows_the_gyroscope_may_be_gravity_in_si_units_but_not_in_g():
-    """As it does in banked curves, or beside the vehicle's own acceleration."""
-    samples = driving((0.0, 1.0, 0.0), 0.1)
+@pytest.mark.parametrize('share', [0.0, 0.1, -0.3])
+def test_gravity_is_there_without_turning_and_bends_are_not(share):
+    """In banked curves gravity follows the gyroscope, too."""
+    samples = driving((0.0, 0.0, 0.0), 0.01)
+    rate = np.random.default_rng(2).normal(0.5, 0.2, size=len(samples))
+    samples[:, 5] = rate
+    samples[:, 2] += 1.0 + share * rate
     assert measure_gravity(samples).verdict == 'g'
-    samples[:, 5] = 0.5 * samples[:, 1]
-    assert measure_gravity(samples).verdict == 'removed'
-    samples = driving((0.0, 0.0, 9.8), 0.5)
-    samples[:, 3] = 0.5 * samples[:, 2]
+    samples[:, :3] *= 9.81
     assert measure_gravity(samples).verdict == 'metres per second squared'
+    # Bends to one side at 2 m/s, gravity taken out.
+    samples[:, :3] = driving((0.0, 0.0, 0.0), 0.01)[:, :3]
+    samples[:, 1] += 2.0 * rate
+    assert measure_gravity(samples).verdict == 'removed'
 
 
 STAMPS = 10**18 + np.arange(1000) * 10_000_000

@@ -60,7 +60,7 @@ def acceleration_unit(samples: Floats) -> AccelerationUnit:
 
     On average over laps the vehicle does not accelerate upwards, so that the mean vector is about
     gravity, or longer by the mean of bends to one side. A mean of about 1 can also come from bends
-    in m/s^2 without gravity: then its axis follows the gyroscope, or is not steady.
+    in m/s^2 without gravity: then its axis is not steady, or shows less while nothing turns.
     """
     forces = samples[:, :3]
     vector = forces.mean(axis=0)
@@ -70,17 +70,16 @@ def acceleration_unit(samples: Floats) -> AccelerationUnit:
     steady = high - low < abs(vector[axis])
     if abs(mean - GRAVITY) < 0.2 * GRAVITY:
         return 'metres per second squared'
-    if 0.8 < mean < 1.3 and steady and not _follows(forces[:, axis], samples[:, 3:]):
+    straight_on = _straight_on(forces[:, axis], samples[:, 3:])
+    if steady and all(0.8 < each < 1.3 for each in (mean, straight_on)):
         return 'g'
     return 'removed' if mean < GRAVITY else 'unclear'
 
 
-def _follows(force: Floats, rates: Floats) -> bool:
-    """Return whether one axis of the accelerometer is correlated with one of the gyroscope."""
-    force, rates = force - force.mean(), rates - rates.mean(axis=0)
-    scale = np.linalg.norm(force) * np.linalg.norm(rates, axis=0)
-    correlations = np.abs(force @ rates) / np.where(scale > 0, scale, 1.0)
-    return bool(correlations.max() > 0.7)
+def _straight_on(force: Floats, rates: Floats) -> float:
+    """Return how large one axis of the accelerometer is where a linear fit turns by no rate."""
+    design = np.column_stack([rates, np.ones(len(rates))])
+    return abs(float(np.linalg.lstsq(design, force, rcond=None)[0][-1]))
 
 
 @dataclass(frozen=True)
