@@ -156,7 +156,8 @@ def test_a_route_of_no_use_is_named_and_left_out(command, bags, tmp_path, monkey
         model = train_model(recordings, *args, **options)
         refused = [each for each in poor if recordings[0].name.endswith(each)]
         if refused:
-            model.summary['refusal'] = {'reason': 'circle', 'sentence': 'of no use'}
+            parts = {'cause': 'of no use', 'cure': 'drive on', 'evidence': 'none'}
+            model.summary['refusal'] = {'reason': 'circle', 'sentence': 'of no use', **parts}
         return model
 
     monkeypatch.setattr('two_manifold_ros.cli.train.train_model', trained)

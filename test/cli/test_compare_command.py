@@ -13,7 +13,8 @@ from ellipse import drive, write_bag
 import numpy as np
 import pytest
 
-from two_manifold_ros.cli.compare import judge, print_comparison
+from two_manifold_ros.cli.compare import print_comparison
+from two_manifold_ros.cli.verdict import of_comparison
 from two_manifold_ros.comparison import comparing
 from two_manifold_ros.comparison.comparing import compare, Failure
 from two_manifold_ros.comparison.outcome import Comparison, Result
@@ -336,7 +337,7 @@ def test_the_best_method_is_judged_and_the_default_beside_it(results, count, wor
     track = 4.0 * np.stack([np.cos(np.arange(9.0)), np.sin(np.arange(9.0))], axis=1)
     cheat = result('cheat', 0.0, sees_positions=True)
     of = comparison((0,), cheat, *(result(*each) for each in results))
-    found = judge(replace(of, scored=(count,), tracks=(track,)), ['bag'])
+    found = of_comparison(replace(of, scored=(count,), tracks=(track,)), ['bag'])
     assert found.word == words[0]
     assert all(each in ' '.join(found.lines) for each in words[1:])
 

@@ -11,7 +11,7 @@ import sys
 from command_runs import Command, RUN
 import pytest
 
-from two_manifold_ros.evaluation.verdict import WORDS
+from two_manifold_ros.cli.verdict import WORDS
 
 pytest.importorskip('bokeh', reason='Bokeh is not installed')
 

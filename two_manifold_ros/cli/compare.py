@@ -8,7 +8,6 @@ from argparse import Namespace
 from contextlib import redirect_stdout
 from io import StringIO
 import json
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,8 +36,9 @@ from two_manifold_ros.cli.training_options import (
     given_settings,
     parse_horizons,
 )
+from two_manifold_ros.cli.verdict import of_comparison
 from two_manifold_ros.comparison.comparing import compare
-from two_manifold_ros.comparison.own_filters import ManifoldHmm, methods_named, NAMES, OURS
+from two_manifold_ros.comparison.own_filters import ManifoldHmm, methods_named, NAMES
 from two_manifold_ros.comparison.protocol import (
     plan_bags,
     plan_share,
@@ -47,15 +47,6 @@ from two_manifold_ros.comparison.protocol import (
     SLOT_CAR,
 )
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.verdict import (
-    MORE,
-    NO_USE,
-    of_bags,
-    rounded,
-    UNKNOWN,
-    Verdict,
-    word_for,
-)
 from two_manifold_ros.files import replace_text
 from two_manifold_ros.inspection.inspecting import inspect_recording, training_warnings
 from two_manifold_ros.inspection.shared_places import sort_by_route
@@ -76,9 +67,6 @@ MOST_COLUMNS = 4
 
 MOST_NAMED = 2
 """Recordings that are named; the JSON names all."""
-
-FEWEST_SCORED = 20
-"""Predictions; the least of errors on fewer is chance."""
 
 
 def write_files(folder: Path, found: Comparison) -> None:
@@ -135,33 +123,6 @@ def print_comparison(comparison: Comparison) -> None:
     )
     for line in (*_legend(comparison), *comparison.notes, *_details(comparison)):
         print_wrapped(line, '    ')
-
-
-def judge(found: Comparison, bags: Sequence[str]) -> Verdict:
-    """Judge the best method by the present position, and say how the default does beside it."""
-    errors = [
-        (each.scores[0].all.rmse_m or 0.0, each.title, each.name)
-        for each in found.succeeded
-        if each.scores and not each.sees_positions
-    ]
-    train = f'two-manifold train {of_bags(bags)} -o model.npz'
-    if not errors or found.scored[0] < FEWEST_SCORED:
-        words = f'{len(errors)} methods without positions have {found.scored[0]} predictions.'
-        return Verdict(UNKNOWN, words, f'follow a longer drive, with {OURS} among --methods')
-    (best_m, title, name), *others = sorted(errors)
-    mean_m = math.sqrt(np.nanvar(np.concatenate(found.tracks), axis=0).sum())
-    beside = f', next {others[0][1]} {rounded(others[0][0])}' if others else ''
-    for place, (error_m, own, one) in enumerate(others, start=2):
-        if one == OURS:
-            beside = f', {own} (the default) {rounded(error_m)}, number {place} of {len(errors)}'
-    word = word_for(best_m, mean_m)
-    sentence = (
-        f'Best: {title}{" (the default)" if name == OURS else ""}, RMSE {rounded(best_m)}{beside} '
-        f'(always answering the mean position: {rounded(mean_m)}): {word}.'
-    )
-    if word == NO_USE:
-        train = MORE if OURS in {each for *_, each in errors} else f'compare with --methods {OURS}'
-    return Verdict(word, sentence, train)
 
 
 def _shown(count: int) -> list[int]:
@@ -436,7 +397,7 @@ def _check_any(comparison: Comparison) -> None:
 
 
 def _report(args: Namespace, found: Comparison, folder: Path | None) -> None:
-    verdict = judge(found, args.bags)
+    verdict = of_comparison(found, args.bags)
     if folder is not None:
         write_files(folder, found)
     if args.report:

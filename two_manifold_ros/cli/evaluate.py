@@ -37,13 +37,13 @@ from two_manifold_ros.cli.options import (
     recordings_in_planes,
     recordings_of,
 )
+from two_manifold_ros.cli.verdict import of_evaluation, of_routes
 from two_manifold_ros.errors import InputError, NO_USE
 from two_manifold_ros.evaluation.drives import trained_lag
 from two_manifold_ros.evaluation.evaluate import ELSEWHERE, evaluate, UNUSABLE
 from two_manifold_ros.evaluation.online import AFTERWARDS, learning_curve, MEAN, OFFLINE
 from two_manifold_ros.evaluation.routes import are_alike, recordings_by_route
 from two_manifold_ros.evaluation.vehicles import correction_from
-from two_manifold_ros.evaluation.verdict import of_evaluation, of_routes
 from two_manifold_ros.inspection.lag import estimate_lag, late_sentences
 from two_manifold_ros.inspection.positions import left_out_sentence
 from two_manifold_ros.model.model_file import load_model
@@ -57,10 +57,10 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator, Mapping, Sequence
 
+    from two_manifold_ros.cli.verdict import Verdict
     from two_manifold_ros.evaluation.evaluate import Evaluation
     from two_manifold_ros.evaluation.online import LearningCurve
     from two_manifold_ros.evaluation.scores import Score
-    from two_manifold_ros.evaluation.verdict import Verdict
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.recordings.recording import Recording
 

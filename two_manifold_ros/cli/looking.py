@@ -27,8 +27,8 @@ from two_manifold_ros.cli.options import (
     reading_options,
     say_notes,
 )
+from two_manifold_ros.cli.verdict import of_inspection
 from two_manifold_ros.errors import BAD_INPUT, InputError
-from two_manifold_ros.evaluation.verdict import of_inspection
 from two_manifold_ros.inspection.inspecting import inspect_bags, inspect_recording
 from two_manifold_ros.model.atlas import AtlasModel
 from two_manifold_ros.model.head import TrainedModel

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
 
-    from two_manifold_ros.evaluation.verdict import Verdict
+    from two_manifold_ros.cli.verdict import Verdict
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.recordings.reading import ReadingOptions
     from two_manifold_ros.recordings.recording import GeodeticOrigin, Recording

@@ -30,12 +30,12 @@ from two_manifold_ros.cli.options import (
     recordings_in_planes,
     recordings_of,
 )
+from two_manifold_ros.cli.verdict import of_laps
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import check_fit, driven_route, estimates_along
 from two_manifold_ros.evaluation.lap_times import time_laps
 from two_manifold_ros.evaluation.replaying import replay
 from two_manifold_ros.evaluation.vehicles import measure_vehicle
-from two_manifold_ros.evaluation.verdict import of_laps
 from two_manifold_ros.files import replace_text
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.interface.messages import PUBLISHED, Topics

@@ -31,8 +31,8 @@ from two_manifold_ros.cli.training_options import (
     route_names,
     settings_of,
 )
+from two_manifold_ros.cli.verdict import of_routes, of_training
 from two_manifold_ros.errors import InputError, NO_USE
-from two_manifold_ros.evaluation.verdict import of_routes, of_training
 from two_manifold_ros.fleet import LostWorkersError, spread
 from two_manifold_ros.inspection.inspecting import inspect_recording, training_warnings
 from two_manifold_ros.inspection.lag import AUTO
@@ -119,15 +119,14 @@ def _train(
     quiet = args.marks or args.imu_alone
     reports = _inspect(recordings, args.rate, (lambda _: None) if quiet else say, client)
     drives = [each.positions for each in reports if each.positions is not None]
-    held = recordings
     if args.method == 'route' and not quiet:
-        routes = sort_by_route(held, names)
+        routes = sort_by_route(recordings, names)
         _say_lines(routes, say, named=bool(names))
         if len(routes) > 1:
             return _train_routes(args, settings, routes, tried, client)
         line_of = {id(each.positions): each.line for each in next(iter(routes.values()))}
-        held = [replace(each, line=line_of[id(each.positions)]) for each in held]
-    settings = with_readout(held, settings)
+        recordings = [replace(each, line=line_of[id(each.positions)]) for each in recordings]
+    settings = with_readout(recordings, settings)
     if settings.imputes_positions and args.readout is None:
         say(
             'two-manifold: positions are far between: those of the ticks between them are '
@@ -135,7 +134,7 @@ def _train(
         )
     began = time.monotonic()
     with Progress('training') as progress:
-        model = train_model(held, settings, progress, drives, client)
+        model = train_model(recordings, settings, progress, drives, client)
     took_s = time.monotonic() - began
     return _finish(args, model, took_s, recordings, reports, tried)
 

@@ -88,7 +88,7 @@ WORDS = {
     'unknown': 'no single reason was found; look at the warnings, leave out settings that were '
     'given, or drive {wanted}, of each route, at the speeds of use',
 }
-"""Reasons in words, each with its evidence and its cure."""
+"""Reasons in words: the cause with its evidence, a semicolon, and the cure."""
 
 
 @dataclass(frozen=True)
@@ -131,9 +131,9 @@ def likely_reason(
     drives: Sequence[PositionReport],
     repetition: Repetition,
     mean_m: float,
-) -> tuple[str, str]:
+) -> tuple[str, str, str]:
     """
-    Return the likely reason, a key of ``WORDS``, and its words.
+    Return the likely reason, a key of ``WORDS``, its cause in words, and the cure.
 
     ``mean_m`` is the error of the mean position, metres: what causes ``USEFUL`` of it is one.
     Of several it is the one that hides the others.
@@ -165,11 +165,13 @@ def likely_reason(
     )
     reason = next(reason for holds, reason in rows if holds)
     seen = f'the place explains {repetition.explained:.0%} of what {imu.topic} measures'
-    return reason, WORDS[reason].format(
-        seen=seen, met=repetition.met, apart_m=repetition.apart_m, late=late, way_m=way_m,
-        topic=imu.topic, count=count, samples=samples, lap_s=lap_s, least_hz=LAP_SAMPLES / lap_s,
-        wanted=WANTED_LAPS,
-    )  # fmt: skip
+    found = {
+        'seen': seen, 'met': repetition.met, 'apart_m': repetition.apart_m, 'late': late,
+        'way_m': way_m, 'topic': imu.topic, 'count': count, 'samples': samples, 'lap_s': lap_s,
+        'least_hz': LAP_SAMPLES / lap_s, 'wanted': WANTED_LAPS,
+    }  # fmt: skip
+    cause, cure = (each.format(**found) for each in WORDS[reason].split('; '))
+    return reason, cause, cure
 
 
 def measure_repetition(

@@ -319,13 +319,6 @@ def evenly(count: int, most: int) -> Ints:
     return np.unique(np.linspace(0, max(count - 1, 0), min(count, most)).astype(np.int64))
 
 
-def in_metres(value: float | None) -> str:
-    """Return a length with three digits, or with all those before the point."""
-    if value is None or not np.isfinite(value):
-        return '-'
-    return f'{value:.3g}' if value < 1000.0 else f'{value:.0f}'
-
-
 def stretches(codes: Ints) -> list[tuple[int, int]]:
     """Return the first index and the one after the last of each run of equal codes (n,)."""
     if not len(codes):

@@ -158,8 +158,8 @@ def judge(
 
     It is of none where parts of the drives that were left out are followed with ``USEFUL`` of the
     error of the mean position or more, or where a filter would hardly ever publish them, or where
-    none could be and nothing repeats. Returned are a ``reason`` for programs, and a ``sentence``
-    with the evidence and the cure.
+    none could be and nothing repeats. Returned are a ``reason`` for programs, ``cause``, ``cure``
+    and ``evidence`` in words, and the ``sentence`` of the three.
     """
     if isinstance(validation, str):
         found, mean_m = 'no part could be left out and followed', math.inf
@@ -176,8 +176,10 @@ def judge(
     repetition = UNKNOWN if rare else measure_repetition(recordings, drives)
     if isinstance(validation, str) and repetition.met >= 0.5:
         return None
-    reason, words = likely_reason(recordings, drives, repetition, mean_m)
-    return {'reason': reason, 'sentence': f'the model is of no use: {words} ({found})'}
+    reason, cause, cure = likely_reason(recordings, drives, repetition, mean_m)
+    cause = f'the model is of no use: {cause}'
+    parts = {'reason': reason, 'cause': cause, 'cure': cure, 'evidence': found}
+    return {**parts, 'sentence': f'{cause}; {cure} ({found})'}
 
 
 def summarise(

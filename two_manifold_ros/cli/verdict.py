@@ -9,6 +9,7 @@ from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
+from two_manifold_ros.comparison.own_filters import OURS
 from two_manifold_ros.filtering.status import CAUSES
 from two_manifold_ros.hse_hmm.readout import LEVELS
 from two_manifold_ros.inspection.inspecting import folded_warnings
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Mapping, Sequence
 
+    from two_manifold_ros.comparison.outcome import Comparison
     from two_manifold_ros.evaluation.evaluate import Evaluation
     from two_manifold_ros.evaluation.lap_times import LapTimes
     from two_manifold_ros.inspection.inspecting import Report
@@ -64,6 +66,9 @@ METRES = ((1e3, 'km'), (1.0, 'm'), (1e-2, 'cm'), (1e-3, 'mm'))
 SECONDS = ((1.0, 's'), (1e-3, 'ms'))
 MOST_NAMED = 3
 """Bags that are named in a command to type."""
+
+FEWEST_SCORED = 20
+"""Predictions; the least of errors on fewer is chance."""
 
 MORE = f'record {WANTED_LAPS}, at the speeds of use'
 
@@ -147,9 +152,8 @@ def of_training(model: ModelHead, args: Namespace) -> Verdict:
     """Judge a model by the parts of the drives that its training left out."""
     summary, followed = model.summary, model.summary['validation']
     if refusal := summary['refusal']:
-        cause, _, rest = refusal['sentence'].partition('; ')
-        cure, _, evidence = rest.rpartition(' (')
-        return Verdict(NO_USE, f'{cause[0].upper()}{cause[1:]} ({evidence}.', cure)
+        cause, cure, evidence = map(refusal.get, ('cause', 'cure', 'evidence'))
+        return Verdict(NO_USE, f'{cause[0].upper()}{cause[1:]} ({evidence}).', cure)
     if followed is None:
         words = 'No part of the drives could be held out, so the error of the model is unknown.'
         return Verdict(UNKNOWN, words, MORE)
@@ -164,6 +168,33 @@ def of_training(model: ModelHead, args: Namespace) -> Verdict:
     rest = f'{of_bags(args.bags)} --from {args.until:g}' if args.until else 'OTHER_BAG'
     then = f'two-manifold {"laps" if on_laps else "evaluate"} {args.output} {rest}'
     return Verdict(word, sentence, MORE if word == POOR else then)
+
+
+def of_comparison(found: Comparison, bags: Sequence[str]) -> Verdict:
+    """Judge the best method by the present position, and say how the default does beside it."""
+    errors = [
+        (each.scores[0].all.rmse_m or 0.0, each.title, each.name)
+        for each in found.succeeded
+        if each.scores and not each.sees_positions
+    ]
+    train = f'two-manifold train {of_bags(bags)} -o model.npz'
+    if not errors or found.scored[0] < FEWEST_SCORED:
+        words = f'{len(errors)} methods without positions have {found.scored[0]} predictions.'
+        return Verdict(UNKNOWN, words, f'follow a longer drive, with {OURS} among --methods')
+    (best_m, title, name), *others = sorted(errors)
+    mean_m = math.sqrt(np.nanvar(np.concatenate(found.tracks), axis=0).sum())
+    beside = f', next {others[0][1]} {rounded(others[0][0])}' if others else ''
+    for place, (error_m, own, one) in enumerate(others, start=2):
+        if one == OURS:
+            beside = f', {own} (the default) {rounded(error_m)}, number {place} of {len(errors)}'
+    word = word_for(best_m, mean_m)
+    sentence = (
+        f'Best: {title}{" (the default)" if name == OURS else ""}, RMSE {rounded(best_m)}{beside} '
+        f'(always answering the mean position: {rounded(mean_m)}): {word}.'
+    )
+    if word == NO_USE:
+        train = MORE if OURS in {each for *_, each in errors} else f'compare with --methods {OURS}'
+    return Verdict(word, sentence, train)
 
 
 def of_evaluation(

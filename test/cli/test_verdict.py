@@ -14,9 +14,7 @@ from hypothesis import strategies as st
 import numpy as np
 import pytest
 
-from two_manifold_ros.evaluation.evaluate import Evaluation
-from two_manifold_ros.evaluation.scores import HorizonScore, score
-from two_manifold_ros.evaluation.verdict import (
+from two_manifold_ros.cli.verdict import (
     of_evaluation,
     of_inspection,
     of_laps,
@@ -27,6 +25,8 @@ from two_manifold_ros.evaluation.verdict import (
     word_for,
     WORDS,
 )
+from two_manifold_ros.evaluation.evaluate import Evaluation
+from two_manifold_ros.evaluation.scores import HorizonScore, score
 from two_manifold_ros.inspection.inspecting import inspect_recording
 from two_manifold_ros.laps.timing import Timed
 from two_manifold_ros.names import LAP_FRAME
@@ -74,8 +74,9 @@ def trained(**changes: object) -> SimpleNamespace:
 
 
 REFUSED = {
-    'sentence': 'the model is of no use: there are 2.0 laps; drive at least five laps (mean error '
-    'on parts left out 2 m, of the mean position 3 m)'
+    'cause': 'the model is of no use: there are 2.0 laps',
+    'cure': 'drive at least five laps',
+    'evidence': 'mean error on parts left out 2 m, of the mean position 3 m',
 }
 
 
