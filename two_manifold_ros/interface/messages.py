@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 import math
 from typing import Any, TYPE_CHECKING, TypeAlias
 
@@ -79,10 +79,14 @@ class Scene:
 
         The models that have no map of a route have the positions at their horizons alone.
         """
+        return self.later(estimate)()
+
+    def later(self, estimate: Estimate) -> Callable[[], Ahead]:
+        """Return what computes the path ahead, and holds of the estimate no more than it needs."""
         if estimate.ahead is not None:
-            return estimate.ahead()
+            return estimate.ahead
         name = estimate.line if estimate.fork is None else estimate.branches[0].name
-        return self.along(estimate.path, name)
+        return partial(self.along, estimate.path, name)
 
     def branch_ahead(self, branch: Branch) -> Ahead:
         """Return the path along another way that may be driven, on this route or another one."""

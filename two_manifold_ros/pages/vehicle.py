@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.interface.messages import Scene as Frames
+    from two_manifold_ros.model.path_ahead import Ahead
     from two_manifold_ros.typing import Floats
 
 _MOST_LIVE = 30_000
@@ -94,17 +95,17 @@ class Stretch(NamedTuple):
     why: str
 
 
-def _path_of(estimate: Estimate, frames: Frames) -> Floats:
-    """Return the path ahead of an estimate, as of a `Moment`."""
-    ahead = frames.ahead(estimate)
-    return np.column_stack([ahead.positions, ahead.ticks * frames.model.period_ns * 1e-9])
+def _path_of(later: Callable[[], Ahead], period_ns: int) -> Floats:
+    """Return a path ahead, as of a `Moment`."""
+    ahead = later()
+    return np.column_stack([ahead.positions, ahead.ticks * period_ns * 1e-9])
 
 
 def moment_of(
     estimate: Estimate, frames: Frames, origin_ns: int, error_m: float, took_s: float
 ) -> Moment:
     """Return the moment of an estimate, which may be one that a node would not publish."""
-    known = math.isfinite(estimate.ellipse_m)
+    known, own = math.isfinite(estimate.ellipse_m), frames.of(estimate)
     return Moment(
         seconds=(estimate.stamp_ns - origin_ns) * 1e-9,
         status=estimate.status.value,
@@ -112,7 +113,7 @@ def moment_of(
         position=estimate.positions[0] if known else None,
         covariance=estimate.covariances[0] if known else None,
         # Of an hour a few thousand are looked at.
-        path=partial(_path_of, estimate, frames.of(estimate)) if known else None,
+        path=partial(_path_of, own.later(estimate), own.model.period_ns) if known else None,
         ellipse_m=estimate.ellipse_m,
         error_m=error_m,
         numbers={
