@@ -172,9 +172,10 @@ class Lag:
     def __str__(self) -> str:
         """Return the lag in words."""
         if self.seconds is None:
-            return 'behind or ahead of those of the IMU by an unknown time'
+            return 'behind or ahead of the stamps of the IMU by an unknown time'
         side = 'behind' if self.seconds >= 0 else 'ahead of'
-        return f'{abs(self.seconds):.3f} s (+- {self.uncertainty_s:.3f} s) {side} those of the IMU'
+        far = f'{abs(self.seconds):.3f} s (+- {self.uncertainty_s:.3f} s)'
+        return f'{far} {side} the stamps of the IMU'
 
     def exceeds(self, least_s: float) -> bool:
         """Return whether there is certainly a lag, and one of more than ``least_s`` seconds."""
