@@ -525,8 +525,7 @@ def _ambiguous(lag: Lag) -> str:
 
 def _late(lag: Lag) -> str:
     return (
-        f'The stamps of the positions are {lag}: estimates will be off by the distance driven in '
-        f'that time, which a score by positions that are as late does not show; train corrects it '
-        f'by default, evaluate with --position-lag auto, or '
-        f'set the clocks (NTP or PTP) and stamp camera images when they are taken.'
+        f'The stamps of the positions are {lag}, and estimates would be off by the distance '
+        f'driven in that time: train corrects it by default; evaluate with --position-lag auto, '
+        f'or set the clocks (NTP or PTP) and stamp camera images when they are taken.'
     )
