@@ -37,7 +37,7 @@ from two_manifold_ros.cli.options import (
     recordings_in_planes,
     recordings_of,
 )
-from two_manifold_ros.cli.verdict import of_evaluation, of_routes, trained_on
+from two_manifold_ros.cli.verdict import of_curve, of_evaluation, of_routes, trained_on
 from two_manifold_ros.errors import InputError, NO_USE
 from two_manifold_ros.evaluation.drives import trained_lag
 from two_manifold_ros.evaluation.evaluate import ELSEWHERE, evaluate, UNUSABLE
@@ -144,10 +144,12 @@ def run_online(args: Namespace) -> int:
         from two_manifold_ros.evaluation.figures import draw_curve  # noqa: PLC0415 - an extra
 
         draw_curve(curve, args.figure)
+    verdict = of_curve(curve)
     if args.json:
-        content = {'bags': args.bags, **curve.to_json()}
+        content = {'bags': args.bags, 'verdict': verdict._asdict(), **curve.to_json()}
         print(json.dumps(content, indent=2, allow_nan=False))
     else:
+        print_verdict(verdict)
         print_curve(curve)
         _print_figure(args)
     return 0

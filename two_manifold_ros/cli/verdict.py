@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from two_manifold_ros.comparison.outcome import Comparison
+    from two_manifold_ros.evaluation.drives import Total
     from two_manifold_ros.evaluation.evaluate import Evaluation
     from two_manifold_ros.evaluation.lap_times import LapTimes
+    from two_manifold_ros.evaluation.online import LearningCurve
     from two_manifold_ros.inspection.inspecting import Report
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.typing import Floats
@@ -262,6 +264,44 @@ def of_evaluation(args: Namespace, model: ModelHead, evaluation: Evaluation) -> 
     if word == GOOD or 1.0 - share < share * error / mean.mean():
         cure = _advice(args, model, word)
     return Verdict(word, sentence, cure)
+
+
+def of_fleet(totals: Mapping[str, Total], args: Namespace, model: ModelHead) -> Verdict:
+    """Judge a model by the drives of each route, beside the mean position of its training."""
+    verdicts = {}
+    for name, total in totals.items():
+        own = model.routes[name]
+        mean = (own.summary.get('validation') or {}).get('mean_position_m', math.nan)
+        word = UNKNOWN if math.isnan(mean) else word_for(total.mean_m, mean, total.published_share)
+        sentence = (
+            f'{total.drives} drives with an error of {rounded(total.mean_m)} on average (always '
+            f'answering the mean position of the training: {rounded(mean)}), '
+            f'{in_percent(total.published_share)} of the positions published; the worst drive is '
+            f'{total.worst} with {rounded(total.worst_m)}: {word}.'
+        )
+        look = f'two-manifold evaluate {shlex.quote(args.model)} {shlex.quote(total.worst)}'
+        verdicts[name] = Verdict(word, sentence, _drive(args, own) if word == GOOD else look)
+    return of_routes(verdicts)
+
+
+def of_curve(curve: LearningCurve) -> Verdict:
+    """Judge what learns while it drives by its last lap, or by the IMU alone afterwards."""
+    # Learners have half of the package behind them.
+    from two_manifold_ros.evaluation.online import MEAN, OFFLINE  # noqa: PLC0415
+
+    last = {row.name: row for row in curve.rows if row.lap == curve.rows[-1].lap}
+    learned = [row for name, row in last.items() if name not in {MEAN, OFFLINE}]
+    if not learned or MEAN not in last:
+        return Verdict(UNKNOWN, 'No learner has a model of the last lap.', MORE)
+    best, mean_m = min(learned, key=lambda row: row.rmse_m), last[MEAN].rmse_m
+    word = word_for(best.rmse_m, mean_m, best.published)
+    sentence = (
+        f'At the end {best.name} has an RMSE of {rounded(best.rmse_m)} (always answering the mean '
+        f'position: {rounded(mean_m)}), {in_percent(best.published)} of the positions published: '
+        f'{word}.'
+    )
+    then = f'updater_node --ros-args -p learner:={best.name}'
+    return Verdict(word, sentence, then if word in {GOOD, FAIR} else MORE)
 
 
 def trained_on(args: Namespace, model: ModelHead) -> list[str]:
