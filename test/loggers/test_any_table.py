@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.loggers.plain_csv import parse_columns
+from two_manifold_ros.loggers.columns import parse_columns
 from two_manifold_ros.loggers.reading import read_log
 from two_manifold_ros.loggers.times import not_cut_off
 from two_manifold_ros.loggers.to_bag import drive_of
@@ -152,7 +152,7 @@ def test_a_map_names_some_roles_and_leaves_the_others(tmp_path):
     found = read(tmp_path / 'a.csv', 'when,' + IMU, lambda i: 50 * i, 't=when:ms,gz=-gz:deg/s')
     np.testing.assert_allclose(found.imu[:, :5], VALUES[:, :5])
     np.testing.assert_allclose(found.imu[:, 5], -np.radians(VALUES[:, 5]))
-    with pytest.raises(InputError, match='one column for'):
+    with pytest.raises(InputError, match='each its own'):
         read(tmp_path / 'a.csv', 'when,' + IMU, lambda i: 50 * i, 't=when:ms,ax=ay,ay=ay')
 
 
@@ -166,12 +166,10 @@ def test_rows_before_the_clock_is_set_are_left_out(count, tmp_path):
     assert found.imu_stamps[0] > 10**18
 
 
-@pytest.mark.parametrize('header', [True, False])
 @pytest.mark.parametrize('damaged', [True, False])
-def test_a_vbo_with_blanks_in_names_and_a_damaged_latitude(header, damaged, tmp_path):
+def test_a_vbo_with_blanks_in_names_and_a_damaged_latitude(damaged, tmp_path):
     names = ['sats', 'time', 'lat', 'long', 'height', 'battery vo', 'longacc', 'latacc']
-    lines = ['[header]', *names] if header else []
-    lines += ['[column names]', ' '.join(names), '[data]']
+    lines = ['[header]', *names, '[column names]', ' '.join(names), '[data]']
     for index in range(60):
         north = 481 if damaged and index == 20 else 48.1 + index / 1e4
         lines.append(f'12 1000{index / 10:05.2f} {north} 11.5 400 12.1 0.{index % 7} 0.1')
@@ -321,7 +319,7 @@ def test_letters_alone_are_positions_only_beside_accelerations(head, columns, fo
     if ' ' in found and 'names' not in found:
         assert sorted(read_log([path], parse_columns(columns)).channels) == found.split()
         return
-    with pytest.raises(InputError, match=f"'ax=x:UNIT.*'x=x,y=y.* out of 'time', '.*{found}"):
+    with pytest.raises(InputError, match=f",ax=x:UNIT.*'x=x,y=y.* out of 'time', '.*{found}"):
         read_log([path], parse_columns(columns))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.loggers.plain_csv import parse_columns
+from two_manifold_ros.loggers.columns import parse_columns
 from two_manifold_ros.loggers.reading import read_log
 from two_manifold_ros.loggers.to_bag import drive_of
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.loggers.plain_csv import parse_columns
+from two_manifold_ros.loggers.columns import parse_columns
 from two_manifold_ros.loggers.reading import read_log
 from two_manifold_ros.loggers.to_bag import drive_of
 
@@ -201,8 +201,8 @@ def test_one_damaged_line_decides_nothing_and_is_named(name, damage, made, tmp_p
         (b'[header]\ntime\n[data]\n', 'no line with data'),
         (b'[data]\n1 2 3\n', '[column names] is missing'),
         (b'This file is created using RaceChrono v7\nFormat,2\nTime (s),X\n1,2\n', 'CSV v3'),
-        (b'"Interval"|"ms"|0|0|1,Utc\n1,2\n', 'line 1'),
-        (b'"Format","AiM CSV File"\n"Time","1 PM"\n', 'names of channels'),
+        (b'"Interval"|"ms"|0|0|1,Utc\n1,2\n', "'Utc'"),
+        (b'"Format","AiM CSV File"\n"Time","1 PM"\n', 'no column is known'),
         (b'time,ax\n', 'no line with data'),
         (b'time,force,place\n1,2,3\n', "'time', 'force', 'place'"),
         (b'time,lat,lon\n1,2,3\n', 'neither accelerations'),

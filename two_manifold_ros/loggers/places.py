@@ -6,25 +6,25 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from itertools import islice
 import re
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.loggers.log import is_missing, number_of, plain, Row
+from two_manifold_ros.loggers.log import plain
+from two_manifold_ros.loggers.tables import is_missing, number_of, VBO
 from two_manifold_ros.loggers.times import RARE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from two_manifold_ros.loggers.log import Table
+    from two_manifold_ros.loggers.tables import Table
     from two_manifold_ros.typing import Bools, Floats
 
 HALVES = {'latitude': 'NS', 'longitude': 'EW'}
 """Letters of the hemispheres of a role: the positive one, and the negative one."""
-_WORDS = {letter: letter for letter in 'NSEW'}
+_WORDS = {letters: letters for letters in ('N', 'S', 'E', 'W', 'SW', 'SE', 'NW', 'NE')}
 _WORDS |= {word: word[0] for word in ('NORTH', 'SOUTH', 'EAST', 'WEST')}
 _SURELY = re.compile('^ns$|^ew$|northsouth|eastwest|hemi')
 _NAMED = re.compile('^(lat|lon|lng)|^gps(lat|lon|lng)|ns|ew|hemi|north|south|east|west')
@@ -45,7 +45,7 @@ def degrees_of_cell(cell: str, letters: str) -> float | None:
     signs = set(re.sub(r'[\d.\s:°º\'"\u2032\u2033]', '', word))
     sizes = [number_of(each) for each in re.findall(r'[\d.]+', word)]
     known = [each for each in sizes if each is not None]
-    right = signs <= {letters[0]} or signs <= {letters[1], '-'}
+    right = word[:1] not in '\'"°' and (signs <= {letters[0]} or signs <= {letters[1], '-'})
     whole = len(known) == len(sizes) and 0 < len(sizes) < 4
     if not (right and whole) or max(known[1:], default=0.0) >= 60.0:
         return None
@@ -72,95 +72,67 @@ def with_hemispheres(table: Table, at: Mapping[str, int], taken: Sequence[int]) 
         If a column looks like a hemisphere, but cannot be one of these.
 
     """
-    if not at:
-        return table
-    others = {*range(len(table.names))} - {*taken}
+    others = [index for index in range(len(table.names)) if index not in taken and at]
     found = {index: letters for index in others if (letters := _letters(table, index))}
-    for index in others - {*found}:
-        named = _SURELY.search(plain(table.names[index])) and _text_of(table, index)
-        if named or (not found and _one_quadrant(table, index)):
-            msg = (
-                f'{table.place}: column {table.names[index]!r} holds {_text_of(table, index)!r}, '
-                'which is no hemisphere: write N, S, E or W there, or leave the column out'
-            )
-            raise InputError(msg)
-    of_places, rows, notes = {*taken, *found}, table.rows, table.notes
     for role, place in at.items():
-        own = [index for index, letters in found.items() if letters <= {*HALVES[role]}]
+        half, cells = HALVES[role], table.cells(place)
         # Degrees with signs need no letters: others may stand for anything.
-        signed = any(row.cells[place].startswith('-') for row in rows)
+        signed = any(cell.startswith('-') for cell in cells)
+        of_places = {*taken, *found}
         beside = [
-            index
-            for index in own
+            (abs(index - place - 0.5), index)
+            for index, letters in found.items()
+            if letters <= {*half}
             if _NAMED.search(plain(table.names[index]))
             or (not signed and {*range(min(index, place), max(index, place))} <= of_places)
         ]
-        turned = [index for index in own if HALVES[role][1] in found[index]]
-        if turned and not beside and not signed:
+        odd = [index for index in others if index not in found and _odd(table, index)]
+        if not beside and not signed:
+            odd += [index for index, letters in found.items() if half[1] in letters]
+        if odd:
+            words = next(cell for cell in table.cells(odd[0]) if number_of(cell) is None)
             msg = (
-                f'{table.place}: column {table.names[turned[0]]!r} holds '
-                f'{" and ".join(sorted(found[turned[0]]))}, as the hemisphere of the {role} does, '
-                f'but is not beside it: name the column {"/".join(HALVES[role])}, or leave it out'
+                f'{table.place}: column {table.names[odd[0]]!r} holds {words!r}, and cannot be '
+                f'the hemisphere of the {role} for sure: write {" or ".join(half)} into a column '
+                f'{"/".join(half)} beside it, or leave the column out'
             )
             raise InputError(msg)
+        head = re.split(r'[\s()\[\]]+', table.heads[place].upper())[1:]
+        said = next((_WORDS[word] for word in head if _WORDS.get(word, '-') in half), '')
         if beside:
             # Of several receivers, each has its own.
-            _, index = min((abs(index - place - 0.5), index) for index in beside)
-            rows = _joined(rows, place, [_WORDS.get(row.cells[index].upper(), '') for row in rows])
-            notes = (*notes, f'column {table.names[index]!r} is the hemisphere of the {role}')
-        elif (said := _of_head(table, place)) in {*HALVES[role]}:
-            rows = _joined(rows, place, [said] * len(rows))
-            notes = (*notes, f'the {role} is {said}, as its name says')
-    return replace(table, rows=rows, notes=notes)
-
-
-def _joined(rows: Sequence[Row], place: int, letters: Sequence[str]) -> list[Row]:
-    """Return rows with letters of hemispheres behind the numbers of a column."""
-    letter = next(filter(None, letters))
-    joined = []
-    for row, own in zip(rows, letters, strict=True):
+            _, index = min(beside)
+            own = [_WORDS.get(cell.upper(), '') for cell in table.cells(index)]
+            note = f'column {table.names[index]!r} is the hemisphere of the {role}'
+        elif said:
+            own, note = [said] * len(cells), f'the {role} is {said}, as its name says'
+        else:
+            continue
         # A letter that is missing or damaged is the last one, as no vehicle changes it often.
-        letter, cells = own or letter, list(row.cells)
-        cells[place] += '' if is_missing(cells[place]) else f' {letter}'
-        joined.append(Row(row.line, cells))
-    return joined
+        last = next(filter(None, own))
+        for row, letter in enumerate(own):
+            last = letter or last
+            cells[row] += '' if is_missing(cells[row]) else f' {last}'
+        table = replace(table.with_cells({place: cells}), notes=(*table.notes, note))
+    return table
 
 
 def _letters(table: Table, index: int) -> set[str]:
     """Return the hemispheres that a column holds, none if it holds anything else."""
-    if not any(cell in _WORDS for cell in _first_cells(table, index)):
-        return set()
-    words = Counter(row.cells[index].upper() for row in table.rows)
+    words = Counter(map(str.upper, table.cells(index)))
     there = {word: count for word, count in words.items() if not is_missing(word)}
-    letters = {_WORDS[word] for word in there if word in _WORDS}
-    others = sum(count for word, count in there.items() if word not in _WORDS)
-    one = any(letters <= {*half} for half in HALVES.values())
+    known = [word for word in there if word in _WORDS]
+    letters = {*''.join(_WORDS[word] for word in known)}
+    others = sum(there.values()) - sum(there[word] for word in known)
+    # One quadrant stays; a course changes.
+    one = len(known) == 1 or any(letters <= {*half} for half in HALVES.values())
     return letters if one and RARE * others <= sum(there.values()) else set()
 
 
-def _one_quadrant(table: Table, index: int) -> bool:
-    """Return whether a column holds one of SW, SE, NW throughout; a course changes."""
-    first = _first_cells(table, index)[:1]
-    return first in (['SW'], ['SE'], ['NW']) and all(
-        row.cells[index].upper() in (first[0], '') for row in table.rows
-    )
-
-
-def _first_cells(table: Table, index: int) -> list[str]:
-    """Return the first cells of a column that are not missing: they show what it holds."""
-    there = (row.cells[index].upper() for row in table.rows if not is_missing(row.cells[index]))
-    return list(islice(there, RARE))
-
-
-def _of_head(table: Table, index: int) -> str:
-    """Return the hemisphere in brackets behind a name, such as `Longitude (deg W)`."""
-    words = re.split(r'[\s()\[\]]+', ' '.join(table.heads[index : index + 1]).upper())
-    return next((_WORDS[word] for word in words[1:] if word in _WORDS), '')
-
-
-def _text_of(table: Table, index: int) -> str:
-    """Return the first cell of a column that is no number, empty if there is none."""
-    return next((cell for cell in _first_cells(table, index) if number_of(cell) is None), '')
+def _odd(table: Table, index: int) -> bool:
+    """Return whether a column has the name of a hemisphere, and holds other text."""
+    named = _SURELY.search(plain(table.names[index]))
+    return bool(named) and any(number_of(cell) is None for cell in table.cells(index))
 
 
 def as_degrees(
@@ -179,31 +151,34 @@ def as_degrees(
         What columns (N,) hold, by their role.
 
     """
-    places = {role: numbers[role] for role in HALVES}
-    form = form_of(*places.values())
-    if form == 'NMEA' and any(_says_nmea(table, index) for index in columns):
-        whole = {role: np.trunc(each / 100.0) for role, each in places.items()}
-        places = {
-            role: whole[role] + (each - 100.0 * whole[role]) / 60.0
-            for role, each in places.items()
-        }
-        return {**numbers, **places}, ['latitude and longitude are degrees and minutes of NMEA']
-    if form != 'degE7':
+    north, east = (numbers[role] for role in HALVES)
+    form, height = form_of(north, east), numbers.get('altitude')
+    if table.kind == VBO:
+        # Most rows decide. Minutes as small are in the sea, less than three degrees from 0, 0.
+        known = np.isfinite(north + east) & ((north != 0.0) | (east != 0.0))
+        on_earth = (np.abs(north[known]) <= 90.0) & (np.abs(east[known]) <= 180.0)
+        note = 'latitude and longitude are taken as degrees, east positive, not as minutes'
+        if 2 * np.count_nonzero(on_earth) <= len(on_earth):
+            north, east = north / 60.0, -east / 60.0
+            note = 'latitude and longitude are minutes, and longitudes positive to the west'
+    elif form == 'NMEA' and any(
+        re.search('(?i)nmea|ddmm', table.heads[index]) or table.holds_text(index)
+        for index in columns
+    ):
+        whole = np.trunc(north / 100.0), np.trunc(east / 100.0)
+        north = whole[0] + (north - 100.0 * whole[0]) / 60.0
+        east = whole[1] + (east - 100.0 * whole[1]) / 60.0
+        note = 'latitude and longitude are degrees and minutes of NMEA'
+    elif form == 'degE7':
+        north, east = north * 1e-7, east * 1e-7
+        note = 'latitude and longitude are 1e-7 degrees, as of MAVLink'
+        known = np.zeros(0) if height is None else height[np.isfinite(height)]
+        if height is not None and len(known) and abs(np.median(known)) > _HIGHEST_M:
+            height, note = height / 1000.0, f'{note}, and the altitude is mm'
+    else:
         return numbers, []
-    places = {role: each * 1e-7 for role, each in places.items()}
-    notes = ['latitude and longitude are 1e-7 degrees, as of MAVLink']
-    height = numbers.get('altitude', np.zeros(1))
-    if np.isfinite(height).any() and abs(np.nanmedian(height)) > _HIGHEST_M:
-        places['altitude'], notes = height / 1000.0, [f'{notes[0]}, and the altitude is mm']
-    return {**numbers, **places}, notes
-
-
-def _says_nmea(table: Table, index: int) -> bool:
-    """Return whether a column has the name of such degrees, or the letters of hemispheres."""
-    texts = sum(number_of(row.cells[index]) is None for row in table.rows)
-    return bool(re.search('(?i)nmea|ddmm', ' '.join(table.heads[index : index + 1]))) or (
-        2 * texts > len(table.rows)
-    )
+    heights = {} if height is None else {'altitude': height}
+    return {**numbers, 'latitude': north, 'longitude': east, **heights}, [note]
 
 
 _HIGHEST_M = 9000.0
