@@ -152,71 +152,47 @@ def as_degrees(
 
     """
     north, east = (numbers[role] for role in HALVES)
-    form, height = form_of(north, east), numbers.get('altitude')
-    if table.kind == VBO:
-        # Most rows decide. Minutes as small are in the sea, less than three degrees from 0, 0.
-        known = np.isfinite(north + east) & ((north != 0.0) | (east != 0.0))
-        on_earth = (np.abs(north[known]) <= 90.0) & (np.abs(east[known]) <= 180.0)
-        note = 'latitude and longitude are taken as degrees, east positive, not as minutes'
-        if 2 * np.count_nonzero(on_earth) <= len(on_earth):
-            north, east = north / 60.0, -east / 60.0
-            note = 'latitude and longitude are minutes, and longitudes positive to the west'
-    elif form == 'NMEA' and any(
-        re.search('(?i)nmea|ddmm', table.heads[index]) or table.holds_text(index)
-        for index in columns
-    ):
-        whole = np.trunc(north / 100.0), np.trunc(east / 100.0)
-        north = whole[0] + (north - 100.0 * whole[0]) / 60.0
-        east = whole[1] + (east - 100.0 * whole[1]) / 60.0
-        note = 'latitude and longitude are degrees and minutes of NMEA'
-    elif form == 'degE7':
-        north, east = north * 1e-7, east * 1e-7
-        note = 'latitude and longitude are 1e-7 degrees, as of MAVLink'
-        known = np.zeros(0) if height is None else height[np.isfinite(height)]
-        if height is not None and len(known) and abs(np.median(known)) > _HIGHEST_M:
-            height, note = height / 1000.0, f'{note}, and the altitude is mm'
-    else:
-        return numbers, []
-    heights = {} if height is None else {'altitude': height}
-    return {**numbers, 'latitude': north, 'longitude': east, **heights}, [note]
-
-
-_HIGHEST_M = 9000.0
-"""No ground on earth is as high, so that greater altitudes are millimetres of MAVLink."""
-
-
-def form_of(north: Floats, east: Floats) -> str:
-    """Return a key of `FORMS` that latitudes and longitudes (N,) look like, empty for degrees."""
     size = np.abs(np.stack([north, east], axis=1))
     size = size[np.isfinite(size).all(axis=1) & (size > 0.0).any(axis=1)]
+    on_earth, whole = size <= _LARGEST, (size == np.rint(size)) & ((size > 180.0) | (size == 0.0))
 
-    def most(good: Bools) -> bool:
-        return RARE * int((~good).any(axis=1).sum()) <= len(good)
+    def most(good: Bools, rows: int = RARE) -> bool:
+        return rows * int((~good).any(axis=1).sum()) <= len(good)
 
-    if RARE * int((size <= _LARGEST).all(axis=1).sum()) > len(size) or not len(size):
-        return ''
-    whole = (size == np.rint(size)) & ((size > 180.0) | (size == 0.0)) & (size <= 1.8e9)
-    if most(size <= _LARGEST[::-1]) or (most(whole) and not most(size <= 1e7 * _LARGEST)):
-        return 'swapped'
-    if most(whole):
-        return 'degE7' if (np.median(size, axis=0) > 1e6 * _LARGEST).any() else 'parts'
-    if most((size % 100.0 < 60.0) & (size <= 18_000.0)):
-        return 'NMEA'
-    return 'metres' if most(size > 180.0) else 'unknown'
+    if table.kind == VBO:
+        note = 'latitude and longitude are taken as degrees, east positive, not as minutes'
+        # Minutes as small are in the sea, less than three degrees from 0, 0.
+        if not most(on_earth, 2) or not len(size):
+            north, east = north / 60.0, -east / 60.0
+            note = 'latitude and longitude are minutes, and longitudes positive to the west'
+        return {**numbers, 'latitude': north, 'longitude': east}, [note]
+    if RARE * int(on_earth.all(axis=1).sum()) > len(size) or not len(size):
+        return numbers, []
+    # Of few degrees as 1e-7 degrees, a place on earth, too.
+    if most(whole & (size <= 1e7 * _LARGEST)) and (np.median(size, axis=0) > 1e6 * _LARGEST).any():
+        found = {**numbers, 'latitude': north * 1e-7, 'longitude': east * 1e-7}
+        height = numbers.get('altitude', np.zeros(1))
+        if np.isfinite(height).any() and abs(np.nanmedian(height)) > _HIGHEST_M:
+            found['altitude'] = height / 1000.0
+            return found, [f'{_MAVLINK}, and the altitude is mm']
+        return found, [_MAVLINK]
+    stated = any(re.search('(?i)nmea|ddmm', table.heads[each]) for each in columns)
+    stated |= any(map(table.holds_text, columns))
+    swapped, minutes = most(size <= _LARGEST[::-1]), (size % 100.0 < 60.0) & (size <= 18_000.0)
+    if not stated or swapped or not most(minutes):
+        return numbers, []
+    whole_of = {role: np.trunc(numbers[role] / 100.0) for role in HALVES}
+    found = {role: each + (numbers[role] - 100.0 * each) / 60.0 for role, each in whole_of.items()}
+    return {**numbers, **found}, ['latitude and longitude are degrees and minutes of NMEA']
 
 
 _LARGEST = np.array([90.0, 180.0])
-
-FORMS = {
-    'swapped': 'latitude and longitude look swapped; name them as they are by --columns '
-    "'lat=COLUMN,lon=COLUMN'",
-    'degE7': "they look like 1e-7 degrees; name the unit, --columns 'lat=COLUMN:degE7,"
-    "lon=COLUMN:degE7'",
-    'parts': 'they look like millionths of degrees or less; if they are 1e-7 degrees, name the '
-    "unit, --columns 'lat=COLUMN:degE7,lon=COLUMN:degE7'",
-    'NMEA': 'they look like degrees and minutes of NMEA (ddmm.mmmm); add columns N/S and E/W, or '
-    'export degrees',
-    'metres': "they look like metres on a map; name them by --columns 'x=COLUMN,y=COLUMN'",
-    'unknown': 'export them as degrees',
-}
-"""What places that are not on earth look like, and what the user can do."""
+_MAVLINK = 'latitude and longitude are 1e-7 degrees, as of MAVLink'
+_HIGHEST_M = 9000.0
+"""No ground on earth is as high, so that greater altitudes are millimetres of MAVLink."""
+NOT_ON_EARTH = (
+    'is on earth: name latitude and longitude as they are, and their unit, by --columns '
+    "'lat=COLUMN:degE7,lon=COLUMN:degE7' (or deg, rad, min); metres on a map by --columns "
+    "'x=COLUMN,y=COLUMN'; degrees and minutes of NMEA (ddmm.mmmm) need columns N/S and E/W"
+)
+"""The end of the refusal of a file that has none else."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.loggers.log import ACCELERATIONS, Channel, FIX_ROLES, IMU_ROLES, listed, Log
-from two_manifold_ros.loggers.places import form_of, FORMS
+from two_manifold_ros.loggers.places import NOT_ON_EARTH
 from two_manifold_ros.recordings.bag_writer import BagWriter
 from two_manifold_ros.recordings.recording import (
     acceleration_unit,
@@ -200,10 +200,7 @@ def _fixes(channels: Mapping[str, Channel], place: str) -> tuple[Ints, Floats, l
     on_earth = (np.abs(degrees) <= (90.0, 180.0)).all(axis=1) & (degrees != 0.0).any(axis=1)
     notes = []
     if degrees.any() and not on_earth.any():
-        msg = (
-            f'{place}: none of the {len(stamps)} positions is on earth: '
-            f'{FORMS[form_of(*degrees.T) or "unknown"]}'
-        )
+        msg = f'{place}: none of the {len(stamps)} positions {NOT_ON_EARTH}'
         raise InputError(msg)
     if not on_earth.all():
         left = int((~on_earth).sum())
