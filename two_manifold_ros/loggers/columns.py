@@ -97,14 +97,7 @@ def parse_columns(text: str) -> dict[str, Column]:
 
 def read_columns(table: Table, columns: Mapping[str, Column]) -> Log:
     """
-    Return the channels of a table.
-
-    Parameters
-    ----------
-    table
-        As `tables.read_table` makes it.
-    columns
-        Columns by their role; where there is none, usual names are looked for.
+    Return the channels of a table; without a column by its role, usual names are looked for.
 
     Raises
     ------
@@ -166,31 +159,19 @@ def choose(table: Table, columns: Mapping[str, Column]) -> dict[str, Column]:
         at = _found(table, role, free) if at is None and role != 'time' else at
         if at is not None:
             chosen[role] = _column(table, role, at, columns.get(role))
+    lost = {'x', 'y'} - {*chosen} and {'x', 'y'}
     for vector in (ACCELERATIONS, RATES):
         # Those of a sensor are better.
-        if {chosen[role].axes for role in vector if role in chosen} > {'satellites'}:
-            lost = {
-                role for role in vector if role in chosen and chosen[role].axes == 'satellites'
-            }
-            chosen = {role: each for role, each in chosen.items() if role not in lost}
-    if not {'x', 'y'} <= {*chosen}:
-        chosen = {role: each for role, each in chosen.items() if role not in {'x', 'y'}}
+        axes = {role: chosen[role].axes for role in vector if role in chosen}
+        if {*axes.values()} > {'satellites'}:
+            lost |= {role for role, each in axes.items() if each == 'satellites'}
+    chosen = {role: each for role, each in chosen.items() if role not in lost}
     lacking = 'samples' if 'time' in chosen and len(chosen) < 2 else ''
     letters = [plain(name) for name in table.names if plain(name) in {'x', 'y', 'z'}]
-    unclear = any(
-        each == role
-        and role in chosen
-        and role not in columns
-        and not table.units[chosen[role].at]
-        for role in 'xy'
-        for each in letters
-    )
-    if (
-        unclear
-        and not {*ACCELERATIONS} & {*chosen}
-        and ('z' in letters or 'latitude' not in chosen)
-    ):
-        lacking = 'accelerations'
+    bare = {*letters} & ({*chosen} - {*columns})
+    if not {*ACCELERATIONS} & {*chosen} and any(not table.units[chosen[role].at] for role in bare):
+        # Positions beside fixes have no z; accelerations have.
+        lacking = 'accelerations' if 'z' in letters or 'latitude' not in chosen else lacking
     if len({*given.values()}) < len(given):
         lacking = f'{" and ".join(given)}, each its own'
     lacking = lacking if 'time' in chosen else 'the time'

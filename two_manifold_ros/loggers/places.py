@@ -55,21 +55,12 @@ def degrees_of_cell(cell: str, letters: str) -> float | None:
 
 def with_hemispheres(table: Table, at: Mapping[str, int], taken: Sequence[int]) -> Table:
     """
-    Return a table whose latitudes and longitudes have the letters of columns beside them.
-
-    Parameters
-    ----------
-    table
-        Any.
-    at
-        Columns of the latitude and longitude.
-    taken
-        Columns that have a role.
+    Return a table whose latitudes and longitudes, by their role, have the letters beside them.
 
     Raises
     ------
     InputError
-        If a column looks like a hemisphere, but cannot be one of these.
+        If a column without a role looks like a hemisphere, but cannot be one of these.
 
     """
     others = [index for index in range(len(table.names)) if index not in taken and at]
@@ -139,17 +130,9 @@ def as_degrees(
     table: Table, columns: Sequence[int], numbers: Mapping[str, Floats]
 ) -> tuple[Mapping[str, Floats], list[str]]:
     """
-    Return what columns hold with latitude and longitude in degrees, and notes.
+    Return what columns (N,) hold by their role with places in degrees, and notes.
 
-    Parameters
-    ----------
-    table
-        The table.
-    columns
-        Its latitude and longitude.
-    numbers
-        What columns (N,) hold, by their role.
-
+    ``columns`` are the latitude and longitude of the table.
     """
     north, east = (numbers[role] for role in HALVES)
     size = np.abs(np.stack([north, east], axis=1))

@@ -55,14 +55,17 @@ def read_log(paths: Sequence[str | Path], columns: Mapping[str, Column]) -> Log:
     for path in map(Path, paths):
         with checked(path, 'file', 'name another one'):
             files += _files_in(path) if path.is_dir() else [path]
-    if len(files) == 1 or not columns:
-        return joined([_read(path, columns) for path in files])
-    # Of several tables each has its part of the map.
     named, logs = set[str](), []
     for path in files:
-        own = fitting(_table_in(path), columns)
+        content = _content(path)
+        if content.startswith(XRK_BEGINNINGS):
+            logs.append(read_xrk(path))
+            continue
+        table = _of_phone(_table_of(content, path), path)
+        # Of several tables each has its part of the map.
+        own = columns if len(files) == 1 else fitting(table, columns)
         named |= {*own}
-        logs.append(_read(path, own))
+        logs.append(read_columns(table, own))
     if missing := [role for role in columns if role not in named]:
         msg = (
             f'{files[0].parent}: no table has the column {columns[missing[0]].name!r} in a unit '
@@ -123,14 +126,7 @@ def _said_of(logs: Sequence[Log]) -> Iterator[str]:
         yield note if len(places) == len(logs) else f'{", ".join(places)}: {note}'
 
 
-def _read(path: Path, columns: Mapping[str, Column]) -> Log:
-    if _content(path).startswith(XRK_BEGINNINGS):
-        return read_xrk(path)
-    return read_columns(_of_phone(_table_in(path), path), columns)
-
-
-def _table_in(path: Path) -> Table:
-    content = _content(path)
+def _table_of(content: bytes, path: Path) -> Table:
     with checked(path, 'file', 'export it as VBO or CSV'):
         return read_table(text_of(content), str(path))
 
@@ -194,7 +190,7 @@ def _signed(table: Table, stated: Path) -> Table:
     """Return a table of Sensor Logger with the signs of accelerations of its platform."""
     sign, note = 1.0, 'signs of accelerations are taken as those of Android: no Metadata.csv'
     if stated.exists():
-        metadata = _table_in(stated)
+        metadata = _table_of(_content(stated), stated)
         found = dict(zip(map(plain, metadata.names), metadata.rows[0].cells, strict=False))
         ios = found.get('platform') == 'ios' and found.get('standardisation') != 'true'
         sign, note = (-1.0, _IOS) if ios else (1.0, '')
@@ -205,7 +201,7 @@ def _phyphox_clock(file: Path) -> Clock | None:
     """Return when phyphox started and went on, by its clock and by that of the phone."""
     if not file.exists():
         return None
-    table = _table_in(file)
+    table = _table_of(_content(file), file)
     event, own, system = (table.find(name) for name in ('event', 'experimenttime', 'systemtime'))
     if event is None or own is None or system is None:
         return None

@@ -191,15 +191,7 @@ class Table:
         """
         Return the rows that have a time, and the times (N,), from when the clock was set.
 
-        Parameters
-        ----------
-        index
-            The column.
-        seconds : (M,)
-            Its times; NaN where there is none.
-        fault, cure
-            The fault of a cell that has none, and what the user can do.
-
+        Seconds (M,) are NaN where there is none: the fault of such a cell, and the cure, are said.
         """
         there = np.abs(seconds) < LAST_S
         table = self.only(there, lambda row: f'{row.cells[index][:40]!r} {fault}', cure)

@@ -72,17 +72,12 @@ def drive_of(log: Log) -> Drive:
     notes = list(log.notes)
     measured = {role: log.channels[role] for role in IMU_ROLES if role in log.channels}
     if not measured:
-        words = (
-            'there are neither accelerations nor angular rates, and positions alone are not enough'
+        out_of = f' out of {listed(log.unread)}' if log.unread else ''
+        msg = (
+            f'{log.place}: no column is known to hold accelerations or angular rates, and '
+            "positions alone are not enough; name them by --columns 'ax=COLUMN:UNIT,gz=COLUMN:"
+            f"UNIT,...'{out_of}, or record with a logger or phone whose IMU is exported too"
         )
-        cure = 'record with a logger or phone whose IMU is exported too'
-        if log.unread:
-            words = 'no column is known to hold accelerations or angular rates'
-            cure = (
-                "name them by --columns 'ax=COLUMN:UNIT,gz=COLUMN:UNIT,...' out of "
-                f'{listed(log.unread)}; if none of these holds them, {cure}'
-            )
-        msg = f'{log.place}: {words}; {cure}'
         raise InputError(msg)
     if log.axes == 'satellites':
         notes.append(
