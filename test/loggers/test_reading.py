@@ -41,6 +41,16 @@ def test_each_format_gives_the_drive(name, tmp_path):
     np.testing.assert_allclose(found.fixes[:, :2], MADE.fixes[:, :2], rtol=0, atol=1e-7)
     np.testing.assert_allclose(found.fixes[:, 2], MADE.fixes[:, 2], rtol=0, atol=0.01)
     assert all(DRIVER not in note for note in found.notes)
+    # A map counts in files of loggers, too.
+    forward = {
+        'vbo': 'LongAcc',
+        'racechrono': 'x_acc',
+        'racecapture': 'AccelX',
+        'aim': 'InlineAcc',
+    }
+    turned = read(tmp_path / file, columns=f'ax=-{forward[name]}:m/s2')
+    np.testing.assert_allclose(turned.imu[:, 0], -found.imu[:, 0] / G)
+    np.testing.assert_array_equal(turned.imu[:, 1:], found.imu[:, 1:])
 
 
 @pytest.mark.parametrize(

@@ -383,10 +383,10 @@ def _stamps(table: Table, time: Column) -> tuple[Table, Ints, list[str]]:
     else:
         stamps = np.rint(seconds * 1e9).astype(np.int64)
     if not any(each[2] for each in there) and np.median(stamps) < _LONGEST_NS:
-        clock = table.clock(table, stamps)
-        clock = clock or Clock(np.zeros(1, np.int64), np.array([UNDATED_NS]), UNDATED)
-        part = np.clip(np.searchsorted(clock.begins, stamps, side='right') - 1, 0, None)
-        stamps = clock.stamps[part] + (stamps - clock.begins[part])
+        clock = table.clock(table, stamps) or Clock([0], [UNDATED_NS], UNDATED)
+        begins, own = np.array(clock[:2], dtype=np.int64)
+        part = np.clip(np.searchsorted(begins, stamps, side='right') - 1, 0, None)
+        stamps = own[part] + (stamps - begins[part])
         notes += [clock.note] if clock.note else []
     return table, _forward(table, stamps), notes
 

@@ -207,7 +207,8 @@ def _phyphox_clock(file: Path) -> Clock | None:
         return None
     starts = np.array([cell.upper() == 'START' for cell in table.cells(event)])
     begins, stamps = (
-        np.rint(table.column(each)[starts] * 1e9).astype(np.int64) for each in (own, system)
+        np.rint(table.column(each)[starts] * 1e9).astype(np.int64).tolist()
+        for each in (own, system)
     )
     return Clock(begins, stamps) if starts.any() else None
 

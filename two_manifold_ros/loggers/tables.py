@@ -67,8 +67,8 @@ def number_of(cell: str) -> float | None:
 class Clock(NamedTuple):
     """Times of a table (S,), ns, at which a clock begins or goes on, and its stamps there (S,)."""
 
-    begins: Ints
-    stamps: Ints
+    begins: Sequence[int]
+    stamps: Sequence[int]
     note: str = ''
 
 
@@ -373,10 +373,10 @@ def _racecapture(text: str, place: str) -> Table:
         known = np.zeros(len(since)) if utc is None else table.column(utc)
         valid = (known > 0.0) & (known < LAST_S * 1000.0)
         if not valid.any():
-            return Clock(since[:1], np.array([UNDATED_NS]), UNDATED)
+            return Clock(since[:1].tolist(), [UNDATED_NS], UNDATED)
         # The median: the clock of the satellites reaches the logger with a jitter.
         apart = np.rint(known[valid] * 1e6).astype(np.int64) - since[valid]
-        return Clock(np.zeros(1, np.int64), np.array([int(np.median(apart))]))
+        return Clock([0], [int(np.median(apart))])
 
     return replace(_separated(text, place), clock=clock)
 
@@ -386,8 +386,7 @@ def _aim(text: str, place: str) -> Table:
     table = _separated(text, place)
     stated = {row.cells[0]: ', '.join(filter(None, row.cells[1:])) for row in table.above[::-1]}
     start, note = aim_start(stated.get('Date', ''), stated.get('Time', ''))
-    clock = Clock(np.zeros(1, np.int64), np.array([start]), note)
-    return replace(table, clock=lambda _, __: clock)
+    return replace(table, clock=lambda _, __: Clock([0], [start], note))
 
 
 _DATES = ('%A, %B %d, %Y', '%A %B %d %Y', '%B %d, %Y', '%m/%d/%Y', '%d/%m/%Y', '%Y-%m-%d')
@@ -486,8 +485,7 @@ def _vbo_clock(created: re.Match[str], first_ns: int, place: str) -> Clock:
         days = [day + timedelta(days) for days in (-1, 0, 1)]
         day = min(days, key=lambda each: abs(each + first - written))
     note = f'times are UTC, of {day:%Y-%m-%d} by when the file was created'
-    start = round(day.timestamp()) * 1_000_000_000
-    return Clock(np.zeros(1, np.int64), np.array([start]), note)
+    return Clock([0], [round(day.timestamp()) * 1_000_000_000], note)
 
 
 VBO, _VBO_TIMES = 'Racelogic VBO', 'time utctime'
