@@ -314,6 +314,7 @@ def test_words_for_missing_cells(word, tmp_path):
         ('time,x (mm),y (mm),z (m),gx,g', '', {'x': 0.001, 'y': 0.002, 'gyro_x': 4}),
         ('time,x,y,z,ax,gz', '', {'accel_x': 4, 'gyro_z': 5, 'x': 1, 'y': 2}),
         ('time,pos_x_cm,pos_y_cm,z,ax,t', '', {'accel_x': 4, 'x': 0.01, 'y': 0.02}),
+        ('time,az,gx (g),gz,v,w', '', {'accel_z': 1, 'gyro_z': 3}),
         # As likely a minimum as minutes.
         ('time,ax,x_min,ay_min,lat_min,l', '', {'accel_x': 1}),
         # What was computed from satellites is worse.

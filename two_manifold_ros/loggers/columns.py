@@ -241,12 +241,17 @@ def fitting(table: Table, columns: Mapping[str, Column]) -> dict[str, Column]:
 
 def _found(table: Table, role: str, free: Sequence[int]) -> int | None:
     """Return the column that has a usual name of a role."""
+
+    def may_hold(name: str, unit: str) -> bool:
+        # Names of two letters are of many quantities: gx of accelerations in g, too.
+        unclear = name in UNCLEAR or (len(name) == 2 and is_unit(unit))
+        return not unclear or fits(role, unit or 'm')
+
     found = [
         at
         for name in KNOWN[role]
         for at in free
-        if plain(table.names[at]) == name
-        and (name not in UNCLEAR or fits(role, table.units[at] or 'm'))
+        if plain(table.names[at]) == name and may_hold(name, table.units[at])
     ]
     # Of a sensor that was not there, loggers write empty columns.
     full = (at for at in found if not all(map(is_missing, table.cells(at))))
