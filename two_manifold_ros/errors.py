@@ -97,9 +97,9 @@ def in_words(error: BaseException) -> BaseException:
 
 
 @contextmanager
-def bags_wanted() -> Iterator[None]:
+def bags_wanted(*, to_write: bool = False) -> Iterator[None]:
     """
-    Guard imports of a library that reads or writes bags.
+    Guard imports of a library that reads, or writes, bags.
 
     Raises
     ------
@@ -110,9 +110,12 @@ def bags_wanted() -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
+        lacking = 'read: neither rosbags nor rosbag2_py can'
+        cure = 'Source the setup file of ROS 2, which has rosbag2_py, or install'
+        if to_write:
+            lacking, cure = 'written: rosbags cannot', 'Install'
         msg = (
-            f'Bags cannot be read or written: neither rosbags nor rosbag2_py can be imported '
-            f'({error.name} is missing). Source the setup file of ROS 2, which has rosbag2_py, or '
-            f'install what needs no ROS with pip install rosbags.'
+            f'Bags cannot be {lacking} be imported ({error.name} is missing). {cure} rosbags, '
+            'which needs no ROS, with pip install rosbags.'
         )
         raise InputError(msg) from error

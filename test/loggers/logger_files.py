@@ -176,11 +176,7 @@ def aim(path: Path, made: Drive) -> Path:
         [],
         [
             'Time',
-            'GPS Speed',
-            'GPS LatAcc',
-            'GPS Latitude',
-            'GPS Longitude',
-            'GPS Altitude',
+            *(f'GPS {word}' for word in ['Speed', 'LatAcc', 'Latitude', 'Longitude', 'Altitude']),
             'InlineAcc',
             'LateralAcc',
             'VerticalAcc',
@@ -202,27 +198,10 @@ def aim(path: Path, made: Drive) -> Path:
     return path
 
 
-def semicolons(path: Path, made: Drive) -> Path:
-    """Write a plain table of a spreadsheet with decimal commas and usual names."""
-    lines = [
-        'Time (ms);Acc X (g);Acc Y (g);Acc Z (g);Gyro X [°/s];Gyro Y [°/s];Gyro Z [°/s];Lat;Lon'
-    ]
-    for index, (stamp, sample) in enumerate(zip(made.stamps, made.imu, strict=True)):
-        values = [*(sample[:3] / G), *np.degrees(sample[3:])]
-        place = (
-            [f'{each:.8f}' for each in made.fixes[index // 4, :2]] if index % 4 == 0 else ['', '']
-        )
-        cells = [str(stamp // 1_000_000), *(f'{each:.6f}' for each in values), *place]
-        lines.append(';'.join(cells).replace('.', ','))
-    path.write_text('\n'.join([*lines, '']), encoding='utf-8')
-    return path
-
-
 WRITERS: dict[str, tuple[Callable[[Path, Drive], Path], str]] = {
     'vbo': (vbo, 'drive.vbo'),
     'racechrono': (racechrono, 'session.csv'),
     'racecapture': (racecapture, 'rc_1.log'),
     'aim': (aim, 'run.csv'),
-    'semicolons': (semicolons, 'table.csv'),
 }
 """Writers of each format, and names of their files."""

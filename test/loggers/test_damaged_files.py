@@ -10,6 +10,7 @@ import warnings
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from logger_files import drive, WRITERS
+import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.loggers.reading import read_log
@@ -49,7 +50,10 @@ def test_damaged_files_are_read_or_refused(name, changes):
         path.write_bytes(content)
         said = str(path)
         try:
-            drive_of(read_log([path], {}))
+            found = drive_of(read_log([path], {}))
+            assert np.isfinite(found.imu).all()
+            assert len(found.imu) == len(found.imu_stamps) > 0
+            assert (np.diff(found.imu_stamps) > 0).all()
         except InputError as error:
             said = str(error)
         assert str(path) in said

@@ -1,122 +1,120 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Files of loggers, written by the rules of their formats, become the drive that was driven."""
+"""Files of loggers and phones, by the rules of their formats, become the drive that was driven."""
 
+import os
+from pathlib import Path
 import re
+import sys
+from types import ModuleType, SimpleNamespace
 
 from logger_files import Drive, drive, DRIVER, G, racecapture, SECOND, vbo, WRITERS
 import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.loggers.plain_csv import parse_columns
+from two_manifold_ros.loggers.columns import parse_columns
 from two_manifold_ros.loggers.reading import read_log
 from two_manifold_ros.loggers.to_bag import drive_of
 
-
-@pytest.fixture(scope='module')
-def made() -> Drive:
-    """Return the drive."""
-    return drive()
+MADE = drive()
+DAY_NS = 86_400 * SECOND
 
 
-# What a format has not: the channels, and what stands there instead.
-ABSENT = {'vbo': {2: G, 3: 0.0, 4: 0.0}}
-# Channels that are positive to the right in the file, and stay so.
-TURNED = {'vbo': [1, 5], 'aim': [1, 5]}
+def read(*paths: Path, columns=''):
+    """Return the drive in files."""
+    return drive_of(read_log(paths, parse_columns(columns)))
 
 
 @pytest.mark.parametrize('name', WRITERS)
-def test_each_format_gives_the_drive(name, made, tmp_path):
+def test_each_format_gives_the_drive(name, tmp_path):
     writer, file = WRITERS[name]
-    found = drive_of(read_log([writer(tmp_path / file, made)], {}))
-    expected = made.imu.copy()
-    for channel, value in ABSENT.get(name, {}).items():
-        expected[:, channel] = value
-    expected[:, TURNED.get(name, [])] *= -1
-    np.testing.assert_allclose(found.imu_stamps, made.stamps, rtol=0, atol=1_000_000)
+    found = read(writer(tmp_path / file, MADE))
+    # Channels that are positive to the right in the file stay so; a VBO has not all of them.
+    expected = MADE.imu * ([1, -1, 1, 1, 1, -1] if name in {'vbo', 'aim'} else 1)
+    if name == 'vbo':
+        expected[:, 2:5] = G, 0.0, 0.0
+    np.testing.assert_allclose(found.imu_stamps, MADE.stamps, rtol=0, atol=1_000_000)
     np.testing.assert_allclose(found.imu, expected, atol=2e-4)
     # West of Greenwich, and each fix once.
-    np.testing.assert_allclose(found.fix_stamps, made.stamps[::4], rtol=0, atol=1_000_000)
-    np.testing.assert_allclose(found.fixes[:, :2], made.fixes[:, :2], rtol=0, atol=1e-7)
-    if name != 'semicolons':
-        np.testing.assert_allclose(found.fixes[:, 2], made.fixes[:, 2], rtol=0, atol=0.01)
+    np.testing.assert_allclose(found.fix_stamps, MADE.stamps[::4], rtol=0, atol=1_000_000)
+    np.testing.assert_allclose(found.fixes[:, :2], MADE.fixes[:, :2], rtol=0, atol=1e-7)
+    np.testing.assert_allclose(found.fixes[:, 2], MADE.fixes[:, 2], rtol=0, atol=0.01)
     assert all(DRIVER not in note for note in found.notes)
+    # A map counts in files of loggers, too.
+    forward = {
+        'vbo': 'LongAcc',
+        'racechrono': 'x_acc',
+        'racecapture': 'AccelX',
+        'aim': 'InlineAcc',
+    }
+    turned = read(tmp_path / file, columns=f'ax=-{forward[name]}:m/s2')
+    np.testing.assert_allclose(turned.imu[:, 0], -found.imu[:, 0] / G)
+    np.testing.assert_array_equal(turned.imu[:, 1:], found.imu[:, 1:])
 
 
-def test_a_vbo_goes_on_after_midnight(made, tmp_path):
-    found = drive_of(read_log([vbo(tmp_path / 'a.vbo', made)], {}))
-    assert np.diff(found.imu_stamps).max() < SECOND
-    day = 86_400 * SECOND
-    assert found.imu_stamps[-1] // day == found.imu_stamps[0] // day + 1
+@pytest.mark.parametrize(
+    ('name', 'pattern', 'put', 'begin'),
+    [
+        # The date is of the first row, also if the file was closed a day later.
+        ('vbo', rb'07/03/2026 at 23:59:41', b'08/03/2026 at 00:00:30', MADE.stamps[0]),
+        ('vbo', rb'07/03/2026 at 23:59:41', b'07/03/2026', MADE.stamps[0]),
+        ('vbo', rb'File created on [^\r]*', b'', DAY_NS + MADE.stamps[0] % DAY_NS),
+        ('racecapture', rb'"Utc"', b'"Other"', DAY_NS),
+        ('aim', rb'"Saturday, March 7, 2026"', b'""', DAY_NS),
+        ('aim', rb'"Saturday, March 7, 2026"', b'"03/07/2026"', MADE.stamps[0]),
+    ],
+)
+def test_a_drive_begins_on_its_date_or_in_1970(name, pattern, put, begin, tmp_path):
+    writer, file = WRITERS[name]
+    path = writer(tmp_path / file, MADE)
+    content, count = re.subn(pattern, put, path.read_bytes())
+    assert count == 1
+    path.write_bytes(content)
+    found = read(path)
+    expected = MADE.stamps - MADE.stamps[0] + begin
+    np.testing.assert_allclose(found.imu_stamps, expected, rtol=0, atol=1_000_000)
+    assert any('no date' in note for note in found.notes) == (begin < 3 * DAY_NS)
 
 
-@pytest.mark.parametrize('created', ['08/03/2026 at 00:00:30', '07/03/2026'])
-def test_the_date_is_that_of_the_first_row(created, made, tmp_path):
-    """Also where the file was closed a day later."""
-    file = vbo(tmp_path / 'a.vbo', made)
-    text = file.read_bytes().replace(b'07/03/2026 at 23:59:41', created.encode())
-    file.write_bytes(text)
-    assert drive_of(read_log([file], {})).imu_stamps[0] == made.stamps[0]
-
-
-def test_degrees_in_a_vbo_are_seen(tmp_path):
-    file = tmp_path / 'a.vbo'
-    rows = [
-        f'12 1000{index / 10:05.2f} 45.5 {9.5 + index * 1e-5:.5f} 50 90 30 0.{index % 7} 0.1'
-        for index in range(30)
-    ]
-    head = '[column names]\nsats time lat long velocity heading height longacc latacc\n[data]\n'
-    file.write_text(head + '\n'.join(rows))
-    found = drive_of(read_log([file], {}))
-    assert found.fixes[0, :2].tolist() == [45.5, 9.5]
+@pytest.mark.parametrize('damaged', [True, False])
+def test_a_vbo_may_have_degrees_and_blanks_in_names(damaged, tmp_path):
+    names = ['sats', 'time', 'lat', 'long', 'height', 'battery vo', 'longacc', 'latacc']
+    lines = ['[header]', *names, '[column names]', ' '.join(names), '[data]']
+    for index in range(60):
+        north = 481 if damaged and index == 20 else 48.1 + index / 1e4
+        lines.append(f'12 1000{index / 10:05.2f} {north} 11.5 400 12.1 0.{index % 7} 0.1')
+    path = tmp_path / 'a.vbo'
+    path.write_text('\n'.join(lines))
+    found = read(path)
+    assert len(found.fixes) == 60 - damaged
+    assert found.fixes[0, :2].tolist() == [48.1, 11.5]
     assert any('degrees' in note for note in found.notes)
 
 
-def test_rows_of_a_vbo_without_satellites_are_no_positions(made, tmp_path):
-    file = vbo(tmp_path / 'a.vbo', made)
+def test_rows_of_a_vbo_without_satellites_are_no_positions(tmp_path):
+    file = vbo(tmp_path / 'a.vbo', MADE)
     lines = file.read_bytes().splitlines()
     first = lines.index(b'[data]') + 1
-    for number in range(first, first + 80):
-        lines[number] = lines[number].replace(b'012 ', b'000 ', 1)
-    file.write_bytes(b'\n'.join(lines))
-    found = drive_of(read_log([file], {}))
-    assert found.fix_stamps[0] == made.stamps[80]
-    assert len(found.imu_stamps) == len(made.stamps)
+    for count in (80, len(MADE.stamps)):
+        for number in range(first, first + count):
+            lines[number] = lines[number].replace(b'012 ', b'000 ', 1)
+        file.write_bytes(b'\n'.join(lines))
+        found = read(file)
+        assert found.fix_stamps[:1].tolist() == MADE.stamps[count : count + 1].tolist()
+        assert len(found.imu_stamps) == len(MADE.stamps)
 
 
-def test_the_clock_of_racecapture_runs_evenly(made, tmp_path):
+def test_the_clock_of_racecapture_runs_evenly(tmp_path):
     """Though its UTC has a jitter, and is late with the first fixes."""
-    file = racecapture(tmp_path / 'rc.log', made)
+    file = racecapture(tmp_path / 'rc.log', MADE)
     lines = file.read_text().splitlines()
     for number in (4, 5, 6, 50, 51):
         cells = lines[number].split(',')
         cells[1] = str(int(cells[1]) + 700)
         lines[number] = ','.join(cells)
     file.write_text('\n'.join(lines))
-    found = drive_of(read_log([file], {}))
-    np.testing.assert_allclose(found.imu_stamps, made.stamps, rtol=0, atol=1_000_000)
-
-
-@pytest.mark.parametrize(
-    ('name', 'pattern', 'put'),
-    [
-        ('vbo', rb'File created on [^\r]*', b''),
-        ('racecapture', rb'"Utc"', b'"Other"'),
-        ('aim', rb'"Saturday, March 7, 2026"', b'""'),
-    ],
-)
-def test_a_drive_without_a_date_has_positive_stamps(name, pattern, put, made, tmp_path):
-    writer, file = WRITERS[name]
-    path = writer(tmp_path / file, made)
-    content, count = re.subn(pattern, put, path.read_bytes())
-    assert count == 1
-    path.write_bytes(content)
-    found = drive_of(read_log([path], {}))
-    assert 0 < found.imu_stamps[0] < 3 * 86_400 * SECOND
-    steps = np.diff(found.imu_stamps)
-    np.testing.assert_allclose(steps, np.diff(made.stamps), rtol=0, atol=1_000_000)
-    assert any('no date' in note for note in found.notes)
+    np.testing.assert_allclose(read(file).imu_stamps, MADE.stamps, rtol=0, atol=1_000_000)
 
 
 @pytest.mark.parametrize('device', ['calc', '100: gps'])
@@ -131,30 +129,10 @@ def test_accelerations_by_satellites_are_named(device, tmp_path):
     assert any('no accelerometer' in note for note in drive_of(log).notes)
 
 
-def test_more_values_than_columns_are_refused(tmp_path):
-    path = tmp_path / 'a.csv'
-    path.write_text('time,ax\n1,2\n2,3,\n3,4,5\n4,5\n')
-    with pytest.raises(InputError, match='line 4: 3 values for 2 columns'):
-        read_log([path], {})
-
-
-@pytest.mark.parametrize('name', WRITERS)
-def test_a_torn_last_line_is_left_out(name, made, tmp_path):
-    writer, file = WRITERS[name]
-    path = writer(tmp_path / file, made)
-    whole = drive_of(read_log([path], {}))
-    content = path.read_bytes().rstrip()
-    path.write_bytes(content[: len(content) - len(content.splitlines()[-1]) + 12])
-    found = drive_of(read_log([path], {}))
-    assert len(found.imu_stamps) == len(whole.imu_stamps) - 1
-    assert any('not whole' in note for note in found.notes)
-
-
 def damaged(lines, numbers, damage, name):
     """Return the lines of a file of a format with some of them damaged."""
     lines = list(lines)
-    separator = {'vbo': b' ', 'semicolons': b';'}.get(name, b',')
-    time = {'vbo': 1}.get(name, 0)
+    separator, time = (b' ', 1) if name == 'vbo' else (b',', 0)
     # The last cell of a row may be empty.
     column = {'text': -1 if name != 'racecapture' else 4}.get(damage, time)
     for number in numbers:
@@ -170,15 +148,27 @@ def damaged(lines, numbers, damage, name):
 
 
 @pytest.mark.parametrize('name', WRITERS)
-@pytest.mark.parametrize('damage', ['cells', 'text', 'time', 'zero', 'ahead'])
-def test_one_damaged_line_decides_nothing_and_is_named(name, damage, made, tmp_path):
+@pytest.mark.parametrize('damage', ['cells', 'text', 'time', 'zero', 'ahead', 'torn', 'again'])
+def test_one_damaged_line_decides_nothing_and_is_named(name, damage, tmp_path):
     writer, file = WRITERS[name]
-    path = writer(tmp_path / file, made)
-    whole = drive_of(read_log([path], {}))
-    lines = path.read_bytes().splitlines()
+    path = writer(tmp_path / file, MADE)
+    whole = read(path)
+    lines = path.read_bytes().rstrip().splitlines()
     number = len(lines) - 40
+    if damage == 'torn':
+        path.write_bytes(b'\n'.join([*lines[:-1], lines[-1][:12]]))
+        found = read(path)
+        assert len(found.imu_stamps) == len(whole.imu_stamps) - 1
+        assert any('not whole' in note for note in found.notes)
+        return
+    if damage == 'again':
+        # The logger was started again, and its clock with it.
+        path.write_bytes(b'\n'.join([*lines, *lines[-600:]]))
+        with pytest.raises(InputError, match=f'line {len(lines) + 1}: the time is'):
+            read(path)
+        return
     path.write_bytes(b'\n'.join(damaged(lines, [number], damage, name)))
-    found = drive_of(read_log([path], {}))
+    found = read(path)
     kept = np.isin(whole.imu_stamps, found.imu_stamps)
     assert (~kept).sum() <= 1
     np.testing.assert_allclose(found.imu[:600], whole.imu[:600], atol=1e-9)
@@ -187,7 +177,7 @@ def test_one_damaged_line_decides_nothing_and_is_named(name, damage, made, tmp_p
         return
     path.write_bytes(b'\n'.join(damaged(lines, range(number - 200, number), damage, name)))
     with pytest.raises(InputError, match=f'{path}, line {number - 200}:') as caught:
-        read_log([path], {})
+        read(path)
     assert '\n' not in str(caught.value)
 
 
@@ -196,183 +186,222 @@ def test_one_damaged_line_decides_nothing_and_is_named(name, damage, made, tmp_p
     [
         (b'', 'is empty'),
         (b'\x00\x01\x02', 'it is no text'),
+        (b'PK\x03\x04rest', 'unpack it'),
         (b'hello\n', 'no table'),
         (b'a,b\n1,2\n', "'a', 'b'"),
+        (b'1,2\n3,4\n', 'names of columns is missing'),
         (b'[header]\ntime\n[data]\n', 'no line with data'),
         (b'[data]\n1 2 3\n', '[column names] is missing'),
+        (b'File created on 31/02/2026\n[column names]\ntime x_acc\n[data]\n1 2\n', '31/02/2026'),
         (b'This file is created using RaceChrono v7\nFormat,2\nTime (s),X\n1,2\n', 'CSV v3'),
-        (b'"Interval"|"ms"|0|0|1,Utc\n1,2\n', 'line 1'),
-        (b'"Format","AiM CSV File"\n"Time","1 PM"\n', 'names of channels'),
+        (b'"Interval"|"ms"|0|0|1,Utc\n1,2\n', "'Utc'"),
+        (b'"Format","AiM CSV File"\n"Time","1 PM"\n', 'no column is known'),
         (b'time,ax\n', 'no line with data'),
-        (b'time,force,place\n1,2,3\n', "'time', 'force', 'place'"),
-        (b'time,lat,lon\n1,2,3\n', 'neither accelerations'),
-        (b'time,ax (V)\n1,2\n', "'V' is no unit of accel_x"),
+        (b'time,ax\n1,2\n2,3,\n3,4,5\n4,5\n', 'line 4: 3 values for 2 columns'),
+        # Text of Windows has no more lines than it shows.
+        ('time (s),ax,note…,\n0,1,,\n0.1,x,,\n'.encode('cp1252'), "line 3: 'x'"),
+        (b'time,ax\n2026-01-01T00:00Z,1\n2026-13-01T00:00Z,1\n', "line 3: '2026-13-01"),
+        (b'time (s),ax\n' + b'1,1\n' * 50 + b'2,1\n' * 50, 'more decimals'),
     ],
 )
 def test_what_is_no_recording_is_refused_in_a_sentence(content, words, tmp_path):
     path = tmp_path / 'file'
     path.write_bytes(content)
     with pytest.raises(InputError) as caught:
-        drive_of(read_log([path], {}))
+        read(path)
     assert str(path) in str(caught.value)
     assert words in str(caught.value)
 
 
-def test_a_map_names_columns_units_and_signs(tmp_path):
-    path = tmp_path / 'table.csv'
-    path.write_text(
-        'when,fwd,side,spin,n,e\n' + ''.join(f'{i},1,2,90,0.5,9{i}\n' for i in range(9))
-    )
-    columns = parse_columns('t=when:ms, ax=fwd:g, ay=-side:m/s², gz=spin:dps, lat=n:rad, lon=e')
-    found = drive_of(read_log([path], columns))
-    # On the second day of 1970, as no date is known.
-    day = 86_400 * SECOND
-    assert found.imu_stamps.tolist() == [day + index * 1_000_000 for index in range(9)]
-    np.testing.assert_allclose(found.imu[0], [G, -2.0, G, 0.0, 0.0, np.pi / 2])
-    np.testing.assert_allclose(found.fixes[1, :2], [np.degrees(0.5), 91.0])
-
-
-@pytest.mark.parametrize(
-    'columns', ['t', 't=', 'speed=v', 't=a,t=b', 't=a:parsec', 'time=a,t=b', '=a', 't=-a']
-)
-def test_a_map_that_is_none_is_refused(columns):
-    with pytest.raises(InputError, match='--columns'):
-        parse_columns(columns)
-
-
-def test_a_column_that_is_not_there_is_named(tmp_path):
-    path = tmp_path / 'table.csv'
-    path.write_text('t,a\n1,2\n')
-    with pytest.raises(InputError, match="no column 'b'"):
-        read_log([path], parse_columns('t=t,ax=b'))
-
-
-def test_two_files_of_one_day_become_one_drive(made, tmp_path):
-    later = Drive(made.seconds + 100.0, made.imu, made.fixes)
-    files = [vbo(tmp_path / f'{number}.vbo', each) for number, each in enumerate((later, made))]
+def test_files_of_one_vehicle_become_one_drive_in_any_order(tmp_path):
+    later = Drive(MADE.seconds + 100.0, MADE.imu, MADE.fixes)
+    files = [vbo(tmp_path / f'{number}.vbo', each) for number, each in enumerate((later, MADE))]
     # The later one begins on the next day.
-    files[0].write_bytes(files[0].read_bytes().replace(b'07/03/2026', b'08/03/2026', 1))
-    files[0].write_bytes(files[0].read_bytes().replace(b'23:59:41', b'00:01:20', 1))
-    found = drive_of(read_log(files, {}))
-    assert found.imu_stamps.tolist() == [*made.stamps, *later.stamps]
+    changed = files[0].read_bytes().replace(b'07/03/2026', b'08/03/2026', 1)
+    files[0].write_bytes(changed.replace(b'23:59:41', b'00:01:20', 1))
+    assert read(*files).imu_stamps.tolist() == [*MADE.stamps, *later.stamps]
     with pytest.raises(InputError, match='at the same time'):
-        read_log([files[0], files[0]], {})
-
-
-def test_samples_without_a_channel_are_left_out(tmp_path):
-    path = tmp_path / 'table.csv'
-    rows = [f'{index / 10},{index},{"" if 20 <= index < 40 else index}' for index in range(100)]
-    path.write_text('time,ax,ay\n' + '\n'.join(rows))
-    found = drive_of(read_log([path], {}))
-    # One missing cell is a value between two; twenty are a gap.
-    assert len(found.imu_stamps) == 80
-    assert any('20 of 100' in note for note in found.notes)
-
-
-def test_two_files_without_satellites_become_one_drive(made, tmp_path):
-    files = []
-    for number, day in enumerate((b'07/03/2026', b'09/03/2026')):
-        file = vbo(tmp_path / f'{number}.vbo', made)
-        content = file.read_bytes().replace(b'07/03/2026', day, 1)
-        file.write_bytes(content.replace(b'\r\n012 ', b'\r\n000 '))
-        files.append(file)
-    found = drive_of(read_log(files, {}))
-    assert len(found.fixes) == 0
-    assert len(found.imu) == 2 * len(made.imu)
-
-
-@pytest.mark.parametrize('name', WRITERS)
-def test_two_drives_in_one_file_are_refused(name, made, tmp_path):
-    """As where the logger was started again and its clock with it."""
-    writer, file = WRITERS[name]
-    path = writer(tmp_path / file, made)
-    lines = path.read_bytes().splitlines()
-    path.write_bytes(b'\n'.join([*lines, *lines[-600:]]))
-    with pytest.raises(InputError, match=f'line {len(lines) + 1}: the time is'):
-        read_log([path], {})
-
-
-def test_late_rows_are_sorted(tmp_path):
-    path = tmp_path / 'table.csv'
-    at = np.arange(0, 1000, 10)
-    at[50] -= 45
-    path.write_text('time (ms),ax\n' + ''.join(f'{each},1\n' for each in at))
-    stamps = drive_of(read_log([path], {})).imu_stamps
-    assert (np.diff(stamps) > 0).all()
-    assert len(stamps) == 100
-
-
-def test_samples_at_the_same_time_are_named(tmp_path):
-    path = tmp_path / 'table.csv'
-    path.write_text(
-        'time (s),ax\n' + ''.join(f'{index - (index % 10 == 5)},1\n' for index in range(99))
-    )
-    found = drive_of(read_log([path], {}))
-    assert any('10 of 99' in note for note in found.notes)
-    path.write_text('time (s),ax\n' + ''.join(f'{index // 10},1\n' for index in range(99)))
-    with pytest.raises(InputError, match='more decimals'):
-        drive_of(read_log([path], {}))
-
-
-def table(path, head, separator=','):
-    """Write a hundred samples, ten milliseconds apart, and return the file."""
-    rows = [separator.join([str(10 * index), '1', '2', '3']) for index in range(100)]
-    path.write_text('\n'.join([head, *rows]))
-    return path
+        read(files[0], files[0])
 
 
 @pytest.mark.parametrize(
-    'head',
+    ('times', 'gap', 'count', 'note'),
     [
-        'time_ms,ax_g,gz_deg_s,lat',
-        'timestamp_ms,accel_x_g,gyro_z_dps,lat',
-        'T_ms,AX_G,wz_degps,lat',
+        # Late rows are sorted.
+        ([*range(0, 500, 10), 455, *range(510, 1000, 10)], (), 100, ''),
+        # One missing cell is a value between two; twenty are a gap.
+        (range(0, 1000, 10), range(20, 40), 80, '20 of 100'),
+        (range(0, 1000, 10), range(20, 21), 100, ''),
+        ([each - each % 100 // 90 * 10 for each in range(0, 1000, 10)], (), 90, '10 of 100'),
     ],
 )
-def test_units_are_read_from_the_ends_of_names(head, tmp_path):
-    found = drive_of(read_log([table(tmp_path / 'a.csv', head)], {}))
-    np.testing.assert_allclose(found.imu[0], [G, 0.0, 0.0, 0.0, 0.0, np.radians(2.0)])
-    assert np.diff(found.imu_stamps).tolist() == [10_000_000] * 99
-
-
-def test_a_time_without_unit_is_not_taken_for_seconds_against_the_odds(tmp_path):
-    path = table(tmp_path / 'a.csv', 'time,ax,ay,az')
-    with pytest.raises(InputError, match='time=time:ms'):
-        read_log([path], {})
-    found = drive_of(read_log([path], parse_columns('t=time:ms,ax=ax')))
-    assert np.diff(found.imu_stamps).tolist() == [10_000_000] * 99
-    with pytest.raises(InputError, match='time=time:ms'):
-        read_log([path], parse_columns('t=time,ax=ax'))
-    # Fixes have a rate as low as this.
-    assert read_log([table(tmp_path / 'b.csv', 'time,a,lat,lon')], {}).channels
-
-
-def test_a_table_of_two_bytes_a_character_is_read(tmp_path):
-    path = table(tmp_path / 'a.txt', 'time (ms)\tax\tay\taz', '\t')
-    path.write_bytes(path.read_text().encode('utf-16'))
-    assert drive_of(read_log([path], {})).imu[0, :3].tolist() == [1.0, 2.0, 3.0]
-
-
-def test_columns_of_one_name_are_named(tmp_path):
-    log = read_log([table(tmp_path / 'a.csv', 'time (ms),ax,ay,ax')], {})
-    assert log.channels['accel_x'].values[0] == 1.0
-    assert any('first of 2' in note for note in log.notes)
-
-
-def test_text_of_windows_has_no_more_lines_than_it_shows(tmp_path):
+def test_samples_are_sorted_and_have_all_channels(times, gap, count, note, tmp_path):
     path = tmp_path / 'a.csv'
-    path.write_bytes('time (s),ax,note…,\n0,1,,\n0.1,x,,\n'.encode('cp1252'))
-    with pytest.raises(InputError, match="line 3: 'x'"):
-        read_log([path], {})
+    rows = [f'{10 * at},1,{"" if row in gap else row}' for row, at in enumerate(times)]
+    path.write_text('\n'.join(['time (ms),ax,ay', *rows]))
+    found = read(path)
+    assert len(found.imu_stamps) == count
+    assert (np.diff(found.imu_stamps) > 0).all()
+    assert note in ' '.join(found.notes)
 
 
-def test_the_order_of_files_does_not_matter(tmp_path):
-    """As where a shell sorts the tenth before the second."""
-    files = []
-    for begin in (0, 20, 10):
-        files.append(tmp_path / f'{begin}.csv')
-        rows = [f'{1_700_000_000 + begin + index / 10},{index}' for index in range(50)]
-        files[-1].write_text('time (s),ax\n' + '\n'.join(rows))
-    stamps = drive_of(read_log(files, {})).imu_stamps
-    assert len(stamps) == 150
-    assert (np.diff(stamps) > 0).all()
+def write(path, head, rows, separator=','):
+    """Write a table of a phone."""
+    path.parent.mkdir(exist_ok=True, parents=True)
+    path.write_text('\n'.join([head, *(separator.join(map(str, row)) for row in rows), '']))
+
+
+SHORT = drive(20.0)
+
+
+def sensor_logger(folder, platform, standardisation):
+    """Write the folder of Sensor Logger: axes in the order z, y, x, and nanoseconds."""
+    sign = -1 if (platform, standardisation) == ('ios', 'false') else 1
+    seconds = np.zeros(len(SHORT.stamps))
+    for name, names, late, columns in (
+        ('TotalAcceleration', 'z,y,x', 0, sign * SHORT.imu[:, 2::-1]),
+        # Without gravity: the other one is better.
+        ('Accelerometer', 'z,y,x', 0, sign * (SHORT.imu[:, 2::-1] - [G, 0.0, 0.0])),
+        # Sensors are not sampled at the same times.
+        ('Gyroscope', 'z,y,x', 3_000_000, SHORT.imu[:, :2:-1]),
+        ('Location', 'altitude,longitude,latitude', 0, SHORT.fixes[:, ::-1]),
+        ('Barometer', 'pressure', 0, np.full((2, 1), 1013.0)),
+    ):
+        stamps = SHORT.stamps[:: 4 if name == 'Location' else 1] + late
+        rows = [[stamp, *each] for stamp, *each in zip(stamps, seconds, *columns.T, strict=False)]
+        write(folder / f'{name}.csv', f'time,seconds_elapsed,{names}', rows)
+    head = 'version,device name,platform,standardisation'
+    write(folder / 'Metadata.csv', head, [[3, f"{DRIVER}'s phone", platform, standardisation]])
+    return folder
+
+
+@pytest.mark.parametrize(
+    ('platform', 'standardisation'), [('android', 'false'), ('ios', 'true'), ('ios', 'false')]
+)
+def test_sensor_logger(platform, standardisation, tmp_path):
+    folder = sensor_logger(tmp_path / 'phone', platform, standardisation)
+    found = read(folder)
+    first = int(np.argmin(np.abs(SHORT.stamps - found.imu_stamps[0])))
+    expected = SHORT.imu[first : first + len(found.imu)]
+    assert len(found.imu) >= len(SHORT.imu) - 1
+    np.testing.assert_allclose(found.imu[:, :3], expected[:, :3], atol=1e-9)
+    # Between its samples.
+    np.testing.assert_allclose(found.imu[:, 3:], expected[:, 3:], atol=0.02)
+    np.testing.assert_allclose(found.fixes, SHORT.fixes, rtol=0, atol=1e-9)
+    assert not any(DRIVER in note for note in found.notes)
+    with pytest.raises(InputError, match=r'Barometer\.csv'):
+        read(folder / 'Gyroscope.csv', folder / 'Barometer.csv')
+    (folder / 'Metadata.csv').unlink()
+    os.mkfifo(folder / 'Metadata.csv')
+    with pytest.raises(InputError, match=r'Metadata\.csv: .* no regular file'):
+        read(folder)
+
+
+@pytest.mark.parametrize('comma', [False, True])
+def test_phyphox_with_a_pause(comma, tmp_path):
+    """Its own clock stands during a pause; tables may have decimal commas."""
+    half, pause_s, start = len(SHORT.seconds) // 2, 100.0, SHORT.stamps[0] / 1e9
+    for name, word, unit, columns in (
+        ('Accelerometer', 'Acceleration', 'm/s^2', SHORT.imu[:, :3]),
+        ('Gyroscope', 'Gyroscope', 'rad/s', SHORT.imu[:, 3:]),
+    ):
+        heads = ['"Time (s)"', *(f'"{word} {axis} ({unit})"' for axis in 'xyz')]
+        rows = [[f'{each:.9E}' for each in row] for row in np.c_[SHORT.seconds, columns]]
+        rows = [[cell.replace('.', ',' if comma else '.') for cell in row] for row in rows]
+        separator = ';' if comma else ','
+        write(tmp_path / f'{name}.csv', separator.join(heads), rows, separator)
+    middle = SHORT.seconds[half]
+    events = [
+        ['"START"', 0.0, start, '""'],
+        ['"PAUSE"', middle, start + middle, '""'],
+        ['"START"', middle, start + middle + pause_s, '""'],
+    ]
+    head = '"event","experiment time","system time","system time text"'
+    write(tmp_path / 'meta' / 'time.csv', head, events)
+    found = read(tmp_path)
+    np.testing.assert_allclose(found.imu, SHORT.imu, atol=1e-8)
+    later = np.where(np.arange(len(SHORT.seconds)) < half, 0, round(pause_s * 1e9))
+    np.testing.assert_allclose(found.imu_stamps, SHORT.stamps + later, rtol=0, atol=2000)
+
+
+def test_sensorlog_has_the_signs_of_ios(tmp_path):
+    names = ['loggingTime(txt)', 'locationLatitude(WGS84)', 'locationLongitude(WGS84)']
+    names += ['locationAltitude(m)', *(f'accelerometerAcceleration{axis}(G)' for axis in 'XYZ')]
+    names += [f'gyroRotation{axis}(rad/s)' for axis in 'XYZ']
+    times = (SHORT.stamps - 8 * 3600 * SECOND).astype('datetime64[ns]').astype(str)
+    rows = [
+        [f'{time.replace("T", " ")} -0800', *fix, *(-sample[:3] / G), *sample[3:]]
+        for time, fix, sample in zip(times, SHORT.fixes.repeat(4, axis=0), SHORT.imu, strict=True)
+    ]
+    write(tmp_path / 'log.csv', ','.join(names), rows)
+    found = read(tmp_path / 'log.csv')
+    assert found.imu_stamps.tolist() == SHORT.stamps.tolist()
+    np.testing.assert_allclose(found.imu, SHORT.imu, atol=1e-9)
+    np.testing.assert_allclose(found.fixes, SHORT.fixes, rtol=0, atol=1e-9)
+
+
+def test_of_several_tables_each_has_its_part_of_a_map(tmp_path):
+    """The same letters are of another sensor in each table, as their units show."""
+    with pytest.raises(InputError, match='no table'):
+        read(tmp_path)
+    for number, (name, unit) in enumerate([('Accelerometer', 'm/s^2'), ('Gyroscope', 'rad/s')]):
+        rows = np.c_[SHORT.seconds, SHORT.imu[:, 3 * number : 3 * number + 3]].tolist()
+        write(tmp_path / f'{name}.csv', f'Time (s),X ({unit}),Y ({unit}),Z ({unit})', rows)
+    found = read(tmp_path, columns='time=Time:s,ax=X,ay=Y,az=Z')
+    np.testing.assert_allclose(found.imu, SHORT.imu)
+    words = [note.partition(':')[0] for note in found.notes if ' is X in' in note]
+    assert words == ['Accelerometer.csv', 'Gyroscope.csv']
+    assert sum('no date' in note for note in found.notes) == 1
+    with pytest.raises(InputError, match='no table has the column'):
+        read(tmp_path, columns='ax=W')
+
+
+def library(found):
+    """Return a stand-in for the library that reads XRK files, whose channels have these values."""
+
+    def channel(name: str, at: np.ndarray, values: np.ndarray, unit: str) -> object:
+        field = SimpleNamespace(metadata={b'units': unit.encode()} if unit else None)
+        columns = {'timecodes': at, name: values}
+        return SimpleNamespace(
+            schema=SimpleNamespace(field=lambda _: field),
+            column=lambda each: SimpleNamespace(to_numpy=lambda: columns[each]),
+        )
+
+    def aim_xrk(_: str) -> object:
+        sys.stdout.write('Unknown units\n')
+        if found is None:
+            raise IndexError
+        at = np.rint(found.seconds * 1000).astype(np.int64)
+        names = ['InlineAcc', 'LateralAcc', 'VerticalAcc', 'RollRate', 'PitchRate', 'YawRate']
+        units = ['g', '', 'm/s2', *['deg/s'] * 3]
+        factors = [1 / G, -1 / G, 1.0, *np.degrees([1.0, 1.0, -1.0])]
+        channels = {
+            name: channel(name, at, values * factor, unit)
+            for name, values, unit, factor in zip(names, found.imu.T, units, factors, strict=True)
+        }
+        for name, values in zip(('Latitude', 'Longitude', 'Altitude'), found.fixes.T, strict=True):
+            unit = 'm' if name == 'Altitude' else 'deg'
+            channels[f'GPS {name}'] = channel(f'GPS {name}', at[::4], values, unit)
+        stated = {'Driver': DRIVER, 'Log Date': '03/07/2026', 'Log Time': '23:59:40'}
+        return SimpleNamespace(channels=channels, metadata=stated)
+
+    module = ModuleType('libxrk')
+    module.aim_xrk = aim_xrk  # type: ignore[attr-defined]
+    return module
+
+
+def test_xrk_files_are_read_by_their_library(tmp_path, monkeypatch, capsys):
+    path = tmp_path / 'run.dat'
+    path.write_bytes(b'<hCNF\x00rest')
+    monkeypatch.setitem(sys.modules, 'libxrk', library(MADE))
+    found = read(path)
+    # Positive to the right, as the file has them.
+    np.testing.assert_allclose(found.imu, MADE.imu * [1, -1, 1, 1, 1, -1], atol=1e-9)
+    np.testing.assert_allclose(found.fixes, MADE.fixes, rtol=0, atol=1e-9)
+    assert found.imu_stamps.tolist() == MADE.stamps.tolist()
+    assert all(DRIVER not in note for note in found.notes)
+    assert capsys.readouterr().out == ''
+    for module, words in ((library(None), ''), (None, '.*pip install libxrk')):
+        monkeypatch.setitem(sys.modules, 'libxrk', module)
+        with pytest.raises(InputError, match=rf'run\.dat{words}'):
+            read(path)

@@ -8,7 +8,7 @@ import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.imu import imu_findings, measure_imu
-from two_manifold_ros.loggers.log import Channel, factor_of, IMU_ROLES, Log, ROLES
+from two_manifold_ros.loggers.log import Channel, IMU_ROLES, Log
 from two_manifold_ros.loggers.to_bag import drive_of, write_drive
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.recordings.recording import FASTEST_RATE
@@ -73,21 +73,30 @@ def test_rates_are_too_fast_as_inspect_says_it(turn, length, tmp_path):
     assert ('gyroscope_too_fast' in warned) == (length > FASTEST_RATE)
 
 
-def test_positions_in_metres_are_poses(tmp_path):
+def test_the_bag_is_read_as_it_was_written(tmp_path):
     made = drive()
     log = log_of(made)
+    assert write_drive(drive_of(log), tmp_path / 'bag') == {'/imu': 1200, '/gps/fix': 300}
+    recording = read_recording(tmp_path / 'bag')
+    np.testing.assert_array_equal(recording.imu.samples, made.imu)
+    assert recording.imu.stamps.tolist() == made.stamps.tolist()
+    assert recording.positions is not None
+    assert recording.positions.stamps.tolist() == made.stamps[::4].tolist()
+    assert recording.positions.origin.longitude_deg < 0
+    # Positions in metres are poses, if there are no fixes.
     metres = np.random.default_rng(1).normal(size=(len(made.stamps), 2))
-    channels = {role: each for role, each in log.channels.items() if role in IMU_ROLES}
     for role, values in zip('xy', metres.T, strict=True):
-        channels[role] = Channel(made.stamps, values)
-    found = drive_of(Log('a file', 'a format', channels))
-    assert write_drive(found, tmp_path / 'bag') == {'/imu': 1200, '/pose': 1200}
-    positions = read_recording(tmp_path / 'bag').positions
+        log.channels[role] = Channel(made.stamps, values)
+    assert len(drive_of(log).poses) == 0
+    for role in ('latitude', 'longitude', 'altitude'):
+        del log.channels[role]
+    assert write_drive(drive_of(log), tmp_path / 'poses') == {'/imu': 1200, '/pose': 1200}
+    positions = read_recording(tmp_path / 'poses').positions
     assert positions is not None
     np.testing.assert_array_equal(positions.positions, metres)
 
 
-def test_repeated_positions_are_left_out_but_not_a_standstill():
+def test_repeated_positions_and_none_are_left_out_but_not_a_standstill():
     made = drive(10.0)
     log = log_of(made)
     # Each row of 20 Hz has the last fix; then the vehicle stands for five seconds.
@@ -98,59 +107,14 @@ def test_repeated_positions_are_left_out_but_not_a_standstill():
     found = drive_of(log)
     assert found.fix_stamps[:26].tolist() == made.stamps[:104:4].tolist()
     assert np.diff(found.fix_stamps[25:]).tolist() == [SECOND] * 4
-
-
-def test_positions_that_are_none_are_left_out():
-    made = drive(10.0)
-    log = log_of(made)
-    made.fixes[:5, :2] = 0.0
-    made.fixes[5, 0] = 91.0
+    held[:20, :2] = 0.0
+    held[20, 0] = 91.0
     found = drive_of(log)
-    assert found.fix_stamps[0] == made.stamps[24]
-    assert any('6 of 50' in note for note in found.notes)
-
-
-def test_the_bag_is_read_as_it_was_written(tmp_path):
-    made = drive()
-    found = drive_of(log_of(made))
-    counts = write_drive(found, tmp_path / 'bag')
-    assert counts == {'/imu': len(made.stamps), '/gps/fix': len(made.fixes)}
-    recording = read_recording(tmp_path / 'bag')
-    np.testing.assert_array_equal(recording.imu.samples, made.imu)
-    assert recording.imu.stamps.tolist() == made.stamps.tolist()
-    assert recording.positions is not None
-    assert recording.positions.stamps.tolist() == made.stamps[::4].tolist()
-    assert recording.positions.origin.longitude_deg < 0
+    assert found.fix_stamps[0] == made.stamps[21]
+    assert any('21 of 200' in note for note in found.notes)
 
 
 def test_a_drive_before_1970_is_refused(tmp_path):
     log = Log('a file', 'a format', {'accel_x': Channel(np.array([-5, 5]), np.zeros(2))})
     with pytest.raises(InputError, match='1970'):
         write_drive(drive_of(log), tmp_path / 'bag')
-
-
-@pytest.mark.parametrize(
-    ('role', 'unit', 'factor'),
-    [
-        *((('accel_x', unit, 9.80665)) for unit in ('G', 'g', ' g ')),
-        *((('accel_y', unit, 1.0)) for unit in ('m/s^2', 'm/s²', 'm/s2', 'm/s/s', '(m/s^2)')),
-        *((('accel_z', unit, 1.0)) for unit in ('m s-2', 'm·s⁻²', 'mps2', 'm_s2', 'ms^-2')),
-        *((('accel_z', unit, 1.0)) for unit in ('metres per second squared', 'meters/second^2')),
-        ('accel_z', 'ft/s^2', 0.3048),
-        *((('gyro_z', unit, np.pi / 180)) for unit in ('Deg/Sec', 'deg_sec', '°/s', 'dps')),
-        *((('gyro_z', unit, 1.0)) for unit in ('rad/s', 'Rad/Sec', 'radians per second')),
-        *((('gyro_z', unit, np.pi / 180)) for unit in ('deg s-1', 'degrees/second')),
-        *((('gyro_z', unit, np.pi / 180_000)) for unit in ('mdps', 'mdeg/s')),
-        *((('time', unit, 1e-3)) for unit in ('ms', 'milliseconds', 'millis')),
-        *((('time', unit, 1.0)) for unit in ('s', 'sec', 'secs', 'Seconds', 'unix time')),
-        *((('time', unit, 1e-6)) for unit in ('us', 'µs', 'microseconds', 'usec')),
-        *((('time', unit, 1e-9)) for unit in ('ns', 'nanoseconds')),
-        *((('latitude', unit, 1.0)) for unit in ('deg', 'Degrees', '°')),
-        ('longitude', 'Minutes', 1 / 60),
-        *((('altitude', unit, 0.3048)) for unit in ('ft', 'Feet')),
-        *((('altitude', unit, 1.0)) for unit in ('m', 'M', 'meters', 'Metres')),
-    ],
-)
-def test_units_as_loggers_spell_them(role, unit, factor):
-    assert role in ROLES
-    assert factor_of(role, unit, 'a file') == pytest.approx(factor)

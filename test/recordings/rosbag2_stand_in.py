@@ -9,14 +9,10 @@ do.
 """
 
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any
 
 from rosbags import rosbag2
-from rosbags.interfaces import Qos
-from rosbags.rosbag2.metadata import parse_qos
 from rosbags.typesys import get_typestore, Stores
 
 TYPES = get_typestore(Stores.ROS2_JAZZY)
@@ -38,33 +34,6 @@ class ConverterOptions:
 class StorageFilter:
     def __init__(self, topics: Iterable[str] = ()) -> None:
         self.topics = list(topics)
-
-
-class HumbleTopicMetadata:
-    def __init__(
-        self,
-        name: str,
-        type: str,  # noqa: A002 - named as in the library
-        serialization_format: str,
-        offered_qos_profiles: str = '',
-    ) -> None:
-        assert isinstance(offered_qos_profiles, str)
-        self.name, self.type, self.serialization_format = name, type, serialization_format
-        self.offered = parse_qos(offered_qos_profiles) if offered_qos_profiles else []
-
-
-class JazzyTopicMetadata:
-    def __init__(
-        self,
-        id: int,  # noqa: A002 - named as in the library
-        name: str,
-        type: str,  # noqa: A002 - as above
-        serialization_format: str,
-        offered_qos_profiles: Iterable[Qos] = (),
-    ) -> None:
-        assert not isinstance(offered_qos_profiles, str)
-        self.id, self.name, self.type = id, name, type
-        self.serialization_format, self.offered = serialization_format, list(offered_qos_profiles)
 
 
 class Info:
@@ -130,55 +99,15 @@ class SequentialCompressionReader(SequentialReader):
     compressed = True
 
 
-class _Writer:
-    """The rows of a writer; what ends it differs from release to release."""
-
-    def open(self, storage: StorageOptions, converter: ConverterOptions) -> None:
-        assert converter.formats == {'cdr'}
-        plugin = rosbag2.StoragePlugin[storage.storage_id.upper()]
-        try:
-            self._writer = rosbag2.Writer(storage.uri, version=9, storage_plugin=plugin)
-            self._writer.open()
-        except OSError as error:
-            raise RuntimeError(str(error)) from error
-        self._topics: dict[str, Any] = {}
-
-    def create_topic(self, metadata: Any) -> None:  # noqa: ANN401 - of either release
-        self._topics[metadata.name] = self._writer.add_connection(
-            metadata.name, metadata.type, typestore=TYPES, offered_qos_profiles=metadata.offered
-        )
-
-    def write(self, topic: str, message: bytes, stamp: int) -> None:
-        assert isinstance(message, bytes)
-        self._writer.write(self._topics[topic], stamp, message)
-
-
-class HumbleWriter(_Writer):
-    def __del__(self) -> None:
-        # After a failure the folder is gone by then.
-        with suppress(OSError):
-            self._writer.close()
-
-
-class JazzyWriter(_Writer):
-    def close(self) -> None:
-        self._writer.close()
-
-
-def stand_in(release: str, storages: Iterable[str] = ('mcap', 'sqlite3')) -> ModuleType:
-    """Return the module as it is in ``humble`` or ``jazzy``, with plugins for these storages."""
+def stand_in() -> ModuleType:
+    """Return the module."""
     module = ModuleType('rosbag2_py')
     module.__dict__.update(
         ConverterOptions=ConverterOptions,
         Info=Info,
         SequentialCompressionReader=SequentialCompressionReader,
         SequentialReader=SequentialReader,
-        SequentialWriter=HumbleWriter if release == 'humble' else JazzyWriter,
         StorageFilter=StorageFilter,
         StorageOptions=StorageOptions,
-        TopicMetadata=HumbleTopicMetadata if release == 'humble' else JazzyTopicMetadata,
-        get_registered_writers=lambda: set(storages),
     )
-    if release != 'humble':
-        module.__dict__['to_rclcpp_qos_vector'] = lambda text, _: parse_qos(text)
     return module

@@ -10,7 +10,7 @@ from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.cli.options import add_json, Command, print_table, print_wrapped
 from two_manifold_ros.compilation import STORE
-from two_manifold_ros.loggers.plain_csv import parse_columns
+from two_manifold_ros.loggers.columns import parse_columns
 from two_manifold_ros.loggers.reading import read_log
 from two_manifold_ros.loggers.to_bag import drive_of, write_drive
 from two_manifold_ros.names import DRIVERS, METHODS

@@ -5,14 +5,14 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from datetime import datetime
-from functools import lru_cache
+from datetime import date
+import re
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from two_manifold_ros.typing import Bools, Floats, Ints
 
@@ -122,9 +122,8 @@ def steps_of(values: Floats) -> tuple[float, float]:
     return float(np.median(steps)), float(np.quantile(forward, 1.0 - 1.0 / RARE))
 
 
-def unit_of(times: Sequence[float]) -> str:
+def unit_of(values: Floats) -> str:
     """Return the unit that times look like, empty if their size does not show it."""
-    values = np.array(times)
     middle = float(np.median(values[np.isfinite(values)])) if np.isfinite(values).any() else 0.0
     if day_zero(middle) and steps_of(values)[1] < USUAL_S[0]:
         return 'day'
@@ -135,34 +134,53 @@ _SINCE_1970 = (('ns', 1e17), ('us', 1e14), ('ms', 1e11), ('s', 1e8))
 """Times since 1970 of the years after 1973 in each unit, which no seconds reach."""
 
 
-def unit_that_fits(step: float, factors: Mapping[str, float]) -> tuple[str, float] | None:
-    """Return the unit in which a step is most usual for an IMU, and its seconds in it."""
-    apart = {unit: step * factor for unit, factor in factors.items()}
-    usual = {unit: each for unit, each in apart.items() if USUAL_S[0] <= each <= USUAL_S[1]}
-    middle = np.log(USUAL_S).mean()
-    return min(usual.items(), key=lambda each: abs(np.log(each[1]) - middle), default=None)
+def wrong_step(values: Floats, unit_s: float, *, stated: bool) -> tuple[float, str, float] | None:
+    """
+    Return what is wrong with a unit of times (N,), ``None`` if an IMU of a vehicle can have them.
+
+    It is the step of the numbers, and the unit in which the step is most usual with its seconds,
+    if there is one. Seconds that nothing states have to be usual.
+    """
+    middle, most = steps_of(values)
+    slow = middle * unit_s > LIMITS_S[1] or (not stated and middle >= USUAL_S[1])
+    if len(values) < 3 or (not slow and most * unit_s >= LIMITS_S[0]):
+        return None
+    step = middle if slow else most
+    usual = {unit: step * factor for unit, factor in COUNTED.items()
+             if USUAL_S[0] <= step * factor <= USUAL_S[1]}  # fmt: skip
+    best = min(
+        usual, key=lambda unit: abs(np.log(usual[unit]) - np.log(USUAL_S).mean()), default=''
+    )
+    return step, best, usual.get(best, 0.0)
 
 
-_FORMS = (('.', '%d.%m.%Y'), ('-', '%Y-%m-%d'))
+COUNTED = {'s': 1.0, 'ms': 1e-3, 'us': 1e-6, 'ns': 1e-9, 'day': DAY_S}
+"""Seconds of the units of times."""
 
-TextTime: TypeAlias = 'tuple[int, str | None, str]'
-"""Nanoseconds since 1970 or midnight, the zone, and the date, which may be empty."""
+TextTime: TypeAlias = 'tuple[int, bool, str]'
+"""Nanoseconds since 1970 or midnight, whether there is a zone, and the date, or nothing."""
+_TEXT = re.compile(
+    r'(?:(\d{1,4})([-/.])(\d{1,2})[-/.](\d{1,4})[ T])?'
+    r'(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:[.,](\d*))?)?'
+    r'(?: ?(AM|PM))?(?: ?(UTC|GMT|Z))?(?: ?([-+]\d{2}):?(\d{2})?)?',
+    re.ASCII,
+)
 
 
 def times_of_texts(texts: Sequence[str]) -> tuple[list[TextTime | None], list[str]]:
     """Return what texts say, ``None`` for each that is no time, and notes."""
-    cells = [text.upper() for text in texts]
-    orders = ('%d/%m/%Y', '%m/%d/%Y')[: 1 + any('/' in cell for cell in cells)]
-    days_first, *others = ([_of_text(cell, order) for cell in cells] for order in orders)
+    found = [_TEXT.fullmatch(' '.join(text[:60].upper().split())) for text in texts]
+    days_first, months_first = (
+        [each and _time_of(each, months_first=order) for each in found] for order in (False, True)
+    )
+    if days_first == months_first:
+        return days_first, []
     # Not one row decides, as a damaged one would.
-    for months_first in others:
-        apart = _lost(days_first) - _lost(months_first)
-        if apart > 0:
-            return months_first, []
-        if apart == 0 and days_first != months_first:
-            note = 'days are taken to stand before months: no date of the file shows it'
-            return days_first, [note]
-    return days_first, []
+    apart = _lost(days_first) - _lost(months_first)
+    if apart > 0:
+        return months_first, []
+    note = 'days are taken to stand before months: no date of the file shows it'
+    return days_first, [note] if apart == 0 else []
 
 
 def _lost(times: Sequence[TextTime | None]) -> int:
@@ -172,52 +190,27 @@ def _lost(times: Sequence[TextTime | None]) -> int:
     return len(times) - int(np.count_nonzero(not_cut_off(near / 1e9)))
 
 
-@lru_cache
-def _second_of(day: str, form: str) -> int:
-    """Return the second since 1970 at which a day with a zone begins; many rows share it."""
-    return round(datetime.strptime(day, f'{form}%z').timestamp())
-
-
-def _of_text(text: str, order: str) -> TextTime | None:  # noqa: C901 - one form after the other
-    """Return a time of text in capitals, with slashed dates in this order."""
-    words = text[:60].replace(',', '.').split()
-    if words and words[0][10:11] == 'T':
-        words[:1] = [words[0][:10], words[0][11:]]
-    zone = None
-    if words and words[-1] in {'UTC', 'GMT', 'Z'}:
-        zone = f'{words.pop()[:0]}+0000'
-    if words and words[-1][:1] in {'+', '-'}:
-        zone = words.pop()
-    half = words.pop() if words and words[-1] in {'AM', 'PM'} else ''
-    day = words.pop(0) if len(words) == 2 else ''
-    if len(words) != 1:
-        return None
-    clock = words[0]
-    for ending in ('UTC', 'Z', 'AM', 'PM'):
-        if clock.endswith(ending):
-            clock = clock.removesuffix(ending)
-            zone, half = (zone, ending) if ending in {'AM', 'PM'} else ('+0000', half)
-    for sign in '+-':
-        clock, found, rest = clock.partition(sign)
-        zone = f'{sign}{rest}' if found else zone
-    hours, *others = clock.split(':')
-    whole, _, fraction = (others[-1] if len(others) == 2 else '0').partition('.')
-    numbers = [hours, *others[:1], whole]
-    form = next((form for sign, form in _FORMS if sign in day), order)
+def _time_of(found: re.Match[str], *, months_first: bool) -> TextTime | None:
+    """Return a time of text with slashed dates in this order, ``None`` if there is none such."""
+    first, sign, second, last, *clock, fraction, half, utc, zone, minutes = found.groups('')
+    hour, minute, second_of = (int(each or 0) for each in clock)
+    if half:
+        hour = hour % 12 + 12 * (half == 'PM')
+    if len(first) == 4:
+        first, last = last, first
+    elif months_first and sign == '/':
+        first, second = second, first
     try:
-        if len(others) not in {1, 2} or not all(each.isdecimal() for each in numbers):
-            raise ValueError(clock)  # noqa: TRY301 - as strptime does
-        hour, minute, second = map(int, numbers)
-        if half:
-            hour = hour % 12 + 12 * (half == 'PM')
-        if not (hour < 24 and minute < 60 and second <= 60 and (fraction or '0').isdecimal()):
-            raise ValueError(clock)  # noqa: TRY301 - as strptime does
-        offset = (zone or '+0000').replace(':', '').ljust(5, '0')
-        form = '%Y/%m/%d' if len(day.partition('/')[0]) == 4 else form
-        midnight = _second_of(f'{day}{offset}', form) if day else 0
+        day = date(int(last), int(second), int(first)).toordinal() - _DAY_1970 if sign else 0
     except ValueError:
         return None
-    seconds = midnight + hour * 3600 + minute * 60 + second
-    if not 0 <= seconds < LAST_S:
+    seconds = day * 86_400 + hour * 3600 + minute * 60 + second_of
+    if zone and sign:
+        seconds -= int(zone) * 3600 + int(f'{zone[0]}{minutes or 0}') * 60
+    if hour > 23 or minute > 59 or second_of > 60 or not 0 <= seconds < LAST_S:
         return None
-    return seconds * 10**9 + int((fraction or '0')[:9].ljust(9, '0')), zone, day
+    written = f'{first}{sign}{second}{sign}{last}' if sign else ''
+    return seconds * 10**9 + int(fraction[:9].ljust(9, '0')), bool(utc or zone), written
+
+
+_DAY_1970 = date(1970, 1, 1).toordinal()

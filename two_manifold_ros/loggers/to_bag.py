@@ -13,7 +13,7 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.loggers.log import ACCELERATIONS, Channel, FIX_ROLES, IMU_ROLES, listed, Log
-from two_manifold_ros.loggers.places import form_of, FORMS
+from two_manifold_ros.loggers.places import NOT_ON_EARTH
 from two_manifold_ros.recordings.bag_writer import BagWriter
 from two_manifold_ros.recordings.recording import (
     acceleration_unit,
@@ -72,17 +72,12 @@ def drive_of(log: Log) -> Drive:
     notes = list(log.notes)
     measured = {role: log.channels[role] for role in IMU_ROLES if role in log.channels}
     if not measured:
-        words = (
-            'there are neither accelerations nor angular rates, and positions alone are not enough'
+        out_of = f' out of {listed(log.unread)}' if log.unread else ''
+        msg = (
+            f'{log.place}: no column is known to hold accelerations or angular rates, and '
+            "positions alone are not enough; name them by --columns 'ax=COLUMN:UNIT,gz=COLUMN:"
+            f"UNIT,...'{out_of}, or record with a logger or phone whose IMU is exported too"
         )
-        cure = 'record with a logger or phone whose IMU is exported too'
-        if log.unread:
-            words = 'no column is known to hold accelerations or angular rates'
-            cure = (
-                "name them by --columns 'ax=COLUMN:UNIT,gz=COLUMN:UNIT,...' out of "
-                f'{listed(log.unread)}; if none of these holds them, {cure}'
-            )
-        msg = f'{log.place}: {words}; {cure}'
         raise InputError(msg)
     if log.axes == 'satellites':
         notes.append(
@@ -200,10 +195,7 @@ def _fixes(channels: Mapping[str, Channel], place: str) -> tuple[Ints, Floats, l
     on_earth = (np.abs(degrees) <= (90.0, 180.0)).all(axis=1) & (degrees != 0.0).any(axis=1)
     notes = []
     if degrees.any() and not on_earth.any():
-        msg = (
-            f'{place}: none of the {len(stamps)} positions is on earth: '
-            f'{FORMS[form_of(*degrees.T) or "unknown"]}'
-        )
+        msg = f'{place}: none of the {len(stamps)} positions {NOT_ON_EARTH}'
         raise InputError(msg)
     if not on_earth.all():
         left = int((~on_earth).sum())

@@ -32,12 +32,10 @@ from two_manifold_ros.recordings.storage_files import (
 from two_manifold_ros.sources import COMPRESSED, storage_kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator
     from types import TracebackType
 
     from typing_extensions import Self
-
-    from two_manifold_ros.recordings.storage_files import Metadata
 
 
 Reader: TypeAlias = rosbag1.Reader | rosbag2.Reader
@@ -67,42 +65,26 @@ def _counted_messages(
             raise ValueError(msg)
 
 
-def open_file(file: Path, stack: ExitStack) -> Reader:
-    """
-    Open one file; the stack closes it.
-
-    Raises
-    ------
-    InputError
-        If it is damaged.
-
-    """
-    with damage_named(file):
+def _opened(file: Path, stack: ExitStack) -> Reader:
+    """Open one file, which the stack closes; ``InputError`` if it is damaged."""
+    with _damage_named(file):
         plain = file
         if file.suffix in COMPRESSED:
-            plain = _unpacked_place(file, stack)
+            plain = Path(stack.enter_context(TemporaryDirectory())) / file.stem
             unpack_file(file, plain)
         if plain.suffix == '.db3':
             check_database(plain)
         reader = rosbag1.Reader(plain) if plain.suffix == '.bag' else rosbag2.Reader(plain)
         stack.enter_context(reader)
-        _check_topics(reader)
+        for connection in reader.connections:
+            if not (isinstance(connection.topic, str) and isinstance(connection.msgtype, str)):
+                msg = 'the name of a topic or of its type is no text'
+                raise TypeError(msg)
         return reader
 
 
-def _check_topics(reader: Reader) -> None:
-    for connection in reader.connections:
-        if not (isinstance(connection.topic, str) and isinstance(connection.msgtype, str)):
-            msg = 'the name of a topic or of its type is no text'
-            raise TypeError(msg)
-
-
-def _unpacked_place(file: Path, stack: ExitStack) -> Path:
-    return Path(stack.enter_context(TemporaryDirectory())) / file.stem
-
-
 @contextmanager
-def damage_named(file: Path) -> Iterator[None]:
+def _damage_named(file: Path) -> Iterator[None]:
     """Turn any error of a damaged file into one sentence."""
     try:
         yield
@@ -150,11 +132,17 @@ class Bag:
         self._readers: list[tuple[Path, Reader]] = []
 
     def __enter__(self) -> Self:
-        files, self.notes, metadata = storage_files(Path(self.path))
+        files, self.notes, counted = storage_files(Path(self.path))
         with ExitStack() as stack:
-            self._readers = [(file, open_file(file, stack)) for file in files]
+            self._readers = [(file, _opened(file, stack)) for file in files]
             self._stack = stack.pop_all()
-        self.notes += _loss_notes(self.path, self._readers, metadata)
+        found = sum(reader.message_count for _, reader in self._readers)
+        # Fewer than counted are no damage: some recorders count what they drop.
+        if counted is not None and found < counted:
+            self.notes.append(
+                f'{self.path} holds {found} messages, and its metadata count {counted}: the '
+                'others were dropped by its recorder or lost since; copy it again if that is new.'
+            )
         self.is_ros1 = isinstance(self._readers[0][1], rosbag1.Reader)
         self._types = _types(Stores.ROS1_NOETIC if self.is_ros1 else Stores.ROS2_JAZZY)
         return self
@@ -192,7 +180,7 @@ class Bag:
             connections = [each for each in reader.connections if _identity(each) in wanted]
             # An empty list would mean every topic to rosbags.
             if connections:
-                with damage_named(file):
+                with _damage_named(file):
                     for connection, received, raw in _counted_messages(reader, connections):
                         yield printable(connection.topic), received, _plain(raw)
 
@@ -235,25 +223,6 @@ class Bag:
             )
             raise InputError(msg) from error
         return types.deserialize_ros1 if self.is_ros1 else types.deserialize_cdr  # type: ignore[no-any-return]
-
-
-def _loss_notes(
-    path: Path | str, readers: Sequence[tuple[Path, Any]], metadata: Metadata | None
-) -> list[str]:
-    """
-    Return a sentence if the bag lacks messages.
-
-    Fewer messages than the metadata count are no damage: some recorders count what they drop.
-    """
-    found = sum(reader.message_count for _, reader in readers)
-    said = metadata.messages if metadata else None
-    if said is None or said <= found:
-        return []
-    note = (
-        f'{path} holds {found} messages, and its metadata count {said}: the others were '
-        f'dropped by its recorder or lost since; copy it again if that is new.'
-    )
-    return [note]
 
 
 @cache

@@ -1,13 +1,13 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Write a rosbag2, with ROS or without."""
+"""Write a rosbag2."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
 from pathlib import Path
 import tempfile
-from typing import Any, Literal, Protocol, TYPE_CHECKING
+from typing import Any, Literal, TYPE_CHECKING
 
 from two_manifold_ros.errors import bags_wanted, InputError
 
@@ -19,25 +19,6 @@ if TYPE_CHECKING:
 
 
 Storage = Literal['mcap', 'sqlite3']
-
-
-class StorageWriter(Protocol):
-    """What writes the files of a bag: the library `rosbags`, or else `rosbag2_py` of ROS."""
-
-    def open(self, path: Path) -> None:
-        """Make the folder of the bag."""
-
-    def add(self, topic: str, msgtype: str) -> None:
-        """Add a topic."""
-
-    def write(self, topic: str, stamp_ns: int, cdr_bytes: bytes) -> None:
-        """Write a serialised message of a topic that was added."""
-
-    def serialise(self, msgtype: str, fields: Mapping[str, Any]) -> bytes:
-        """Return the CDR bytes of a message; fields that are not named keep their defaults."""
-
-    def close(self) -> None:
-        """Write what is left, and the metadata."""
 
 
 class BagWriter:
@@ -60,8 +41,8 @@ class BagWriter:
     Raises
     ------
     InputError
-        If the target exists, its parent does not, or no library for bags is installed; from the
-        block, if the disk is full or cannot be written.
+        If the target exists, its parent does not, or the library `rosbags` is not installed; from
+        the block, if the disk is full or cannot be written.
 
     """
 
@@ -74,7 +55,10 @@ class BagWriter:
     ) -> None:
         self._target = Path(path)
         self._types: dict[str, str] = {}
-        self._writer = _storage_writer(storage, frozenset(latched))
+        # Reading this module must not need the library: a robot may have none.
+        with bags_wanted(to_write=True):
+            from two_manifold_ros.recordings.message_building import RosbagsStorage  # noqa: PLC0415
+        self._writer = RosbagsStorage(storage, frozenset(latched))
         self._refuse_bad_target()
 
     def _refuse_bad_target(self) -> None:
@@ -159,15 +143,3 @@ class BagWriter:
             raise ValueError(msg)
         with self._writing():
             self._writer.write(topic, stamp_ns, cdr_bytes)
-
-
-def _storage_writer(storage: Storage, latched: frozenset[str]) -> StorageWriter:
-    # A robot may have either library, or none: reading this module must not need one.
-    with bags_wanted():
-        try:
-            from two_manifold_ros.recordings.message_building import RosbagsStorage  # noqa: PLC0415
-        except ModuleNotFoundError:
-            from two_manifold_ros.recordings.ros2_bag import Ros2Storage  # noqa: PLC0415
-
-            return Ros2Storage(storage, latched)
-    return RosbagsStorage(storage, latched)

@@ -50,14 +50,11 @@ class Metadata(NamedTuple):
         Of its files in the order of recording, each without a folder: nothing else is read.
     messages
         How many it holds, if it is said.
-    seconds
-        From the first to the last, if it is said.
 
     """
 
     names: list[str]
     messages: int | None
-    seconds: float | None
 
 
 def read_metadata(path: Path) -> Metadata:
@@ -73,8 +70,11 @@ def read_metadata(path: Path) -> Metadata:
     try:
         information = _information(path)
         paths = information['relative_file_paths']
+        # Nested aliases of YAML expand exponentially.
+        if not all(isinstance(each, str) for each in paths):
+            raise TypeError(paths)  # noqa: TRY301 - as of other foreign bytes
         # Before version 4 the paths started with the folder's name.
-        names = [_text(each).rsplit('/', 1)[-1] for each in paths]
+        names = [each.rsplit('/', 1)[-1] for each in paths]
     # On foreign bytes a reader of YAML raises almost anything, RecursionError too.
     except Exception as error:
         msg = f'{path} is damaged: remove it, and the bag is read without it.'
@@ -82,14 +82,8 @@ def read_metadata(path: Path) -> Metadata:
     if not names:
         msg = f'{path} lists no files, so the recording is empty: choose another bag.'
         raise InputError(msg)
-    duration = information.get('duration')
-    nanoseconds = duration.get('nanoseconds') if isinstance(duration, dict) else None
     messages = information.get('message_count')
-    return Metadata(
-        names,
-        messages if isinstance(messages, int) else None,
-        nanoseconds / 1e9 if isinstance(nanoseconds, int) else None,
-    )
+    return Metadata(names, messages if isinstance(messages, int) else None)
 
 
 def _information(path: Path) -> dict[str, Any]:
@@ -106,14 +100,6 @@ def _information(path: Path) -> dict[str, Any]:
     content = reader.load(text)
     information: dict[str, Any] = dict(content['rosbag2_bagfile_information'])
     return information
-
-
-def _text(value: object) -> str:
-    # Nested aliases of YAML expand exponentially.
-    if not isinstance(value, str):
-        msg = 'a path is no text'
-        raise TypeError(msg)
-    return value
 
 
 if sys.version_info >= (3, 14):
@@ -141,7 +127,7 @@ def unpack(packed: bytes, compression: str, most: int = LARGEST_PART) -> bytes:
     Parameters
     ----------
     packed
-        Cut off or not: what is there is unpacked.
+        What is there of a stream that is cut off is unpacked.
     compression
         ``zstd``, ``lz4`` or an empty text.
     most
@@ -174,24 +160,19 @@ def unpack(packed: bytes, compression: str, most: int = LARGEST_PART) -> bytes:
     return b''.join(parts)
 
 
-def largest_unpacked(size: int) -> int:
-    """Return how many bytes a file of so many may stand for."""
-    return max(ALWAYS_ALLOWED, LARGEST_RATIO * size)
-
-
 def unpack_file(source: Path, target: Path) -> None:
     """
-    Write the decompressed content of a zstd file, as far as it is intact.
+    Write the decompressed content of a zstd file.
 
     Raises
     ------
     EOFError
-        If it is cut off; what was there is written.
+        If it is cut off.
     ValueError
         If it is larger than any recording would be.
 
     """
-    most = largest_unpacked(source.stat().st_size)
+    most = max(ALWAYS_ALLOWED, LARGEST_RATIO * source.stat().st_size)
     with zstd.open(source, 'rb') as packed, target.open('wb') as unpacked:
         while part := packed.read1(_STEP):
             unpacked.write(part)
@@ -245,23 +226,11 @@ _MAGIC = {
 
 
 class StorageFiles(NamedTuple):
-    """
-    The files of a bag.
-
-    Parameters
-    ----------
-    files
-        In the order of recording.
-    notes
-        To be said aloud.
-    metadata
-        What is said of all of them, if there is something.
-
-    """
+    """Files of a bag in the order of recording, notes to be said, and how many messages it has."""
 
     files: list[Path]
     notes: list[str]
-    metadata: Metadata | None
+    messages: int | None
 
 
 def storage_files(path: Path) -> StorageFiles:
@@ -283,32 +252,38 @@ def storage_files(path: Path) -> StorageFiles:
     if not path.exists():
         msg = f'{path} does not exist: check the path of the bag.'
         raise InputError(msg)
-    found = _files_of_folder(path) if path.is_dir() else StorageFiles([path], [], None)
-    notes = list(found.notes)
-    for file in found.files:
+    files, notes, messages = (
+        _files_of_folder(path) if path.is_dir() else StorageFiles([path], [], None)
+    )
+    for file in files:
         if refusal := _wrong_kind(file):
             raise InputError(refusal)
-        notes += _linked(file) + _unmerged(file)
-    return StorageFiles(found.files, notes, found.metadata)
+        # An untrusted folder may link to any file.
+        if file.is_symlink():
+            notes.append(f'{file} is a link to {file.resolve()}; the target is read.')
+        # Only its own library merges such a log.
+        log = file.with_name(file.name + UNMERGED)
+        if log.exists() and log.stat().st_size:
+            notes.append(
+                f'{log} holds messages that were never merged into the bag and are left out: run '
+                f"sqlite3 {file} 'PRAGMA wal_checkpoint' to merge them."
+            )
+    return StorageFiles(files, notes, messages)
 
 
 def _files_of_folder(folder: Path) -> StorageFiles:
-    if (folder / METADATA).exists():
-        return _listed_files(folder, read_metadata(folder / METADATA))
-    files = sorted(
-        (file for file in folder.iterdir() if storage_kind(file) in PARTS),
-        key=_natural_order,
-    )
-    if not files:
-        msg = (
-            f'{folder} is no bag: it holds neither {METADATA} nor an .mcap or .db3 file; give '
-            f'the folder that ros2 bag record made.'
-        )
-        raise InputError(msg)
-    return StorageFiles(files, [f'{folder} has no {METADATA}: its files are read by name.'], None)
-
-
-def _listed_files(folder: Path, metadata: Metadata) -> StorageFiles:
+    if not (folder / METADATA).exists():
+        parts = (file for file in folder.iterdir() if storage_kind(file) in PARTS)
+        files = sorted(parts, key=_natural_order)
+        if not files:
+            msg = (
+                f'{folder} is no bag: it holds neither {METADATA} nor an .mcap or .db3 file; give '
+                f'the folder that ros2 bag record made.'
+            )
+            raise InputError(msg)
+        note = f'{folder} has no {METADATA}: its files are read by name.'
+        return StorageFiles(files, [note], None)
+    metadata = read_metadata(folder / METADATA)
     files = [folder / name for name in metadata.names]
     if missing := [file.name for file in files if not file.exists()]:
         msg = (
@@ -316,7 +291,7 @@ def _listed_files(folder: Path, metadata: Metadata) -> StorageFiles:
             f'there: copy the whole folder, or remove {METADATA} to read the files that are there.'
         )
         raise InputError(msg)
-    return StorageFiles(files, [], metadata)
+    return StorageFiles(files, [], metadata.messages)
 
 
 def _natural_order(file: Path) -> list[tuple[int, str]]:
@@ -347,22 +322,3 @@ def _wrong_kind(file: Path) -> str:
             f'damaged: check where it came from and copy it again.'
         )
     return ''
-
-
-def _linked(file: Path) -> list[str]:
-    """Name the target of a link: an untrusted folder may link to any file."""
-    if not file.is_symlink():
-        return []
-    return [f'{file} is a link to {file.resolve()}; the target is read.']
-
-
-def _unmerged(file: Path) -> list[str]:
-    """Name an SQLite log that holds messages which only its own library merges."""
-    log = file.with_name(file.name + UNMERGED)
-    if not (log.exists() and log.stat().st_size):
-        return []
-    note = (
-        f'{log} holds messages that were never merged into the bag and are left out: run '
-        f"sqlite3 {file} 'PRAGMA wal_checkpoint' to merge them."
-    )
-    return [note]
