@@ -168,18 +168,6 @@ def test_each_is_trained_with_its_changes(method, kernel, readout, coupling, tra
         assert model.summary['neighbours'] == 50
 
 
-def test_settings_are_of_the_spectral_filters_alone(train):
-    changes = {'bandwidth_factor': 2.5, 'observation': 'ridge', 'ridge': 0.7}
-    names = ['nearest', 'default', 'manifold', 'paper-gaussian']
-    methods = {each.name: each for each in methods_named(names, changes=changes)}
-    assert methods['nearest'] == methods_named(['nearest'])[0]
-    assert methods['default'] == methods_named(['default'])[0]
-    for name, kernel in (('manifold', 'laplacian-eigenmap'), ('paper-gaussian', 'gaussian')):
-        model = methods[name].fit(train).model
-        chosen = model.summary['chosen']
-        assert (model.kernel, chosen['bandwidth_factor'], chosen['ridge']) == (kernel, 2.5, 0.7)
-
-
 def test_without_validation_it_says_what_it_has(slot_car_laps):
     short = TrainingSettings(rate_hz=10.0, window=50, states=5, horizons=(0,))
     model = train_model([slot_car_laps[0].between(0.0, 17.0)], short)

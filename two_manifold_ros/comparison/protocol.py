@@ -41,33 +41,16 @@ def choose(
     candidates: Sequence[Settings],
     train: TrainSplit,
     fit: Callable[[TrainSplit, Settings], FittedMethod],
-) -> tuple[Settings, float | None]:
+) -> Settings:
     """
-    Fit every candidate to a part of the training part and take the best one on the rest.
+    Fit every candidate to a part of the training part and return the best one on the rest.
 
-    Parameters
-    ----------
-    candidates
-        At least one; the first is taken where no block can be held out.
-    train
-        The same blocks are held out of it as in a training.
-    fit
-        Fits one candidate; one that raises ``InputError`` is passed over.
-
-    Returns
-    -------
-    best, score_m
-        And its error, see ``held_out_error``; ``None`` where nothing was held out.
-
-    Raises
-    ------
-    InputError
-        If no candidate could be fitted: the first reason.
-
+    The same blocks are held out as in a training; the first is taken where none can be. One that
+    raises ``InputError`` is passed over, but where all do, the first reason is raised.
     """
     seen, held = hold_out(train.dataset.segments, train.dataset.window)
     if not seen or not held:
-        return candidates[0], None
+        return candidates[0]
     part = train.of(seen)
     scores: dict[int, float] = {}
     reasons = []
@@ -80,8 +63,7 @@ def choose(
         scores[index] = held_out_error(fitted, held, train)
     if not scores:
         raise reasons[0]
-    best = min(scores, key=scores.__getitem__)
-    return candidates[best], scores[best]
+    return candidates[min(scores, key=scores.__getitem__)]
 
 
 def held_out_error(fitted: FittedMethod, segments: Sequence[Segment], train: TrainSplit) -> float:

@@ -121,5 +121,5 @@ class NearestWindows:
         window = train.dataset.window
         lengths = dict.fromkeys(max(1, round(share * window)) for share in self.window_shares)
         candidates = [NearestSettings(n, length) for length in lengths for n in self.neighbours]
-        settings, _ = choose(candidates, train, FittedNearestWindows)
+        settings = choose(candidates, train, FittedNearestWindows)
         return FittedNearestWindows(train, settings)
