@@ -79,14 +79,9 @@ def _check_field(name: str, kind: str, value: Any) -> None:  # noqa: ANN401 - fr
 
 _LEARNERS: dict[str, Callable[[int, int], ManifoldLearner]] = {
     'laplacian-eigenmap': LaplacianEigenmap,
-    'laplacian-eigenmap-binary': partial(LaplacianEigenmap, weights='binary'),
-    'laplacian-eigenmap-unscaled': partial(LaplacianEigenmap, scaled=False),
-    'laplacian-eigenmap-plain': partial(LaplacianEigenmap, normalised=False),
     'gaussian': lambda dimension, _: GaussianKernel(dimension),
     'linear': lambda dimension, _: LinearKernel(dimension),
     'diffusion-map': DiffusionMap,
-    'diffusion-map-fokker-planck': partial(DiffusionMap, density=0.5),
-    'diffusion-map-beltrami': partial(DiffusionMap, density=1.0),
     # Of a car on its laps two variables are behind: where it is, and how fast. Of reaches of 3 to
     # 20 windows and ranks 2 and 4, these erred least on the simulated slot cars 5 to 7.
     'anisotropic-diffusion': partial(AnisotropicDiffusion, metric=NeighboursInTime(5, 2)),
