@@ -114,8 +114,8 @@ def run_online(args: Namespace) -> int:
     # All of training with it, which the other form of the command does without.
     from two_manifold_ros.adapting.stream_learner import make_learner  # noqa: PLC0415
 
-    if args.report:
-        msg = '--report shows what a model does; leave it out, or take --figure with --online'
+    if args.report or args.figure:
+        msg = '--report and --figure show what a model does; leave them out with --online'
         raise InputError(msg)
     if (args.workers, args.scheduler, args.scheduler_file) != (None, None, None):
         msg = '--online goes from one lap to the next: leave out --workers and --scheduler'
@@ -123,7 +123,6 @@ def run_online(args: Namespace) -> int:
     if args.sensor_topic:
         msg = '--sensor-topic is that of a model; leave it out, learners with --online take none'
         raise InputError(msg)
-    _check_figure(args)
     whole = recordings_of(args)
     recordings = in_step([part_of(each, args.start, args.until) for each in whole], args)
     _check(recordings)
@@ -140,16 +139,11 @@ def run_online(args: Namespace) -> int:
         curve = learning_curve(
             recordings, learners, TrainingSettings(max_step_load=0.0), known_s, progress
         )
-    if args.figure:
-        from two_manifold_ros.evaluation.figures import draw_curve  # noqa: PLC0415 - an extra
-
-        draw_curve(curve, args.figure)
     if args.json:
         content = {'bags': args.bags, **curve.to_json()}
         print(json.dumps(content, indent=2, allow_nan=False))
     else:
         print_curve(curve)
-        _print_figure(args)
     return 0
 
 
