@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-import math
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -15,7 +14,7 @@ from two_manifold_ros.comparison.method import SampledSegment, TrainSplit
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import check_imu
 from two_manifold_ros.evaluation.scores import directions_ahead
-from two_manifold_ros.inspection.positions import FEWEST_LAPS, position_findings, WANTED_LAPS
+from two_manifold_ros.inspection.positions import FEWEST_LAPS, WANTED_LAPS
 from two_manifold_ros.recordings.recording import check_one_plane
 from two_manifold_ros.ticks.segments import cut_segments, positions_at
 from two_manifold_ros.training.dataset import build_dataset
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from two_manifold_ros.comparison.method import FittedMethod
-    from two_manifold_ros.inspection.positions import PositionReport
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.typing import Bools, Floats
@@ -330,29 +328,22 @@ def plan_slot_car(recording: Recording, protocol: SlotCarProtocol = SLOT_CAR) ->
 
 def check_sanity(train: TrainSplit, tests: Sequence[ScoredSegment]) -> Iterator[str]:
     """Yield a sentence for each thing that speaks against the numbers of a comparison."""
-    drives = measure_drives(train.recordings)
-    yield from _check_places(train, tests, drives)
-    yield from _check_laps(train, tests, drives)
+    yield from _check_places(train, tests)
+    yield from _check_laps(train, tests)
 
 
 def _check_places(
     train: TrainSplit,
     tests: Sequence[ScoredSegment],
-    drives: Sequence[PositionReport],
     far: float = 0.1,
     most_unknown: float = 0.25,
 ) -> Iterator[str]:
     """
-    Report recordings with holes, and test positions on another route than the training ones.
+    Report test positions on another route than the training ones.
 
     A place is unknown further from all training positions than a share ``far`` of their spread;
     on one route next to none are.
     """
-    located = [each for each in train.recordings if each.positions is not None]
-    for recording, drive in zip(located, drives, strict=True):
-        for finding in position_findings(drive, math.inf):
-            if finding.code == 'positions_missing':
-                yield f'{recording.name}: {finding.sentence}'
     learned = train.positions
     learned = learned[np.isfinite(learned).all(axis=1)]
     followed = np.concatenate([test.truth[test.scored].reshape(-1, 2) for test in tests])
@@ -367,10 +358,9 @@ def _check_places(
         )
 
 
-def _check_laps(
-    train: TrainSplit, tests: Sequence[ScoredSegment], drives: Sequence[PositionReport]
-) -> Iterator[str]:
+def _check_laps(train: TrainSplit, tests: Sequence[ScoredSegment]) -> Iterator[str]:
     """Report parts that hold too few laps."""
+    drives = measure_drives(train.recordings)
     times = [drive.laps.time_s for drive in drives if drive.laps is not None]
     if not times:
         yield (
