@@ -137,14 +137,16 @@ def test_it_is_causal_and_starts_at_the_first_tick(slot_car_plan, slot_car_model
     assert len(np.unique(whole.states[:, 1])) == len(test.segment)
 
 
-def test_the_default_is_trained_as_asked(train, slot_car_model, monkeypatch):
+@pytest.mark.parametrize(('name', 'changes'), [('default', {}), ('tpsr', {'method': 'tpsr'})])
+def test_each_is_trained_as_asked(name, changes, train, slot_car_model, monkeypatch):
     given: list[object] = []
     monkeypatch.setattr(
         own_filters, 'train_model', lambda *each: given.extend(each) or slot_car_model
     )
-    fitted = methods_named(['default'])[0].fit(train)
+    fitted = methods_named([name])[0].fit(train)
     assert fitted.model is slot_car_model
-    assert given == [train.recordings, replace(SETTINGS, rate_hz=train.dataset.rate_hz)]
+    asked = replace(SETTINGS, rate_hz=train.dataset.rate_hz, **changes)
+    assert given == [train.recordings, asked]
 
 
 @pytest.mark.parametrize(

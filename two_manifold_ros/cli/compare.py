@@ -185,7 +185,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar='NAME,...',
         help=f'some of the methods {", ".join(NAMES)} (default: all); a kernel of train --kernel '
         'stands for the spectral filter with it, kernels for each kernel in turn, paper-gaussian '
-        'for paper with that kernel',
+        'for paper with that kernel, tpsr for train --method tpsr',
     )
     add_position_lag(add_topics(parser))
     add_report(parser, 'errors and readings of all methods; a click shows or hides each')

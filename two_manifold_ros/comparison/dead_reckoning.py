@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 import itertools
 from typing import Any, TYPE_CHECKING
 
@@ -47,14 +47,14 @@ class FittedDeadReckoning:
     fastest_m_s: float
     ahead_s: Floats
     period_s: float
-    chosen: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """The weights."""
+        return {'weights': self.weights.tolist()}
 
     def predict(self, segment: Segment) -> Predictions:
-        """
-        Integrate from the first second of driving on; before it ends, the last position is given.
-
-        States are x, y (m), the course (rad) and the speed (m/s).
-        """
+        """Integrate from the first second of driving on: x, y (m), course (rad), speed (m/s)."""
         positions = np.full((len(segment), len(self.ahead_s), 2), np.nan)
         states = np.full((len(segment), 4), np.nan)
         known = np.flatnonzero(np.isfinite(segment.positions).all(axis=1))
@@ -134,7 +134,6 @@ class DeadReckoning:
             2.0 * fastest,
             train.period_s * np.array(train.horizons, dtype=np.float64),
             train.period_s,
-            {'weights': weights.tolist()},
         )
 
 

@@ -155,7 +155,9 @@ _PAPER_GAUSSIAN = ManifoldHmm(
     'paper-gaussian', 'HSE-HMM of the paper, Gaussian', {'kernel': 'gaussian'}, paper=True
 )
 
-_OWN = {each.name: each for each in (*_USUAL, *_KERNELS, _PAPER_GAUSSIAN)}
+_TPSR = ManifoldHmm('tpsr', 'TPSR', {'method': 'tpsr'})
+
+_OWN = {each.name: each for each in (*_USUAL, *_KERNELS, _PAPER_GAUSSIAN, _TPSR)}
 
 NAMES = (*_RIVALS, *(each.name for each in _USUAL))
 """What runs unless something else is asked for."""
@@ -168,20 +170,10 @@ EVERY = (*_RIVALS, *_OWN)
 
 def methods_named(names: Sequence[str], protocol: SlotCarProtocol | None = None) -> list[Method]:
     """
-    Make methods, in the order of ``EVERY``.
+    Make methods, in the order of ``EVERY``, by names of it and of ``GROUPS``.
 
-    Parameters
-    ----------
-    names
-        Some of ``EVERY`` and ``GROUPS``.
-    protocol
-        Settles what the opponents otherwise choose for themselves.
-
-    Raises
-    ------
-    InputError
-        If there is no method of a name.
-
+    A protocol settles what the opponents otherwise choose for themselves. Raise ``InputError`` if
+    there is no method of a name.
     """
     known = (*EVERY, *GROUPS)
     unknown = [name for name in names if name not in known]

@@ -91,15 +91,8 @@ class ScoredSegment:
     """
     A segment of T ticks of the recording of that name, and the truth to score predictions with.
 
-    Parameters
-    ----------
-    truth : (T, H, 2)
-        True positions at the horizons, NaN where unknown.
-    directions : (T, H, 2)
-        True directions of travel there, unit vectors, NaN if the vehicle never moves.
-    scored : (T,) bool
-        Ticks whose predictions count.
-
+    True positions and directions of travel (unit vectors) at the horizons are (T, H, 2), NaN where
+    unknown; predictions at ``scored`` ticks (T,) count.
     """
 
     recording: str
@@ -147,17 +140,10 @@ def cut_tests(recording: Recording, train: TrainSplit) -> Iterator[ScoredSegment
 @dataclass(frozen=True)
 class Plan:
     """
-    Training and test data of a comparison.
+    Training and test data of a comparison: ``'share'``, ``'bags'`` or ``'slot-car'``.
 
-    Parameters
-    ----------
-    protocol
-        ``'share'``, ``'bags'`` or ``'slot-car'``.
-    tests
-        At least one, with a tick that counts.
-    notes
-        Sentences to know before believing the numbers.
-
+    Of the tests, at least one, each has a tick that counts; the notes are sentences to know before
+    believing the numbers.
     """
 
     protocol: str
@@ -239,17 +225,8 @@ class SlotCarProtocol:
     """
     Protocol by which a slot car is learned and followed.
 
-    Parameters
-    ----------
-    rate_hz, window, states, neighbours
-        See ``TrainingSettings``.
-    farthest
-        Ticks ahead to predict; every fewer number is predicted too.
-    learned_ticks, followed_ticks, all_ticks
-        Learned from at the start, followed at the end, and in the whole run.
-    extents
-        Predictions are made after the fewest to the most of these ticks were filtered.
-
+    Up to ``farthest`` ticks ahead are predicted, after the fewest to the most ticks of ``extents``
+    were filtered, of those that are followed at the end. The rest is as in ``TrainingSettings``.
     """
 
     rate_hz: float
