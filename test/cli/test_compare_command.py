@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`two-manifold compare`, and its table."""
 
+from argparse import Namespace
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -263,15 +264,15 @@ def test_of_many_horizons_some_are_shown(lines):
             ('fair', '(the default) 1.2 m, number 3'),
         ),
         ((('x', 3.0), ('default', 4.0)), 99, ('no use', 'RMSE 3 m', 'Next: record at least five')),
-        ((('x', 0.1),), 19, ('unknown', '19 predictions', 'Next: follow a longer drive')),
-        ((), 99, ('unknown', '0 methods')),
+        ((('x', 0.1),), 19, ('unknown', '19 predictions', 'Next: compare on a longer drive')),
+        ((), 99, ('unknown', 'No method works without positions', 'Next: add default')),
     ],
 )
 def test_the_best_method_is_judged_and_the_default_beside_it(results, count, words):
     track = 4.0 * np.stack([np.cos(np.arange(9.0)), np.sin(np.arange(9.0))], axis=1)
     cheat = result('cheat', 0.0, sees_positions=True)
     of = comparison((0,), cheat, *(result(*each) for each in results))
-    found = of_comparison(replace(of, scored=(count,), tracks=(track,)), ['bag'])
+    found = of_comparison(replace(of, scored=(count,), tracks=(track,)), Namespace(bags=['bag']))
     assert found.word == words[0]
     assert all(each in ' '.join(found.lines) for each in words[1:])
 

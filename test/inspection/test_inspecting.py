@@ -128,7 +128,7 @@ def test_a_gap_is_placed():
     cut = replace(recording, imu=recording.imu.select((elapsed <= 20) | (elapsed >= 22)))
     (finding,) = inspect_recording(cut).findings
     assert (finding.code, finding.severity) == ('imu_gaps', 'warning')
-    assert '1 gap(s), 2.00 s from 20.0 s on: no window crosses one' in finding.sentence
+    assert '1 gap, 2.00 s from 20.0 s on: no window crosses one' in finding.sentence
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,9 @@ def test_a_time_offset(late_s, side):
     (finding,) = inspect_recording(drive(late_s=late_s)).findings
     assert finding.code == 'time_offset'
     sentence = finding.sentence
-    said = re.search(rf'positions are (\S+) s \(\+- 0.014 s\) {side} those of the IMU', sentence)
+    said = re.search(
+        rf'positions are (\S+) s \(\+- 0.014 s\) {side} the stamps of the IMU', sentence
+    )
     assert float(said[1]) == pytest.approx(0.2, abs=0.003)
     assert '--position-lag auto' in sentence
     # Less than half a tick is no finding.

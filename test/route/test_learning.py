@@ -262,6 +262,12 @@ def test_places_that_no_kept_pass_visited_expect_nothing(passes):
     assert (route.likelihood.slopes[unknown] == 0.0).all()
 
 
+def test_drives_too_short_to_settle_are_learned_from_all_the_same(passes, route):
+    found = learned(replace(passes, settled=np.zeros_like(passes.settled)))
+    apart = np.abs(found.likelihood.means - route.likelihood.means)
+    assert np.median(apart) < 0.2 * np.abs(route.likelihood.means).max()
+
+
 def test_states_are_passed_on(passes):
     states = np.random.default_rng(0).normal(size=(len(passes.places), 5))
     every = np.ones(len(passes.settled), dtype=np.bool_)

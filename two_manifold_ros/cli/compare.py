@@ -287,7 +287,7 @@ def _check_any(comparison: Comparison) -> None:
 
 
 def _report(args: Namespace, found: Comparison) -> None:
-    verdict = of_comparison(found, args.bags)
+    verdict = of_comparison(found, args)
     if args.report:
         from two_manifold_ros.pages.model_sections import (  # noqa: PLC0415 - an extra
             comparison_sections,

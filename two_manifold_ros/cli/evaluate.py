@@ -37,7 +37,7 @@ from two_manifold_ros.cli.options import (
     recordings_in_planes,
     recordings_of,
 )
-from two_manifold_ros.cli.verdict import of_evaluation, of_routes
+from two_manifold_ros.cli.verdict import of_curve, of_evaluation, of_routes, trained_on
 from two_manifold_ros.errors import InputError, NO_USE
 from two_manifold_ros.evaluation.drives import trained_lag
 from two_manifold_ros.evaluation.evaluate import ELSEWHERE, evaluate, UNUSABLE
@@ -121,7 +121,7 @@ def run_online(args: Namespace) -> int:
         msg = '--online goes from one lap to the next: leave out --workers and --scheduler'
         raise InputError(msg)
     if args.sensor_topic:
-        msg = '--sensor-topic is that of a model; leave it out, learners with --online take none'
+        msg = '--sensor-topic is for models; leave it out, learners with --online take no sensor'
         raise InputError(msg)
     whole = recordings_of(args)
     recordings = in_step([part_of(each, args.start, args.until) for each in whole], args)
@@ -139,10 +139,12 @@ def run_online(args: Namespace) -> int:
         curve = learning_curve(
             recordings, learners, TrainingSettings(max_step_load=0.0), known_s, progress
         )
+    verdict = of_curve(curve)
     if args.json:
-        content = {'bags': args.bags, **curve.to_json()}
+        content = {'bags': args.bags, 'verdict': verdict._asdict(), **curve.to_json()}
         print(json.dumps(content, indent=2, allow_nan=False))
     else:
+        print_verdict(verdict)
         print_curve(curve)
     return 0
 
@@ -289,7 +291,7 @@ def run(args: Namespace) -> int:
         from two_manifold_ros.evaluation.figures import draw_evaluation  # noqa: PLC0415 - an extra
 
         draw_evaluation(evaluation, model, args.figure)
-    verdict = of_evaluation(args, model, evaluation, recordings)
+    verdict = of_evaluation(args, model, evaluation)
     if args.report:
         _write_report(args, evaluation, recordings, model, verdict)
     of_route = {'route': route} if route else {}
@@ -321,7 +323,7 @@ def _check_one_route(args: Namespace, by_route: Mapping[str, Sequence[Recording]
         option = '--figure' if args.figure else '--report'
         msg = (
             f'{option} is about one route, and the recordings are of {len(by_route)} '
-            f'({", ".join(by_route)}): evaluate those of each by themselves'
+            f'({", ".join(by_route)}): evaluate each route by itself'
         )
         raise InputError(msg)
 
@@ -337,7 +339,7 @@ def _report_routes(
     verdicts = {}
     for name, each in found.items():
         own, recordings = model.routes[name], by_route[name]
-        verdicts[name] = of_evaluation(args, own, each, recordings)
+        verdicts[name] = of_evaluation(args, own, each)
         for doubt in _doubts(args, own, recordings):
             on_stderr(f'two-manifold: warning: {name}: {doubt}')
     verdict = of_routes(verdicts)
@@ -368,8 +370,8 @@ def _report_routes(
     ]  # fmt: skip
     print_table('position error by route, at all ticks after the first window', header, rows)
     print_wrapped(
-        'named right: after one and a half windows; wrong, published: of the positions that are '
-        'published, those of another route'
+        'named right: after one and a half windows; wrong, published: published positions that '
+        'are on another route'
     )
     for name, each in found.items():
         print_unusable(each.to_json()['samples'], f'{name}: ')
@@ -515,11 +517,10 @@ def _doubts(args: Namespace, model: ModelHead, recordings: list[Recording]) -> I
     for stream in (each.positions for each in recordings):
         if stream is not None and stream.left_out.any():
             yield left_out_sentence(int(stream.left_out.sum()), len(stream.stamps), stream.topic)
-    trained = [bag for bag in args.bags if bag in model.summary.get('recordings', [])]
-    if trained and args.start is None:
+    if trained := trained_on(args, model):
         yield (
-            f'the model was trained on {", ".join(trained)}: score with --from what it has not '
-            'seen, or another recording'
+            f'the model was trained on {", ".join(trained)}: score another recording, or with '
+            '--from the part that training left out'
         )
     names = [each.name for each in recordings]
     yield from late_sentences(names, list(map(estimate_lag, recordings)), 0.5 / model.rate_hz)

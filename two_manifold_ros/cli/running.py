@@ -121,7 +121,9 @@ def run_laps(args: Namespace) -> int:
         _write(args.csv, *_lap_table(recordings, found))
     if args.course:
         _write(args.course, *_course_table(recordings, found))
-    verdict = of_laps([(each.name, times) for each, times in zip(whole, found, strict=True)], args)
+    verdict = of_laps(
+        [(each.name, times) for each, times in zip(whole, found, strict=True)], args, model
+    )
     if args.json:
         content = {
             'model': args.model,
@@ -363,7 +365,7 @@ def _track(model: ModelHead, recording: Recording, progress: Progress) -> Track:
 
 
 VEHICLE_HELP = (
-    'Measure how the IMU of a vehicle that a model has not seen differs from those of its '
+    'Measure how the IMU of a vehicle that a model has not seen differs from the IMUs of its '
     'training: how it is turned, its scales and biases, each with its standard deviation. The '
     'recordings are of that vehicle on the route, and need no positions.'
 )

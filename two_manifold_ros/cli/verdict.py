@@ -5,29 +5,30 @@
 from __future__ import annotations
 
 import math
+import os
+import shlex
 from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.comparison.own_filters import OURS
 from two_manifold_ros.filtering.status import CAUSES
 from two_manifold_ros.hse_hmm.readout import LEVELS
 from two_manifold_ros.inspection.inspecting import folded_warnings
-from two_manifold_ros.inspection.positions import WANTED_LAPS
+from two_manifold_ros.inspection.positions import FEWEST_LAPS, WANTED_LAPS
 from two_manifold_ros.inspection.repetition import LEAST_PUBLISHED, USEFUL
-from two_manifold_ros.names import LAP_FRAME
-from two_manifold_ros.recordings.recording import median_interval_ns
+from two_manifold_ros.names import LAP_FRAME, OURS
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Mapping, Sequence
 
     from two_manifold_ros.comparison.outcome import Comparison
+    from two_manifold_ros.evaluation.drives import Total
     from two_manifold_ros.evaluation.evaluate import Evaluation
     from two_manifold_ros.evaluation.lap_times import LapTimes
+    from two_manifold_ros.evaluation.online import LearningCurve
     from two_manifold_ros.inspection.inspecting import Report
     from two_manifold_ros.model.head import ModelHead
-    from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Floats
 
 GOOD, FAIR, POOR, UNKNOWN, NO_USE = WORDS = ('good', 'fair', 'poor', 'unknown', 'no use')
@@ -52,11 +53,14 @@ DOUBTFUL = ('no_laps', 'few_laps', 'offset_ambiguous')
 """Findings with which ``train`` has too little to hold out, or stops and asks."""
 
 OF_EACH_SAMPLE = (
-    'time_offset', 'gyroscope_in_degrees', 'gyroscope_too_fast', 'acceleration_in_g',
-    'gyroscope_scale', 'acceleration_unclear', 'positions_missing', 'gravity_removed',
-    'dead_channels',
+    'gyroscope_in_degrees', 'acceleration_in_g', 'gyroscope_scale', 'gyroscope_too_fast',
+    'dead_channels', 'acceleration_unclear', 'gravity_removed', 'positions_missing', 'time_offset',
 )  # fmt: skip
-"""Findings about all samples, the gravest first; all others are about some that are left out."""
+"""
+Findings about all samples, the most serious first; all others are about some that are left out.
+
+`train` corrects an offset in time by itself.
+"""
 
 SIDES = 10
 """Squares along the larger side of the route, for the place of the largest errors: a vehicle is in
@@ -64,11 +68,17 @@ one of them for half a second or more on most laps, and a reader finds it."""
 
 METRES = ((1e3, 'km'), (1.0, 'm'), (1e-2, 'cm'), (1e-3, 'mm'))
 SECONDS = ((1.0, 's'), (1e-3, 'ms'))
+TOPICS = ('imu-topic', 'position-topic')
+"""Options that `train` has to be given again."""
+
 MOST_NAMED = 3
 """Bags that are named in a command to type."""
 
 FEWEST_SCORED = 20
 """Predictions; the least of errors on fewer is chance."""
+
+ENOUGH_LAPS = 10
+"""Laps after which more of the same do not help: the better number of ``WANTED_LAPS``."""
 
 MORE = f'record {WANTED_LAPS}, at the speeds of use'
 
@@ -81,9 +91,9 @@ class Verdict(NamedTuple):
     next: str
 
     @property
-    def lines(self) -> tuple[str, str]:
-        """What a page or a terminal shows, the command on a line of its own."""
-        return self.sentence, f'Next: {self.next}'
+    def lines(self) -> tuple[str, ...]:
+        """What a page or a terminal shows: a line for each route, and one for the command."""
+        return *self.sentence.splitlines(), f'Next: {self.next}'
 
 
 def rounded(value: float, units: Sequence[tuple[float, str]] = METRES) -> str:
@@ -107,22 +117,19 @@ def word_for(error: float, mean: float, published: float = 1.0) -> str:
 
 
 def of_bags(bags: Sequence[str]) -> str:
-    """Return bags as a command names them: each, or the folder of many."""
-    if len(bags) <= MOST_NAMED:
-        return ' '.join(bags)
-    folders = {each.rstrip('/').rpartition('/')[0] or '.' for each in bags}
-    return folders.pop() if len(folders) == 1 else f'{bags[0]} ...'
+    """Return bags as a command names them: each, unless there are many."""
+    return shlex.join(bags) if len(bags) <= MOST_NAMED else 'THE_SAME_BAGS'
 
 
 def of_routes(verdicts: Mapping[str, Verdict]) -> Verdict:
     """Return one verdict about several routes: the word and the cure of the worst."""
     worst = max(verdicts.values(), key=lambda each: WORDS.index(each.word))
     sentences = (f'{name}: {each.sentence}' for name, each in verdicts.items())
-    return worst._replace(sentence=' '.join(sentences))
+    return worst._replace(sentence='\n'.join(sentences))
 
 
-def of_inspection(reports: Sequence[Report], bags: Sequence[str]) -> Verdict:
-    """Judge recordings by the gravest of their warnings, and say how many laps there are."""
+def of_inspection(reports: Sequence[Report], args: Namespace) -> Verdict:
+    """Judge recordings by the most serious of their warnings, and say how many laps there are."""
     placed = [each.positions for each in reports if each.positions is not None]
     laps = [each.laps for each in placed if each.laps is not None and each.laps.resolved]
     usual_s = np.median([each.time_s for each in laps]) if laps else math.nan
@@ -130,22 +137,33 @@ def of_inspection(reports: Sequence[Report], bags: Sequence[str]) -> Verdict:
     if laps:
         there = f'{sum(each.count for each in laps):.1f} laps of {usual_s:.3g} s'
     covered = sum(each.coverage for each in placed) / len(reports)
-    there += f' with positions for {in_percent(covered)} of the time'
-    train = f'two-manifold train {of_bags(bags)} -o model.npz'
-    found = list(folded_warnings(reports))
-    if not found:
+    if placed:
+        there += f' with positions for {in_percent(covered)} of the time'
+    train = _train(args)
+    by_code = {
+        finding.code: (name, finding, n) for name, (finding, *_), n in folded_warnings(reports)
+    }
+    if sum(each.count for each in laps) >= FEWEST_LAPS or _is_network(reports):
+        # All bags together have laps to hold out, or are drives of a network.
+        by_code = {code: each for code, each in by_code.items() if not code.endswith('_laps')}
+    if not by_code:
         return Verdict(GOOD, f'{there}: {GOOD}.', train)
-    by_code = {finding.code: (name, finding, count) for name, (finding, *_), count in found}
     grades = ((NO_USE, SPOILING), (POOR, DOUBTFUL), (FAIR, (*OF_EACH_SAMPLE, *by_code)))
     word, code = next((w, code) for w, codes in grades for code in codes if code in by_code)
     name, finding, count = by_code[code]
-    what, _, cure = finding.sentence.rstrip('.').partition(': ')
-    what = what[0].lower() + what[1:] if what[1].islower() else what
     more = f' and {count - 1} more' * (count > 1)
     where = f'{name}{more}: ' if len(reports) > 1 else ''
-    of = f' (the gravest of {len(found)} warnings)' * (len(found) > 1)
-    cure += f'; or go on with {train}' * (word == FAIR)
-    return Verdict(word, f'{there}, but {where}{what}{of}: {word}.', cure)
+    of = f' (the most serious of {len(by_code)} warnings)' * (len(by_code) > 1)
+    cure = finding.cure + f'; or go on with {train}' * (word == FAIR)
+    return Verdict(word, f'{there}, but {where}{finding.cause}{of}: {word}.', cure)
+
+
+def _is_network(reports: Sequence[Report]) -> bool:
+    """Return whether recordings are enough for the drives of a network."""
+    # Training has half of the package behind it, and a single recording asks nothing of it.
+    from two_manifold_ros.training.networks import LEAST_DRIVES  # noqa: PLC0415
+
+    return len(reports) >= LEAST_DRIVES
 
 
 def of_training(model: ModelHead, args: Namespace) -> Verdict:
@@ -158,29 +176,40 @@ def of_training(model: ModelHead, args: Namespace) -> Verdict:
         words = 'No part of the drives could be held out, so the error of the model is unknown.'
         return Verdict(UNKNOWN, words, MORE)
     error, mean, share = map(followed.get, ('followed_m', 'mean_position_m', 'published_share'))
-    word, on_laps = word_for(error, mean, share), model.frame_id == LAP_FRAME
+    # The share decides only whether it is of use: a map without the held-out part knows less.
+    word, on_laps = word_for(error, mean), model.frame_id == LAP_FRAME
     units = SECONDS if on_laps else METRES
+    shown = '' if share is None else f', {in_percent(share)} of the positions published'
     sentence = (
         f'Follows held-out {"laps" if summary["laps"] >= 1.0 else "drives"} within '
         f'{rounded(error, units)} on average (always answering the mean position: '
-        f'{rounded(mean, units)}), {in_percent(share)} of the positions published: {word}.'
+        f'{rounded(mean, units)}){shown}: {word}.'
     )
     rest = f'{of_bags(args.bags)} --from {args.until:g}' if args.until else 'OTHER_BAG'
-    then = f'two-manifold {"laps" if on_laps else "evaluate"} {args.output} {rest}'
-    return Verdict(word, sentence, MORE if word == POOR else then)
+    then = f'two-manifold {"laps" if on_laps else "evaluate"} {shlex.quote(args.output)} {rest}'
+    if word == POOR:
+        then = _cure_of_poor(summary['laps'], then if on_laps else f'{then} --report report.html')
+    return Verdict(word, sentence, then)
 
 
-def of_comparison(found: Comparison, bags: Sequence[str]) -> Verdict:
+def _cure_of_poor(laps: float, look: str) -> str:
+    """Return what to do with a model whose errors are large: more helps where there is little."""
+    return MORE if laps < ENOUGH_LAPS else f'find out where and why: {look}'
+
+
+def of_comparison(found: Comparison, args: Namespace) -> Verdict:
     """Judge the best method by the present position, and say how the default does beside it."""
     errors = [
         (each.scores[0].all.rmse_m or 0.0, each.title, each.name)
         for each in found.succeeded
         if each.scores and not each.sees_positions
     ]
-    train = f'two-manifold train {of_bags(bags)} -o model.npz'
-    if not errors or found.scored[0] < FEWEST_SCORED:
-        words = f'{len(errors)} methods without positions have {found.scored[0]} predictions.'
-        return Verdict(UNKNOWN, words, f'follow a longer drive, with {OURS} among --methods')
+    train = _train(args)
+    if not errors:
+        return Verdict(UNKNOWN, 'No method works without positions.', f'add {OURS} to --methods')
+    if found.scored[0] < FEWEST_SCORED:
+        words = f'Only {found.scored[0]} predictions could be compared.'
+        return Verdict(UNKNOWN, words, 'compare on a longer drive')
     (best_m, title, name), *others = sorted(errors)
     mean_m = math.sqrt(np.nanvar(np.concatenate(found.tracks), axis=0).sum())
     beside = f', next {others[0][1]} {rounded(others[0][0])}' if others else ''
@@ -188,18 +217,19 @@ def of_comparison(found: Comparison, bags: Sequence[str]) -> Verdict:
         if one == OURS:
             beside = f', {own} (the default) {rounded(error_m)}, number {place} of {len(errors)}'
     word = word_for(best_m, mean_m)
+    always = f'always answering the mean position: {rounded(mean_m)}'
     sentence = (
         f'Best: {title}{" (the default)" if name == OURS else ""}, RMSE {rounded(best_m)}{beside} '
-        f'(always answering the mean position: {rounded(mean_m)}): {word}.'
+        f'({always}): {word}.'
     )
+    if name == 'mean':
+        sentence = f'No other method has a smaller RMSE than {always}: {word}.'
     if word == NO_USE:
         train = MORE if OURS in {each for *_, each in errors} else f'compare with --methods {OURS}'
     return Verdict(word, sentence, train)
 
 
-def of_evaluation(
-    args: Namespace, model: ModelHead, evaluation: Evaluation, recordings: Sequence[Recording]
-) -> Verdict:
+def of_evaluation(args: Namespace, model: ModelHead, evaluation: Evaluation) -> Verdict:
     """Judge a model by what it publishes along a drive, and say where the errors are largest."""
     runs, now = evaluation.runs, evaluation.scores[0]
     truths = np.concatenate([each[:, 0] for each in evaluation.truths])
@@ -215,9 +245,10 @@ def of_evaluation(
     if not evaluation.published:
         return Verdict(NO_USE, f'Nothing would have been published: {why}.', cure)
     share, p95, mean_p95 = now.model.published_share, now.model.p95_m, now.mean.p95_m
-    if share is None or p95 is None or mean_p95 is None:
-        words = 'No published position has a true one to compare with.'
-        return Verdict(UNKNOWN, words, 'evaluate a recording with more positions')
+    few = np.isfinite(errors).sum() < FEWEST_SCORED
+    if share is None or p95 is None or mean_p95 is None or few:
+        words = f'Only {shown.sum()} published positions have a true one to compare with.'
+        return Verdict(UNKNOWN, words, 'evaluate a longer recording with positions')
     error, mean = errors[shown].mean(), np.linalg.norm(truths[shown] - model.mean_position, axis=1)
     word = word_for(error, mean.mean(), share)
     place, median = worst_place(truths[shown], errors[shown])
@@ -226,27 +257,86 @@ def of_evaluation(
         word = FAIR if word == GOOD else word
         doubt = f'; its 95 % ellipses are too small, {in_percent(inside)} are inside'
     sentence = (
-        f'Publishes {in_percent(share)} of the positions, 95 % of them within {rounded(p95)} '
-        f'(always answering the mean position: {rounded(mean_p95)}); worst around {place}, median '
-        f'error {rounded(median)}{doubt}: {word}.'
+        f'Publishes {in_percent(share)} of the positions; 95 % of the errors are below '
+        f'{rounded(p95)} (always answering the mean position: {rounded(mean_p95)}). Worst around '
+        f'{place}, where half of the errors exceed {rounded(median)}{doubt}: {word}.'
     )
     if word == GOOD or 1.0 - share < share * error / mean.mean():
-        cure = _advice(args, model, recordings, word)
+        cure = _advice(args, model, word)
     return Verdict(word, sentence, cure)
 
 
-def _advice(args: Namespace, model: ModelHead, recordings: Sequence[Recording], word: str) -> str:
+def of_fleet(totals: Mapping[str, Total], args: Namespace, model: ModelHead) -> Verdict:
+    """Judge a model by the drives of each route, beside the mean position of its training."""
+    verdicts = {}
+    for name, total in totals.items():
+        own = model.routes[name]
+        mean = (own.summary.get('validation') or {}).get('mean_position_m', math.nan)
+        word = UNKNOWN if math.isnan(mean) else word_for(total.mean_m, mean, total.published_share)
+        sentence = (
+            f'{total.drives} drives with an error of {rounded(total.mean_m)} on average (always '
+            f'answering the mean position of the training: {rounded(mean)}), '
+            f'{in_percent(total.published_share)} of the positions published; the worst drive is '
+            f'{total.worst} with {rounded(total.worst_m)}: {word}.'
+        )
+        look = f'two-manifold evaluate {shlex.quote(args.model)} {shlex.quote(total.worst)}'
+        verdicts[name] = Verdict(word, sentence, _drive(args, own) if word == GOOD else look)
+    return of_routes(verdicts)
+
+
+def of_curve(curve: LearningCurve) -> Verdict:
+    """Judge what learns while it drives by its last lap, or by the IMU alone afterwards."""
+    # Learners have half of the package behind them.
+    from two_manifold_ros.evaluation.online import MEAN, OFFLINE  # noqa: PLC0415
+
+    last = {row.name: row for row in curve.rows if row.lap == curve.rows[-1].lap}
+    learned = [row for name, row in last.items() if name not in {MEAN, OFFLINE}]
+    if not learned or MEAN not in last:
+        return Verdict(UNKNOWN, 'No learner has a model of the last lap.', MORE)
+    best, mean_m = min(learned, key=lambda row: row.rmse_m), last[MEAN].rmse_m
+    word = word_for(best.rmse_m, mean_m, best.published)
+    sentence = (
+        f'At the end {best.name} has an RMSE of {rounded(best.rmse_m)} (always answering the mean '
+        f'position: {rounded(mean_m)}), {in_percent(best.published)} of the positions published: '
+        f'{word}.'
+    )
+    then = f'updater_node --ros-args -p learner:={best.name}'
+    return Verdict(word, sentence, then if word in {GOOD, FAIR} else MORE)
+
+
+def trained_on(args: Namespace, model: ModelHead) -> list[str]:
+    """Return which bags the model was trained on, if the part that is followed begins there."""
+    known = {os.path.realpath(each) for each in model.summary.get('recordings', ())}
+    again = [bag for bag in args.bags if os.path.realpath(bag) in known]
+    # Of each bag training took so much, but for the two ticks that its ends cut.
+    taken_s = model.summary.get('seconds', 0.0) / max(len(known), 1) - 2.0 / model.rate_hz
+    return again if (args.start or 0.0) < taken_s else []
+
+
+def _advice(args: Namespace, model: ModelHead, word: str) -> str:
     """Return what to do with a model whose positions are published."""
-    if set(args.bags) & set(model.summary.get('recordings', [])) and not args.start:
-        return f'two-manifold evaluate {args.model} OTHER_BAG'
+    evaluate = f'two-manifold evaluate {shlex.quote(args.model)}'
+    if trained_on(args, model):
+        return f'{evaluate} OTHER_BAG'
     if word == GOOD:
-        turned = f' -p vehicle:={args.vehicle}' if args.vehicle else ''
-        topic = f' -r imu:={model.imu_topic}' if model.imu_topic != '/imu' else ''
-        return f'filter_node --ros-args -p model:={args.model}{turned}{topic}'
+        return _drive(args, model) + (f' -p vehicle:={args.vehicle}' if args.vehicle else '')
     if word == NO_USE:
         return 'check that the recording is of the route and the IMU of the training'
-    faster = 1e9 / median_interval_ns(recordings[0].imu.stamps) >= 2.0 * model.rate_hz
-    return MORE + f', or try train --rate {2.0 * model.rate_hz:g}' * faster
+    look = f'{evaluate} {of_bags(args.bags)} --report report.html'
+    return _cure_of_poor(model.summary.get('laps', 0.0), args.report or look)
+
+
+def _drive(args: Namespace, model: ModelHead) -> str:
+    """Return the command that drives with a model."""
+    topic = f' -r imu:={model.imu_topic}' if model.imu_topic != '/imu' else ''
+    return f'filter_node --ros-args -p model:={shlex.quote(args.model)}{topic}'
+
+
+def _train(args: Namespace) -> str:
+    """Return the command that trains on the same topics of the same bags."""
+    topics = ((f'--{name}', getattr(args, name.replace('-', '_'), None)) for name in TOPICS)
+    given = [part for option, topic in topics if topic for part in (option, topic)]
+    return f'two-manifold train {" ".join([of_bags(args.bags), *given])} -o model.npz'
 
 
 def worst_place(places: Floats, errors: Floats) -> tuple[str, float]:
@@ -264,7 +354,7 @@ def worst_place(places: Floats, errors: Floats) -> tuple[str, float]:
     return f'({x:.{digits}f}, {y:.{digits}f})', median
 
 
-def of_laps(found: Sequence[tuple[str, LapTimes]], args: Namespace) -> Verdict:
+def of_laps(found: Sequence[tuple[str, LapTimes]], args: Namespace, model: ModelHead) -> Verdict:
     """Judge lap times by whether the best lap is surely the best."""
     timed = sorted(
         (*lap.time, f'lap {lap.number}{f" of {name}" if len(found) > 1 else ""}')
@@ -274,7 +364,10 @@ def of_laps(found: Sequence[tuple[str, LapTimes]], args: Namespace) -> Verdict:
     )
     if not timed:
         words = 'No lap was timed from one passage of the start line to the next: no use.'
-        return Verdict(NO_USE, words, f'two-manifold evaluate {args.model} {of_bags(args.bags)}')
+        cure = f'two-manifold evaluate {shlex.quote(args.model)} {of_bags(args.bags)}'
+        if model.frame_id == LAP_FRAME:
+            cure = 'drive two laps or more, as in the training'
+        return Verdict(NO_USE, words, cure)
     best_s, deviation_s, lap = timed[0]
     sentence = f'Best of {len(timed)}: {lap} with {best_s:.3f} ± {deviation_s:.3f} s'
     if len(timed) == 1:
@@ -283,5 +376,5 @@ def of_laps(found: Sequence[tuple[str, LapTimes]], args: Namespace) -> Verdict:
     sentence += f'; the next takes {gap_s:.3f} ± {sure_s:.3f} s more'
     if gap_s <= sure_s:
         return Verdict(FAIR, f'{sentence}: {FAIR}.', 'take the two for equal, or drive more laps')
-    live = f'filter_node --ros-args -p model:={args.model}, for lap times live on the topic laps'
+    live = f'for lap times on the topic laps, {_drive(args, model)}'
     return Verdict(GOOD, f'{sentence}: {GOOD}.', live)

@@ -161,6 +161,9 @@ def learn_features(
     """Learn what features are usual from visits whose slow means had ``settled`` (V,)."""
     values = visits.passes.features
     base = visits.usual * settled
+    if not (base > 0.5).any():
+        # Short drives have no other visits, and these say more than none.
+        base = visits.usual
     weights = base
     known = base > 0.5
     for _ in range(3):
