@@ -47,7 +47,7 @@ COMMANDS: dict[str, list[str]] = {
        for name in METHODS},
     'info': ['info', 'route.model', '--json'],
     'online': ['evaluate', 'other', '--online', '--json'],
-    'compare': ['compare', 'drive', '--jobs', '1', '--json'],
+    'compare': ['compare', 'drive', '--json'],
     'reproduce': ['reproduce', 'all', '--quick', '-o', 'reproduced', '--json'],
 }  # fmt: skip
 

@@ -30,13 +30,12 @@ from two_manifold_ros.estimators import (
     InstrumentalEigenmaps,
     ManifoldEmbedding,
     ManifoldKernelReduction,
-    TwoSubspaceKernelPCA,
     TwoSubspacePCA,
 )
 from two_manifold_ros.experiments.mkdr import Globe
 from two_manifold_ros.manifold.affinity import median_distance
 from two_manifold_ros.manifold.diffusion_map import DiffusionMap
-from two_manifold_ros.manifold.kernel_pca import GaussianKernel
+from two_manifold_ros.manifold.kernel_pca import GaussianKernel, LinearKernel
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
 from two_manifold_ros.manifold.learner import PointSet
 from two_manifold_ros.names import COUPLINGS
@@ -190,7 +189,9 @@ def test_canonical_variates_are_those_of_scikit_learn():
 def test_kernels_give_the_singular_vectors_of_the_gram_form(kernel):
     """Eigenvectors v of C_Y C_X; the unit vector Phi H v projects Phi H on C_X v / norm."""
     first, second = coupled_features(n=30)
-    fitted = TwoSubspaceKernelPCA(3, kernel=kernel).fit(first, second)
+    learner = {'gaussian': GaussianKernel, 'linear': LinearKernel}[kernel](29)
+    fitted = InstrumentalEigenmaps(3, learner=learner, coupling='cross-covariance')
+    fitted.fit(first, second)
     centring = np.eye(30) - 1.0 / 30
     own, other = (centring @ gram(view, kernel) @ centring / 30 for view in (first, second))
     squares, vectors = np.linalg.eig(other @ own)
@@ -210,18 +211,6 @@ def gram(view: np.ndarray, kernel: str) -> np.ndarray:
     if kernel == 'gaussian':
         return naive.gaussian(view, view, median_distance(PointSet(view)))
     return view @ view.T
-
-
-def test_rank_limits_what_kernels_see():
-    first, second = coupled_features()
-    exact, same, coarse = (
-        TwoSubspaceKernelPCA(2, rank=rank).fit_transform(first, second) for rank in (500, 59, 4)
-    )
-    assert np.array_equal(exact, same)
-    leading = ManifoldEmbedding(GaussianKernel(4)).fit_transform(first)
-    left = [each - leading @ np.linalg.lstsq(leading, each)[0] for each in (coarse, exact)]
-    assert np.abs(left[0]).max() < 1e-9
-    assert np.abs(left[1]).max() > 1e-3
 
 
 LEARNER = LaplacianEigenmap(20, 8, scaled=False)
@@ -315,7 +304,7 @@ def test_options_of_the_paper(points):
 
 ESTIMATORS = (
     TwoSubspacePCA(2),
-    TwoSubspaceKernelPCA(2, rank=8),
+    InstrumentalEigenmaps(2, learner=GaussianKernel(8)),
     InstrumentalEigenmaps(2, learner=LaplacianEigenmap(8, 10)),
 )
 
@@ -395,9 +384,8 @@ def test_bad_input_is_refused(estimator):
 @pytest.mark.parametrize(
     ('estimator', 'rows', 'shared', 'words'),
     [
-        (TwoSubspaceKernelPCA(1), 1, 1.0, '1 points are too few'),
+        (InstrumentalEigenmaps(1), 1, 1.0, '1 points are too few'),
         (TwoSubspacePCA(1), 120, 0.0, 'share no direction, as if one'),
-        (TwoSubspaceKernelPCA(kernel='rbf'), 120, 1.0, "'rbf'; choose one of gaussian, linear"),
     ],
 )
 def test_what_cannot_be_coupled_is_refused(estimator, rows, shared, words):
@@ -409,7 +397,7 @@ def test_what_cannot_be_coupled_is_refused(estimator, rows, shared, words):
 def test_estimators_and_couplings_are_those_of_the_page():
     text = (Path(__file__).resolve().parents[1] / 'docs' / 'python.md').read_text()
     rows = re.findall(r'^\| `(\w+)\((.*?)\)`', text, flags=re.MULTILINE)
-    assert len(rows) == 6
+    assert len(rows) == 5
     for name, parameters in rows:
         found = getattr(nonlinear_ica if name == 'NonlinearICA' else estimators, name)
         named = re.sub('=', '', parameters).split(', ')

@@ -23,7 +23,6 @@ import pytest
 
 import two_manifold_ros
 from two_manifold_ros.cli import running
-from two_manifold_ros.cli.compare import write_files
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.figures import save
 from two_manifold_ros.experiments.experiment import Experiment
@@ -49,7 +48,6 @@ WRITERS |= {'tofile', 'mkstemp', 'NamedTemporaryFile'}
 ELSEWHERE = {
     'adapting/checkpoints.py:lock': 'a lock, which stays empty',
     'compilation.py:write': 'renamed when it is whole; its checksum makes up for a power cut',
-    'comparison/comparing.py:_run': 'in a folder of its own that is removed',
     'demo.py:running_node': 'the log of another process, which is read while it grows',
     'fleet.py:_append': 'a journal: a line that was cut off is forgotten',
     'recordings/storage_files.py:unpack_file': 'in a folder of its own that is removed',
@@ -136,8 +134,6 @@ TRACK = Track(
     GeodeticOrigin(1, 2, 3),
 )
 PICTURE = Experiment('picture', '', '', 'x:x')
-# Ends after the table.
-COMPARED: Any = SimpleNamespace(to_json=lambda: next(iter(())))
 
 WRITE: dict[str, Callable[[Path], object]] = {
     'table.csv': lambda path: running._write(str(path), ['stamp_ns', 'x_m'], [[1, 1.0]]),
@@ -146,7 +142,6 @@ WRITE: dict[str, Callable[[Path], object]] = {
     'report.html': lambda path: Report('title').write(path),
     'vehicle.json': lambda path: UNKNOWN.save(str(path)),
     'journal': lambda path: ItemJournal(path, resume=False),
-    'table.txt': lambda path: write_files(path.parent, COMPARED),
     'figure.png': lambda path: save(Figure(), path),
     'figure.svg': lambda path: save(Figure(), path),
     'picture.png': lambda path: PICTURE.run(path.parent, lambda *_: None),
@@ -157,7 +152,6 @@ WRITE: dict[str, Callable[[Path], object]] = {
 @pytest.mark.parametrize('name', WRITE)
 def test_a_full_disk_leaves_the_file_of_before(name, tmp_path, monkeypatch):
     monkeypatch.setattr(Experiment, 'load', lambda _: lambda *_, **__: ([], Figure()))
-    monkeypatch.setattr('two_manifold_ros.cli.compare._printed', lambda _: 'as wide as a line')
     path = tmp_path / name
     path.write_text('{"format": "two_manifold bags 1"}', encoding='utf-8')
     path.chmod(0o600)

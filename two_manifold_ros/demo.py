@@ -11,7 +11,6 @@ from __future__ import annotations
 from argparse import ArgumentParser
 import atexit
 from contextlib import AbstractContextManager, contextmanager, ExitStack
-from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 import signal
@@ -33,13 +32,11 @@ from two_manifold_ros.cli.evaluate import print_scores
 from two_manifold_ros.cli.options import make_folder
 from two_manifold_ros.domains import isolate
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.evaluate import compare, run_filter
+from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.evaluation.figures import draw_evaluation
 from two_manifold_ros.evaluation.replaying import replay
-from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.inspection.inspecting import inspect_recording
 from two_manifold_ros.interface.messages import PUBLISHED, ROUTED, Topics
-from two_manifold_ros.interface.status import CODES
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.progress import Progress
 from two_manifold_ros.recordings.bag_writer import BagWriter
@@ -53,7 +50,7 @@ from two_manifold_ros.training.train import train_model
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from two_manifold_ros.evaluation.evaluate import Evaluation, FilterRun
+    from two_manifold_ros.evaluation.evaluate import Evaluation
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Floats, Ints
@@ -98,91 +95,24 @@ def filter_node(folder: Path) -> AbstractContextManager[subprocess.Popen[bytes]]
     )
 
 
-NOT_RECEIVED = 'not_received'
-"""Cause for which an estimate counts as withheld that was valid but is not in the bag."""
-
-
-@dataclass(frozen=True)
-class PublishedRun:
+def read_run(path: Path, model: ModelHead) -> tuple[Ints, Floats]:
     """
-    Estimates that were published.
+    Return the stamps (P,) of published estimates, ns, and their positions (P, H, 2), metres.
 
-    Parameters
-    ----------
-    stamps : (P,) int64
-        Ends of the ticks, ns.
-    positions : (P, H, 2), covariances : (P, H, 2, 2)
-        Metres and m^2. Only the present position has a covariance on the topics; those of the
-        other horizons are NaN.
-
+    The bag has ``predicted_path``, of which the poses at the horizons of the model are read.
     """
-
-    stamps: Ints
-    positions: Floats
-    covariances: Floats
-
-
-def read_run(path: Path, model: ModelHead) -> PublishedRun:
-    """
-    Read the published estimates.
-
-    Parameters
-    ----------
-    path
-        Bag with ``position`` and ``predicted_path``.
-    model
-        Of the estimates: the poses of a path at its horizons are read.
-
-    """
-    stamps, paths, present = [], [], {}
+    stamps, paths = [], []
     with open_bag(path) as bag:
-        wanted = {f'/{Topics.POSITION.name}', f'/{Topics.PREDICTED_PATH.name}'}
-        topics = {each.name: each for each in bag.topics if each.name in wanted}
-        for name, _, raw in bag.messages(topics.values()):
-            message = bag.decode(raw, topics[name].msgtype)
-            if name == f'/{Topics.POSITION.name}':
-                present[_stamp(message)] = message.pose.covariance.reshape(6, 6)[:2, :2]
-            else:
-                stamps.append(_stamp(message))
-                places = {_stamp(each): each.pose.position for each in message.poses}
-                at = (stamps[-1] + each * model.period_ns for each in model.horizons)
-                paths.append([(places[each].x, places[each].y) for each in at])
-    horizons = len(model.horizons)
-    covariances = np.full((len(stamps), horizons, 2, 2), np.nan)
-    for index, stamp in enumerate(stamps):
-        covariances[index, 0] = present.get(stamp, np.nan)
-    positions = np.array(paths).reshape(-1, horizons, 2)
-    return PublishedRun(np.array(stamps, dtype=np.int64), positions, covariances)
-
-
-def with_published(offline: FilterRun, published: PublishedRun) -> FilterRun:
-    """
-    Return the published run, with the withheld estimates as computed offline by the same filter.
-
-    Only what the node sent counts as published.
-    """
-    absent = ~np.isin(offline.stamps, published.stamps)
-    stamps = np.concatenate([published.stamps, offline.stamps[absent]])
-    order = np.argsort(stamps, kind='stable')
-    lost = absent & offline.published
-    graded = zip(offline.statuses.tolist(), offline.causes, lost.tolist(), strict=True)
-    known = {
-        stamp: (status, NOT_RECEIVED if is_lost else cause)
-        for stamp, (status, cause, is_lost) in zip(offline.stamps.tolist(), graded, strict=True)
-    }
-    # What only the node published has no status on the topics that were read.
-    tracking = CODES[Status.TRACKING], ''
-    grades = [known.get(stamp, tracking) for stamp in stamps[order].tolist()]
-    return replace(
-        offline,
-        stamps=stamps[order],
-        positions=np.concatenate([published.positions, offline.positions[absent]])[order],
-        covariances=np.concatenate([published.covariances, offline.covariances[absent]])[order],
-        published=order < len(published.stamps),
-        statuses=np.array([status for status, _ in grades], dtype=np.int64),
-        causes=tuple(cause for _, cause in grades),
-        reasons={**offline.reasons, NOT_RECEIVED: 'published, but not received'},
-    )
+        topics = {each.name: each for each in bag.topics}
+        topic = topics.get(f'/{Topics.PREDICTED_PATH.name}')
+        for _, _, raw in bag.messages([topic]) if topic else ():
+            message = bag.decode(raw, Topics.PREDICTED_PATH.msgtype)
+            stamps.append(_stamp(message))
+            places = {_stamp(each): each.pose.position for each in message.poses}
+            at = (stamps[-1] + each * model.period_ns for each in model.horizons)
+            paths.append([(places[each].x, places[each].y) for each in at])
+    positions = np.array(paths).reshape(-1, len(model.horizons), 2)
+    return np.array(stamps, dtype=np.int64), positions
 
 
 def _stamp(message: Any) -> int:  # noqa: ANN401 - a message of any type
@@ -257,14 +187,8 @@ def run_tour(folder_name: str, *, view: bool = False) -> None:
     publisher = 'node' if with_node else 'filter'
     with _stage(5, f'scoring what the {publisher} published'):
         loaded = load_model(folder / 'model.npz')
-        evaluation, alike = _score(folder, loaded, held_out, publisher)
+        evaluation = _score(folder, loaded, held_out, publisher)
     print_scores(evaluation, loaded)
-    if alike:
-        did = 'The node published' if with_node else 'The bag holds'
-        _print_below(f'{did} bit for bit what "two-manifold evaluate" computes offline.')
-    else:
-        why = ': messages were lost on the way' if with_node else ', please report it'
-        _print_below(f'The {publisher} and "two-manifold evaluate" differ{why}.')
     print(f'[{STAGES}/{STAGES}] listing the files')
     _explain(folder, with_node)
     command = Path(sys.executable).with_name('two-manifold')
@@ -330,22 +254,29 @@ def _filter_live(
         )
 
 
-def _score(
-    folder: Path, model: ModelHead, held_out: Recording, publisher: str
-) -> tuple[Evaluation, bool]:
-    """Draw and score what was published; return whether it is what the filter computes."""
-    live = read_run(folder / 'predictions', model)
-    if not len(live.stamps):
+def _score(folder: Path, model: ModelHead, held_out: Recording, publisher: str) -> Evaluation:
+    """Draw and score what the filter computes, and print whether it is what was published."""
+    stamps, positions = read_run(folder / 'predictions', model)
+    if not len(stamps):
         log = folder / 'filter_node.log'
         msg = f'the {publisher} published nothing' + (f'; see {log}' if log.exists() else '')
         raise InputError(msg)
-    offline = run_filter(model, held_out, lambda *_: None)
-    evaluation = compare(model, [held_out], [with_published(offline, live)])
-    title = f'Slot car: what the {publisher} published'
-    draw_evaluation(evaluation, model, folder / 'figure.png', title)
-    stamps, positions = offline.stamps[offline.published], offline.positions[offline.published]
-    alike = np.array_equal(stamps, live.stamps) and np.array_equal(positions, live.positions)
-    return evaluation, alike
+    evaluation = evaluate(model, [held_out])
+    draw_evaluation(
+        evaluation, model, folder / 'figure.png', f'Slot car: what the {publisher} publishes'
+    )
+    (run,) = evaluation.runs
+    computed = run.positions[run.published]
+    if np.array_equal(stamps, run.stamps[run.published]) and np.array_equal(positions, computed):
+        _print_below(
+            f'The {publisher} published bit for bit what "two-manifold evaluate" computes.'
+        )
+    else:
+        _print_below(
+            f'{len(stamps)} estimates of the {publisher} arrived, and "two-manifold evaluate" '
+            f'computes {len(computed)}: messages were lost on the way, or please report it.'
+        )
+    return evaluation
 
 
 def _explain(folder: Path, with_node: bool) -> None:

@@ -23,7 +23,6 @@ from two_manifold_ros.learned_rows import (
     OneView,
 )
 from two_manifold_ros.manifold.affinity import RIDGE
-from two_manifold_ros.manifold.kernel_pca import GaussianKernel, LinearKernel
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
 
 if TYPE_CHECKING:
@@ -282,8 +281,8 @@ class InstrumentalEigenmaps(TwoViews):
     second_learner
         Embeds Y; ``None`` is the same as for X.
     coupling
-        ``gram-product`` as above; ``cross-covariance``, the kernel SVD of
-        Boots & Gordon 2012, section 3.2.2;
+        ``gram-product`` as above; ``cross-covariance``, with a ``GaussianKernel`` the kernel SVD
+        of Boots & Gordon 2012, section 3.2.2, exact with n - 1 dimensions of up to 2,000 points;
         ``canonical`` (correlation), which withstands the most noise; or ``reduced-rank``
         (regression of X on Y).
 
@@ -306,56 +305,6 @@ class InstrumentalEigenmaps(TwoViews):
         learner = self.learner or LaplacianEigenmap(60, 20)
         other = self.second_learner or learner
         return LearnedRows('X', first, learner), LearnedRows('Y', second, other)
-
-
-class TwoSubspaceKernelPCA(TwoViews):
-    r"""
-    Two-subspace PCA in the feature spaces of kernels: the kernel SVD.
-
-    The singular vectors of the cross-covariance operator
-    :math:`\hat\Sigma_{XY} = \tfrac1n \Phi H \Upsilon^\top` are :math:`\lambda_i^{-1/2} \Phi H v_i`
-    with :math:`C_Y C_X v_i = \lambda_i v_i`. They are found from explicit features of the kernels,
-    which is exact if ``rank`` is n - 1 or more and n is no more than 2,000, the landmarks that
-    features are made of.
-
-    Parameters
-    ----------
-    n_components
-        Directions, k.
-    kernel
-        ``gaussian``, with the median distance of either view for its bandwidth, or ``linear``, as
-        in ``two_manifold_ros.manifold``.
-    rank
-        Features of either kernel, the leading ones; at most n - 1 are taken.
-    coupling
-        ``cross-covariance`` as above, ``canonical``, ``reduced-rank`` or ``gram-product``.
-
-    """
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        kernel: str = 'gaussian',
-        rank: int = 100,
-        coupling: str = 'cross-covariance',
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.rank = rank
-        self.coupling = coupling
-
-    def _embed(self, first: Floats, second: Floats) -> tuple[LearnedRows, LearnedRows]:
-        rank = min(self.rank, max(len(first) - 1, 1))
-        learners: dict[str, ManifoldLearner] = {
-            'gaussian': GaussianKernel(rank),
-            'linear': LinearKernel(rank),
-        }
-        if self.kernel not in learners:
-            msg = f'there is no kernel named {self.kernel!r}; choose one of {", ".join(learners)}'
-            raise InputError(msg)
-        learner = learners[self.kernel]
-        return LearnedRows('X', first, learner), LearnedRows('Y', second, learner)
 
 
 class TwoSubspacePCA(TwoViews):

@@ -10,17 +10,12 @@ LEARNERS = {'map': 'route', 'tpsr': 'tpsr'}
 
 KERNELS = (
     'laplacian-eigenmap',
-    'laplacian-eigenmap-binary',
-    'laplacian-eigenmap-unscaled',
-    'laplacian-eigenmap-plain',
     'gaussian',
     'linear',
     'diffusion-map',
-    'diffusion-map-fokker-planck',
-    'diffusion-map-beltrami',
     'anisotropic-diffusion',
 )
-"""Manifold learners."""
+"""Manifold learners; their variants are parameters of them, not names of their own."""
 
 COUPLINGS = ('cross-covariance', 'gram-product', 'canonical', 'reduced-rank')
 OBSERVATIONS = ('raw', 'ridge')

@@ -2,78 +2,36 @@
 # SPDX-License-Identifier: Apache-2.0
 """The demo with fewer laps, on a real node, and reading back what the node published."""
 
-from collections import Counter
 from pathlib import Path
 import subprocess
 import sys
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
 from two_manifold_ros import demo
-from two_manifold_ros.demo import NOT_RECEIVED, PublishedRun, read_run, with_published
+from two_manifold_ros.demo import read_run
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.evaluate import FilterRun
 from two_manifold_ros.interface.messages import header
 from two_manifold_ros.recordings.bag_writer import BagWriter
 
 STAMP = 1_700_000_000_123_456_789
 
 
-def test_paths_and_present_covariances_come_back(tmp_path):
-    covariance = np.zeros((6, 6))
-    covariance[:2, :2] = [[0.4, 0.1], [0.1, 0.3]]
+def test_paths_come_back_at_the_horizons(tmp_path):
     # Between the horizons there are other poses.
     places = [(1.0, 2.0), (2.0, 9.0), (3.0, 4.0)]
     poses = [
         {'header': header(STAMP + each * 10**8, 'map'), 'pose': {'position': {'x': x, 'y': y}}}
         for each, (x, y) in enumerate(places)
     ]
-    position = {'header': header(STAMP, 'map'), 'pose': {'covariance': covariance.ravel()}}
     path = {'header': header(STAMP, 'map'), 'poses': poses}
     with BagWriter(tmp_path / 'bag') as bag:
-        bag.write('/position', 'geometry_msgs/msg/PoseWithCovarianceStamped', STAMP, position)
         bag.write('/predicted_path', 'nav_msgs/msg/Path', STAMP, path)
-
     model = SimpleNamespace(horizons=(0, 1), period_ns=2 * 10**8)
-    run = read_run(tmp_path / 'bag', model)
-
-    assert run.stamps.tolist() == [STAMP]
-    assert run.positions[0].tolist() == [[1.0, 2.0], [3.0, 4.0]]
-    assert run.covariances[0, 0].tolist() == [[0.4, 0.1], [0.1, 0.3]]
-    assert np.isnan(run.covariances[0, 1]).all()
-
-
-def test_what_was_not_published_is_as_offline_and_not_reported():
-    stamps = np.arange(6) * 10
-    offline = FilterRun(
-        stamps=stamps,
-        positions=np.arange(12.0).reshape(6, 1, 2),
-        covariances=np.tile(np.eye(2), (6, 1, 1, 1)),
-        published=np.array([True, True, False, False, True, True]),
-        statuses=np.array([3, 3, 5, 5, 3, 4]),
-        causes=('', '', 'gap', 'gap', '', 'wide'),
-        reasons={'gap': 'a gap'},
-        seconds_per_tick=np.ones(6),
-        counters=Counter({'ticks': 6}),
-    )
-    arrived = [0, 1, 5]
-    published = PublishedRun(
-        stamps[arrived], -offline.positions[arrived], 2.0 * offline.covariances[arrived]
-    )
-    run = with_published(offline, published)
-    assert run.stamps.tolist() == stamps.tolist()
-    for tick in range(6):
-        published = tick in arrived
-        assert run.published[tick] == published
-        sign = -1.0 if published else 1.0
-        np.testing.assert_array_equal(run.positions[tick], sign * offline.positions[tick])
-        assert run.covariances[tick, 0, 0, 0] == (2.0 if published else 1.0)
-    assert run.withheld == {'gap': 2, NOT_RECEIVED: 1}
-    assert set(run.reasons) == {'gap', NOT_RECEIVED}
-    assert run.statuses.tolist() == offline.statuses.tolist()
-    assert run.causes == ('', '', 'gap', 'gap', NOT_RECEIVED, 'wide')
+    stamps, positions = read_run(tmp_path / 'bag', model)
+    assert stamps.tolist() == [STAMP]
+    assert positions.tolist() == [[[1.0, 2.0], [3.0, 4.0]]]
 
 
 def test_the_tour_leaves_everything_and_the_node_equals_evaluate(tmp_path):
@@ -102,7 +60,7 @@ def test_without_ros_the_tour_replays_into_a_bag(tmp_path, monkeypatch, capsys):
     demo.run_tour(str(tmp_path / 'tour'))
     said = capsys.readouterr().out
     assert 'no node runs' in said
-    assert 'The bag holds bit for bit' in said
+    assert 'The filter published bit for bit' in said
     assert 'DDS' not in said
     left = {each.name for each in (tmp_path / 'tour').iterdir()}
     assert {'recording', 'model.npz', 'predictions', 'figure.png'} <= left

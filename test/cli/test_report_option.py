@@ -87,13 +87,6 @@ def test_json_goes_with_a_report(command: Command, slot_car_bag: Path, tmp_path:
     assert page.exists()
 
 
-def test_a_curve_of_learning_has_no_report(command: Command, slot_car_bag: Path, tmp_path: Path):
-    refusal = command.refused(
-        'evaluate', '--online', slot_car_bag, '--report', tmp_path / 'page.html'
-    )
-    assert '--figure' in refusal
-
-
 def test_another_process_writes_the_same_bytes(
     command: Command, slot_car_bag: Path, tmp_path: Path
 ):

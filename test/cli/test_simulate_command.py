@@ -26,13 +26,12 @@ def test_bag_and_json_summary(tmp_path, command):
     assert counts == [
         ('/imu', len(recording.imu.stamps), 60.0),
         ('/reference', len(recording.positions.stamps), 30.0),
-        ('/throttle', len(recording.positions.stamps), 30.0),
     ]
 
 
 def test_a_readable_summary_and_an_existing_bag_is_kept(tmp_path, command):
     text = command('simulate', '-o', tmp_path / 'bag', '--laps', '1').out
-    for word in ('1 laps', 'm/s', '/imu', '/reference', '/throttle', 'rate (Hz)'):
+    for word in ('1 laps', 'm/s', '/imu', '/reference', 'rate (Hz)'):
         assert word in text
     assert 'exists' in command.refused('simulate', '-o', tmp_path / 'bag')
 

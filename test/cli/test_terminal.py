@@ -36,7 +36,7 @@ def test_reports_and_tables_fit_eighty_columns(slot_car_bag, model_file, tmp_pat
         f'evaluate {model_file} {bag}',
         f'evaluate --online {bag} --learners map --until 25',
         f'replay {model_file} {bag} -o {tmp_path / "predictions"}',
-        f'compare {bag} --methods mean,previous,default --jobs 1',
+        f'compare {bag} --methods mean,previous,default',
         'reproduce --list',
     )
     # Only a path is longer, and stays whole.
@@ -54,7 +54,7 @@ def test_reports_and_tables_fit_eighty_columns(slot_car_bag, model_file, tmp_pat
 
 
 def test_a_wider_terminal_gets_wider_tables(slot_car_bag):
-    compared = f'compare {slot_car_bag} --methods mean,previous --jobs 1'
+    compared = f'compare {slot_car_bag} --methods mean,previous'
     wide = seen(compared, columns=120)
     assert 80 < longest(wide) <= 120
 

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-import os
 from typing import Any
 
 import numpy as np
@@ -55,11 +54,3 @@ class Failing(Fixed):
 
     def fit(self, train: TrainSplit) -> Fixed:  # noqa: ARG002 - as every method
         raise self.error
-
-
-@dataclass
-class Killed(Fixed):
-    """Takes its process with it, as the kernel does when memory runs out."""
-
-    def fit(self, train: TrainSplit) -> Fixed:  # noqa: ARG002 - as every method
-        os._exit(9)

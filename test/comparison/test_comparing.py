@@ -1,11 +1,11 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""All methods by one plan, one after the other or side by side."""
+"""All methods by one plan."""
 
 import numpy as np
 import pytest
 from scipy.sparse.linalg import ArpackNoConvergence
-from stub_methods import Failing, Fixed, Killed, Repeater
+from stub_methods import Failing, Fixed, Repeater
 
 from two_manifold_ros.comparison.comparing import compare, Failure, Trial, try_method
 from two_manifold_ros.comparison.method import MeanPosition
@@ -96,7 +96,7 @@ METHODS = [
 
 def test_the_results_are_in_order_and_right(ellipse_plan):
     reported: list[tuple[str, float]] = []
-    comparison = compare(ellipse_plan, METHODS, 1, lambda *each: reported.append(each))
+    comparison = compare(ellipse_plan, METHODS, lambda *each: reported.append(each))
     names = [each.name for each in METHODS]
     assert [result.name for result in comparison.results] == names
     running = [(f'running {name}', at / 5) for at, name in enumerate(names)]
@@ -109,22 +109,6 @@ def test_the_results_are_in_order_and_right(ellipse_plan):
     assert far.scores[1].all.rmse_m == pytest.approx(np.sqrt(np.mean(np.square(away))))
     assert seeing.scores[0].all.rmse_m == 0.0
     assert comparison.scored[0] == int(np.isfinite(test.truth[test.scored, 0, 0]).sum())
-
-
-def test_two_processes_give_the_same_bits(ellipse_plan):
-    alone, together = compare(ellipse_plan, METHODS), compare(ellipse_plan, METHODS, processes=2)
-    assert alone.to_json() == together.to_json()
-    for mine, its in zip(alone.results, together.results, strict=True):
-        for one, other in zip(mine.linear or (), its.linear or (), strict=True):
-            assert one.tobytes() == other.tobytes()
-
-
-def test_a_process_that_is_killed_holds_up_no_other(ellipse_plan):
-    comparison = compare(ellipse_plan, [Killed('greedy'), *METHODS[:1], METHODS[2]], processes=2)
-    greedy, far, mean = comparison.results
-    assert 'killed' in (greedy.failure or '')
-    alone = compare(ellipse_plan, [METHODS[0], METHODS[2]])
-    assert [far.scores, mean.scores] == [result.scores for result in alone.results]
 
 
 def test_an_interrupt_ends_all(ellipse_plan):

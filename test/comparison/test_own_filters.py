@@ -137,14 +137,16 @@ def test_it_is_causal_and_starts_at_the_first_tick(slot_car_plan, slot_car_model
     assert len(np.unique(whole.states[:, 1])) == len(test.segment)
 
 
-def test_the_default_is_trained_as_asked(train, slot_car_model, monkeypatch):
+@pytest.mark.parametrize(('name', 'changes'), [('default', {}), ('tpsr', {'method': 'tpsr'})])
+def test_each_is_trained_as_asked(name, changes, train, slot_car_model, monkeypatch):
     given: list[object] = []
     monkeypatch.setattr(
         own_filters, 'train_model', lambda *each: given.extend(each) or slot_car_model
     )
-    fitted = methods_named(['default'])[0].fit(train)
+    fitted = methods_named([name])[0].fit(train)
     assert fitted.model is slot_car_model
-    assert given == [train.recordings, replace(SETTINGS, rate_hz=train.dataset.rate_hz)]
+    asked = replace(SETTINGS, rate_hz=train.dataset.rate_hz, **changes)
+    assert given == [train.recordings, asked]
 
 
 @pytest.mark.parametrize(
@@ -166,18 +168,6 @@ def test_each_is_trained_with_its_changes(method, kernel, readout, coupling, tra
         assert model.summary['chosen']['ridge'] == 1e-4
     if method == 'paper':
         assert model.summary['neighbours'] == 50
-
-
-def test_settings_are_of_the_spectral_filters_alone(train):
-    changes = {'bandwidth_factor': 2.5, 'observation': 'ridge', 'ridge': 0.7}
-    names = ['nearest', 'default', 'manifold', 'paper-gaussian']
-    methods = {each.name: each for each in methods_named(names, changes=changes)}
-    assert methods['nearest'] == methods_named(['nearest'])[0]
-    assert methods['default'] == methods_named(['default'])[0]
-    for name, kernel in (('manifold', 'laplacian-eigenmap'), ('paper-gaussian', 'gaussian')):
-        model = methods[name].fit(train).model
-        chosen = model.summary['chosen']
-        assert (model.kernel, chosen['bandwidth_factor'], chosen['ridge']) == (kernel, 2.5, 0.7)
 
 
 def test_without_validation_it_says_what_it_has(slot_car_laps):

@@ -273,15 +273,6 @@ def first(places: Floats, share: float) -> Bools:
     return rows
 
 
-def test_holes_in_what_is_learned_from_are_reported_of(drive):
-    holed = without_positions(drive(60.0), 20.0, 26.0)
-    plan = plan_bags([holed], [renamed(drive(24.0), lambda places: places)], SETTINGS)
-    (note,) = plan.notes
-    assert note.startswith('ellipse: Positions cover 90% of the time of the IMU')
-    # Holes where it is followed are seen in how many predictions count.
-    assert not plan_bags([drive(60.0)], [replace(holed, name='other')], SETTINGS).notes
-
-
 def test_real_tracks(recordings_folder):
     pytest.importorskip('rosbags')
     track = read_recording(recordings_folder / 'f1tenth_ipz10')

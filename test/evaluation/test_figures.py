@@ -9,12 +9,11 @@ import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import evaluate, Evaluation
-from two_manifold_ros.evaluation.online import AFTERWARDS, LearningCurve, MEAN, OFFLINE, Row
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.recordings.recording import Recording
 
 pytest.importorskip('matplotlib')
-from two_manifold_ros.evaluation.figures import draw_curve, draw_evaluation
+from two_manifold_ros.evaluation.figures import draw_evaluation
 
 
 @pytest.fixture(scope='session')
@@ -23,39 +22,25 @@ def short(slot_car_model: RouteModel, slot_car_laps: tuple[Recording, Recording]
     return evaluate(slot_car_model, [slot_car_laps[1].between(0, 3)])
 
 
-CURVE = LearningCurve(
-    tuple(
-        Row(lap, 8.0 * lap, name, 0.1 + lap, 0.1, 1.0)
-        for lap in (1, 2, 3, AFTERWARDS)
-        for name in ('map', 'tpsr', OFFLINE, MEAN)
-    ),
-    ('map', 'tpsr', OFFLINE, MEAN), 24.0, laps=True,
-)  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ('name', 'start'), [('a.png', b'\x89PNG'), ('b.PDF', b'%PDF'), ('c.svg', b'<?xml')]
 )
 def test_figures_are_written_in_the_format_of_their_name(
     name, start, short, slot_car_model, tmp_path
 ):
-    for path, draw in (
-        (tmp_path / name, lambda path: draw_evaluation(short, slot_car_model, path, 'a title')),
-        (tmp_path / f'curve_{name}', lambda path: draw_curve(CURVE, path)),
-    ):
-        draw(path)
-        content = path.read_bytes()
-        assert content.startswith(start)
-        assert len(content) > 8_000
+    draw_evaluation(short, slot_car_model, tmp_path / name, 'a title')
+    content = (tmp_path / name).read_bytes()
+    assert content.startswith(start)
+    assert len(content) > 8_000
 
 
 @pytest.mark.parametrize(
     ('name', 'cause'),
     [('figure', 'use a name in .png'), ('a.docx', 'use a name in .png'), ('no/a.png', 'no/a.png')],
 )
-def test_where_no_figure_can_be_written_is_refused(name, cause, tmp_path):
+def test_where_no_figure_can_be_written_is_refused(name, cause, short, slot_car_model, tmp_path):
     with pytest.raises(InputError, match=cause):
-        draw_curve(CURVE, tmp_path / name)
+        draw_evaluation(short, slot_car_model, tmp_path / name)
     assert not list(tmp_path.iterdir())
 
 

@@ -1,21 +1,34 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Rules for every manifold learner; one joins by its name among the kernels."""
+"""Rules for every manifold learner and its variants; one joins by its name among the kernels."""
 
 from dataclasses import fields, replace
+from functools import partial
 import json
 
 import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.manifold.learner import Embedding, Extension, PointSet
+from two_manifold_ros.manifold.diffusion_map import DiffusionMap
+from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
+from two_manifold_ros.manifold.learner import Embedding, Extension, ManifoldLearner, PointSet
 from two_manifold_ros.manifold.selection import check_extension, has_neighbours, make_learner
 from two_manifold_ros.model.model_file import decode, encode
 from two_manifold_ros.names import KERNELS
 
 COUNT = 60
-pytestmark = pytest.mark.parametrize('name', KERNELS)
+VARIANTS = {
+    'laplacian-eigenmap-binary': partial(LaplacianEigenmap, weights='binary'),
+    'laplacian-eigenmap-plain': partial(LaplacianEigenmap, normalised=False),
+    'diffusion-map-beltrami': partial(DiffusionMap, density=1.0),
+}
+WITH_GRAPH = {*filter(has_neighbours, KERNELS), *VARIANTS}
+pytestmark = pytest.mark.parametrize('name', [*KERNELS, *VARIANTS])
+
+
+def learner_of(name: str, dimension: float, neighbours: int) -> ManifoldLearner:
+    return VARIANTS.get(name, partial(make_learner, name))(dimension, neighbours)
 
 
 def sheet() -> np.ndarray:
@@ -26,7 +39,7 @@ def sheet() -> np.ndarray:
 
 
 def fitted(name: str, points: np.ndarray, dimension: int = 3) -> Embedding:
-    return make_learner(name, dimension, 8).fit(PointSet(points))
+    return learner_of(name, dimension, 8).fit(PointSet(points))
 
 
 def gram(name: str, points: np.ndarray) -> np.ndarray:
@@ -93,7 +106,7 @@ def test_pieces_are_joined_and_said(name):
     embedding = fitted(name, points)
     assert np.isfinite(embedding.coordinates).all()
     assert np.isfinite(transformed(embedding, points)).all()
-    if has_neighbours(name):
+    if name in WITH_GRAPH:
         (note,) = embedding.notes
         assert 'fell into 2 pieces' in note
         pieces = np.arange(2 * COUNT) < COUNT
@@ -102,8 +115,8 @@ def test_pieces_are_joined_and_said(name):
 
 
 def test_too_few_points(name):
-    learner = make_learner(name, 3, 8)
-    least = 9 if has_neighbours(name) else 4
+    learner = learner_of(name, 3, 8)
+    least = 9 if name in WITH_GRAPH else 4
     learner.fit(PointSet(sheet()[:least]))
     with pytest.raises(InputError, match='points are too few for 3 dimensions'):
         learner.fit(PointSet(sheet()[: least - 1]))
@@ -113,10 +126,10 @@ def test_an_embedding_of_nothing(name):
     with pytest.raises(InputError, match='dimension is 0'):
         fitted(name, sheet(), dimension=0)
     with pytest.raises(InputError, match=r'dimension is 2\.5, but must be a whole number'):
-        make_learner(name, 2.5, 8).fit(PointSet(sheet()))
-    if has_neighbours(name):
+        learner_of(name, 2.5, 8).fit(PointSet(sheet()))
+    if name in WITH_GRAPH:
         with pytest.raises(InputError, match='neighbours is 0'):
-            make_learner(name, 3, 0).fit(PointSet(sheet()))
+            learner_of(name, 3, 0).fit(PointSet(sheet()))
 
 
 def test_there_and_back_through_a_file(name):
@@ -143,5 +156,6 @@ def test_no_field_of_a_response_may_be_spoiled(name):
             wrong = [value[:-1], value[..., None], value * np.nan, value.astype(np.float32)]
         for each in [*wrong, None] if np.size(value) else []:
             spoiled = replace(extension.response, **{field.name: each})
-            with pytest.raises(ValueError, match=r'\w+ '):
-                check_extension(replace(extension, response=spoiled), 2 * COUNT)
+            numbers, arrays = encode(replace(extension, response=spoiled))
+            with pytest.raises((ValueError, OverflowError), match=r'\w+ '):
+                check_extension(decode(Extension, numbers, arrays), 2 * COUNT)

@@ -10,7 +10,6 @@ from geometry_msgs.msg import PoseStamped
 import numpy as np
 from ros_talk import stamp_of
 from sensor_msgs.msg import Imu
-from std_msgs.msg import Float64
 
 from two_manifold_ros.nodes.slot_car_node import Pacing
 from two_manifold_ros.simulation.slot_car import ImuNoise, SlotCar, SlotCarSettings
@@ -42,8 +41,7 @@ def test_slot_car_is_the_simulator_with_exact_stamps(talk, start):
     node = start('slot_car_node', imu_rate_hz=200.0, reference_rate_hz=50.0, **chosen)
     heard = talk.listen(Imu, 'imu')
     poses = talk.listen(PoseStamped, 'reference')
-    throttles = talk.listen(Float64, 'throttle')
-    talk.until(lambda: len(heard) > 100 and len(poses) > 20 and len(throttles) > 20, 'samples')
+    talk.until(lambda: len(heard) > 100 and len(poses) > 20, 'samples')
     car = SlotCar(SlotCarSettings(rate_hz=200.0, **chosen))
     samples = [car.step() for _ in range(20_000)]
     forces = [each.specific_force.tolist() for each in samples]
@@ -52,9 +50,6 @@ def test_slot_car_is_the_simulator_with_exact_stamps(talk, start):
     assert got == forces[first : first + len(got)]
     assert set(np.diff(list(map(stamp_of, heard)))) == {5_000_000}
     assert set(np.diff(list(map(stamp_of, poses)))) == {20_000_000}
-    commands = [each.command for each in samples[::4]]
-    got = [each.data for each in throttles]
-    assert any(commands[at : at + len(got)] == got for at in range(len(commands)))
     assert (heard[0].header.frame_id, poses[0].header.frame_id) == ('imu_link', 'map')
     variances = ImuNoise(SlotCarSettings(rate_hz=200.0, **chosen)).variances()
     for part, wanted in (('linear_acceleration', slice(3)), ('angular_velocity', slice(3, 6))):

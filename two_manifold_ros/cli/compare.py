@@ -21,7 +21,6 @@ from two_manifold_ros.cli.options import (
     Bags,
     check_report,
     in_step,
-    make_folder,
     metres,
     on_stderr,
     percent,
@@ -31,14 +30,10 @@ from two_manifold_ros.cli.options import (
     print_written,
     recordings_of,
 )
-from two_manifold_ros.cli.training_options import (
-    add_settings,
-    given_settings,
-    parse_horizons,
-)
+from two_manifold_ros.cli.training_options import add_settings, parse_horizons
 from two_manifold_ros.cli.verdict import of_comparison
 from two_manifold_ros.comparison.comparing import compare
-from two_manifold_ros.comparison.own_filters import ManifoldHmm, methods_named, NAMES
+from two_manifold_ros.comparison.own_filters import methods_named, NAMES
 from two_manifold_ros.comparison.protocol import (
     plan_bags,
     plan_share,
@@ -47,7 +42,6 @@ from two_manifold_ros.comparison.protocol import (
     SLOT_CAR,
 )
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.files import replace_text
 from two_manifold_ros.inspection.inspecting import inspect_recording, training_warnings
 from two_manifold_ros.inspection.shared_places import sort_by_route
 from two_manifold_ros.progress import Progress
@@ -55,12 +49,11 @@ from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Iterator, Sequence
 
     from two_manifold_ros.comparison.outcome import Comparison, Result
     from two_manifold_ros.comparison.protocol import Plan
-    from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.evaluation.scores import Score
 
 MOST_COLUMNS = 4
 """Horizons in the table; of more, so many evenly spread ones are shown."""
@@ -69,60 +62,41 @@ MOST_NAMED = 2
 """Recordings that are named; the JSON names all."""
 
 
-def write_files(folder: Path, found: Comparison) -> None:
-    """Write ``table.txt``, ``comparison.json`` and the figures, the same bytes every time."""
-    from two_manifold_ros.comparison.figures import draw_errors, draw_tracks  # noqa: PLC0415
-
-    replace_text(folder / 'table.txt', [_printed(found)], 'table')
-    content = json.dumps(found.to_json(), indent=2, allow_nan=False)
-    replace_text(folder / 'comparison.json', [content, '\n'], 'comparison')
-    draw_errors(found, folder / 'errors.png')
-    draw_tracks(found, folder / 'tracks.png')
-
-
-def _printed(found: Comparison) -> str:
-    text = StringIO()
-    with redirect_stdout(text):
-        print_comparison(found)
-    return text.getvalue()
-
-
 def print_comparison(comparison: Comparison) -> None:
     """Print the tables, with notes on how to read them."""
     shown = _shown(len(comparison.horizons))
-    headings = [_heading(comparison, column) for column in shown]
+    ticks = [comparison.horizons[column] for column in shown]
+    headings = [f'{each} ({each / comparison.rate_hz:g} s)' for each in ticks]
     withholding = any(_share(result) is not None for result in comparison.results)
-    rows = [
-        [
-            result.title,
-            *([percent(_share(result))] if withholding else []),
-            *(_rmse(result, column) for column in shown),
+    for title, cell in _TABLES.items():
+        shares = withholding and title == next(iter(_TABLES))
+        rows = [
+            [
+                result.title,
+                *([percent(_share(result))] if shares else []),
+                *(cell(result.scores[column]) if result.scores else 'failed' for column in shown),
+            ]
+            for result in comparison.results
         ]
-        for result in comparison.results
-    ]
-    print_table(
-        'RMSE in metres so many ticks ahead, at all ticks',
-        ['method', *(['published'] if withholding else []), *headings],
-        rows,
-    )
-    print_table(
-        'Median of the error in metres / its 95th percentile, at all ticks',
-        ['method', *headings],
-        [
-            [result.title, *(_quantiles(result, column) for column in shown)]
-            for result in comparison.results
-        ],
-    )
-    print_table(
-        'RMSE in metres along the true direction of travel / across it, at all ticks',
-        ['method', *headings],
-        [
-            [result.title, *(_parts(result, column) for column in shown)]
-            for result in comparison.results
-        ],
-    )
+        print_table(title, ['method', *(['published'] if shares else []), *headings], rows)
     for line in (*_legend(comparison), *comparison.notes, *_details(comparison)):
         print_wrapped(line, '    ')
+
+
+def _pair(first: float | None, second: float | None) -> str:
+    return '-' if first is None else f'{metres(first)} / {metres(second)}'
+
+
+_TABLES: dict[str, Callable[[Score], str]] = {
+    'RMSE in metres so many ticks ahead, at all ticks': lambda each: metres(each.all.rmse_m),
+    'Median of the error in metres / its 95th percentile, at all ticks': lambda each: _pair(
+        each.all.median_m, each.all.p95_m
+    ),
+    'RMSE in metres along the true direction of travel / across it, at all ticks': (
+        lambda each: _pair(each.along_rmse_m, each.cross_rmse_m)
+    ),
+}
+"""Cells of the tables by their titles, the first beside the share that is published."""
 
 
 def _shown(count: int) -> list[int]:
@@ -131,33 +105,6 @@ def _shown(count: int) -> list[int]:
         np.linspace(0, count - 1, min(count, MOST_COLUMNS)).round().astype(int).tolist()
     )
     return columns
-
-
-def _heading(comparison: Comparison, column: int) -> str:
-    horizon = comparison.horizons[column]
-    return f'{horizon} ({horizon / comparison.rate_hz:g} s)'
-
-
-def _rmse(result: Result, column: int) -> str:
-    return 'failed' if result.scores is None else metres(result.scores[column].all.rmse_m)
-
-
-def _quantiles(result: Result, column: int) -> str:
-    """Return the median and the 95th percentile."""
-    if result.scores is None:
-        return 'failed'
-    errors = result.scores[column].all
-    return '-' if errors.rmse_m is None else f'{metres(errors.median_m)} / {metres(errors.p95_m)}'
-
-
-def _parts(result: Result, column: int) -> str:
-    """Return the errors along and across the direction of travel."""
-    if result.scores is None:
-        return 'failed'
-    errors = result.scores[column]
-    if errors.along_rmse_m is None:
-        return '-'
-    return f'{metres(errors.along_rmse_m)} / {metres(errors.cross_rmse_m)}'
 
 
 def _share(result: Result) -> float | None:
@@ -215,10 +162,7 @@ HELP = (
     'of a single bag, the last of several bags, or the bags of --test. All bags are of one route.'
 )
 _DEFAULTS = TrainingSettings()
-_JOBS = 2
 _PROTOCOLS = ('slot-car',)
-_TAKEN = ('bandwidth', 'ridge', 'coupling', 'observation', 'readout', 'clock', 'guards')
-"""Options of the spectral filters."""
 _FIXED = ('test', 'share', 'rate', 'window', 'horizons')
 """Options that a protocol settles."""
 
@@ -226,9 +170,6 @@ _FIXED = ('test', 'share', 'rate', 'window', 'horizons')
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this command."""
     add_bags(parser)
-    parser.add_argument(
-        '-o', '--output', metavar='FOLDER', help='write table.txt, comparison.json and figures'
-    )
     parser.add_argument(
         '--test', nargs='+', action=Bags, metavar='BAG', help='bags to test on, of the same route'
     )
@@ -244,14 +185,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar='NAME,...',
         help=f'some of the methods {", ".join(NAMES)} (default: all); a kernel of train --kernel '
         'stands for the spectral filter with it, kernels for each kernel in turn, paper-gaussian '
-        'for paper with that kernel',
-    )
-    parser.add_argument(
-        '--jobs',
-        type=int,
-        default=_JOBS,
-        metavar='N',
-        help=f'methods run at a time (default: {_JOBS})',
+        'for paper with that kernel, tpsr for train --method tpsr',
     )
     add_position_lag(add_topics(parser))
     add_report(parser, 'errors and readings of all methods; a click shows or hides each')
@@ -277,8 +211,6 @@ def add_arguments(parser: ArgumentParser) -> None:
         'of ticks 2,501 to 3,000 filter the first 100 to 350 and predict 1 to 100 ticks further; '
         'windows of 150 ticks, 20 states, 50 neighbours, an HMM of 20 states',
     )
-    group = parser.add_argument_group('method spectral, and paper')
-    add_settings(group, *_TAKEN)
 
 
 def run(args: Namespace) -> int:
@@ -291,54 +223,24 @@ def run(args: Namespace) -> int:
         If no method worked; nothing is written then.
 
     """
-    protocol = SLOT_CAR if args.protocol else None
-    methods = methods_named(args.methods.split(','), protocol, given_settings(args))
-    _check_choices(args, [each for each in methods if isinstance(each, ManifoldHmm)])
-    if args.jobs < 1:
-        msg = f'--jobs {args.jobs} must be at least 1'
-        raise InputError(msg)
+    methods = methods_named(args.methods.split(','), SLOT_CAR if args.protocol else None)
     check_report(args)
-    folder = None
-    if args.output is not None:
-        # Before anything is computed: is there all that the figures need?
-        import two_manifold_ros.comparison.figures  # noqa: F401, PLC0415 - needs matplotlib
-
-        folder = make_folder(args.output)
     plan = _plan(args)
     _warn(plan)
     with Progress('comparing') as progress:
-        found = compare(plan, methods, args.jobs, progress)
+        found = compare(plan, methods, progress)
     _check_any(found)
-    _report(args, found, folder)
+    _report(args, found)
     return 0
-
-
-def _check_choices(args: Namespace, methods: Sequence[ManifoldHmm]) -> None:
-    """Refuse choices that no method takes; report which ones take a ridge if not all do."""
-    given = [name for name in _TAKEN if getattr(args, name) is not None]
-    spectral = [each for each in methods if each.spectral]
-    if given and not spectral:
-        options = ', '.join(f'--{name}' for name in given)
-        msg = (
-            f'--methods {args.methods} has no spectral filter, and no other method has such a '
-            f'choice: leave out {options}, or add manifold'
-        )
-        raise InputError(msg)
-    ridged = [each.name for each in spectral if each.ridged]
-    if args.ridge is None or len(ridged) == len(spectral):
-        return
-    if not ridged:
-        msg = f'--ridge {args.ridge:g} is of --observation ridge: add that, or leave it out'
-        raise InputError(msg)
-    on_stderr(
-        f'two-manifold: warning: --ridge {args.ridge:g} changes {", ".join(ridged)} alone; with '
-        '--observation ridge it changes every spectral filter',
-    )
 
 
 def _plan(args: Namespace) -> Plan:
     if args.protocol:
-        _check_alone(args)
+        given = [f'--{name}' for name in _FIXED if getattr(args, name) is not None]
+        if given or len(args.bags) > 1:
+            wrong = ', '.join(given) or 'more than one bag'
+            msg = f'--protocol {args.protocol} settles everything on one bag; leave out {wrong}'
+            raise InputError(msg)
         return plan_slot_car(in_step(recordings_of(args), args)[0])
     settings = TrainingSettings(
         rate_hz=args.rate,
@@ -353,27 +255,15 @@ def _plan(args: Namespace) -> Plan:
     # Read in one go, so that positions of satellites share one plane.
     every = Namespace(**{**vars(args), 'bags': [*args.bags, *followed]})
     recordings = in_step(recordings_of(every), args)
-    _check_one_route(recordings)
-    if alone:
-        return plan_share(recordings[0], settings, SHARE if args.share is None else args.share)
-    cut = len(recordings) - max(len(followed), 1)
-    return plan_bags(recordings[:cut], recordings[cut:], settings)
-
-
-def _check_one_route(recordings: Sequence[Recording]) -> None:
     routes = sort_by_route(recordings)
     if len(routes) > 1:
         listed = '; '.join(', '.join(each.name for each in group) for group in routes.values())
         msg = f'the bags are of {len(routes)} routes ({listed}): compare each route by itself'
         raise InputError(msg)
-
-
-def _check_alone(args: Namespace) -> None:
-    given = [f'--{name}' for name in _FIXED if getattr(args, name) is not None]
-    if given or len(args.bags) > 1:
-        wrong = ', '.join(given) or 'more than one bag'
-        msg = f'--protocol {args.protocol} settles everything on one bag; leave out {wrong}'
-        raise InputError(msg)
+    if alone:
+        return plan_share(recordings[0], settings, SHARE if args.share is None else args.share)
+    cut = len(recordings) - max(len(followed), 1)
+    return plan_bags(recordings[:cut], recordings[cut:], settings)
 
 
 def _warn(plan: Plan) -> None:
@@ -396,10 +286,8 @@ def _check_any(comparison: Comparison) -> None:
     raise InputError(msg)
 
 
-def _report(args: Namespace, found: Comparison, folder: Path | None) -> None:
+def _report(args: Namespace, found: Comparison) -> None:
     verdict = of_comparison(found, args)
-    if folder is not None:
-        write_files(folder, found)
     if args.report:
         from two_manifold_ros.pages.model_sections import (  # noqa: PLC0415 - an extra
             comparison_sections,
@@ -410,7 +298,10 @@ def _report(args: Namespace, found: Comparison, folder: Path | None) -> None:
         page.say(*verdict.lines)
         comparison_sections(page, found)
         page.section('As printed')
-        page.preformatted(_printed(found))
+        text = StringIO()
+        with redirect_stdout(text):
+            print_comparison(found)
+        page.preformatted(text.getvalue())
         page.write(args.report)
     if args.json:
         content = {**found.to_json(), 'verdict': verdict._asdict()}

@@ -114,8 +114,8 @@ def run_online(args: Namespace) -> int:
     # All of training with it, which the other form of the command does without.
     from two_manifold_ros.adapting.stream_learner import make_learner  # noqa: PLC0415
 
-    if args.report:
-        msg = '--report shows what a model does; leave it out, or take --figure with --online'
+    if args.report or args.figure:
+        msg = '--report and --figure show what a model does; leave them out with --online'
         raise InputError(msg)
     if (args.workers, args.scheduler, args.scheduler_file) != (None, None, None):
         msg = '--online goes from one lap to the next: leave out --workers and --scheduler'
@@ -123,7 +123,6 @@ def run_online(args: Namespace) -> int:
     if args.sensor_topic:
         msg = '--sensor-topic is for models; leave it out, learners with --online take no sensor'
         raise InputError(msg)
-    _check_figure(args)
     whole = recordings_of(args)
     recordings = in_step([part_of(each, args.start, args.until) for each in whole], args)
     _check(recordings)
@@ -140,10 +139,6 @@ def run_online(args: Namespace) -> int:
         curve = learning_curve(
             recordings, learners, TrainingSettings(max_step_load=0.0), known_s, progress
         )
-    if args.figure:
-        from two_manifold_ros.evaluation.figures import draw_curve  # noqa: PLC0415 - an extra
-
-        draw_curve(curve, args.figure)
     verdict = of_curve(curve)
     if args.json:
         content = {'bags': args.bags, 'verdict': verdict._asdict(), **curve.to_json()}
@@ -151,7 +146,6 @@ def run_online(args: Namespace) -> int:
     else:
         print_verdict(verdict)
         print_curve(curve)
-        _print_figure(args)
     return 0
 
 

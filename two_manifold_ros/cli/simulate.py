@@ -25,8 +25,6 @@ from two_manifold_ros.simulation.slot_car_run import (
     run_to_recording,
     samples_per_reference,
     simulate,
-    THROTTLE_TOPIC,
-    THROTTLE_TYPE,
     write_messages,
 )
 from two_manifold_ros.simulation.slot_car_sensors import SENSORS
@@ -36,9 +34,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 
-HELP = (
-    'Drive a simulated slot car and write its IMU, its positions and its throttle into a rosbag2.'
-)
+HELP = 'Drive a simulated slot car and write its IMU and its positions into a rosbag2.'
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -122,7 +118,6 @@ def _summary(args: Namespace, driven: SlotCarRun) -> dict[str, Any]:
                 }
                 for topic, msgtype in (
                     (REFERENCE_TOPIC, REFERENCE_TYPE),
-                    (THROTTLE_TOPIC, THROTTLE_TYPE),
                     *(SENSORS[name][:2] for name in args.sensors),
                 )
             ),

@@ -1,19 +1,12 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Run every method on the same train and test split, in parallel."""
+"""Run every method on the same train and test split, one after the other."""
 
 from __future__ import annotations
 
-from concurrent.futures import as_completed, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
 from dataclasses import replace
 import json
-import multiprocessing
 from pathlib import Path
-import pickle
-import signal
-from tempfile import TemporaryDirectory
 import traceback
 from typing import TYPE_CHECKING
 
@@ -25,7 +18,7 @@ from two_manifold_ros.comparison.outcome import Comparison, Failure, grade, Tria
 from two_manifold_ros.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from two_manifold_ros.comparison.method import FittedMethod, Method, Predictions, TrainSplit
     from two_manifold_ros.comparison.protocol import Plan
@@ -122,8 +115,7 @@ def _explain(error: Exception) -> str:
 def compare(
     plan: Plan,
     methods: Sequence[Method],
-    processes: int = 1,
-    progress: Callable[[str, float], None] | None = None,
+    progress: Callable[[str, float], None] = lambda *_: None,
 ) -> Comparison:
     """
     Run methods by a plan; the same plan and methods give the same numbers, bit by bit.
@@ -134,85 +126,13 @@ def compare(
         What is learned from and what is filtered.
     methods
         With different names.
-    processes
-        How many methods are run at a time. With more than one, every process compiles again, and
-        the caller's main module has to be importable (``multiprocessing``, method "spawn").
     progress
-        Called with the methods that are run now and the share of those that ended, 0 to 1.
+        Called with the method that is run now and the share of those that ended, 0 to 1.
 
     """
     trials: dict[str, Trial | Failure] = {}
-
-    def show() -> None:
-        left = [each.name for each in methods if each.name not in trials]
-        if progress is not None:
-            # They are begun in this order.
-            what = f'running {", ".join(left[:processes])}' if left else 'scoring'
-            progress(what, len(trials) / len(methods))
-
-    show()
-    for name, trial in _run(methods, plan, min(processes, len(methods))):
-        trials[name] = trial
-        show()
+    for number, method in enumerate(methods):
+        progress(f'running {method.name}', number / len(methods))
+        trials[method.name] = try_method(method, plan)
+    progress('scoring', 1.0)
     return grade(plan, methods, trials)
-
-
-def _run(
-    methods: Sequence[Method], plan: Plan, processes: int
-) -> Iterator[tuple[str, Trial | Failure]]:
-    """Yield the trial of every method as soon as it has ended."""
-    if processes <= 1:
-        for method in methods:
-            yield method.name, try_method(method, plan)
-        return
-    killed = Failure(
-        'its process was killed, probably out of memory; run one at a time with --jobs 1, or '
-        'fewer --methods'
-    )
-    with TemporaryDirectory() as folder:
-        # In a file: a pipe to a process that is killed before it has read everything would hold
-        # the executor up for good.
-        given = Path(folder) / 'given.pickle'
-        given.write_bytes(pickle.dumps((list(methods), plan)))
-        left = set(range(len(methods)))
-        for index, trial in _try_in_processes(given, sorted(left), processes):
-            left.discard(index)
-            yield methods[index].name, trial
-        # Which of those that ran together was killed is not known: each runs alone once more.
-        for index in sorted(left):
-            alone = dict(_try_in_processes(given, [index], 1))
-            yield methods[index].name, alone.get(index, killed)
-
-
-def _try_in_processes(
-    given: Path, wanted: Sequence[int], processes: int
-) -> Iterator[tuple[int, Trial | Failure]]:
-    """Yield the trials of the methods of these numbers, but of those whose process was killed."""
-    context = multiprocessing.get_context('spawn')
-    with ProcessPoolExecutor(processes, context, _prepare, (given,)) as pool:
-        futures = {pool.submit(_try_given, index): index for index in wanted}
-        try:
-            for future in as_completed(futures):
-                with suppress(BrokenProcessPool):
-                    yield futures[future], future.result()
-        except BaseException:
-            # Whoever stops does not want to wait for trials.
-            for child in multiprocessing.active_children():
-                child.terminate()
-            raise
-
-
-_GIVEN: list[tuple[list[Method], Plan]] = []
-"""What a new process will be asked to try, one entry: an executor has no other place for it."""
-
-
-def _prepare(given: Path) -> None:
-    """Read in a new process what it will be asked to try."""
-    # Without this every process would print a traceback of its own when interrupted.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    _GIVEN[:] = [pickle.loads(given.read_bytes())]  # noqa: S301 - our own
-
-
-def _try_given(index: int) -> Trial | Failure:
-    methods, plan = _GIVEN[0]
-    return try_method(methods[index], plan)

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 import itertools
 from typing import Any, TYPE_CHECKING
 
@@ -14,10 +14,9 @@ from scipy.signal import savgol_filter
 
 from two_manifold_ros.comparison.method import Predictions
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.ticks.standing import stretches_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from two_manifold_ros.comparison.method import TrainSplit
     from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.typing import Bools, Floats, Ints
@@ -36,22 +35,10 @@ class FittedDeadReckoning:
     """
     Linear maps from the IMU to the motion in the plane, and how the speed is corrected.
 
-    Parameters
-    ----------
-    weights : (3, 7)
-        Of the six channels and 1, for the course rate (rad/s, left positive), and the forward and
-        the leftward acceleration (m/s^2).
-    gain
-        By which a leftward acceleration beside speed times course rate, m/s^2, counts as a forward
-        one: the ratio of their deviations, which is the gain of the stationary Kalman filter of
-        a speed that is measured in bends.
-    usual_m_s, fastest_m_s
-        Median speed while driving, and the largest that is believed.
-    ahead_s : (H,)
-        Seconds ahead of the horizons.
-    period_s
-        Length of a tick.
-
+    Weights (3, 7) of the six channels and 1 give the course rate (rad/s, left positive), and the
+    forward and the leftward acceleration (m/s^2). What the latter has beside speed times course
+    rate counts ``gain`` times as a forward one: by the stationary Kalman filter of a speed that
+    is measured in bends. Horizons are (H,) seconds ahead.
     """
 
     weights: Floats
@@ -60,14 +47,14 @@ class FittedDeadReckoning:
     fastest_m_s: float
     ahead_s: Floats
     period_s: float
-    chosen: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """The weights."""
+        return {'weights': self.weights.tolist()}
 
     def predict(self, segment: Segment) -> Predictions:
-        """
-        Integrate from the first second of driving on; before it ends, the last position is given.
-
-        States are x, y (m), the course (rad) and the speed (m/s).
-        """
+        """Integrate from the first second of driving on: x, y (m), course (rad), speed (m/s)."""
         positions = np.full((len(segment), len(self.ahead_s), 2), np.nan)
         states = np.full((len(segment), 4), np.nan)
         known = np.flatnonzero(np.isfinite(segment.positions).all(axis=1))
@@ -116,12 +103,7 @@ class DeadReckoning:
     sees_positions = True
 
     def fit(self, train: TrainSplit) -> FittedDeadReckoning:
-        """
-        Learn the maps.
-
-        Raise ``InputError`` if all axes of either kind are dead, or the vehicle is known to move
-        during less than a window.
-        """
+        """Learn the maps; ``InputError`` if an axis of each kind or known motion is missing."""
         live = train.dataset.channels.live
         for kind, each in (('accelerometer', live[:3]), ('gyroscope', live[3:])):
             if not each.any():
@@ -152,7 +134,6 @@ class DeadReckoning:
             2.0 * fastest,
             train.period_s * np.array(train.horizons, dtype=np.float64),
             train.period_s,
-            {'weights': weights.tolist()},
         )
 
 
@@ -167,26 +148,22 @@ def _pairs(train: TrainSplit) -> tuple[Floats, Floats]:
     window = max(2 * round(0.3 / period_s / 2) + 1, 5)
     span = max(round(SPAN_S / period_s), 1)
     values, motions = [np.empty((0, 6))], [np.empty((0, 4))]
-    for stretch in _known_stretches(train.dataset.segments, window + span):
-        velocity = savgol_filter(stretch.positions, window, 3, axis=0, deriv=1, delta=period_s)
-        speeds = np.linalg.norm(velocity, axis=1)
-        course = np.unwrap(np.arctan2(velocity[:, 1], velocity[:, 0]))
-        rates = np.diff(np.column_stack([course, speeds]), axis=0) / period_s
-        motion = np.column_stack([(speeds[1:] + speeds[:-1]) / 2.0, rates])
-        spans = sliding_window_view(motion, span, axis=0)
-        motions.append(np.column_stack([spans[:, 0].min(axis=1), spans.mean(axis=2)]))
-        values.append(sliding_window_view(stretch.values[1:], span, axis=0).mean(axis=2))
+    for segment in train.dataset.segments:
+        known = np.asarray(np.isfinite(segment.positions).all(axis=1))
+        for start, stop in stretches_of(known):
+            if stop - start <= window + span:
+                continue
+            places = segment.positions[start:stop]
+            velocity = savgol_filter(places, window, 3, axis=0, deriv=1, delta=period_s)
+            speeds = np.linalg.norm(velocity, axis=1)
+            course = np.unwrap(np.arctan2(velocity[:, 1], velocity[:, 0]))
+            rates = np.diff(np.column_stack([course, speeds]), axis=0) / period_s
+            motion = np.column_stack([(speeds[1:] + speeds[:-1]) / 2.0, rates])
+            spans = sliding_window_view(motion, span, axis=0)
+            motions.append(np.column_stack([spans[:, 0].min(axis=1), spans.mean(axis=2)]))
+            seen = segment.values[start + 1 : stop]
+            values.append(sliding_window_view(seen, span, axis=0).mean(axis=2))
     return np.concatenate(values), np.concatenate(motions)
-
-
-def _known_stretches(segments: Sequence[Segment], window: int) -> Iterator[Segment]:
-    """Yield what is longer than the window and has positions throughout."""
-    for segment in segments:
-        known: Bools = np.asarray(np.isfinite(segment.positions).all(axis=1))
-        edges = np.flatnonzero(np.diff(known)) + 1
-        for start, stop in itertools.pairwise([0, *edges.tolist(), len(segment)]):
-            if known[start] and stop - start > window:
-                yield segment.part(start, stop)
 
 
 def _regress(values: Floats, target: Floats, axes: Ints) -> tuple[Floats, float]:

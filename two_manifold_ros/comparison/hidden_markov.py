@@ -11,7 +11,6 @@ out leave rows of zeros, and it restarts no search.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-import importlib
 import itertools
 import logging
 from typing import Any, TYPE_CHECKING
@@ -111,16 +110,9 @@ class MarkovTables:
     """
     A hidden Markov model of k states and K symbols.
 
-    Parameters
-    ----------
-    start : (k,)
-        Distribution of the state at the start of a stretch.
-    transition : (k, k)
-        From the row's state to the column's.
-    emission : (k, K)
-        Likelihood of each symbol in each state, positive. Rows need not sum to one to be filtered
-        with, but learned ones do.
-
+    The start (k,) is a distribution, transitions (k, k) go from the row's state to the column's,
+    and emissions (k, K) are positive. Rows of emissions need not sum to one to be filtered with,
+    but learned ones do.
     """
 
     start: Floats
@@ -163,17 +155,7 @@ def _probabilities(rows: Floats) -> Floats:
 def count_labels(
     labels: Sequence[Ints], stretches: Sequence[Ints], states: int, symbols: int
 ) -> MarkovTables:
-    """
-    Count transitions and emissions where the states are known.
-
-    Parameters
-    ----------
-    labels, stretches
-        State, -1 where unknown, and symbol of each tick of each stretch.
-    states, symbols
-        How many there are.
-
-    """
+    """Count transitions and emissions by labels, -1 where the state is unknown, and symbols."""
     start = np.full(states, PSEUDO_COUNT)
     transition = np.full((states, states), PSEUDO_COUNT)
     emission = np.full((states, symbols), PSEUDO_COUNT)
@@ -191,20 +173,13 @@ def count_labels(
 
 
 def improve(tables: MarkovTables, stretches: Sequence[Ints], passes: int) -> MarkovTables:
-    """
-    Raise the likelihood of stretches of symbols by EM, from given tables, in at most the passes.
+    """Raise the likelihood of stretches of symbols by EM, in at most the passes."""
+    # Of an extra; a comparison names it where it is missing, and goes on.
+    from hmmlearn.hmm import (  # type: ignore[import-untyped]  # noqa: PLC0415
+        CategoricalHMM,
+    )
 
-    Raise ``InputError`` if hmmlearn is missing.
-    """
-    try:
-        hmm = importlib.import_module('hmmlearn.hmm')
-    except ModuleNotFoundError as error:
-        msg = (
-            f'The HMM cannot be learned because the Python package {error.name!r} is missing: '
-            'install it with pip install hmmlearn.'
-        )
-        raise InputError(msg) from error
-    model = hmm.CategoricalHMM(
+    model = CategoricalHMM(
         n_components=len(tables.start),
         n_features=tables.emission.shape[1],
         n_iter=1,
@@ -236,22 +211,7 @@ def improve(tables: MarkovTables, stretches: Sequence[Ints], passes: int) -> Mar
 
 
 class Learning:
-    """
-    A training part turned into symbols, and the tables learned from them so far.
-
-    Parameters
-    ----------
-    train
-        ``InputError`` if no velocity is known at any tick.
-
-    Attributes
-    ----------
-    channels, codebook, stretches
-        How an observation becomes a symbol, and the symbols of each segment.
-    targets : (N, H, 2)
-        Of all ticks, NaN where unknown.
-
-    """
+    """A training part as symbols of each segment, and the tables learned from them so far."""
 
     def __init__(self, train: TrainSplit) -> None:
         self.channels = train.dataset.channels
@@ -310,17 +270,9 @@ class MarkovSettings:
     """
     Settings that are chosen on held-out blocks.
 
-    Parameters
-    ----------
-    states, passes
-        Of the model and of EM, at most. With 0 passes the states stay the places that they were
-        counted from.
-    sharpness
-        Power to which likelihoods are raised: below 1 where the noise of neighbouring ticks is
-        correlated, so that many of them weigh less than as many independent ones.
-    readout
-        ``'ridge'``, or ``'mean'`` for the mean position of each state.
-
+    With 0 passes of EM the states stay the places that they were counted from. The sharpness is a
+    power of likelihoods: below 1 where the noise of neighbouring ticks is correlated. The readout
+    is ``'ridge'``, or ``'mean'`` for the mean position of each state.
     """
 
     states: int
@@ -395,11 +347,7 @@ class HiddenMarkov:
     sees_positions = False
 
     def fit(self, train: TrainSplit) -> FittedHiddenMarkov:
-        """
-        Choose on held-out blocks, then learn from the whole training part.
-
-        Raise ``InputError`` if hmmlearn is missing, or no velocity is known at any tick.
-        """
+        """Choose on held-out blocks, then learn from all; ``InputError`` without a velocity."""
         grid = itertools.product(
             self.states, (5, 0, 20), (0.25, 0.5, 0.12, 1.0), ('ridge', 'mean')
         )
@@ -411,5 +359,5 @@ class HiddenMarkov:
                 parts.append(Learning(part))
             return FittedHiddenMarkov(parts[0], settings)
 
-        settings, _ = choose(candidates, train, fit)
+        settings = choose(candidates, train, fit)
         return FittedHiddenMarkov(Learning(train), settings)

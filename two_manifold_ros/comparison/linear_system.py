@@ -91,15 +91,9 @@ def stabilised(transition: Floats) -> Floats:
 
 def innovation_form(transition: Floats, output: Floats, noise: Floats) -> InnovationForm:
     """
-    Return the steady-state Kalman filter of a stable linear system.
+    Return the steady-state Kalman filter of a stable linear system, A (k, k) and C (d, k).
 
-    Parameters
-    ----------
-    transition : (k, k), output : (d, k)
-        A with all eigenvalues inside the unit circle, and C.
-    noise : (k + d, k + d)
-        Joint covariance of the noises of state and output, [[Q, S], [S', R]].
-
+    The noise (k + d, k + d) of state and output has the covariance [[Q, S], [S', R]].
     """
     spread = prediction_covariance(transition, output, noise)
     gain, innovation = kalman_gain(transition, output, noise, spread)
@@ -190,18 +184,8 @@ def decompose_hankel(segments: Sequence[Floats], block_rows: int) -> Hankel:
     """
     Decompose the block Hankel matrix of outputs, a chunk of its columns at a time.
 
-    Parameters
-    ----------
-    segments
-        Outputs (T, d) of mean zero of stretches without a gap; no window crosses a seam.
-    block_rows
-        Ticks in a past and in a future, at least 2.
-
-    Raises
-    ------
-    InputError
-        If there are fewer than ``needed_windows``.
-
+    Segments are outputs (T, d) of mean zero without a gap; no window crosses a seam. Raise
+    ``InputError`` if there are fewer than ``needed_windows``.
     """
     outputs = segments[0].shape[1]
     windows = count_windows(segments, block_rows)
@@ -298,14 +282,8 @@ class KalmanFilter:
     """
     Steady-state Kalman filter of a linear system identified by stochastic N4SID.
 
-    Parameters
-    ----------
-    states
-        Order of the system; ``None`` to choose on held-out blocks.
-    block_rows
-        Ticks in a past and in a future of the Hankel matrix, at least 2; ``None`` to choose
-        likewise.
-
+    Its order, and the ticks in a past and in a future of the Hankel matrix, at least 2, are chosen
+    on held-out blocks where they are ``None``.
     """
 
     states: int | None = None
@@ -331,7 +309,7 @@ class KalmanFilter:
             )
         ]
         try:
-            best, _ = choose(candidates, train, _cached_fit())
+            best = choose(candidates, train, _cached_fit())
         except InputError:
             # Too short for any once blocks are held out of it, but perhaps not as a whole.
             best = candidates[0]

@@ -27,15 +27,8 @@ class TrainSplit:
     """
     Training data that every method learns from.
 
-    Parameters
-    ----------
-    recordings
-        The training part, for methods that train a ``Model``.
-    dataset
-        The same part as segments of ticks, with the window, the rate and the scaling.
-    settings
-        As asked for; the horizons are those to predict.
-
+    Recordings, for methods that train a ``Model``, and the dataset, with window, rate and scaling,
+    are the same part; the horizons of the settings are those to predict.
     """
 
     recordings: tuple[Recording, ...]
@@ -104,16 +97,9 @@ class Predictions:
     """
     Predictions of a method along a segment of T ticks.
 
-    Parameters
-    ----------
-    positions : (T, H, 2)
-        At each horizon, metres; NaN where the method has none yet. Row t depends on the ticks up
-        to t alone.
-    states : (T, k), optional
-        State of the method after each tick, where it has one.
-    valid : (T,) bool, optional
-        Whether the method would publish its position; ``None`` if it always would.
-
+    Positions at each horizon are (T, H, 2), metres, NaN where the method has none yet; row t
+    depends on the ticks up to t alone. A method may have states (T, k) after each tick, and say
+    whether it would publish its position (T,).
     """
 
     positions: Floats

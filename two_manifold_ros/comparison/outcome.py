@@ -29,23 +29,12 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Trial:
     """
-    Predictions of one method on the test segments of a plan.
+    Predictions of one method on the test segments of a plan: positions (T, H, 2) of each.
 
-    Parameters
-    ----------
-    positions
-        For each segment (T, H, 2), NaN where the method has none.
-    linear
-        For each segment (T, 2) positions now, read from the method's states by a linear
-        regression on the training part; of a method that is given positions its own, because it
-        has them in its state; ``None`` without states.
-    chosen
-        See ``FittedMethod``.
-    valid
-        For each segment (T,), see ``Predictions``; ``None`` for a method that withholds nothing.
-    learned_m
-        RMSE of the linear regression on the training part itself, metres; ``None`` without one.
-
+    ``linear`` are positions now (T, 2), read from the method's states by a linear regression on
+    the training part, on which its RMSE is ``learned_m``; of a method that is given positions its
+    own. Without states there are none. ``chosen`` and ``valid`` are as in ``FittedMethod`` and
+    ``Predictions``.
     """
 
     positions: tuple[Floats, ...]

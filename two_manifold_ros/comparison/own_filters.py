@@ -56,17 +56,6 @@ class ManifoldHmm:
     sees_positions: bool = False
     paper: bool = False
 
-    @property
-    def spectral(self) -> bool:
-        """Whether it is a spectral filter, whose settings `methods_named` may change."""
-        return self.paper or bool(self.changes.get('method') == 'spectral')
-
-    @property
-    def ridged(self) -> bool:
-        """Whether a ridge has an effect."""
-        observation = self.changes.get('observation', 'ridge' if self.paper else 'raw')
-        return bool(observation == 'ridge')
-
     def fit(self, train: TrainSplit) -> FittedModel:
         """
         Train a model at the rate of the split; raise ``InputError`` as ``train_model`` does.
@@ -146,62 +135,42 @@ _RIVALS: dict[str, Callable[..., Method]] = {
 }  # fmt: skip
 
 
-def _spectral(name: str, title: str, kernel: str) -> ManifoldHmm:
-    return ManifoldHmm(name, title, {'method': 'spectral', 'kernel': kernel})
+def _spectral(kernel: str, name: str = '', title: str = '') -> ManifoldHmm:
+    changes = {'method': 'spectral', 'kernel': kernel}
+    return ManifoldHmm(name or kernel, title or kernel, changes)
 
 
-_OWN = {
-    each.name: each
-    for each in (
-        _spectral('gaussian', 'HSE-HMM, Gaussian', 'gaussian'),
-        ManifoldHmm('paper', 'HSE-HMM of the paper', paper=True),
-        _spectral('manifold', 'manifold HSE-HMM', 'laplacian-eigenmap'),
-        ManifoldHmm(OURS, 'this package'),
-    )
-}
-
-NAMES = (*_RIVALS, *_OWN)
-"""What runs unless something else is asked for."""
-
-GROUPS = {
-    'kernels': tuple(
-        'manifold' if kernel == 'laplacian-eigenmap' else kernel for kernel in KERNELS
-    )
-}
-"""Names that stand for several: the spectral filter with every kernel."""
-
+_USUAL = (
+    _spectral('gaussian', title='HSE-HMM, Gaussian'),
+    ManifoldHmm('paper', 'HSE-HMM of the paper', paper=True),
+    _spectral('laplacian-eigenmap', 'manifold', 'manifold HSE-HMM'),
+    ManifoldHmm(OURS, 'this package'),
+)
+_BY_KERNEL = {each.changes.get('kernel'): each for each in _USUAL}
+_KERNELS = [_BY_KERNEL.get(kernel) or _spectral(kernel) for kernel in KERNELS]
 _PAPER_GAUSSIAN = ManifoldHmm(
     'paper-gaussian', 'HSE-HMM of the paper, Gaussian', {'kernel': 'gaussian'}, paper=True
 )
 
-LITERAL = ('paper', _PAPER_GAUSSIAN.name)
-"""Names of those without guards."""
+_TPSR = ManifoldHmm('tpsr', 'TPSR', {'method': 'tpsr'})
 
-EVERY = tuple(dict.fromkeys((*NAMES, *GROUPS['kernels'], *LITERAL)))
+_OWN = {each.name: each for each in (*_USUAL, *_KERNELS, _PAPER_GAUSSIAN, _TPSR)}
+
+NAMES = (*_RIVALS, *(each.name for each in _USUAL))
+"""What runs unless something else is asked for."""
+
+GROUPS = {'kernels': tuple(each.name for each in _KERNELS)}
+"""Names that stand for several: the spectral filter with every kernel."""
+
+EVERY = (*_RIVALS, *_OWN)
 
 
-def methods_named(
-    names: Sequence[str],
-    protocol: SlotCarProtocol | None = None,
-    changes: Mapping[str, Any] | None = None,
-) -> list[Method]:
+def methods_named(names: Sequence[str], protocol: SlotCarProtocol | None = None) -> list[Method]:
     """
-    Make methods, in the order of ``EVERY``.
+    Make methods, in the order of ``EVERY``, by names of it and of ``GROUPS``.
 
-    Parameters
-    ----------
-    names
-        Some of ``EVERY`` and ``GROUPS``.
-    protocol
-        Settles what the opponents otherwise choose for themselves.
-    changes
-        Fields of ``TrainingSettings`` of the spectral filters among them.
-
-    Raises
-    ------
-    InputError
-        If there is no method of a name.
-
+    A protocol settles what the opponents otherwise choose for themselves. Raise ``InputError`` if
+    there is no method of a name.
     """
     known = (*EVERY, *GROUPS)
     unknown = [name for name in names if name not in known]
@@ -213,13 +182,8 @@ def methods_named(
     if protocol is not None:
         settled['kalman'] = {'states': protocol.states, 'block_rows': protocol.window}
         settled['hmm'] = {'states': (protocol.states,)}
-    methods: list[Method] = []
-    for name in EVERY:
-        if name in wanted and name in _RIVALS:
-            methods.append(_RIVALS[name](**settled.get(name, {})))
-        elif name in wanted:
-            own = {**_OWN, _PAPER_GAUSSIAN.name: _PAPER_GAUSSIAN}.get(name)
-            own = own or _spectral(name, name, name)
-            more = changes if own.spectral and changes else {}
-            methods.append(replace(own, changes={**own.changes, **more}))
-    return methods
+    return [
+        _OWN[name] if name in _OWN else _RIVALS[name](**settled.get(name, {}))
+        for name in EVERY
+        if name in wanted
+    ]

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-import math
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -15,7 +14,7 @@ from two_manifold_ros.comparison.method import SampledSegment, TrainSplit
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import check_imu
 from two_manifold_ros.evaluation.scores import directions_ahead
-from two_manifold_ros.inspection.positions import FEWEST_LAPS, position_findings, WANTED_LAPS
+from two_manifold_ros.inspection.positions import FEWEST_LAPS, WANTED_LAPS
 from two_manifold_ros.recordings.recording import check_one_plane
 from two_manifold_ros.ticks.segments import cut_segments, positions_at
 from two_manifold_ros.training.dataset import build_dataset
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from two_manifold_ros.comparison.method import FittedMethod
-    from two_manifold_ros.inspection.positions import PositionReport
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.typing import Bools, Floats
@@ -41,33 +39,16 @@ def choose(
     candidates: Sequence[Settings],
     train: TrainSplit,
     fit: Callable[[TrainSplit, Settings], FittedMethod],
-) -> tuple[Settings, float | None]:
+) -> Settings:
     """
-    Fit every candidate to a part of the training part and take the best one on the rest.
+    Fit every candidate to a part of the training part and return the best one on the rest.
 
-    Parameters
-    ----------
-    candidates
-        At least one; the first is taken where no block can be held out.
-    train
-        The same blocks are held out of it as in a training.
-    fit
-        Fits one candidate; one that raises ``InputError`` is passed over.
-
-    Returns
-    -------
-    best, score_m
-        And its error, see ``held_out_error``; ``None`` where nothing was held out.
-
-    Raises
-    ------
-    InputError
-        If no candidate could be fitted: the first reason.
-
+    The same blocks are held out as in a training; the first is taken where none can be. One that
+    raises ``InputError`` is passed over, but where all do, the first reason is raised.
     """
     seen, held = hold_out(train.dataset.segments, train.dataset.window)
     if not seen or not held:
-        return candidates[0], None
+        return candidates[0]
     part = train.of(seen)
     scores: dict[int, float] = {}
     reasons = []
@@ -80,8 +61,7 @@ def choose(
         scores[index] = held_out_error(fitted, held, train)
     if not scores:
         raise reasons[0]
-    best = min(scores, key=scores.__getitem__)
-    return candidates[best], scores[best]
+    return candidates[min(scores, key=scores.__getitem__)]
 
 
 def held_out_error(fitted: FittedMethod, segments: Sequence[Segment], train: TrainSplit) -> float:
@@ -111,15 +91,8 @@ class ScoredSegment:
     """
     A segment of T ticks of the recording of that name, and the truth to score predictions with.
 
-    Parameters
-    ----------
-    truth : (T, H, 2)
-        True positions at the horizons, NaN where unknown.
-    directions : (T, H, 2)
-        True directions of travel there, unit vectors, NaN if the vehicle never moves.
-    scored : (T,) bool
-        Ticks whose predictions count.
-
+    True positions and directions of travel (unit vectors) at the horizons are (T, H, 2), NaN where
+    unknown; predictions at ``scored`` ticks (T,) count.
     """
 
     recording: str
@@ -167,17 +140,10 @@ def cut_tests(recording: Recording, train: TrainSplit) -> Iterator[ScoredSegment
 @dataclass(frozen=True)
 class Plan:
     """
-    Training and test data of a comparison.
+    Training and test data of a comparison: ``'share'``, ``'bags'`` or ``'slot-car'``.
 
-    Parameters
-    ----------
-    protocol
-        ``'share'``, ``'bags'`` or ``'slot-car'``.
-    tests
-        At least one, with a tick that counts.
-    notes
-        Sentences to know before believing the numbers.
-
+    Of the tests, at least one, each has a tick that counts; the notes are sentences to know before
+    believing the numbers.
     """
 
     protocol: str
@@ -259,17 +225,8 @@ class SlotCarProtocol:
     """
     Protocol by which a slot car is learned and followed.
 
-    Parameters
-    ----------
-    rate_hz, window, states, neighbours
-        See ``TrainingSettings``.
-    farthest
-        Ticks ahead to predict; every fewer number is predicted too.
-    learned_ticks, followed_ticks, all_ticks
-        Learned from at the start, followed at the end, and in the whole run.
-    extents
-        Predictions are made after the fewest to the most of these ticks were filtered.
-
+    Up to ``farthest`` ticks ahead are predicted, after the fewest to the most ticks of ``extents``
+    were filtered, of those that are followed at the end. The rest is as in ``TrainingSettings``.
     """
 
     rate_hz: float
@@ -348,29 +305,22 @@ def plan_slot_car(recording: Recording, protocol: SlotCarProtocol = SLOT_CAR) ->
 
 def check_sanity(train: TrainSplit, tests: Sequence[ScoredSegment]) -> Iterator[str]:
     """Yield a sentence for each thing that speaks against the numbers of a comparison."""
-    drives = measure_drives(train.recordings)
-    yield from _check_places(train, tests, drives)
-    yield from _check_laps(train, tests, drives)
+    yield from _check_places(train, tests)
+    yield from _check_laps(train, tests)
 
 
 def _check_places(
     train: TrainSplit,
     tests: Sequence[ScoredSegment],
-    drives: Sequence[PositionReport],
     far: float = 0.1,
     most_unknown: float = 0.25,
 ) -> Iterator[str]:
     """
-    Report recordings with holes, and test positions on another route than the training ones.
+    Report test positions on another route than the training ones.
 
     A place is unknown further from all training positions than a share ``far`` of their spread;
     on one route next to none are.
     """
-    located = [each for each in train.recordings if each.positions is not None]
-    for recording, drive in zip(located, drives, strict=True):
-        for finding in position_findings(drive, math.inf):
-            if finding.code == 'positions_missing':
-                yield f'{recording.name}: {finding.sentence}'
     learned = train.positions
     learned = learned[np.isfinite(learned).all(axis=1)]
     followed = np.concatenate([test.truth[test.scored].reshape(-1, 2) for test in tests])
@@ -385,10 +335,9 @@ def _check_places(
         )
 
 
-def _check_laps(
-    train: TrainSplit, tests: Sequence[ScoredSegment], drives: Sequence[PositionReport]
-) -> Iterator[str]:
+def _check_laps(train: TrainSplit, tests: Sequence[ScoredSegment]) -> Iterator[str]:
     """Report parts that hold too few laps."""
+    drives = measure_drives(train.recordings)
     times = [drive.laps.time_s for drive in drives if drive.laps is not None]
     if not times:
         yield (

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 import itertools
 from typing import Any, NamedTuple, TYPE_CHECKING
 
@@ -90,27 +89,17 @@ class FittedNearestWindows:
             amount *= 4
 
 
-@dataclass(frozen=True)
 class NearestWindows:
     """
     Mean of the positions that followed the training windows most like the live one.
 
-    Distances are Euclidean, between windows of standardised observations. Settings are chosen on
-    held-out blocks; weighting nearer windows more was measured to change errors by less than
-    5 %. NaN at a horizon beyond every segment.
-
-    Parameters
-    ----------
-    neighbours
-        How many windows to average, candidates.
-    window_shares
-        Their lengths in windows of the training. Of both, the first counts where nothing is held
-        out.
-
+    Distances are Euclidean, between windows of standardised observations. How many windows are
+    averaged, and their lengths in windows of the training, are chosen on held-out blocks; the
+    first counts where nothing is held out. NaN at a horizon beyond every segment.
     """
 
-    neighbours: tuple[int, ...] = (5, 1, 10, 20)
-    window_shares: tuple[float, ...] = (1.0, 0.5, 0.25)
+    neighbours = 5, 1, 10, 20
+    window_shares = 1.0, 0.5, 0.25
 
     name = 'nearest'
     title = 'nearest windows'
@@ -121,5 +110,5 @@ class NearestWindows:
         window = train.dataset.window
         lengths = dict.fromkeys(max(1, round(share * window)) for share in self.window_shares)
         candidates = [NearestSettings(n, length) for length in lengths for n in self.neighbours]
-        settings, _ = choose(candidates, train, FittedNearestWindows)
+        settings = choose(candidates, train, FittedNearestWindows)
         return FittedNearestWindows(train, settings)

@@ -9,17 +9,15 @@ from typing import Any, TYPE_CHECKING, TypeAlias
 
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, ScalarFormatter
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.online import AFTERWARDS, MEAN, OFFLINE
 from two_manifold_ros.files import replace_file
 
 if TYPE_CHECKING:
     from two_manifold_ros.evaluation.drives import Fleet
     from two_manifold_ros.evaluation.evaluate import Evaluation
-    from two_manifold_ros.evaluation.online import LearningCurve
     from two_manifold_ros.model.head import ModelHead
 
 Axes: TypeAlias = Any
@@ -189,51 +187,4 @@ def draw_fleet(fleet: Fleet, path: str | Path) -> None:
     when.grid(which='both', alpha=0.25)
     if len(fleet.by('vehicle')) <= MOST_LISTED:
         figure.legend(loc='outside right upper', title='vehicle', fontsize='small')
-    save(figure, path)
-
-
-_STYLES: dict[str, tuple[str, dict[str, Any]]] = {
-    OFFLINE: (
-        'default, trained offline of the laps before',
-        {'color': 'black', 'ls': '', 'marker': 'o', 'mfc': 'none'},
-    ),
-    MEAN: ('mean position', {'color': 'tab:gray', 'ls': '--', 'marker': ''}),
-    'map': ('map, learned live', {'color': 'tab:blue', 'marker': 'o'}),
-    'tpsr': ('tpsr, learned live', {'color': 'tab:purple', 'marker': 'o'}),
-}
-"""Label and line of each name of a learning curve."""
-
-
-def draw_curve(curve: LearningCurve, path: str | Path) -> None:
-    """
-    Write errors by lap as PNG, PDF or SVG.
-
-    Raise ``InputError`` as ``check_path`` does.
-    """
-    check_path(path)
-    figure = Figure(figsize=(8.0, 4.5), layout='constrained')
-    axes: Axes = figure.subplots()
-    last = max(row.lap for row in curve.rows)
-    alone = last + 1
-    for name in curve.names:
-        label, style = _STYLES[name]
-        rows = [row for row in curve.rows if row.name == name]
-        laps = [row for row in rows if row.lap != AFTERWARDS]
-        axes.semilogy(
-            [row.lap for row in laps], [row.rmse_m for row in laps], label=label, **style
-        )
-        after = [row.rmse_m for row in rows if row.lap == AFTERWARDS]
-        axes.plot([alone] * len(after), after, **style | {'marker': style['marker'] or '_'})
-    ticks = [each for each in MaxNLocator(integer=True).tick_values(1, last) if 1 <= each <= last]
-    names = [f'{each:.0f}' for each in ticks]
-    if any(row.lap == AFTERWARDS for row in curve.rows):
-        axes.axvline((last + alone) / 2, color='black', lw=0.5)
-        ticks, names = [*ticks, alone], [*names, 'IMU alone']
-    axes.set_xticks(ticks, names)
-    axes.set_xlabel('lap' if curve.laps else 'tenth of the stream')
-    axes.set_ylabel('RMSE of the position over all ticks, m')
-    axes.grid(visible=True, which='major', lw=0.3)
-    axes.yaxis.set_major_formatter(ScalarFormatter())
-    axes.set_title('Learning while driving, beside training of the same laps')
-    figure.legend(loc='outside lower center', ncols=2)
     save(figure, path)

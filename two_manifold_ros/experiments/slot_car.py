@@ -17,10 +17,10 @@ from matplotlib.figure import Figure
 import numpy as np
 
 from two_manifold_ros.comparison.comparing import compare
-from two_manifold_ros.comparison.figures import draw_curves, draw_reading, draw_truth
 from two_manifold_ros.comparison.own_filters import ManifoldHmm, methods_named
 from two_manifold_ros.comparison.protocol import plan_slot_car, SLOT_CAR, SlotCarProtocol
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.evaluation.figures import dress_errors
 from two_manifold_ros.experiments.experiment import (
     at_most,
     Claim,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from two_manifold_ros.comparison.method import Method
-    from two_manifold_ros.comparison.outcome import Comparison
+    from two_manifold_ros.comparison.outcome import Comparison, Result
     from two_manifold_ros.experiments.experiment import Axes, Findings, Progress
     from two_manifold_ros.typing import Floats
 
@@ -240,8 +240,7 @@ def _draw(comparisons: Sequence[Comparison]) -> Figure:
     panels = left.subplots(len(kernels), 1, sharex=True, sharey=True)
     shown = [result for result in first.results if result.name in kernels]
     for panel, result in zip(panels, shown, strict=True):
-        draw_truth(panel, first)
-        draw_reading(panel, first, result)
+        _draw_reading(panel, first, result)
         title = f'{kernels[result.name]}: RMSE {first.reading_rmse_m(result):.2f} m'
         panel.set_title(title, size=9)
         panel.set_ylabel('y (m)')
@@ -250,14 +249,40 @@ def _draw(comparisons: Sequence[Comparison]) -> Figure:
     left.legend(*panels[0].get_legend_handles_labels(), loc='outside lower center', fontsize=8)
     axes: Axes = right.subplots()
     curves = [
-        (
-            result.title,
-            np.mean([_rmse_m(each, index) for each in comparisons], axis=0).tolist(),
-            METHODS[result.name],
-        )
+        (result, np.mean([_rmse_m(each, index) for each in comparisons], axis=0))
         for index, result in enumerate(first.results)
         if result.name in METHODS
     ]
-    draw_curves(axes, curves, first.horizons[1:], first.rate_hz)
+    seconds = np.array(first.horizons[1:]) / first.rate_hz
+    # Named in the order of their ends.
+    for result, errors in sorted(curves, key=lambda curve: float(curve[1][-1]), reverse=True):
+        axes.plot(seconds, errors, label=result.title, **METHODS[result.name])
+    dress_errors(axes)
+    axes.legend(loc='center left', bbox_to_anchor=(1.0, 0.5), frameon=False)
     axes.set_title(f'Error of predictions, mean of {len(comparisons)} cars', fontsize='medium')
     return figure
+
+
+def _draw_reading(axes: Axes, comparison: Comparison, result: Result) -> None:
+    """Draw the true track, and what is read linearly from the states of a method."""
+    true, read = _joined(comparison.tracks), _joined(comparison.readings(result))
+    axes.plot(*true.T, color='#a6a6a6', lw=3.5, label='true position')
+    axes.plot(*read.T, color='#0072B2', lw=0.9, label='linear reading of the state')
+    axes.set_aspect('equal')
+    # The track is in sight, the outliers of a method are not.
+    low, high = np.nanmin(true, axis=0), np.nanmax(true, axis=0)
+    margin = 0.12 * float(np.max(high - low)) + 1e-3
+    low, high = low - margin, high + margin
+    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+    axes.grid(alpha=0.3)
+    beyond = np.maximum(low - read, read - high).max(axis=1)
+    outside = float(np.mean(beyond[np.isfinite(beyond)] > 0.0))
+    if outside > 0.2:  # a share that the picture must not hide
+        axes.text(0.5, 0.02, f'{outside:.0%} outside', transform=axes.transAxes, ha='center')
+
+
+def _joined(parts: Sequence[Floats]) -> Floats:
+    """Join (T, 2) tracks with a row of NaN between, which no line crosses."""
+    seam = np.full((1, 2), np.nan)
+    joined: Floats = np.concatenate([row for part in parts for row in (part, seam)][:-1])
+    return joined

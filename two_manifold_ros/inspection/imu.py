@@ -29,6 +29,7 @@ from two_manifold_ros.recordings.recording import (
     IMU_UNITS,
 )
 from two_manifold_ros.ticks.segments import absurd_values, usable_samples
+from two_manifold_ros.ticks.standing import stretches_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,9 +76,8 @@ def stuck_stretches(
     """
     stamps = imu.stamps
     same = (imu.samples[1:] == imu.samples[:-1]).all(axis=1)
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], same, [False]]).astype(np.int8)))
     stretches = []
-    for first, last in edges.reshape(-1, 2).tolist():
+    for first, last in stretches_of(same):
         length = int(stamps[last] - stamps[first]) / 1e9
         if length >= least_s and last - first >= least_samples:
             stretches.append(Stretch(int(stamps[first] - imu.first_stamp) / 1e9, length))

@@ -13,6 +13,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.laps.timing import LapTimer, THIRDS
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.names import LAP_FRAME
+from two_manifold_ros.ticks.standing import stretches_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -118,9 +119,8 @@ def circuit_of(model: ModelHead) -> Circuit:
     from two_manifold_ros.model.circuit_learning import learn_circuit  # noqa: PLC0415
     from two_manifold_ros.route.merging import merge_passes  # noqa: PLC0415
 
-    known = np.isfinite(model.track).all(axis=1)
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], known, [False]]))).reshape(-1, 2)
-    tracks = [model.track[begin:end] for begin, end in edges.tolist() if end - begin > 2]
+    known = np.asarray(np.isfinite(model.track).all(axis=1))
+    tracks = [model.track[begin:end] for begin, end in stretches_of(known) if end - begin > 2]
     period_s = 1.0 / model.rate_hz
     places = merge_passes(tracks, period_s) if tracks else None
     circuit = (

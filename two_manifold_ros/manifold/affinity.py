@@ -162,10 +162,10 @@ def check_shapes(part: object, **shapes: tuple[int, ...]) -> None:
 
 
 def check_positive(part: object, *names: str) -> None:
-    """Refuse numbers of a response by name that are not positive."""
+    """Refuse numbers of a response by name that are not positive, or have no finite square."""
     for name in names:
         value = getattr(part, name)
-        require(value > 0.0, f'{name} is {value!r}, not a positive number')
+        require(0.0 < value < 1e150, f'{name} is {value!r}, not a positive number')
 
 
 def check_indices(name: str, indices: Ints, count: int) -> None:

@@ -97,8 +97,8 @@ class InnerProduct:
         check_indices('members', self.members, count)
         check_shapes(self, spreads=self.members.shape)
         check_positive(self, 'scale')
-        whole = self.degree >= 1
-        require(whole, f'degree is {self.degree}, not a whole number of at least 1')
+        require(1 <= self.degree < 100, f'degree is {self.degree}, not a number from 1 to 99')
+        require(abs(self.constant) < 1e150, f'constant is {self.constant!r}')
         return len(self.members)
 
 

@@ -14,6 +14,7 @@ from two_manifold_ros.manifold.affinity import (
     affinity,
     check_indices,
     check_neighbourhood,
+    check_positive,
     check_shapes,
     Limits,
     near_points,
@@ -114,7 +115,8 @@ class NearModes:
 
     def check(self, count: int) -> int:
         """Return m; refuse what does not fit ``count`` training points."""
-        require(self.bandwidth >= 0.0, f'bandwidth is {self.bandwidth!r}, a negative number')
+        if self.bandwidth != 0.0:
+            check_positive(self, 'bandwidth')
         known = self.normalised in {0, 1}
         require(known, f'normalised is {self.normalised}, neither 0 nor 1')
         check_neighbourhood(self.neighbours, self.radii, count)

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The simulated slot car as a node: IMU, reference and throttle, without hardware."""
+"""The simulated slot car as a node: IMU and reference, without hardware."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from two_manifold_ros.simulation.slot_car_run import (
     reference_message,
     REFERENCE_TYPE,
     sensor_message,
-    THROTTLE_TYPE,
 )
 from two_manifold_ros.simulation.slot_car_sensors import SENSORS
 
@@ -74,7 +73,7 @@ class Pacing:
 
 
 class SlotCarNode(GuardedNode):
-    """Publish ``imu``, ``reference`` and ``throttle`` of a car that never leaves the track."""
+    """Publish ``imu`` and ``reference`` of a car that never leaves the track."""
 
     def __init__(self) -> None:
         super().__init__('slot_car_node')
@@ -97,7 +96,6 @@ class SlotCarNode(GuardedNode):
         # Reliable, as REP-2003 asks of sensors; the reader decides.
         self._imu = self.create_publisher(message_class(IMU_TYPE), 'imu', 1000)
         self._reference = self.create_publisher(message_class(REFERENCE_TYPE), 'reference', 1000)
-        self._throttle = self.create_publisher(message_class(THROTTLE_TYPE), 'throttle', 1000)
         names = [each for each in chosen.sensors if each]
         if unknown := sorted(set(names) - set(SENSORS)):
             msg = f'sensors: there is no {unknown[0]}; choose among {", ".join(SENSORS)}'
@@ -136,7 +134,6 @@ class SlotCarNode(GuardedNode):
             seen = self._camera.see(sample.position)
             fields = reference_message(stamp_ns, seen, sample.quaternion)
             self._reference.publish(to_message(REFERENCE_TYPE, fields))
-            self._throttle.publish(to_message(THROTTLE_TYPE, {'data': sample.command}))
             truth = sample.position[None], sample.quaternion[None], np.array([sample.speed])
             for name, read, publisher in self._sensors:
                 _, msgtype, _, message = sensor_message(name, stamp_ns, read(*truth)[0])

@@ -31,7 +31,6 @@ Report: TypeAlias = Callable[[str, float], None]
 
 IMU_TOPIC, IMU_TYPE, IMU_FRAME = '/imu', 'sensor_msgs/msg/Imu', 'imu_link'
 REFERENCE_TOPIC, REFERENCE_TYPE = '/reference', 'geometry_msgs/msg/PoseStamped'
-THROTTLE_TOPIC, THROTTLE_TYPE = '/throttle', 'std_msgs/msg/Float64'
 TRACK_FRAME = 'map'
 """Topics, message types and frames of a bag of the slot car."""
 
@@ -148,7 +147,7 @@ def _vector(values: Floats) -> dict[str, float]:
 
 
 def samples_per_reference(rate_hz: float) -> int:
-    """Return the IMU samples per reference pose and per command: at most 50 of either a second."""
+    """Return the IMU samples per reference pose: at most 50 poses a second."""
     return math.ceil(rate_hz / 50.0)
 
 
@@ -180,7 +179,7 @@ def run_to_recording(run: SlotCarRun, sensors: Sequence[str] = ()) -> Recording:
 
 def write_run(run: SlotCarRun, path: str | Path, sensors: Sequence[str] = ()) -> None:
     """
-    Write a new rosbag2 (mcap) with ``/imu``, ``/reference``, ``/throttle`` and some of `SENSORS`.
+    Write a new rosbag2 (mcap) with ``/imu``, ``/reference`` and some of `SENSORS`.
 
     Raises
     ------
@@ -208,8 +207,6 @@ def write_messages(
         if index % every == 0:
             pose = reference_message(stamp, seen[index // every], run.quaternions[index])
             bag.write(REFERENCE_TOPIC, REFERENCE_TYPE, stamp, pose)
-            throttle = {'data': float(run.commands[index])}
-            bag.write(THROTTLE_TOPIC, THROTTLE_TYPE, stamp, throttle)
             for name, values in readings.items():
                 bag.write(*sensor_message(name, stamp, values[index // every]))
         if report is not None and index % 1000 == 0:
