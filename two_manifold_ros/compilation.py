@@ -3,11 +3,9 @@
 """
 Compile hot loops with numba, once for all processes of a user.
 
-Compiled code is kept in a folder of the user, a file for each function and signature. A file is
-written whole or not at all and carries its checksum, so processes that compile at the same time,
-a power cut or a full disk cost a compilation and nothing else. Files are pickles: a folder that
-others could write to is not used. Sources, libraries, Python and the processor are in the name of
-the folder, because numba itself does not see that a function in another file changed.
+Numba's own files keep the code. Numba does not see that a function in another file changed, so the
+folder is named by the digest of all sources; and the files are pickles, so a folder that another
+user could write to is not used.
 
 No threads (numba's default threading layer aborts the process when two threads enter it), and a
 fastmath set that keeps NaN and infinity visible.
@@ -16,14 +14,12 @@ fastmath set that keeps NaN and infinity visible.
 from __future__ import annotations
 
 from contextlib import suppress
-import gc
 import grp
 import hashlib
 import logging
 import os
 from pathlib import Path
 import pickle
-import platform
 import pwd
 import re
 import shutil
@@ -40,6 +36,7 @@ try:
     import llvmlite
     from llvmlite import binding
     import numba
+    from numba.core import caching
     from numba.core.compiler import CompileResult
     from numba.core.runtime.nrt import rtsys
     from numba.core.serialize import dumps
@@ -84,59 +81,34 @@ def cache_folder() -> Path | None:
 
 
 def digest_of(package: Path) -> str:
-    """Return a name for all that compiled code depends on, among it every source of a package."""
+    """Return a name for the sources of a package, the libraries, Python and numba's options."""
     sources = sorted(package.rglob('*.py'))
     if not sources:
         msg = 'its sources are not installed'
         raise OSError(msg)
-    digest = hashlib.sha256()
+    options = sorted(item for item in os.environ.items() if item[0].startswith('NUMBA_'))
+    libraries = numba.__version__, llvmlite.__version__, binding.llvm_version_info
+    digest = hashlib.sha256(repr((sys.version, libraries, options)).encode())
     for path in sources:
         digest.update(f'{path.relative_to(package)} {path.stat().st_size}\n'.encode())
         digest.update(path.read_bytes())
-    triple, cpu, features = numba.core.registry.cpu_target.target_context.codegen().magic_tuple()
-    options = sorted(item for item in os.environ.items() if item[0].startswith('NUMBA_'))
-    libraries = numba.__version__, llvmlite.__version__, binding.llvm_version_info
-    machine = triple, cpu, features, platform.machine(), sys.version, libraries, options
-    digest.update(repr(machine).encode())
     return digest.hexdigest()[:24]
 
 
 def open_folder(folder: Path) -> None:
-    """
-    Create a folder that only this user can write to.
-
-    Raises
-    ------
-    OSError
-        If it cannot be made or read, or if another user could write to it or replace it.
-
-    """
-    # Whether it may be used is known before anything is made, and by whom.
-    made = [place for place in (folder, *folder.parents) if place.exists()]
-    _check_private(made[0], *made[0].parents)
-    # One by one: parents that mkdir() makes on the way get the umask, by which on Ubuntu the group
-    # could write to them.
-    for place in reversed([each for each in (folder, *folder.parents) if each not in made]):
-        # Another process of this user may start at the same time; whose it is, is seen below.
+    """Create a folder; raise ``OSError`` if another user could write to it or replace it."""
+    places = (folder, *folder.parents)
+    for place in reversed(places):
+        # One by one: parents that mkdir() makes on the way get the umask, by which on Ubuntu the
+        # group could write to them.
         with suppress(FileExistsError):
             place.mkdir(mode=0o700)
-    _check_private(folder, *folder.parents)
-    if not os.access(folder, os.W_OK | os.X_OK):
-        msg = f'{folder} cannot be written to, remove it or set TWO_MANIFOLD_CACHE'
-        raise OSError(msg)
-
-
-def _check_private(*places: Path) -> None:
-    """Raise ``OSError`` if another user could write to one of some folders."""
     for place in places:
         status = place.stat()
-        others = status.st_mode & stat.S_IWOTH
-        if status.st_mode & stat.S_IWGRP and not _is_private_group(status.st_gid):
-            others = stat.S_IWGRP
+        others = stat.S_IWOTH | (0 if _is_private_group(status.st_gid) else stat.S_IWGRP)
         # In a folder with the sticky bit, as /tmp, no user can replace files of another user.
-        if others and status.st_mode & stat.S_ISVTX:
-            others = 0
-        if others or status.st_uid not in {0, os.geteuid()}:
+        is_open = status.st_mode & others and not status.st_mode & stat.S_ISVTX
+        if is_open or status.st_uid not in {0, os.geteuid()}:
             msg = (
                 f'other users could write to {place}, which holds code that this one would run: '
                 'set TWO_MANIFOLD_CACHE to a folder of its own'
@@ -145,21 +117,12 @@ def _check_private(*places: Path) -> None:
 
 
 def _is_private_group(number: int) -> bool:
-    """Return whether a group is that of this user alone, as Debian makes one for each user."""
+    """Return whether a group has one member, this user, as Debian makes one for each user."""
     try:
         group, user = grp.getgrgid(number), pwd.getpwuid(os.geteuid())
     except KeyError:
         return False
     return group.gr_name == user.pw_name and not set(group.gr_mem) - {user.pw_name}
-
-
-def _remove_older(folder: Path) -> None:
-    """Remove all but the folders that were used last."""
-    with suppress(OSError):
-        ours = [path for path in folder.iterdir() if re.fullmatch('[0-9a-f]{24}', path.name)]
-        ours.sort(key=lambda path: path.stat().st_mtime, reverse=True)
-        for other in ours[GENERATIONS:]:
-            shutil.rmtree(other, ignore_errors=True)
 
 
 class Store:
@@ -177,99 +140,81 @@ class Store:
 
     def __init__(self) -> None:
         self.folder: Path | None = None
-        self.trouble = ''
+        self.trouble = 'this user has no home, set TWO_MANIFOLD_CACHE to a folder of its own'
         self._warned = False
         base = cache_folder()
         if base is None:
-            self.trouble = 'this user has no home, set TWO_MANIFOLD_CACHE to a folder of its own'
             return
         try:
             # Resolved, so that the checked path is the one used, through any link on the way.
             folder = base.resolve() / 'compiled' / digest_of(Path(__file__).parent)
             open_folder(folder)
-            os.utime(folder)
-            self.folder = folder
         except OSError as error:
-            self.trouble = str(error)
-            if error.strerror:
-                self.trouble = (
-                    f'no folder for them can be made in {base} ({error.strerror}), set '
-                    'TWO_MANIFOLD_CACHE to one that can'
-                )
+            self.give_up(error, base)
             return
-        _remove_older(folder.parent)
+        self.folder, self.trouble = folder, ''
+        # A folder that cannot be written to is read.
+        with suppress(OSError):
+            os.utime(folder)
+            ours = [each for each in folder.parent.iterdir() if _DIGEST.fullmatch(each.name)]
+            ours.sort(key=lambda path: path.stat().st_mtime, reverse=True)
+            for other in ours[GENERATIONS:]:
+                shutil.rmtree(other, ignore_errors=True)
 
-    def write(self, name: str, payload: bytes) -> None:
-        """Write a file whole or not at all; where it cannot be written, none is from now on."""
-        if self.folder is not None:
-            file = self.folder / f'.{name}.{os.getpid()}'
-            try:
-                file.write_bytes(hashlib.sha256(payload).digest() + payload)
-                file.replace(self.folder / name)
-            except OSError as error:
-                with suppress(OSError):
-                    file.unlink()
-                self.folder, self.trouble = None, str(error)
-        if self.folder is None and not self._warned:
+    def give_up(self, error: OSError, place: Path) -> None:
+        """Keep nothing from now on, for what the system says."""
+        self.folder, self.trouble = None, str(error)
+        if error.strerror:
+            self.trouble = (
+                f'nothing can be kept in {place} ({error.strerror}), set TWO_MANIFOLD_CACHE to a '
+                'folder that can be written to'
+            )
+
+    def warn(self) -> None:
+        """Say once that nothing is kept."""
+        if not self._warned:
             self._warned = True
             logging.getLogger('two_manifold_ros').warning(
                 'Loops are compiled again by every process, which takes seconds: %s.', self.trouble
             )
 
-    def read(self, name: str) -> bytes | None:
-        """Return what was written, if it is there and whole."""
-        if self.folder is None:
-            return None
-        try:
-            with (self.folder / name).open('rb') as file:
-                content = file.read()
-                owner = os.fstat(file.fileno()).st_uid
-        except OSError:
-            return None
-        # One that another user has left there, when the folder was open to all.
-        if owner not in {0, os.geteuid()}:
-            return None
-        checksum, payload = content[:32], content[32:]
-        return payload if hashlib.sha256(payload).digest() == checksum else None
 
+_DIGEST = re.compile('[0-9a-f]{24}')
 
 STORE = Store()
 
 
-class _Kept:
+class _Kept(caching.FunctionCache):
     """
-    Cache of one compiled function; numba's dispatchers call these methods.
+    Numba's cache of one function, in our folder.
 
-    It takes the place of numba's own, whose index is lost to a power cut and can point at the
-    wrong file when two processes write it at once.
+    Numba's own raises on a full disk or a file that a power cut has cut off, gives the code of
+    another signature if two processes wrote an index at once, and links callers with other code
+    when it has compiled than when it has read, which changes their last bits.
     """
-
-    cache_path = None
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self._name = f'{function.__module__}.{function.__qualname__}'
-
-    def _file(self, signature: object) -> str:
-        return f'{self._name}.{hashlib.sha256(str(signature).encode()).hexdigest()[:24]}'
+        self._py_func = function
+        name = f'{function.__module__}.{function.__qualname__}'
+        self._cache_file = caching.IndexDataCacheFile(str(STORE.folder), name, source_stamp=None)
 
     def load_overload(self, signature: object, context: Any) -> Any:  # noqa: ANN401 - numba's
         """Return the compiled function of a signature, or nothing if it has to be compiled."""
-        payload = STORE.read(self._file(signature))
-        if payload is None:
-            # The compiler makes millions of small objects, and hardly any garbage, which is looked
-            # for after each 700 of them: that took an eighth of the time.
-            gc.set_threshold(max(gc.get_threshold()[0], 10_000))
+        if STORE.folder is None:
             return None
-        # What code from disk needs of numba. All that a compilation needs, which a miss loads,
-        # takes a third of a second and 27 MB, SciPy's linear algebra among it.
-        rtsys.initialize(context)
-        result = CompileResult._rebuild(context, *pickle.loads(payload))  # noqa: S301, SLF001
-        # What a caller would be linked with, parsed; a process that compiles none never needs it.
-        library = result.library
-        bitcode = library._shared_module.as_bitcode()  # noqa: SLF001
-        library._shared_module = None  # noqa: SLF001
-        library._get_module_for_linking = lambda: binding.parse_bitcode(bitcode)  # noqa: SLF001
-        return result
+        key = self._index_key(signature, context.codegen())
+        try:
+            checksum, payload = self._cache_file.load(key) or ('', b'')
+            if checksum != _seal(key, payload):
+                return None
+            # Numba's loads all that a compilation needs: a third of a second and 27 MB.
+            rtsys.initialize(context)
+            return CompileResult._rebuild(context, *pickle.loads(payload))  # noqa: S301, SLF001
+        # What is left of a pickle raises almost anything; an index that is damaged is begun again.
+        except Exception:  # noqa: BLE001
+            with suppress(OSError):
+                self.flush()
+            return None
 
     def save_overload(self, signature: object, result: Any) -> None:  # noqa: ANN401 - numba's
         """Keep a compiled function."""
@@ -278,18 +223,19 @@ class _Kept:
         # came from the compiler or from bitcode as it is kept: so it is always from bitcode.
         bitcode = library._get_module_for_linking().as_bitcode()  # noqa: SLF001
         library._shared_module = binding.parse_bitcode(bitcode)  # noqa: SLF001
-        # Otherwise it holds addresses of this process.
-        if not library.has_dynamic_globals:
-            STORE.write(self._file(signature), dumps(result._reduce()))  # noqa: SLF001
+        # With dynamic globals it holds addresses of this process.
+        if STORE.folder is not None and not library.has_dynamic_globals:
+            key, payload = self._index_key(signature, result.codegen), dumps(result._reduce())  # noqa: SLF001
+            try:
+                self._cache_file.save(key, (_seal(key, payload), payload))
+            except OSError as error:
+                STORE.give_up(error, STORE.folder)
+        if STORE.folder is None:
+            STORE.warn()
 
-    def enable(self) -> None:
-        """Do nothing: it is always on."""
 
-    def disable(self) -> None:
-        """Do nothing: it is always on."""
-
-    def flush(self) -> None:
-        """Do nothing: a file is replaced when its signature is compiled again."""
+def _seal(key: object, payload: bytes) -> str:
+    return hashlib.sha256(repr(key).encode() + payload).hexdigest()
 
 
 def compiled(function: Function) -> Function:
