@@ -382,43 +382,32 @@ def _whole(address: str | Path) -> str:
 
 def _copy(whole: str, folder: Path) -> Path:
     """Copy a bag into a folder, and return where it is."""
+    from fsspec.callbacks import Callback  # noqa: PLC0415 - an extra
+
     store, path = _store(whole)
-    bound = _bound()
+    bound = Callback(hooks={'bound': _bound})
     name = public(whole).rstrip('/').rpartition('/')[2]
     place = folder / (name if name.strip('.') else 'bag')
     if storage_kind(place) in KINDS:
-        try:
+        # It may be a folder with such a name.
+        with suppress(FileNotFoundError):
             store.get_file(path, str(place), callback=bound)
-        except FileNotFoundError:
-            # It may be a folder with such a name.
-            place.unlink(missing_ok=True)
-        else:
             return place
+        place.unlink(missing_ok=True)
     names = {each.rpartition('/')[2]: each for each in store.ls(path, detail=False)}
-    parts = {
-        name: each for name, each in names.items() if _makes_a_bag(name.removesuffix(UNMERGED))
-    }
+    parts = [name for name in names if _makes_a_bag(name.removesuffix(UNMERGED))]
     if not parts:
         raise FileNotFoundError(whole)
     place.mkdir()
-    for name, each in parts.items():
-        store.get_file(each, str(place / name), callback=bound)
+    for name in parts:
+        store.get_file(names[name], str(place / name), callback=bound)
     return place
 
 
-def _bound() -> Any:  # noqa: ANN401 - of an extra
-    """Return what ends the copy of a bag that is larger than it may be."""
-    from fsspec.callbacks import Callback  # noqa: PLC0415 - an extra
-
-    class Bound(Callback):  # type: ignore[misc]  # fsspec is not typed
-        """A count of the bytes of all files of a bag."""
-
-        def call(self, *_: object, **__: object) -> None:
-            most = LARGEST_COPY if self.size else LARGEST_UNDECLARED
-            if max(self.value, self.size or 0) > most:
-                raise OSError(EFBIG, 'larger than it may be')
-
-    return Bound()
+def _bound(size: int | None, value: int, **_: object) -> None:
+    """End the copy of a bag that is larger than it may be, by all of its files until now."""
+    if max(value, size or 0) > (LARGEST_COPY if size else LARGEST_UNDECLARED):
+        raise OSError(EFBIG, 'larger than it may be')
 
 
 def _store(whole: str) -> tuple[Any, str]:
