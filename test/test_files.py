@@ -47,7 +47,6 @@ WRITERS |= {'tofile', 'mkstemp', 'NamedTemporaryFile'}
 
 ELSEWHERE = {
     'adapting/checkpoints.py:lock': 'a lock, which stays empty',
-    'compilation.py:write': 'renamed when it is whole; its checksum makes up for a power cut',
     'demo.py:running_node': 'the log of another process, which is read while it grows',
     'fleet.py:_append': 'a journal: a line that was cut off is forgotten',
     'recordings/storage_files.py:unpack_file': 'in a folder of its own that is removed',

@@ -104,8 +104,6 @@ def _mode_of(path: str | Path) -> int:
 
 def _sync_folder(folder: Path) -> None:
     """Write the names in a folder to the disk: a power cut could undo the renaming."""
-    if not hasattr(os, 'O_DIRECTORY'):
-        return
     # The file is there, whether or not the file system and the rights to the folder allow that.
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
