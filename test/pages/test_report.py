@@ -5,9 +5,13 @@
 from html.parser import HTMLParser
 import re
 
+import numpy as np
 import pytest
 
 pytest.importorskip('bokeh', reason='Bokeh is not installed')
+
+from bokeh.layouts import column
+from bokeh.models import ColumnDataSource
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.pages.drawing import plot
@@ -57,6 +61,22 @@ def test_a_report_has_all_parts_in_their_order_and_loads_nothing():
 
 def test_the_same_report_has_the_same_bytes():
     assert small_report().html() == small_report().html()
+
+
+def test_what_is_drawn_is_in_single_precision_which_is_seen_by_nobody():
+    drawn = plot('x', 'y')
+    columns = {
+        't': np.ones(2),
+        'ring': [np.ones(3)] * 2,
+        'count': np.arange(2),
+        'state': ['a', 'b'],
+    }
+    source = ColumnDataSource(dict(columns))
+    drawn.line('t', 't', source=source)
+    Report('title').figure('A curve', column(drawn), 'Lower is better.')
+    assert source.data['t'].dtype == source.data['ring'][0].dtype == np.float32
+    assert source.data['count'] is columns['count']
+    assert source.data['state'] == columns['state']
 
 
 def test_what_looks_like_a_name_of_bokeh_stays_in_texts():

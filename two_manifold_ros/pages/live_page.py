@@ -269,8 +269,7 @@ class LivePage:
             self._plots.put(
                 'ellipse', **place, colour=[colour], alpha=[1.0 if moment.usable else 0.25]
             )
-            if self._plots.ellipse.fill_color != colour:
-                self._plots.ellipse.fill_color = self._plots.ellipse.line_color = colour
+            self._plots.ellipse.fill_color = self._plots.ellipse.line_color = colour
             shape = outlines(moment.position[None], moment.covariance[None])[0]
             self._plots.put('outline', **spots(shape))
             self._plots.put('trail', **spots(vehicle.trail(now - _TRAIL_S, now)))
@@ -326,8 +325,7 @@ class LivePage:
         first, last = self._loaded
         source = self._plots.sources['imu']
         for each in self._plots.traces:
-            if not each.visible and len(source.data['t']):
-                each.visible = True
+            each.visible = each.visible or len(source.data['t']) > 0
         if self._live:
             seconds, rows = vehicle.imu(max(last, now - TRACES_S), now)
             if len(seconds):
@@ -392,9 +390,7 @@ class LivePage:
         if vehicle.count:
             colour = self._state(vehicle)[2]
             drawn |= {'position with its 95 % ellipse, colour of the state': colour}
-        words = key(drawn)
-        if self._map_key.text != words:
-            self._map_key.text = words
+        self._map_key.text = key(drawn)
 
     def _fit(self) -> None:
         """Show the whole route when it is first known, and again where it has grown."""
@@ -415,12 +411,10 @@ class LivePage:
     def _draw_banner(self, vehicle: Vehicle | None) -> None:
         status, why, colour = self._state(vehicle)
         note = escape(self._scene.note)
-        words = (
+        self._banner.text = (
             f'<div class="banner" role="status" style="--state: {colour}"><b>{escape(status)}</b>'
             f'<span class="why">{escape(why)}</span><span class="note">{note}</span></div>'
         )
-        if self._banner.text != words:
-            self._banner.text = words
 
     def _state(self, vehicle: Vehicle | None) -> tuple[str, str, str]:
         """Return state, cause with cure, and colour."""
@@ -470,9 +464,7 @@ class LivePage:
             f'<div title="{tip}"><span>{label}</span><b>{value}</b></div>'
             for label, value, tip in cells
         )
-        words = f'<div class="numbers">{inner}</div>'
-        if self._numbers.text != words:
-            self._numbers.text = words
+        self._numbers.text = f'<div class="numbers">{inner}</div>'
 
 
 def _times(last_s: float) -> Floats:

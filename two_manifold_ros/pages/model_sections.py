@@ -56,7 +56,7 @@ def model_sections(
 
 def _map(report: Report, model: TrainedModel) -> None:
     drawn = map_plot(model.track, name='map')
-    runs = [run.astype(np.float32) for run in DrawnTrack(model.track, MOST_PLACES).runs]
+    runs = DrawnTrack(model.track, MOST_PLACES).runs
     lines = ColumnDataSource({'x': [run[:, 0] for run in runs], 'y': [run[:, 1] for run in runs]})
     drawn.multi_line('x', 'y', source=lines, color=GREY, line_alpha=0.6)
     if not isinstance(model, RouteModel):
@@ -67,14 +67,8 @@ def _map(report: Report, model: TrainedModel) -> None:
     axes = np.array([half_axis(each) for each in spreads])
     some = worst_of_bins(axes, MOST_PLACES)
     span = float(np.quantile(axes, 0.02)) + 1e-6, float(np.quantile(axes, 0.98)) + 2e-6
-    source = ColumnDataSource(
-        {
-            'x': readout.targets[some, 0, 0].astype(np.float32),
-            'y': readout.targets[some, 0, 1].astype(np.float32),
-            'axis': axes[some].astype(np.float32),
-            'place': some,
-        }
-    )
+    x, y = readout.targets[some, 0].T
+    source = ColumnDataSource({'x': x, 'y': y, 'axis': axes[some], 'place': some})
     dots = dots_by_value(drawn, source, 'axis', span, '95 % ellipse (m)', log=True, size=5)
     add_hover(drawn, [dots], {'place': '@place', '95 % ellipse': '@axis{0.000} m'})
     report.figure(
@@ -123,13 +117,13 @@ def _readings(report: Report, comparison: Comparison) -> None:
     true = np.concatenate(comparison.tracks)
     drawn = map_plot(true, name='readings')
     some = evenly(len(true), MOST_PLACES)
-    drawn.line(*true[some].astype(np.float32).T, color=GREY, line_width=4, line_alpha=0.5)
+    drawn.line(*true[some].T, color=GREY, line_width=4, line_alpha=0.5)
     few = evenly(len(true), MOST_READINGS)
     best = min(read, key=comparison.reading_rmse_m)
     for number, result in enumerate(read):
         places: Floats = np.concatenate(comparison.readings(result))[few]
         dots = drawn.scatter(
-            places[:, 0].astype(np.float32), places[:, 1].astype(np.float32), size=4,
+            places[:, 0], places[:, 1], size=4,
             color=CURVES[number % len(CURVES)],
             legend_label=f'{result.title}: {comparison.reading_rmse_m(result):.2f} m',
         )  # fmt: skip

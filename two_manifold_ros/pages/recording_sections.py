@@ -117,12 +117,12 @@ def _findings(report: Report, found: Inspection) -> None:
             [
                 name,
                 topic,
-                f'{each.count}',
-                f'{each.duration_s:.1f}',
-                f'{each.rate_hz:.1f}',
-                f'{len(each.gaps)}',
+                f'{t.count}',
+                f'{t.duration_s:.1f}',
+                f'{t.rate_hz:.1f}',
+                f'{len(t.gaps)}',
             ]
-            for name, topic, each in streams
+            for name, topic, t in streams
         ],
     )
 
@@ -137,17 +137,11 @@ def _drive(report: Report, both: Together) -> None:
     motion = both.motion
     speed = known_speed(motion)
     chosen = evenly(len(speed), MOST_POINTS)
-    source = ColumnDataSource(
-        {
-            'x': motion.positions[chosen, 0].astype(np.float32),
-            'y': motion.positions[chosen, 1].astype(np.float32),
-            'speed': speed[chosen].astype(np.float32),
-            't': motion.seconds[chosen].astype(np.float32),
-        }
-    )
+    x, y = motion.positions[chosen].T
+    columns = {'x': x, 'y': y, 'speed': speed[chosen], 't': motion.seconds[chosen]}
     drawn = map_plot(motion.positions, 440, name='drive')
     span = float(np.nanmin(speed)), float(np.nanmax(speed))
-    dots = dots_by_value(drawn, source, 'speed', span, 'speed (m/s)', size=4)
+    dots = dots_by_value(drawn, ColumnDataSource(columns), 'speed', span, 'speed (m/s)', size=4)
     add_hover(drawn, [dots], {'time': '@t{0.0} s', 'speed': '@speed{0.00} m/s'})
     report.figure(
         'Where it was driven',
@@ -219,7 +213,7 @@ def _raster(report: Report, rows: Floats) -> None:
         tools=FREE_TOOLS,
     )  # fmt: skip
     image = drawn.image(
-        image=[rows.astype(np.float32)], x=0.0, y=0.5, dw=100.0, dh=float(laps),
+        image=[rows], x=0.0, y=0.5, dw=100.0, dh=float(laps),
         color_mapper=colours,
     )  # fmt: skip
     add_scale(drawn, colours, 'speed (m/s)')
@@ -248,10 +242,8 @@ def _signals(report: Report, imu: ImuStream) -> None:
         first = first or drawn
         x, rows = envelope(seconds, samples[:, columns], MOST_POINTS)
         for colour, column, y in zip(CURVES, columns, rows.T, strict=False):
-            drawn.line(
-                x.astype(np.float32), y.astype(np.float32), color=colour,
-                legend_label=IMU_CHANNELS[column].rpartition('.')[2], line_width=1.2,
-            )  # fmt: skip
+            axis = IMU_CHANNELS[column].rpartition('.')[2]
+            drawn.line(x, y, color=colour, legend_label=axis, line_width=1.2)
         dress_legend(drawn)
         report.figure(
             f'IMU: {unit.partition(" (")[0]}',
@@ -274,8 +266,8 @@ def _intervals(report: Report, recording: Recording) -> None:
         seconds = (kept[1:] - recording.imu.first_stamp) / 1e9
         chosen = worst_of_bins(steps, MOST_POINTS)
         drawn.scatter(
-            seconds[chosen].astype(np.float32), steps[chosen].astype(np.float32), size=4,
-            color=colour, marker='circle' if name == 'IMU' else 'triangle', legend_label=name,
+            seconds[chosen], steps[chosen], size=4, color=colour,
+            marker='circle' if name == 'IMU' else 'triangle', legend_label=name,
         )  # fmt: skip
     dress_legend(drawn)
     report.figure(
@@ -313,11 +305,9 @@ def _spectra(report: Report, imu: ImuStream) -> None:
             # A dead channel has no spectrum, and its zero no logarithm.
             continue
         power = welch(signal, 1.0 / step_s, nperseg=min(1024, len(even)))
-        frequencies, density = power[0][1:], np.sqrt(power[1][1:])
         drawn.line(
-            frequencies.astype(np.float32), density.astype(np.float32),
-            color=colour, line_dash='solid' if column < 3 else 'dashed',
-            legend_label=IMU_CHANNELS[column],
+            power[0][1:], np.sqrt(power[1][1:]), color=colour,
+            line_dash='solid' if column < 3 else 'dashed', legend_label=IMU_CHANNELS[column],
         )  # fmt: skip
     dress_legend(drawn)
     report.figure(
@@ -338,9 +328,8 @@ def _lag(report: Report, found: Inspection, both: Together) -> None:
         ('course of the positions', motion.course_rate, VERMILION, 'dashed'),
     ):
         # The whole drive is too long for few points: a part shows the lag as well.
-        some = slice(0, MOST_POINTS)
         drawn.line(
-            motion.seconds[some].astype(np.float32), values[some].astype(np.float32),
+            motion.seconds[:MOST_POINTS], values[:MOST_POINTS],
             color=colour, line_dash=dash, line_width=1.5, legend_label=name,
         )  # fmt: skip
     dress_legend(drawn)

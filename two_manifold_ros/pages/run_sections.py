@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from bokeh.models import BasicTicker, ColumnDataSource
 import numpy as np
@@ -190,17 +190,14 @@ def _source(
 ) -> ColumnDataSource:
     """Return the ticks that all plots of a drive share, so that a choice in one shows in all."""
     words = [each.value for each in Status]
-    columns = {
-        'x': run.positions[chosen, 0, 0],
-        'y': run.positions[chosen, 0, 1],
-        'error': errors[chosen],
-        't': seconds[chosen],
-        # No line joins what a hole in the recording parts.
-        'axis': np.where(np.diff(holes(seconds)[chosen], prepend=0) > 0, np.nan, axes[chosen]),
-    }
     return ColumnDataSource(
         {
-            **{name: values.astype(np.float32) for name, values in columns.items()},
+            'x': run.positions[chosen, 0, 0],
+            'y': run.positions[chosen, 0, 1],
+            'error': errors[chosen],
+            't': seconds[chosen],
+            # No line joins what a hole in the recording parts.
+            'axis': np.where(np.diff(holes(seconds)[chosen], prepend=0) > 0, np.nan, axes[chosen]),
             'state': [words[code] for code in run.statuses[chosen].tolist()],
             'cause': [run.causes[index] for index in chosen.tolist()],
             'marker': ['circle' if each else 'x' for each in run.published[chosen].tolist()],
@@ -227,16 +224,12 @@ def _track(
         name='track',
         tools='pan,box_zoom,box_select,tap,reset,save',
     )
-    drawn.line(
-        truth[chosen, 0, 0].astype(np.float32), truth[chosen, 0, 1].astype(np.float32),
-        color=GREY, line_width=5, line_alpha=0.45,
-    )  # fmt: skip
+    drawn.line(*truth[chosen, 0].T, color=GREY, line_width=5, line_alpha=0.45)
     published = np.flatnonzero(run.published)
     few = published[evenly(len(published), rings)]
     ovals = outlines(run.positions[few, 0], run.covariances[few, 0])
     drawn.patches(
-        [oval[:, 0].astype(np.float32) for oval in ovals],
-        [oval[:, 1].astype(np.float32) for oval in ovals],
+        *map(list, ovals.transpose(2, 0, 1)),
         fill_color=None, line_color=BLUE, line_alpha=0.3, name='ellipses',
     )  # fmt: skip
     known = errors[np.isfinite(errors)]
@@ -289,19 +282,21 @@ def _state_plot(run: FilterRun, seconds: Floats, chosen: Ints, beside: figure) -
     words = [each.value for each in Status]
     step_s = float(np.median(np.diff(seconds[ticks]))) if len(ticks) > 1 else 0.0
     rows = list(dict.fromkeys(words[code] for code in sorted(set(run.statuses.tolist()))))
-    bars: dict[str, list[Any]] = {name: [] for name in ('left', 'right', 'y', 'colour', 'cause')}
-    for first, last in parts:
-        state = words[int(run.statuses[ticks[first]])]
-        bars['left'].append(float(seconds[ticks[first]]))
-        bars['right'].append(float(seconds[ticks[last - 1]]) + step_s)
-        bars['y'].append(state)
-        bars['colour'].append(STATUS_COLOURS[Status(state)])
-        bars['cause'].append(run.causes[ticks[first]] or 'all is well')
+    firsts = [int(ticks[first]) for first, _ in parts]
+    states = [words[run.statuses[first]] for first in firsts]
+    source = ColumnDataSource(
+        {
+            'left': [float(seconds[first]) for first in firsts],
+            'right': [float(seconds[ticks[last - 1]]) + step_s for _, last in parts],
+            'y': states,
+            'colour': [STATUS_COLOURS[Status(each)] for each in states],
+            'cause': [run.causes[first] or 'all is well' for first in firsts],
+        }
+    )
     drawn = plot(
         'time (s)', '', 70 + 26 * max(len(rows), 1), y_range=rows[::-1] or ['-'], name='states',
         x_range=beside.x_range, tools='xpan,xwheel_zoom,reset,save', active_drag='xpan',
     )  # fmt: skip
-    source = ColumnDataSource(bars)
     shown = drawn.hbar(
         y='y', left='left', right='right', height=0.7, color='colour', source=source
     )
@@ -344,14 +339,14 @@ def _laps(report: Report, run: FilterRun, truth: Floats, recording: Recording) -
         return
     errors = _errors(run, truth)
     seconds = _seconds(run, recording)
-    times, means, worst, published = [], [], [], []
+    rows = []
     for begin, end in spans.tolist():
         here = (seconds >= begin) & (seconds < end) & np.isfinite(errors)
-        times.append(end - begin)
-        means.append(float(np.sqrt(np.mean(np.square(errors[here])))) if here.any() else np.nan)
-        worst.append(float(errors[here].max()) if here.any() else np.nan)
-        published.append(float(np.mean(run.published[here])) if here.any() else np.nan)
-    odd = odd_ones(np.array(times)) | odd_ones(np.array(means))
+        found = errors[here] if here.any() else np.array([np.nan])
+        share = float(np.mean(run.published[here])) if here.any() else np.nan
+        rows.append((end - begin, np.sqrt(np.mean(np.square(found))), found.max(), 100.0 * share))
+    times, means, worst, published = np.array(rows).T
+    odd = odd_ones(times) | odd_ones(means)
     drawn = plot('lap', 'RMSE (m)', 200, name='laps', y_axis_type='log',
                  tools=FREE_TOOLS)  # fmt: skip
     drawn.xaxis.ticker = BasicTicker(min_interval=1)
@@ -361,7 +356,7 @@ def _laps(report: Report, run: FilterRun, truth: Floats, recording: Recording) -
             'rmse': means,
             'worst': worst,
             'time': times,
-            'published': [100 * each for each in published],
+            'published': published,
             'colour': [VERMILION if each else GREEN for each in odd],
             'marker': ['diamond' if each else 'circle' for each in odd],
         }

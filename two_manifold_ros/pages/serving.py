@@ -131,7 +131,7 @@ class PageServer:
 
     def _bind(self) -> Server:
         if self._port is not None:
-            return self._make_server(self._port or free_port(self._host))
+            return self._make_server(self._port)
         for port in range(USUAL_PORT, USUAL_PORT + _TRIED_PORTS):
             with suppress(OSError):
                 return self._make_server(port)
@@ -204,11 +204,3 @@ def slim(server: Server) -> None:
     application: Any = server._tornado  # noqa: SLF001 - see above
     application.resources = lambda absolute_url=None: wanted  # noqa: ARG005
     application.transforms.append(GZipContentEncoding)
-
-
-def free_port(host: str) -> int:
-    """Return a port that nothing listens on."""
-    family = socket.AF_INET6 if ':' in host else socket.AF_INET
-    with socket.socket(family) as asked:
-        asked.bind((host, 0))
-        return int(asked.getsockname()[1])
