@@ -66,12 +66,6 @@ def test_results_come_in_the_order_of_the_items(client, count):
     assert spread(squared, items) == [each**2 for each in items]
 
 
-@pytest.mark.parametrize('there', [False, True])
-def test_the_first_item_that_is_refused_is_named(client, there):
-    with pytest.raises(InputError, match='number 3 is refused'):
-        spread(refusing, list(range(9)), client if there else None)
-
-
 def test_what_a_killed_worker_had_is_done_again(client, tmp_path):
     assert spread(partial(dying_once, tmp_path), list(range(40)), client) == list(range(40))
     assert (tmp_path / 'died').exists()

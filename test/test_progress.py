@@ -138,14 +138,3 @@ def test_the_time_left_is_that_of_the_rate_until_now(monkeypatch):
 )
 def test_durations_in_words(seconds, words):
     assert in_words(seconds) == words
-
-
-def test_an_error_ends_it():
-    def fail(progress: Progress) -> None:
-        with progress:
-            raise RuntimeError
-
-    progress = Progress('reading')
-    with pytest.raises(RuntimeError):
-        fail(progress)
-    assert not progress._thread.is_alive()

@@ -12,7 +12,6 @@ import os
 from pathlib import Path
 import pickle
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -252,12 +251,6 @@ def test_one_bag_is_not_several(fleet, said):
     assert 'one holds 2 bags, where one is needed' in err
 
 
-def test_commands_take_folders_and_globs(fleet, said):
-    plain = said('inspect', fleet / 'one' / 'monday', fleet / 'one' / 'tuesday')
-    assert said('inspect', fleet / 'one') == plain
-    assert said('inspect', f'{fleet}/one/*') == plain
-
-
 # An object store
 
 
@@ -453,33 +446,6 @@ def test_a_signal_leaves_no_copy(s3, temporary):
         process.send_signal(signal.SIGTERM)
         process.wait(30)
     assert list(temporary.iterdir()) == []
-
-
-def test_bags_of_google_are_read_too(fleet, said, monkeypatch):
-    pytest.importorskip('gcsfs', reason='gcsfs is not installed (extra: remote)')
-    emulator = pytest.importorskip(
-        'gcp_storage_emulator.server', reason='gcp-storage-emulator is not installed'
-    )
-    requests = pytest.importorskip('requests')
-    with socket.socket() as free:
-        free.bind(('127.0.0.1', 0))
-        port = free.getsockname()[1]
-    server = emulator.create_server('127.0.0.1', port, in_memory=True, default_bucket='carts')
-    server.start()
-    try:
-        monkeypatch.setenv('STORAGE_EMULATOR_HOST', f'http://127.0.0.1:{port}')
-        target = f'http://127.0.0.1:{port}/upload/storage/v1/b/carts/o?uploadType=media&name='
-        for file in filter(Path.is_file, (fleet / 'one').rglob('*')):
-            name = file.relative_to(fleet)
-            requests.post(f'{target}{name}', data=file.read_bytes(), timeout=10)
-        here = said('inspect', fleet / 'one', '--json')
-        for address in ('gs://carts/one', 'gs://carts/*/*day'):
-            there = said('inspect', address, '--json')
-            assert [text.replace(str(fleet), 'gs://carts') for text in here] == list(there)
-        _, err = said('inspect', 'gs://none/a.mcap', status=2)
-        assert 'gs://none/a.mcap: it does not exist' in err
-    finally:
-        server.stop()
 
 
 # A web server

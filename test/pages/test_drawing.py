@@ -23,7 +23,6 @@ from two_manifold_ros.pages.drawing import (
     NOT_RUNNING,
     outlines,
     PINK,
-    plot,
     STATUS_COLOURS,
     stretches,
     worst_of_bins,
@@ -101,9 +100,3 @@ def test_a_map_of_nothing_or_of_one_place_has_an_extent(places):
     drawn = map_plot(places)
     assert drawn.x_range.end > drawn.x_range.start
     assert drawn.y_range.end > drawn.y_range.start
-
-
-def test_axes_have_names():
-    drawn = plot('time (s)', 'error (m)')
-    assert drawn.xaxis.axis_label == 'time (s)'
-    assert drawn.yaxis.axis_label == 'error (m)'
