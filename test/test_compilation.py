@@ -205,7 +205,8 @@ def test_the_code_of_another_signature_is_not_taken(doubles, tmp_path):
     kept = one.read_bytes()
     one.write_bytes(other.read_bytes())
     other.write_bytes(kept)
-    assert python(BOTH, tmp_path).stdout.split() == ['2.0', 'True', '6.0']
+    said = python(f'{BOTH}\nprint(double(1.5))', tmp_path).stdout
+    assert said.split() == ['2.0', 'True', '6.0', '3.0']
 
 
 def test_processes_that_compile_at_once_give_whole_files(tmp_path):
