@@ -178,9 +178,9 @@ def test_numbers_of_other_nodes_are_no_status():
     assert not vehicle.count
 
 
-def stamped(**fields: object) -> SimpleNamespace:
+def stamped(sec: int = 1, **fields: object) -> SimpleNamespace:
     """Return a message with a stamp."""
-    header = SimpleNamespace(stamp=SimpleNamespace(sec=1, nanosec=0))
+    header = SimpleNamespace(stamp=SimpleNamespace(sec=sec, nanosec=0))
     return SimpleNamespace(header=header, **fields)
 
 
@@ -190,9 +190,9 @@ def position_at(x: object, y: object, covariance: object) -> SimpleNamespace:
     return stamped(pose=pose)
 
 
-def path_of(*places: tuple[float, float]) -> SimpleNamespace:
-    poses = [stamped(pose=SimpleNamespace(position=SimpleNamespace(x=x, y=y))) for x, y in places]
-    return stamped(poses=poses)
+def path_of(*places: tuple[float, float], at: tuple[int, ...] = (1, 2)) -> SimpleNamespace:
+    spots = [SimpleNamespace(position=SimpleNamespace(x=x, y=y)) for x, y in places]
+    return stamped(poses=[stamped(sec, pose=each) for sec, each in zip(at, spots, strict=False)])
 
 
 def markers_of(*places: tuple[float, float]) -> SimpleNamespace:
@@ -210,7 +210,8 @@ WILD = (math.nan, math.inf, -math.inf, 1e308)
 ANYTHING = [None, 7, b'', b'\0\1\0\0', 'text', SimpleNamespace(), stamped()]
 FINE = [
     ('position', position_at(0.0, 0.0, (-np.eye(6)).ravel())),
-    ('predicted_path', path_of()),
+    *[('predicted_path', path_of(*([(0.0, 1.0)] * count))) for count in range(3)],
+    ('predicted_path', path_of((0.0, 0.0), (0.0, 0.0), at=(1, 2**31 - 1))),
     ('markers', markers_of()),
     ('markers', SimpleNamespace(markers=[])),
     ('status', status_of('status,novelty', [1.0])),
@@ -222,8 +223,13 @@ BAD = [
     *[('position', position_at(0.0, 0.0, [each] * 36)) for each in WILD],
     *[('position', position_at(0.0, 0.0, part)) for part in ([], [1.0] * 35, None)],
     *[('predicted_path', path_of((0.0, 0.0), (each, 0.0))) for each in WILD],
+    *[
+        ('predicted_path', path_of((0.0, 0.0), (1.0, 0.0), (2.0, 0.0), at=at))
+        for at in ((1, 1), (0, 0), (2, 1), (-9, -8), (0, 2), (1, 3, 2), (1, 3, 3))
+    ],
     *[('markers', markers_of((0.0, 0.0), (each, 0.0))) for each in WILD],
     ('status', status_of(None, [1.0])),
+    *[('status', status_of('status,novelty', [3.0, each])) for each in (None, b'\1', 'text')],
     *[
         (kind, each)
         for kind in ('position', 'predicted_path', 'markers', 'status', 'imu', 'diagnostics')

@@ -146,7 +146,7 @@ class Vehicle:
     heard_s
         When its node was last heard.
     passed_over
-        Messages that were none of their kind, or had places that no page can draw.
+        Messages that were none of their kind, or had places or times that no page can draw.
 
     """
 
@@ -317,7 +317,7 @@ class Vehicle:
         names = message.layout.dim[0].label.split(',') if message.layout.dim else []
         if 'status' not in names:
             return
-        numbers = dict(zip(names, message.data, strict=False))
+        numbers = dict(zip(names, map(float, message.data), strict=False))
         status = _WORDS.get(numbers.get('status'), self._status)
         if status != self._status:
             # The sentence of the new state comes with the next diagnostics.
@@ -347,9 +347,12 @@ class Vehicle:
     def _hear_predicted_path(self, message: Any, _: float, __: float) -> None:  # noqa: ANN401
         places = [each.pose.position for each in message.poses]
         begin_ns = stamp_of(message)
-        ahead_s = [(stamp_of(each) - begin_ns) * 1e-9 for each in message.poses]
+        ahead_ns = [stamp_of(each) - begin_ns for each in message.poses]
+        if not (np.diff([-1, *ahead_ns]) > 0).all():
+            msg = 'a path whose poses do not follow each other in time'
+            raise ValueError(msg)
         spots = _drawable([(place.x, place.y) for place in places])
-        path = np.column_stack([spots, ahead_s])
+        path = np.column_stack([spots, 1e-9 * np.array(ahead_ns)])
         with self._lock:
             # It is published right after the position that it begins with.
             if self._moments and self._moments[-1].position is not None:
