@@ -22,7 +22,7 @@ from two_manifold_ros.interface.messages import (
     predicted_path_message,
 )
 from two_manifold_ros.interface.status import CODES, diagnostics_message, status_message
-from two_manifold_ros.model.path_ahead import Ahead, is_dense
+from two_manifold_ros.model.path_ahead import is_dense
 from two_manifold_ros.pages.live_page import LivePage
 from two_manifold_ros.pages.vehicle import Moment, moment_of, Scene, Vehicle
 
@@ -93,12 +93,14 @@ def test_a_live_vehicle_forgets_and_one_of_a_bag_does_not(monkeypatch):
 
 
 def test_an_estimate_becomes_a_moment(slot_car_model):
-    estimate = estimate_with(stamp_ns=3 * 10**9, why='tracking', positions=np.ones((2, 2)))
-    estimate = replace(estimate, ahead=lambda: Ahead(np.arange(2.0), estimate.positions))
+    estimate = estimate_with(stamp_ns=3 * 10**9, why='tracking', positions=np.ones((3, 2)))
     frames = choose_scene(slot_car_model)
     made = moment_of(estimate, frames, 10**9, 0.25, 1e-4)
     assert (made.seconds, made.status, made.error_m) == (2.0, 'tracking', 0.25)
-    assert made.path().tolist() == [[1.0, 1.0, 0.0], [1.0, 1.0, 0.1]]
+    farthest_s = slot_car_model.horizons[-1] / slot_car_model.rate_hz
+    assert made.path()[[0, -1]] == pytest.approx(
+        np.array([[1.0, 1.0, 0.0], [1.0, 1.0, farthest_s]])
+    )
     assert made.numbers['tick_us'] == pytest.approx(100.0)
     assert moment_of(replace(estimate, ellipse_m=math.nan), frames, 0, 0.0, 0.0).position is None
 

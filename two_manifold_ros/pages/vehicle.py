@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.interface.messages import Scene as Frames
-    from two_manifold_ros.model.path_ahead import Ahead
     from two_manifold_ros.typing import Floats
 
 _MOST_LIVE = 30_000
@@ -95,10 +94,10 @@ class Stretch(NamedTuple):
     why: str
 
 
-def _path_of(later: Callable[[], Ahead], period_ns: int) -> Floats:
+def _path_of(frames: Frames, positions: Floats, name: str) -> Floats:
     """Return a path ahead, as of a `Moment`."""
-    ahead = later()
-    return np.column_stack([ahead.positions, ahead.ticks * period_ns * 1e-9])
+    ahead = frames.along(positions, name)
+    return np.column_stack([ahead.positions, ahead.ticks * frames.model.period_ns * 1e-9])
 
 
 def moment_of(
@@ -112,8 +111,8 @@ def moment_of(
         why=estimate.why,
         position=estimate.positions[0] if known else None,
         covariance=estimate.covariances[0] if known else None,
-        # Of an hour a few thousand are looked at.
-        path=partial(_path_of, own.later(estimate), own.model.period_ns) if known else None,
+        # Of an hour a few thousand are looked at; and an estimate holds more than its path takes.
+        path=partial(_path_of, own, estimate.path, estimate.path_name) if known else None,
         ellipse_m=estimate.ellipse_m,
         error_m=error_m,
         numbers={
