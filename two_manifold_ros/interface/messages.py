@@ -74,17 +74,17 @@ class Scene:
         return PathAhead(self.model) if isinstance(self.model, RouteModel) else None
 
     def ahead(self, estimate: Estimate) -> Ahead:
-        """
-        Return the path ahead of an estimate along the route.
-
-        The models that have no map of a route have the positions at their horizons alone.
-        """
+        """Return the path ahead of an estimate along the route."""
         if estimate.ahead is not None:
             return estimate.ahead()
         return self.along(estimate.path, estimate.path_name)
 
     def along(self, positions: Floats, name: str) -> Ahead:
-        """Return the path through positions at the horizons on a line, or route, of a name."""
+        """
+        Return the path through positions at the horizons on a line, or route, of a name.
+
+        The models that have no map of a route have the positions at their horizons alone.
+        """
         first = name.partition('+')[0]
         # Another way that may be driven can be on another route.
         known = (each for each in self.routes.values() if first in each.model.route_names)

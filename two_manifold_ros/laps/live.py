@@ -265,7 +265,7 @@ class LiveLaps:
         if self._drawn is None or not estimate.valid:
             return None
         line, radius = self._drawn.line, self._radius
-        angles = _angles(estimate.positions)
+        angles = np.arctan2(estimate.positions[:, 1], estimate.positions[:, 0])
         along = np.column_stack([-np.sin(angles), np.cos(angles)])
         around = 2.0 * np.pi * radius
         squares = np.einsum('hi,hij,hj->h', along, estimate.covariances, along) / around**2
@@ -440,12 +440,6 @@ class LiveLaps:
         )
 
 
-def _angles(positions: Floats) -> Floats:
-    """Return where positions (n, 2) are around the ring, radians."""
-    angles: Floats = np.arctan2(positions[:, 1], positions[:, 0])
-    return angles
-
-
 def _on(line: DrawnLine, positions: Floats) -> Floats:
     """Return where positions (n, 2) on the ring are on the line through the fixes."""
-    return line.at(_angles(positions) / (2.0 * np.pi))
+    return line.at(np.arctan2(positions[:, 1], positions[:, 0]) / (2.0 * np.pi))

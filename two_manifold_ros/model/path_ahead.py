@@ -45,25 +45,20 @@ STRAY = 0.1
 """
 Weight of the second distance where two distances choose a place; the first has the weight one.
 
-The place now is near to the position (first), and leads to the positions at the horizons (second):
-so roads that cross are told apart. A walk passes a horizon where the walk is near to the position
-there (first), and near to where the usual speed leads (second): so laps are told apart. With half
-and twice the weight no path of the tests leaves its road.
+The place now is near to the position, and second leads to the positions at the horizons: this
+tells roads that cross apart. A walk passes a horizon near to the position there, and second near
+to where the usual speed leads: this tells laps apart. With half and twice the weight no path of
+the tests leaves its road.
 """
 
 LEAST_S = SPACING_S / 4.0
-"""
-Seconds from one place of a walk to the next, at least.
-
-Poses are farther apart: places in between add noise to the directions and no shape.
-"""
+"""Seconds from one place of a walk to the next, at least: more places add noise and no shape."""
 
 ASIDE = math.cos(math.radians(45.0)) - 1e-9
 """
-Cosine of the angle up to which a step of a walk may differ from the direction of the road.
+Cosine of the angle from the road to a step of a walk, at least; rounding shall cut no corner.
 
-Two steps that follow each other then differ by a right angle at most where the road is straight.
-At a corner of a right angle the road has the direction in between, and rounding shall not cut it.
+Where the road is straight, two steps that follow each other differ by a right angle at most.
 """
 
 
@@ -109,13 +104,13 @@ class PathAhead:
         single = np.flatnonzero(geometry.steps_of == 1)
         self._from = np.repeat(np.arange(len(self._places)), np.diff(geometry.begins))[single]
         self._to, self._shares = geometry.targets_of[single], geometry.shares_of[single]
-        self._passes: dict[str, Floats] = {}
-        if model.lines is not None:
-            self._passes = dict(zip(model.lines.names, model.lines.passes.T, strict=True))
         # No vehicle passes more places in a tick than there are.
         rates = np.clip(model.route.motion.rates, 1e-9, len(self._places))
         self._lasts: list[float] = (1.0 / rates).tolist()
-        self._onwards: dict[str, list[int]] = {}
+        self._onwards = {'': self._go_on()}
+        if model.lines is not None:
+            onwards = map(self._go_on, model.lines.passes.T)
+            self._onwards |= dict(zip(model.lines.names, onwards, strict=True))
 
     def along(
         self, positions: Floats, name: str = '', drawn: Callable[[Floats], Floats] | None = None
@@ -123,22 +118,14 @@ class PathAhead:
         """
         Return the path through positions (H, 2) at the horizons; without poses if one is NaN.
 
-        Parameters
-        ----------
-        positions
-            On the map.
-        name
-            Where the way forks the path is along the line of this name, or the way of most drives.
-        drawn
-            Returns where positions (n, 2) on the map are on the path, if it is not on the map.
-
+        Where the way forks the path is along the line of this ``name``, or the way of most drives.
+        If the path is not on the map, ``drawn`` returns where positions (n, 2) of the map are.
         """
         ticks = self.horizons
         there = positions if drawn is None else drawn(positions)
-        if not np.isfinite(positions).all():
-            return Ahead(ticks[:0], there[:0])
-        if len(ticks) < 2:
-            return Ahead(ticks, there)
+        known = len(ticks) if np.isfinite(positions).all() else 0
+        if known < 2:
+            return Ahead(ticks[:known], there[:known])
         walked, spots = self._walk(self._place(positions), name)
         metres = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(spots, axis=0).T))])
         met = np.zeros(len(ticks))
@@ -183,10 +170,8 @@ class PathAhead:
 
     def _walk(self, place: int, name: str) -> tuple[Floats, Floats]:
         """Return ticks (n,) from a place on, at the usual speed, and positions then (n, 2)."""
-        if name not in self._onwards:
-            self._onwards[name] = self._go_on(self._passes.get(name))
-        onward, spent = self._onwards[name], 0.0
-        places, ticks = [place], [0.0]
+        onward = self._onwards.get(name, self._onwards[''])
+        places, ticks, spent = [place], [0.0], 0.0
         # Who stood, or is slow, is on the way for longer; and a dead end leads nowhere.
         while spent < FARTHEST * self.horizons[-1] and onward[place] != place:
             spent += self._lasts[place]
@@ -194,22 +179,23 @@ class PathAhead:
             if (spent - ticks[-1]) * self._period_s >= LEAST_S or onward[place] == place:
                 places.append(place)
                 ticks.append(spent)
-        kept = _forward(self._places[places].tolist(), self._apart[places].tolist())
-        return np.array(ticks)[kept], self._places[places][kept]
+        spots = self._places[places]
+        kept = _forward((spots @ [1.0, 1.0j]).tolist(), self._apart[places].tolist())
+        return np.array(ticks)[kept], spots[kept]
 
-    def _go_on(self, passes: Floats | None) -> list[int]:
+    def _go_on(self, passes: Floats | float = 1.0) -> list[int]:
         """Return the next place after each, on a line with such ``passes`` (P,) or on any."""
-        onward = np.arange(len(self._places))
-        liking = self._shares if passes is None else self._shares * passes[self._to]
+        onward = list(range(len(self._places)))
+        liking = self._shares * np.broadcast_to(passes, len(onward))[self._to]
         # Off the line the way of most drives; of two as usual the one in the order of the places.
         best = np.lexsort((self._to == self._from + 1, self._shares, liking, self._from))
         # The last assignment counts.
-        onward[self._from[best]] = self._to[best]
-        found: list[int] = onward.tolist()
-        return found
+        for place, other in zip(self._from[best].tolist(), self._to[best].tolist(), strict=True):
+            onward[place] = other
+        return onward
 
 
-def _forward(spots: list[list[float]], apart: list[float]) -> list[int]:
+def _forward(spots: list[complex], apart: list[float]) -> list[int]:
     """
     Return which places (n) of a walk are ahead of the one before, the first included.
 
@@ -218,19 +204,15 @@ def _forward(spots: list[list[float]], apart: list[float]) -> list[int]:
     the road itself turns back its direction does so too, and the walk with it.
     """
     kept, before, after = [0], 0, 0
-    x, y = spots[0]
-    for index, (east, north) in enumerate(spots[1:], 1):
-        least, here = apart[index], (east, north)
+    for index, here in enumerate(spots[1:], 1):
         after = max(after, index)
-        while after < len(spots) - 1 and math.dist(spots[after], here) <= least:
+        while after < len(spots) - 1 and abs(spots[after] - here) <= apart[index]:
             after += 1
-        while before < index - 1 and math.dist(spots[before + 1], here) > least:
+        while before < index - 1 and abs(spots[before + 1] - here) > apart[index]:
             before += 1
-        road = spots[after][0] - spots[before][0], spots[after][1] - spots[before][1]
-        step = east - x, north - y
-        if road[0] * step[0] + road[1] * step[1] >= ASIDE * math.hypot(*road) * math.hypot(*step):
+        road, step = spots[after] - spots[before], here - spots[kept[-1]]
+        if (road.conjugate() * step).real >= ASIDE * abs(road) * abs(step):
             kept.append(index)
-            x, y = here
     return kept
 
 
