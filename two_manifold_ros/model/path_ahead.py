@@ -45,10 +45,9 @@ STRAY = 0.1
 """
 Weight of the second distance where two distances choose a place; the first has the weight one.
 
-The place now is near to the position, and second leads to the positions at the horizons: this
-tells roads that cross apart. A walk passes a horizon near to the position there, and second near
-to where the usual speed leads: this tells laps apart. With half and twice the weight no path of
-the tests leaves its road.
+Roads cross: the place now is near to the position, and second leads to those at the horizons. Laps
+pass a place again: at a horizon a walk is near to the position there, and second to where the
+usual speed leads. With half and twice the weight no path of the tests leaves its road.
 """
 
 LEAST_S = SPACING_S / 4.0
@@ -173,26 +172,23 @@ class PathAhead:
         onward = self._onwards.get(name, self._onwards[''])
         places, ticks, spent = [place], [0.0], 0.0
         # Who stood, or is slow, is on the way for longer; and a dead end leads nowhere.
-        while spent < FARTHEST * self.horizons[-1] and onward[place] != place:
+        while spent < FARTHEST * self.horizons[-1] and onward.get(place, place) != place:
             spent += self._lasts[place]
             place = onward[place]
-            if (spent - ticks[-1]) * self._period_s >= LEAST_S or onward[place] == place:
+            if (spent - ticks[-1]) * self._period_s >= LEAST_S:
                 places.append(place)
                 ticks.append(spent)
         spots = self._places[places]
         kept = _forward((spots @ [1.0, 1.0j]).tolist(), self._apart[places].tolist())
         return np.array(ticks)[kept], spots[kept]
 
-    def _go_on(self, passes: Floats | float = 1.0) -> list[int]:
+    def _go_on(self, passes: Floats | float = 1.0) -> dict[int, int]:
         """Return the next place after each, on a line with such ``passes`` (P,) or on any."""
-        onward = list(range(len(self._places)))
-        liking = self._shares * np.broadcast_to(passes, len(onward))[self._to]
+        liking = self._shares * np.broadcast_to(passes, len(self._places))[self._to]
         # Off the line the way of most drives; of two as usual the one in the order of the places.
         best = np.lexsort((self._to == self._from + 1, self._shares, liking, self._from))
-        # The last assignment counts.
-        for place, other in zip(self._from[best].tolist(), self._to[best].tolist(), strict=True):
-            onward[place] = other
-        return onward
+        # The last one of a place counts.
+        return dict(zip(self._from[best].tolist(), self._to[best].tolist(), strict=True))
 
 
 def _forward(spots: list[complex], apart: list[float]) -> list[int]:
