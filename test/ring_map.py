@@ -19,8 +19,13 @@ def ring(
     lines: object = None,
     per_tick: float = 1.0,
     period_ns: int = PERIOD_NS,
+    noise: float = 1e-6,
 ) -> Any:  # noqa: ANN401 - as much of a model as is asked for
-    """Return a model of a lap of ``LAP`` places on a circle, or of other places and ways."""
+    """
+    Return a model of a lap of ``LAP`` places on a circle, or of other places and ways.
+
+    Positions at a place have the standard deviation ``noise``, m.
+    """
     if spots is None:
         angles = 2.0 * np.pi * np.arange(LAP) / LAP
         spots = radius * np.column_stack([np.cos(angles), np.sin(angles)])
@@ -48,6 +53,9 @@ def ring(
     route = SimpleNamespace(
         geometry=geometry,
         motion=SimpleNamespace(rates=np.full(count, per_tick)),
-        readout=SimpleNamespace(targets=np.stack(targets, axis=1)),
+        readout=SimpleNamespace(
+            targets=np.stack(targets, axis=1),
+            covariances=np.tile(noise**2 * np.eye(2), (count, len(targets), 1, 1)),
+        ),
     )
     return SimpleNamespace(route=route, horizons=horizons, period_ns=period_ns, lines=lines)

@@ -5,6 +5,7 @@ Draw where the vehicle is, how sure that is, and where it will be.
 
 It prints::
 
+    in 4 s at (2.3, 1.1) m
          now: half axis 0.03 m
     in 0.5 s: half axis 0.07 m
     in 2.5 s: half axis 0.31 m
@@ -32,6 +33,9 @@ axes = figure.subplots()
 axes.plot(*model.track.T, '.', color='0.7', ms=1.0)
 ahead = choose_scene(model).ahead(now)
 axes.plot(*ahead.positions.T, color='0.3', lw=1.0)
+# The path ahead is timed in ticks.
+x, y = (np.interp(4.0 * model.rate_hz, ahead.ticks, each) for each in ahead.positions.T)
+print(f'in 4 s at ({x:.1f}, {y:.1f}) m')
 circle = np.exp(1j * np.linspace(0.0, 2.0 * np.pi, 60))
 for horizon, position, covariance in zip(
     model.horizons, now.positions, now.covariances, strict=True

@@ -83,7 +83,7 @@ def test_a_path_follows_the_road_where_straight_lines_do_not(which, drives):
         cut.append(road.query(chords(ahead, ticks, each.path))[0].max() - known)
         for branch in each.branches:
             parted += 1
-            along = own.branch_ahead(branch)
+            along = own.along(branch.positions, branch.name)
             check(along, ticks, branch.positions, own.model.period_ns * 1e-9)
             known = road.query(branch.positions)[0].max()
             assert road.query(along.positions)[0].max() < known + 0.03 * size
@@ -142,6 +142,45 @@ def test_one_horizon_is_the_present_and_a_dead_end_leads_straight_to_what_is_exp
     ahead = PathAhead(ended).along(expected)
     check(ahead, ended.horizons, expected, PERIOD_NS * 1e-9)
     assert (ahead.positions[:, 0] <= 8.0).all()
+
+
+def noisy_model(way, noise, seed):
+    """Return a model of places along a way (n,), metres east, with independent errors."""
+    spots = np.column_stack([way, np.zeros_like(way)])
+    spots += np.random.default_rng(seed).normal(0.0, noise, spots.shape)
+    ways = {each: [min(each + 1, len(way) - 1)] for each in range(len(way))}
+    return ring(spots=spots, ways=ways, horizons=(0, 200), noise=noise)
+
+
+@pytest.mark.parametrize('seed', range(5))
+@pytest.mark.parametrize('noise', [0.0, 0.1, 0.5, 2.0])
+@pytest.mark.parametrize('stands', [0, 40])
+def test_a_path_turns_back_only_where_the_route_does(noise, seed, stands):
+    # A straight road and a shuttle, with or without a halt on the way, of places.
+    there = np.concatenate([np.arange(0.0, 50.0, 0.5), np.full(stands, 50.0)])
+    straight = np.concatenate([there, np.arange(50.0, 150.0, 0.5)])
+    shuttle = np.concatenate([there, np.arange(50.0, -50.0, -0.5)])
+    for way, turns in ((straight, 0), (shuttle, 1)):
+        true = np.column_stack([way[[0, 200]], [0.0, 0.0]])
+        ahead = PathAhead(noisy_model(way, max(noise, 1e-6), seed)).along(true)
+        check(ahead, (0, 200), true, PERIOD_NS * 1e-9)
+        steps = np.diff(ahead.positions[:, 0])
+        assert (np.diff(np.sign(steps[np.abs(steps) > 1e-6])) != 0.0).sum() == turns
+        # Up to where the road turns, but for what noise hides of it.
+        beyond = ahead.positions[:, 0].max() - way[:201].max()
+        assert -7.0 * noise - 1.1 < beyond < 3.0 * noise + 1e-3
+
+
+def test_a_road_that_no_number_describes_has_a_short_path_or_none():
+    model = ring()
+    positions = model.route.readout.targets[7, :-1]
+    for wild in (math.nan, math.inf):
+        ahead = PathAhead(model).along(np.where(np.eye(3, 2), wild, positions))
+        assert (len(ahead.ticks), ahead.positions.shape) == (0, (0, 2))
+    # Places that are never left, and that are passed in no time.
+    for rate in (0.0, math.inf):
+        model.route.motion.rates[:] = rate
+        check(PathAhead(model).along(positions), model.horizons, positions, PERIOD_NS * 1e-9)
 
 
 def test_at_a_fork_a_path_is_along_the_named_line_or_the_way_most_driven():

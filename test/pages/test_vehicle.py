@@ -22,7 +22,7 @@ from two_manifold_ros.interface.messages import (
     predicted_path_message,
 )
 from two_manifold_ros.interface.status import CODES, diagnostics_message, status_message
-from two_manifold_ros.model.path_ahead import Ahead, is_dense
+from two_manifold_ros.model.path_ahead import is_dense
 from two_manifold_ros.pages.live_page import LivePage
 from two_manifold_ros.pages.vehicle import Moment, moment_of, Scene, Vehicle
 
@@ -93,12 +93,14 @@ def test_a_live_vehicle_forgets_and_one_of_a_bag_does_not(monkeypatch):
 
 
 def test_an_estimate_becomes_a_moment(slot_car_model):
-    estimate = estimate_with(stamp_ns=3 * 10**9, why='tracking', positions=np.ones((2, 2)))
-    estimate = replace(estimate, ahead=lambda: Ahead(np.arange(2.0), estimate.positions))
+    estimate = estimate_with(stamp_ns=3 * 10**9, why='tracking', positions=np.ones((3, 2)))
     frames = choose_scene(slot_car_model)
     made = moment_of(estimate, frames, 10**9, 0.25, 1e-4)
     assert (made.seconds, made.status, made.error_m) == (2.0, 'tracking', 0.25)
-    assert made.path().tolist() == [[1.0, 1.0, 0.0], [1.0, 1.0, 0.1]]
+    farthest_s = slot_car_model.horizons[-1] / slot_car_model.rate_hz
+    assert made.path()[[0, -1]] == pytest.approx(
+        np.array([[1.0, 1.0, 0.0], [1.0, 1.0, farthest_s]])
+    )
     assert made.numbers['tick_us'] == pytest.approx(100.0)
     assert moment_of(replace(estimate, ellipse_m=math.nan), frames, 0, 0.0, 0.0).position is None
 
@@ -178,9 +180,9 @@ def test_numbers_of_other_nodes_are_no_status():
     assert not vehicle.count
 
 
-def stamped(**fields: object) -> SimpleNamespace:
+def stamped(sec: int = 1, **fields: object) -> SimpleNamespace:
     """Return a message with a stamp."""
-    header = SimpleNamespace(stamp=SimpleNamespace(sec=1, nanosec=0))
+    header = SimpleNamespace(stamp=SimpleNamespace(sec=sec, nanosec=0))
     return SimpleNamespace(header=header, **fields)
 
 
@@ -190,9 +192,9 @@ def position_at(x: object, y: object, covariance: object) -> SimpleNamespace:
     return stamped(pose=pose)
 
 
-def path_of(*places: tuple[float, float]) -> SimpleNamespace:
-    poses = [stamped(pose=SimpleNamespace(position=SimpleNamespace(x=x, y=y))) for x, y in places]
-    return stamped(poses=poses)
+def path_of(*places: tuple[float, float], at: tuple[int, ...] = (1, 2)) -> SimpleNamespace:
+    spots = [SimpleNamespace(position=SimpleNamespace(x=x, y=y)) for x, y in places]
+    return stamped(poses=[stamped(sec, pose=each) for sec, each in zip(at, spots, strict=False)])
 
 
 def markers_of(*places: tuple[float, float]) -> SimpleNamespace:
@@ -210,7 +212,8 @@ WILD = (math.nan, math.inf, -math.inf, 1e308)
 ANYTHING = [None, 7, b'', b'\0\1\0\0', 'text', SimpleNamespace(), stamped()]
 FINE = [
     ('position', position_at(0.0, 0.0, (-np.eye(6)).ravel())),
-    ('predicted_path', path_of()),
+    *[('predicted_path', path_of(*([(0.0, 1.0)] * count))) for count in range(3)],
+    ('predicted_path', path_of((0.0, 0.0), (0.0, 0.0), at=(1, 2**31 - 1))),
     ('markers', markers_of()),
     ('markers', SimpleNamespace(markers=[])),
     ('status', status_of('status,novelty', [1.0])),
@@ -222,8 +225,13 @@ BAD = [
     *[('position', position_at(0.0, 0.0, [each] * 36)) for each in WILD],
     *[('position', position_at(0.0, 0.0, part)) for part in ([], [1.0] * 35, None)],
     *[('predicted_path', path_of((0.0, 0.0), (each, 0.0))) for each in WILD],
+    *[
+        ('predicted_path', path_of((0.0, 0.0), (1.0, 0.0), (2.0, 0.0), at=at))
+        for at in ((1, 1), (0, 0), (2, 1), (-9, -8), (0, 2), (1, 3, 2), (1, 3, 3))
+    ],
     *[('markers', markers_of((0.0, 0.0), (each, 0.0))) for each in WILD],
     ('status', status_of(None, [1.0])),
+    *[('status', status_of('status,novelty', [3.0, each])) for each in (None, b'\1', 'text')],
     *[
         (kind, each)
         for kind in ('position', 'predicted_path', 'markers', 'status', 'imu', 'diagnostics')

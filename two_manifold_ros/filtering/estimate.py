@@ -131,6 +131,11 @@ class Estimate:
         return self.positions if self.fork is None else self.branches[0].positions
 
     @property
+    def path_name(self) -> str:
+        """Name of the line or route of `path`; empty where none has a name."""
+        return self.name if self.fork is None else self.branches[0].name
+
+    @property
     def valid(self) -> bool:
         """True if the estimate may be published; then every number of it is finite."""
         return self.status in USABLE

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 import math
 from typing import Any, TYPE_CHECKING, TypeAlias
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.filtering.network_lines import Branch
     from two_manifold_ros.laps.timing import LapState
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.typing import Floats
@@ -67,39 +66,32 @@ class Scene:
         return DrawnTrack(self.model.track)
 
     @cached_property
-    def _paths(self) -> PathAhead | None:
+    def paths(self) -> PathAhead | None:
+        """Paths along the map of the model; ``None`` where it has none."""
         # Parameters are declared before any model is loaded.
         from two_manifold_ros.model.model import RouteModel  # noqa: PLC0415
 
         return PathAhead(self.model) if isinstance(self.model, RouteModel) else None
 
     def ahead(self, estimate: Estimate) -> Ahead:
+        """Return the path ahead of an estimate along the route."""
+        if estimate.ahead is not None:
+            return estimate.ahead()
+        return self.along(estimate.path, estimate.path_name)
+
+    def along(self, positions: Floats, name: str) -> Ahead:
         """
-        Return the path ahead of an estimate along the route.
+        Return the path through positions at the horizons on a line, or route, of a name.
 
         The models that have no map of a route have the positions at their horizons alone.
         """
-        return self.later(estimate)()
-
-    def later(self, estimate: Estimate) -> Callable[[], Ahead]:
-        """Return what computes the path ahead, and holds of the estimate no more than it needs."""
-        if estimate.ahead is not None:
-            return estimate.ahead
-        name = estimate.line if estimate.fork is None else estimate.branches[0].name
-        return partial(self.along, estimate.path, name)
-
-    def branch_ahead(self, branch: Branch) -> Ahead:
-        """Return the path along another way that may be driven, on this route or another one."""
-        first = branch.name.partition('+')[0]
+        first = name.partition('+')[0]
+        # Another way that may be driven can be on another route.
         known = (each for each in self.routes.values() if first in each.model.route_names)
         scene = self.routes.get(first) or next(known, self)
-        return scene.along(branch.positions, branch.name)
-
-    def along(self, positions: Floats, name: str) -> Ahead:
-        """Return the path through positions at the horizons, see `PathAhead.line`."""
-        if self._paths is None:
-            return Ahead(np.array(self.model.horizons, dtype=np.float64), positions)
-        return self._paths.along(positions, name.partition('+')[0])
+        if scene.paths is None:
+            return Ahead(np.array(scene.model.horizons, dtype=np.float64), positions)
+        return scene.paths.along(positions, first)
 
 
 def choose_scene(model: ModelHead, track: str = '', child: str = '') -> Scene:
@@ -478,7 +470,7 @@ def _route_markers(estimate: Estimate, scene: Scene, width: float) -> list[Messa
         colour = (0.6, 0.2, 0.8, branch.chance)
         path = _marker('branch', index, 'line_strip', (width, 0.0, 0.0), colour)
         # A strip of one point is an error to rviz.
-        ahead = scene.branch_ahead(branch).positions
+        ahead = scene.along(branch.positions, branch.name).positions
         path['points'] = _points(np.vstack([ahead[:1], ahead]))
         markers.append(path)
     return markers

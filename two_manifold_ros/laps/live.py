@@ -16,7 +16,7 @@ import numpy as np
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.laps.ring import ClosedLine
 from two_manifold_ros.laps.timing import LapTimer
-from two_manifold_ros.model.path_ahead import Ahead, PathAhead
+from two_manifold_ros.model.path_ahead import PathAhead
 from two_manifold_ros.recordings.excursions import FARTHEST_M
 
 if TYPE_CHECKING:
@@ -266,10 +266,10 @@ class LiveLaps:
             return None
         line, radius = self._drawn.line, self._radius
         angles = np.arctan2(estimate.positions[:, 1], estimate.positions[:, 0])
-        phases = angles / (2.0 * np.pi)
         along = np.column_stack([-np.sin(angles), np.cos(angles)])
         around = 2.0 * np.pi * radius
         squares = np.einsum('hi,hij,hj->h', along, estimate.covariances, along) / around**2
+        phases = angles / (2.0 * np.pi)
         tangents, doubts = line.tangents(phases)
         covariances = squares[:, None, None] * tangents[:, :, None] * tangents[:, None, :]
         covariances += (line.variances(phases) + line.noise_m2)[:, None, None] * np.eye(2)
@@ -280,24 +280,17 @@ class LiveLaps:
             2
         )
         variance = float(np.linalg.eigvalsh(covariances[0])[-1])
-        positions = line.at(phases)
         return replace(
             estimate,
-            positions=positions,
+            positions=_on(line, estimate.positions),
             covariances=covariances,
             velocity=rate * tangents[0],
             velocity_covariance=own,
             # The 95 % quantile of the chi-square distribution with two degrees of freedom.
             ellipse_m=math.sqrt(-2.0 * math.log(0.05) * variance),
             places=None,
-            ahead=partial(self._ahead, line, estimate, positions),
+            ahead=lambda: self._paths.along(estimate.positions, drawn=partial(_on, line)),
         )
-
-    def _ahead(self, line: DrawnLine, estimate: Estimate, positions: Floats) -> Ahead:
-        """Return the path ahead along the line through the fixes, of an estimate on the ring."""
-        ring = self._paths.line(estimate.positions)
-        phases = np.arctan2(ring.positions[:, 1], ring.positions[:, 0]) / (2.0 * np.pi)
-        return self._paths.spaced(Ahead(ring.ticks, line.at(phases)), positions)
 
     def _add(self, stamp_ns: int, place: Floats | None) -> None:
         """Keep a mark or a fix until the estimates of its time are there."""
@@ -445,3 +438,8 @@ class LiveLaps:
         return replace(
             state, distance_m=metres, distance_deviation_m=scale * state.distance_deviation_m
         )
+
+
+def _on(line: DrawnLine, positions: Floats) -> Floats:
+    """Return where positions (n, 2) on the ring are on the line through the fixes."""
+    return line.at(np.arctan2(positions[:, 1], positions[:, 0]) / (2.0 * np.pi))

@@ -4,9 +4,10 @@
 The path ahead: along the places of the route, through the positions at the horizons.
 
 A map holds the position of each place, and the place that most drives went on to. The walk starts
-at the place that fits an estimate best, and passes a horizon where it is nearest to the position
-that the estimate has there. Between horizons time passes as it usually does on these places, and
-the distance of the estimate from the walk changes evenly.
+at the place that fits an estimate best, leaves out places that noise puts beside the road or
+behind, and passes a horizon where it is nearest to the position that the estimate has there.
+Between horizons time passes as it usually does on these places, and the distance of the estimate
+from the walk changes evenly.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from typing import NamedTuple, TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from two_manifold_ros.model.model import RouteModel
     from two_manifold_ros.typing import Floats
 
@@ -40,12 +43,21 @@ FARTHEST = 2.0
 
 STRAY = 0.1
 """
-Metres beside a position that count as much as one metre of another kind.
+Weight of the second distance where two distances choose a place; the first has the weight one.
 
-The place now is the nearest to the position; of roads that cross, that which leads to where the
-vehicle is expected. A walk passes a horizon where it is nearest to the position there; of the laps
-of a walk that passes it more than once, on the one at the usual time. With half and twice as much
-no path of the tests leaves its road.
+Roads cross: the place now is near to the position, and second leads to those at the horizons. Laps
+pass a place again: at a horizon a walk is near to the position there, and second to where the
+usual speed leads. With half and twice the weight no path of the tests leaves its road.
+"""
+
+LEAST_S = SPACING_S / 4.0
+"""Seconds from one place of a walk to the next, at least: more places add noise and no shape."""
+
+ASIDE = math.cos(math.radians(45.0)) - 1e-9
+"""
+Cosine of the angle from the road to a step of a walk, at least; rounding shall cut no corner.
+
+Where the road is straight, two steps that follow each other differ by a right angle at most.
 """
 
 
@@ -79,6 +91,9 @@ class PathAhead:
         self.horizons = np.array(model.horizons, dtype=np.float64)
         self._period_s = model.period_ns * 1e-9
         self._places = readout.targets[:, 0]
+        # Two measured positions of one point, each in its 95 % ellipse, are less than that apart.
+        widest = np.linalg.eigvalsh(readout.covariances[:, 0])[:, -1]
+        self._apart = 2.0 * np.sqrt(-2.0 * math.log(0.05) * widest)
         # About their centre, as squares of large coordinates lose the digits of small differences.
         self._centre = self._places.mean(axis=0)
         ahead = (readout.targets[:, :-1] - self._centre).reshape(len(self._places), -1)
@@ -88,25 +103,28 @@ class PathAhead:
         single = np.flatnonzero(geometry.steps_of == 1)
         self._from = np.repeat(np.arange(len(self._places)), np.diff(geometry.begins))[single]
         self._to, self._shares = geometry.targets_of[single], geometry.shares_of[single]
-        self._passes: dict[str, Floats] = {}
+        # No vehicle passes more places in a tick than there are.
+        rates = np.clip(model.route.motion.rates, 1e-9, len(self._places))
+        self._lasts: list[float] = (1.0 / rates).tolist()
+        self._onwards = {'': self._go_on()}
         if model.lines is not None:
-            self._passes = dict(zip(model.lines.names, model.lines.passes.T, strict=True))
-        self._rates = model.route.motion.rates
-        self._onwards: dict[str, tuple[list[int], list[float]]] = {}
+            onwards = map(self._go_on, model.lines.passes.T)
+            self._onwards |= dict(zip(model.lines.names, onwards, strict=True))
 
-    def along(self, positions: Floats, name: str = '') -> Ahead:
-        """Return the path through positions at the horizons, see `line`, with all its poses."""
-        return self.spaced(self.line(positions, name), positions)
-
-    def line(self, positions: Floats, name: str = '') -> Ahead:
+    def along(
+        self, positions: Floats, name: str = '', drawn: Callable[[Floats], Floats] | None = None
+    ) -> Ahead:
         """
-        Return the corners of the path through positions (H, 2) at the horizons.
+        Return the path through positions (H, 2) at the horizons; without poses if one is NaN.
 
-        Where the way forks it is that of the line of this ``name``, or that of most drives.
+        Where the way forks the path is along the line of this ``name``, or the way of most drives.
+        If the path is not on the map, ``drawn`` returns where positions (n, 2) of the map are.
         """
         ticks = self.horizons
-        if len(ticks) < 2:
-            return Ahead(ticks, positions)
+        there = positions if drawn is None else drawn(positions)
+        known = len(ticks) if np.isfinite(positions).all() else 0
+        if known < 2:
+            return Ahead(ticks[:known], there[:known])
         walked, spots = self._walk(self._place(positions), name)
         metres = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(spots, axis=0).T))])
         met = np.zeros(len(ticks))
@@ -117,9 +135,10 @@ class PathAhead:
         inner = walked[(walked > 0.0) & (walked < met[-1])]
         corners = np.unique(np.concatenate([ticks, np.interp(inner, met, ticks)]))
         line = _between(np.interp(corners, ticks, met), walked, spots)
-        return Ahead(corners, line + _between(corners, ticks, left))
+        line += _between(corners, ticks, left)
+        return self._spaced(Ahead(corners, line if drawn is None else drawn(line)), there)
 
-    def spaced(self, line: Ahead, positions: Floats) -> Ahead:
+    def _spaced(self, line: Ahead, positions: Floats) -> Ahead:
         """Return points near enough to each other on a line, and positions (H, 2) at horizons."""
         seconds = np.diff(line.ticks) * self._period_s
         steps = np.diff(line.positions, axis=0)
@@ -150,36 +169,47 @@ class PathAhead:
 
     def _walk(self, place: int, name: str) -> tuple[Floats, Floats]:
         """Return ticks (n,) from a place on, at the usual speed, and positions then (n, 2)."""
-        if name not in self._onwards:
-            self._onwards[name] = self._go_on(self._passes.get(name))
-        onward, lasts = self._onwards[name]
+        onward = self._onwards.get(name, self._onwards[''])
         places, ticks, spent = [place], [0.0], 0.0
         # Who stood, or is slow, is on the way for longer; and a dead end leads nowhere.
-        while spent < FARTHEST * self.horizons[-1] and onward[place] != place:
-            spent += lasts[place]
+        while spent < FARTHEST * self.horizons[-1] and onward.get(place, place) != place:
+            spent += self._lasts[place]
             place = onward[place]
-            places.append(place)
-            ticks.append(spent)
-        return np.array(ticks), self._places[places]
+            if (spent - ticks[-1]) * self._period_s >= LEAST_S:
+                places.append(place)
+                ticks.append(spent)
+        spots = self._places[places]
+        kept = _forward((spots @ [1.0, 1.0j]).tolist(), self._apart[places].tolist())
+        return np.array(ticks)[kept], spots[kept]
 
-    def _go_on(self, passes: Floats | None) -> tuple[list[int], list[float]]:
-        """Return a place a little farther on from each, and how many ticks it takes."""
-        places = np.arange(len(self._places))
-        liking = self._shares + 1e-9 * (self._to == self._from + 1)
-        if passes is not None:
-            liking = liking * (passes[self._to] + 1e-3)
-        after, best = places.copy(), np.lexsort((liking, self._from))
-        # The last assignment counts.
-        after[self._from[best]] = self._to[best]
-        longest_s = float(self.horizons[-1]) * self._period_s
-        least = max(SPACING_S / 4.0, longest_s / MOST_POSES) / self._period_s
-        there, ticks = places.copy(), np.zeros(len(places))
-        while True:
-            goes = (ticks < least) & (after[there] != there)
-            if not goes.any():
-                return there.tolist(), ticks.tolist()
-            ticks[goes] += 1.0 / self._rates[there[goes]]
-            there[goes] = after[there[goes]]
+    def _go_on(self, passes: Floats | float = 1.0) -> dict[int, int]:
+        """Return the next place after each, on a line with such ``passes`` (P,) or on any."""
+        liking = self._shares * np.broadcast_to(passes, len(self._places))[self._to]
+        # Off the line the way of most drives; of two as usual the one in the order of the places.
+        best = np.lexsort((self._to == self._from + 1, self._shares, liking, self._from))
+        # The last one of a place counts.
+        return dict(zip(self._from[best].tolist(), self._to[best].tolist(), strict=True))
+
+
+def _forward(spots: list[complex], apart: list[float]) -> list[int]:
+    """
+    Return which places (n) of a walk are ahead of the one before, the first included.
+
+    The direction of the road at a place is from the last place before to the first place after
+    that is farther from this one than noise makes positions of one place, ``apart`` metres. Where
+    the road itself turns back its direction does so too, and the walk with it.
+    """
+    kept, before, after = [0], 0, 0
+    for index, here in enumerate(spots[1:], 1):
+        after = max(after, index)
+        while after < len(spots) - 1 and abs(spots[after] - here) <= apart[index]:
+            after += 1
+        while before < index - 1 and abs(spots[before + 1] - here) > apart[index]:
+            before += 1
+        road, step = spots[after] - spots[before], here - spots[kept[-1]]
+        if (road.conjugate() * step).real >= ASIDE * abs(road) * abs(step):
+            kept.append(index)
+    return kept
 
 
 def _nearest(

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.interface.messages import Scene as Frames
-    from two_manifold_ros.model.path_ahead import Ahead
     from two_manifold_ros.typing import Floats
 
 _MOST_LIVE = 30_000
@@ -95,10 +94,10 @@ class Stretch(NamedTuple):
     why: str
 
 
-def _path_of(later: Callable[[], Ahead], period_ns: int) -> Floats:
+def _path_of(frames: Frames, positions: Floats, name: str) -> Floats:
     """Return a path ahead, as of a `Moment`."""
-    ahead = later()
-    return np.column_stack([ahead.positions, ahead.ticks * period_ns * 1e-9])
+    ahead = frames.along(positions, name)
+    return np.column_stack([ahead.positions, ahead.ticks * frames.model.period_ns * 1e-9])
 
 
 def moment_of(
@@ -112,8 +111,8 @@ def moment_of(
         why=estimate.why,
         position=estimate.positions[0] if known else None,
         covariance=estimate.covariances[0] if known else None,
-        # Of an hour a few thousand are looked at.
-        path=partial(_path_of, own.later(estimate), own.model.period_ns) if known else None,
+        # Of an hour a few thousand are looked at; and an estimate holds more than its path takes.
+        path=partial(_path_of, own, estimate.path, estimate.path_name) if known else None,
         ellipse_m=estimate.ellipse_m,
         error_m=error_m,
         numbers={
@@ -146,7 +145,7 @@ class Vehicle:
     heard_s
         When its node was last heard.
     passed_over
-        Messages that were none of their kind, or had places that no page can draw.
+        Messages that were none of their kind, or had places or times that no page can draw.
 
     """
 
@@ -317,7 +316,7 @@ class Vehicle:
         names = message.layout.dim[0].label.split(',') if message.layout.dim else []
         if 'status' not in names:
             return
-        numbers = dict(zip(names, message.data, strict=False))
+        numbers = dict(zip(names, map(float, message.data), strict=False))
         status = _WORDS.get(numbers.get('status'), self._status)
         if status != self._status:
             # The sentence of the new state comes with the next diagnostics.
@@ -347,9 +346,12 @@ class Vehicle:
     def _hear_predicted_path(self, message: Any, _: float, __: float) -> None:  # noqa: ANN401
         places = [each.pose.position for each in message.poses]
         begin_ns = stamp_of(message)
-        ahead_s = [(stamp_of(each) - begin_ns) * 1e-9 for each in message.poses]
+        ahead_ns = [stamp_of(each) - begin_ns for each in message.poses]
+        if not (np.diff([-1, *ahead_ns]) > 0).all():
+            msg = 'a path whose poses do not follow each other in time'
+            raise ValueError(msg)
         spots = _drawable([(place.x, place.y) for place in places])
-        path = np.column_stack([spots, ahead_s])
+        path = np.column_stack([spots, 1e-9 * np.array(ahead_ns)])
         with self._lock:
             # It is published right after the position that it begins with.
             if self._moments and self._moments[-1].position is not None:
