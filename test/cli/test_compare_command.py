@@ -62,19 +62,12 @@ def test_the_last_bag_or_those_named_are_followed(ellipse_bags, command):
 
 def test_settings_reach_the_spectral_filters(ellipse_bags, command):
     options = '--methods manifold,paper --window 20 --horizons 0,5 --jobs 1 --coupling canonical'
-    options += ' --rate 10 --observation ridge --ridge .7 --bandwidth 1.7 --clock time'
+    options += ' --rate 10 --observation ridge --guards off'
     content = command.json('compare', ellipse_bags[0], *options.split())
     for each in content['methods']:
         assert each['failure'] is None
-        assert (each['chosen']['ridge'], each['chosen']['bandwidth_factor']) == (0.7, 1.7)
-
-
-def test_a_ridge_that_not_all_take_is_reported(ellipse_bags, command):
-    options = '--methods paper,manifold --rate 5 --window 20 --horizons 0,5 --jobs 1 --ridge .7'
-    _, errors = command('compare', ellipse_bags[2], *options.split())
-    assert '--ridge 0.7 changes paper alone' in errors
-    _, errors = command('compare', ellipse_bags[2], *options.split(), '--observation', 'ridge')
-    assert '--ridge' not in errors
+        # An operator of kernels alone has none.
+        assert each['chosen']['ridge'] > 0.0
 
 
 def test_rate_window_and_horizons(ellipse_bags, command):
@@ -138,10 +131,8 @@ def test_help_names_the_methods(command):
     [
         ('A --methods mean,magic', 'there is no method magic'),
         ('A --jobs 0', '--jobs 0 must be at least 1'),
-        ('A --methods mean,manifold --ridge 1', '--ridge 1 is of --observation ridge'),
-        ('A --methods paper --observation raw --ridge 1', '--ridge 1 is of --observation ridge'),
-        ('A --methods default --guards off --bandwidth 3', 'leave out --bandwidth, --guards'),
-        ('A --methods mean,hmm --ridge 1', 'leave out --ridge'),
+        ('A --methods default --guards off --observation raw', 'out --observation, --guards'),
+        ('A --methods mean,hmm --coupling canonical', 'leave out --coupling'),
         ('A --methods default --readout mkdr', 'leave out --readout'),
         ('A --share 1.5', 'between 0 and 1'),
         ('A --share 0.02', 'the part to follow has no stretch longer than a window'),

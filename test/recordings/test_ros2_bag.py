@@ -182,7 +182,7 @@ def test_a_robot_without_pip_trains_evaluates_and_replays(tmp_path, monkeypatch,
     bag = str(write_bag(tmp_path / 'bag', recording))
     without_rosbags(monkeypatch, 'jazzy')
     model = str(tmp_path / 'model.npz')
-    assert main(['train', bag, '-o', model, '--max-step-load', '0']) == 0
+    assert main(['train', bag, '-o', model, '--window', '60']) == 0
     assert main(['evaluate', model, bag]) == 0
     assert main(['replay', model, bag, '-o', str(tmp_path / 'replayed')]) == 0
     assert main(['inspect', str(tmp_path / 'replayed'), '--imu-topic', '/imu']) == 2

@@ -34,7 +34,6 @@ from two_manifold_ros.cli.options import (
 from two_manifold_ros.cli.training_options import (
     add_settings,
     given_settings,
-    parse_horizons,
 )
 from two_manifold_ros.cli.verdict import of_comparison
 from two_manifold_ros.comparison.comparing import compare
@@ -214,12 +213,11 @@ HELP = (
     'would withhold, and along and across the direction of travel. The test part is the last 30 % '
     'of a single bag, the last of several bags, or the bags of --test. All bags are of one route.'
 )
-_DEFAULTS = TrainingSettings()
 _JOBS = 2
 _PROTOCOLS = ('slot-car',)
-_TAKEN = ('bandwidth', 'ridge', 'coupling', 'observation', 'readout', 'clock', 'guards')
+_TAKEN = ('coupling', 'observation', 'readout', 'guards')
 """Options of the spectral filters."""
-_FIXED = ('test', 'share', 'rate', 'window', 'horizons')
+_FIXED = ('test', 'share', 'rate_hz', 'window', 'horizons')
 """Options that a protocol settles."""
 
 
@@ -257,19 +255,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_report(parser, 'errors and readings of all methods; a click shows or hides each')
     add_json(parser)
     group = parser.add_argument_group('every method')
-    group.add_argument(
-        '--rate',
-        type=float,
-        metavar='HZ',
-        help='ticks per second (default: as `train` chooses)',
-    )
-    add_settings(group, 'window')
-    group.add_argument(
-        '--horizons',
-        metavar='TICKS,...',
-        help='ticks ahead to predict, 0 first '
-        f'(default: {",".join(map(str, _DEFAULTS.horizons))})',
-    )
+    add_settings(group, 'rate_hz', 'window', 'horizons')
     group.add_argument(
         '--protocol',
         choices=_PROTOCOLS,
@@ -292,7 +278,9 @@ def run(args: Namespace) -> int:
 
     """
     protocol = SLOT_CAR if args.protocol else None
-    methods = methods_named(args.methods.split(','), protocol, given_settings(args))
+    given = given_settings(args)
+    changes = {name: given[name] for name in given.keys() - TrainingSettings.names()}
+    methods = methods_named(args.methods.split(','), protocol, changes)
     _check_choices(args, [each for each in methods if isinstance(each, ManifoldHmm)])
     if args.jobs < 1:
         msg = f'--jobs {args.jobs} must be at least 1'
@@ -314,7 +302,7 @@ def run(args: Namespace) -> int:
 
 
 def _check_choices(args: Namespace, methods: Sequence[ManifoldHmm]) -> None:
-    """Refuse choices that no method takes; report which ones take a ridge if not all do."""
+    """Refuse choices that no method takes."""
     given = [name for name in _TAKEN if getattr(args, name) is not None]
     spectral = [each for each in methods if each.spectral]
     if given and not spectral:
@@ -324,27 +312,15 @@ def _check_choices(args: Namespace, methods: Sequence[ManifoldHmm]) -> None:
             f'choice: leave out {options}, or add manifold'
         )
         raise InputError(msg)
-    ridged = [each.name for each in spectral if each.ridged]
-    if args.ridge is None or len(ridged) == len(spectral):
-        return
-    if not ridged:
-        msg = f'--ridge {args.ridge:g} is of --observation ridge: add that, or leave it out'
-        raise InputError(msg)
-    on_stderr(
-        f'two-manifold: warning: --ridge {args.ridge:g} changes {", ".join(ridged)} alone; with '
-        '--observation ridge it changes every spectral filter',
-    )
 
 
 def _plan(args: Namespace) -> Plan:
     if args.protocol:
         _check_alone(args)
         return plan_slot_car(in_step(recordings_of(args), args)[0])
-    settings = TrainingSettings(
-        rate_hz=args.rate,
-        window=args.window,
-        horizons=_DEFAULTS.horizons if args.horizons is None else parse_horizons(args.horizons),
-    )
+    given = given_settings(args)
+    shared = {name: given[name] for name in given.keys() & TrainingSettings.names()}
+    settings = TrainingSettings(**shared)
     followed = args.test or []
     alone = len(args.bags) == 1 and not followed
     if args.share is not None and not alone:
@@ -369,7 +345,7 @@ def _check_one_route(recordings: Sequence[Recording]) -> None:
 
 
 def _check_alone(args: Namespace) -> None:
-    given = [f'--{name}' for name in _FIXED if getattr(args, name) is not None]
+    given = [f'--{name.removesuffix("_hz")}' for name in _FIXED if getattr(args, name) is not None]
     if given or len(args.bags) > 1:
         wrong = ', '.join(given) or 'more than one bag'
         msg = f'--protocol {args.protocol} settles everything on one bag; leave out {wrong}'

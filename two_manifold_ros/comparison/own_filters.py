@@ -23,7 +23,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.estimate import make_tick_filter
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.names import KERNELS
-from two_manifold_ros.training.train import paper_settings, train_model
+from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -44,9 +44,7 @@ class ManifoldHmm:
     Parameters
     ----------
     changes
-        Fields of ``TrainingSettings`` that are always as given here, whatever was asked for.
-    paper
-        Whether all else that the paper settles is as there, see `paper_settings`.
+        Settings that are always as given here, whatever was asked for, the method among them.
 
     """
 
@@ -54,18 +52,11 @@ class ManifoldHmm:
     title: str
     changes: Mapping[str, Any] = field(default_factory=dict)
     sees_positions: bool = False
-    paper: bool = False
 
     @property
     def spectral(self) -> bool:
         """Whether it is a spectral filter, whose settings `methods_named` may change."""
-        return self.paper or bool(self.changes.get('method') == 'spectral')
-
-    @property
-    def ridged(self) -> bool:
-        """Whether a ridge has an effect."""
-        observation = self.changes.get('observation', 'ridge' if self.paper else 'raw')
-        return bool(observation == 'ridge')
+        return 'method' in self.changes
 
     def fit(self, train: TrainSplit) -> FittedModel:
         """
@@ -77,8 +68,8 @@ class ManifoldHmm:
         # What is filtered are the ticks of the training part.
         dataset = train.dataset
         asked = replace(train.settings, rate_hz=dataset.rate_hz, window=dataset.window)
-        settings = paper_settings(asked, train.recordings) if self.paper else asked
-        return FittedModel(train_model(train.recordings, replace(settings, **self.changes)))
+        changes = {'method': asked.method, **self.changes}
+        return FittedModel(train_model(train.recordings, asked.with_method(**changes)))
 
 
 class FittedModel:
@@ -157,7 +148,7 @@ _OWN = {
     each.name: each
     for each in (
         _spectral('gaussian', 'HSE-HMM, Gaussian', 'gaussian'),
-        ManifoldHmm('paper', 'HSE-HMM of the paper', paper=True),
+        ManifoldHmm('paper', 'HSE-HMM of the paper', {'method': 'paper'}),
         _spectral('manifold', 'manifold HSE-HMM', 'laplacian-eigenmap'),
         ManifoldHmm(OURS, 'this package'),
     )
@@ -174,7 +165,9 @@ GROUPS = {
 """Names that stand for several: the spectral filter with every kernel."""
 
 _PAPER_GAUSSIAN = ManifoldHmm(
-    'paper-gaussian', 'HSE-HMM of the paper, Gaussian', {'kernel': 'gaussian'}, paper=True
+    'paper-gaussian',
+    'HSE-HMM of the paper, Gaussian',
+    {'method': 'paper', 'kernel': 'gaussian'},
 )
 
 LITERAL = ('paper', _PAPER_GAUSSIAN.name)
@@ -198,7 +191,7 @@ def methods_named(
     protocol
         Settles what the opponents otherwise choose for themselves.
     changes
-        Fields of ``TrainingSettings`` of the spectral filters among them.
+        Settings of the spectral filters among them.
 
     Raises
     ------

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.route.merging import Places
     from two_manifold_ros.route.route import RouteLikelihood
     from two_manifold_ros.route.visits import Passes
-    from two_manifold_ros.training.settings import TrainingSettings
+    from two_manifold_ros.training.settings import RouteSettings
     from two_manifold_ros.typing import Bools, Floats, Ints
 
 
@@ -114,7 +114,7 @@ In that of following, on 25 and 100 laps of the simulated slot car; progress alo
 
 def train_route(
     recordings: Sequence[Recording],
-    settings: TrainingSettings,
+    settings: RouteSettings,
     progress: Callable[[str, float], None],
     reports: Sequence[PositionReport],
     *,
@@ -356,7 +356,7 @@ def _as_anywhere(passes: Passes, likelihood: RouteLikelihood) -> RouteLikelihood
     )
 
 
-def lay_out_recordings(recordings: Sequence[Recording], settings: TrainingSettings) -> Drives:
+def lay_out_recordings(recordings: Sequence[Recording], settings: RouteSettings) -> Drives:
     """Cut recordings into ticks and merge the passes into places, see `Drives`."""
     dataset = build_dataset(recordings, settings)
     notes: tuple[str, ...] = ()
@@ -370,7 +370,7 @@ def lay_out_recordings(recordings: Sequence[Recording], settings: TrainingSettin
     return Drives(settings, dataset, passes, notes)
 
 
-def _doublings(settings: TrainingSettings, native_hz: float) -> int:
+def _doublings(settings: RouteSettings, native_hz: float) -> int:
     """Return how often the rate can be doubled, if it may be, where an IMU is not faster."""
     factors = (2.0**each for each in range(1, DOUBLINGS + 1))
     rates = [settings.times_the_rate(factor, native_hz) for factor in factors]
