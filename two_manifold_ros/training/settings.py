@@ -119,18 +119,9 @@ class TrainingSettings:
     the record of the method: `RouteSettings` without one, `SpectralSettings`, `TpsrSettings` or
     `PaperSettings`.
 
-    Parameters
-    ----------
-    method
-        One of ``METHODS``: a Bayes filter over the places of the route (see ``route``), the
-        spectral filter of the papers (see ``hse_hmm``), or a TPSR, whose state comes from an
-        incremental SVD of random features (see `RouteTpsr`); paper is spectral as printed.
-    rate_hz, window
-        Ticks per second, and ticks in a past window and in a future window.
-    states
-        Dimension k of the state, the constant included; fewer if there are few training ticks.
-    horizons
-        Ticks ahead, increasing, 0 first.
+    Methods are a Bayes filter over the places of the route (see ``route``), the spectral filter of
+    the papers (see ``hse_hmm``), and a TPSR, whose state comes from an incremental SVD of random
+    features (see `RouteTpsr`). `FIELDS` has all settings.
 
     Raises
     ------
@@ -269,23 +260,7 @@ class TrainingSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class EmbeddedSettings(TrainingSettings):
-    """
-    Settings of the two methods that embed windows on manifolds.
-
-    Parameters
-    ----------
-    kernel, neighbours
-        Manifold learner, one of ``KERNELS``; neighbours of a window in its graph, if it has one.
-    coupling
-        Coupling of the two manifolds, one of ``COUPLINGS``.
-    dimension
-        Coordinates of each embedding, m; fewer if there are few training ticks.
-    readout
-        Read-out of positions, one of ``READOUTS``. ``mkdr`` estimates the positions of training
-        ticks that have none. By default it is used if positions are rare, see
-        ``train.with_readout``.
-
-    """
+    """Settings of the two methods that embed windows on manifolds."""
 
     kernel: str = setting(
         KERNELS[0],
@@ -329,19 +304,7 @@ class EmbeddedSettings(TrainingSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class ObservingSettings(TrainingSettings):
-    """
-    Settings of the two methods that learn a kernel of observations.
-
-    Parameters
-    ----------
-    clock
-        One of ``CLOCKS``: ticks of driving, so that stops are left out of the windows, or ticks
-        of time, as in the papers.
-    bandwidth_factor, ridge
-        Observation operator, see ``Candidate``; the ridge of the spectral filter is for the
-        ``observation`` called ``ridge``.
-
-    """
+    """Settings of the two methods that learn a kernel of observations."""
 
     clock: str = setting(
         CLOCKS[0],
@@ -368,20 +331,7 @@ class ObservingSettings(TrainingSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class RouteSettings(EmbeddedSettings):
-    """
-    Settings of method ``route``. With 0 states there is no embedding, but the constant alone.
-
-    Parameters
-    ----------
-    sharpness, persistence
-        Likelihood of the route belief, see ``Route``. The default sharpness is the exponent of
-        ``route.learning.Tuning`` at the usual rate, scaled at other rates so that a second counts
-        as much. The default persistence is one over the ticks in the memory of the observations.
-    max_step_load
-        Share of a core of a small robot. Training tries a faster rate if its ticks take no more
-        than this, and if rate, window and likelihood are not given. 0 tries none.
-
-    """
+    """Settings of method ``route``. With 0 states the state is the constant, unembedded."""
 
     method: str = _again(TrainingSettings, 'method', 'route', choices=('route',))
     states: int | None = _again(TrainingSettings, 'states', None, also=0)
@@ -422,15 +372,8 @@ class SpectralSettings(EmbeddedSettings, ObservingSettings):
     """
     Settings of method ``spectral``.
 
-    Parameters
-    ----------
-    observation
-        Observation operator, one of ``OBSERVATIONS``. Negative factors can mislead ``ridge``, so
-        training does not choose it.
-    guards
-        One of ``GUARDS``. With ``off`` the filter runs as the papers print it, see mathematics,
-        section 15.
-
+    Negative factors can mislead the ``observation`` called ``ridge``, so training does not choose
+    it. Without guards see mathematics, section 15.
     """
 
     method: str = _again(TrainingSettings, 'method', 'spectral', choices=('spectral',))
@@ -453,15 +396,7 @@ class SpectralSettings(EmbeddedSettings, ObservingSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class TpsrSettings(ObservingSettings):
-    """
-    Settings of method ``tpsr``.
-
-    Parameters
-    ----------
-    features, feature_seed
-        Number of random Fourier features of a window, and the seed of their frequencies.
-
-    """
+    """Settings of method ``tpsr``."""
 
     method: str = _again(TrainingSettings, 'method', 'tpsr', choices=('tpsr',))
     features: int = setting(
