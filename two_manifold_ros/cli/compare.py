@@ -54,11 +54,12 @@ from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from two_manifold_ros.comparison.outcome import Comparison, Result
     from two_manifold_ros.comparison.protocol import Plan
+    from two_manifold_ros.evaluation.scores import Score
     from two_manifold_ros.recordings.recording import Recording
 
 MOST_COLUMNS = 4
@@ -91,35 +92,19 @@ def print_comparison(comparison: Comparison) -> None:
     shown = _shown(len(comparison.horizons))
     headings = [_heading(comparison, column) for column in shown]
     withholding = any(_share(result) is not None for result in comparison.results)
-    rows = [
-        [
-            result.title,
-            *([percent(_share(result))] if withholding else []),
-            *(_rmse(result, column) for column in shown),
+    for number, (title, errors) in enumerate(_TABLES.items()):
+        # The share is of all horizons: once is enough.
+        sharing = withholding and not number
+        rows = [
+            [
+                result.title,
+                *([percent(_share(result))] if sharing else []),
+                *(_cell(result, column, errors) for column in shown),
+            ]
+            for result in comparison.results
         ]
-        for result in comparison.results
-    ]
-    print_table(
-        'RMSE in metres so many ticks ahead, at all ticks',
-        ['method', *(['published'] if withholding else []), *headings],
-        rows,
-    )
-    print_table(
-        'Median of the error in metres / its 95th percentile, at all ticks',
-        ['method', *headings],
-        [
-            [result.title, *(_quantiles(result, column) for column in shown)]
-            for result in comparison.results
-        ],
-    )
-    print_table(
-        'RMSE in metres along the true direction of travel / across it, at all ticks',
-        ['method', *headings],
-        [
-            [result.title, *(_parts(result, column) for column in shown)]
-            for result in comparison.results
-        ],
-    )
+        header = ['method', *(['published'] if sharing else []), *headings]
+        print_table(f'{title}, at all ticks', header, rows)
     for line in (*_legend(comparison), *comparison.notes, *_details(comparison)):
         print_wrapped(line, '    ')
 
@@ -137,26 +122,25 @@ def _heading(comparison: Comparison, column: int) -> str:
     return f'{horizon} ({horizon / comparison.rate_hz:g} s)'
 
 
-def _rmse(result: Result, column: int) -> str:
-    return 'failed' if result.scores is None else metres(result.scores[column].all.rmse_m)
+_TABLES: dict[str, Callable[[Score], tuple[float | None, ...]]] = {
+    'RMSE in metres so many ticks ahead': lambda score: (score.all.rmse_m,),
+    'Median of the error in metres / its 95th percentile': lambda score: (
+        score.all.median_m,
+        score.all.p95_m,
+    ),
+    'RMSE in metres along the true direction of travel / across it': lambda score: (
+        score.along_rmse_m,
+        score.cross_rmse_m,
+    ),
+}
+"""What tables show of the errors at a horizon, by their titles."""
 
 
-def _quantiles(result: Result, column: int) -> str:
-    """Return the median and the 95th percentile."""
+def _cell(result: Result, column: int, errors: Callable[[Score], tuple[float | None, ...]]) -> str:
     if result.scores is None:
         return 'failed'
-    errors = result.scores[column].all
-    return '-' if errors.rmse_m is None else f'{metres(errors.median_m)} / {metres(errors.p95_m)}'
-
-
-def _parts(result: Result, column: int) -> str:
-    """Return the errors along and across the direction of travel."""
-    if result.scores is None:
-        return 'failed'
-    errors = result.scores[column]
-    if errors.along_rmse_m is None:
-        return '-'
-    return f'{metres(errors.along_rmse_m)} / {metres(errors.cross_rmse_m)}'
+    found = errors(result.scores[column])
+    return '-' if found[0] is None else ' / '.join(map(metres, found))
 
 
 def _share(result: Result) -> float | None:
