@@ -38,7 +38,7 @@ from two_manifold_ros.route.learning import learn_route, Tuning
 from two_manifold_ros.route.transitions import Durations
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.following import lay_out_drives, usual_tuning
-from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.settings import RouteSettings
 from two_manifold_ros.training.train import train_model, with_time_scales
 
 STARTS = ('starts_on', 'starts_standing', 'starts_off')
@@ -84,7 +84,7 @@ def losses_of(name: str) -> tuple[str, dict[str, list[float]]]:
     """Return the losses of one case, by the constants."""
     case = make_case(name, 'auto')
     # The map that replaces that of the model is of the usual rate.
-    settings = TrainingSettings(max_step_load=0.0)
+    settings = RouteSettings(max_step_load=0.0)
     model = train_model(case.training, settings)
     assert isinstance(model, RouteModel)  # noqa: S101 - which the default makes
     dataset = build_dataset(case.training, with_time_scales(case.training, settings))

@@ -22,7 +22,7 @@ import numpy as np
 from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
-from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.settings import TpsrSettings
 from two_manifold_ros.training.train import train_model
 
 FEATURES, SEEDS = (150, 250, 1_000, 4_000), (0, 1, 2)
@@ -33,12 +33,10 @@ def measure(size: int) -> None:
     """Print the line of one number of features."""
     whole = run_to_recording(simulate(SlotCarSettings(rate_hz=20.0), samples=6_000))
     training, test = whole.between(None, 200.0), whole.between(200.0, None)
-    train_model([training], TrainingSettings(method='tpsr', features=size))
+    train_model([training], TpsrSettings(features=size))
     took_s, errors_m = [], []
     for seed in SEEDS:
-        settings = TrainingSettings(
-            method='tpsr', features=size, feature_seed=seed, horizons=tuple(HORIZONS)
-        )
+        settings = TpsrSettings(features=size, feature_seed=seed, horizons=tuple(HORIZONS))
         began = time.process_time()
         model = train_model([training], settings)
         took_s.append(time.process_time() - began)

@@ -12,7 +12,7 @@ copy of the bytes that the step has to read (the memory bound).
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
@@ -43,13 +43,9 @@ def make_model(window: int, method: str) -> tuple[TrainedModel, Floats]:
     needed = TICKS + 2 * window
     settings = SlotCarSettings(seed=0, rate_hz=RATE_HZ)
     recording = run_to_recording(simulate(settings, samples=needed + STEPS + window + 10))
+    own: dict[str, Any] = {} if method == 'tpsr' else {'dimension': 60}
     chosen = TrainingSettings(
-        rate_hz=RATE_HZ,
-        window=window,
-        states=STATES,
-        horizons=HORIZONS,
-        dimension=60,
-        method=method,
+        rate_hz=RATE_HZ, window=window, states=STATES, horizons=HORIZONS, method=method, **own
     )
     model = train_model([recording.between(None, (needed + 1.5) / RATE_HZ)], chosen)
     return model, recording.imu.samples[needed:]

@@ -39,7 +39,7 @@ from two_manifold_ros.inspection.coverage import choose, survey_bag
 from two_manifold_ros.recordings.reading import read_recording, ReadingOptions
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate, write_run
-from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.settings import RouteSettings
 from two_manifold_ros.training.train import train_model
 
 BAG_S = 120.0
@@ -201,7 +201,7 @@ def measured(folder: Path) -> Costs:
     """Return the costs of bags of an hour, by those of a bag of two minutes."""
     path = make_bag(str(folder / 'costs'), 0)
     options = ReadingOptions()
-    model = train_model([read_recording(path, options)], TrainingSettings(max_step_load=0.0))
+    model = train_model([read_recording(path, options)], RouteSettings(max_step_load=0.0))
     survey = survey_bag(options, None, path)
     score_drive(model, options, path)
     times = []

@@ -26,7 +26,7 @@ from gauntlet_scores import follow, Following, moves
 import numpy as np
 
 from two_manifold_ros.route.learning import Tuning
-from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.settings import RouteSettings
 from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def figures_at(
     rate_hz: float, case: Case, drives: list[Drive], window_s: float, sharpness: float | None
 ) -> Figures:
     """Train at a rate and follow drives; without a sharpness it is that of the default."""
-    settings = TrainingSettings(
+    settings = RouteSettings(
         rate_hz=rate_hz,
         window=round(window_s * rate_hz),
         horizons=tuple(round(rate_hz * seconds) for seconds in AHEAD_S),
@@ -115,7 +115,7 @@ def compare(name: str, days: int) -> list[str]:
     """Return the rows of a world."""
     case = make_case(name)
     drives = [case.followed, *other_days(name)][:days]
-    usual = train_model(case.training, TrainingSettings(max_step_load=0.0))
+    usual = train_model(case.training, RouteSettings(max_step_load=0.0))
     native_hz = 1e9 / float(np.median(np.diff(case.training[0].imu.stamps)))
     rows = []
     for rate_hz in sorted({*RATES_HZ, usual.rate_hz}):

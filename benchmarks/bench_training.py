@@ -35,7 +35,7 @@ from two_manifold_ros.ticks.windows import WindowSet
 from two_manifold_ros.training.cross_validation import Candidate
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.embeddings import embed
-from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.settings import SpectralSettings, TrainingSettings
 from two_manifold_ros.training.train import train_model
 
 WINDOW = 150
@@ -108,9 +108,7 @@ def run_alone(*arguments: str) -> dict[str, Any]:
 
 
 def measure(count: int, kernel: str) -> None:
-    settings = TrainingSettings(
-        rate_hz=10.0, window=WINDOW, states=20, kernel=kernel, method='spectral'
-    )
+    settings = SpectralSettings(rate_hz=10.0, window=WINDOW, states=20, kernel=kernel)
     car = SlotCarSettings(rate_hz=10.0)
     train_model([run_to_recording(simulate(car, samples=900))], settings)
     recording = run_to_recording(simulate(car, samples=count + 2 * WINDOW + 2))

@@ -33,7 +33,7 @@ from two_manifold_ros.filtering.atlas import make_filter
 from two_manifold_ros.network import belief, joins, speeds
 from two_manifold_ros.network import network as numbers
 from two_manifold_ros.route import forks, merging
-from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.settings import RouteSettings
 from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def trained(seed: int) -> ModelHead:
     yard, network = Yard(), yard_network()
     seeds = range(seed, seed + TRAINING)
     made = [travel(network, yard.errands(ERRANDS, each), seed=each) for each in seeds]
-    return train_model([each.recording for each in made], TrainingSettings(max_step_load=0.0))
+    return train_model([each.recording for each in made], RouteSettings(max_step_load=0.0))
 
 
 def follow(

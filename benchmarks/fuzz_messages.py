@@ -102,11 +102,11 @@ def _model() -> tuple[ModelHead, SlotCarRun]:
         run_to_recording,
         simulate,
     )
-    from two_manifold_ros.training.settings import TrainingSettings  # noqa: PLC0415
+    from two_manifold_ros.training.settings import RouteSettings  # noqa: PLC0415
     from two_manifold_ros.training.train import train_model  # noqa: PLC0415
 
     run = simulate(SlotCarSettings(seed=1, rate_hz=10.0), laps=4)
-    settings = TrainingSettings(
+    settings = RouteSettings(
         window=4, states=4, dimension=6, horizons=(0, 3), sharpness=0.2, persistence=0.5,
     )  # fmt: skip
     return train_model([run_to_recording(run)], settings), run

@@ -136,7 +136,7 @@ def _models() -> list[ModelHead]:
     chosen = [spectral | {'kernel': kernel} for kernel in KERNELS]
     chosen.append(spectral | {'observation': 'ridge', 'ridge': 0.1, 'readout': 'ridge'})
     chosen.append(common | {'sharpness': 0.2, 'persistence': 0.5, 'neighbours': 9})
-    chosen.append({**common, 'method': 'tpsr', 'rate_hz': 5.0})
+    chosen.append({'window': 4, 'states': 4, 'horizons': (0, 3), 'method': 'tpsr', 'rate_hz': 5.0})
     models: list[ModelHead] = [
         train_model([recording], TrainingSettings(**settings)) for settings in chosen
     ]

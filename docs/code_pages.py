@@ -17,6 +17,7 @@ import re
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.__main__ import command_named, COMMANDS
+from two_manifold_ros.training.settings import FIELDS
 
 if TYPE_CHECKING:
     from argparse import Action
@@ -134,7 +135,25 @@ def python_interface() -> str:
             there = {each.name: each for each in tree.body if isinstance(each, _DEFINED)}
             module = f'two_manifold_ros.{file.removesuffix(".py").replace("/", ".")}'
             parts += [_described(there[name], module) for name in names.split()]
+            if names == 'TrainingSettings':
+                parts.append(_settings())
     return '\n'.join(parts)
+
+
+def _settings() -> str:
+    """Return the table of all settings of a training."""
+    rows = ['| setting | of | default | allowed | meaning |', '| --- | --- | --- | --- | --- |']
+    for name, offered in FIELDS.items():
+        about = offered.about
+        default = 'chosen' if offered.default is None else f'`{offered.default}`'
+        settled = f'; {offered.settled}' * bool(offered.settled)
+        allowed = '0 first, increasing' if name == 'horizons' else about.allowed
+        usual = f' (default: {about.usual})' if offered.default is None else ''
+        words = f'{about.what}{usual}{about.more}'.replace('|', '\\|')
+        rows.append(
+            f'| `{name}` | {offered.of_methods} | {default}{settled} | {allowed} | {words} |'
+        )
+    return '\n'.join(rows) + '\n'
 
 
 _DEFINED = (ast.FunctionDef, ast.ClassDef)
@@ -166,7 +185,7 @@ def _signature(node: ast.FunctionDef | ast.ClassDef) -> str:
         return _signature(ast.FunctionDef(node.name, init.args, [], [], None))
     fields = [
         f'    {each.target.id}: {ast.unparse(each.annotation)}'
-        + (f' = {ast.unparse(each.value)}' if each.value else '')
+        + (f' = {ast.unparse(_default(each.value))}' if each.value else '')
         for each in node.body
         if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
     ]
@@ -178,6 +197,12 @@ def _signature(node: ast.FunctionDef | ast.ClassDef) -> str:
     bases = ', '.join(map(ast.unparse, node.bases))
     head = f'class {node.name}' + (f'({bases})' if bases else '')
     return '\n'.join([head, *fields, *values])
+
+
+def _default(value: ast.expr) -> ast.expr:
+    """Return the default in a field of settings, which has more to it, or the value itself."""
+    known = isinstance(value, ast.Call) and ast.unparse(value.func) == 'setting'
+    return value.args[0] if known else value  # type: ignore[attr-defined]
 
 
 def _arguments(arguments: ast.arguments) -> list[str]:

@@ -343,7 +343,7 @@ def client_of(
     except ModuleNotFoundError as error:
         msg = (
             f'work on several processes or machines needs the Python package {error.name}: '
-            f"install it with 'pip install {error.name}', or leave out --workers and --scheduler"
+            f"install it with 'pip install {error.name}', or leave out --workers"
         )
         raise InputError(msg) from error
     settings = {

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Words that settings of a training, options of commands and parameters of nodes share."""
 
-METHODS = ('route', 'spectral', 'tpsr')
-"""Methods of training, the default first, as all of these."""
+METHODS = ('route', 'spectral', 'tpsr', 'paper')
+"""Methods of training, the default first, as all of these; paper makes a spectral filter."""
 
 LEARNERS = {'map': 'route', 'tpsr': 'tpsr'}
 """Methods of training by the names of the learners, in the order of tables."""

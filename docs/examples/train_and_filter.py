@@ -15,12 +15,12 @@ It prints::
 
 from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.recordings.reading import read_recording
-from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.settings import RouteSettings
 from two_manifold_ros.training.train import train_model
 
 recording = read_recording('my_bag')
 # One rate of ticks instead of a choice among three: quicker, and good for this car.
-settings = TrainingSettings(max_step_load=0.0)
+settings = RouteSettings(max_step_load=0.0)
 model = train_model([recording.between(None, 75.0)], settings)
 print(f'{model.summary["laps"]:.1f} laps, {model.rate_hz:g} ticks a second')
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Settings of a training, those of a node among them, and how the job of a node is given up."""
 
+import pickle
 from threading import Event, Thread
 from time import monotonic, sleep
 from types import SimpleNamespace
@@ -18,77 +19,74 @@ from two_manifold_ros.adapting.training_job import (
 )
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.parameters import TrainerParameters
-from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.names import METHODS
+from two_manifold_ros.training.settings import FIELDS, PaperSettings, TrainingSettings
 
-NAN, INFINITE = float('nan'), float('inf')
+NAN = float('nan')
+
+
+DEFAULTS = vars(TrainerParameters())
+
+
+@pytest.mark.parametrize('name', set(FIELDS) - {'method', 'horizons'})
+def test_every_setting_takes_its_range_and_nothing_else_of_node_and_library(name):
+    offered = FIELDS[name]
+    about, method = offered.about, offered.methods[-1]
+    if about.choices:
+        allowed, refused = about.choices, ('nonsense',)
+    else:
+        below = about.kind(about.low - 1)
+        allowed = about.kind(max(about.low, 1e-3)), about.kind(about.high)
+        refused = below, about.kind(about.high * 2), *((NAN,) if about.kind is float else ())
+        # For a float that training chooses if it is left out, 0 is no value.
+        refused += (0.0,) if about.kind is float and offered.default is None else ()
+    for value in allowed:
+        wanted = TrainingSettings(method=method, **{name: value})
+        assert getattr(wanted, name) == value
+        assert training_settings({**DEFAULTS, 'method': method, name: value}) == wanted
+    for value in refused:
+        with pytest.raises(InputError, match=rf'{name} is .*, but with method .* it must be '):
+            TrainingSettings(method=method, **{name: value})
+    for other in set(METHODS) - set(offered.methods):
+        with pytest.raises(InputError, match=f'method {other} has no {name}: leave it out, or '):
+            training_settings({**DEFAULTS, 'method': other, name: allowed[-1]})
 
 
 @pytest.mark.parametrize(
     ('values', 'words'),
     [
-        ({'method': 'magic'}, "no method named 'magic'; choose one of route, spectral"),
-        ({'kernel': 'cosine'}, "no kernel named 'cosine'"),
-        ({'coupling': 'none'}, "no coupling named 'none'"),
-        ({'readout': 'mean'}, "no readout named 'mean'"),
-        ({'clock': 'sundial'}, "no clock named 'sundial'"),
-        ({'observation': 'lasso'}, "no observation named 'lasso'"),
-        ({'method': 'tpsr', 'readout': 'ridge'}, 'method tpsr has no readout ridge'),
-        ({'method': 'spectral', 'states': 0}, 'states is 0, but must be at least 2'),
-        ({'rate_hz': 0.0}, 'a rate of 0.0 Hz is outside 0.1 to 1000 Hz'),
-        ({'rate_hz': NAN}, 'outside 0.1 to 1000 Hz'),
-        ({'window': 1}, 'window is 1, but must be at least 2'),
-        ({'neighbours': 0}, 'neighbours is 0, but must be at least 2'),
-        ({'persistence': -1.0}, 'persistence is -1.0, but must be above 0'),
-        ({'sharpness': 0.0}, 'sharpness is 0.0, but must be above 0'),
-        ({'bandwidth_factor': NAN}, 'bandwidth is nan, but must be above 0'),
-        ({'ridge': INFINITE}, 'ridge is inf, but must be above 0'),
+        ({'method': 'magic'}, 'method is magic, but must be one of route, spectral, tpsr, paper'),
+        ({'readout': 'ridge'}, 'with method route it must be one of sharpened, mkdr'),
+        ({'method': 'spectral', 'states': 0}, 'with method spectral it must be 2 to 1000'),
+        ({'features': 9, 'guards': 'off'}, 'method route has no features, guards: leave them out'),
         ({'horizons': ()}, 'must start with 0 and increase'),
         ({'horizons': (1, 2)}, "horizons '1,2' must start with 0 and increase"),
         ({'horizons': (0, 5, 5)}, 'must start with 0 and increase'),
     ],
-)
+)  # fmt: skip
 def test_nonsense_is_refused(values, words):
     with pytest.raises(InputError) as caught:
         TrainingSettings(**values)
     assert words in str(caught.value)
 
 
-def test_the_ends_of_the_ranges_are_allowed():
-    small = dict.fromkeys(('persistence', 'sharpness', 'bandwidth_factor', 'ridge'), 1e-3)
-    counts = dict.fromkeys(('window', 'states', 'neighbours', 'dimension'), 2)
-    for rate_hz in (0.1, 1000.0):
-        TrainingSettings(rate_hz=rate_hz, horizons=(0,), **counts, **small)
-
-
-DEFAULTS = vars(TrainerParameters())
-
-
-def test_every_parameter_is_handed_on_and_defaults_are_those_of_the_training():
-    assert training_settings(DEFAULTS) == TrainingSettings()
-    chosen = {
-        'rate_hz': 5.0, 'window': 30, 'states': 7, 'method': 'spectral', 'kernel': 'gaussian',
-        'readout': 'mkdr',
-    }  # fmt: skip
-    settings = training_settings({**DEFAULTS, **chosen, 'horizons': [0, 3]})
-    assert settings == TrainingSettings(**chosen, horizons=(0, 3))
-    numbers = {'sharpness': 0.3, 'persistence': 0.7}
-    assert training_settings({**DEFAULTS, **numbers}) == TrainingSettings(**numbers)
+def test_without_changes_the_settings_of_a_node_are_those_of_a_training():
     for text in ('auto', '0.2'):
         assert training_settings({**DEFAULTS, 'position_lag': text}) == TrainingSettings()
+    with pytest.raises(InputError, match='neither auto nor a number'):
+        training_settings({**DEFAULTS, 'position_lag': 'late'})
+    chosen = training_settings({**DEFAULTS, 'horizons': [0, 3], 'method': 'paper'})
+    assert chosen == PaperSettings(horizons=(0, 3))
 
 
-@pytest.mark.parametrize(
-    ('values', 'words'),
-    [
-        ({'method': 'spectral', 'sharpness': 0.3}, 'Method spectral has no sharpness'),
-        ({'method': 'tpsr', 'persistence': 0.3}, 'Method tpsr has no persistence'),
-        ({'readout': 'ridge'}, 'set method to spectral'),
-        ({'position_lag': 'late'}, 'neither auto nor a number'),
-    ],
-)
-def test_parameters_that_do_not_fit_are_refused(values, words):
-    with pytest.raises(InputError, match=words):
-        training_settings({**DEFAULTS, **values})
+def test_every_record_keeps_what_it_has_in_common_with_another():
+    """A copy of another process, too: fleets and the updater send settings."""
+    for method in METHODS:
+        asked = TrainingSettings(method=method, rate_hz=7.0, window=30, horizons=(0, 4))
+        assert pickle.loads(pickle.dumps(asked)) == asked  # noqa: S301 - our own
+        for other in METHODS:
+            same = asked.with_method(other)
+            assert same == TrainingSettings(method=other, rate_hz=7.0, window=30, horizons=(0, 4))
 
 
 def test_a_target_that_cannot_be_written_is_refused(tmp_path):

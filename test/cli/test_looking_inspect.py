@@ -66,7 +66,7 @@ def test_progress_is_reported_while_inspecting(
 def test_the_options_reach_the_reading(ellipse_bag, command):
     for options, words in (
         (['--imu-topic', '/none'], '/none, which is not there'),
-        (['--imu-topic', '/pose', '--imu-field', 'pose.x'], 'pose.x.linear_acceleration.x'),
+        (['--imu-topic', '/pose:pose.x'], 'pose.x.linear_acceleration.x'),
         (['--position-topic', '/imu'], 'name a topic of type geometry_msgs/PoseStamped'),
     ):
         assert words in command.refused('inspect', ellipse_bag, *options)

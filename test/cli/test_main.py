@@ -190,24 +190,6 @@ def test_help_begins_with_at_most_ten_options_and_has_each_in_one_group(name):
     assert len({each.title for each in parser._action_groups}) == len(groups)
 
 
-@pytest.mark.parametrize('method', ['route', 'spectral', 'tpsr'])
-def test_an_option_in_the_group_of_methods_is_refused_by_the_others(method, command):
-    parser = make_parser(['train', 'bag', '-o', 'm']).parse_args(['train', 'x', '-o', 'm']).parser
-    given = {'N': '2', 'K': '2', 'M': '2', 'D': '2', 'NAME': None}
-    tried = 0
-    for group in parser._action_groups:
-        if not group.title.startswith('method ') or method in group.title:
-            continue
-        for each in group._group_actions:
-            value = each.choices[1] if each.choices else given.get(each.metavar, '0.5')
-            words = f'train bag -o m --method {method} {each.option_strings[-1]} {value}'
-            refused = command.refused(*words.split())
-            taken_by = group.title.removeprefix('method ')
-            assert refused.endswith(f'{each.option_strings[-1]}, or use --method {taken_by}')
-            tried += 1
-    assert tried
-
-
 @pytest.mark.parametrize('name', ['', *COMMANDS])
 def test_help_fits_eighty_columns(name, monkeypatch, command):
     monkeypatch.setenv('COLUMNS', '80')

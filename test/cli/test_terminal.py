@@ -31,7 +31,7 @@ def test_reports_and_tables_fit_eighty_columns(slot_car_bag, model_file, tmp_pat
         '',
         f'simulate -o {tmp_path / "laps"} --laps 2 --rate 20',
         f'inspect {bag}',
-        f'train {bag} -o {tmp_path / "model.npz"} --force --max-step-load 0',
+        f'train {bag} -o {tmp_path / "model.npz"} --force --rate 10',
         f'info {model_file}',
         f'evaluate {model_file} {bag}',
         f'evaluate --online {bag} --learners map --until 25',

@@ -6,6 +6,7 @@ from dataclasses import replace
 import json
 from pathlib import Path
 import threading
+from typing import Any
 
 from command_runs import Command
 from ellipse import drive, write_bag
@@ -16,17 +17,23 @@ from two_manifold_ros.cli import train
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.inspecting import inspect_recording, Report
 from two_manifold_ros.model.model_file import load_model, save_model
+from two_manifold_ros.names import METHODS
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.recordings.recording import Recording
-from two_manifold_ros.route.learning import Tuning
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate, write_run
-from two_manifold_ros.training.settings import TrainingSettings
-from two_manifold_ros.training.train import PAPER, train_model
+from two_manifold_ros.training.settings import FIELDS, Offered, TrainingSettings
+from two_manifold_ros.training.train import train_model, with_readout
 
 SETTINGS = TrainingSettings(window=20, states=9, horizons=(0, 5))
 OPTIONS = ['--window', '20', '--states', '9', '--horizons', '0,5']
 QUICK = [*OPTIONS, '--method', 'spectral']
+REPLACED = (
+    '--sharpness', '--persistence', '--max-step-load', '--dimension', '--neighbours', '--clock',
+    '--bandwidth', '--ridge', '--feature-seed', '--imu-field', '--imu-alone', '--scheduler',
+    '--scheduler-file', '--no-resume', '--verbose',
+)  # fmt: skip
+"""Options that the changelog of 0.13 says how to do without."""
 
 
 @pytest.fixture
@@ -70,61 +77,49 @@ def test_progress_is_reported_while_inspecting(training, monkeypatch):
 def test_two_bags_and_a_table_for_people(slot_car_bag, tmp_path, training):
     other = tmp_path / 'other'
     write_run(simulate(SlotCarSettings(seed=3, rate_hz=10.0), laps=2), other)
-    text = training.words(other, '--until', '15', *OPTIONS, '--verbose')
+    text = training.words(other, '--until', '15', *OPTIONS)
     for words in ('trained in', f'written to {tmp_path / "m"}', '10 Hz, windows of 20',
-                  '/imu -> /reference', 'laplacian-eigenmap', 'states 9'):  # fmt: skip
+                  '/imu -> /reference'):  # fmt: skip
         assert words in text
     recordings = load_model(tmp_path / 'm').summary['recordings']
     assert recordings == [str(slot_car_bag), str(other)]
 
 
-@pytest.mark.parametrize(
-    ('options', 'settings'),
-    [
-        ('', {}),
-        ('--rate 5 --window 33 --states 12', {'rate_hz': 5.0, 'window': 33, 'states': 12}),
-        ('--kernel gaussian --neighbours 7', {'kernel': 'gaussian', 'neighbours': 7}),
-        ('--dimension 30', {'dimension': 30}),
-        ('--coupling gram-product', {'coupling': 'gram-product'}),
-        ('--method spectral', {'method': 'spectral'}),
-        ('--method spectral --observation ridge', {'method': 'spectral', 'observation': 'ridge'}),
-        ('--method spectral --readout ridge', {'method': 'spectral', 'readout': 'ridge'}),
-        ('--method spectral --clock time', {'method': 'spectral', 'clock': 'time'}),
-        ('--readout mkdr', {'readout': 'mkdr'}),
-        ('--sharpness .3 --persistence .7', {'sharpness': 0.3, 'persistence': 0.7}),
-        ('--max-step-load 0', {'max_step_load': 0.0}),
-        ('--method paper --rate 5', {'rate_hz': 5.0, **PAPER}),
-        ('--method paper --window 30', {'window': 30, **PAPER}),
-        (
-            '--method paper --window 30 --ridge .3 --guards on --states 9',
-            {'window': 30, **PAPER, 'ridge': 0.3, 'guards': 'on', 'states': 9},
-        ),
-        (
-            '--method spectral --observation ridge --ridge .1 --bandwidth 2',
-            {
-                'method': 'spectral',
-                'observation': 'ridge',
-                'ridge': 0.1,
-                'bandwidth_factor': 2.0,
-            },
-        ),
-        ('--method tpsr --bandwidth .7', {'method': 'tpsr', 'bandwidth_factor': 0.7}),
-        (
-            '--method tpsr --features 300 --feature-seed 4',
-            {'method': 'tpsr', 'features': 300, 'feature_seed': 4},
-        ),
-        ('--horizons 0,3,9', {'horizons': (0, 3, 9)}),
-    ],
-)
-def test_what_is_asked_for_is_passed_on(options, settings, monkeypatch, training):
-    def stop(recordings: list[Recording], given: TrainingSettings, *_: object) -> None:
-        assert len(recordings) == 1
-        assert given == TrainingSettings(**({'readout': 'sharpened'} | settings))
+def another(offered: Offered) -> Any:  # noqa: ANN401 - of any setting
+    """Return a value that is allowed, and not the default."""
+    about, default = offered.about, offered.default
+    if about.choices:
+        return next(each for each in about.choices[::-1] if each != default)
+    if isinstance(default, tuple):
+        return (0, 3, 9)
+    return about.kind(about.low + 7)
+
+
+@pytest.mark.parametrize('method', METHODS)
+def test_an_option_of_a_method_is_passed_on_and_one_of_another_is_refused(
+    method, slot_car_bag, monkeypatch, training
+):
+    def stop(_: list[Recording], given: TrainingSettings, *__: object) -> None:
+        seen.append(given)
         msg = 'far enough'
         raise InputError(msg)
 
+    seen: list[TrainingSettings] = []
+    recording = read_recording(str(slot_car_bag))
     monkeypatch.setattr(train, 'train_model', stop)
-    assert training.refused(*options.split()) == 'far enough'
+    for name, offered in FIELDS.items():
+        if name == 'method' or not offered.about.option:
+            continue
+        value = another(offered)
+        written = ','.join(map(str, value)) if isinstance(value, tuple) else value
+        said = training.refused('--method', method, f'--{offered.about.option}', written)
+        if method in offered.methods:
+            assert said == 'far enough'
+            wanted = TrainingSettings(method=method, **{name: value})
+            assert seen.pop() == with_readout([recording], wanted)
+        else:
+            assert f'method {method} has no {name}: leave it out, or choose method' in said
+    assert not seen
 
 
 @pytest.mark.parametrize(
@@ -134,7 +129,7 @@ def test_what_is_asked_for_is_passed_on(options, settings, monkeypatch, training
         ('--horizons 5', "horizons '5' must start with 0 and increase"),
         ('--horizons 0,9999', 'no position is known 9999 ticks after any training tick'),
         ('--rate 500', 'runs at 10.0 Hz, slower than the 500 Hz asked for'),
-        ('--rate nan', 'a rate of nan Hz is outside'),
+        ('--rate nan', 'rate_hz is nan, but with method route it must be 0.1 to 1000 Hz'),
         ('--window 400', 'training needs more than two windows of 400 ticks (80.0 s)'),
         ('--until 3 --window 20', 'the longest stretch without a gap is 2.9 s'),
         ('--until 0', '--until 0 must be more than 0'),
@@ -144,36 +139,15 @@ def test_what_is_asked_for_is_passed_on(options, settings, monkeypatch, training
         ('--until soon', "argument --until: 'soon' is no number of seconds"),
         ('--position-lag soon', "argument --position-lag: a position lag of 'soon' is neither"),
         ('--kernel cosine', "argument --kernel: invalid choice: 'cosine'"),
+        ('--readout ridge', 'must be one of sharpened, mkdr'),
         (
-            '--readout ridge',
-            '--method route has no such choice: leave out --readout, or use --method spectral',
+            '--observation raw --features 9',
+            'method route has no features, observation: leave them',
         ),
-        ('--observation raw --readout ridge', 'leave out --observation, --readout, or'),
-        ('--observation raw --readout mkdr', 'no such choice: leave out --observation, or'),
-        (
-            '--method tpsr --guards off',
-            '--method tpsr has no such choice: leave out --guards, or use --method spectral',
-        ),
-        ('--bandwidth 2', 'leave out --bandwidth, or use --method spectral'),
-        ('--features 200', 'leave out --features, or use --method tpsr'),
-        ('--method spectral --feature-seed 1', 'leave out --feature-seed, or use --method tpsr'),
-        ('--method tpsr --features 1', 'features is 1, but must be at least 2'),
-        ('--method tpsr --feature-seed -1', 'feature_seed is -1, but must be at least 0'),
-        ('--method spectral --ridge .1', '--ridge 0.1 is of --observation ridge: add that'),
-        ('--method paper --observation raw --ridge 1', '--ridge 1 is of --observation ridge'),
-        ('--method paper --bandwidth 0', 'bandwidth is 0.0, but must be above 0'),
-        (
-            '--method spectral --sharpness 0.3',
-            '--method spectral has no such choice: leave out --sharpness, or use --method route',
-        ),
-        ('--sharpness 0', 'sharpness is 0.0, but must be above 0'),
-        ('--max-step-load 2', 'max_step_load is 2.0, but must be a share of a core, 0 to 1'),
-        (
-            '--method spectral --max-step-load 0.2',
-            'leave out --max-step-load, or use --method route',
-        ),
+        ('--states 1', 'states is 1, but with method route it must be 0 or 2 to 1000'),
         ('--method best', "argument --method: invalid choice: 'best'"),
-        ('--states 1', 'states is 1, but must be at least 2'),
+        ('--method tpsr --sensor-topic /wheel', 'method tpsr takes no --sensor-topic'),
+        *((f'{each} 1', f'unrecognized arguments: {each} 1') for each in REPLACED),
         ('--imu-topic /wheel', '/wheel'),
         ('--position-topic /gps', '/gps'),
     ],
@@ -293,16 +267,11 @@ def test_a_lag_is_compared_with_half_a_tick_of_the_rate_asked_for(monkeypatch, t
     assert rates == [5.0]
 
 
-def test_the_help_gives_the_sharpness_that_a_training_takes(command):
-    words, taken = command.words('train', '--help'), Tuning().sharpness
-    assert f'(default: {taken:g} at 20 Hz, the same weight a second at other rates)' in words
-
-
 def test_a_route_is_trained_shown_and_run(slot_car_bag, tmp_path, command, training):
-    options = ['--until', '60', '--window', '20', '--horizons', '0,5', '--sharpness', '0.3']
+    options = ['--until', '60', '--window', '20', '--horizons', '0,5']
     assert 'places' in training(*options).out
     summary = command.json('info', tmp_path / 'm')['summary']
-    assert (summary['method'], summary['chosen']['sharpness']) == ('route', 0.3)
+    assert summary['method'] == 'route'
     content = json.loads(command('evaluate', tmp_path / 'm', slot_car_bag, '--json').out)
     assert content['horizons']['0']['rmse_m'] < 0.1
 

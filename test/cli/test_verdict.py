@@ -216,7 +216,7 @@ BARE = replace(drive(), positions=None)
         ([drive()], ('good', '6.0 laps of 8 s', '99.9 %', 'train bag -o model.npz')),
         ([drive(late_s=0.2)], ('fair', 'the stamps of the positions are 0.2', 'or go on with')),
         ([drive(16.0)], ('poor', 'there are only 2.0 laps', 'Next: record at least five')),
-        ([BARE], ('no use', '48 s, but there are no positions', '--imu-alone')),
+        ([BARE], ('no use', '48 s, but there are no positions', '--marks')),
         ([drive(late_s=0.2), drive(16.0), BARE], ('no use', '(the most serious of', 'ellipse: ')),
         ([drive(late_s=0.2)] * 2, ('fair', '12.0 laps', 'ellipse and 1 more: the stamps')),
         # Of several bags the laps count together.

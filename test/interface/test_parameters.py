@@ -38,7 +38,7 @@ def test_every_entry_is_complete(node, parameter):
 def test_the_sharpness_is_the_one_that_a_training_takes():
     (sharpness,) = (each for _, each in ALL if each.name == 'sharpness')
     taken = usual_tuning(TrainingSettings()).sharpness
-    assert f' 0 means {taken:g} at the usual rate, ' in sharpness.description
+    assert f' 0 means: {taken:g} at 20 Hz, ' in sharpness.description
 
 
 def test_names_that_a_node_does_not_have_are_named_with_the_nearest_one():
@@ -69,9 +69,9 @@ def test_declaring_parameters_loads_no_training():
     )
     command = [sys.executable, '-c', program]
     loaded = subprocess.run(command, check=True, capture_output=True, text=True)
-    assert not {'training', 'manifold', 'hse_hmm', 'recordings'} & {
-        each.split('.')[1] for each in loaded.stdout.split()
-    }
+    names = {each.removeprefix('two_manifold_ros.') for each in loaded.stdout.split()}
+    assert {each for each in names if each.startswith('training.')} == {'training.settings'}
+    assert not {'manifold', 'hse_hmm', 'recordings'} & {each.split('.')[0] for each in names}
 
 
 def test_every_word_has_what_it_stands_for():

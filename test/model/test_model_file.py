@@ -73,8 +73,11 @@ def test_the_loaded_model_filters_bit_by_bit_as_the_trained_one(
 )
 def test_every_kind_of_model_has_a_file(change, slot_car_laps, tmp_path):
     short = slot_car_laps[0].between(0, 9)
-    settings = TrainingSettings(window=8, states=5, horizons=(0, 3), dimension=12, neighbours=9,
-                                bandwidth_factor=1.0, **change)  # fmt: skip
+    if 'method' in change:
+        change = {**change, 'bandwidth_factor': 1.0}
+    settings = TrainingSettings(
+        window=8, states=5, horizons=(0, 3), dimension=12, neighbours=9, **change
+    )
     model = train_model([short], settings)
     assert model.summary['neighbours'] == (9 if has_neighbours(model.kernel) else None)
     save_model(model, tmp_path / 'model')

@@ -117,7 +117,7 @@ def test_an_imu_without_nesting_is_read_as_before(ellipse_bag):
 )
 def test_a_field_that_is_not_there_is_named(field, words, tmp_path):
     path = write(tmp_path / 'bag', 10**9, 0)
-    with pytest.raises(InputError, match=r'/car/state|--imu-field') as caught:
+    with pytest.raises(InputError, match=r'/car/state|--imu-topic') as caught:
         read_recording(path, options(field))
     assert words in str(caught.value)
 
@@ -143,8 +143,8 @@ def test_definitions_run_no_code():
 
 def test_a_topic_of_another_type_leads_to_the_option(tmp_path):
     path = write(tmp_path / 'bag', 10**9, 0)
-    with pytest.raises(InputError, match='--imu-field'):
+    with pytest.raises(InputError, match='--imu-topic T:FIELD'):
         read_recording(path, ReadingOptions(imu_topic='/car/state', need_positions=False))
     with pytest.raises(InputError) as caught:
         read_recording(path, ReadingOptions(imu_topic='/none', need_positions=False))
-    assert '--imu-field' not in str(caught.value)
+    assert 'T:FIELD' not in str(caught.value)

@@ -110,7 +110,7 @@ def test_a_robot_without_pip_trains_and_evaluates_and_needs_it_to_write(
     bag = str(write_bag(tmp_path / 'bag', recording))
     without_rosbags(monkeypatch)
     model = str(tmp_path / 'model.npz')
-    assert main(['train', bag, '-o', model, '--max-step-load', '0']) == 0
+    assert main(['train', bag, '-o', model, '--window', '60']) == 0
     assert main(['evaluate', model, bag]) == 0
     for name in list(sys.modules):
         if name.split('.')[0] == 'rosbags':

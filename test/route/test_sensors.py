@@ -20,7 +20,12 @@ from two_manifold_ros.route.route import LIMITS, Route, ROWS, STANDS
 from two_manifold_ros.route.sensors import SensedBelief, Sensor, Trust
 from two_manifold_ros.route.visits import Passes
 from two_manifold_ros.ticks.segments import Channels
-from two_manifold_ros.training.route import learn_sensor
+from two_manifold_ros.training.route import (
+    _shifts_between,
+    learn_sensor,
+    SHIFT_DRIVES,
+    USUAL_SHIFT,
+)
 
 PERIOD_S = 0.1
 TRUST = Trust()
@@ -163,7 +168,7 @@ def field_sensor(laps: Drive, passes) -> Sensor:
         '/m', 'sensor_msgs/msg/MagneticField', ('x', 'y'),
         (1e9 * passes.period_s * np.arange(50)).astype(np.int64), np.zeros((50, 2)),
     )  # fmt: skip
-    sensor = learn_sensor(passes, values, stream, Tuning())
+    sensor = learn_sensor(passes, values, [True], stream, Tuning())
     assert sensor is not None
     return sensor
 
@@ -196,9 +201,9 @@ def test_a_field_helps_and_a_lie_costs_next_to_nothing(route, field_sensor):
 def test_a_sensor_that_never_changes_is_none(laps, passes):
     stream = HeldStream('/m', 'std_msgs/msg/Float32', ('data',), np.arange(3), np.zeros((3, 1)))
     still = [np.full((len(laps.track), 1), 4.0)]
-    assert learn_sensor(passes, still, stream, Tuning()) is None
+    assert learn_sensor(passes, still, [True], stream, Tuning()) is None
     unknown = [each * np.nan for each in still]
-    assert learn_sensor(passes, unknown, stream, Tuning()) is None
+    assert learn_sensor(passes, unknown, [True], stream, Tuning()) is None
 
 
 def test_readings_that_are_missing_in_training_move_nothing(laps, passes):
@@ -208,7 +213,7 @@ def test_readings_that_are_missing_in_training_move_nothing(laps, passes):
     stream = HeldStream(
         '/m', 'sensor_msgs/msg/MagneticField', ('x', 'y'), np.arange(3), np.zeros((3, 2))
     )
-    one, other = (learn_sensor(passes, each, stream, Tuning()) for each in (values, gone))
+    one, other = (learn_sensor(passes, each, [True], stream, Tuning()) for each in (values, gone))
     assert one is not None
     assert other is not None
     apart = np.abs(one.likelihood.new_means - other.likelihood.new_means)
@@ -223,7 +228,26 @@ def test_held_readings_count_as_often_as_they_come(passes, laps):
     found = []
     for stamps in (slow_ns, fast_ns):
         stream = HeldStream('/m', 'std_msgs/msg/Float32', ('x', 'y'), stamps, np.zeros((50, 2)))
-        sensor = learn_sensor(passes, values, stream, Tuning())
+        sensor = learn_sensor(passes, values, [True], stream, Tuning())
         assert sensor is not None
         found.append(sensor.likelihood.sharpness)
     assert found == [pytest.approx(0.1 * Tuning.sharpness), Tuning.sharpness]
+
+
+@pytest.mark.parametrize('off', [[0.0], [0.0, 0.0], [0.3, -0.5], [0.1, 0.9, -1.4, 0.2, 0.2]])
+def test_what_a_channel_is_off_is_learned_between_drives(off):
+    """Whatever part of the route each drives, and in whichever order; of one drive it is usual."""
+    random = np.random.default_rng(0)
+    field, rows = random.standard_normal((40, 2)), []
+    for drive, offset in enumerate(off):
+        places = np.tile(np.arange(10 * (drive % 2), 40 - 10 * (drive % 3 == 1)), 5)
+        noise = 0.05 * random.standard_normal((len(places), 2))
+        rows += [
+            (field[place] + offset * np.array([1.0, -2.0]) + each, place, drive)
+            for place, each in zip(places, noise, strict=True)
+        ]
+    random.shuffle(rows)
+    readings, visited, drive_of = (np.array(each) for each in zip(*rows, strict=True))
+    scatter = np.square(np.array(off) - np.mean(off)).sum() * np.array([1.0, 4.0])
+    square = (SHIFT_DRIVES * USUAL_SHIFT**2 + scatter) / (SHIFT_DRIVES + len(off) - 1)
+    np.testing.assert_allclose(_shifts_between(readings, visited, drive_of), square**0.5, rtol=0.1)

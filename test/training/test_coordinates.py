@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """No answer depends on where the origin is, which way the axes point, or how large a metre is."""
 
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass
 from functools import cache
 import math
 
@@ -22,8 +22,8 @@ from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
 ROUTE = TrainingSettings(window=20, horizons=(0, 10))
-SPECTRAL = replace(ROUTE, method='spectral', rate_hz=10.0, states=20, bandwidth_factor=1.4)
-SETTINGS = {'route': ROUTE, 'spectral': SPECTRAL, 'tpsr': replace(SPECTRAL, method='tpsr')}
+SPECTRAL = ROUTE.with_method('spectral', rate_hz=10.0, states=20, bandwidth_factor=1.4)
+SETTINGS = {'route': ROUTE, 'spectral': SPECTRAL, 'tpsr': SPECTRAL.with_method('tpsr')}
 
 
 @pytest.fixture(autouse=True, scope='module')

@@ -20,15 +20,15 @@ from two_manifold_ros.model.model import Model
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.ticks.windows import WindowSet
-from two_manifold_ros.training.settings import TrainingSettings
-from two_manifold_ros.training.train import PAPER, paper_settings, train_model
+from two_manifold_ros.training.settings import PaperSettings
+from two_manifold_ros.training.train import train_model
 
 WIDTH, NEIGHBOURS, DIMENSION, DIRECTIONS = 8, 12, 40, 20
 
 
 @pytest.fixture(scope='module', params=['gaussian', 'laplacian-eigenmap'])
 def model(request: pytest.FixtureRequest, slot_car_laps: tuple[Recording, Recording]) -> Model:
-    asked = TrainingSettings(
+    settings = PaperSettings(
         rate_hz=10.0,
         window=WIDTH,
         horizons=(0, 5),
@@ -36,7 +36,6 @@ def model(request: pytest.FixtureRequest, slot_car_laps: tuple[Recording, Record
         neighbours=NEIGHBOURS,
         dimension=DIMENSION,
     )
-    settings = paper_settings(asked, [], ('kernel', 'neighbours'))
     found = train_model([slot_car_laps[0].between(0.0, 22.0)], settings)
     assert isinstance(found, Model)
     return found
@@ -143,9 +142,3 @@ def test_a_node_publishes_only_finite_numbers(model, slot_car_laps):
                 assert np.isfinite(estimate.evidence)
         assert bool(live.counters['restarts']) == restarts
         assert not live.counters['rejected_observations']
-
-
-def test_what_the_paper_settles_yields_to_what_is_given():
-    asked = TrainingSettings(rate_hz=8.0, window=30, kernel='gaussian', ridge=0.3)
-    settled = paper_settings(asked, [], ('kernel', 'ridge'))
-    assert settled == replace(asked, **(PAPER | {'kernel': 'gaussian', 'ridge': 0.3}))

@@ -85,7 +85,7 @@ def test_ellipses_are_as_calibrated(slot_car_model, spectral_model, tpsr_model):
 @pytest.fixture(scope='module')
 def unchanged(half: Recording, slot_car_laps: tuple[Recording, Recording]) -> Evaluation:
     """Return an evaluation of the spectral filter with nothing else asked for."""
-    return evaluate(train_model([half], replace(QUICK, method='spectral')), [slot_car_laps[1]])
+    return evaluate(train_model([half], QUICK.with_method('spectral')), [slot_car_laps[1]])
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def unchanged(half: Recording, slot_car_laps: tuple[Recording, Recording]) -> Ev
     ids=str,
 )
 def test_every_spectral_filter_is_far_ahead_of_the_mean(change, half, slot_car_laps, unchanged):
-    model = train_model([half], replace(QUICK, method='spectral', **change))
+    model = train_model([half], QUICK.with_method('spectral', **change))
     own = evaluate(model, [slot_car_laps[1]])
     assert not np.allclose(own.runs[0].positions, unchanged.runs[0].positions, atol=1e-6)
     for each in own.scores:
@@ -137,7 +137,7 @@ def test_recordings_that_cannot_be_trained_on_are_refused(laps):
         ([laps.between(0, 0)], QUICK, 'no IMU sample in the part asked for; check --until'),
         # To a model of it everything but its own training would be novel.
         ([short, replace(short, name='copy')], QUICK, 'most windows occur twice with the same'),
-        ([short, short], replace(QUICK, method='spectral'), 'most windows occur twice'),
+        ([short, short], QUICK.with_method('spectral'), 'most windows occur twice'),
         ([still], QUICK, 'the vehicle never moves'),
         ([short], beyond, 'no position is known 5000 ticks after any training tick; shorten'),
     ):

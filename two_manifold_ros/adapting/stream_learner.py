@@ -108,7 +108,7 @@ class StreamLearner:
         at_once: bool = False,
     ) -> None:
         # A trial of rates takes longer than a lap.
-        self._settings = replace(settings, max_step_load=0.0)
+        self._settings = settings.at_one_rate()
         self._trainer = trainer or Trainer()
         self._at_once, self._reorder_ns, self._ellipse_m = at_once, reorder_ns, ellipse_m
         self._position_lag = position_lag

@@ -14,10 +14,11 @@ from typing import Any, TYPE_CHECKING
 from two_manifold_ros.errors import InputError, NO_USE, of_system
 from two_manifold_ros.inspection.inspecting import inspect_recording, training_warnings
 from two_manifold_ros.inspection.lag import parse_position_lag, put_in_step
+from two_manifold_ros.interface.parameters import TrainerParameters
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.recordings.reading import read_recordings, ReadingOptions
 from two_manifold_ros.sources import identity
-from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.settings import FIELDS, TrainingSettings
 from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:
@@ -29,30 +30,21 @@ if TYPE_CHECKING:
 
 def training_settings(values: Mapping[str, Any]) -> TrainingSettings:
     """
-    Return the settings of a training; zero means chosen from the recording.
+    Return the settings of a training by the parameters that differ from their defaults.
 
     Raises
     ------
     InputError
-        If the method has no such read-out or number, or the position lag is no number or ``auto``.
+        If the method has no such setting or value, or the position lag is no number or ``auto``.
 
     """
     if values['position_lag']:
         parse_position_lag(values['position_lag'])
-    if values['method'] == 'route' and values['readout'] == 'ridge':
-        msg = 'Method route has no readout ridge: set method to spectral, or leave readout out.'
-        raise InputError(msg)
-    for name in ('sharpness', 'persistence'):
-        if values['method'] != 'route' and values[name]:
-            msg = f'Method {values["method"]} has no {name}: set method to route, or leave it out.'
-            raise InputError(msg)
-    names = ('rate_hz', 'window', 'states', 'method', 'sharpness', 'persistence', 'kernel')
-    chosen: dict[str, Any] = {name: values[name] or None for name in (*names, 'readout')}
-    return TrainingSettings(
-        **chosen,
-        horizons=tuple(values['horizons']),
-        max_step_load=values['max_step_load'],
-    )
+    usual = vars(TrainerParameters())
+    given = {name: values[name] for name in FIELDS if values[name] != usual[name]}
+    if 'horizons' in given:
+        given['horizons'] = tuple(given['horizons'])
+    return TrainingSettings(**given)
 
 
 def check_target(path: str) -> None:
@@ -142,7 +134,8 @@ class TrainingJob:
             drives = [each.positions for each in reports if each.positions is not None]
             model = train_model(recordings, settings, self._progress, drives)
             refusal = model.summary['refusal']
-            if refusal and not self._force:
+            # The filter of the paper is for study, not for a robot.
+            if refusal and not (self._force or settings.method == 'paper'):
                 self.exit_status = NO_USE
                 self.failure = f'{refusal["sentence"]}; set force to write the model all the same'
                 return

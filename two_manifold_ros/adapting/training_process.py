@@ -169,7 +169,7 @@ def _work(pipe: Connection, method: str) -> None:
     from two_manifold_ros.training.train import learn_model  # noqa: PLC0415
 
     laps = simulate(SlotCarSettings(rate_hz=20.0), laps=3)
-    learn_model([run_to_recording(laps)], TrainingSettings(method=method, max_step_load=0.0))
+    learn_model([run_to_recording(laps)], TrainingSettings(method=method).at_one_rate())
     with suppress(EOFError, OSError):
         while True:
             recordings, settings = pipe.recv()

@@ -30,7 +30,7 @@ from two_manifold_ros.cli.options import (
     print_written,
     recordings_of,
 )
-from two_manifold_ros.cli.training_options import add_settings, parse_horizons
+from two_manifold_ros.cli.training_options import add_settings, given_settings
 from two_manifold_ros.cli.verdict import of_comparison
 from two_manifold_ros.comparison.comparing import compare
 from two_manifold_ros.comparison.own_filters import methods_named, NAMES
@@ -161,9 +161,8 @@ HELP = (
     'would withhold, and along and across the direction of travel. The test part is the last 30 % '
     'of a single bag, the last of several bags, or the bags of --test. All bags are of one route.'
 )
-_DEFAULTS = TrainingSettings()
 _PROTOCOLS = ('slot-car',)
-_FIXED = ('test', 'share', 'rate', 'window', 'horizons')
+_FIXED = ('test', 'share', 'rate_hz', 'window', 'horizons')
 """Options that a protocol settles."""
 
 
@@ -191,19 +190,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_report(parser, 'errors and readings of all methods; a click shows or hides each')
     add_json(parser)
     group = parser.add_argument_group('every method')
-    group.add_argument(
-        '--rate',
-        type=float,
-        metavar='HZ',
-        help='ticks per second (default: as `train` chooses)',
-    )
-    add_settings(group, 'window')
-    group.add_argument(
-        '--horizons',
-        metavar='TICKS,...',
-        help='ticks ahead to predict, 0 first '
-        f'(default: {",".join(map(str, _DEFAULTS.horizons))})',
-    )
+    add_settings(group, 'rate_hz', 'window', 'horizons')
     group.add_argument(
         '--protocol',
         choices=_PROTOCOLS,
@@ -236,17 +223,14 @@ def run(args: Namespace) -> int:
 
 def _plan(args: Namespace) -> Plan:
     if args.protocol:
-        given = [f'--{name}' for name in _FIXED if getattr(args, name) is not None]
+        named = [name for name in _FIXED if getattr(args, name) is not None]
+        given = [f'--{name.removesuffix("_hz")}' for name in named]
         if given or len(args.bags) > 1:
             wrong = ', '.join(given) or 'more than one bag'
             msg = f'--protocol {args.protocol} settles everything on one bag; leave out {wrong}'
             raise InputError(msg)
         return plan_slot_car(in_step(recordings_of(args), args)[0])
-    settings = TrainingSettings(
-        rate_hz=args.rate,
-        window=args.window,
-        horizons=_DEFAULTS.horizons if args.horizons is None else parse_horizons(args.horizons),
-    )
+    settings = TrainingSettings(**given_settings(args))
     followed = args.test or []
     alone = len(args.bags) == 1 and not followed
     if args.share is not None and not alone:

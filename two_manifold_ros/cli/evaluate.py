@@ -117,8 +117,8 @@ def run_online(args: Namespace) -> int:
     if args.report or args.figure:
         msg = '--report and --figure show what a model does; leave them out with --online'
         raise InputError(msg)
-    if (args.workers, args.scheduler, args.scheduler_file) != (None, None, None):
-        msg = '--online goes from one lap to the next: leave out --workers and --scheduler'
+    if args.workers is not None:
+        msg = '--online goes from one lap to the next: leave out --workers'
         raise InputError(msg)
     if args.sensor_topic:
         msg = '--sensor-topic is for models; leave it out, learners with --online take no sensor'
@@ -137,7 +137,7 @@ def run_online(args: Namespace) -> int:
     learners = {name: make_learner(name) for name in args.learners or LEARNERS}
     with Progress('evaluating online') as progress:
         curve = learning_curve(
-            recordings, learners, TrainingSettings(max_step_load=0.0), known_s, progress
+            recordings, learners, TrainingSettings().at_one_rate(), known_s, progress
         )
     verdict = of_curve(curve)
     if args.json:

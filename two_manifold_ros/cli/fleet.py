@@ -93,13 +93,13 @@ def chosen_bags(
     names = _drop_duplicates(args, names)
     most_s, paths = 60.0 * args.most_minutes, list(args.bags)
     # Of bags without positions all are needed to find the laps.
-    few = len(paths) < 2 or args.marks or args.imu_alone
+    few = len(paths) < 2 or args.marks
     if not few:
         _refuse_missing(paths)
     if few or recorded_s(paths, most_s, args.until) <= most_s:
         yield names, None
         return
-    journal = ItemJournal(Path(f'{args.output}{BAGS_SUFFIX}'), resume=not args.no_resume)
+    journal = ItemJournal(Path(f'{args.output}{BAGS_SUFFIX}'))
     if len(journal):
         on_stderr(
             f'two-manifold: note: {len(journal)} surveys of earlier runs are in {journal.path}'
@@ -111,7 +111,7 @@ def chosen_bags(
         names = [names[each] for each in choice.trained] if names else names
         yield names, partial(try_on_others, args, choice=choice, paths=paths, client=client)
     except KeyboardInterrupt:
-        say_kept(args, len(journal), 'surveys', journal.path)
+        say_kept(len(journal), 'surveys', journal.path)
         raise
 
 
@@ -146,13 +146,12 @@ def _chosen(
     return choice
 
 
-def say_kept(args: Namespace, count: int, what: str, path: Path | None) -> None:
+def say_kept(count: int, what: str, path: Path | None) -> None:
     """Say from what a training that was stopped goes on, if there is something."""
     if count:
-        without = ', without --no-resume,' if args.no_resume else ''
         on_stderr(
             f'two-manifold: stopped: {count} {what} are kept in {path}, from which the same '
-            f'command{without} goes on'
+            f'command goes on'
         )
 
 

@@ -206,8 +206,10 @@ def add_topics(parser: ArgumentParser) -> _ArgumentGroup:
     """Add what `recordings_of` needs to know, and return the group of what few need."""
     parser.add_argument(
         '--imu-topic',
-        metavar='T',
-        help='topic of sensor_msgs/Imu (default: the only one in the bag)',
+        metavar='T[:FIELD,...]',
+        help='topic of sensor_msgs/Imu (default: the only one in the bag); for another type add '
+        'its field with a sensor_msgs/Imu, such as T:data.imu, or its six fields of numbers with '
+        'commas between, accelerations first',
     )
     parser.add_argument(
         '--position-topic',
@@ -216,12 +218,6 @@ def add_topics(parser: ArgumentParser) -> _ArgumentGroup:
         '(default: the only one in the bag)',
     )
     group = parser.add_argument_group('recordings and topics')
-    group.add_argument(
-        '--imu-field',
-        metavar='FIELD',
-        help='if --imu-topic is of another type: its field with a sensor_msgs/Imu, such as '
-        'data.imu, or its six fields of numbers with commas between, accelerations first',
-    )
     group.add_argument(
         '--use-receive-time',
         action='store_true',
@@ -395,25 +391,29 @@ def add_json(parser: ArgumentParser | _ArgumentGroup) -> None:
 
 
 def add_fleet(parser: ArgumentParser) -> _ArgumentGroup:
-    """Add ``--workers``, ``--scheduler`` and ``--scheduler-file``, for `fleet_of`."""
+    """Add ``--workers``, for `fleet_of`."""
     group = parser.add_argument_group('several processes or machines (extra: fleet)')
-    group.add_argument('--workers', metavar='N', type=int, help='start N processes here')
     group.add_argument(
-        '--scheduler', metavar='ADDRESS', help='use the workers of this Dask scheduler'
-    )
-    group.add_argument(
-        '--scheduler-file', metavar='FILE', help='use the Dask scheduler that wrote FILE'
+        '--workers',
+        metavar='N|ADDRESS|FILE',
+        help='start N processes here, or use the workers of the Dask scheduler at ADDRESS, or of '
+        'the one that wrote FILE',
     )
     return group
 
 
 def fleet_of(args: Namespace) -> AbstractContextManager[Any]:
     """Return a context with the client of the workers asked for, or with ``None``."""
+    given = args.workers
+    number = address = file = None
+    if given is not None and re.fullmatch(r'-?\d+', given):
+        number = int(given)
+    elif given is not None and re.search(r':\d+$', given):
+        address = given
+    else:
+        file = given
     return client_of(
-        args.workers,
-        args.scheduler,
-        args.scheduler_file,
-        lambda sentence: on_stderr(f'two-manifold: note: {sentence}'),
+        number, address, file, lambda sentence: on_stderr(f'two-manifold: note: {sentence}')
     )
 
 
@@ -444,9 +444,10 @@ def reading_options(args: Namespace) -> ReadingOptions:
     """Return how bags are read, by the options of `add_topics` and of `add_sensor_topics`."""
     from two_manifold_ros.recordings.reading import ReadingOptions  # noqa: PLC0415 - as above
 
+    topic, _, field = (args.imu_topic or '').partition(':')
     return ReadingOptions(
-        imu_topic=args.imu_topic,
-        imu_field=getattr(args, 'imu_field', None),
+        imu_topic=topic or None,
+        imu_field=field or None,
         position_topic=args.position_topic,
         sensor_topics=tuple(getattr(args, 'sensor_topic', ())),
         need_sensors=getattr(args, 'need_sensors', True),

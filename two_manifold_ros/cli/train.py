@@ -29,7 +29,6 @@ from two_manifold_ros.cli.training_options import (
     given_settings,
     HELP,
     route_names,
-    settings_of,
 )
 from two_manifold_ros.cli.verdict import of_routes, of_training
 from two_manifold_ros.errors import InputError, NO_USE
@@ -42,12 +41,9 @@ from two_manifold_ros.model.atlas import atlas_of
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.progress import Progress
 from two_manifold_ros.training.networks import LEAST_DRIVES
+from two_manifold_ros.training.settings import RouteSettings, TrainingSettings
 from two_manifold_ros.training.summary import fleet_sentence
-from two_manifold_ros.training.train import (
-    paper_settings,
-    train_model,
-    with_readout,
-)
+from two_manifold_ros.training.train import train_model, with_readout
 
 __all__ = ['HELP', 'add_arguments', 'run']
 
@@ -58,7 +54,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.inspection.inspecting import Report
     from two_manifold_ros.model.head import ModelHead, TrainedModel
     from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.training.settings import TrainingSettings
 
 
 _ZIP = b'PK\x03\x04'
@@ -84,7 +79,10 @@ def run(args: Namespace) -> int:
 
 
 def _run(args: Namespace, say: Callable[[str], None], client: Any) -> int:  # noqa: ANN401 - of an extra
-    settings = settings_of(args)
+    settings = TrainingSettings(**given_settings(args))
+    if args.sensor_topic and not isinstance(settings, RouteSettings):
+        msg = f'method {settings.method} takes no --sensor-topic: leave it out, or choose route'
+        raise InputError(msg)
     _check_output(Path(args.output))
     check_report(args)
     names = route_names(args, len(args.bags))
@@ -107,19 +105,18 @@ def _train(
     ``tried`` follows the bags that were not trained on, if there are such; ``say`` gets notes.
     """
     recordings = _training_part(args, say)
-    if args.marks or args.imu_alone:
+    if args.marks:
         with Progress('finding laps'):
-            recordings, found = place(recordings, args.marks)
+            marks = None if args.marks == 'none' else args.marks
+            recordings, found = place(recordings, marks)
         say(f'two-manifold: note: {found}')
-    if not (args.marks or args.imu_alone) or args.position_lag != AUTO:
+    if not args.marks or args.position_lag != AUTO:
         recordings = in_step(recordings, args, say=say)
-    if args.method == 'paper':
-        settings = paper_settings(settings, recordings, given_settings(args))
     # Of positions that laps make there is nothing to warn.
-    quiet = args.marks or args.imu_alone
-    reports = _inspect(recordings, args.rate, (lambda _: None) if quiet else say, client)
+    quiet = args.marks
+    reports = _inspect(recordings, settings.rate_hz, (lambda _: None) if quiet else say, client)
     drives = [each.positions for each in reports if each.positions is not None]
-    if args.method == 'route' and not quiet:
+    if isinstance(settings, RouteSettings) and not quiet:
         routes = sort_by_route(recordings, names)
         _say_lines(routes, say, named=bool(names))
         if len(routes) > 1:
@@ -280,7 +277,7 @@ def _finish(
     if refusal:
         kind, done = ('warning', '') if forced else ('error', ' (not written; see --force)')
         on_stderr(f'two-manifold: {kind}: {refusal["sentence"]}{done}')
-        laps = args.method != 'route' or args.marks or args.imu_alone
+        laps = args.method not in {None, 'route'} or args.marks
         if len(recordings) < LEAST_DRIVES and not laps:
             on_stderr(
                 'two-manifold: note: if these are errands on roads that look alike, give '
@@ -309,7 +306,7 @@ def _finish(
     elif not status:
         print_verdict(of_training(model, args))
         print(f'trained in {took_s:.1f} s, written to {args.output}')
-        print_model(model, verbose=args.verbose)
+        print_model(model, verbose=False)
     if not args.json:
         print_written(args)
     return status
@@ -318,7 +315,7 @@ def _finish(
 def _training_part(args: Namespace, say: Callable[[str], None]) -> list[Recording]:
     parts = []
     # By laps, positions are read where they are named alone.
-    wanted = not (args.marks or args.imu_alone)
+    wanted = not args.marks
     for whole in recordings_of(args, need_positions=wanted, find_positions=wanted, say=say):
         part = part_of(whole, None, args.until)
         if args.until is not None and len(part.imu.stamps) == len(whole.imu.stamps):
@@ -376,7 +373,7 @@ def _write_report(
     title = pages.title_of([args.output], 'model')
     page = pages.Report(title, f'learned from {", ".join(args.bags)}')
     page.say(*of_training(model, args).lines)
-    model_sections(page, model, list(model_tables(model, verbose=args.verbose)))
+    model_sections(page, model, list(model_tables(model, verbose=False)))
     inspection_sections(page, reports, recordings)
     page.write(args.report)
 

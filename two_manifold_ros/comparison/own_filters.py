@@ -23,7 +23,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.estimate import make_tick_filter
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.names import KERNELS, OURS
-from two_manifold_ros.training.train import paper_settings, train_model
+from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -44,9 +44,7 @@ class ManifoldHmm:
     Parameters
     ----------
     changes
-        Fields of ``TrainingSettings`` that are always as given here, whatever was asked for.
-    paper
-        Whether all else that the paper settles is as there, see `paper_settings`.
+        Settings that are always as given here, whatever was asked for, the method among them.
 
     """
 
@@ -54,7 +52,6 @@ class ManifoldHmm:
     title: str
     changes: Mapping[str, Any] = field(default_factory=dict)
     sees_positions: bool = False
-    paper: bool = False
 
     def fit(self, train: TrainSplit) -> FittedModel:
         """
@@ -66,8 +63,8 @@ class ManifoldHmm:
         # What is filtered are the ticks of the training part.
         dataset = train.dataset
         asked = replace(train.settings, rate_hz=dataset.rate_hz, window=dataset.window)
-        settings = paper_settings(asked, train.recordings) if self.paper else asked
-        return FittedModel(train_model(train.recordings, replace(settings, **self.changes)))
+        changes = {'method': asked.method, **self.changes}
+        return FittedModel(train_model(train.recordings, asked.with_method(**changes)))
 
 
 class FittedModel:
@@ -142,14 +139,16 @@ def _spectral(kernel: str, name: str = '', title: str = '') -> ManifoldHmm:
 
 _USUAL = (
     _spectral('gaussian', title='HSE-HMM, Gaussian'),
-    ManifoldHmm('paper', 'HSE-HMM of the paper', paper=True),
+    ManifoldHmm('paper', 'HSE-HMM of the paper', {'method': 'paper'}),
     _spectral('laplacian-eigenmap', 'manifold', 'manifold HSE-HMM'),
     ManifoldHmm(OURS, 'this package'),
 )
 _BY_KERNEL = {each.changes.get('kernel'): each for each in _USUAL}
 _KERNELS = [_BY_KERNEL.get(kernel) or _spectral(kernel) for kernel in KERNELS]
 _PAPER_GAUSSIAN = ManifoldHmm(
-    'paper-gaussian', 'HSE-HMM of the paper, Gaussian', {'kernel': 'gaussian'}, paper=True
+    'paper-gaussian',
+    'HSE-HMM of the paper, Gaussian',
+    {'method': 'paper', 'kernel': 'gaussian'},
 )
 
 _TPSR = ManifoldHmm('tpsr', 'TPSR', {'method': 'tpsr'})

@@ -19,7 +19,7 @@ from two_manifold_ros.recordings.recording import check_one_plane
 from two_manifold_ros.ticks.segments import cut_segments, positions_at
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.held_out import follow_held_out, hold_out
-from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.settings import RouteSettings, TrainingSettings
 from two_manifold_ros.training.summary import count_all_laps, measure_drives
 from two_manifold_ros.training.train import with_time_scales
 
@@ -242,7 +242,7 @@ class SlotCarProtocol:
     @property
     def settings(self) -> TrainingSettings:
         """Settings of a training; horizon 0 comes with every one."""
-        return TrainingSettings(
+        return RouteSettings(
             rate_hz=self.rate_hz,
             window=self.window,
             states=self.states,

@@ -40,7 +40,7 @@ from two_manifold_ros.tpsr.random_features import fourier_features
 from two_manifold_ros.tpsr.window_learner import WindowLearner
 from two_manifold_ros.training.cross_validation import filtered_states
 from two_manifold_ros.training.embeddings import embed
-from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.settings import RouteSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -76,7 +76,7 @@ def hse_hmms(
     horizon is beyond the window.
     """
     # The Gaussian kernel has no neighbours.
-    embeddings = embed([training], window, TrainingSettings(kernel='gaussian'), 1)
+    embeddings = embed([training], window, RouteSettings(kernel='gaussian'), 1)
     tables = embeddings.tables(embeddings.directions(states))
     # After an observation the state is about the next tick, whose weights it implies.
     ahead = embeddings.training.ticks + np.arange(horizons)[:, None]

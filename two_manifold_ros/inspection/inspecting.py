@@ -118,7 +118,7 @@ def inspect_recording(recording: Recording) -> Report:
         words = (
             'There are no positions, so a model can run on this recording but not learn from it: '
             'record a position topic, or name it with --position-topic, or for lap times alone '
-            'train with --imu-alone or --marks.'
+            'train with --marks.'
         )
         findings.append(warning('no_positions', words))
     if any(finding.code == 'gyroscope_in_degrees' for finding in findings):

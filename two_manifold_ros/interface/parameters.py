@@ -10,7 +10,7 @@ these classes and read them into instances of them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, make_dataclass
 from enum import Enum
 import re
 from typing import Any, ClassVar, TYPE_CHECKING, TypeAlias
@@ -20,15 +20,14 @@ from two_manifold_ros.interface.messages import BASE_FRAME
 from two_manifold_ros.names import (
     DRIVERS,
     HORIZONS,
-    KERNELS,
-    METHODS,
     POSITION_TYPES,
-    READOUTS,
-    STEP_LOAD,
 )
+from two_manifold_ros.training.settings import FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from two_manifold_ros.training.settings import Offered
 
 Value: TypeAlias = bool | int | float | str | list[int] | list[str]
 
@@ -323,9 +322,36 @@ class UpdaterParameters(FilteringParameters):
     )
 
 
+def _of_setting(offered: Offered) -> Any:  # noqa: ANN401 - a field, as of parameter()
+    """Return the parameter of a setting; its default stands for a choice of the training."""
+    about, default = offered.about, offered.default
+    what = f'Of {offered.of_methods}: {about.what}'
+    if default is None or offered.settled:
+        usual = [each for each in (default or about.usual, offered.settled) if each]
+        default = about.kind()
+        what += f'. {"Empty" if default == "" else 0} means: {", ".join(usual)}'
+    choices = ('',) * (default == '') + about.choices if about.choices else ()
+    if isinstance(default, tuple):
+        default = list(default)
+    ranged = not isinstance(default, str | list)
+    between = (min(about.low, default), about.high) if ranged else None
+    return parameter(f'{what}.', default, between, units=about.units, choices=choices)
+
+
+if TYPE_CHECKING:
+    _SettingParameters = NodeParameters
+else:
+    _SettingParameters = make_dataclass(
+        '_SettingParameters',
+        [(name, Any, _of_setting(each)) for name, each in FIELDS.items()],
+        bases=(NodeParameters,),
+        frozen=True,
+    )
+
+
 @dataclass(frozen=True)
-class TrainerParameters(NodeParameters):
-    """Parameters of ``trainer_node``."""
+class TrainerParameters(_SettingParameters):
+    """Parameters of ``trainer_node``: its own, and all settings of a training."""
 
     settable: ClassVar[Settable] = Settable.BEFORE_TRAINING
 
@@ -376,57 +402,6 @@ class TrainerParameters(NodeParameters):
         'as 130 after Ctrl-C.',
         True,
         settable=Settable.NEVER,
-    )
-    rate_hz: float = parameter(
-        'Ticks per second of the model. 0 means that training chooses.',
-        0.0,
-        (0.0, 1000.0),
-        units='Hz',
-    )
-    window: int = parameter(
-        'Length of a window. 0 means that training chooses.', 0, (0, 100_000), units='ticks'
-    )
-    states: int = parameter(
-        'Dimension of the latent state. 0 means that training chooses.', 0, (0, 1000)
-    )
-    method: str = parameter(
-        'Filter to train. route: probabilities of places on the route. spectral: the manifold '
-        'HSE-HMM. tpsr: the online TPSR.',
-        METHODS[0],
-        choices=METHODS,
-    )
-    sharpness: float = parameter(
-        'Exponent of the likelihood of an observation, with method route. 0 means 0.2 at the '
-        'usual rate, scaled at other rates so that a second counts as much.',
-        0.0,
-        (0.0, 100.0),
-    )
-    persistence: float = parameter(
-        'Weight of the slow means of the observations in the likelihood, with method route. 0 '
-        'means one over the ticks after which an observation is forgotten.',
-        0.0,
-        (0.0, 100.0),
-    )
-    kernel: str = parameter(
-        'Manifold learner that turns windows into coordinates.', KERNELS[0], choices=KERNELS
-    )
-    readout: str = parameter(
-        'Read-out of positions. mkdr estimates positions of ticks that have none. Empty means '
-        'mkdr if positions are rare, else sharpened. ridge works with the spectral filter only.',
-        '',
-        choices=('', *READOUTS),
-    )
-    horizons: list[int] = parameter(
-        'Ticks ahead to predict, increasing from 0. If training chooses a faster rate, they stay '
-        'as long in seconds.',
-        list(HORIZONS),
-        units='ticks',
-    )
-    max_step_load: float = parameter(
-        'Training tries a faster rate if its ticks take at most this share of a core of a small '
-        'robot, and if rate_hz, window, sharpness and persistence are 0. 0 tries none.',
-        STEP_LOAD,
-        (0.0, 1.0),
     )
 
 

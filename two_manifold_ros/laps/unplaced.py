@@ -80,7 +80,8 @@ class Placed:
                 return found
             return (
                 f'{found}; the IMU repeats {self.repetitions} times in each: if the route has no '
-                f'{self.repetitions} parts that are alike, marks are missing; then use --imu-alone'
+                f'{self.repetitions} parts that are alike, marks are missing; then use '
+                '--marks none'
             )
         return (
             f'the IMU shows {self.laps:.1f} laps of usually {self.lap_s:.3f} s, which explain '

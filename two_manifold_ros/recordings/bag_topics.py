@@ -165,14 +165,18 @@ def _nothing_fits(
         return f'{path} holds no messages at all: choose another recording.'
     types = ' or '.join(msgtype.replace('/msg/', '/') for msgtype in role.msgtypes)
     if name is None:
-        alone = '; for lap times alone, train with --imu-alone or --marks' * (role == POSITION)
+        alone = '; for lap times alone, train with --marks' * (role == POSITION)
         return (
             f'{path} holds no {role.word} topic ({types}), only {_listed(held)}: record one, '
             f'or choose another recording{alone}.'
         )
     same = _named(topics, name)
     cause = f'is there as {_listed(same)}' if same else 'is not there'
-    inside = ', or with --imu-field where it is in these messages' if same and role == IMU else ''
+    inside = (
+        ', or with --imu-topic T:FIELD where it is in these messages'
+        if same and role == IMU
+        else ''
+    )
     return (
         f'{path} cannot give {role.word} messages on {name}, which {cause}: name a topic of type '
         f'{types} with {role.option}{inside}; the bag holds {_listed(held)}.'

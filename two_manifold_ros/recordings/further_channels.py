@@ -199,8 +199,8 @@ def imu_field_decoder(
     fields = tuple(each.strip() for each in field.split(','))
     if len(fields) != len(_IMU_FIELDS) or not all(fields):
         msg = (
-            f'--imu-field {field}: name the field with a sensor_msgs/Imu in it, or six fields, '
-            'acceleration x, y, z and angular rate x, y, z, with commas'
+            f'--imu-topic {topic}:{field}: name the field with a sensor_msgs/Imu in it, or six '
+            'fields, acceleration x, y, z and angular rate x, y, z, with commas'
         )
         raise InputError(msg)
     return fields_decoder(deserialise, topic, msgtype, fields)

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.training.dataset import Dataset
     from two_manifold_ros.training.embeddings import Embeddings
     from two_manifold_ros.training.held_out import Split
-    from two_manifold_ros.training.settings import TrainingSettings
+    from two_manifold_ros.training.settings import SpectralSettings
     from two_manifold_ros.typing import Floats
 
 BANDWIDTHS = (1.0, 1.4, 2.0, 2.8)
@@ -126,7 +126,7 @@ class FittedFilter:
 
 
 def fit_filter(
-    embeddings: Embeddings, targets: Floats, candidate: Candidate, settings: TrainingSettings
+    embeddings: Embeddings, targets: Floats, candidate: Candidate, settings: SpectralSettings
 ) -> FittedFilter:
     """
     Build the filter of a candidate.
@@ -216,7 +216,7 @@ class Fold:
         fit: Sequence[Segment],
         held: Sequence[Segment],
         dataset: Dataset,
-        settings: TrainingSettings,
+        settings: SpectralSettings,
     ) -> None:
         self._settings, self._window = settings, dataset.window
         self._fit = dataset.standardise(fit)
@@ -282,7 +282,7 @@ class Fold:
         return np.concatenate([truth[lead:most] for _, truth in self._blocks])
 
 
-def usual_candidate(settings: TrainingSettings) -> Candidate:
+def usual_candidate(settings: SpectralSettings) -> Candidate:
     """Return the choices made without validation."""
     states = settings.states or 40
     ridge = (settings.ridge or 1.0) if settings.observation == 'ridge' else None
@@ -295,7 +295,7 @@ def usual_candidate(settings: TrainingSettings) -> Candidate:
 
 
 def cross_validate(
-    dataset: Dataset, settings: TrainingSettings, progress: Callable[[str, float], None]
+    dataset: Dataset, settings: SpectralSettings, progress: Callable[[str, float], None]
 ) -> tuple[Candidate, Validation | str]:
     """Return the best choices on held-out blocks, or the usual ones and why none was held out."""
     once = hold_out(dataset.segments, dataset.window)
@@ -319,7 +319,7 @@ def cross_validate(
 def validate(
     turns: Sequence[Split],
     dataset: Dataset,
-    settings: TrainingSettings,
+    settings: SpectralSettings,
     progress: Callable[[str, float], None],
 ) -> tuple[Candidate, Validation]:
     """Compare candidates on held-out blocks, then calibrate the best on the same blocks."""
@@ -352,7 +352,7 @@ def validate(
 
 
 def _choose(
-    settings: TrainingSettings, score: Callable[[Candidate], float], windows: int
+    settings: SpectralSettings, score: Callable[[Candidate], float], windows: int
 ) -> Candidate:
     """Search over observation operators and neighbours, then over the number of states."""
     usual = usual_candidate(settings)
@@ -378,7 +378,7 @@ def _best(candidates: Sequence[Candidate], score: Callable[[Candidate], float]) 
     return min(alike, key=lambda each: (each.bandwidth_factor, known[each]))
 
 
-def _operators(usual: Candidate, settings: TrainingSettings) -> list[Candidate]:
+def _operators(usual: Candidate, settings: SpectralSettings) -> list[Candidate]:
     """Return the candidates that differ in the observation operator, as far as that is free."""
     factors: Sequence[float] = BANDWIDTHS
     ridges: Sequence[float | None] = (None,)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.ticks.segments import Channels, Segment
-    from two_manifold_ros.training.settings import TrainingSettings
+    from two_manifold_ros.training.settings import ObservingSettings, TrainingSettings
     from two_manifold_ros.typing import Bools, Floats
 
 
@@ -325,11 +325,10 @@ def usual_step(recordings: Sequence[Recording]) -> float:
     return float(usual_m / np.sqrt(np.concatenate(places).var(axis=0).sum()))
 
 
-def driving_dataset(recordings: Sequence[Recording], settings: TrainingSettings) -> Dataset:
+def driving_dataset(recordings: Sequence[Recording], settings: ObservingSettings) -> Dataset:
     """Do as `build_dataset`, with ticks at rest left out if the settings' clock says so."""
     dataset = build_dataset(recordings, settings)
-    # The route belief knows standing as a motion, and learns it from the stops.
-    if settings.clock != 'driving' or settings.method == 'route':
+    if settings.clock != 'driving':
         return dataset
     observations = dataset.observations
     rule = learn_rest(observations, dataset.tracks, dataset.period_s)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.manifold.learner import Extension
     from two_manifold_ros.ticks.windows import TrainingTicks
     from two_manifold_ros.training.dataset import Dataset
-    from two_manifold_ros.training.settings import TrainingSettings
+    from two_manifold_ros.training.settings import EmbeddedSettings
     from two_manifold_ros.typing import Bools, Floats, Ints
 
 
@@ -73,7 +73,7 @@ class Embeddings(ABC):
 
 
 def embed(
-    observations: Sequence[Floats], window: int, settings: TrainingSettings, neighbours: int
+    observations: Sequence[Floats], window: int, settings: EmbeddedSettings, neighbours: int
 ) -> Embeddings:
     """
     Embed the windows of standardised segments (T, d) each in the way of the method.

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.route.visits import Passes
     from two_manifold_ros.training.dataset import Dataset
     from two_manifold_ros.training.held_out import Validation
-    from two_manifold_ros.training.settings import TrainingSettings
+    from two_manifold_ros.training.settings import RouteSettings
     from two_manifold_ros.typing import Bools, Floats
 
 
@@ -180,7 +180,7 @@ def memory_between_laps(
     return longest * period_s
 
 
-def usual_tuning(settings: TrainingSettings) -> Tuning:
+def usual_tuning(settings: RouteSettings) -> Tuning:
     """Return the numbers of the likelihood: those given, and the usual ones for the rest."""
     return Tuning(settings.sharpness or Tuning.sharpness, settings.persistence)
 
@@ -199,7 +199,7 @@ class Drives(NamedTuple):
         Sentences for the summary.
     """
 
-    settings: TrainingSettings
+    settings: RouteSettings
     dataset: Dataset
     passes: Passes
     notes: tuple[str, ...] = ()

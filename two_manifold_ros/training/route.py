@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 import itertools
-from typing import Any, NamedTuple, TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.route.merging import Places
     from two_manifold_ros.route.route import RouteLikelihood
     from two_manifold_ros.route.visits import Passes
-    from two_manifold_ros.training.settings import TrainingSettings
+    from two_manifold_ros.training.settings import RouteSettings
     from two_manifold_ros.typing import Bools, Floats, Ints
 
 
@@ -70,39 +70,17 @@ Of a window above a sixth of them six windows, of which some have to be whole.
 """
 
 
-class Traits(NamedTuple):
-    """
-    What is known of a kind of sensor before any training.
-
-    Parameters
-    ----------
-    shift, relative_shift
-        What it is off from one day to another: a standard deviation, in its unit, and as a share
-        of its mean.
-    exponent
-        Power of the speed with which it grows from zero; 0 where it does not, or is unknown.
-
-    """
-
-    shift: float = 0.0
-    relative_shift: float = 0.0
-    exponent: float = 0.0
-
-
-SPEED = Traits(relative_shift=0.03, exponent=1.0)
-TRAITS = {
-    'sensor_msgs/msg/MagneticField': Traits(shift=1e-6),
-    'sensor_msgs/msg/FluidPressure': Traits(shift=500.0),
-    'nav_msgs/msg/Odometry': SPEED,
-    'geometry_msgs/msg/TwistStamped': SPEED,
-    'sensor_msgs/msg/JointState': SPEED,
-}
+USUAL_SHIFT = 0.1
 """
-By type of message.
+What a further channel is off from one drive to the next, as a share of its spread on the route.
 
-Weather changes the pressure by some 5 hPa from day to day, tyres and pressure of a wheel its speed
-by 3 %, and what is carried near a magnetometer its reading by a microtesla.
+Of one drive it is this; of several it is learned, see `_shifts_between`. For the magnetometer of a
+slot car it is the microtesla that is carried near a sensor; a channel that differs more misleads
+until the belief follows its offset.
 """
+
+SHIFT_DRIVES = 2
+"""Drives between which a shift has to be seen until it counts as much as `USUAL_SHIFT`."""
 
 STAGE_TIMES = (0.4, 0.35, 1.0, 0.35, 0.4)
 """
@@ -114,7 +92,7 @@ In that of following, on 25 and 100 laps of the simulated slot car; progress alo
 
 def train_route(
     recordings: Sequence[Recording],
-    settings: TrainingSettings,
+    settings: RouteSettings,
     progress: Callable[[str, float], None],
     reports: Sequence[PositionReport],
     *,
@@ -234,6 +212,7 @@ def learn_sensors(
 ) -> tuple[tuple[Sensor, ...], list[str]]:
     """Return the sensors that all recordings have and that change, and notes about the others."""
     sensors, notes, first = [], [], 0
+    begins = [each.begins for each in drives.dataset.segments]
     for stream in recordings[0].sensors:
         columns = slice(first, first + len(stream.fields))
         first = columns.stop
@@ -243,7 +222,7 @@ def learn_sensors(
         ]
         if any(each.shape[1] != len(stream.fields) for each in readings):
             notes.append(f'{stream.topic} is not in all of the recordings and is left out')
-        elif sensor := learn_sensor(drives.passes, readings, stream, tuning):
+        elif sensor := learn_sensor(drives.passes, readings, begins, stream, tuning):
             sensors.append(sensor)
         else:
             notes.append(f'{stream.topic} never changes and is left out')
@@ -251,13 +230,18 @@ def learn_sensors(
 
 
 def learn_sensor(
-    passes: Passes, readings: Sequence[Floats], stream: HeldStream, tuning: Tuning
+    passes: Passes,
+    readings: Sequence[Floats],
+    begins: Sequence[bool],
+    stream: HeldStream,
+    tuning: Tuning,
 ) -> Sensor | None:
     """
     Learn what a sensor reads at each place, from its means (T, m) over the ticks of each segment.
 
-    Means are NaN where unknown; ``stream`` is the stream of any recording. Nothing is returned if
-    it never changes. A reading that is held for several ticks counts once.
+    Means are NaN where unknown; ``begins`` says which segments begin drives; ``stream`` is the
+    stream of any recording. Nothing is returned if it never changes. A reading that is held for
+    several ticks counts once.
     """
     every = np.concatenate(readings)
     known = every[np.isfinite(every).all(axis=1)]
@@ -274,9 +258,7 @@ def learn_sensor(
         scale=channels.scale * unit,
         limit=np.minimum(channels.limit, NO_LIMIT / max(unit, 1.0)) * unit,
     )
-    live = channels.live
-    mean, scale = channels.mean[live], channels.scale[live]
-    traits = TRAITS.get(stream.msgtype, Traits())
+    mean = channels.mean[channels.live]
     observations = [channels.standardise(each) for each in readings]
     missing = [np.isnan(each.sum(axis=1)) for each in observations]
     filled = [
@@ -290,8 +272,8 @@ def learn_sensor(
     for index, gone in enumerate(missing):
         mine = passes.places.segments == index
         gaps[mine] = gone[np.rint(times[mine]).astype(np.int64).clip(0, len(gone) - 1)]
-    moving = traits.exponent > 0.0
-    shift = np.hypot(traits.shift, traits.relative_shift * np.abs(mean)) / scale
+    newest = seen.features[:, -len(mean) :]
+    drive_of = np.cumsum(begins)[passes.places.segments]
     own = replace(
         passes,
         features=seen.features,
@@ -299,9 +281,9 @@ def learn_sensor(
         rest=seen.rest,
         series=seen.series,
         channels=len(mean),
-        at_rest=-mean / scale if moving else np.zeros(len(mean)),
-        shifts=shift,
-        exponents=np.full(len(mean), traits.exponent),
+        at_rest=np.zeros(len(mean)),
+        shifts=_shifts_between(newest[~gaps], passes.places.visited[~gaps], drive_of[~gaps]),
+        exponents=np.zeros(len(mean)),
     )
     everything = np.ones(len(own.places.visited), dtype=np.bool_)
     after = main_ways(ways_of(own.places, everything), len(own.places))
@@ -309,10 +291,34 @@ def learn_sensor(
     sharpness = tuning.sharpness * min(passes.period_s / max(each_s, passes.period_s), 1.0)
     tuning = replace(tuning, sharpness=sharpness)
     likelihood = learn_likelihood(own, everything, _learn_usual(own, after, tuning), tuning)
-    if not moving:
-        likelihood = _as_anywhere(own, likelihood)
+    likelihood = _as_anywhere(own, likelihood)
     still = max(longest_stuck(each.T) for each in filled)
     return Sensor(stream.topic, channels, likelihood, still)
+
+
+def _shifts_between(readings: Floats, visited: Ints, drive_of: Ints) -> Floats:
+    """
+    Return what channels are off from one drive to the next, in their standard deviations (d,).
+
+    Of each drive the offset of its readings (V, d) from those of all drives at the same places,
+    ``visited`` (V,), is one sample; `USUAL_SHIFT` counts as much as ``SHIFT_DRIVES`` of them.
+    """
+    drives, index = np.unique(drive_of, return_inverse=True)
+    offsets = np.zeros((len(drives), readings.shape[1]))
+    # Drives over other parts of the route see other places: some rounds tell both apart.
+    for _ in range(10):
+        usual = _means_of(readings - offsets[index], visited)
+        offsets = _means_of(readings - usual[visited], index)
+        offsets -= offsets.mean(axis=0)
+    square = SHIFT_DRIVES * USUAL_SHIFT**2 + np.square(offsets).sum(axis=0)
+    return np.asarray(np.sqrt(square / (SHIFT_DRIVES + len(drives) - 1)))
+
+
+def _means_of(rows: Floats, groups: Ints) -> Floats:
+    """Return the mean of the rows (n, d) of each group."""
+    counts = np.maximum(np.bincount(groups), 1)
+    sums = [np.bincount(groups, column) for column in rows.T]
+    return np.asarray(np.column_stack(sums) / counts[:, None])
 
 
 def _learn_usual(passes: Passes, after: Ints, tuning: Tuning) -> UsualFeatures:
@@ -356,7 +362,7 @@ def _as_anywhere(passes: Passes, likelihood: RouteLikelihood) -> RouteLikelihood
     )
 
 
-def lay_out_recordings(recordings: Sequence[Recording], settings: TrainingSettings) -> Drives:
+def lay_out_recordings(recordings: Sequence[Recording], settings: RouteSettings) -> Drives:
     """Cut recordings into ticks and merge the passes into places, see `Drives`."""
     dataset = build_dataset(recordings, settings)
     notes: tuple[str, ...] = ()
@@ -370,7 +376,7 @@ def lay_out_recordings(recordings: Sequence[Recording], settings: TrainingSettin
     return Drives(settings, dataset, passes, notes)
 
 
-def _doublings(settings: TrainingSettings, native_hz: float) -> int:
+def _doublings(settings: RouteSettings, native_hz: float) -> int:
     """Return how often the rate can be doubled, if it may be, where an IMU is not faster."""
     factors = (2.0**each for each in range(1, DOUBLINGS + 1))
     rates = [settings.times_the_rate(factor, native_hz) for factor in factors]

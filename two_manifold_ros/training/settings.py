@@ -1,11 +1,16 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Settings of a training."""
+"""
+Settings of a training: a record for each method, whose fields have range, unit and help.
+
+Options of commands, parameters of the trainer node, checks and pages are loops over the fields.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 import math
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.names import (
@@ -20,132 +25,204 @@ from two_manifold_ros.names import (
     STEP_LOAD,
 )
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
-@dataclass(frozen=True)
+
+class Setting(NamedTuple):
+    """
+    What is known of a setting beside its name and its default.
+
+    Parameters
+    ----------
+    kind
+        Type of the value, or of its entries.
+    what
+        What it is, for help and pages.
+    usual, more
+        What training does where the default is ``None``; the end of the help of the option.
+    low, high
+        Inclusive range of a number. A low end of 0 is left out where 0 would say nothing.
+    also
+        A number outside the range that is allowed as well.
+    choices
+        All words that are allowed.
+    units
+        Unit of a number.
+    letter
+        Place of the value in the help of the option.
+    option
+        Name of the option of ``train``; empty where only Python and the trainer node set it.
+
+    """
+
+    kind: type
+    what: str
+    usual: str = 'chosen'
+    more: str = ''
+    low: float = -math.inf
+    high: float = math.inf
+    also: float | None = None
+    choices: tuple[str, ...] = ()
+    units: str = ''
+    letter: str = 'X'
+    option: str = ''
+
+    def allows(self, value: Any) -> bool:  # noqa: ANN401 - any given value is judged
+        """Return whether a value is one of the choices, or in the range."""
+        if self.choices:
+            return value in self.choices
+        if value == self.also:
+            return True
+        return self.low <= value <= self.high and not (self._open and value == 0)
+
+    @property
+    def allowed(self) -> str:
+        """Words for what is allowed."""
+        if self.choices:
+            return f'one of {", ".join(self.choices)}'
+        also = '' if self.also is None else f'{self.also:g} or '
+        low = 'above 0 and at most' if self._open else f'{self.low:.12g} to'
+        return f'{also}{low} {self.high:.12g} {self.units}'.rstrip()
+
+    @property
+    def _open(self) -> bool:
+        return self.kind is float and self.low == 0.0 and bool(self.usual)
+
+
+def setting(default: Any, kind: type, what: str, **known: Any) -> Any:  # noqa: ANN401 - a field
+    """Return a field of a record of settings."""
+    return field(default=default, metadata={'about': Setting(kind, what, **known)})
+
+
+def about(record: type[TrainingSettings], name: str) -> Setting:
+    """Return what is known of a setting."""
+    known: Setting = record.__dataclass_fields__[name].metadata['about']
+    return known
+
+
+def _default(record: type[TrainingSettings], name: str) -> Any:  # noqa: ANN401 - of any setting
+    return record.__dataclass_fields__[name].default
+
+
+def _again(record: type[TrainingSettings], name: str, default: Any, **changes: Any) -> Any:  # noqa: ANN401 - a field
+    """Return a field of a record with another default, and with changes of what is known."""
+    return field(default=default, metadata={'about': about(record, name)._replace(**changes)})
+
+
+@dataclass(frozen=True, kw_only=True)
 class TrainingSettings:
     """
     Settings of a training. ``None`` means that training chooses from the data, or as below.
 
-    Parameters
-    ----------
-    rate_hz, window
-        Ticks per second, and ticks in a past window and in a future window.
-    states, dimension
-        Dimension k of the state, the constant included, and coordinates of each embedding, m;
-        fewer if there are few training ticks. With method ``route`` and 0 states there is no
-        embedding, and the state is the constant.
-    kernel, neighbours
-        Manifold learner, one of ``KERNELS``; neighbours of a window in its graph, if it has one.
-    coupling
-        Coupling of the two manifolds, one of ``COUPLINGS``.
-    observation
-        Observation operator, one of ``OBSERVATIONS``. Negative factors can mislead ``ridge``, so
-        training does not choose it.
-    readout
-        Read-out of positions, one of ``READOUTS``. ``mkdr`` estimates the positions of training
-        ticks that have none, with method ``route`` too. By default it is used if positions are
-        rare, see ``train.with_readout``.
-    horizons
-        Ticks ahead, increasing, 0 first.
-    method
-        One of ``METHODS``: a Bayes filter over the places of the route (see ``route``), the
-        spectral filter of the papers (see ``hse_hmm``), or a TPSR, whose state comes from an
-        incremental SVD of random features (see `RouteTpsr`) and which needs neither
-        kernel, neighbours, dimension nor coupling.
-    sharpness, persistence
-        Likelihood of the route belief, see ``Route``. The default sharpness is the exponent of
-        ``route.learning.Tuning`` at the usual rate, scaled at other rates so that a second counts
-        as much. The default persistence is one over the ticks in the memory of the observations.
-    bandwidth_factor, ridge
-        Observation operator of the spectral filter, see ``Candidate``; the ridge is for the
-        ``observation`` called ``ridge``.
-    clock
-        Ticks of the spectral filter, one of ``CLOCKS``: ticks of driving, so that stops are left
-        out of its windows, or ticks of time, as in the papers.
-    max_step_load
-        Share of a core of a small robot. With method ``route``, training tries a faster rate if
-        its ticks take no more than this, and if rate, window and likelihood are not given. 0
-        tries none.
-    features, feature_seed
-        Number of random Fourier features of a window, for method ``tpsr``, and the seed of their
-        frequencies.
-    guards
-        One of ``GUARDS``. With ``off`` the spectral filter runs as the papers print it, see
-        mathematics, section 15.
+    As ``pathlib.Path`` makes a path of its system, ``TrainingSettings(method=..., ...)`` makes
+    the record of the method: `RouteSettings` without one, `SpectralSettings`, `TpsrSettings` or
+    `PaperSettings`.
+
+    Methods are a Bayes filter over the places of the route (see ``route``), the spectral filter of
+    the papers (see ``hse_hmm``), and a TPSR, whose state comes from an incremental SVD of random
+    features (see `RouteTpsr`). `FIELDS` has all settings.
 
     Raises
     ------
     InputError
-        If a value is unknown or out of range.
+        If a value is unknown or out of range, or if the method has no such setting.
 
     """
 
-    rate_hz: float | None = None
-    window: int | None = None
-    states: int | None = None
-    kernel: str = KERNELS[0]
-    neighbours: int | None = None
-    dimension: int = 100
-    coupling: str = COUPLINGS[0]
-    observation: str = OBSERVATIONS[0]
-    readout: str | None = None
-    horizons: tuple[int, ...] = HORIZONS
-    method: str = METHODS[0]
-    sharpness: float | None = None
-    persistence: float | None = None
-    bandwidth_factor: float | None = None
-    ridge: float | None = None
-    clock: str = CLOCKS[0]
-    guards: str = GUARDS[0]
-    max_step_load: float = STEP_LOAD
-    features: int = 1000
-    feature_seed: int = 0
+    method: str = setting(
+        METHODS[0],
+        str,
+        'route: probabilities of the places on the route; spectral: spectral filter of the '
+        'papers, with guards; tpsr: incremental SVD of random features (paper of 2011); paper: '
+        'spectral as printed in the paper of 2012',
+        choices=METHODS,
+        option='method',
+    )
+    rate_hz: float | None = setting(
+        None,
+        float,
+        'ticks per second',
+        usual='20 or the IMU rate, whichever is less; `train` tests other rates and takes one if '
+        'its held-out error is less',
+        low=0.1,
+        high=1000.0,
+        units='Hz',
+        letter='HZ',
+        option='rate',
+    )
+    window: int | None = setting(
+        None,
+        int,
+        'ticks in a window',
+        usual='three seconds; longer if held-out errors are less',
+        low=2,
+        high=100_000,
+        units='ticks',
+        letter='TICKS',
+        option='window',
+    )
+    states: int | None = setting(
+        None,
+        int,
+        'dimension of the state',
+        more='; 0, with --method route, leaves the state out and saves a tenth of the time',
+        low=2,
+        high=1000,
+        letter='K',
+        option='states',
+    )
+    horizons: tuple[int, ...] = setting(
+        HORIZONS,
+        int,
+        'ticks ahead to predict, 0 first; if `train` chooses a faster rate, the horizons stay the '
+        'same in seconds',
+        units='ticks',
+        letter='TICKS,...',
+        option='horizons',
+    )
+
+    def __new__(cls, *, method: str = '', **given: Any) -> TrainingSettings:  # noqa: ANN401, PYI034
+        """Return an empty record of the method, if it has all that is given."""
+        if cls is TrainingSettings:
+            method = method or METHODS[0]
+            if method not in RECORDS:
+                msg = f'method is {method}, but must be one of {", ".join(METHODS)}'
+                raise InputError(msg)
+            cls = RECORDS[method]  # noqa: PLW0642 - as pathlib.Path does
+        missing = given.keys() - cls.names()
+        if missing and missing <= FIELDS.keys():
+            having = [name for name, each in RECORDS.items() if given.keys() <= each.names()]
+            other = f', or choose method {" or ".join(having)}' if having else ''
+            listed, them = ', '.join(sorted(missing)), 'them' if len(missing) > 1 else 'it'
+            msg = f'method {method} has no {listed}: leave {them} out{other}'
+            raise InputError(msg)
+        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         """Check every value."""
-        _check_choice('method', self.method, METHODS)
-        if self.method == 'tpsr' and self.readout not in {None, 'sharpened'}:
-            msg = f'method tpsr has no readout {self.readout}: leave it out'
-            raise InputError(msg)
-        _check_choice('kernel', self.kernel, KERNELS)
-        _check_choice('coupling', self.coupling, COUPLINGS)
-        if self.readout is not None:
-            _check_choice('readout', self.readout, READOUTS)
-        _check_choice('observation', self.observation, OBSERVATIONS)
-        _check_choice('clock', self.clock, CLOCKS)
-        _check_choice('guards', self.guards, GUARDS)
-        if self.rate_hz is not None and not 0.1 <= self.rate_hz <= 1000.0:
-            msg = f'a rate of {self.rate_hz} Hz is outside 0.1 to 1000 Hz'
-            raise InputError(msg)
-        for name in ('window', 'states', 'neighbours', 'dimension', 'features'):
-            count = getattr(self, name)
-            # The positions of the map need no state.
-            needless = name == 'states' and count == 0 and self.method == 'route'
-            if count is not None and count < 2 and not needless:
-                msg = f'{name} is {count}, but must be at least 2'
+        for each in fields(self):
+            value, known = getattr(self, each.name), about(type(self), each.name)
+            if each.name == 'horizons' or (value is None and each.default is None):
+                continue
+            if not known.allows(value):
+                msg = (
+                    f'{each.name} is {value}, but with method {self.method} it must be '
+                    f'{known.allowed}'
+                )
                 raise InputError(msg)
-        if self.feature_seed < 0:
-            msg = f'feature_seed is {self.feature_seed}, but must be at least 0'
-            raise InputError(msg)
-        for name in ('sharpness', 'persistence', 'bandwidth_factor', 'ridge'):
-            number = getattr(self, name)
-            if number is not None and not 0.0 < number < math.inf:
-                words = name.removesuffix('_factor')
-                msg = f'{words} is {number}, but must be above 0'
-                raise InputError(msg)
-        self._check_load_and_horizons()
-
-    def _check_load_and_horizons(self) -> None:
-        if not 0.0 <= self.max_step_load <= 1.0:
-            msg = f'max_step_load is {self.max_step_load}, but must be a share of a core, 0 to 1'
-            raise InputError(msg)
         ahead = self.horizons
         if not ahead or ahead[0] != 0 or list(ahead) != sorted(set(ahead)):
             shown = ','.join(map(str, ahead))
             msg = f'horizons {shown!r} must start with 0 and increase'
             raise InputError(msg)
 
-    def times_the_rate(self, factor: float, native_hz: float) -> TrainingSettings | None:
+    @classmethod
+    def names(cls) -> set[str]:
+        """Return the names of all settings."""
+        return set(cls.__dataclass_fields__)
+
+    def times_the_rate(self, factor: float, native_hz: float) -> Self | None:
         """
         Return complete settings at another rate, window and horizons as long in seconds.
 
@@ -161,10 +238,63 @@ class TrainingSettings:
             return None
         return replace(self, rate_hz=rate_hz, window=window, horizons=tuple(map(int, ticks)))
 
+    def at_one_rate(self) -> Self:
+        """Return the settings of a training that tries no faster rate."""
+        return self
+
+    def with_method(self, method: str, **changes: Any) -> TrainingSettings:  # noqa: ANN401
+        """Return the record of a method with what it has in common, unless it settles that."""
+        record, own = RECORDS[method], type(self)
+        common = {
+            name: getattr(self, name)
+            for name in record.names() & own.names() - {'method'}
+            if _default(record, name) == _default(own, name)
+        }
+        return record(**common | changes)
+
+    @property
+    def imputes_positions(self) -> bool:
+        """True if positions are estimated where none is known."""
+        return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmbeddedSettings(TrainingSettings):
+    """Settings of the two methods that embed windows on manifolds."""
+
+    kernel: str = setting(
+        KERNELS[0],
+        str,
+        'manifold learner that turns windows into coordinates',
+        choices=KERNELS,
+        option='kernel',
+    )
+    coupling: str = setting(
+        COUPLINGS[0], str, 'how past and future are coupled', choices=COUPLINGS, option='coupling'
+    )
+    neighbours: int | None = setting(
+        None,
+        int,
+        'neighbours of a window, for kernels with a graph of neighbours',
+        low=2,
+        high=10_000,
+        letter='N',
+    )
+    dimension: int = setting(100, int, 'coordinates of each embedding', low=2, high=10_000)
+    readout: str | None = setting(
+        None,
+        str,
+        'how a state becomes a position; mkdr also estimates the missing positions of the '
+        'training, with method route too',
+        usual='mkdr if few ticks have a position, else sharpened',
+        choices=READOUTS,
+        option='readout',
+    )
+
     @property
     def guarded(self) -> bool:
         """True unless the spectral filter runs as the papers print it."""
-        return self.guards == 'on'
+        return True
 
     @property
     def imputes_positions(self) -> bool:
@@ -172,7 +302,198 @@ class TrainingSettings:
         return self.readout == 'mkdr'
 
 
-def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        msg = f'there is no {name} named {value!r}; choose one of {", ".join(choices)}'
-        raise InputError(msg)
+@dataclass(frozen=True, kw_only=True)
+class ObservingSettings(TrainingSettings):
+    """Settings of the two methods that learn a kernel of observations."""
+
+    clock: str = setting(
+        CLOCKS[0],
+        str,
+        'driving: the state stands while the vehicle stands; time: it does not',
+        choices=CLOCKS,
+    )
+    bandwidth_factor: float | None = setting(
+        None,
+        float,
+        'bandwidth of the kernel of observations, in median distances between observations',
+        low=0.0,
+        high=1e3,
+    )
+    ridge: float | None = setting(
+        None,
+        float,
+        'ridge of observation ridge and of method tpsr, for features of mean square one',
+        usual='chosen, with tpsr 1',
+        low=0.0,
+        high=1e6,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RouteSettings(EmbeddedSettings):
+    """Settings of method ``route``. With 0 states the state is the constant, unembedded."""
+
+    method: str = _again(TrainingSettings, 'method', 'route', choices=('route',))
+    states: int | None = _again(TrainingSettings, 'states', None, also=0)
+    readout: str | None = _again(EmbeddedSettings, 'readout', None, choices=('sharpened', 'mkdr'))
+    sharpness: float | None = setting(
+        None,
+        float,
+        'exponent of the likelihood of an observation',
+        usual='0.2 at 20 Hz, the same weight a second at other rates',
+        low=0.0,
+        high=100.0,
+    )
+    persistence: float | None = setting(
+        None,
+        float,
+        'weight of lasting deviations in the likelihood',
+        usual='one over the ticks in the memory of the observations',
+        low=0.0,
+        high=100.0,
+    )
+    max_step_load: float = setting(
+        STEP_LOAD,
+        float,
+        'try a faster rate only if its ticks take less than this share of a core of a small '
+        'robot; 0 tries none; without effect if rate, window, sharpness or persistence is given',
+        usual='',
+        low=0.0,
+        high=1.0,
+    )
+
+    def at_one_rate(self) -> Self:
+        """Return the settings of a training that tries no faster rate."""
+        return replace(self, max_step_load=0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpectralSettings(EmbeddedSettings, ObservingSettings):
+    """
+    Settings of method ``spectral``.
+
+    Negative factors can mislead the ``observation`` called ``ridge``, so training does not choose
+    it. Without guards see mathematics, section 15.
+    """
+
+    method: str = _again(TrainingSettings, 'method', 'spectral', choices=('spectral',))
+    observation: str = setting(
+        OBSERVATIONS[0], str, 'observation operator', choices=OBSERVATIONS, option='observation'
+    )
+    guards: str = setting(
+        GUARDS[0],
+        str,
+        'off: take every observation and never start again, as in the papers',
+        choices=GUARDS,
+        option='guards',
+    )
+
+    @property
+    def guarded(self) -> bool:
+        """True unless the spectral filter runs as the papers print it."""
+        return self.guards == 'on'
+
+
+@dataclass(frozen=True, kw_only=True)
+class TpsrSettings(ObservingSettings):
+    """Settings of method ``tpsr``."""
+
+    method: str = _again(TrainingSettings, 'method', 'tpsr', choices=('tpsr',))
+    features: int = setting(
+        1000,
+        int,
+        'random features of a window; training time grows with D',
+        low=2,
+        high=1_000_000,
+        letter='D',
+        option='features',
+    )
+    feature_seed: int = setting(
+        0, int, 'seed of the random features', low=0, high=2**31 - 1, letter='N'
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaperSettings(SpectralSettings):
+    """
+    Settings of the slot car in Boots and Gordon (2012), and the ridge of theirs of 2011.
+
+    The state is of 20 directions and the constant that centred features need. What still deviates
+    stands in docs/reproduce.md.
+    """
+
+    method: str = _again(TrainingSettings, 'method', 'paper', choices=('paper',))
+    states: int | None = _again(TrainingSettings, 'states', 21)
+    neighbours: int | None = _again(EmbeddedSettings, 'neighbours', 50)
+    coupling: str = _again(EmbeddedSettings, 'coupling', 'gram-product')
+    readout: str | None = _again(EmbeddedSettings, 'readout', 'ridge')
+    clock: str = _again(ObservingSettings, 'clock', 'time')
+    bandwidth_factor: float | None = _again(ObservingSettings, 'bandwidth_factor', 1.0)
+    ridge: float | None = _again(ObservingSettings, 'ridge', 1e-4)
+    observation: str = _again(SpectralSettings, 'observation', 'ridge')
+    guards: str = _again(SpectralSettings, 'guards', 'off')
+
+    def spectral(self, **changes: Any) -> SpectralSettings:  # noqa: ANN401
+        """Return the same settings as those of a spectral filter, some of them changed."""
+        return SpectralSettings(**{**vars(self), 'method': 'spectral', **changes})
+
+
+RECORDS: dict[str, type[TrainingSettings]] = {
+    'route': RouteSettings,
+    'spectral': SpectralSettings,
+    'tpsr': TpsrSettings,
+    'paper': PaperSettings,
+}
+"""Records by method, in the order of ``METHODS``."""
+
+
+class Offered(NamedTuple):
+    """A setting: what is known of it, and its default with each method that has it."""
+
+    about: Setting
+    defaults: dict[str, Any]
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The methods that have it."""
+        return tuple(self.defaults)
+
+    @property
+    def default(self) -> Any:  # noqa: ANN401 - of any setting
+        """The default with all methods but paper."""
+        return next(iter(self.defaults.values()))
+
+    @property
+    def settled(self) -> str:
+        """What paper settles otherwise, in words; empty if nothing."""
+        paper = self.defaults.get('paper', self.default)
+        return '' if paper == self.default else f'{paper} with method paper'
+
+    @property
+    def of_methods(self) -> str:
+        """The methods in words; paper has what spectral has."""
+        if len(self.methods) == len(METHODS):
+            return 'every method'
+        return f'method {" or ".join(each for each in self.methods if each != "paper")}'
+
+
+def _offered() -> dict[str, Offered]:
+    found: dict[str, Offered] = {}
+    for method, record in RECORDS.items():
+        for each in fields(record):
+            known = about(record, each.name)
+            if each.name == 'method':
+                found['method'] = Offered(
+                    about(TrainingSettings, 'method'), dict.fromkeys(METHODS, METHODS[0])
+                )
+                continue
+            before = found.get(each.name, Offered(known, {}))
+            choices = max(before.about.choices, known.choices, key=len)
+            found[each.name] = Offered(
+                before.about._replace(choices=choices), {**before.defaults, method: each.default}
+            )
+    return found
+
+
+FIELDS = _offered()
+"""All settings by name."""

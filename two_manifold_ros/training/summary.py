@@ -28,10 +28,11 @@ from two_manifold_ros.inspection.repetition import (
 from two_manifold_ros.inspection.shared_places import LOOK_S, positions_apart
 from two_manifold_ros.manifold.selection import has_neighbours
 from two_manifold_ros.model.model import FAST
-from two_manifold_ros.names import LAP_FRAME
+from two_manifold_ros.names import KERNELS, LAP_FRAME
 from two_manifold_ros.recordings.recording import check_one_plane
 from two_manifold_ros.ticks.standing import SLOW_SHARE, usual_speed
 from two_manifold_ros.training.dataset import RARE_STEP, usual_step
+from two_manifold_ros.training.settings import EmbeddedSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -227,8 +228,8 @@ def summarise(
     if validated:
         added = np.sqrt(validated.calibration.added).round(4).tolist()
         factors = validated.calibration.factors.round(4).tolist()
-    embedded = settings.method != 'tpsr'
-    has_graph = embedded and has_neighbours(settings.kernel)
+    embedded = settings if isinstance(settings, EmbeddedSettings) else None
+    has_graph = embedded is not None and has_neighbours(embedded.kernel)
     return {
         'package_version': __version__,
         'recordings': [recording.name for recording in recordings],
@@ -242,8 +243,10 @@ def summarise(
         'method': settings.method,
         'chosen': chosen,
         'neighbours': chosen['neighbours'] if has_graph else None,
-        'coupling': settings.coupling if embedded else None,
-        'readout': None if settings.method == 'route' else settings.readout,
+        'coupling': embedded and embedded.coupling,
+        'readout': {'route': None, 'tpsr': 'sharpened'}.get(
+            settings.method, embedded and embedded.readout
+        ),
         'states': states,
         'singular_values': [round(float(value / values[0]), 6) for value in values],
         'validation': validated and _errors(validated),
@@ -320,7 +323,7 @@ def head_fields(
         'channels': dataset.channels,
         'track': join_tracks(dataset.tracks),
         'mean_position': np.nanmean(np.concatenate(dataset.tracks), axis=0),
-        'kernel': settings.kernel,
+        'kernel': settings.kernel if isinstance(settings, EmbeddedSettings) else KERNELS[0],
     }
 
 

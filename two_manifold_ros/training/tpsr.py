@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.ticks.windows import TrainingTicks
-    from two_manifold_ros.training.settings import TrainingSettings
+    from two_manifold_ros.training.settings import TpsrSettings
     from two_manifold_ros.typing import Bools, Floats
 
 STATES, SPARE = 110, 30
@@ -102,7 +102,7 @@ thirds.
 """
 
 
-def usual_numbers(settings: TrainingSettings) -> dict[str, Any]:
+def usual_numbers(settings: TpsrSettings) -> dict[str, Any]:
     """Return states, bandwidth factor and ridge of the settings, or the usual ones."""
     return {
         'states': settings.states or STATES,
@@ -120,7 +120,7 @@ class RouteTpsr:
     """
 
     def __init__(
-        self, training: TrainingTicks, seen: Floats, settings: TrainingSettings, period_s: float
+        self, training: TrainingTicks, seen: Floats, settings: TpsrSettings, period_s: float
     ) -> None:
         width, channels = training.pasts.width, seen.shape[1]
         chosen = usual_numbers(settings)
@@ -316,7 +316,7 @@ class LearnedTpsr:
 
 def train_tpsr(
     recordings: Sequence[Recording],
-    settings: TrainingSettings,
+    settings: TpsrSettings,
     progress: Callable[[str, float], None],
     drives: Sequence[PositionReport],
 ) -> LearnedTpsr:

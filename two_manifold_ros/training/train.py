@@ -41,6 +41,14 @@ from two_manifold_ros.training.embeddings import embed, impute_dataset, novelty_
 from two_manifold_ros.training.following import memory_between_laps
 from two_manifold_ros.training.held_out import FOLDS, hold_out, hold_out_in_turn
 from two_manifold_ros.training.route import train_route
+from two_manifold_ros.training.settings import (
+    EmbeddedSettings,
+    PaperSettings,
+    RouteSettings,
+    SpectralSettings,
+    TpsrSettings,
+    TrainingSettings,
+)
 from two_manifold_ros.training.summary import (
     check_horizons,
     check_streams,
@@ -52,12 +60,11 @@ from two_manifold_ros.training.summary import (
 from two_manifold_ros.training.tpsr import train_tpsr
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Sequence
 
     from two_manifold_ros.inspection.positions import PositionReport
     from two_manifold_ros.model.head import TrainedModel
     from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.training.tpsr import LearnedTpsr
 
 
@@ -104,21 +111,24 @@ def learn_model(
     check_streams(recordings)
     drives = measure_drives(recordings) if drives is None else drives
     progress('averaging samples over ticks', 0.0)
-    # A given likelihood is that of a tick of a known rate.
-    given = settings.rate_hz, settings.window, settings.sharpness, settings.persistence
-    free_rate = all(each is None for each in given)
+    asked = settings
     settings = with_sharpness(recordings, with_readout(recordings, settings))
-    tried = settings.method == 'spectral' and not (settings.rate_hz or settings.window)
+    if isinstance(settings, PaperSettings):
+        settings = paper_settings(settings, recordings)
+    free = settings.rate_hz is None and settings.window is None
     settings = with_time_scales(recordings, settings, progress)
-    if settings.method == 'route':
-        model = train_route(
-            recordings, settings, progress, drives, free_rate=free_rate, client=client
-        )
-        return model, None
-    if settings.method == 'tpsr':
+    if isinstance(settings, RouteSettings) and isinstance(asked, RouteSettings):
+        # A given likelihood is that of a tick of a known rate.
+        free = free and asked.sharpness is None and asked.persistence is None
+        return train_route(
+            recordings, settings, progress, drives, free_rate=free, client=client
+        ), None
+    if isinstance(settings, TpsrSettings):
         learned = train_tpsr(recordings, settings, progress, drives)
         return learned.model, learned
-    after = partial(_later, progress) if tried else progress
+    if not isinstance(settings, SpectralSettings):
+        raise TypeError(settings)
+    after = partial(_later, progress) if free else progress
     return train_spectral(recordings, settings, after, drives), None
 
 
@@ -143,9 +153,9 @@ def with_readout(recordings: Sequence[Recording], settings: TrainingSettings) ->
     Where it is left open and the vehicle drives further than ``RARE_STEP`` between two positions,
     those of the ticks between are estimated on a manifold of windows.
     """
-    if settings.readout is not None:
+    if not isinstance(settings, EmbeddedSettings) or settings.readout is not None:
         return settings
-    rare = settings.method != 'tpsr' and usual_step(recordings) > RARE_STEP
+    rare = usual_step(recordings) > RARE_STEP
     return replace(settings, readout='mkdr' if rare else 'sharpened')
 
 
@@ -165,10 +175,10 @@ def with_time_scales(
     """
     if settings.rate_hz and settings.window:
         return settings
-    if settings.method == 'tpsr':
-        return _by_laps(recordings, settings)
-    if settings.method == 'route':
+    if isinstance(settings, RouteSettings):
         return _by_memory(recordings, settings)
+    if not isinstance(settings, SpectralSettings):
+        return _by_laps(recordings, settings)
     if settings.rate_hz or settings.window:
         return settings
     return _by_trial(recordings, settings, progress)
@@ -184,7 +194,9 @@ def with_sharpness(
     ``benchmarks/bench_rates.py`` shows it. An exponent above one would count an observation
     twice.
     """
-    if settings.method != 'route' or settings.rate_hz is None or settings.sharpness is not None:
+    if not isinstance(settings, RouteSettings) or settings.rate_hz is None:
+        return settings
+    if settings.sharpness is not None:
         return settings
     # A window of so many ticks may not fit at that rate, and does not matter.
     usual = build_dataset(recordings, replace(settings, rate_hz=None, window=LEAST_WINDOW))
@@ -237,7 +249,7 @@ def _by_laps(recordings: Sequence[Recording], settings: TrainingSettings) -> Tra
     )
 
 
-def _by_memory(recordings: Sequence[Recording], settings: TrainingSettings) -> TrainingSettings:
+def _by_memory(recordings: Sequence[Recording], settings: RouteSettings) -> RouteSettings:
     """
     Take ten ticks in the memory of the observations, and five memories in a window.
 
@@ -301,9 +313,9 @@ as many take four times as long.
 
 def _by_trial(
     recordings: Sequence[Recording],
-    settings: TrainingSettings,
+    settings: SpectralSettings,
     progress: Callable[[str, float], None],
-) -> TrainingSettings:
+) -> SpectralSettings:
     """
     Try windows of the spectral filter from the longest to the usual one.
 
@@ -359,7 +371,7 @@ def slower_rate(wanted_hz: float, present_hz: float) -> float:
     return wanted_hz if 1.5 * wanted_hz < present_hz else present_hz
 
 
-def _scaled(settings: TrainingSettings, window_s: float, rate_hz: float) -> TrainingSettings:
+def _scaled(settings: SpectralSettings, window_s: float, rate_hz: float) -> SpectralSettings:
     return replace(settings, rate_hz=rate_hz, window=round(window_s * rate_hz))
 
 
@@ -401,7 +413,7 @@ def _lasts_s(recording: Recording) -> float:
 
 def errors_in_turn(
     recordings: Sequence[Recording],
-    settings: TrainingSettings,
+    settings: SpectralSettings,
     say: Callable[[float], None] = lambda _: None,
 ) -> list[float]:
     """
@@ -429,54 +441,30 @@ def errors_in_turn(
     return shares
 
 
-PAPER: dict[str, Any] = {
-    'method': 'spectral',
-    'kernel': 'laplacian-eigenmap',
-    'states': 21,
-    'neighbours': 50,
-    'coupling': 'gram-product',
-    'observation': 'ridge',
-    'bandwidth_factor': 1.0,
-    'ridge': 1e-4,
-    'readout': 'ridge',
-    'clock': 'time',
-    'guards': 'off',
-}
-"""
-Settings of the slot car in Boots and Gordon (2012), and the ridge of Boots and Gordon (2011).
-
-The state is of 20 directions and the constant that centred features need. What still deviates
-stands in docs/reproduce.md.
-"""
-
-
-def paper_settings(
-    asked: TrainingSettings, recordings: Sequence[Recording], given: Collection[str] = ()
-) -> TrainingSettings:
+def paper_settings(settings: PaperSettings, recordings: Sequence[Recording]) -> SpectralSettings:
     """
-    Return the settings asked for with all that the paper settles, but for those ``given`` by name.
+    Return the settings as those of a spectral filter, with the window of the paper.
 
-    Without a window asked for they get the paper's 150 ticks where the recordings are long enough
-    for a training with validation, else the usual one, at the usual rate.
+    If none is given it gets 150 ticks where the recordings are long enough for a training with
+    validation, else the usual one, at the usual rate.
     """
-    settled = {name: value for name, value in PAPER.items() if name not in given}
-    settings = replace(asked, **settled)
-    if asked.window is not None:
-        return settings
+    if settings.window is not None:
+        return settings.spectral()
     # The training reports defects of the recordings.
     with contextlib.suppress(InputError):
-        wide = build_dataset(recordings, replace(settings, window=150))
+        wide = build_dataset(recordings, settings.spectral(window=150))
         if all(hold_out(wide.segments, wide.window)):
-            return replace(settings, window=150)
+            return settings.spectral(window=150)
     with contextlib.suppress(InputError):
         # With a rate given nothing is chosen.
-        return replace(settings, rate_hz=build_dataset(recordings, settings).rate_hz)
-    return settings
+        rate_hz = build_dataset(recordings, settings.spectral()).rate_hz
+        return settings.spectral(rate_hz=rate_hz)
+    return settings.spectral()
 
 
 def train_spectral(
     recordings: Sequence[Recording],
-    settings: TrainingSettings,
+    settings: SpectralSettings,
     progress: Callable[[str, float], None],
     drives: Sequence[PositionReport],
 ) -> Model:
