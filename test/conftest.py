@@ -47,6 +47,15 @@ hypothesis.settings.load_profile('repeatable')
 TOGETHER = ('test/adapting/', 'test/faults/', 'test/promises/', 'test/real/')
 """Folders that one process takes as a whole: what their files share is expensive."""
 
+SLOW_FIXTURES = {
+    'browser', 'client', 'copied_checkout', 'domain', 'machine_results', 'played',
+    'recordings_folder', 'site', 'stream_outcomes',
+}  # fmt: skip
+"""A test with one of these waits for another process or for real time."""
+
+SLOW_FILES = ('test/benchmarks/', 'test/experiments/', 'test/cli/test_workers.py')
+"""Whose subject is no part of what a robot or a training runs, or is other processes."""
+
 Made = TypeVar('Made')
 Once = Callable[[str, Callable[[], Made]], Made]
 
@@ -60,7 +69,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Give each of several processes a file at a time, under `--dist loadgroup`."""
+    """Mark what is slow, and give each of several processes a file at a time."""
+    for item in items:
+        wanted = SLOW_FIXTURES.intersection(getattr(item, 'fixturenames', ()))
+        if wanted or item.nodeid.startswith(SLOW_FILES):
+            item.add_marker(pytest.mark.slow)
     if hasattr(config, 'workerinput'):
         items.sort(key=lambda item: not item.nodeid.startswith(FIRST))
         for item in items:
