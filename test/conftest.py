@@ -48,13 +48,17 @@ TOGETHER = ('test/adapting/', 'test/faults/', 'test/promises/', 'test/real/')
 """Folders that one process takes as a whole: what their files share is expensive."""
 
 SLOW_FIXTURES = {
-    'browser', 'client', 'copied_checkout', 'domain', 'machine_results', 'played',
-    'recordings_folder', 'site', 'stream_outcomes',
+    'browser', 'copied_checkout', 'domain', 'fast_kart_atlas', 'machine_results', 'played',
+    'recordings_folder', 'site', 'stream_outcomes', 'yard_model',
 }  # fmt: skip
-"""A test with one of these waits for another process or for real time."""
+"""A test with one of these waits for another process or for real time, or trains for long."""
 
-SLOW_FILES = ('test/benchmarks/', 'test/experiments/', 'test/cli/test_workers.py')
-"""Whose subject is no part of what a robot or a training runs, or is other processes."""
+SLOW_FILES = (
+    'test/adapting/test_training_process.py', 'test/benchmarks/', 'test/experiments/',
+    'test/packaging/test_bare_robot.py', 'test/packaging/test_run_script.py',
+    'test/test_compilation.py', 'test/test_stopping.py',
+)  # fmt: skip
+"""Files that start processes, or whose subject neither a robot nor a training runs."""
 
 Made = TypeVar('Made')
 Once = Callable[[str, Callable[[], Made]], Made]
@@ -72,7 +76,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Mark what is slow, and give each of several processes a file at a time."""
     for item in items:
         wanted = SLOW_FIXTURES.intersection(getattr(item, 'fixturenames', ()))
-        if wanted or item.nodeid.startswith(SLOW_FILES):
+        # Tests of workers are a group of their own.
+        grouped = item.get_closest_marker('xdist_group')
+        if wanted or grouped or item.nodeid.startswith(SLOW_FILES):
             item.add_marker(pytest.mark.slow)
     if hasattr(config, 'workerinput'):
         items.sort(key=lambda item: not item.nodeid.startswith(FIRST))

@@ -86,6 +86,7 @@ def test_rate_window_and_horizons(ellipse_bags, command):
         assert (content['rate_hz'], content['window'], content['horizons']) == wanted
 
 
+@pytest.mark.slow
 def test_the_slot_car_of_the_paper(tmp_path, command):
     bag = tmp_path / 'slot_car'
     write_run(simulate(SlotCarSettings(seed=3, rate_hz=10.0), samples=3050), bag)
@@ -95,6 +96,7 @@ def test_the_slot_car_of_the_paper(tmp_path, command):
     assert [len(method['scores']) for method in content['methods']] == [101, 101]
 
 
+@pytest.mark.slow
 def test_the_folder_is_the_same_with_one_or_two_methods_at_a_time(ellipse_bags, tmp_path, command):
     """The one in this process, the other in one with other hashes, as a user starts it."""
     pytest.importorskip('matplotlib')
@@ -117,6 +119,7 @@ def test_the_folder_is_the_same_with_one_or_two_methods_at_a_time(ellipse_bags, 
     json.loads(one['comparison.json'])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('test', [(), ('--test',)])
 def test_bags_of_several_routes_are_refused(test, kart_drives, write_bag, tmp_path, command):
     drives = [*kart_drives['hall'], kart_drives['ring'][0]]

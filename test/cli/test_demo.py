@@ -76,6 +76,7 @@ def test_what_was_not_published_is_as_offline_and_not_reported():
     assert run.causes == ('', '', 'gap', 'gap', NOT_RECEIVED, 'wide')
 
 
+@pytest.mark.slow
 def test_the_tour_leaves_everything_and_the_node_equals_evaluate(tmp_path):
     pytest.importorskip('rclpy', reason='the demo needs ROS 2')
     folder = tmp_path / 'tour'
@@ -94,6 +95,7 @@ def test_the_tour_leaves_everything_and_the_node_equals_evaluate(tmp_path):
     assert 'duplicate_stamp' not in log
 
 
+@pytest.mark.slow
 def test_without_ros_the_tour_replays_into_a_bag(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(demo, 'find_spec', lambda _: None)
     monkeypatch.setattr(demo, 'LAPS', 6)

@@ -94,6 +94,7 @@ def test_a_curve_of_learning_has_no_report(command: Command, slot_car_bag: Path,
     assert '--figure' in refusal
 
 
+@pytest.mark.slow
 def test_another_process_writes_the_same_bytes(
     command: Command, slot_car_bag: Path, tmp_path: Path
 ):

@@ -90,6 +90,7 @@ def errors_of(live: Filter, recording: Recording) -> tuple[float, float]:
     return float(np.nanmean(np.linalg.norm(apart, axis=1))), published
 
 
+@pytest.mark.slow
 def test_another_vehicle_is_followed_as_well_as_that_of_the_training(
     slot_car_model: RouteModel, slot_car_laps: tuple[Recording, Recording]
 ) -> None:

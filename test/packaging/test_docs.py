@@ -136,6 +136,7 @@ def test_an_output_may_differ_by_rounding_alone(printed, expected):
     assert same('RMSE 0.170 m, 98 %', printed) is expected
 
 
+@pytest.mark.slow
 def test_the_tutorial_and_the_examples_print_what_they_show(
     checkout, tmp_path, monkeypatch, capsys
 ):

@@ -90,7 +90,7 @@ def test_too_few_training_ticks_are_refused():
     )
 
 
-TPSR = TrainingSettings(method='tpsr', horizons=(0, 5, 20))
+TPSR = TrainingSettings(method='tpsr', features=200, horizons=(0, 5, 20))
 
 
 CIRCLE_WINDOW = 10

@@ -102,7 +102,7 @@ def test_what_vibration_hides_is_known_from_laps_alone():
 
 NATIVE_HZ = 5.0
 SPECTRAL = TrainingSettings(method='spectral')
-TPSR = TrainingSettings(method='tpsr', horizons=(0, 5, 20))
+TPSR = TrainingSettings(method='tpsr', features=200, horizons=(0, 5, 20))
 
 
 def rounds(lap_s: float, laps: int, noise: float) -> Recording:
