@@ -56,7 +56,7 @@ def test_one_route_alone_is_filtered_as_by_its_own_model(kart_atlas, kart_drives
     assert {each.route for each in alone} == {'hall'}
 
 
-@pytest.mark.parametrize(('many', 'phase'), [(2, 0), (2, 1), (3, 4), (4, 0), (4, 7), (5, 3)])
+@pytest.mark.parametrize(('many', 'phase'), [(2, 1), (3, 4), (5, 3)])
 def test_one_map_under_many_names_says_what_the_map_says(many, phase, kart_atlas, kart_drives):
     own, stream = kart_atlas.routes['hall'], later(kart_drives, 'hall')[phase:]
     # Also after a long gap.

@@ -125,7 +125,7 @@ def test_stretches_too_short_to_be_remembered_take_no_memory(laps):
 
 def test_a_filter_goes_on_with_newer_parameters(laps):
     """Its next estimates are about those of a filter that had them all along."""
-    _, learned = learn_model([laps.between(None, 40.0)], SETTINGS)
+    _, learned = learn_model([laps.between(None, 40.0)], replace(SETTINGS, features=500))
     live = Filter(learned.model)
     imu = laps.imu
     stamps = imu.stamps - imu.first_stamp
