@@ -48,8 +48,8 @@ TOGETHER = ('test/adapting/', 'test/faults/', 'test/promises/', 'test/real/')
 """Folders that one process takes as a whole: what their files share is expensive."""
 
 SLOW_FIXTURES = {
-    'browser', 'copied_checkout', 'domain', 'fast_kart_atlas', 'machine_results', 'played',
-    'recordings_folder', 'site', 'stream_outcomes', 'yard_model',
+    'browser', 'copied_checkout', 'fast_kart_atlas', 'machine_results', 'played',
+    'recordings_folder', 'site', 'slow_node', 'start', 'stream_outcomes', 'yard_model',
 }  # fmt: skip
 """A test with one of these waits for another process or for real time, or trains for long."""
 

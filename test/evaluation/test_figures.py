@@ -34,10 +34,10 @@ CURVE = LearningCurve(
 
 
 @pytest.mark.parametrize(
-    ('name', 'start'), [('a.png', b'\x89PNG'), ('b.PDF', b'%PDF'), ('c.svg', b'<?xml')]
+    ('name', 'magic'), [('a.png', b'\x89PNG'), ('b.PDF', b'%PDF'), ('c.svg', b'<?xml')]
 )
 def test_figures_are_written_in_the_format_of_their_name(
-    name, start, short, slot_car_model, tmp_path
+    name, magic, short, slot_car_model, tmp_path
 ):
     for path, draw in (
         (tmp_path / name, lambda path: draw_evaluation(short, slot_car_model, path, 'a title')),
@@ -45,7 +45,7 @@ def test_figures_are_written_in_the_format_of_their_name(
     ):
         draw(path)
         content = path.read_bytes()
-        assert content.startswith(start)
+        assert content.startswith(magic)
         assert len(content) > 8_000
 
 

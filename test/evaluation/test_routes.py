@@ -153,6 +153,7 @@ def test_a_position_on_another_route_is_none_at_any_horizon(kart_atlas, kart_dri
     np.testing.assert_array_equal(wrong.published, right.published)
 
 
+@pytest.mark.slow
 def test_a_position_on_another_route_counts_where_both_pass(kart_atlas, kart_drives):
     hall, drive = replace(kart_atlas.routes['hall'], frame_id='map'), kart_drives['hall'][1]
     both = atlas_of({'there': hall, 'back': replace(hall, track=hall.track[::-1])})

@@ -344,6 +344,7 @@ def test_no_sample_waits_for_a_compiler(each_model, stream):
     assert compiled() == before
 
 
+@pytest.mark.slow
 def test_a_moved_vehicle_is_doubted_at_a_tick_unlike_all_that_were_left_out(
     slot_car_model, slot_car_laps, usual, stream
 ):

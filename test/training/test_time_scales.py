@@ -206,6 +206,7 @@ def test_progress_never_goes_back_and_says_what_is_tried(drive):
     assert model.window
 
 
+@pytest.mark.slow
 def test_a_quick_vehicle_keeps_a_short_window():
     chosen = with_time_scales([rounds(12.0, 16, 0.2)], SPECTRAL)
     assert chosen.window / chosen.rate_hz <= 12.0
