@@ -99,6 +99,7 @@ def test_a_bag_with_nothing_to_show_is_refused(command, tmp_path):
     assert 'holds neither an IMU nor the topics of a filter node' in said.err
 
 
+@pytest.mark.slow
 def test_another_address_is_said_to_be_open(view, slot_car_bag):
     process = view(slot_car_bag, '--host', '0.0.0.0')  # noqa: S104 - what is tested
     assert process.stdout is not None
