@@ -37,7 +37,7 @@ COMMANDS = {
     'replay': "run a model over a bag and write the filter node's topics into another",
     'export': 'write estimates into a file for viewers: GPX, CSV',
     'reproduce': 'run experiments of the papers again',
-    'info': 'show what is in a model file',
+    'info': 'show the contents of a model file',
     'atlas': 'put several routes into one model, take some out, list them',
     'merge': 'learn one model from what several robots keep of one route',
     'view': 'show a drive, recorded or live, in the browser',
@@ -75,7 +75,7 @@ WAY = (
     (
         'With a model:',
         (
-            ('two-manifold info model.npz', 'what is in it'),
+            ('two-manifold info model.npz', 'its contents'),
             ('two-manifold view model.npz my_bag', 'see it in the browser'),
             ('two-manifold laps model.npz my_bag', 'lap and sector times'),
             ('two-manifold vehicle model.npz its_bag -o its.json', 'IMU of another car'),

@@ -352,7 +352,7 @@ def _explain(folder: Path, with_node: bool) -> None:
     topics = "the filter node's topics"
     listed = {
         'recording': 'the simulated bag: /imu and /reference',
-        'model.npz': 'the model; "two-manifold info" shows what is in it',
+        'model.npz': 'the model; "two-manifold info" shows its contents',
         'predictions': f'{topics}, recorded from DDS' if with_node else f'{topics}, from a replay',
         'figure.png': 'true and predicted track, error against horizon',
     }

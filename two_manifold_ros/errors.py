@@ -92,7 +92,7 @@ def in_words(error: BaseException) -> BaseException:
     """Return an error of the system about a file as a sentence, and any other as it is."""
     if not isinstance(error, OSError) or error.filename is None:
         return error
-    cure = 'compare it with what is there, and look at the permissions'
+    cure = 'compare it with the files there, and look at the permissions'
     return of_system(None, 'the system refuses it', error, cure)
 
 

@@ -151,7 +151,10 @@ def test_an_evaluation_is_judged_alike_in_any_unit(facts, words):
 
 def test_the_worst_place_is_named_and_what_was_trained_on_is_to_be_followed_by_another():
     found = evaluation_of(0.1)
-    assert '; worst around (4.0, 0.4), median error 20 cm: good.' in judged(found).sentence
+    assert (
+        'Worst around (4.0, 0.4), where half of the errors exceed 20 cm: good.'
+        in judged(found).sentence
+    )
     assert judged(found, 'bag').next == 'two-manifold evaluate m.npz OTHER_BAG'
 
 
@@ -191,12 +194,12 @@ BARE = replace(drive(), positions=None)
         ([drive()], ('good', '6.0 laps of 8 s', '99.9 %', 'train bag -o model.npz')),
         ([drive(late_s=0.2)], ('fair', 'the stamps of the positions are 0.2', 'or go on with')),
         ([drive(16.0)], ('poor', 'there are only 2.0 laps', 'Next: record at least five')),
-        ([BARE], ('no use', '48 s with positions for 0 %', '--imu-alone')),
-        ([drive(late_s=0.2), drive(16.0), BARE], ('no use', '(the gravest of', 'ellipse: ')),
+        ([BARE], ('no use', '48 s, but there are no positions', '--imu-alone')),
+        ([drive(late_s=0.2), drive(16.0), BARE], ('no use', '(the most serious of', 'ellipse: ')),
         ([drive(late_s=0.2)] * 2, ('fair', '12.0 laps', 'ellipse and 1 more: the stamps')),
     ],
 )
-def test_recordings_are_judged_by_the_gravest_warning(recordings, words):
+def test_recordings_are_judged_by_the_most_serious_warning(recordings, words):
     reports = [inspect_recording(each) for each in recordings]
     for order in (reports, reports[::-1]):
         found = of_inspection(order, ['bag'])
@@ -207,4 +210,4 @@ def test_recordings_are_judged_by_the_gravest_warning(recordings, words):
 def test_of_several_routes_the_worst_gives_the_word_and_the_cure():
     hall, ring = Verdict('good', 'It is good.', 'drive'), Verdict('poor', 'It is poor.', 'record')
     both = of_routes({'hall': hall, 'ring': ring})
-    assert both == ('poor', 'hall: It is good. ring: It is poor.', 'record')
+    assert both == ('poor', 'hall: It is good.\nring: It is poor.', 'record')

@@ -161,7 +161,9 @@ def test_a_time_offset(late_s, side):
     (finding,) = inspect_recording(drive(late_s=late_s)).findings
     assert finding.code == 'time_offset'
     sentence = finding.sentence
-    said = re.search(rf'positions are (\S+) s \(\+- 0.014 s\) {side} those of the IMU', sentence)
+    said = re.search(
+        rf'positions are (\S+) s \(\+- 0.014 s\) {side} the stamps of the IMU', sentence
+    )
     assert float(said[1]) == pytest.approx(0.2, abs=0.003)
     assert '--position-lag auto' in sentence
     # Less than half a tick is no finding.

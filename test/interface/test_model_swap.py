@@ -317,7 +317,7 @@ def test_the_buffer_of_samples_is_bounded(drive, model_path):
 @pytest.mark.parametrize(
     ('changes', 'words'),
     [
-        ({'frame_id': 'odom'}, "its positions are in the frame 'odom', but that of the model"),
+        ({'frame_id': 'odom'}, "its positions are in the frame 'odom', but the model in use has"),
         ({'imu_frame_id': 'upside_down'}, "its IMU was in the frame 'upside_down'"),
         ({'origin': GeodeticOrigin(49.0, 8.0, 100.0)}, 'another geodetic origin'),
     ],

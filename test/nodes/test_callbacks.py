@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 import gc
+from time import monotonic, sleep
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,13 +17,16 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from nav_msgs.msg import Path as PathMessage
 import numpy as np
+from rclpy.node import Node
 from rclpy.serialization import deserialize_message, serialize_message
 from ros_talk import ros, stamp_of
+from sensor_msgs.msg import Imu
 from snapshots import estimate_with
 from std_msgs.msg import String
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.estimate import Estimate
+from two_manifold_ros.interface.assessment import Publisher
 from two_manifold_ros.interface.messages import (
     choose_scene,
     odometry_message,
@@ -38,6 +42,7 @@ from two_manifold_ros.nodes import callbacks
 from two_manifold_ros.nodes.callbacks import (
     choose_hints,
     EstimatePublishers,
+    find_publishers,
     find_shared,
     FixedLayout,
     GuardedNode,
@@ -131,6 +136,7 @@ def test_other_publishers_of_an_output(publishers, others):
     ]
     node: Any = SimpleNamespace(
         count_publishers=lambda _: len(infos),
+        resolve_topic_name=lambda name: name,
         get_publishers_info_by_topic=lambda _: infos,
         get_fully_qualified_name=lambda: '/mine',
     )
@@ -156,7 +162,7 @@ def test_a_topic_that_is_only_subscribed_as_the_type_is_no_hint():
     kinds = {'/reference': [pose], '/spare': [imu], '/nobody': []}
     subscribed = {'/reference': [pose, imu], '/spare': [imu], '/nobody': [imu], '/imu': [imu]}
     node: Any = SimpleNamespace(
-        resolve_topic_name=lambda name: f'/{name}',
+        resolve_topic_name=lambda name: f'/{name.lstrip("/")}',
         get_topic_names_and_types=lambda: list(subscribed.items()),
         count_publishers=lambda name: len(kinds.get(name, [])),
         get_publishers_info_by_topic=lambda name: [
@@ -170,6 +176,22 @@ def test_a_topic_that_is_only_subscribed_as_the_type_is_no_hint():
     for own, hints in (([], ('/spare',)), ([pose], ('/spare',)), ([imu], ())):
         kinds['/imu'] = own
         assert SensorTopic(node, Topics.IMU, 'IMU').health(1.0).elsewhere == hints
+
+
+@pytest.mark.parametrize('rules', [('imu:=/imu/data',), ('imu:=/spare', '/spare:=imu')])
+def test_no_remapping_of_the_node_hides_a_publisher(domain, rules):
+    """A vehicle that drives on /imu is found by a node that was told to listen elsewhere."""
+    with ros(domain):
+        driver = Node('driver', use_global_arguments=False, enable_rosout=False)
+        driver.create_publisher(Imu, '/imu', 1)
+        remaps = [part for rule in rules for part in ('-r', rule)]
+        reader = Node('reader', cli_args=['--ros-args', *remaps])
+        until = monotonic() + 10.0
+        while not (found := find_publishers(reader, '/imu')) and monotonic() < until:
+            sleep(0.05)
+        assert found == (Publisher(Topics.IMU.msgtype, '/driver'),)
+        for node in (driver, reader):
+            node.destroy_node()
 
 
 def wire(msgtype: str, fields: dict[str, object]) -> Any:  # noqa: ANN401 - generated

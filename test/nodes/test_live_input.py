@@ -231,12 +231,14 @@ class HeardSensor:
 
     def __init__(self, msgtype: str = FLOAT) -> None:
         self.now_s = 10.0
-        self.publishers = [SimpleNamespace(topic_type=msgtype)]
+        self.publishers = [
+            SimpleNamespace(topic_type=msgtype, node_namespace='/', node_name='driver')
+        ]
         self.held: list[tuple[float, ...]] = []
         node: Any = SimpleNamespace(
             get_logger=lambda: SimpleNamespace(info=lambda _: None),
             get_publishers_info_by_topic=lambda _: self.publishers,
-            resolve_topic_name='/{}'.format,
+            resolve_topic_name=lambda name: f'/{name.lstrip("/")}',
             subscribe=lambda _, take: setattr(self, 'take', take),
         )
         topic = SensorTopic('wheel', ('data',))
@@ -444,8 +446,10 @@ class Marked:
         node: Any = SimpleNamespace(
             now_ns=77,
             get_logger=lambda: SimpleNamespace(info=lambda _: None),
-            get_publishers_info_by_topic=lambda _: [SimpleNamespace(topic_type=msgtype)],
-            resolve_topic_name='/{}'.format,
+            get_publishers_info_by_topic=lambda _: [
+                SimpleNamespace(topic_type=msgtype, node_namespace='/', node_name='driver')
+            ],
+            resolve_topic_name=lambda name: f'/{name.lstrip("/")}',
             subscribe=lambda _, take: self.taken.append(take),
         )
         self.marks = LiveMarks(node, 'line', lambda: laps)

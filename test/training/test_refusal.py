@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What cannot be learned is said to be of no use, with the likely reason; what can is not."""
 
+from dataclasses import replace
 from pathlib import Path
 import re
 
@@ -44,6 +45,14 @@ def refusal(recording: Recording) -> dict[str, str] | None:
     return judge([recording], followed, measure_drives([recording]))
 
 
+def ending(recording: Recording, share: float) -> Recording:
+    """Return a recording whose positions end after a share of them."""
+    assert recording.positions is not None
+    stamps = recording.positions.stamps
+    kept = np.arange(len(stamps)) < share * len(stamps)
+    return replace(recording, positions=recording.positions.select(kept))
+
+
 DRIVES = {
     'circle': lambda: drive(circle(3.0, 6.3)),
     'circle far away': lambda: drive(circle(30.0, 21.0), blurred_m=0.3),
@@ -51,6 +60,7 @@ DRIVES = {
     'drifting': lambda: drive(eight(0.05), 180.0),
     'drifting away': lambda: drive(eight(1.0)),
     'one lap': lambda: drive(track(30.0), 30.0),
+    'positions end': lambda: ending(drive(track()), 0.12),
     'noise': lambda: with_noise_alone(drive(track())),
     'another drive': lambda: with_imu(drive(track()), samples=drive(weaving).imu.samples),
     'late by 30 s': lambda: drive(track(varied=0.2), 120.0, late_s=30.0),
@@ -77,6 +87,7 @@ DRIVES = {
             'nothing repeats, only 1% of the way is driven twice',
         ),
         ('one lap', 'nothing_repeats', 'drive at least five laps'),
+        ('positions end', 'positions_missing', 'positions cover only 12%'),
         ('noise', 'no_signal', 'of what /imu measures, and there is no signal in it'),
         ('another drive', 'times_unrelated', 'times of positions and IMU are unrelated'),
         ('late by 30 s', 'positions_late', 'are 30.0'),

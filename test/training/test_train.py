@@ -172,7 +172,7 @@ def test_what_lessens_a_model_is_in_its_notes(laps):
         (16.0, 9.0, 'there are 2.0 laps, and 1.1 of one in the held-out blocks: settings are '),
         (16.0, 0.0, 'there are 2.0 laps: record at least five laps'),
         (6.0, 0.0, 'the positions never close a lap: record'),
-        (6.0, 1.5, 'the positions never close a lap: settings are hardly validated and the'),
+        (6.0, 1.5, 'the positions never close a lap: the data are too few'),
     ],
 )
 def test_too_few_laps_are_said_in_one_sentence(drive, seconds, held_s, words):

@@ -408,8 +408,8 @@ def drives_in(path: str | Path) -> list[Recording]:
         raise InputError(msg) from error
     if width != len(IMU_CHANNELS):
         msg = (
-            f'{path} keeps {width} numbers for each sample, of images or with commands, where '
-            'those of an IMU are six: name checkpoints of an IMU alone, or bags'
+            f'{path} keeps {width} numbers for each sample, of images or with commands, but an '
+            'IMU gives six: name checkpoints of an IMU alone, or bags'
         )
         raise InputError(msg)
     return [
@@ -439,7 +439,7 @@ def _refuse_other_plane(head: ModelHead, path: Path, numbers: Mapping[str, Any])
         return
     msg = (
         f'{path}: its positions are in frame {stream["frame_id"]} with origin '
-        f'{stream.get("origin")}, those of the given model in frame {head.frame_id} with origin '
+        f'{stream.get("origin")}, but the given model has frame {head.frame_id} with origin '
         f'{origin}; choose another checkpoint_folder, or the model that was given before'
     )
     raise InputError(msg)

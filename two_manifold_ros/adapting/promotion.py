@@ -377,7 +377,7 @@ class Promotion:
     def _load(self, model: ModelHead, present: ModelHead, known: _Running) -> None:
         """Make a filter of a model that was learned."""
         try:
-            check_successor(model, present, 'what is being learned')
+            check_successor(model, present, 'the model that is being learned')
         except InputError:
             # Nothing that is learned here will ever fit.
             self.incumbent = None

@@ -121,7 +121,7 @@ def run_online(args: Namespace) -> int:
         msg = '--online goes from one lap to the next: leave out --workers and --scheduler'
         raise InputError(msg)
     if args.sensor_topic:
-        msg = '--sensor-topic is that of a model; leave it out, learners with --online take none'
+        msg = '--sensor-topic is for models; leave it out, learners with --online take no sensor'
         raise InputError(msg)
     _check_figure(args)
     whole = recordings_of(args)
@@ -327,7 +327,7 @@ def _check_one_route(args: Namespace, by_route: Mapping[str, Sequence[Recording]
         option = '--figure' if args.figure else '--report'
         msg = (
             f'{option} is about one route, and the recordings are of {len(by_route)} '
-            f'({", ".join(by_route)}): evaluate those of each by themselves'
+            f'({", ".join(by_route)}): evaluate each route by itself'
         )
         raise InputError(msg)
 
@@ -374,8 +374,8 @@ def _report_routes(
     ]  # fmt: skip
     print_table('position error by route, at all ticks after the first window', header, rows)
     print_wrapped(
-        'named right: after one and a half windows; wrong, published: of the positions that are '
-        'published, those of another route'
+        'named right: after one and a half windows; wrong, published: published positions that '
+        'are on another route'
     )
     for name, each in found.items():
         print_unusable(each.to_json()['samples'], f'{name}: ')

@@ -259,7 +259,7 @@ def run_fleet(args: Namespace) -> int:
     if args.figure and not drawn:
         on_stderr(
             f'two-manifold: warning: nothing is drawn: --figure is about one route, and the bags '
-            f'are of {len(fleets)} ({", ".join(fleets)}); evaluate those of each by themselves'
+            f'are of {len(fleets)} ({", ".join(fleets)}); evaluate each route by itself'
         )
     if drawn:
         from two_manifold_ros.evaluation.figures import draw_fleet  # noqa: PLC0415 - an extra

@@ -230,7 +230,7 @@ def add_topics(parser: ArgumentParser) -> _ArgumentGroup:
     return group
 
 
-def add_sensor_topics(group: _ArgumentGroup, usual: str = 'those of the training') -> None:
+def add_sensor_topics(group: _ArgumentGroup, usual: str = 'the topics of the training') -> None:
     """Add ``--sensor-topic``, and name its default."""
     group.add_argument(
         '--sensor-topic',

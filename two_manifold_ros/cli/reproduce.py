@@ -222,7 +222,7 @@ def _check_bags(args: Namespace, chosen: Sequence[Experiment]) -> None:
         msg = f'{args.name} takes no recordings; leave out {", ".join(args.bags)}'
         raise InputError(msg)
     if args.imu_topic is not None and not args.bags:
-        msg = '--imu-topic is that of bags, and none is given; name a bag or leave it out'
+        msg = '--imu-topic is for bags, and no bag is given; name a bag or leave it out'
         raise InputError(msg)
 
 

@@ -363,7 +363,7 @@ def _track(model: ModelHead, recording: Recording, progress: Progress) -> Track:
 
 
 VEHICLE_HELP = (
-    'Measure how the IMU of a vehicle that a model has not seen differs from those of its '
+    'Measure how the IMU of a vehicle that a model has not seen differs from the IMUs of its '
     'training: how it is turned, its scales and biases, each with its standard deviation. The '
     'recordings are of that vehicle on the route, and need no positions.'
 )

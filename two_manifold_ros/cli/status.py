@@ -39,8 +39,8 @@ _UNTIL = {
 }
 """Statuses that may be waited for: active is a node that takes samples, or waits for the first."""
 _NOBODY_WORDS = (
-    'no filter or updater node was heard: check that one runs, and that ROS_DOMAIN_ID is that '
-    'of its terminal'
+    'no filter or updater node was heard: check that one runs, and that both terminals have '
+    'the same ROS_DOMAIN_ID'
 )
 
 

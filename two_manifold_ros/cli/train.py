@@ -129,8 +129,8 @@ def _train(
     settings = with_readout(recordings, settings)
     if settings.imputes_positions and args.readout is None:
         say(
-            'two-manifold: positions are far between: those of the ticks between them are '
-            'estimated, as by --readout mkdr; --readout sharpened interpolates instead'
+            'two-manifold: positions are far between: `train` estimates the positions of the '
+            'ticks between them, as by --readout mkdr; --readout sharpened interpolates instead'
         )
     began = time.monotonic()
     with Progress('training') as progress:

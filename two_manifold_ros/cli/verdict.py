@@ -52,11 +52,14 @@ DOUBTFUL = ('no_laps', 'few_laps', 'offset_ambiguous')
 """Findings with which ``train`` has too little to hold out, or stops and asks."""
 
 OF_EACH_SAMPLE = (
-    'time_offset', 'gyroscope_in_degrees', 'gyroscope_too_fast', 'acceleration_in_g',
-    'gyroscope_scale', 'acceleration_unclear', 'positions_missing', 'gravity_removed',
-    'dead_channels',
+    'gyroscope_in_degrees', 'acceleration_in_g', 'gyroscope_scale', 'gyroscope_too_fast',
+    'dead_channels', 'acceleration_unclear', 'gravity_removed', 'positions_missing', 'time_offset',
 )  # fmt: skip
-"""Findings about all samples, the gravest first; all others are about some that are left out."""
+"""
+Findings about all samples, the most serious first; all others are about some that are left out.
+
+`train` corrects an offset in time by itself.
+"""
 
 SIDES = 10
 """Squares along the larger side of the route, for the place of the largest errors: a vehicle is in
@@ -70,6 +73,9 @@ MOST_NAMED = 3
 FEWEST_SCORED = 20
 """Predictions; the least of errors on fewer is chance."""
 
+ENOUGH_LAPS = 10
+"""Laps after which more of the same do not help: the better number of ``WANTED_LAPS``."""
+
 MORE = f'record {WANTED_LAPS}, at the speeds of use'
 
 
@@ -81,9 +87,9 @@ class Verdict(NamedTuple):
     next: str
 
     @property
-    def lines(self) -> tuple[str, str]:
-        """What a page or a terminal shows, the command on a line of its own."""
-        return self.sentence, f'Next: {self.next}'
+    def lines(self) -> tuple[str, ...]:
+        """What a page or a terminal shows: a line for each route, and one for the command."""
+        return *self.sentence.splitlines(), f'Next: {self.next}'
 
 
 def rounded(value: float, units: Sequence[tuple[float, str]] = METRES) -> str:
@@ -118,11 +124,11 @@ def of_routes(verdicts: Mapping[str, Verdict]) -> Verdict:
     """Return one verdict about several routes: the word and the cure of the worst."""
     worst = max(verdicts.values(), key=lambda each: WORDS.index(each.word))
     sentences = (f'{name}: {each.sentence}' for name, each in verdicts.items())
-    return worst._replace(sentence=' '.join(sentences))
+    return worst._replace(sentence='\n'.join(sentences))
 
 
 def of_inspection(reports: Sequence[Report], bags: Sequence[str]) -> Verdict:
-    """Judge recordings by the gravest of their warnings, and say how many laps there are."""
+    """Judge recordings by the most serious of their warnings, and say how many laps there are."""
     placed = [each.positions for each in reports if each.positions is not None]
     laps = [each.laps for each in placed if each.laps is not None and each.laps.resolved]
     usual_s = np.median([each.time_s for each in laps]) if laps else math.nan
@@ -130,7 +136,8 @@ def of_inspection(reports: Sequence[Report], bags: Sequence[str]) -> Verdict:
     if laps:
         there = f'{sum(each.count for each in laps):.1f} laps of {usual_s:.3g} s'
     covered = sum(each.coverage for each in placed) / len(reports)
-    there += f' with positions for {in_percent(covered)} of the time'
+    if placed:
+        there += f' with positions for {in_percent(covered)} of the time'
     train = f'two-manifold train {of_bags(bags)} -o model.npz'
     found = list(folded_warnings(reports))
     if not found:
@@ -143,7 +150,7 @@ def of_inspection(reports: Sequence[Report], bags: Sequence[str]) -> Verdict:
     what = what[0].lower() + what[1:] if what[1].islower() else what
     more = f' and {count - 1} more' * (count > 1)
     where = f'{name}{more}: ' if len(reports) > 1 else ''
-    of = f' (the gravest of {len(found)} warnings)' * (len(found) > 1)
+    of = f' (the most serious of {len(found)} warnings)' * (len(found) > 1)
     cure += f'; or go on with {train}' * (word == FAIR)
     return Verdict(word, f'{there}, but {where}{what}{of}: {word}.', cure)
 
@@ -167,7 +174,11 @@ def of_training(model: ModelHead, args: Namespace) -> Verdict:
     )
     rest = f'{of_bags(args.bags)} --from {args.until:g}' if args.until else 'OTHER_BAG'
     then = f'two-manifold {"laps" if on_laps else "evaluate"} {args.output} {rest}'
-    return Verdict(word, sentence, MORE if word == POOR else then)
+    if word == POOR:
+        # More of the same helps only where there is little of it.
+        few = summary['laps'] < ENOUGH_LAPS
+        then = MORE if few else f'{then} --report report.html, which shows where and why'
+    return Verdict(word, sentence, then)
 
 
 def of_comparison(found: Comparison, bags: Sequence[str]) -> Verdict:
@@ -188,10 +199,13 @@ def of_comparison(found: Comparison, bags: Sequence[str]) -> Verdict:
         if one == OURS:
             beside = f', {own} (the default) {rounded(error_m)}, number {place} of {len(errors)}'
     word = word_for(best_m, mean_m)
+    always = f'always answering the mean position: {rounded(mean_m)}'
     sentence = (
         f'Best: {title}{" (the default)" if name == OURS else ""}, RMSE {rounded(best_m)}{beside} '
-        f'(always answering the mean position: {rounded(mean_m)}): {word}.'
+        f'({always}): {word}.'
     )
+    if name == 'mean':
+        sentence = f'No other method has a smaller RMSE than {always}: {word}.'
     if word == NO_USE:
         train = MORE if OURS in {each for *_, each in errors} else f'compare with --methods {OURS}'
     return Verdict(word, sentence, train)
@@ -226,9 +240,9 @@ def of_evaluation(
         word = FAIR if word == GOOD else word
         doubt = f'; its 95 % ellipses are too small, {in_percent(inside)} are inside'
     sentence = (
-        f'Publishes {in_percent(share)} of the positions, 95 % of them within {rounded(p95)} '
-        f'(always answering the mean position: {rounded(mean_p95)}); worst around {place}, median '
-        f'error {rounded(median)}{doubt}: {word}.'
+        f'Publishes {in_percent(share)} of the positions; 95 % of the errors are below '
+        f'{rounded(p95)} (always answering the mean position: {rounded(mean_p95)}). Worst around '
+        f'{place}, where half of the errors exceed {rounded(median)}{doubt}: {word}.'
     )
     if word == GOOD or 1.0 - share < share * error / mean.mean():
         cure = _advice(args, model, recordings, word)

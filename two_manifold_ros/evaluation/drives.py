@@ -198,7 +198,10 @@ def score_drive(
     # Beside a place, or between two of them.
     along_m = 2.0 * float(np.quantile(KDTree(places).query(places, 2)[0][:, 1], 0.95))
     if np.mean(apart_m <= along_m) < SHARED:
-        trouble = f'{name.path}: hardly any of its positions are along the route of the model'
+        trouble = (
+            f'{name.path}: less than {SHARED:.0%} of its positions are along the route of the '
+            'model'
+        )
         return replace(name, trouble=trouble)
     errors = np.linalg.norm(run.positions[known, 0] - truth[known], axis=1)
     published = run.published[known]

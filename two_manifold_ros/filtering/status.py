@@ -52,7 +52,7 @@ CAUSES = {
         'route is not resolved yet; drive on'
     ),
     'not_useful': (
-        'the RMSE of the model is not below that of the mean position; drive more laps with '
+        'the RMSE of the model is not below the RMSE of the mean position; drive more laps with '
         'positions'
     ),
     'numerics': (
@@ -71,7 +71,7 @@ CAUSES = {
         'as on the trained route'
     ),
     'novelty_warn': (
-        'the input differs from that of training (novelty {novelty:.1f}, about 1 is '
+        'the input differs from the training (novelty {novelty:.1f}, about 1 is '
         'usual): compare units, mounting and route'
     ),
     'innovation_warn': (
@@ -88,7 +88,7 @@ CAUSES = {
         'vehicle was moved, drive on along the trained route'
     ),
     'novelty': (
-        'the input is unlike that of training (novelty {novelty:.1f}, about 1 is usual): compare '
+        'the input is unlike the training (novelty {novelty:.1f}, about 1 is usual): compare '
         'units, mounting and route'
     ),
     'off_route_warn': (

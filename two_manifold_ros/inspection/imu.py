@@ -205,8 +205,8 @@ def imu_findings(imu: ImuReport) -> Iterator[Finding]:  # noqa: C901 - one for e
     elif imu.gravity.verdict == 'unclear':
         yield warning(
             'acceleration_unclear',
-            f'The acceleration averages to {mean:.1f}, which is gravity neither in m/s^2 nor in '
-            f'g: check unit and calibration of the accelerometer.',
+            f'The acceleration averages to {mean:.1f}: gravity is 9.8 in m/s^2 and 1 in '
+            f'g; check unit and calibration of the accelerometer.',
         )
     elif imu.gravity.up_axis != '+z':
         yield info(

@@ -172,9 +172,10 @@ class Lag:
     def __str__(self) -> str:
         """Return the lag in words."""
         if self.seconds is None:
-            return 'behind or ahead of those of the IMU by an unknown time'
+            return 'behind or ahead of the stamps of the IMU by an unknown time'
         side = 'behind' if self.seconds >= 0 else 'ahead of'
-        return f'{abs(self.seconds):.3f} s (+- {self.uncertainty_s:.3f} s) {side} those of the IMU'
+        far = f'{abs(self.seconds):.3f} s (+- {self.uncertainty_s:.3f} s)'
+        return f'{far} {side} the stamps of the IMU'
 
     def exceeds(self, least_s: float) -> bool:
         """Return whether there is certainly a lag, and one of more than ``least_s`` seconds."""
@@ -524,8 +525,7 @@ def _ambiguous(lag: Lag) -> str:
 
 def _late(lag: Lag) -> str:
     return (
-        f'The stamps of the positions are {lag}: estimates will be off by the distance driven in '
-        f'that time, which a score by positions that are as late does not show; train corrects it '
-        f'by default, evaluate with --position-lag auto, or '
-        f'set the clocks (NTP or PTP) and stamp camera images when they are taken.'
+        f'The stamps of the positions are {lag}, and estimates would be off by the distance '
+        f'driven in that time: train corrects it by default; evaluate with --position-lag auto, '
+        f'or set the clocks (NTP or PTP) and stamp camera images when they are taken.'
     )

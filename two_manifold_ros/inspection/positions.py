@@ -153,10 +153,10 @@ class Scale:
         unit = f'probably in {" or ".join(self.names)}, not in metres' if self.names else ''
         off = max(self.times, 1.0 / self.times)
         return (
-            f'Positions on {topic} are {unit or "not in metres"}: speed times rate of turn is '
+            f'Positions on {topic} are {unit or "not in metres"} (speed times rate of turn is '
             f'about {float(f"{off:.3g}"):,g} times {"larger" if self.times > 1.0 else "smaller"} '
-            f'than the acceleration to the side that the IMU measures, taken in m/s^2; have '
-            f'what publishes them convert to metres.'
+            f'than the acceleration to the side that the IMU measures, taken in m/s^2): have '
+            f'their publisher convert to metres.'
         )
 
 

@@ -64,10 +64,12 @@ LAP_SAMPLES = 80
 
 
 WORDS = {
+    'positions_missing': 'positions cover only {covered:.0%} of the time; find out why the others '
+    'are missing, and record again',
     'nothing_repeats': 'nothing repeats, only {met:.0%} of the way is driven twice; drive '
     '{wanted}, of each route',
-    'laps_apart': 'nothing repeats, laps lie {apart_m:.3g} m apart, as where positions drift or '
-    'routes differ; drive the same route on each lap, with positions in a frame that stays',
+    'laps_apart': 'nothing repeats, laps lie {apart_m:.3g} m apart sideways, so positions drift '
+    'or routes differ; drive the same route on each lap, with positions in a frame that stays',
     'positions_late': 'the stamps of the positions are {late}, in which the vehicle drives '
     '{way_m:.3g} m; leave --position-lag (position_lag of the trainer node) at auto, or set the '
     'clocks',
@@ -149,7 +151,11 @@ def likely_reason(
     imu = recordings[0].imu
     samples = lap_s * 1e9 / max(median_interval_ns(imu.stamps), 1)
     blind = repetition.explained < 0.5
+    # Five are wanted; the ends that are cut off are no reason.
+    few = counted and count < 4.5
+    covered = sum(each.coverage for each in drives) / len(recordings)
     rows = (
+        (covered < 0.5 and (repetition.met < 0.5 or few), 'positions_missing'),
         (repetition.met < 0.5, 'nothing_repeats'),
         (repetition.apart_m >= USEFUL * mean_m, 'laps_apart'),
         (late.exceeds(0.0) and way_m >= USEFUL * mean_m, 'positions_late'),
@@ -157,8 +163,7 @@ def likely_reason(
         (blind and follows, 'laps_differ'),
         (blind and repetition.signal, 'times_unrelated'),
         (blind, 'no_signal'),
-        # Five are wanted; what the ends cut off is no reason.
-        (counted and count < 4.5, 'few_laps'),
+        (few, 'few_laps'),
         (samples < LAP_SAMPLES, 'imu_slow'),
         (repetition.mirrored >= MIRRORED, 'places_alike'),
         (True, 'unknown'),
@@ -166,9 +171,9 @@ def likely_reason(
     reason = next(reason for holds, reason in rows if holds)
     seen = f'the place explains {repetition.explained:.0%} of what {imu.topic} measures'
     found = {
-        'seen': seen, 'met': repetition.met, 'apart_m': repetition.apart_m, 'late': late,
-        'way_m': way_m, 'topic': imu.topic, 'count': count, 'samples': samples, 'lap_s': lap_s,
-        'least_hz': LAP_SAMPLES / lap_s, 'wanted': WANTED_LAPS,
+        'covered': covered, 'seen': seen, 'met': repetition.met, 'apart_m': repetition.apart_m,
+        'late': late, 'way_m': way_m, 'topic': imu.topic, 'count': count, 'samples': samples,
+        'lap_s': lap_s, 'least_hz': LAP_SAMPLES / lap_s, 'wanted': WANTED_LAPS,
     }  # fmt: skip
     cause, cure = (each.format(**found) for each in WORDS[reason].split('; '))
     return reason, cause, cure

@@ -25,8 +25,8 @@ REJECTIONS = {
     'non_finite': 'a value is NaN or infinite: look at the driver',
     'out_of_range': 'a value is far beyond the possible range: check the driver and its units',
     'zero_stamp': 'the stamp is zero: have the driver set it, or set use_receive_time',
-    'duplicate_stamp': 'the stamp is that of another message: look at the clock of the driver',
-    'out_of_order': 'the stamp is older than that of an earlier message: set reorder_s',
+    'duplicate_stamp': 'another message has the same stamp: look at the clock of the driver',
+    'out_of_order': 'the stamp is older than the stamp of an earlier message: set reorder_s',
     'wild_stamp': 'a single stamp is far from all others: look at the clock of the driver',
 }
 """Words by cause of rejection; the causes are names of counters."""
@@ -69,7 +69,7 @@ class Interruption(NamedTuple):
 INTERRUPTION_WORDS = {
     'gap': 'no usable message came for {span}: look at the driver and its cable',
     'stepped_ahead': (
-        'the stamps stepped ahead by {span} while hardly any time passed: a clock was '
+        'the stamps stepped ahead by {span}, but less time passed: a clock was '
         'set, or another recording started'
     ),
     'stepped_back': (

@@ -51,8 +51,8 @@ def imu_complaints(
     complaints = {}
     if trained:
         complaints['other_topic'] = (
-            f'training was on {trained}, which is published beside {topic}: remap imu to it, as '
-            'one of them may be filtered or without gravity'
+            f'training was on {trained}, and {trained} is published beside {topic}: remap imu to '
+            f'{trained}, as one of them may be filtered or without gravity'
         )
     if model.imu_frame_id and frame and frame != model.imu_frame_id:
         complaints['frame'] = (
@@ -241,8 +241,8 @@ class InputMonitor:
         if not (self._simulated or arrivals.unused) and age_s < -InputLimits.most_ahead_s:
             found['stamps_ahead'] = (
                 f'the stamps on {self._topic} are {format_duration(-age_s)} ahead of the clock of '
-                'this node, and so are those of all that it publishes, which tf2 and other nodes '
-                'do not find at their own time: set the clocks of both machines alike'
+                'this node, and so are the stamps of all that it publishes; tf2 and other nodes '
+                'do not find them at their own time: set the clocks of both machines alike'
             )
         return replace(
             heard,
@@ -265,7 +265,7 @@ class InputMonitor:
         self._is_far = True
         return (
             f'Stamps on {self._topic} are {format_duration(age_s)} behind the clock of this '
-            f'node, and so are those of all published messages'
+            f'node, and so are the stamps of all published messages'
         )
 
 

@@ -95,7 +95,7 @@ def _trouble_of(model: ModelHead, present: ModelHead) -> str:
         ('its IMU was', model.imu_frame_id, present.imu_frame_id),
     ):
         if wanted and current and wanted != current:
-            return f'{what} in the frame {wanted!r}, but that of the model in use is {current!r}'
+            return f'{what} in the frame {wanted!r}, but the model in use has {current!r}'
     if (model.frame_id == LAP_FRAME) != (present.frame_id == LAP_FRAME):
         return 'only one of it and the model in use knows positions, the other laps alone'
     if model.further_names != present.further_names:

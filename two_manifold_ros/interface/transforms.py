@@ -261,8 +261,8 @@ class OdometryFrame:
         pose = self._pose_at(estimate.stamp_ns)
         if pose is None:
             self._missed = (
-                'it has no pose for the time of the estimates: compare its stamps with those of '
-                'the IMU, and look whether it still comes'
+                'it has no pose for the time of the estimates: compare its stamps with the stamps '
+                'of the IMU, and look whether it still comes'
             )
             return None
         self._follow_course(estimate, pose)

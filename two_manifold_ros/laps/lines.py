@@ -90,7 +90,7 @@ def lines_in_words(timer: LapTimer, frame: str) -> str:
     x, y = circuit.points[0].tolist()
     if frame == LAP_FRAME:
         share = math.atan2(y, x) / (2.0 * math.pi) % 1.0
-        where = f'{share:.3f} of a lap after where those of the training begin'
+        where = f'{share:.3f} of a lap after the start of the laps of the training'
     else:
         where = f'({x:.2f}, {y:.2f}) m, {circuit.length_m:.2f} m around'
     sectors = ', '.join(f'{each:.3f}' for each in timer.sectors)

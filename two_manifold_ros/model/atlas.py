@@ -108,8 +108,8 @@ def atlas_of(routes: Mapping[str, ModelHead]) -> AtlasModel:
         owners = [name for name, each in known.items() if twice in {name, *each.route_names}]
         msg = (
             f'there are two routes or lines of the name {twice}, on the maps '
-            f'{" and ".join(sorted(owners))}: give one of them another name, that of a line in '
-            'its training, or take one of the maps out'
+            f'{" and ".join(sorted(owners))}: give one of them another name (a line gets its name '
+            'in training), or take one of the maps out'
         )
         raise InputError(msg)
     for name, each in known.items():

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 import socket
 from struct import Struct
@@ -16,7 +17,7 @@ from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.lifecycle import LifecycleNode
-from rclpy.node import Node
+from rclpy.node import Node, NodeNameNonExistentError
 from rclpy.qos import (
     DurabilityPolicy,
     qos_policy_name_from_kind,
@@ -142,7 +143,14 @@ class GuardedNode(Node):
 
 
 def find_publishers(node: Node, topic: str) -> tuple[Publisher, ...]:
-    """Return the publishers of a topic, given by its full name."""
+    """Return the publishers of a topic, given by its full name, which no remapping changes."""
+    if node.resolve_topic_name(topic) != topic:
+        # rclpy applies the remapping of this node to the name, so each node is asked for its own.
+        return tuple(
+            Publisher(kind, f'{namespace.rstrip("/")}/{name}')
+            for name, namespace in node.get_node_names_and_namespaces()
+            for kind in _published_by(node, name, namespace).get(topic, ())
+        )
     return tuple(
         # The middleware knows a publisher before it knows whose it is.
         Publisher(i.topic_type, '')
@@ -150,6 +158,13 @@ def find_publishers(node: Node, topic: str) -> tuple[Publisher, ...]:
         else Publisher(i.topic_type, f'{i.node_namespace.rstrip("/")}/{i.node_name}')
         for i in node.get_publishers_info_by_topic(topic)
     )
+
+
+def _published_by(node: Node, name: str, namespace: str) -> dict[str, list[str]]:
+    """Return the topics that a node publishes, with their types; none if the node has gone."""
+    with suppress(NodeNameNonExistentError):
+        return dict(node.get_publisher_names_and_types_by_node(name, namespace))
+    return {}
 
 
 def find_shared(node: Node, topics: Iterable[str]) -> dict[str, tuple[str, ...]]:

@@ -296,7 +296,7 @@ def startup_lines(
         frames = ', '.join(f'{name} in {each.track}' for name, each in scene.routes.items())
         lines.insert(
             1,
-            f'Knows {len(scene.routes)} routes: {frames}; the model above is that of '
+            f'Knows {len(scene.routes)} routes: {frames}; the model above is for '
             f'{next(iter(scene.routes))}',
         )
     for name, each in model.routes.items():
@@ -324,7 +324,7 @@ def limits_line(limits: EllipseLimits, timeout_s: float) -> str:
     """Return a line about when the status becomes worse."""
     silent = f'no data after {timeout_s:g} s of silence'
     if not math.isfinite(limits.error_m):
-        return f'Limits: those of the model, once there is one; {silent}'
+        return f'Limits: the node takes them from the model, once there is one; {silent}'
     return (
         f'Limits: unsure above {limits.warn_m:.3g} m of half the 95 % ellipse, lost above '
         f'{limits.error_m:.3g} m; {silent}'

@@ -172,7 +172,7 @@ class BackgroundNode(GuardedNode, LifecycleNode):
             except RCLError:
                 asked = request.transition.label or f'number {request.transition.id}'
                 self.get_logger().warning(
-                    f'The transition {asked} was asked for, which is not possible in this state'
+                    f'The transition {asked} was asked for, but this state does not allow it'
                 )
                 response.success = False
                 return response

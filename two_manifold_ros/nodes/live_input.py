@@ -20,6 +20,7 @@ from two_manifold_ros.interface.image_values import ImageValues
 from two_manifold_ros.interface.messages import Topic, Topics
 from two_manifold_ros.interface.transforms import OdometryFrame
 from two_manifold_ros.names import POSITION_TYPES, SENSOR_FIELDS
+from two_manifold_ros.nodes.callbacks import find_publishers
 from two_manifold_ros.recordings.further_channels import fields_decoder
 from two_manifold_ros.recordings.reading import (
     position_decoder,
@@ -103,8 +104,8 @@ class LiveReference:
         """Subscribe it if its type is known by now, or note the problem."""
         if self.msgtype:
             return
-        found = self._node.get_publishers_info_by_topic(self.topic)
-        types = [self._wanted] if self._wanted else sorted({info.topic_type for info in found})
+        found = find_publishers(self._node, self.topic)
+        types = [self._wanted] if self._wanted else sorted({each.msgtype for each in found})
         usable = [kind for kind in types if not self._types or kind in self._types]
         self.problem = ''
         if len(usable) == 1:
@@ -129,7 +130,7 @@ class LiveReference:
     @property
     def is_published(self) -> bool:
         """True if it has a publisher now."""
-        return bool(self._node.get_publishers_info_by_topic(self.topic))
+        return bool(find_publishers(self._node, self.topic))
 
     def close(self) -> None:
         """Stop listening."""

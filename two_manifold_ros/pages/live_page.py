@@ -52,9 +52,10 @@ _GONE_S = 3.0
 """As `two-manifold status`: a node reports once a second."""
 
 _NOBODY = (
-    'No filter node is heard: check that one runs, and that ROS_DOMAIN_ID is that of its terminal'
+    'No filter node is heard: check that one runs, and that both terminals have the same '
+    'ROS_DOMAIN_ID'
 )
-_BARE = 'What was recorded, without estimates: name a model before the bag to see them'
+_BARE = 'The recording, without estimates: name a model before the bag to see them'
 _NO_PATH = np.zeros((0, 3))
 _TILES = {
     'novelty': ('novelty (usual: 1)', '', 1.0, 'How much the IMU differs from the training'),

@@ -162,7 +162,7 @@ def _drive(
         track,
         'Grey is the true route; each point is an estimate, yellow where it is far off, a cross '
         'where it was withheld. Ellipses hold the truth with 95 %. Point at one to see time and '
-        'cause, zoom with the wheel; what is chosen here is chosen below too.',
+        'cause, zoom with the wheel; points chosen here are chosen below too.',
     )
     time = _error_plot(source, seconds)
     states = _state_plot(run, seconds, chosen, time)
@@ -173,7 +173,7 @@ def _drive(
         'When it was unsure, and why',
         states,
         'One row for each state; point at a bar to see its cause. Between the first and the last '
-        'bar of tracking there should be hardly any other.',
+        'bar of tracking there should be few others.',
     )
     report.figure(
         'Error over time',

@@ -358,7 +358,7 @@ def check_one_plane(recordings: Sequence[Recording]) -> None:
         if positions.origin != first.origin:
             msg = (
                 f'{name}: the positions on {positions.topic} are {plane_of(positions.origin)}, '
-                f'but those of {other} on {first.topic} are {plane_of(first.origin)}; name one '
-                'kind with --position-topic, or use recordings of one kind'
+                f'but the positions of {other} on {first.topic} are {plane_of(first.origin)}; '
+                'name one kind with --position-topic, or use recordings of one kind'
             )
             raise InputError(msg)

@@ -333,7 +333,7 @@ def _wrong_kind(file: Path) -> str:
             f'file.'
         )
     if not file.is_file():
-        return f'{file} is not a readable file: give one that is, or the folder of a bag.'
+        return f'{file} is not a readable file: name a file, or the folder of a bag.'
     with file.open('rb') as stream:
         start = stream.read(16)
     if not start:
@@ -353,7 +353,7 @@ def _linked(file: Path) -> list[str]:
     """Name the target of a link: an untrusted folder may link to any file."""
     if not file.is_symlink():
         return []
-    return [f'{file} is a link, and what is read is {file.resolve()}.']
+    return [f'{file} is a link to {file.resolve()}; the target is read.']
 
 
 def _unmerged(file: Path) -> list[str]:

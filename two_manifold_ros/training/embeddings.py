@@ -241,7 +241,7 @@ def impute_positions(
     if np.count_nonzero(known) < 10:
         note = (
             f'only {np.count_nonzero(known)} training ticks have a position, too few to estimate '
-            'those of the others; let the vehicle be seen more often'
+            'the positions of the others; let the vehicle be seen more often'
         )
         return list(tracks), note
     estimates, error_m = _best_estimates(embeddings, wanted, known)

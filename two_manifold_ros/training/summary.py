@@ -145,7 +145,8 @@ def lap_notes(drives: Sequence[PositionReport], held_s: float) -> list[str]:
     if not held_s:
         # That nothing was validated is said already, with the reason.
         return [f'{there}: {wanted}']
-    return [f'{there}: settings are hardly validated and the ellipses not reliable; {wanted}']
+    unproven = 'the data are too few to validate settings, and the ellipses are not reliable'
+    return [f'{there}: {unproven}; {wanted}']
 
 
 def judge(
