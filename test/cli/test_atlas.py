@@ -125,6 +125,7 @@ def test_one_page_of_several_routes_is_refused_before_the_filter_runs(
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_of_what_is_not_known_no_share_is_given(command, files, bags, monkeypatch):
     arguments = 'evaluate', files / 'atlas.npz', bags['ring_1']
     assert 'is named at' not in command(*arguments, '--until', 5, status=3).out
@@ -181,6 +182,7 @@ def test_a_route_of_no_use_is_named_and_left_out(command, bags, tmp_path, monkey
     assert not path.exists()
 
 
+@pytest.mark.slow
 def test_workers_that_are_lost_are_no_route_of_no_use(command, bags, tmp_path, monkeypatch):
     def lost(*_: object, **__: object) -> None:
         msg = 'the workers are gone'
@@ -191,6 +193,7 @@ def test_workers_that_are_lost_are_no_route_of_no_use(command, bags, tmp_path, m
     assert said.err.endswith('error: the workers are gone\n')
 
 
+@pytest.mark.slow
 def test_bags_that_were_taken_as_one_route_in_vain_are_said_to_be(command, bags, tmp_path):
     both = bags['ring_0'], bags['ring_1']
     rest = ('-o', tmp_path / 'karts.npz', '--rate', 10, '--until', 10, '--horizons', '0,10')

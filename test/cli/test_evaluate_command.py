@@ -184,6 +184,7 @@ def test_estimates_without_a_position_are_counted(scores, monkeypatch):
     assert f'{count} estimates had no usable position' in scores('--until', '20').out
 
 
+@pytest.mark.slow
 def test_as_a_process(model_file, slot_car_bag):
     """The entry point itself, with nothing but JSON on standard output."""
     done = subprocess.run(

@@ -325,6 +325,7 @@ def test_a_line_that_stays_where_it_is_forgets_no_lap():
     assert timed.index(True) < 200
 
 
+@pytest.mark.slow
 def test_a_mark_holds_up_no_estimate_however_many_there_are():
     """A model of 1 kHz has ten thousand of them in the time that a mark may be late."""
     drive = driven([LAP_S] * 2, period_s=1e-3)
@@ -363,6 +364,7 @@ def test_a_wild_fix_spoils_no_line():
     assert ellipses[1] == pytest.approx(ellipses[0], rel=0.05)
 
 
+@pytest.mark.slow
 def test_fixes_that_keep_to_another_way_are_believed():
     """A line of five fixes may be wrong and sure."""
     drive = driven([LAP_S] * 30)

@@ -232,6 +232,7 @@ def test_a_rate_that_lost_workers_did_not_try_is_not_passed_over(circuit, passes
         choose_by_parts(drives_of(passes, circuit, LEAD), lost, 0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('most_load', [0.1, 1e-9, 0.0])
 def test_twice_the_rate_is_taken_where_it_is_better_and_may_be(most_load, circuit, passes):
     """Worse is one whose positions are noise, at the rate that is usual."""

@@ -85,6 +85,7 @@ def test_vibration_does_not_hide_how_long_what_repeats_lasts(vibration, shaking_
     assert found.rate_hz == pytest.approx(calm.rate_hz, rel=0.3)
 
 
+@pytest.mark.slow
 def test_what_vibration_hides_is_known_from_laps_alone():
     for vibration in (0.0, 4.0):
         ahead = [shaken(vibration, laps=False)]
@@ -194,6 +195,7 @@ def test_no_more_ticks_are_tried_than_are_seen_in_time(drive, monkeypatch):
     assert seen == pytest.approx([180.0, 300.0], rel=0.02)
 
 
+@pytest.mark.slow
 def test_progress_never_goes_back_and_says_what_is_tried(drive):
     said = []
     model = module.train_model(

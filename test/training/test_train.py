@@ -92,7 +92,7 @@ def unchanged(half: Recording, slot_car_laps: tuple[Recording, Recording]) -> Ev
     'change',
     [
         {'readout': 'ridge'},
-        {'observation': 'ridge'},
+        pytest.param({'observation': 'ridge'}, marks=pytest.mark.slow),
         pytest.param({'coupling': 'gram-product'}, marks=pytest.mark.slow),
         pytest.param({'kernel': 'gaussian'}, marks=pytest.mark.slow),
     ],
