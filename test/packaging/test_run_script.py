@@ -194,6 +194,12 @@ def test_everyone_runs_what_waits_for_no_other_program(machine):
     assert line == f'{PYTEST} -m not slow {TWO}'
 
 
+def test_all_tests_take_no_further_arguments(machine):
+    refused = machine.run('test', 'all', '-k', 'one')
+    assert refused.returncode == 2
+    assert "'test all' takes no further arguments" in refused.stderr
+
+
 def test_faults_and_some_on_the_oldest_libraries_follow_all_tests(machine):
     machine.run('lint')
     assert machine.run('test', 'all').returncode == 0
