@@ -31,6 +31,7 @@ import bench_comparison
 import bench_laps
 import bench_two_manifold
 from gauntlet_drives import is_absent, make_case
+from gauntlet_networks import any_case
 from gauntlet_scores import run_case
 import numpy as np
 from two_view_states import LEARNERS as STATES
@@ -49,8 +50,12 @@ REAL = ('f1tenth_ipz10', 'f1tenth_ipz20', 'f1tenth_ipz8', 'f1tenth_ipz19', 'f1te
         'frictionmaps_ds1', 'frictionmaps_ds2', 'ridge_car')  # fmt: skip
 WORLDS = ('slot_car', 'rc_car', 'rc_car_25hz', 'kart', 'kart_25hz', 'car', 'car_5hz', 'tram',
           'agv', 'figure_eight')  # fmt: skip
-FEW = ('f1tenth_ipz20', 'ridge_car', 'slot_car', 'rc_car', 'kart', 'car', 'figure_eight')
-"""Cases of adaptation and laps: some of each size."""
+NETWORKS = ('tram_network', 'yard', 'both_ways')
+LEARNED = (*REAL[1:4], 'ridge_car', *WORLDS)
+"""Cases of adaptation: with laps enough to learn from while driving."""
+
+TIMED = ('f1tenth_ipz10', 'f1tenth_ipz20', 'ridge_car', *WORLDS)
+"""Cases of lap times: driven as in training."""
 
 AHEAD_S = 2.0
 """Of the errors ahead: the horizon that is nearest to it."""
@@ -115,9 +120,9 @@ def accuracy() -> str:
     off the route.
     """
     found = {}
-    for name in present((*REAL, *WORLDS)):
+    for name in [*present((*REAL, *WORLDS)), *NETWORKS]:
         print(name, flush=True)
-        found[name] = run_case(make_case(name), 'route', ('accuracy', 'elsewhere'))
+        found[name] = run_case(any_case(name), 'route', ('accuracy', 'elsewhere'))
     return markdown(ACCURACY, accuracy_rows(found))
 
 
@@ -195,7 +200,7 @@ def adaptation() -> str:
     as a share of the error of the mean position.
     """
     rows = []
-    for name in present(FEW):
+    for name in present(LEARNED):
         for learner in LEARNERS:
             print(name, learner, flush=True)
             rows.append(adaptation_row(name, learner, *learn_live(make_case(name), learner)))
@@ -213,7 +218,7 @@ def laps() -> str:
     the predicted lap time half a lap before the line.
     """
     rows: Table = []
-    for name in present(FEW):
+    for name in present(TIMED):
         print(name, flush=True)
         for kind, row in bench_laps.run_case(name).items():
             if not row.get('errors_s'):

@@ -4,9 +4,9 @@
 Run the commands of README.md in a fresh clone, on a machine with only Python, with an empty home.
 
 `./run check-readme` runs the demo, each `two-manifold` and each node of the page in their order;
-`my_bag` is a simulated drive. A line below a command has to be in its output. Installers, tests
-and `ros2` are not run, but the launch file of `ros2 launch` and its arguments have to exist, each
-link has to lead to a file, and each option has to belong to a command.
+`my_bag` is a simulated drive. A line below a command of `two-manifold` has to be in its output.
+Installers, tests and `ros2` are not run, but the launch file of `ros2 launch` and its arguments
+have to exist, each link has to lead to a file, and each option has to belong to a command.
 """
 
 from __future__ import annotations

@@ -64,6 +64,9 @@ MARKS = 'marks'
 LAP_FRAME = 'lap'
 """Frame of positions on a ring: a lap around it is as long as a lap takes, in seconds."""
 
+OURS = 'default'
+"""The name of the filter that `two-manifold train` makes by default; all others are its rivals."""
+
 NO_ROUTE = 'none'
 """Label of the chance that the vehicle drives on no known route."""
 

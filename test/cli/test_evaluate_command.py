@@ -209,10 +209,11 @@ def doubts(slot_car_bag: Path, tmp_path: Path, command: Command) -> Callable[...
 
 
 def test_it_says_that_the_bag_was_trained_on(slot_car_model, slot_car_bag, doubts):
-    summary = slot_car_model.summary | {'recordings': [str(slot_car_bag)]}
+    summary = slot_car_model.summary | {'recordings': [str(slot_car_bag)], 'seconds': 20.0}
     model = replace(slot_car_model, summary=summary)
-    assert 'the model was trained on' in doubts(model)
-    assert 'warning' not in doubts(model, '--from', '1')
+    for part in ((), ('--from', '1')):
+        assert 'the model was trained on' in doubts(model, *part)
+    assert 'warning' not in doubts(model, '--from', '20')
 
 
 def test_it_says_that_the_mean_is_better(slot_car_model, doubts):
@@ -256,6 +257,8 @@ def test_a_table_a_figure_and_json_say_how_soon_the_route_is_known(
     alone = {row['name']: row for row in content['rows'] if row['lap'] == 0}
     assert set(alone) == {'map', 'offline', 'mean'}
     assert alone['map']['rmse_m'] < 0.25 * alone['mean']['rmse_m']
+    assert content['verdict']['word'] in {'good', 'fair'}
+    assert content['verdict']['next'].endswith('learner:=map')
 
 
 @pytest.mark.parametrize(

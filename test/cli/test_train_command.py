@@ -243,7 +243,7 @@ def test_rare_positions_are_said_to_be_estimated(
     monkeypatch.setattr(train, 'recordings_of', lambda *_, **__: [rare])
     monkeypatch.setattr(train, 'training_warnings', lambda *_: [])
     said = training('--rate', '50', '--window', '9999', *options, status=2).err
-    assert ('are estimated' in said) == published
+    assert ('estimates the positions' in said) == published
 
 
 def test_a_part_that_is_the_whole_is_warned_of(training):

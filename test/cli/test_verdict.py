@@ -3,9 +3,11 @@
 """Facts of a result, and the word, the numbers and the cure that its verdict has."""
 
 from argparse import Namespace
+import ast
 from collections import Counter
 from dataclasses import replace
 import math
+from pathlib import Path
 from types import SimpleNamespace
 
 from ellipse import drive
@@ -14,6 +16,7 @@ from hypothesis import strategies as st
 import numpy as np
 import pytest
 
+from two_manifold_ros import inspection
 from two_manifold_ros.cli.verdict import (
     of_evaluation,
     of_inspection,
@@ -28,6 +31,7 @@ from two_manifold_ros.cli.verdict import (
 from two_manifold_ros.evaluation.evaluate import Evaluation
 from two_manifold_ros.evaluation.scores import HorizonScore, score
 from two_manifold_ros.inspection.inspecting import inspect_recording
+from two_manifold_ros.inspection.timing import Finding
 from two_manifold_ros.laps.timing import Timed
 from two_manifold_ros.names import LAP_FRAME
 
@@ -85,8 +89,11 @@ REFUSED = {
     [
         (trained(), 300.0, ('good', '6.9 cm', '4.2 m', '100 %', 'evaluate m.npz bag --from 300')),
         (trained(), None, ('good', 'evaluate m.npz OTHER_BAG')),
-        (trained(published_share=0.83), None, ('fair', '83 %', 'OTHER_BAG')),
+        # Without the part that is held out a map knows less, and publishes less.
+        (trained(published_share=0.83), None, ('good', '83 %', 'OTHER_BAG')),
+        (trained(published_share=None), None, ('good', '4.2 m): good.')),
         (trained(followed_m=2.0, laps=0.0), None, ('poor', 'held-out drives', '2 m', 'record')),
+        (trained(followed_m=2.0, laps=30.0), None, ('poor', 'find out where', '--report')),
         (trained(frame_id=LAP_FRAME), None, ('good', '69 ms', '4.2 s', 'laps m.npz OTHER_BAG')),
         (trained(validation=None), None, ('unknown', 'held out', 'record')),
         (trained(refusal=REFUSED), None, ('no use', '2.0 laps (mean error', 'Next: drive at lea')),
@@ -120,13 +127,13 @@ def evaluation_of(
     return Evaluation(scored, (run,), (truths[:, None],))
 
 
-def judged(found: Evaluation, *trained_on: str) -> Verdict:
+def judged(found: Evaluation, *trained_on: str, start: float | None = None) -> Verdict:
     model = SimpleNamespace(
         mean_position=np.zeros(2), rate_hz=20.0, imu_topic='/imu/data',
-        summary={'recordings': trained_on},
+        summary={'recordings': trained_on, 'seconds': 300.0, 'laps': 6.5},
     )  # fmt: skip
-    args = Namespace(model='m.npz', bags=['bag'], start=None, vehicle=None)
-    return of_evaluation(args, model, found, [drive()])
+    args = Namespace(model='m.npz', bags=['./bag/'], start=start, vehicle=None, report=None)
+    return of_evaluation(args, model, found)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +143,7 @@ def judged(found: Evaluation, *trained_on: str) -> Verdict:
         ((0.1, 0.16), ('poor', '16 %', 'record laps driven like this drive')),
         ((0.1, 0.05), ('no use', '5 %', 'record laps driven like this drive')),
         ((0.1, 0.0), ('no use', 'Nothing would have been published: unsure: the el', 'compare u')),
-        ((0.7, 1.0), ('fair', '1.4 m', 'record at least five', 'or try train --rate 40')),
+        ((0.7, 1.0), ('fair', '1.4 m', 'record at least five')),
         ((3.0, 1.0), ('no use', '6 m', 'check that the recording is of the route')),
         ((0.1, 1.0, 0.1), ('fair', '95 % ellipses are too small', '0 % are inside')),
     ],
@@ -155,7 +162,21 @@ def test_the_worst_place_is_named_and_what_was_trained_on_is_to_be_followed_by_a
         'Worst around (4.0, 0.4), where half of the errors exceed 20 cm: good.'
         in judged(found).sentence
     )
-    assert judged(found, 'bag').next == 'two-manifold evaluate m.npz OTHER_BAG'
+    for start in (None, 5.0):
+        seen = judged(found, 'bag', start=start)
+        assert seen.next == 'two-manifold evaluate m.npz OTHER_BAG'
+    assert judged(found, 'bag', start=300.0).next.startswith('filter_node')
+
+
+def test_nothing_is_said_of_a_few_positions():
+    found = evaluation_of(0.1)
+    (run,), (truths,) = found.runs, found.truths
+    truths = np.where(np.arange(len(truths))[:, None, None] < 19, truths, np.nan)
+    few = replace(found, truths=(truths,))
+    assert judged(few)[:2] == (
+        'unknown', 'Only 19 published positions have a true one to compare with.'
+    )  # fmt: skip
+    assert run.published.all()
 
 
 def laps_of(*times: float, deviation_s: float = 0.02) -> SimpleNamespace:
@@ -177,10 +198,11 @@ def laps_of(*times: float, deviation_s: float = 0.02) -> SimpleNamespace:
 )
 def test_a_best_lap_is_good_if_it_is_surely_the_best(times, words):
     args = Namespace(model='m.npz', bags=['bag'])
-    found = of_laps([('bag', laps_of(*times))], args)
+    model = SimpleNamespace(frame_id='map', imu_topic='/imu/data')
+    found = of_laps([('bag', laps_of(*times))], args, model)
     assert found.word == words[0]
     assert all(each in ' '.join(found.lines) for each in words[1:])
-    both = of_laps([('bag', laps_of(*times)), ('other', laps_of(8.0, 8.5))], args)
+    both = of_laps([('bag', laps_of(*times)), ('other', laps_of(8.0, 8.5))], args, model)
     count = 2 + sum(map(math.isfinite, times))
     assert both.sentence.startswith(f'Best of {count}: lap 1 of other with 8.000')
 
@@ -197,17 +219,40 @@ BARE = replace(drive(), positions=None)
         ([BARE], ('no use', '48 s, but there are no positions', '--imu-alone')),
         ([drive(late_s=0.2), drive(16.0), BARE], ('no use', '(the most serious of', 'ellipse: ')),
         ([drive(late_s=0.2)] * 2, ('fair', '12.0 laps', 'ellipse and 1 more: the stamps')),
+        # Of several bags the laps count together.
+        ([drive(16.0)] * 2, ('good', '4.0 laps')),
     ],
 )
 def test_recordings_are_judged_by_the_most_serious_warning(recordings, words):
     reports = [inspect_recording(each) for each in recordings]
     for order in (reports, reports[::-1]):
-        found = of_inspection(order, ['bag'])
+        found = of_inspection(order, Namespace(bags=['bag'], imu_topic=None))
         assert found.word == words[0]
         assert all(each in ' '.join(found.lines) for each in words[1:])
+
+
+def test_the_cure_of_each_warning_says_what_to_do():
+    begun = set()
+    for path in Path(inspection.__file__).parent.glob('*.py'):
+        for call in ast.walk(ast.parse(path.read_text())):
+            if isinstance(call, ast.Call) and getattr(call.func, 'id', '') in {'warning', 'info'}:
+                parts = [e for e in ast.walk(call.args[1]) if isinstance(e, ast.Constant)]
+                words = ''.join(str(each.value) for each in parts)
+                cure = Finding('warning', '', words).cure if ': ' in words else 'see'
+                begun.add(cure.split()[0])
+    assert begun <= {
+        'check', 'copy', 'correct', 'give', 'have', 'leave', 'look', 'nothing', 'prefer', 'record',
+        'set', 'stamp', 'see', 'evaluate',
+    }  # fmt: skip
 
 
 def test_of_several_routes_the_worst_gives_the_word_and_the_cure():
     hall, ring = Verdict('good', 'It is good.', 'drive'), Verdict('poor', 'It is poor.', 'record')
     both = of_routes({'hall': hall, 'ring': ring})
     assert both == ('poor', 'hall: It is good.\nring: It is poor.', 'record')
+
+
+def test_the_next_command_reads_the_same_topics_of_the_same_bags():
+    args = Namespace(bags=['my run', 'b'], imu_topic='/imu/raw', position_topic=None)
+    found = of_inspection([inspect_recording(drive())], args)
+    assert found.next == "two-manifold train 'my run' b --imu-topic /imu/raw -o model.npz"

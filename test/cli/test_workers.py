@@ -111,6 +111,8 @@ def test_fleets_are_scored_by_workers_as_here(command, fleet_bags, model_file, t
     assert said[0] == said[1]
     content = json.loads(said[0])
     assert sorted(content['routes']['']['vehicles']) == ['car0', 'car1']
+    assert content['verdict']['word'] != 'unknown'
+    assert 'the worst drive is' in content['verdict']['sentence']
     (trouble,) = filter(None, (each['trouble'] for each in content['drives']))
     assert 'bad.mcap' in trouble
     figure = tmp_path / 'fleet.png'

@@ -128,7 +128,7 @@ def test_a_gap_is_placed():
     cut = replace(recording, imu=recording.imu.select((elapsed <= 20) | (elapsed >= 22)))
     (finding,) = inspect_recording(cut).findings
     assert (finding.code, finding.severity) == ('imu_gaps', 'warning')
-    assert '1 gap(s), 2.00 s from 20.0 s on: no window crosses one' in finding.sentence
+    assert '1 gap, 2.00 s from 20.0 s on: no window crosses one' in finding.sentence
 
 
 @pytest.mark.parametrize(

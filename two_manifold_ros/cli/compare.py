@@ -397,7 +397,7 @@ def _check_any(comparison: Comparison) -> None:
 
 
 def _report(args: Namespace, found: Comparison, folder: Path | None) -> None:
-    verdict = of_comparison(found, args.bags)
+    verdict = of_comparison(found, args)
     if folder is not None:
         write_files(folder, found)
     if args.report:

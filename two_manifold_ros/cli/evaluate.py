@@ -37,7 +37,7 @@ from two_manifold_ros.cli.options import (
     recordings_in_planes,
     recordings_of,
 )
-from two_manifold_ros.cli.verdict import of_evaluation, of_routes
+from two_manifold_ros.cli.verdict import of_curve, of_evaluation, of_routes, trained_on
 from two_manifold_ros.errors import InputError, NO_USE
 from two_manifold_ros.evaluation.drives import trained_lag
 from two_manifold_ros.evaluation.evaluate import ELSEWHERE, evaluate, UNUSABLE
@@ -144,10 +144,12 @@ def run_online(args: Namespace) -> int:
         from two_manifold_ros.evaluation.figures import draw_curve  # noqa: PLC0415 - an extra
 
         draw_curve(curve, args.figure)
+    verdict = of_curve(curve)
     if args.json:
-        content = {'bags': args.bags, **curve.to_json()}
+        content = {'bags': args.bags, 'verdict': verdict._asdict(), **curve.to_json()}
         print(json.dumps(content, indent=2, allow_nan=False))
     else:
+        print_verdict(verdict)
         print_curve(curve)
         _print_figure(args)
     return 0
@@ -295,7 +297,7 @@ def run(args: Namespace) -> int:
         from two_manifold_ros.evaluation.figures import draw_evaluation  # noqa: PLC0415 - an extra
 
         draw_evaluation(evaluation, model, args.figure)
-    verdict = of_evaluation(args, model, evaluation, recordings)
+    verdict = of_evaluation(args, model, evaluation)
     if args.report:
         _write_report(args, evaluation, recordings, model, verdict)
     of_route = {'route': route} if route else {}
@@ -343,7 +345,7 @@ def _report_routes(
     verdicts = {}
     for name, each in found.items():
         own, recordings = model.routes[name], by_route[name]
-        verdicts[name] = of_evaluation(args, own, each, recordings)
+        verdicts[name] = of_evaluation(args, own, each)
         for doubt in _doubts(args, own, recordings):
             on_stderr(f'two-manifold: warning: {name}: {doubt}')
     verdict = of_routes(verdicts)
@@ -521,11 +523,10 @@ def _doubts(args: Namespace, model: ModelHead, recordings: list[Recording]) -> I
     for stream in (each.positions for each in recordings):
         if stream is not None and stream.left_out.any():
             yield left_out_sentence(int(stream.left_out.sum()), len(stream.stamps), stream.topic)
-    trained = [bag for bag in args.bags if bag in model.summary.get('recordings', [])]
-    if trained and args.start is None:
+    if trained := trained_on(args, model):
         yield (
-            f'the model was trained on {", ".join(trained)}: score with --from what it has not '
-            'seen, or another recording'
+            f'the model was trained on {", ".join(trained)}: score another recording, or with '
+            '--from the part that training left out'
         )
     names = [each.name for each in recordings]
     yield from late_sentences(names, list(map(estimate_lag, recordings)), 0.5 / model.rate_hz)

@@ -30,9 +30,11 @@ from two_manifold_ros.cli.options import (
     on_stderr,
     percent,
     print_table,
+    print_verdict,
     print_wrapped,
     reading_options,
 )
+from two_manifold_ros.cli.verdict import of_fleet
 from two_manifold_ros.errors import InputError, NO_USE
 from two_manifold_ros.evaluation.drives import fleets_of, score_drives, total_of
 from two_manifold_ros.fleet import ItemJournal
@@ -266,14 +268,18 @@ def run_fleet(args: Namespace) -> int:
 
         (fleet,) = fleets.values()
         draw_fleet(fleet, args.figure)
+    totals = {name: total_of(each.scores) for name, each in fleets.items()}
+    verdict = of_fleet(totals, args, model)
     if args.json:
         content = {
             'model': args.model,
+            'verdict': verdict._asdict(),
             'routes': {name: each.to_json(WEAKEST) for name, each in fleets.items()},
             'drives': [_plain(each) for each in scores],
         }
         print(json.dumps(content, indent=2, allow_nan=False))
         return status
+    print_verdict(verdict)
     for name, fleet in fleets.items():
         print_fleet(fleet, name)
     if missing := sum(bool(each.trouble) for each in scores):

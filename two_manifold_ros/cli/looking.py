@@ -101,12 +101,12 @@ def run_inspect(args: Namespace) -> int:
     status = BAD_INPUT if unread else 0
     if args.json:
         content: dict[str, Any] = {'recordings': [report.to_json() for report in reports]}
-        content |= {'verdict': of_inspection(reports, args.bags)._asdict()} if reports else {}
+        content |= {'verdict': of_inspection(reports, args)._asdict()} if reports else {}
         content |= {'unread': unread} if unread else {}
         print(json.dumps(content, indent=2, allow_nan=False))
         return status
     if reports:
-        print_verdict(of_inspection(reports, args.bags))
+        print_verdict(of_inspection(reports, args))
         _print(reports, whole=len(args.bags) <= MOST_IN_FULL)
         print_written(args)
     return status
@@ -159,7 +159,7 @@ def _write_page(
     )
 
     page = pages.Report(pages.title_of([each.name for each in recordings], 'recording'))
-    page.say(*of_inspection(reports, args.bags).lines)
+    page.say(*of_inspection(reports, args).lines)
     inspection_sections(page, reports, recordings)
     page.write(args.report)
 

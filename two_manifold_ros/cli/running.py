@@ -121,7 +121,9 @@ def run_laps(args: Namespace) -> int:
         _write(args.csv, *_lap_table(recordings, found))
     if args.course:
         _write(args.course, *_course_table(recordings, found))
-    verdict = of_laps([(each.name, times) for each, times in zip(whole, found, strict=True)], args)
+    verdict = of_laps(
+        [(each.name, times) for each, times in zip(whole, found, strict=True)], args, model
+    )
     if args.json:
         content = {
             'model': args.model,

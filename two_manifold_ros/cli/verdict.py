@@ -5,29 +5,30 @@
 from __future__ import annotations
 
 import math
+import os
+import shlex
 from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.comparison.own_filters import OURS
 from two_manifold_ros.filtering.status import CAUSES
 from two_manifold_ros.hse_hmm.readout import LEVELS
 from two_manifold_ros.inspection.inspecting import folded_warnings
-from two_manifold_ros.inspection.positions import WANTED_LAPS
+from two_manifold_ros.inspection.positions import FEWEST_LAPS, WANTED_LAPS
 from two_manifold_ros.inspection.repetition import LEAST_PUBLISHED, USEFUL
-from two_manifold_ros.names import LAP_FRAME
-from two_manifold_ros.recordings.recording import median_interval_ns
+from two_manifold_ros.names import LAP_FRAME, OURS
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Mapping, Sequence
 
     from two_manifold_ros.comparison.outcome import Comparison
+    from two_manifold_ros.evaluation.drives import Total
     from two_manifold_ros.evaluation.evaluate import Evaluation
     from two_manifold_ros.evaluation.lap_times import LapTimes
+    from two_manifold_ros.evaluation.online import LearningCurve
     from two_manifold_ros.inspection.inspecting import Report
     from two_manifold_ros.model.head import ModelHead
-    from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Floats
 
 GOOD, FAIR, POOR, UNKNOWN, NO_USE = WORDS = ('good', 'fair', 'poor', 'unknown', 'no use')
@@ -67,6 +68,9 @@ one of them for half a second or more on most laps, and a reader finds it."""
 
 METRES = ((1e3, 'km'), (1.0, 'm'), (1e-2, 'cm'), (1e-3, 'mm'))
 SECONDS = ((1.0, 's'), (1e-3, 'ms'))
+TOPICS = ('imu-topic', 'position-topic')
+"""Options that `train` has to be given again."""
+
 MOST_NAMED = 3
 """Bags that are named in a command to type."""
 
@@ -113,11 +117,8 @@ def word_for(error: float, mean: float, published: float = 1.0) -> str:
 
 
 def of_bags(bags: Sequence[str]) -> str:
-    """Return bags as a command names them: each, or the folder of many."""
-    if len(bags) <= MOST_NAMED:
-        return ' '.join(bags)
-    folders = {each.rstrip('/').rpartition('/')[0] or '.' for each in bags}
-    return folders.pop() if len(folders) == 1 else f'{bags[0]} ...'
+    """Return bags as a command names them: each, unless there are many."""
+    return shlex.join(bags) if len(bags) <= MOST_NAMED else 'THE_SAME_BAGS'
 
 
 def of_routes(verdicts: Mapping[str, Verdict]) -> Verdict:
@@ -127,7 +128,7 @@ def of_routes(verdicts: Mapping[str, Verdict]) -> Verdict:
     return worst._replace(sentence='\n'.join(sentences))
 
 
-def of_inspection(reports: Sequence[Report], bags: Sequence[str]) -> Verdict:
+def of_inspection(reports: Sequence[Report], args: Namespace) -> Verdict:
     """Judge recordings by the most serious of their warnings, and say how many laps there are."""
     placed = [each.positions for each in reports if each.positions is not None]
     laps = [each.laps for each in placed if each.laps is not None and each.laps.resolved]
@@ -138,21 +139,31 @@ def of_inspection(reports: Sequence[Report], bags: Sequence[str]) -> Verdict:
     covered = sum(each.coverage for each in placed) / len(reports)
     if placed:
         there += f' with positions for {in_percent(covered)} of the time'
-    train = f'two-manifold train {of_bags(bags)} -o model.npz'
-    found = list(folded_warnings(reports))
-    if not found:
+    train = _train(args)
+    by_code = {
+        finding.code: (name, finding, n) for name, (finding, *_), n in folded_warnings(reports)
+    }
+    if sum(each.count for each in laps) >= FEWEST_LAPS or _is_network(reports):
+        # All bags together have laps to hold out, or are drives of a network.
+        by_code = {code: each for code, each in by_code.items() if not code.endswith('_laps')}
+    if not by_code:
         return Verdict(GOOD, f'{there}: {GOOD}.', train)
-    by_code = {finding.code: (name, finding, count) for name, (finding, *_), count in found}
     grades = ((NO_USE, SPOILING), (POOR, DOUBTFUL), (FAIR, (*OF_EACH_SAMPLE, *by_code)))
     word, code = next((w, code) for w, codes in grades for code in codes if code in by_code)
     name, finding, count = by_code[code]
-    what, _, cure = finding.sentence.rstrip('.').partition(': ')
-    what = what[0].lower() + what[1:] if what[1].islower() else what
     more = f' and {count - 1} more' * (count > 1)
     where = f'{name}{more}: ' if len(reports) > 1 else ''
-    of = f' (the most serious of {len(found)} warnings)' * (len(found) > 1)
-    cure += f'; or go on with {train}' * (word == FAIR)
-    return Verdict(word, f'{there}, but {where}{what}{of}: {word}.', cure)
+    of = f' (the most serious of {len(by_code)} warnings)' * (len(by_code) > 1)
+    cure = finding.cure + f'; or go on with {train}' * (word == FAIR)
+    return Verdict(word, f'{there}, but {where}{finding.cause}{of}: {word}.', cure)
+
+
+def _is_network(reports: Sequence[Report]) -> bool:
+    """Return whether recordings are enough for the drives of a network."""
+    # Training has half of the package behind it, and a single recording asks nothing of it.
+    from two_manifold_ros.training.networks import LEAST_DRIVES  # noqa: PLC0415
+
+    return len(reports) >= LEAST_DRIVES
 
 
 def of_training(model: ModelHead, args: Namespace) -> Verdict:
@@ -165,33 +176,40 @@ def of_training(model: ModelHead, args: Namespace) -> Verdict:
         words = 'No part of the drives could be held out, so the error of the model is unknown.'
         return Verdict(UNKNOWN, words, MORE)
     error, mean, share = map(followed.get, ('followed_m', 'mean_position_m', 'published_share'))
-    word, on_laps = word_for(error, mean, share), model.frame_id == LAP_FRAME
+    # The share decides only whether it is of use: a map without the held-out part knows less.
+    word, on_laps = word_for(error, mean), model.frame_id == LAP_FRAME
     units = SECONDS if on_laps else METRES
+    shown = '' if share is None else f', {in_percent(share)} of the positions published'
     sentence = (
         f'Follows held-out {"laps" if summary["laps"] >= 1.0 else "drives"} within '
         f'{rounded(error, units)} on average (always answering the mean position: '
-        f'{rounded(mean, units)}), {in_percent(share)} of the positions published: {word}.'
+        f'{rounded(mean, units)}){shown}: {word}.'
     )
     rest = f'{of_bags(args.bags)} --from {args.until:g}' if args.until else 'OTHER_BAG'
-    then = f'two-manifold {"laps" if on_laps else "evaluate"} {args.output} {rest}'
+    then = f'two-manifold {"laps" if on_laps else "evaluate"} {shlex.quote(args.output)} {rest}'
     if word == POOR:
-        # More of the same helps only where there is little of it.
-        few = summary['laps'] < ENOUGH_LAPS
-        then = MORE if few else f'{then} --report report.html, which shows where and why'
+        then = _cure_of_poor(summary['laps'], then if on_laps else f'{then} --report report.html')
     return Verdict(word, sentence, then)
 
 
-def of_comparison(found: Comparison, bags: Sequence[str]) -> Verdict:
+def _cure_of_poor(laps: float, look: str) -> str:
+    """Return what to do with a model whose errors are large: more helps where there is little."""
+    return MORE if laps < ENOUGH_LAPS else f'find out where and why: {look}'
+
+
+def of_comparison(found: Comparison, args: Namespace) -> Verdict:
     """Judge the best method by the present position, and say how the default does beside it."""
     errors = [
         (each.scores[0].all.rmse_m or 0.0, each.title, each.name)
         for each in found.succeeded
         if each.scores and not each.sees_positions
     ]
-    train = f'two-manifold train {of_bags(bags)} -o model.npz'
-    if not errors or found.scored[0] < FEWEST_SCORED:
-        words = f'{len(errors)} methods without positions have {found.scored[0]} predictions.'
-        return Verdict(UNKNOWN, words, f'follow a longer drive, with {OURS} among --methods')
+    train = _train(args)
+    if not errors:
+        return Verdict(UNKNOWN, 'No method works without positions.', f'add {OURS} to --methods')
+    if found.scored[0] < FEWEST_SCORED:
+        words = f'Only {found.scored[0]} predictions could be compared.'
+        return Verdict(UNKNOWN, words, 'compare on a longer drive')
     (best_m, title, name), *others = sorted(errors)
     mean_m = math.sqrt(np.nanvar(np.concatenate(found.tracks), axis=0).sum())
     beside = f', next {others[0][1]} {rounded(others[0][0])}' if others else ''
@@ -211,9 +229,7 @@ def of_comparison(found: Comparison, bags: Sequence[str]) -> Verdict:
     return Verdict(word, sentence, train)
 
 
-def of_evaluation(
-    args: Namespace, model: ModelHead, evaluation: Evaluation, recordings: Sequence[Recording]
-) -> Verdict:
+def of_evaluation(args: Namespace, model: ModelHead, evaluation: Evaluation) -> Verdict:
     """Judge a model by what it publishes along a drive, and say where the errors are largest."""
     runs, now = evaluation.runs, evaluation.scores[0]
     truths = np.concatenate([each[:, 0] for each in evaluation.truths])
@@ -229,9 +245,10 @@ def of_evaluation(
     if not evaluation.published:
         return Verdict(NO_USE, f'Nothing would have been published: {why}.', cure)
     share, p95, mean_p95 = now.model.published_share, now.model.p95_m, now.mean.p95_m
-    if share is None or p95 is None or mean_p95 is None:
-        words = 'No published position has a true one to compare with.'
-        return Verdict(UNKNOWN, words, 'evaluate a recording with more positions')
+    few = np.isfinite(errors).sum() < FEWEST_SCORED
+    if share is None or p95 is None or mean_p95 is None or few:
+        words = f'Only {shown.sum()} published positions have a true one to compare with.'
+        return Verdict(UNKNOWN, words, 'evaluate a longer recording with positions')
     error, mean = errors[shown].mean(), np.linalg.norm(truths[shown] - model.mean_position, axis=1)
     word = word_for(error, mean.mean(), share)
     place, median = worst_place(truths[shown], errors[shown])
@@ -245,22 +262,81 @@ def of_evaluation(
         f'{place}, where half of the errors exceed {rounded(median)}{doubt}: {word}.'
     )
     if word == GOOD or 1.0 - share < share * error / mean.mean():
-        cure = _advice(args, model, recordings, word)
+        cure = _advice(args, model, word)
     return Verdict(word, sentence, cure)
 
 
-def _advice(args: Namespace, model: ModelHead, recordings: Sequence[Recording], word: str) -> str:
+def of_fleet(totals: Mapping[str, Total], args: Namespace, model: ModelHead) -> Verdict:
+    """Judge a model by the drives of each route, beside the mean position of its training."""
+    verdicts = {}
+    for name, total in totals.items():
+        own = model.routes[name]
+        mean = (own.summary.get('validation') or {}).get('mean_position_m', math.nan)
+        word = UNKNOWN if math.isnan(mean) else word_for(total.mean_m, mean, total.published_share)
+        sentence = (
+            f'{total.drives} drives with an error of {rounded(total.mean_m)} on average (always '
+            f'answering the mean position of the training: {rounded(mean)}), '
+            f'{in_percent(total.published_share)} of the positions published; the worst drive is '
+            f'{total.worst} with {rounded(total.worst_m)}: {word}.'
+        )
+        look = f'two-manifold evaluate {shlex.quote(args.model)} {shlex.quote(total.worst)}'
+        verdicts[name] = Verdict(word, sentence, _drive(args, own) if word == GOOD else look)
+    return of_routes(verdicts)
+
+
+def of_curve(curve: LearningCurve) -> Verdict:
+    """Judge what learns while it drives by its last lap, or by the IMU alone afterwards."""
+    # Learners have half of the package behind them.
+    from two_manifold_ros.evaluation.online import MEAN, OFFLINE  # noqa: PLC0415
+
+    last = {row.name: row for row in curve.rows if row.lap == curve.rows[-1].lap}
+    learned = [row for name, row in last.items() if name not in {MEAN, OFFLINE}]
+    if not learned or MEAN not in last:
+        return Verdict(UNKNOWN, 'No learner has a model of the last lap.', MORE)
+    best, mean_m = min(learned, key=lambda row: row.rmse_m), last[MEAN].rmse_m
+    word = word_for(best.rmse_m, mean_m, best.published)
+    sentence = (
+        f'At the end {best.name} has an RMSE of {rounded(best.rmse_m)} (always answering the mean '
+        f'position: {rounded(mean_m)}), {in_percent(best.published)} of the positions published: '
+        f'{word}.'
+    )
+    then = f'updater_node --ros-args -p learner:={best.name}'
+    return Verdict(word, sentence, then if word in {GOOD, FAIR} else MORE)
+
+
+def trained_on(args: Namespace, model: ModelHead) -> list[str]:
+    """Return which bags the model was trained on, if the part that is followed begins there."""
+    known = {os.path.realpath(each) for each in model.summary.get('recordings', ())}
+    again = [bag for bag in args.bags if os.path.realpath(bag) in known]
+    # Of each bag training took so much, but for the two ticks that its ends cut.
+    taken_s = model.summary.get('seconds', 0.0) / max(len(known), 1) - 2.0 / model.rate_hz
+    return again if (args.start or 0.0) < taken_s else []
+
+
+def _advice(args: Namespace, model: ModelHead, word: str) -> str:
     """Return what to do with a model whose positions are published."""
-    if set(args.bags) & set(model.summary.get('recordings', [])) and not args.start:
-        return f'two-manifold evaluate {args.model} OTHER_BAG'
+    evaluate = f'two-manifold evaluate {shlex.quote(args.model)}'
+    if trained_on(args, model):
+        return f'{evaluate} OTHER_BAG'
     if word == GOOD:
-        turned = f' -p vehicle:={args.vehicle}' if args.vehicle else ''
-        topic = f' -r imu:={model.imu_topic}' if model.imu_topic != '/imu' else ''
-        return f'filter_node --ros-args -p model:={args.model}{turned}{topic}'
+        return _drive(args, model) + (f' -p vehicle:={args.vehicle}' if args.vehicle else '')
     if word == NO_USE:
         return 'check that the recording is of the route and the IMU of the training'
-    faster = 1e9 / median_interval_ns(recordings[0].imu.stamps) >= 2.0 * model.rate_hz
-    return MORE + f', or try train --rate {2.0 * model.rate_hz:g}' * faster
+    look = f'{evaluate} {of_bags(args.bags)} --report report.html'
+    return _cure_of_poor(model.summary.get('laps', 0.0), args.report or look)
+
+
+def _drive(args: Namespace, model: ModelHead) -> str:
+    """Return the command that drives with a model."""
+    topic = f' -r imu:={model.imu_topic}' if model.imu_topic != '/imu' else ''
+    return f'filter_node --ros-args -p model:={shlex.quote(args.model)}{topic}'
+
+
+def _train(args: Namespace) -> str:
+    """Return the command that trains on the same topics of the same bags."""
+    topics = ((f'--{name}', getattr(args, name.replace('-', '_'), None)) for name in TOPICS)
+    given = [part for option, topic in topics if topic for part in (option, topic)]
+    return f'two-manifold train {" ".join([of_bags(args.bags), *given])} -o model.npz'
 
 
 def worst_place(places: Floats, errors: Floats) -> tuple[str, float]:
@@ -278,7 +354,7 @@ def worst_place(places: Floats, errors: Floats) -> tuple[str, float]:
     return f'({x:.{digits}f}, {y:.{digits}f})', median
 
 
-def of_laps(found: Sequence[tuple[str, LapTimes]], args: Namespace) -> Verdict:
+def of_laps(found: Sequence[tuple[str, LapTimes]], args: Namespace, model: ModelHead) -> Verdict:
     """Judge lap times by whether the best lap is surely the best."""
     timed = sorted(
         (*lap.time, f'lap {lap.number}{f" of {name}" if len(found) > 1 else ""}')
@@ -288,7 +364,10 @@ def of_laps(found: Sequence[tuple[str, LapTimes]], args: Namespace) -> Verdict:
     )
     if not timed:
         words = 'No lap was timed from one passage of the start line to the next: no use.'
-        return Verdict(NO_USE, words, f'two-manifold evaluate {args.model} {of_bags(args.bags)}')
+        cure = f'two-manifold evaluate {shlex.quote(args.model)} {of_bags(args.bags)}'
+        if model.frame_id == LAP_FRAME:
+            cure = 'drive two laps or more, as in the training'
+        return Verdict(NO_USE, words, cure)
     best_s, deviation_s, lap = timed[0]
     sentence = f'Best of {len(timed)}: {lap} with {best_s:.3f} ± {deviation_s:.3f} s'
     if len(timed) == 1:
@@ -297,5 +376,5 @@ def of_laps(found: Sequence[tuple[str, LapTimes]], args: Namespace) -> Verdict:
     sentence += f'; the next takes {gap_s:.3f} ± {sure_s:.3f} s more'
     if gap_s <= sure_s:
         return Verdict(FAIR, f'{sentence}: {FAIR}.', 'take the two for equal, or drive more laps')
-    live = f'filter_node --ros-args -p model:={args.model}, for lap times live on the topic laps'
+    live = f'for lap times on the topic laps, {_drive(args, model)}'
     return Verdict(GOOD, f'{sentence}: {GOOD}.', live)

@@ -11,8 +11,8 @@ from typing import Any, TYPE_CHECKING
 from matplotlib.figure import Figure
 import numpy as np
 
-from two_manifold_ros.comparison.own_filters import OURS
 from two_manifold_ros.evaluation.figures import Axes, dress_errors, save
+from two_manifold_ros.names import OURS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

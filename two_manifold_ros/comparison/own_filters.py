@@ -22,7 +22,7 @@ from two_manifold_ros.comparison.windows import NearestWindows
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.estimate import make_tick_filter
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.names import KERNELS
+from two_manifold_ros.names import KERNELS, OURS
 from two_manifold_ros.training.train import paper_settings, train_model
 
 if TYPE_CHECKING:
@@ -137,9 +137,6 @@ class FittedModel:
             self._filtered = imu, {estimate.stamp_ns: estimate for estimate in found}
         return self._filtered[1]
 
-
-OURS = 'default'
-"""The name of the filter that `two-manifold train` makes by default; all others are its rivals."""
 
 _RIVALS: dict[str, Callable[..., Method]] = {
     each.name: each

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.inspection.timing import info, listed, measure_timing, Stretch, warning
+from two_manifold_ros.inspection.timing import (
+    counted,
+    info,
+    listed,
+    measure_timing,
+    Stretch,
+    warning,
+)
 from two_manifold_ros.model.head import BOUNDS
 from two_manifold_ros.recordings.bag_topics import printable
 from two_manifold_ros.recordings.recording import (
@@ -205,8 +212,8 @@ def imu_findings(imu: ImuReport) -> Iterator[Finding]:  # noqa: C901 - one for e
     elif imu.gravity.verdict == 'unclear':
         yield warning(
             'acceleration_unclear',
-            f'The acceleration averages to {mean:.1f}: gravity is 9.8 in m/s^2 and 1 in '
-            f'g; check unit and calibration of the accelerometer.',
+            f'The acceleration averages to {mean:.1f}, and gravity is 9.8 in m/s^2 and 1 in g: '
+            f'check unit and calibration of the accelerometer.',
         )
     elif imu.gravity.up_axis != '+z':
         yield info(
@@ -224,7 +231,8 @@ def imu_findings(imu: ImuReport) -> Iterator[Finding]:  # noqa: C901 - one for e
     if imu.not_finite:
         yield warning(
             'imu_not_finite',
-            f'{imu.not_finite} IMU samples are NaN or infinite: they are left out; check the '
+            f'{counted(imu.not_finite, "IMU sample", "are")} '
+            f'NaN or infinite: they are left out; check the '
             f'driver.',
         )
     if any(imu.absurd):

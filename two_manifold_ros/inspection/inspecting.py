@@ -117,7 +117,7 @@ def inspect_recording(recording: Recording) -> Report:
     else:
         words = (
             'There are no positions, so a model can run on this recording but not learn from it: '
-            'record a position topic, or name it with --position-topic; for lap times alone, '
+            'record a position topic, or name it with --position-topic, or for lap times alone '
             'train with --imu-alone or --marks.'
         )
         findings.append(warning('no_positions', words))

@@ -516,8 +516,8 @@ def late_sentences(names: Sequence[str], lags: Sequence[Lag], least_s: float) ->
 def _ambiguous(lag: Lag) -> str:
     fits = ' or '.join(f'{each:.1f} s' for each in lag.ambiguous[:3])
     return (
-        f'The clocks of positions and IMU do not agree: the IMU follows the positions only if '
-        f'their stamps are made {fits} earlier, and several offsets fit alike: give the right '
+        f'The clocks of positions and IMU do not agree, since the IMU follows the positions only '
+        f'if their stamps are made {fits} earlier, and several offsets fit alike: give the right '
         f'time with --position-lag (position_lag of a node), 0 to leave them, or set the clocks '
         f'(NTP or PTP) and record again.'
     )

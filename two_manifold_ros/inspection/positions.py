@@ -26,7 +26,14 @@ from two_manifold_ros.inspection.motion import (
     sound_samples,
     usable_positions,
 )
-from two_manifold_ros.inspection.timing import advancing, info, measure_timing, Stretch, warning
+from two_manifold_ros.inspection.timing import (
+    advancing,
+    counted,
+    info,
+    measure_timing,
+    Stretch,
+    warning,
+)
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.recordings.excursions import usable_places
 from two_manifold_ros.recordings.recording import GRAVITY, IMU_CHANNELS
@@ -452,13 +459,15 @@ def position_findings(positions: PositionReport, half_tick_s: float) -> Iterator
     if positions.not_finite:
         yield warning(
             'positions_not_finite',
-            f'{positions.not_finite} positions are NaN or infinite: they are left out; check '
+            f'{counted(positions.not_finite, "position", "are")} '
+            f'NaN or infinite: they are left out; check '
             f'what publishes {positions.topic}.',
         )
     if positions.absurd:
         yield warning(
             'positions_absurd',
-            f'{positions.absurd} positions are further from the origin than anything on '
+            f'{counted(positions.absurd, "position", "are")} '
+            f'further from the origin than anything on '
             f'earth: they are left out; check what publishes {positions.topic}, or copy the '
             f'recording again.',
         )
@@ -473,8 +482,8 @@ def position_findings(positions: PositionReport, half_tick_s: float) -> Iterator
         more = f' and {len(jumps) - most} more' if len(jumps) > most else ''
         yield warning(
             'position_jumps',
-            f'Positions jump {len(jumps)} time(s), {named}{more}: check the camera or the '
-            f'localisation there, a model learns them as they are.',
+            f'Positions have {counted(len(jumps), "jump")}, {named}{more}: check the camera or '
+            f'the localisation there, a model learns them as they are.',
         )
     yield from _lap_findings(positions.laps)
     if positions.standing > 0.2:

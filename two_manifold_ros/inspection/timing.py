@@ -38,16 +38,39 @@ def listed(stretches: Sequence[Stretch], most: int = 5) -> str:
     return f'{text} and {more} shorter' if more else text
 
 
+def counted(count: int, noun: str, verb: str = '') -> str:
+    """Return a count with its noun and the verb that follows, given in the plural."""
+    if count == 1:
+        verb = {'are': ' is', 'go': ' goes', 'repeat': ' repeats', '': ''}[verb]
+        return f'1 {noun}{verb}'
+    return f'{count} {noun}s{verb and " "}{verb}'
+
+
 Severity: TypeAlias = Literal['info', 'warning']
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A stable code for machines, and a sentence: what was found and what to do about it."""
+    """
+    A stable code for machines, and a sentence: what was found and what to do about it.
+
+    Sentences read ``cause: cure.`` or ``cause: effect; cure.``
+    """
 
     severity: Severity
     code: str
     sentence: str
+
+    @property
+    def cause(self) -> str:
+        """What was found, in small letters unless it begins with a name."""
+        cause = self.sentence.rpartition(': ')[0]
+        return cause[0].lower() + cause[1:] if cause[1].islower() else cause
+
+    @property
+    def cure(self) -> str:
+        """What to do about it."""
+        return self.sentence.rpartition(': ')[2].rpartition('; ')[2].rstrip('.')
 
 
 def info(code: str, sentence: str) -> Finding:
@@ -175,8 +198,8 @@ def timing_findings(word: str, timing: Timing, in_gaps: str, late: str) -> Itera
     if timing.gaps:
         yield warning(
             f'{code}_gaps',
-            f'{word} messages have {len(timing.gaps)} gap(s), {listed(timing.gaps)}: '
-            f'{in_gaps}; if there are many, look for a slow disk or network.',
+            f'{word} messages have {counted(len(timing.gaps), "gap")}, {listed(timing.gaps)}: '
+            f'{in_gaps}; look for a slow disk or network if there are many.',
         )
     if timing.backward:
         parts = ''
@@ -184,26 +207,30 @@ def timing_findings(word: str, timing: Timing, in_gaps: str, late: str) -> Itera
             parts = f', of which those with {timing.apart} messages are not measured here'
         yield warning(
             f'{code}_backward',
-            f'{timing.backward} {word} stamps go back in time: late messages are {late}, '
+            f'{counted(timing.backward, f"{word} stamp", "go")} '
+            f'back in time: late messages are {late}, '
             f'and a larger step back starts a new part{parts}; check that no clock was set and '
             f'no bag looped while recording.',
         )
     if timing.wild:
         yield warning(
             f'{code}_wild',
-            f'{timing.wild} {word} stamps are far from all others, and no later stamp follows '
+            f'{counted(timing.wild, f"{word} stamp", "are")} '
+            f'far from all others, and no later stamp follows '
             f'them: these messages are left out; check what stamps them if there are many.',
         )
     if timing.zero:
         yield warning(
             f'{code}_zero',
-            f'{timing.zero} {word} stamps are zero or negative: these messages are left out; '
+            f'{counted(timing.zero, f"{word} stamp", "are")} '
+            f'zero or negative: these messages are left out; '
             f'have the driver stamp them, or try --use-receive-time.',
         )
     if timing.duplicates:
         yield info(
             f'{code}_duplicates',
-            f'{timing.duplicates} {word} stamps repeat the one before: the repetitions are '
+            f'{counted(timing.duplicates, f"{word} stamp", "repeat")} '
+            f'the one before: the repetitions are '
             f'left out; check the driver if there are many.',
         )
     if timing.jitter_p99_s * timing.rate_hz > 0.5:

@@ -325,7 +325,7 @@ class Validation:
     calibration
         Of the covariances of the c targets.
     published_share
-        Share of the ticks that a filter publishes, 1 for methods that are not asked.
+        Share of the ticks that a filter publishes; ``None`` for methods that are not asked.
 
     """
 
@@ -336,10 +336,10 @@ class Validation:
     followed_m: float
     mean_m: float
     calibration: Calibration
-    published_share: float = 1.0
+    published_share: float | None = None
 
     @property
     def of_use(self) -> bool:
         """Whether the error is far below that of the mean position, and a filter publishes."""
-        often = self.published_share >= LEAST_PUBLISHED
+        often = self.published_share is None or self.published_share >= LEAST_PUBLISHED
         return often and self.followed_m < USEFUL * self.mean_m

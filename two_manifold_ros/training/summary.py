@@ -168,8 +168,10 @@ def judge(
         mean_m = validation.mean_m
         found = (
             f'mean error on parts left out {validation.followed_m:.3g} m, of the mean position '
-            f'{mean_m:.3g} m, {validation.published_share:.0%} of the ticks published'
+            f'{mean_m:.3g} m'
         )
+        if validation.published_share is not None:
+            found += f', {validation.published_share:.0%} of the ticks published'
         if validation.of_use:
             return None
     # Between positions that are far between the vehicle can have been anywhere.
@@ -254,12 +256,13 @@ def summarise(
 
 
 def _errors(validation: Validation) -> dict[str, Any]:
+    share = validation.published_share
     return {
         'ticks': validation.ticks,
         'compared': list(validation.table),
         'followed_m': round(validation.followed_m, 4),
         'mean_position_m': round(validation.mean_m, 4),
-        'published_share': round(validation.published_share, 4),
+        'published_share': share if share is None else round(share, 4),
     }
 
 
