@@ -60,6 +60,7 @@ def test_the_last_bag_or_those_named_are_followed(ellipse_bags, command):
         assert [each['recording'] for each in content['followed']] == followed
 
 
+@pytest.mark.slow
 def test_settings_reach_the_spectral_filters(ellipse_bags, command):
     options = '--methods manifold,paper --window 20 --horizons 0,5 --jobs 1 --coupling canonical'
     options += ' --rate 10 --observation ridge --ridge .7 --bandwidth 1.7 --clock time'

@@ -239,6 +239,7 @@ def test_a_lag_is_said_and_undone_if_so_wished(model_file, slot_car_laps, tmp_pa
     assert errors[0] > 2 * errors[2]
 
 
+@pytest.mark.slow
 def test_a_table_a_figure_and_json_say_how_soon_the_route_is_known(
     slot_car_bag, tmp_path, command
 ):
