@@ -168,7 +168,7 @@ def test_a_claim_has_to_pass_on_nine_of_ten_sets(failing, status, by_set, tmp_pa
         ('video --sets 0', 'less than one'),
         ('video --seed -1', 'counts sets of draws from 0 on'),
         ('video some_bag', 'video takes no recordings; leave out some_bag'),
-        ('slot-car-online --imu-topic /imu', 'none is given'),
+        ('slot-car-online --imu-topic /imu', 'no bag is given'),
         ('slot-car-online no_such_bag', 'no_such_bag does not exist'),
         ('slot-car-online {bag} --imu-topic /none', '/none'),
         ('video -o {bag}/metadata.yaml', 'choose another folder'),
