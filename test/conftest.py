@@ -47,6 +47,22 @@ hypothesis.settings.load_profile('repeatable')
 TOGETHER = ('test/adapting/', 'test/faults/', 'test/promises/', 'test/real/')
 """Folders that one process takes as a whole: what their files share is expensive."""
 
+SLOW_FIXTURES = {
+    'browser', 'copied_checkout', 'fast_kart_atlas', 'machine_results', 'played',
+    'recordings_folder', 's3_server', 'site', 'slow_node', 'start', 'stream_outcomes',
+    'yard_model',
+}  # fmt: skip
+"""A test with one of these waits for another process or for real time, or trains for long."""
+
+SLOW_FILES = (
+    'test/adapting/test_training_process.py', 'test/benchmarks/', 'test/cli/test_listening.py',
+    'test/cli/test_terminal.py', 'test/cli/test_workers.py', 'test/comparison/test_comparing.py',
+    'test/comparison/test_own_filters.py', 'test/experiments/',
+    'test/packaging/test_bare_robot.py', 'test/packaging/test_run_script.py',
+    'test/test_compilation.py', 'test/test_fleet.py', 'test/test_stopping.py',
+)  # fmt: skip
+"""Files that start processes, or whose subject neither a robot nor a training runs."""
+
 Made = TypeVar('Made')
 Once = Callable[[str, Callable[[], Made]], Made]
 
@@ -60,7 +76,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Give each of several processes a file at a time, under `--dist loadgroup`."""
+    """Mark what is slow, and give each of several processes a file at a time."""
+    for item in items:
+        wanted = SLOW_FIXTURES.intersection(getattr(item, 'fixturenames', ()))
+        if wanted or item.nodeid.startswith(SLOW_FILES):
+            item.add_marker(pytest.mark.slow)
     if hasattr(config, 'workerinput'):
         items.sort(key=lambda item: not item.nodeid.startswith(FIRST))
         for item in items:

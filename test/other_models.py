@@ -35,6 +35,7 @@ def small_tpsr(
     """Return a TPSR that is trained in a second."""
     settings = TrainingSettings(
         method='tpsr',
+        features=400,
         rate_hz=rate_hz,
         window=window,
         horizons=horizons,

@@ -30,6 +30,7 @@ def drive_on(learner, recording, begin_ns):
     return events[len(imu.stamps) - 1][0], estimates
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('given', ['hall', 'atlas'])
 def test_a_route_is_added_after_few_laps_and_the_known_ones_stay(given, kart_atlas, kart_drives):
     known = {name: kart_atlas.routes[name] for name in ('hall', 'paddock')}

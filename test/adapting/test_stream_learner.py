@@ -130,6 +130,7 @@ def restored(kept: Saved, **options: Any) -> StreamLearner:  # noqa: ANN401
     return learner
 
 
+@pytest.mark.slow
 def test_from_nothing_it_publishes_positions_after_some_laps_and_goes_on_alone(kept):
     """Without references nothing is learned and the model stays."""
     trainer = Recorder()
@@ -448,8 +449,9 @@ def test_a_clock_that_is_set_back_leaves_nothing_out(kept):
     assert not learner._driven
 
 
+@pytest.mark.slow
 def test_a_tpsr_is_learned_and_restored_in_the_same_way():
-    settings = TrainingSettings(method='tpsr', horizons=(0, 10))
+    settings = TrainingSettings(method='tpsr', horizons=(0, 10), features=200)
     learner = StreamLearner(HEAD, settings, at_once=True)
     feed(learner, 0, 1000)
     assert learner.models > 1
@@ -462,7 +464,7 @@ def test_a_tpsr_is_learned_and_restored_in_the_same_way():
 
 
 def test_a_tpsr_goes_on_learning_between_trainings():
-    settings = TrainingSettings(method='tpsr', horizons=(0, 10))
+    settings = TrainingSettings(method='tpsr', horizons=(0, 10), features=200)
     learner = StreamLearner(HEAD, settings, at_once=True)
     found, models = [], []
     for begin in range(0, 1000, 10):
@@ -488,8 +490,9 @@ def test_a_tpsr_goes_on_learning_between_trainings():
     assert learner.running is model
 
 
+@pytest.mark.slow
 def test_a_tpsr_does_not_go_on_with_what_no_training_learns():
-    settings = TrainingSettings(method='tpsr', horizons=(0, 10))
+    settings = TrainingSettings(method='tpsr', horizons=(0, 10), features=200)
     learner = StreamLearner(HEAD, settings, at_once=True)
     feed(learner, 0, 700)
     stamps = run().stamps_ns
@@ -503,10 +506,11 @@ def test_a_tpsr_does_not_go_on_with_what_no_training_learns():
     assert found[11] is not found[7]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('in_training', [False, True])
 def test_a_tpsr_goes_on_learning_after_the_clock_was_set_back(in_training):
     """Also if it was in training then; and no tick of the old clock is learned again."""
-    settings = TrainingSettings(method='tpsr', horizons=(0, 10))
+    settings = TrainingSettings(method='tpsr', horizons=(0, 10), features=200)
     learner = StreamLearner(HEAD, settings, at_once=True)
     index = 0
     while index < 700 or learner.has_candidate != in_training:

@@ -96,6 +96,7 @@ def test_a_route_is_replaced_by_its_newer_map_or_where_it_is_followed_else_there
     assert with_route(hall, paddock, '') is paddock
 
 
+@pytest.mark.slow
 def test_a_newer_map_of_a_network_keeps_its_lines(forked_model):
     bare = replace(forked_model, lines=None)
     newer = with_route(forked_model, bare, '')

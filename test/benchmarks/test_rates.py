@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_one_drive_is_followed_alike_at_any_rate():
     """With the same exponent a tick the first assertion fails: bench_rates.py prints both."""
     case = make_case('slot_car')

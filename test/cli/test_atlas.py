@@ -39,6 +39,7 @@ def files(kart_atlas, tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_bags_of_two_tracks_make_one_model_which_is_scored_by_route(command, bags, tmp_path):
     path = tmp_path / 'karts.npz'
     first, second = bags['hall_0'], bags['ring_0']
@@ -63,6 +64,7 @@ def test_bags_of_two_tracks_make_one_model_which_is_scored_by_route(command, bag
     )
 
 
+@pytest.mark.slow
 def test_positions_are_as_late_as_in_the_training_of_their_route(
     command, kart_atlas, bags, tmp_path
 ):
@@ -75,6 +77,7 @@ def test_positions_are_as_late_as_in_the_training_of_their_route(
     assert 'earlier' not in command('evaluate', path, bags['hall_1'], '--until', 40).err
 
 
+@pytest.mark.slow
 def test_of_several_routes_too_doubts_are_said(command, files, bags):
     rest = bags['ring_1'], bags['hall_0'], '--until', 40
     said = command('evaluate', files / 'atlas.npz', *rest)
@@ -89,6 +92,7 @@ def test_of_several_routes_too_doubts_are_said(command, files, bags):
     assert 'warning: hall: the model was trained on' in said.err
 
 
+@pytest.mark.slow
 def test_it_is_said_for_how_many_estimates_of_another_route_the_mean_stands(
     command, files, bags, monkeypatch
 ):
@@ -121,6 +125,7 @@ def test_one_page_of_several_routes_is_refused_before_the_filter_runs(
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_of_what_is_not_known_no_share_is_given(command, files, bags, monkeypatch):
     arguments = 'evaluate', files / 'atlas.npz', bags['ring_1']
     assert 'is named at' not in command(*arguments, '--until', 5, status=3).out
@@ -128,6 +133,7 @@ def test_of_what_is_not_known_no_share_is_given(command, files, bags, monkeypatc
     assert 'windows; none of them are published' in command.words(*arguments, '--until', 40)
 
 
+@pytest.mark.slow
 def test_names_are_the_users_and_one_name_is_one_map(command, bags, tmp_path):
     path = tmp_path / 'karts.npz'
     both = bags['hall_0'], bags['ring_0']
@@ -150,6 +156,7 @@ def test_names_are_checked_before_anything_is_trained(command, bags, tmp_path, m
         assert 'is no name of a route' in words
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('turned', [False, True])
 def test_a_route_of_no_use_is_named_and_left_out(command, bags, tmp_path, monkeypatch, turned):
     def trained(recordings, *args, **options):  # noqa: ANN002, ANN003, ANN202
@@ -175,6 +182,7 @@ def test_a_route_of_no_use_is_named_and_left_out(command, bags, tmp_path, monkey
     assert not path.exists()
 
 
+@pytest.mark.slow
 def test_workers_that_are_lost_are_no_route_of_no_use(command, bags, tmp_path, monkeypatch):
     def lost(*_: object, **__: object) -> None:
         msg = 'the workers are gone'
@@ -185,6 +193,7 @@ def test_workers_that_are_lost_are_no_route_of_no_use(command, bags, tmp_path, m
     assert said.err.endswith('error: the workers are gone\n')
 
 
+@pytest.mark.slow
 def test_bags_that_were_taken_as_one_route_in_vain_are_said_to_be(command, bags, tmp_path):
     both = bags['ring_0'], bags['ring_1']
     rest = ('-o', tmp_path / 'karts.npz', '--rate', 10, '--until', 10, '--horizons', '0,10')
@@ -193,6 +202,7 @@ def test_bags_that_were_taken_as_one_route_in_vain_are_said_to_be(command, bags,
     assert hint not in command('train', *both, *rest, '--routes', 'a,a', status=NO_USE).err
 
 
+@pytest.mark.slow
 def test_few_bags_in_vain_may_be_too_few_for_a_network(command, bags, tmp_path):
     rest = ('-o', tmp_path / 'yard.npz', '--rate', 10, '--until', 10, '--horizons', '0,10')
     hint = 'give 3 or more bags, each a drive from where drives begin'
@@ -315,6 +325,7 @@ def test_what_cannot_be_done_is_refused(arguments, words, command, files, monkey
     assert not (files / 'x.npz').exists()
 
 
+@pytest.mark.slow
 def test_laps_and_positions_are_those_of_the_route_that_is_driven(command, files, bags, tmp_path):
     atlas, ring, bag = files / 'atlas.npz', files / 'ring.npz', bags['ring_1']
     ours, own = (command.json('laps', path, bag)['recordings'] for path in (atlas, ring))
@@ -331,6 +342,7 @@ def test_laps_and_positions_are_those_of_the_route_that_is_driven(command, files
     assert tables[0] == tables[1]
 
 
+@pytest.mark.slow
 def test_a_replay_has_routes_branches_and_laps(command, files, bags, tmp_path):
     written = command.json('replay', files / 'atlas.npz', bags['ring_1'], '-o', tmp_path / 'bag')
     counts = written['messages']
@@ -345,6 +357,7 @@ def forked_bags(forked_drives, write_bag, tmp_path_factory):
     return {name: write_bag(folder / name, drive) for name, drive in forked_drives.items()}
 
 
+@pytest.mark.slow
 def test_lines_of_a_network_are_named_on_one_map(command, forked_bags, tmp_path):
     path, both = tmp_path / 'fork.npz', (forked_bags['right'], forked_bags['left'])
     said = command('train', *both, '-o', path, '--rate', 10)
@@ -375,6 +388,7 @@ def test_lines_of_a_network_are_named_on_one_map(command, forked_bags, tmp_path)
     assert routes['fork']['lines'] == ['left', 'right']
 
 
+@pytest.mark.slow
 def test_given_names_are_those_of_lines_and_of_one_route(command, forked_bags, tmp_path):
     path, both = tmp_path / 'fork.npz', (forked_bags['right'], forked_bags['left'])
     said = command('train', *both, '-o', path, '--rate', 10, '--routes', '7,4')

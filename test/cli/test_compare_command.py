@@ -66,6 +66,7 @@ def test_rate_window_and_horizons(ellipse_bags, command):
         assert (content['rate_hz'], content['window'], content['horizons']) == wanted
 
 
+@pytest.mark.slow
 def test_the_slot_car_of_the_paper(tmp_path, command):
     bag = tmp_path / 'slot_car'
     write_run(simulate(SlotCarSettings(seed=3, rate_hz=10.0), samples=3050), bag)
@@ -75,6 +76,7 @@ def test_the_slot_car_of_the_paper(tmp_path, command):
     assert [len(method['scores']) for method in content['methods']] == [101, 101]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('test', [(), ('--test',)])
 def test_bags_of_several_routes_are_refused(test, kart_drives, write_bag, tmp_path, command):
     drives = [*kart_drives['hall'], kart_drives['ring'][0]]

@@ -34,6 +34,7 @@ def test_paths_come_back_at_the_horizons(tmp_path):
     assert positions.tolist() == [[[1.0, 2.0], [3.0, 4.0]]]
 
 
+@pytest.mark.slow
 def test_the_tour_leaves_everything_and_the_node_equals_evaluate(tmp_path):
     pytest.importorskip('rclpy', reason='the demo needs ROS 2')
     folder = tmp_path / 'tour'
@@ -52,6 +53,7 @@ def test_the_tour_leaves_everything_and_the_node_equals_evaluate(tmp_path):
     assert 'duplicate_stamp' not in log
 
 
+@pytest.mark.slow
 def test_without_ros_the_tour_replays_into_a_bag(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(demo, 'find_spec', lambda _: None)
     monkeypatch.setattr(demo, 'LAPS', 6)

@@ -184,36 +184,7 @@ def test_estimates_without_a_position_are_counted(scores, monkeypatch):
     assert f'{count} estimates had no usable position' in scores('--until', '20').out
 
 
-@pytest.mark.parametrize(
-    ('options', 'words'),
-    [
-        ('--from 900', 'no IMU sample --from 900: it lasts 46.5 s, so choose a part of 0 to 46.5'),
-        ('--from 900 --until 950', 'no IMU sample --from 900 --until 950: it lasts 46.5 s'),
-        ('--from 20 --until 10', '--until 10 must be more than --from 20'),
-        ('--from -1', '--from -1 must be at least 0'),
-        ('--until -3', '--until -3 must be more than 0'),
-        ('--until 1', 'no estimate has a true position to compare with'),
-        ('--from nan', "argument --from: 'nan' is no number of seconds"),
-        ('--until inf', "argument --until: 'inf' is no number of seconds"),
-        ('--figure figure.docx', 'a figure cannot be drawn into this'),
-        ('--position-topic /imu', '--position-topic'),
-        ('--imu-topic /reference', '--imu-topic'),
-    ],
-)
-def test_bad_options(options, words, scores):
-    assert words in scores.refused(*options.split())
-
-
-def test_bad_files_are_named(model_file, slot_car_bag, tmp_path, command):
-    missing, metadata = tmp_path / 'none', slot_car_bag / 'metadata.yaml'
-    for model, bag, words in (
-        (missing, slot_car_bag, f'{missing}: there is no such model file'),
-        (model_file, missing, f'{missing} does not exist'),
-        (metadata, slot_car_bag, f'{metadata}: the model is refused'),
-    ):
-        assert words in command.refused('evaluate', model, bag)
-
-
+@pytest.mark.slow
 def test_as_a_process(model_file, slot_car_bag):
     """The entry point itself, with nothing but JSON on standard output."""
     done = subprocess.run(
@@ -254,14 +225,6 @@ def test_it_says_that_the_mean_is_better(slot_car_model, doubts):
     assert ': no use.\nNext: check that the recording is of the route' in doubts(mirrored)
 
 
-def test_a_figure_that_cannot_be_written_is_refused_before_anything_is_done(
-    slot_car_bag, tmp_path, command
-):
-    for figure in (tmp_path / 'none' / 'error.png', tmp_path / 'error.docx'):
-        arguments = 'evaluate', tmp_path / 'none', slot_car_bag, '--figure', figure
-        assert str(figure) in command.refused(*arguments)
-
-
 def test_a_lag_is_said_and_undone_if_so_wished(model_file, slot_car_laps, tmp_path, command):
     test = slot_car_laps[1]
     late = write_bag(tmp_path / 'late', test.with_positions_earlier(-0.2))
@@ -276,6 +239,7 @@ def test_a_lag_is_said_and_undone_if_so_wished(model_file, slot_car_laps, tmp_pa
     assert errors[0] > 2 * errors[2]
 
 
+@pytest.mark.slow
 def test_a_table_and_json_say_how_soon_the_route_is_known(slot_car_bag, command):
     """Of both learners, beside the model trained of the same laps."""
     arguments = ['evaluate', '--online', slot_car_bag, '--positions-until', '80%']
@@ -310,19 +274,3 @@ def test_names_of_learners():
     assert some_learners('tpsr, map,tpsr') == ('tpsr', 'map')
     with pytest.raises(ArgumentTypeError, match="no learner named 'hmm'; choose among map, tpsr"):
         some_learners('map,hmm')
-
-
-@pytest.mark.parametrize(
-    ('arguments', 'words'),
-    [
-        ('--online BAG --from 1000', 'it lasts 46.5 s'),
-        ('--online BAG --figure curve.png', 'leave them out with --online'),
-        ('--online BAG --report page.html', 'leave them out with --online'),
-        ('--online BAG --positions-until 5000', 'the drive ends after'),
-        ('--online missing_bag', 'missing_bag'),
-        ('model.npz', 'Name the bags'),
-    ],
-)
-def test_what_cannot_be_done_is_said_in_one_sentence(arguments, words, slot_car_bag, command):
-    given = arguments.replace('BAG', str(slot_car_bag)).split()
-    assert words in command.refused('evaluate', *given)

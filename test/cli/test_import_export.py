@@ -89,12 +89,6 @@ def test_export_writes_the_ticks_of_a_bag(slot_car_bag, model_file, tmp_path, co
     assert (tmp_path / 'b.csv').read_text().splitlines() == lines
 
 
-def test_export_needs_satellite_fixes_for_a_map(slot_car_bag, model_file, tmp_path, command):
-    line = command.refused('export', model_file, slot_car_bag, '-o', tmp_path / 'a.gpx')
-    assert str(model_file) in line
-    assert '.csv' in line
-
-
 def test_a_model_of_laps_has_no_positions_to_export(slot_car_bag, model_file, tmp_path, command):
     laps = tmp_path / 'laps.npz'
     save_model(replace(load_model(model_file), frame_id=LAP_FRAME), laps)

@@ -60,19 +60,3 @@ def test_another_start_line_and_other_sectors(laps, slot_car_bag):
     assert usual['start_line'] != moved['start_line']
     assert moved['length_m'] == usual['length_m']
     assert all(len(lap['sectors_s']) == 2 for lap in moved['laps'])
-
-
-@pytest.mark.parametrize(
-    ('options', 'words'),
-    [
-        (['--start-line', 'here'], "start line 'here': write X,Y in metres"),
-        (['--sectors', '0.6 0.3'], 'in the order driven'),
-        (['--csv', '/none/laps.csv'], '/none/laps.csv: the table cannot be written'),
-    ],
-)
-def test_bad_values_are_refused_in_a_sentence(laps, slot_car_bag, options, words):
-    assert words in laps.refused(slot_car_bag, *options)
-
-
-def test_bad_lines_are_refused_before_a_bag_is_read(laps):
-    assert "start line '7'" in laps.refused('/none/bag', '--start-line', '7')

@@ -13,7 +13,6 @@ from two_manifold_ros.model.model import Model
 from two_manifold_ros.model.model_file import header_of, load_model, save_model
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.recordings.recording import GeodeticOrigin
-from two_manifold_ros.training.following import RULE
 
 
 @pytest.fixture
@@ -52,26 +51,6 @@ def test_the_table_shows_what_it_was_trained_on_and_what_was_chosen(slot_car_mod
     assert text.count('->') == 2
 
 
-def test_the_rule_of_the_arrow_stands_below_the_rates_that_were_tried(slot_car_model, words_of):
-    (row,) = slot_car_model.summary['validation']['compared']
-    rows = [row, row | {'rate_hz': 2.0 * row['rate_hz']}]
-    validation = slot_car_model.summary['validation'] | {'compared': rows}
-    two = replace(slot_car_model, summary=slot_car_model.summary | {'validation': validation})
-    assert RULE in words_of(two)
-    assert RULE not in words_of(slot_car_model)
-
-
-def test_what_was_chosen_of_the_spectral_filter(spectral_model, words_of):
-    text, chosen = words_of(spectral_model), spectral_model.summary['chosen']
-    for words in (
-        'method spectral, laplacian-eigenmap, cross-covariance, sharpened read-out states',
-        'bandwidth (medians) neighbours observation states capped mean error (m)',
-        f'-> {chosen["bandwidth_factor"]:g} {chosen["neighbours"]} raw kernel {chosen["states"]} ',
-        '-> the narrowest bandwidth among those within 5 % of the best',
-    ):
-        assert words in text
-
-
 def test_notes_origin_and_no_validation(slot_car_model, words_of):
     other = replace(
         slot_car_model,
@@ -84,11 +63,6 @@ def test_notes_origin_and_no_validation(slot_car_model, words_of):
     assert 'origin 49.5000000, 8.2500000 deg' in text
     assert 'frame (not named)' in text
     assert 'held-out' not in text
-
-
-def test_seconds_are_rounded_as_in_scores(slot_car_model, words_of):
-    other = replace(slot_car_model, rate_hz=7.0, period_ns=round(1e9 / 7.0))
-    assert '0, 5, 20 ticks = 0, 0.71, 2.86 s' in words_of(other)
 
 
 def test_no_model_and_an_unreadable_summary_are_refused(slot_car_model, tmp_path, command):

@@ -108,6 +108,7 @@ def test_what_the_system_does_not_read_is_named(tmp_path, ellipse_bag, command):
     assert len(json.loads(captured.out)['recordings']) == 1
 
 
+@pytest.mark.slow
 def test_of_many_bags_each_has_a_line_and_one_that_cannot_be_read_costs_no_other(
     tmp_path, ellipse_bag, command
 ):

@@ -66,7 +66,7 @@ def failing(error: BaseException) -> Callable[[object], int]:
         (
             PermissionError(13, 'Permission denied', 'x'),
             2,
-            'compare it with what is there, and look at the permissions\n',
+            'compare it with the files there, and look at the permissions\n',
         ),
         (ModuleNotFoundError('no', name='rosbags.rosbag2'), 2, "'.[train]' in the checkout.\n"),
         (KeyboardInterrupt(), 130, ''),

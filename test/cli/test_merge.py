@@ -83,6 +83,7 @@ def test_a_checkpoint_keeps_samples_and_positions_of_its_drives(robots):
     np.testing.assert_array_equal(drive.positions.positions, given[given[:, 0] <= 0.0])
 
 
+@pytest.mark.slow
 def test_of_a_folder_of_checkpoints_the_newest_of_each_name_is_merged(robots, command, tmp_path):
     files, _ = robots
     folder = tmp_path / 'checkpoints'
@@ -103,6 +104,7 @@ def test_of_a_folder_of_checkpoints_the_newest_of_each_name_is_merged(robots, co
     assert load_model(one).route.places == load_model(other).route.places
 
 
+@pytest.mark.slow
 def test_bags_are_merged_as_well(robots, command, tmp_path):
     files, _ = robots
     bag, merged = tmp_path / 'bag', tmp_path / 'merged.npz'

@@ -46,9 +46,3 @@ def test_a_table_for_people_and_an_existing_bag_is_kept(slot_car_bag, tmp_path, 
     assert 'exists already' in replay.refused(slot_car_bag)
     assert {path: path.read_bytes() for path in (tmp_path / 'bag').iterdir()} == before
     assert list(tmp_path.iterdir()) == [tmp_path / 'bag']
-
-
-def test_bad_input_leaves_no_bag(slot_car_bag, tmp_path, replay):
-    assert 'does not exist' in replay.refused(tmp_path / 'none')
-    assert '--imu-topic' in replay.refused(slot_car_bag, '--imu-topic', '/reference')
-    assert not list(tmp_path.iterdir())

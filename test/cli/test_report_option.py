@@ -72,6 +72,7 @@ def test_where_no_report_can_be_written_nothing_is_computed(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_a_tpsr_is_reported_like_any_other(command: Command, slot_car_bag: Path, tmp_path: Path):
     model, page = tmp_path / 'tpsr.npz', tmp_path / 'page.html'
     given = ('--method', 'tpsr', '--features', 200, '--force')
@@ -87,6 +88,7 @@ def test_json_goes_with_a_report(command: Command, slot_car_bag: Path, tmp_path:
     assert page.exists()
 
 
+@pytest.mark.slow
 def test_another_process_writes_the_same_bytes(
     command: Command, slot_car_bag: Path, tmp_path: Path
 ):

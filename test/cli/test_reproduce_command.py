@@ -84,18 +84,6 @@ def test_all_go_on_after_a_failure_which_is_in_the_status(calls, tmp_path, repro
     assert [given['quick'] for _, given in calls] == [False] * count + [True] * count
 
 
-@pytest.mark.parametrize('options', [[], ['--quick']])
-def test_a_table_of_all_at_the_end(options, calls, tmp_path, reproduce):
-    pytest.importorskip('rich')
-    output = reproduce('all', *options, status=not options).out
-    assert output.endswith(f'The pictures are in {tmp_path}.\n')
-    lines = [line.split() for line in output.splitlines() if 'of 1' in line]
-    assert [line[0] for line in lines] == [name for name, _ in calls]
-    (line,) = [line for line in lines if line[0] == 'rr-hmm']
-    passing = ['1', 'of', '1', '0', 'rr-hmm.png', 'pass']
-    assert line[1:] == (passing if options else ['0', *passing[1:-1], 'fail'])
-
-
 @pytest.fixture(params=[InputError('the track is too short'), ValueError('track')], ids=str)
 def fault(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Exception:
     """Let the stand-in for ``rr-hmm`` break off; `calls` comes first and puts it there."""
@@ -172,32 +160,6 @@ def test_a_claim_has_to_pass_on_nine_of_ten_sets(failing, status, by_set, tmp_pa
     assert f'{10 - len(failing)} of 10' in output
 
 
-@pytest.mark.usefixtures('by_set')
-def test_sets_begin_at_the_seed_and_one_that_breaks_off_counts(reproduce):
-    content = json.loads(reproduce('video', '--seed', 98, '--sets', 2, '--json', status=1).out)
-    (entry,) = content['experiments']
-    (claim,) = entry['claims']
-    assert claim['values'] == [98.0]
-    assert (claim['passes'], claim['sets'], claim['spread']) == (1, 2, None)
-    assert entry['errors'] == {'99': 'ValueError: 99'}
-
-
-@pytest.mark.usefixtures('by_set')
-def test_a_claim_that_not_every_set_has_fails_on_the_others(reproduce):
-    content = json.loads(reproduce('video', '--seed', 49, '--sets', 2, '--json', status=1).out)
-    (entry,) = content['experiments']
-    assert [(each['what'], each['passes']) for each in entry['claims']] == [
-        ('R2', 1),
-        ('R2 of set 50', 1),
-    ]
-
-
-def test_list_as_json(command):
-    assert command.json('reproduce', '--list')['experiments'] == [
-        {'name': each.name, 'shows': each.shows, 'paper': each.paper} for each in EXPERIMENTS
-    ]
-
-
 @pytest.mark.parametrize(
     ('arguments', 'words'),
     [
@@ -206,7 +168,7 @@ def test_list_as_json(command):
         ('video --sets 0', 'less than one'),
         ('video --seed -1', 'counts sets of draws from 0 on'),
         ('video some_bag', 'video takes no recordings; leave out some_bag'),
-        ('slot-car-online --imu-topic /imu', 'none is given'),
+        ('slot-car-online --imu-topic /imu', 'no bag is given'),
         ('slot-car-online no_such_bag', 'no_such_bag does not exist'),
         ('slot-car-online {bag} --imu-topic /none', '/none'),
         ('video -o {bag}/metadata.yaml', 'choose another folder'),

@@ -25,6 +25,7 @@ def seen(*commands: str, columns: int = 80) -> str:
     return text
 
 
+@pytest.mark.slow
 def test_reports_and_tables_fit_eighty_columns(slot_car_bag, model_file, tmp_path):
     bag = f'{slot_car_bag}'
     said = seen(

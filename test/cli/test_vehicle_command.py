@@ -58,11 +58,3 @@ def test_what_a_drive_does_not_show_is_not_measured(command, tmp_path):
         assert f'scale error of {name} not measured - ' in words
         assert re.search(rf'bias of {name}, \S+ not measured -', words)
     assert not re.search(r'angular_velocity.z(, \S+)? not measured', words)
-
-
-def test_what_goes_with_no_vehicle_is_refused(command, model_file, bag, tmp_path):
-    found = tmp_path / 'vehicle.json'
-    found.write_text('{}')
-    refused = command.refused('evaluate', model_file, bag, '--vehicle', found)
-    assert 'two-manifold vehicle' in refused
-    assert '--fleet' in command.refused('evaluate', model_file, bag, '--fleet', '--vehicle', found)

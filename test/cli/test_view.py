@@ -89,16 +89,6 @@ def test_what_a_filter_published_into_a_bag_is_shown(
     assert 'filter_node' in tab.value('robot', 'options')
 
 
-def test_bad_input_is_refused_in_a_sentence(command, model_file, tmp_path):
-    refused = command.with_arguments('view').refused
-    assert 'name MODEL and BAG' in refused()
-    assert 'name MODEL and BAG' in refused(model_file, 'a', 'b')
-    assert 'nowhere' in refused(tmp_path / 'nowhere')
-    assert 'nowhere' in refused(model_file, tmp_path / 'nowhere')
-    assert 'is a model: name a bag after it' in refused(model_file)
-    assert 'port' in refused('bag', '--port', '70000')
-
-
 def test_a_bag_with_nothing_to_show_is_refused(command, tmp_path):
     from two_manifold_ros.recordings.bag_writer import BagWriter  # noqa: PLC0415 - an extra
 
@@ -109,18 +99,13 @@ def test_a_bag_with_nothing_to_show_is_refused(command, tmp_path):
     assert 'holds neither an IMU nor the topics of a filter node' in said.err
 
 
+@pytest.mark.slow
 def test_another_address_is_said_to_be_open(view, slot_car_bag):
     process = view(slot_car_bag, '--host', '0.0.0.0')  # noqa: S104 - what is tested
     assert process.stdout is not None
     assert process.stderr is not None
     assert process.stdout.readline().startswith('http://')
     assert 'everyone on the network of this address can see' in process.stderr.readline()
-
-
-def test_a_model_is_no_node(command, model_file):
-    pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-    refused = command.with_arguments('view').refused('--live', model_file)
-    assert 'name a model before --live' in refused
 
 
 def test_without_ros_live_says_what_is_missing(command, monkeypatch):

@@ -23,14 +23,14 @@ def short(slot_car_model: RouteModel, slot_car_laps: tuple[Recording, Recording]
 
 
 @pytest.mark.parametrize(
-    ('name', 'start'), [('a.png', b'\x89PNG'), ('b.PDF', b'%PDF'), ('c.svg', b'<?xml')]
+    ('name', 'magic'), [('a.png', b'\x89PNG'), ('b.PDF', b'%PDF'), ('c.svg', b'<?xml')]
 )
 def test_figures_are_written_in_the_format_of_their_name(
-    name, start, short, slot_car_model, tmp_path
+    name, magic, short, slot_car_model, tmp_path
 ):
     draw_evaluation(short, slot_car_model, tmp_path / name, 'a title')
     content = (tmp_path / name).read_bytes()
-    assert content.startswith(start)
+    assert content.startswith(magic)
     assert len(content) > 8_000
 
 

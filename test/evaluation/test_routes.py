@@ -120,6 +120,7 @@ def test_lines_are_alike_along_a_drive_where_all_of_them_pass(forked_model, fork
     assert not are_alike(replace(forked_model, lines=None), whole)
 
 
+@pytest.mark.slow
 def test_a_bag_too_short_for_an_estimate_counts_no_ticks(
     kart_atlas, kart_drives, forked_model, forked_drives
 ):
@@ -139,6 +140,7 @@ def silent(what, share):
     assert 0.0 <= share < 1.0
 
 
+@pytest.mark.slow
 def test_a_position_on_another_route_is_none_at_any_horizon(kart_atlas, kart_drives):
     hall, ring = (replace(kart_atlas.routes[name], frame_id='map') for name in ('hall', 'ring'))
     hall = replace(hall, track=hall.track + 5000.0, mean_position=hall.mean_position + 5000.0)
@@ -153,6 +155,7 @@ def test_a_position_on_another_route_is_none_at_any_horizon(kart_atlas, kart_dri
     np.testing.assert_array_equal(wrong.published, right.published)
 
 
+@pytest.mark.slow
 def test_a_position_on_another_route_counts_where_both_pass(kart_atlas, kart_drives):
     hall, drive = replace(kart_atlas.routes['hall'], frame_id='map'), kart_drives['hall'][1]
     both = atlas_of({'there': hall, 'back': replace(hall, track=hall.track[::-1])})

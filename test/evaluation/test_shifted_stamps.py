@@ -114,6 +114,7 @@ def test_models_and_their_limits(slot_car_laps, models, method, shift):
     assert limits_of(models[method]) == limits_of(model)
 
 
+@pytest.mark.slow
 @settings(max_examples=6)
 @given(ANY_SHIFT_NS)
 def test_what_inspection_measures_and_corrects(slot_car_laps, shift_ns):
@@ -137,6 +138,7 @@ def test_parts_and_ticks(slot_car_laps, shift_ns, start_s, end_s):
     assert found[0] == found[1]
 
 
+@pytest.mark.slow
 @given(ANY_SHIFT_NS)
 def test_which_references_are_used(slot_car_laps, shift_ns):
     used = []

@@ -90,6 +90,7 @@ def errors_of(live: Filter, recording: Recording) -> tuple[float, float]:
     return float(np.nanmean(np.linalg.norm(apart, axis=1))), published
 
 
+@pytest.mark.slow
 def test_another_vehicle_is_followed_as_well_as_that_of_the_training(
     slot_car_model: RouteModel, slot_car_laps: tuple[Recording, Recording]
 ) -> None:
@@ -106,7 +107,7 @@ def test_another_vehicle_is_followed_as_well_as_that_of_the_training(
     assert np.mean(offline, axis=0)[1] > np.mean(without, axis=0)[1]
 
 
-@pytest.mark.parametrize('other', ['paddock', 'ring'])
+@pytest.mark.parametrize('other', ['paddock', pytest.param('ring', marks=pytest.mark.slow)])
 def test_another_route_is_not_taken_for_this_one_by_another_vehicle(
     kart_atlas: AtlasModel, kart_drives: dict[str, tuple[Recording, Recording]], other: str
 ) -> None:

@@ -9,8 +9,6 @@ pytest.importorskip('matplotlib')
 pytest.importorskip('sklearn')
 
 from two_manifold_ros.experiments.two_views import (
-    colours_of,
-    Curve,
     draw_pairs,
     draw_views,
     embed,
@@ -40,12 +38,6 @@ def test_noise_is_anisotropic_and_biases_the_principal_components_by_an_angle():
     assert view.angle(tilted) == pytest.approx(20.0)
 
 
-def test_slope_is_that_of_the_mean():
-    curve = Curve('any', np.array([[4.0, 2.0], [6.0, 3.0]]), (100, 400))
-    assert curve.means.tolist() == [5.0, 2.5]
-    assert curve.slope == pytest.approx(-0.5)
-
-
 def test_each_view_rolls_up_another_side_of_the_same_sheet():
     pairs = draw_pairs(500, 21.0, 0.0, seed=3)
     for side, view in enumerate(pairs.views):
@@ -70,10 +62,3 @@ def test_pairs_learned_from_are_not_those_that_are_read():
     assert clean.score == pytest.approx(np.mean(clean.scores))
     again = embed(size, 50.0, 0.0, '', seed=1)
     assert again.scores == clean.scores
-
-
-def test_corners_have_colours_of_their_own():
-    corners = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [0.5, 0.5]])
-    colours = colours_of(corners)
-    np.testing.assert_allclose(colours[4], colours[:4].mean(axis=0))
-    assert len(np.unique(colours, axis=0)) == 5

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip('matplotlib')
 
-from two_manifold_ros.experiments.video import Diary, Found, gap, read, Reading
+from two_manifold_ros.experiments.video import Diary, read
 from two_manifold_ros.simulation.room_video import CameraPose, RoomFrame
 
 
@@ -32,27 +32,6 @@ def test_what_states_hold_is_read_from_them():
     assert 0.3 < blind.right < 0.7
 
 
-def test_only_what_comes_later_is_judged():
-    angles = np.linspace(0.0, 60.0, 1_000) % (2 * np.pi)
-    directions = np.ones(1_000, dtype=int)
-    states = np.column_stack([np.cos(angles), np.sin(angles)])
-    states[700:] *= -1.0
-    assert read(states, angles, directions).r2 < -2.0
-    states[700:] *= -1.0
-    states[:100] = 50.0
-    assert read(states, angles, directions).r2 > 0.99
-
-
-def test_the_gap_closes_when_the_first_view_comes_again():
-    angles = np.linspace(0.0, 3 * np.pi, 301)
-    views = np.column_stack([angles, np.cos(angles), np.sin(angles), np.zeros(301), angles])
-    assert np.isnan(gap(views[:50], 50))
-    assert gap(views[:101], 50) == pytest.approx(np.sqrt(2.0), abs=0.5)  # half way round
-    assert gap(views[:201], 50) < 0.01
-    assert gap(views, 50) < 0.01
-    assert gap(views[:151], 50) > 0.5
-
-
 def test_the_diary_keeps_a_place_seen_both_ways():
     diary = Diary(window=3)
     for index, (angle, way) in enumerate([(0.1, 1), (0.2, 1), (0.3, 1), (0.4, 1), (0.3, 1)]):
@@ -63,14 +42,3 @@ def test_the_diary_keeps_a_place_seen_both_ways():
     assert diary.angles[:2] == [0.1, 0.2]
     assert diary.directions[-1] == -1
     assert diary.places[0] == pytest.approx((np.cos(0.1), np.sin(0.1)))
-
-
-def test_the_return_is_a_whole_circuit_after_the_first_view():
-    diary = Diary(window=4)
-    for index in range(30):
-        diary.note(frame(-0.5 * index, -1, 0))
-    nothing = Reading(0, np.zeros(0), np.zeros(0), 0.0, 0.0)
-    found = Found(diary, {}, np.zeros(0), np.zeros((5, 2)), nothing, nothing)
-    assert found.returned == 1 + int(np.ceil(2 * np.pi / 0.5))
-    assert found.view_angles[0] == diary.angles[3]
-    assert found.state_directions.tolist() == [-1] * 5

@@ -56,7 +56,7 @@ def test_one_route_alone_is_filtered_as_by_its_own_model(kart_atlas, kart_drives
     assert {each.route for each in alone} == {'hall'}
 
 
-@pytest.mark.parametrize(('many', 'phase'), [(2, 0), (2, 1), (3, 4), (4, 0), (4, 7), (5, 3)])
+@pytest.mark.parametrize(('many', 'phase'), [(2, 1), (3, 4), (5, 3)])
 def test_one_map_under_many_names_says_what_the_map_says(many, phase, kart_atlas, kart_drives):
     own, stream = kart_atlas.routes['hall'], later(kart_drives, 'hall')[phase:]
     # Also after a long gap.
@@ -200,6 +200,7 @@ def test_the_same_samples_give_the_same_bits_after_a_reset_too(kart_atlas, kart_
     assert bits(feed(live, stream)) == first
 
 
+@pytest.mark.slow
 def test_twins_of_one_place_are_no_rivals_and_of_two_places_are(kart_atlas, kart_drives):
     own = kart_atlas.routes['ring']
     stream = later(kart_drives, 'ring')
@@ -233,6 +234,7 @@ def test_twins_that_pass_a_place_in_opposite_directions_are_rivals(kart_atlas, k
     assert not any(each.status is Status.TRACKING for each in found)
 
 
+@pytest.mark.slow
 def test_however_many_routes_are_known_few_are_followed(kart_atlas, kart_drives):
     # Also where none of them is driven, and from the first sample on.
     known = {f'{name} {number}': kart_atlas.routes[name] for name in ('hall', 'paddock')
@@ -275,6 +277,7 @@ def many_routes(kart_atlas):
     return atlas_of({**others, 'ring': kart_atlas.routes['ring']})
 
 
+@pytest.mark.slow
 def test_after_a_long_gap_the_search_starts_again_over_all_routes(kart_atlas, kart_drives):
     ring, known = later(kart_drives, 'ring')[:5000], many_routes(kart_atlas)
     cold = feed(make_filter(known), ring)
@@ -324,6 +327,7 @@ def test_a_reset_forgets_which_route_was_driven(kart_atlas, kart_drives):
     assert live.counters['resets'] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('wrong_ns', [3600 * 10**9, -3600 * 10**9])
 def test_one_wild_stamp_starts_no_search(wrong_ns, kart_atlas, kart_drives):
     stream = later(kart_drives, 'hall')[:5000]

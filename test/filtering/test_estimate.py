@@ -99,7 +99,7 @@ def test_passes_of_one_place_are_one_place(positions, weights, wanted):
     np.testing.assert_allclose(found, wanted)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(('places_hz', 'every'), [(5.0, 2), (3.0, 4), (99.0, 1)])
 def test_they_are_reported_as_often_as_asked(places_hz, every, slot_car_model, stream, usual):
     found = feed(Filter(slot_car_model, places_hz), stream)

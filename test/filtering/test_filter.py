@@ -57,7 +57,7 @@ FAULTS: dict[str, list[Fault]] = {
 }
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @settings(max_examples=8)
 @given(st.integers(1 - 1_767_225_600 * SECOND, 7_000_000_000 * SECOND))
 def test_shifting_all_stamps_changes_the_stamps_only(slot_car_model, stream, shift):
@@ -101,7 +101,7 @@ def test_the_limit_itself_is_in_range(slot_car_model, live):
     assert live.counters['used'] == 1
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 400))
 def test_whatever_comes_every_number_is_sound(slot_car_model, seed, length):
@@ -159,7 +159,7 @@ def test_what_unusable_samples_showed_outlasts_the_hole_that_they_leave(
     assert silent.finding is None
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_an_axis_that_the_model_does_not_use_may_hold_anything(slot_car_laps, stream):
     laps = slot_car_laps[0].between(None, 60.0)
     samples = laps.imu.samples.copy()
@@ -189,7 +189,7 @@ def sorting(slot_car_model: RouteModel) -> Filter:
     return Filter(slot_car_model, reorder_ns=SPAN)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_disorder_within_the_span_changes_no_bit(sorting, live, stream, usual):
     """It costs the span, and nothing ends a tick before it is said."""
     disorder, found = mixed(stream), []

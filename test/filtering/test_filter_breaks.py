@@ -126,7 +126,7 @@ def test_a_bag_played_twice_resets_once(live, stream):
     assert (live.counters['resets'], live.counters['used']) == (1, 2 * len(stream))
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize('shift', [0, -(10**9), 10**12])
 def test_a_reset_forgets_everything_but_the_counters(shift, live, stream, usual):
     feed(live, stream[:77])
@@ -181,7 +181,7 @@ def by_tick(estimates: list[Estimate]) -> dict[int, Estimate]:
     return {round(each.stamp_ns / 1e8): each for each in estimates}
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_fault_is_forgotten(each_model, stream):
     usual = by_tick(feed(Filter(each_model), stream))
     end = round(stream[END][0] / 1e8)
@@ -259,7 +259,7 @@ def test_warming_up_in_the_middle_leaves_no_trace(live, stream, usual):
     assert bits(found) == bits(usual)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_filters_that_share_a_model_do_not_disturb_each_other(slot_car_model, live, stream, usual):
     second = Filter(slot_car_model)
     found, other = [], []
@@ -286,7 +286,7 @@ def misused(stream: Stream, fault: Change) -> Stream:
     return [(stamp, sample) for (stamp, _), sample in zip(stream, samples, strict=True)]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize('fault', MISUSES)
 def test_faults_are_refused(fault, live, stream):
     # From when the mean over the contrasts is full.
@@ -304,7 +304,7 @@ def test_a_fault_on_the_way_is_seen_within_two_windows(live, stream):
     assert all(each.status in UNTOLD for each in found[100 + 2 * WINDOW :])
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_driver_that_repeats_its_message_is_refused_where_training_was_parked(
     slot_car_model, stream
 ):
@@ -344,6 +344,7 @@ def test_no_sample_waits_for_a_compiler(each_model, stream):
     assert compiled() == before
 
 
+@pytest.mark.slow
 def test_a_moved_vehicle_is_doubted_at_a_tick_unlike_all_that_were_left_out(
     slot_car_model, slot_car_laps, usual, stream
 ):

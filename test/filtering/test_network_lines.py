@@ -176,6 +176,7 @@ def test_where_the_line_is_not_known_one_of_the_ways_ahead_is_driven(forked_mode
     assert np.nanmean(alone) < 0.5 * np.nanmean(whole)
 
 
+@pytest.mark.slow
 def test_a_network_in_an_atlas_is_known_by_its_lines(forked_model, forked_drives, kart_atlas):
     atlas = atlas_of({'fork': forked_model, 'hall': kart_atlas.routes['hall']})
     assert atlas.route_names == ('left', 'right', 'hall')

@@ -229,7 +229,7 @@ def test_it_is_right_at_every_tick_and_its_ellipses_hold(slot_car_model, slot_ca
     assert 0.85 < now.model.coverage95 <= 1.0
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_vehicle_that_stands_for_a_minute_is_known_afterwards(
     live, slot_car_model, slot_car_laps
 ):

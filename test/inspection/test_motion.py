@@ -122,6 +122,7 @@ def test_laps_that_all_have_a_gap_are_counted_as_well():
     assert laps.count == pytest.approx(20 / 8, rel=0.1)
 
 
+@pytest.mark.slow
 def test_laps_of_more_than_a_day():
     seconds = np.arange(0, 25 * 3600, 0.2)
     laps = laps_of(seconds, ellipse(seconds))

@@ -110,7 +110,7 @@ BESIDE = {
 def test_what_shares_a_map_depends_on_these_drives_alone(drives, expected, beside):
     wanted = {frozenset(each) for each in expected.split()}
     wanted |= {frozenset([each.name]) for each in beside}
-    for order in list(permutations(drives))[:: 1 + bool(beside)]:
+    for order in list(permutations(drives))[:: 2 + bool(beside)]:
         assert grouped([*order[:1], *beside, *order[1:]]) == wanted
     # Nor on how they are named, and so in which order they are sorted.
     other = dict(zip('abcd', 'zyxw', strict=True))

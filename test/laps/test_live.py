@@ -325,6 +325,7 @@ def test_a_line_that_stays_where_it_is_forgets_no_lap():
     assert timed.index(True) < 200
 
 
+@pytest.mark.slow
 def test_a_mark_holds_up_no_estimate_however_many_there_are():
     """A model of 1 kHz has ten thousand of them in the time that a mark may be late."""
     drive = driven([LAP_S] * 2, period_s=1e-3)
@@ -363,6 +364,7 @@ def test_a_wild_fix_spoils_no_line():
     assert ellipses[1] == pytest.approx(ellipses[0], rel=0.05)
 
 
+@pytest.mark.slow
 def test_fixes_that_keep_to_another_way_are_believed():
     """A line of five fixes may be wrong and sure."""
     drive = driven([LAP_S] * 30)
@@ -455,8 +457,9 @@ def test_one_wrong_fix_is_left_out_and_many_begin_the_line_again():
     assert placed.positions[0] == pytest.approx([x + 900.0, y], abs=1.0)
 
 
-@pytest.mark.parametrize('lap_s', [3.35, 5.0, 9.9, 10.0, 12.0])
-@pytest.mark.parametrize('noise_s', [0.0, 0.02])
+@pytest.mark.parametrize(
+    ('lap_s', 'noise_s'), [(3.35, 0.02), (5.0, 0.0), (9.9, 0.02), (10.0, 0.0), (12.0, 0.0)]
+)
 def test_laps_are_counted_by_marks_however_the_line_moves(lap_s, noise_s):
     """The estimates that are timed again reach back over one lap or several."""
     drive = driven([lap_s] * 20, period_s=0.05)
@@ -515,6 +518,7 @@ def test_another_model_goes_on_with_count_frame_and_origin():
     assert state.lap == before.timer.number > 2
 
 
+@pytest.mark.slow
 def test_a_stretch_without_a_view_of_the_sky_keeps_the_line():
     """Fixes that are off for seconds on one lap, a hundred in a row."""
     drive = driven([LAP_S] * 6, period_s=0.02)
@@ -531,6 +535,7 @@ def test_a_stretch_without_a_view_of_the_sky_keeps_the_line():
     assert placed.ellipse_m < 3.0
 
 
+@pytest.mark.slow
 def test_fixes_of_a_vehicle_that_stands_do_not_outweigh_those_of_its_way():
     """Hours at one place, with the noise of a receiver."""
     shares = driven([LAP_S] * 2).shares

@@ -35,7 +35,9 @@ def test_two_alike_halves_are_one_lap() -> None:
     assert find_loop(recorded(seen)).laps == pytest.approx(phases[-1], abs=0.3)
 
 
-@pytest.mark.parametrize(('laps', 'seed'), [(60.0, 0), (60.0, 1), (300.0, 2)])
+@pytest.mark.parametrize(
+    ('laps', 'seed'), [(60.0, 0), pytest.param(300.0, 2, marks=pytest.mark.slow)]
+)
 def test_of_many_laps_one_is_found(laps: float, seed: int) -> None:
     """The windows that are most alike lie any number of laps apart."""
     recording, phases = driven(laps=laps, noise=1.0, seed=seed)

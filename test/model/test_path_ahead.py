@@ -62,7 +62,17 @@ def drives(slot_car_model, slot_car_laps, forked_model, forked_drives, kart_atla
     }
 
 
-@pytest.mark.parametrize('which', ['circuit', 'fork', 'routes', 'network in an atlas'])
+@pytest.mark.parametrize(
+    'which',
+    [
+        'circuit',
+        'fork',
+        *(
+            pytest.param(each, marks=pytest.mark.slow)
+            for each in ('routes', 'network in an atlas')
+        ),
+    ],
+)
 def test_a_path_follows_the_road_where_straight_lines_do_not(which, drives):
     model, drive = drives[which]
     scene = choose_scene(model)

@@ -188,7 +188,7 @@ class SlowNode(NodeProcess):
 
 
 @pytest.fixture
-def node(
+def slow_node(
     request: pytest.FixtureRequest, domain: str, model_path: Path, tmp_path: Path
 ) -> Iterator[SlowNode]:
     slow = SlowNode(int(domain), model_path, tmp_path, events=getattr(request, 'param', True))
@@ -196,8 +196,10 @@ def node(
     slow.stop()
 
 
-@pytest.mark.parametrize('node', [True, False], ids=['events', 'single-threaded'], indirect=True)
-def test_it_answers_while_it_loads(talk, node):
+@pytest.mark.parametrize(
+    'slow_node', [True, False], ids=['events', 'single-threaded'], indirect=True
+)
+def test_it_answers_while_it_loads(talk, slow_node):
     # First, because the node has to find us as well before the first event.
     events = talk.listen(TransitionEvent, 'filter_node/transition_event')
     health = Health(talk)
@@ -216,7 +218,7 @@ def test_it_answers_while_it_loads(talk, node):
     assert not talk.call(Trigger, 'filter_node/swap_model').success
     assert not talk.change('filter_node', 'model', 'other.npz').successful
     assert not configured.done()
-    node.let_go_on()
+    slow_node.let_go_on()
     talk.until(configured.done, 'the end of the transition')
     assert configured.result().success
     assert talk.state == 'inactive'
@@ -229,11 +231,11 @@ def test_it_answers_while_it_loads(talk, node):
         ('inactive', 'activating'),
         ('activating', 'active'),
     ]
-    assert node.stop() == 0
+    assert slow_node.stop() == 0
 
 
 @pytest.mark.parametrize('asked', [{'number': SHUTDOWN}, {'label': 'shutdown'}], ids=str)
-def test_a_shutdown_does_not_wait_for_it(talk, node, asked):
+def test_a_shutdown_does_not_wait_for_it(talk, slow_node, asked):
     configured = talk.ask(label='configure')
     talk.until(lambda: talk.state == 'configuring', 'the transition')
     assert talk.transition(**asked)
@@ -241,14 +243,14 @@ def test_a_shutdown_does_not_wait_for_it(talk, node, asked):
     assert not configured.result().success
     assert talk.state == 'finalized'
     # What the thread makes has no owner now.
-    node.let_go_on()
+    slow_node.let_go_on()
     Health(talk).until('shut down by a lifecycle transition')
     assert talk.state == 'finalized'
-    assert node.stop() == 0
+    assert slow_node.stop() == 0
 
 
-def test_a_signal_does_not_wait_for_it(talk, node):
+def test_a_signal_does_not_wait_for_it(talk, slow_node):
     talk.ask(CONFIGURE)
     talk.until(lambda: talk.state == 'configuring', 'the transition')
-    assert node.stop() == 0
-    assert 'Traceback' not in node.log()
+    assert slow_node.stop() == 0
+    assert 'Traceback' not in slow_node.log()

@@ -404,6 +404,7 @@ def frame(angle: float, rng: np.random.Generator) -> np.ndarray:
     return np.clip(255 * noisy, 0, 255).astype(np.uint8)[..., None]
 
 
+@pytest.mark.slow
 def test_it_learns_where_the_camera_is():
     rng = np.random.Generator(np.random.PCG64(2))
     head = make_head(SMALL.horizons, names=channel_names(*GRID))

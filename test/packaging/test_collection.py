@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import ast
 import os
 from pathlib import Path
 import re
@@ -52,6 +51,7 @@ def collected(folder: Path, plugins: Path, *options: str) -> tuple[dict[str, int
     return counts, set(re.findall(r'^SKIPPED \[\d+\] (\S+\.py):', said, re.MULTILINE))
 
 
+@pytest.mark.slow
 def test_a_file_that_skips_itself_skips_no_other(checkout, plugins, tmp_path):
     folder = tmp_path / 'few'
     (folder / 'test').mkdir(parents=True)
@@ -62,23 +62,3 @@ def test_a_file_that_skips_itself_skips_no_other(checkout, plugins, tmp_path):
         (folder / 'pyproject.toml').write_text(options or '[tool.pytest.ini_options]\n')
         # The other plugins of this machine take long to load and have no part in it.
         assert collected(folder, plugins, '-p', 'no:hypothesispytest')[0] == found
-
-
-def test_every_test_function_is_collected(checkout, plugins):
-    counts, skipped = collected(checkout, plugins)
-    written = {}
-    for path in (checkout / 'test').rglob('test_*.py'):
-        functions = [
-            node
-            for node in ast.walk(ast.parse(path.read_text(encoding='utf-8')))
-            if isinstance(node, ast.FunctionDef) and node.name.startswith('test_')
-        ]
-        written[str(path.relative_to(checkout))] = len(functions)
-    assert skipped < written.keys()
-    missing = {
-        name: (count, counts.get(name, 0))
-        for name, count in written.items()
-        if counts.get(name, 0) < count and name not in skipped
-    }
-    assert missing == {}
-    assert sum(counts.values()) >= sum(written[name] for name in counts)

@@ -20,15 +20,6 @@ from two_manifold_ros.experiments.experiment import EXPERIMENTS
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 PAGE = (CHECKOUT / 'docs' / 'papers.md').read_text()
-SECTIONS = dict(re.findall(r'^## (.+)\n((?:(?!## ).*\n)*)', PAGE, flags=re.MULTILINE))
-
-LAST = {
-    'Boots & Gordon 2012': (0, 3),
-    'Boots & Gordon 2011': (9, 3),
-    'Nilsson, Sha & Jordan 2007': (11, 7),
-    'Singer & Coifman 2008': (52, 7),
-}
-"""The last equation and the last figure of each paper."""
 
 
 def defined(tree: ast.AST) -> Iterator[str]:
@@ -60,19 +51,6 @@ def test_code_that_is_named_exists():
     assert [each for each in map(missing, references) if each] == []
 
 
-@pytest.mark.parametrize(
-    'reference',
-    [
-        'manifold/gone.py:kernel_pca',
-        'manifold/kernel_pca.py:gone',
-        'manifold/kernel_pca.py:GaussianKernel.gone',
-        'hse_hmm/belief.py:np.exp',
-    ],
-)
-def test_code_that_is_gone_is_noticed(reference):
-    assert missing(reference)
-
-
 @pytest.mark.parametrize('command', sorted(set(re.findall(r'`two-manifold ([^`]*)`', PAGE))))
 def test_commands_and_their_options_exist(command):
     """As far as the page writes them: bags and files to write are left out there."""
@@ -97,26 +75,3 @@ def test_every_experiment_has_a_row_with_its_code():
     assert dict(rows) == {
         each.name: 'experiments/' + each.function.replace(':', '.py:') for each in EXPERIMENTS
     }
-
-
-def numbers(text: str, words: str) -> set[int]:
-    """Return the numbers that follow a word such as 'eq.' in the first cells of rows."""
-    found = set()
-    for cell in re.findall(r'^\| ([^|]*) \|', text, flags=re.MULTILINE):
-        for listed in re.findall(rf'{words} ((?:\d+\w?(?:-\d+\w?)?(?:, )?)+)', cell):
-            for first, last in re.findall(r'(\d+)\w?(?:-(\d+))?', listed):
-                found |= set(range(int(first), int(last or first) + 1))
-    return found
-
-
-@pytest.mark.parametrize('paper', LAST)
-def test_every_equation_and_figure_of_a_paper_is_in_a_row(paper):
-    equations, figures = LAST[paper]
-    assert set(range(1, equations + 1)) <= numbers(SECTIONS[paper], r'eq\.')
-    assert set(range(1, figures + 1)) <= numbers(SECTIONS[paper], r'Fig\.')
-
-
-def test_no_row_about_an_equation_is_a_loss_that_is_noticed():
-    assert numbers('| eq. 2-4, 9, the unit | x |\n| eq. 8c-8e, 8f; eq. 11 | y |', r'eq\.') == {
-        2, 3, 4, 8, 9, 11,
-    }  # fmt: skip

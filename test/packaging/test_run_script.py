@@ -145,16 +145,17 @@ def test_a_second_call_does_what_changed_and_no_more(machine, changed, variables
 
 LINT = ['-m ruff check .', '-m ruff format --check .', '-m mypy', '-c from', 'docs/write_pages.py']
 TWO = '-n 2 --dist loadgroup --no-loadscope-reorder'
+PYTEST = '-m pytest --timeout 300 --durations=40'
 
 
 @pytest.mark.parametrize(
     ('verb', 'steps', 'asked'),
     [
-        ('test', ['tools', 'docs'], [*LINT, '-m pytest --timeout 300 -k one two']),
+        ('test', ['tools', 'docs'], [*LINT, f'{PYTEST} -k one two']),
         ('faults', ['tools'], ['-m pytest --timeout 600 -k one two test/faults']),
         ('docs', ['docs'], ['-m sphinx -q -W --keep-going']),
         ('oldest', ['venv', 'oldest-3.11'],
-         [f'-m pytest --timeout 300 -m not long {TWO} -k one two test/model']),
+         [f'-m pytest --timeout 300 -m not slow {TWO} -k one two test/model']),
     ],
 )  # fmt: skip
 def test_each_verb_installs_what_it_needs(machine, verb, steps, asked):
@@ -181,20 +182,34 @@ def test_the_core_is_tested_on_the_libraries_of_the_system(machine):
     assert lock.read_text().count('--hash') > len(names)
     environment = machine.checkout / '.venv' / 'system'
     assert lock.parent == environment
-    assert machine.asked()[-1].startswith(f'-m pytest --timeout 300 -m not long {TWO} -k one two')
+    assert machine.asked()[-1].startswith(f'-m pytest --timeout 300 -m not slow {TWO} -k one two')
     assert (environment / 'bin' / 'python').is_file()
+
+
+def test_everyone_runs_what_waits_for_no_other_program(machine):
+    machine.run('demo')
+    assert machine.run('test').returncode == 0
+    assert machine.steps() == ['tools']
+    (line,) = (line for line in machine.asked() if line.startswith('-m pytest'))
+    assert line == f'{PYTEST} -m not slow {TWO}'
+
+
+def test_all_tests_take_no_further_arguments(machine):
+    refused = machine.run('test', 'all', '-k', 'one')
+    assert refused.returncode == 2
+    assert "'test all' takes no further arguments" in refused.stderr
 
 
 def test_faults_and_some_on_the_oldest_libraries_follow_all_tests(machine):
     machine.run('lint')
-    assert machine.run('test').returncode == 0
+    assert machine.run('test', 'all').returncode == 0
     assert machine.steps() == ['docs', 'venv', 'oldest-3.11']
     most, one, other = (line for line in machine.asked() if line.startswith('-m pytest'))
-    assert most == f'-m pytest --timeout 300 {TWO} --ignore test/faults'
+    assert most == f'{PYTEST} {TWO} --ignore test/faults'
     # At the same time.
     again, faults = sorted((one, other), key=lambda line: line.endswith('test/faults'))
     assert faults == '-m pytest --timeout 300 test/faults'
-    assert '-m not long test/ticks' in again
+    assert '-m not slow test/ticks' in again
     checkout = Path(__file__).parents[2]
     assert all((checkout / path).exists() for path in again.split() if path.startswith('test/'))
 
@@ -203,6 +218,7 @@ def test_faults_and_some_on_the_oldest_libraries_follow_all_tests(machine):
     ('arguments', 'variables', 'status', 'pytests'),
     [
         (['test'], {'FAILING': '3'}, 3, 1),
+        (['test', 'all'], {'FAILING': '3'}, 3, 1),
         (['oldest'], {'FAILING': '1'}, 1, 1),
         (['test'], {'BAD_STYLE': '1'}, 1, 0),
         (['lint'], {'BAD_STYLE': '1'}, 1, 0),
@@ -214,21 +230,21 @@ def test_the_first_failure_is_what_it_ends_with(machine, arguments, variables, s
 
 
 @pytest.mark.parametrize(
-    ('verb', 'before', 'lock', 'left'),
+    ('verbs', 'before', 'lock', 'left'),
     [
-        ('demo', [], 'build', INSTALLED),
-        ('test', ['test', '-k', 'one'], 'oldest-3.11', ['oldest-3.11']),
+        (['demo'], [], 'build', INSTALLED),
+        (['test', 'all'], ['test', '-k', 'one'], 'oldest-3.11', ['oldest-3.11']),
     ],
 )
-def test_an_interrupted_install_is_taken_up_again(machine, verb, before, lock, left):
+def test_an_interrupted_install_is_taken_up_again(machine, verbs, before, lock, left):
     machine.run(*before)
-    done = machine.run(verb, NO_NETWORK='1')
+    done = machine.run(*verbs, NO_NETWORK='1')
     assert done.returncode == 2
     assert 'ERROR: no such host' in done.stderr
     assert 'It stopped at one==1.0.' in done.stderr
     assert f'pip could not install requirements/{lock}.txt' in done.stderr
     assert '-m pytest' not in machine.notes.read_text()
-    assert machine.run(verb).returncode == 0
+    assert machine.run(*verbs).returncode == 0
     assert machine.steps() == left
 
 
@@ -277,8 +293,8 @@ def test_what_cannot_be_is_refused_by_name(machine, variables, said):
 def test_arm_does_without_nodes_and_says_so_once(machine, architecture):
     machine.pretend(architecture)
     arm = {'PATH': f'{machine.elsewhere}:/usr/bin:/bin'}
-    for verb in ('demo', 'lint', 'test'):
-        done = machine.run(verb, **arm)
+    for verbs in (['demo'], ['lint'], ['test'], ['test', 'all']):
+        done = machine.run(*verbs, **arm)
         assert done.returncode == 0, done.stderr
         assert done.stdout.count('left out') == 1
     suites = [line for line in machine.asked() if line.startswith('-m pytest')]

@@ -20,6 +20,7 @@ from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.recordings.recording import PositionStream, Recording
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
+from two_manifold_ros.training.dataset import driving_dataset
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 from two_manifold_ros.typing import Bools
@@ -29,6 +30,12 @@ SETTINGS = TrainingSettings(
     rate_hz=10.0, window=20, states=0, horizons=(0, 5), sharpness=0.4, persistence=0.5
 )
 LAPS, TRAINED_SHARE = 10, 0.75
+
+REACHING = '2 % of the positions off by 1 m to 100 km, each alone'
+"""A row that is trained and evaluated though all that is wrong is left out of it."""
+
+LEAST_KNOWN = 0.9
+"""Share of the ticks with a place from which those without one show in no error."""
 
 
 @dataclass(frozen=True)
@@ -74,9 +81,10 @@ def try_fault(fault: PositionFault, clean: CleanDrive) -> list[str]:
     complaints += _wrongly_said(fault, faulty, clean)
     complaints += _wrongly_left(fault, faulty.positions, clean)
     _train(fault, faulty, clean, complaints)
-    if fault.evaluated is not None:
+    followed = _changed(fault, clean.test) if fault.evaluated is not None else clean.test
+    if fault.evaluated is not None and _is_reached(fault, followed, clean.test):
         with _refused(fault.unscored, 'evaluate', complaints):
-            score = evaluate(clean.model, [_changed(fault, clean.test)])
+            score = evaluate(clean.model, [followed])
             evaluated = Measured(1.0, 1.0, *_beside(score, clean.score))
             complaints += evaluated.complaints(fault.evaluated, 'evaluated')
     if fault.updater is not None:
@@ -114,8 +122,8 @@ def _wrongly_left(
 def _train(
     fault: PositionFault, faulty: Recording, clean: CleanDrive, complaints: list[str]
 ) -> None:
-    """Train on a faulty drive, if the row asks for it."""
-    if fault.trained is None:
+    """Train on a faulty drive, if the row asks for it and its damage reaches the training."""
+    if fault.trained is None or not _is_reached(fault, faulty, clean.train):
         return
     with _refused(fault.refused, 'training', complaints):
         drives = [clean.train, faulty] if fault.together else [faulty]
@@ -126,6 +134,23 @@ def _train(
         drawn = DrawnTrack(model.track).size / DrawnTrack(clean.model.track).size
         if drawn > fault.trained.ellipse:
             complaints.append(f'the track is drawn {drawn:.3g} times as large')
+
+
+def _is_reached(fault: PositionFault, faulty: Recording, clean: Recording) -> bool:
+    """
+    Return whether a drive has other places at its ticks than the clean one, or is to be refused.
+
+    Of the same places, less a few, the same is learned. `REACHING` is tried all the same.
+    """
+    if fault.refused or fault.together or fault.name == REACHING:
+        return True
+    both = [driving_dataset([each], SETTINGS).tracks for each in (faulty, clean)]
+    if [len(each) for each in both[0]] != [len(each) for each in both[1]]:
+        return True
+    given, right = (np.concatenate(each) for each in both)
+    away = np.linalg.norm(given - right, axis=1)
+    known = np.isfinite(away)
+    return bool(known.mean() < LEAST_KNOWN or away[known].max() > LEAST_ERROR_M)
 
 
 @contextmanager

@@ -246,7 +246,7 @@ FRAMES = (
         PLANES,
         renamed(origin=ORIGIN),
         together=True,
-        refused='metres from 48.0000000, 11.0000000 deg, but those of',
+        refused='metres from 48.0000000, 11.0000000 deg, but the positions of',
         unscored='metres from 48.0000000, 11.0000000 deg, but the model gives',
     ),
     PositionFault(

@@ -156,14 +156,6 @@ def test_a_truncated_zstd_file(tmp_path, ellipse_bag):
     assert 'is damaged, cut short' in refusal(cut(packed))
 
 
-def test_a_bag_is_read_without_its_damaged_metadata_once_they_are_removed(tmp_path, ellipse_bag):
-    bag = shutil.copytree(ellipse_bag, tmp_path / 'bag')
-    (bag / 'metadata.yaml').write_text('{')
-    assert DAMAGED in refusal(bag)
-    (bag / 'metadata.yaml').unlink()
-    assert len(read_recording(bag).imu.stamps) == 4800
-
-
 @pytest.mark.parametrize('storage', ['mcap', 'sqlite3'])
 def test_flipped_bytes_never_raise_anything_else(tmp_path, storage):
     bag = write_bag(tmp_path / 'bag', drive(seconds=0.5), storage=storage)

@@ -162,6 +162,7 @@ def test_readings_against_sums_over_all_cells():
     np.testing.assert_allclose(belief.state, weights.sum(axis=1) @ route.readout.states, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_what_is_dropped_is_not_missed():
     """A vehicle goes round, clearly seen, until most places are out of the question."""
     exchanges, jumps = exchanges_for(0.1, 5.0)

@@ -194,6 +194,7 @@ def test_camera_noise_is_always_five_millimetres():
     np.testing.assert_array_equal([camera.see(np.zeros(3)) for _ in range(3)], seen[:3])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('name', ['timid', 'bold', 'random'])
 def test_a_driver_chooses_once_a_second_with_the_chances_that_he_reports(name):
     run = simulate(SlotCarSettings(seed=1, rate_hz=10.0, driver=name), samples=15_000)

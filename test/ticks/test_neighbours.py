@@ -66,6 +66,7 @@ def test_the_result_is_the_same_bytes_with_any_number_of_threads():
         assert one[1].tobytes() == other[1].tobytes()
 
 
+@pytest.mark.slow
 def test_distances_stay_exact_along_a_long_diagonal():
     rng = np.random.default_rng(2)
     # A jolt a thousand times as large as the rest enters and leaves each window.

@@ -23,7 +23,11 @@ from two_manifold_ros.training.train import train_model
 
 ROUTE = TrainingSettings(window=20, horizons=(0, 10))
 SPECTRAL = ROUTE.with_method('spectral', rate_hz=10.0, states=20, bandwidth_factor=1.4)
-SETTINGS = {'route': ROUTE, 'spectral': SPECTRAL, 'tpsr': SPECTRAL.with_method('tpsr')}
+SETTINGS = {
+    'route': ROUTE,
+    'spectral': SPECTRAL,
+    'tpsr': SPECTRAL.with_method('tpsr', features=200),
+}
 
 
 @pytest.fixture(autouse=True, scope='module')
@@ -115,6 +119,7 @@ def test_the_same_answers_in_other_coordinates(method, move):
     assert_the_same(method, move)
 
 
+@pytest.mark.slow
 @given(
     st.floats(0.1, 10.0),
     st.booleans(),

@@ -130,7 +130,7 @@ def test_all_that_was_held_out_in_turn_counts_alike(turns, monkeypatch):
     np.testing.assert_allclose(found.calibration.factors, wanted.factors)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_over_the_slot_car(slot_car_laps, monkeypatch):
     """Scores are errors on blocks the fit did not see, cut where the vehicle is plainly lost."""
     settings = replace(USUAL, states=40)

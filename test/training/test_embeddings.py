@@ -90,7 +90,7 @@ def test_too_few_training_ticks_are_refused():
     )
 
 
-TPSR = TrainingSettings(method='tpsr', horizons=(0, 5, 20))
+TPSR = TrainingSettings(method='tpsr', features=200, horizons=(0, 5, 20))
 
 
 CIRCLE_WINDOW = 10
@@ -222,7 +222,7 @@ def test_candidates_are_compared_with_completed_positions(rarely_seen, monkeypat
         np.testing.assert_allclose(found[:, 0], expected, rtol=1e-9)
 
 
-@pytest.mark.parametrize('method', ['route', 'spectral'])
+@pytest.mark.parametrize('method', ['route', pytest.param('spectral', marks=pytest.mark.slow)])
 def test_a_training_estimates_positions_and_says_so(rarely_seen, method):
     settings = QUICK.with_method(method, readout='mkdr')
     model = train_model([rarely_seen.between(None, 40.0)], settings)
@@ -239,6 +239,7 @@ def test_positions_are_estimated_where_few_are_known(rarely_seen, slot_car_laps,
     assert with_readout([rarely_seen], given) == given
 
 
+@pytest.mark.slow
 def test_the_default_is_followed_with_few_positions(slot_car_laps):
     """Of one tick in ten, drawn at random, the position is known; others cut the curves."""
     whole, followed = slot_car_laps

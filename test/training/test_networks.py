@@ -241,6 +241,7 @@ def test_a_network_of_an_old_version_is_refused(yard_model, version):
         model_from('m.npz', header | {'version': version}, dict(arrays))
 
 
+@pytest.mark.slow
 def test_a_network_that_a_route_map_follows_stays_a_route(forked_model):
     assert forked_model.network is None
 
@@ -260,6 +261,7 @@ def test_drives_are_a_network_where_three_recordings_show_where_they_begin(short
     assert chosen(short_drives[:2]) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(('begin_s', 'end_s', 'stretches'), [(0.5, 1.5, 3), (40.0, 60.0, 4)])
 def test_behind_a_hole_in_a_recording_no_drive_begins(short_drives, begin_s, end_s, stretches):
     *others, last = short_drives

@@ -232,6 +232,7 @@ def test_a_rate_that_lost_workers_did_not_try_is_not_passed_over(circuit, passes
         choose_by_parts(drives_of(passes, circuit, LEAD), lost, 0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('most_load', [0.1, 1e-9, 0.0])
 def test_twice_the_rate_is_taken_where_it_is_better_and_may_be(most_load, circuit, passes):
     """Worse is one whose positions are noise, at the rate that is usual."""
@@ -305,7 +306,7 @@ def test_nothing_is_calibrated_without_positions_or_parts(circuit, passes):
     assert calibration(laid(short), short, LAP_TICKS // 2) is None
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_factors_make_ellipses_hold_their_share():
     """Of other drives of the same kind; two seconds ahead laps faster than any seen lie out."""
     # Observations are independent here, so each of them counts in full.
@@ -352,7 +353,7 @@ def test_of_a_drive_that_is_parked_first_each_part_has_some_driving(circuit):
 SETTINGS = TrainingSettings(window=20, horizons=(0, 5, 20))
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_file_does_not_grow_with_the_recording(monkeypatch, slot_car_laps):
     """The kept part of the drives is bounded, and still shows all of the route."""
     monkeypatch.setattr('two_manifold_ros.training.route.MOST_TICKS', 400)
@@ -431,7 +432,7 @@ def test_states_are_means_over_visits_and_else_those_of_the_nearest_place():
     assert found[0, 1] in {3.0, 7.0}
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_map_is_as_long_as_the_route_and_more_laps_are_merged(slot_car_model, slot_car_laps):
     first, second = slot_car_laps
     half = train_model([first.between(None, 75.0)], SETTINGS)
@@ -441,7 +442,7 @@ def test_the_map_is_as_long_as_the_route_and_more_laps_are_merged(slot_car_model
     assert slot_car_model.route.places <= 1.1 * half.route.places
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize('change', [{'kernel': 'gaussian'}, {'coupling': 'gram-product'}], ids=str)
 def test_learner_and_coupling_make_the_state_and_nothing_else(
     change, slot_car_laps, slot_car_model

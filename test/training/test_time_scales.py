@@ -84,6 +84,7 @@ def test_vibration_does_not_hide_how_long_what_repeats_lasts(vibration, shaking_
     assert found.rate_hz == pytest.approx(calm.rate_hz, rel=0.3)
 
 
+@pytest.mark.slow
 def test_what_vibration_hides_is_known_from_laps_alone():
     for vibration in (0.0, 4.0):
         ahead = [shaken(vibration, laps=False)]
@@ -101,7 +102,7 @@ def test_what_vibration_hides_is_known_from_laps_alone():
 
 NATIVE_HZ = 5.0
 SPECTRAL = TrainingSettings(method='spectral')
-TPSR = TrainingSettings(method='tpsr', horizons=(0, 5, 20))
+TPSR = TrainingSettings(method='tpsr', features=200, horizons=(0, 5, 20))
 
 
 def rounds(lap_s: float, laps: int, noise: float) -> Recording:
@@ -193,6 +194,7 @@ def test_no_more_ticks_are_tried_than_are_seen_in_time(drive, monkeypatch):
     assert seen == pytest.approx([180.0, 300.0], rel=0.02)
 
 
+@pytest.mark.slow
 def test_progress_never_goes_back_and_says_what_is_tried(drive):
     said = []
     model = module.train_model(
@@ -205,6 +207,7 @@ def test_progress_never_goes_back_and_says_what_is_tried(drive):
     assert model.window
 
 
+@pytest.mark.slow
 def test_a_quick_vehicle_keeps_a_short_window():
     chosen = with_time_scales([rounds(12.0, 16, 0.2)], SPECTRAL)
     assert chosen.window / chosen.rate_hz <= 12.0

@@ -16,7 +16,9 @@ from two_manifold_ros.model.model import TpsrModel
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import learn_model, train_model
 
-SETTINGS = TrainingSettings(method='tpsr', horizons=(0, 5, 20), rate_hz=10.0, window=20, states=30)
+SETTINGS = TrainingSettings(
+    method='tpsr', horizons=(0, 5, 20), rate_hz=10.0, window=20, states=30, features=200
+)
 FEW_S, MOST_S = 60.0, 90.0
 
 
@@ -123,7 +125,7 @@ def test_stretches_too_short_to_be_remembered_take_no_memory(laps):
 
 def test_a_filter_goes_on_with_newer_parameters(laps):
     """Its next estimates are about those of a filter that had them all along."""
-    _, learned = learn_model([laps.between(None, 40.0)], SETTINGS)
+    _, learned = learn_model([laps.between(None, 40.0)], replace(SETTINGS, features=500))
     live = Filter(learned.model)
     imu = laps.imu
     stamps = imu.stamps - imu.first_stamp

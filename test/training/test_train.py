@@ -92,9 +92,9 @@ def unchanged(half: Recording, slot_car_laps: tuple[Recording, Recording]) -> Ev
     'change',
     [
         {'readout': 'ridge'},
-        {'observation': 'ridge'},
-        pytest.param({'coupling': 'gram-product'}, marks=pytest.mark.long),
-        pytest.param({'kernel': 'gaussian'}, marks=pytest.mark.long),
+        pytest.param({'observation': 'ridge'}, marks=pytest.mark.slow),
+        pytest.param({'coupling': 'gram-product'}, marks=pytest.mark.slow),
+        pytest.param({'kernel': 'gaussian'}, marks=pytest.mark.slow),
     ],
     ids=str,
 )
@@ -106,7 +106,7 @@ def test_every_spectral_filter_is_far_ahead_of_the_mean(change, half, slot_car_l
         assert each.model.rmse_m < 0.3 * each.mean.rmse_m
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_two_recordings_in_either_order(half, slot_car_laps):
     """The same drive in two bags is as good as in one, whatever the order."""
     middle = 0.5 * seconds(half)
