@@ -42,8 +42,7 @@ GRACE_S, GRACE_LAPS = 3.0, 0.03
 
 SPLICES = 20
 SOON, LATER = 1.5, 2.0
-"""Windows after a move within which the vehicle is to be found, and is watched, as in
-bench_lost_and_found."""
+"""Windows after a move within which the vehicle is to be found, and is watched."""
 
 TAIL = 3.0
 """Windows driven on after a move."""
