@@ -38,11 +38,6 @@ from time import perf_counter
 import traceback
 from typing import TYPE_CHECKING, TypeAlias
 
-from two_manifold_ros.threads import one_blas_thread
-
-# As in every program of the package, and before anything imports NumPy.
-one_blas_thread()
-
 from adaptation_tables import BLOCKS, merged, tables
 from adaptation_trials import CLEAN_LAPS, learn_live, measure_cost, try_changes, try_poisons
 from changed_streams import REAL_CASES, WORLD_CASES

@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 from functools import partial
-import heapq
 import json
 import os
 from pathlib import Path
@@ -28,9 +27,8 @@ import sys
 from tempfile import TemporaryDirectory
 from threading import Thread
 import time
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 import psutil
 
 from two_manifold_ros.evaluation.drives import score_drive
@@ -171,144 +169,48 @@ def report_bags(folder: Path, bags: list[str], minutes: list[float]) -> None:
         )
 
 
-class Costs(NamedTuple):
-    """
-    What was measured of one bag of an hour: times in s, sizes in bytes.
+NETWORK_BYTES_S = 1.25e8
+"""One gigabit a second, through which all bags come: a disk server, or an uplink to a store."""
 
-    Parameters
-    ----------
-    survey_s, follow_s
-        Of a worker, from the disk of its machine to a survey, and to a score.
-    bag_bytes, survey_bytes, score_bytes
-        On their way to a worker, and from it to the command.
-    schedule_s
-        Of the scheduler.
-    draw_s
-        Of the command, to draw from surveys.
-
-    """
-
-    survey_s: float
-    follow_s: float
-    bag_bytes: float
-    survey_bytes: float
-    score_bytes: float
-    schedule_s: float
-    draw_s: float
+NIGHT_H, DAY_BAGS = 8.0, 8
+"""Hours in which the bags of a day are to be trained on, and bags of an hour a vehicle and day."""
 
 
-def measured(folder: Path) -> Costs:
-    """Return the costs of bags of an hour, by those of a bag of two minutes."""
+def report_nights(folder: Path) -> None:
+    """Print what an hour of recording costs, and for how many vehicles a night is enough."""
     path = make_bag(str(folder / 'costs'), 0)
-    options = ReadingOptions()
+    options, hour = ReadingOptions(), 3600.0 / BAG_S
     model = train_model([read_recording(path, options)], TrainingSettings(max_step_load=0.0))
     survey = survey_bag(options, None, path)
-    score_drive(model, options, path)
+    score = score_drive(model, options, path)
     times = []
     for work in (partial(survey_bag, options, None), partial(score_drive, model, options)):
         began = time.process_time()
         work(path)
-        times.append((time.process_time() - began) * 3600.0 / BAG_S)
-    score = score_drive(model, options, path)
+        times.append((time.process_time() - began) * hour)
     many = [replace(survey, digest=f'{number}') for number in range(1000)]
     began = time.process_time()
     choose(many)
     draw_s = (time.process_time() - began) / len(many)
-    size = sum(each.stat().st_size for each in Path(path).iterdir()) * 3600.0 / BAG_S
-    return Costs(
-        survey_s=times[0],
-        follow_s=times[1],
-        bag_bytes=size,
-        survey_bytes=len(json.dumps(survey.to_json())),
-        score_bytes=len(pickle.dumps(score)),
-        schedule_s=scheduler_s(),
-        draw_s=draw_s,
-    )
-
-
-NETWORK_BYTES_S = 1.25e8
-"""One gigabit a second, through which all bags come: a disk server, or an uplink to a store."""
-
-NIGHT_H = 8.0
-"""Hours in which the bags of a day are to be trained on."""
-
-DAY_BAGS = 8
-"""Bags of an hour that a vehicle records on a day."""
-
-MOST_SIMULATED = 20_000
-"""Bags that are simulated one by one; more take as many times as long."""
-
-
-def night(costs: Costs, bags: int, workers: int) -> tuple[float, dict[str, float]]:
-    """
-    Simulate one night: bags are scheduled, sent, surveyed, gathered, drawn from and followed.
-
-    Scheduler, network and command serve one after another, each worker one bag at a time.
-    Returned are the hours that it takes, and the share of them in which each of these is busy.
-    """
-    count = min(bags, MOST_SIMULATED)
-    # Of a sample fewer workers do as much for each: the share of the work is the same.
-    crew = max(round(workers * count / bags), 1)
-    stretch = bags / count * crew / workers
-    shared = {'scheduler': 0.0, 'network': 0.0, 'command': 0.0}
-    busy = dict.fromkeys(shared, 0.0) | {'workers': 0.0}
-    free = [0.0] * crew
-    last = 0.0
-    draws = np.random.default_rng(0)
-    for work_s, back in ((costs.survey_s, costs.draw_s), (costs.follow_s, 0.0)):
-        free = [max(last, each) for each in free]
-        heapq.heapify(free)
-        # A bag takes now half, now twice as long.
-        for factor in draws.lognormal(-0.06, 0.35, count):
-            at = heapq.heappop(free)
-            times = {
-                'scheduler': costs.schedule_s,
-                'network': costs.bag_bytes / NETWORK_BYTES_S,
-            }
-            for name, took_s in times.items():
-                # Shared ones are as slow for a sample as for all.
-                scaled = took_s * workers / crew
-                at = max(at, shared[name]) + scaled
-                shared[name] = at
-                busy[name] += scaled
-            at += work_s * factor
-            busy['workers'] += work_s * factor / crew
-            gathered = back * workers / crew
-            shared['command'] = max(at, shared['command']) + gathered
-            busy['command'] += gathered
-            heapq.heappush(free, at)
-            last = max(last, shared['command'])
-    hours = last * stretch / 3600.0
-    return hours, {name: each * stretch / 3600.0 / hours for name, each in busy.items()}
-
-
-def report_simulation(folder: Path) -> None:
-    """Print measured costs, and nights of fleets of several sizes with several crews."""
-    costs = measured(folder)
+    size = sum(each.stat().st_size for each in Path(path).iterdir()) * hour
     print(
-        f'an hour of recording: {costs.survey_s:.1f} s of a processor to survey it, '
-        f'{costs.follow_s:.0f} s to follow it, {costs.bag_bytes / 1e6:.0f} MB to send'
+        f'an hour of recording: {times[0]:.1f} s of a processor to survey it, {times[1]:.0f} s to '
+        f'follow it, {size / 1e6:.0f} MB to send; of each bag the command gets a survey of '
+        f'{len(json.dumps(survey.to_json())) / 1e3:.1f} kB and a score of '
+        f'{len(pickle.dumps(score)) / 1e3:.1f} kB, and draws from it in {1e3 * draw_s:.2f} ms'
     )
+    # Each bag is sent twice: to be surveyed, and to be followed.
+    busy_s = {
+        'a worker': sum(times), 'the network': 2.0 * size / NETWORK_BYTES_S, 'the command': draw_s,
+        'the scheduler': 2.0 * scheduler_s(),
+    }  # fmt: skip
     print(
-        f'of each bag the command gets a survey of {costs.survey_bytes / 1e3:.1f} kB and a score '
-        f'of {costs.score_bytes / 1e3:.1f} kB, and draws from it in {1e3 * costs.draw_s:.2f} ms'
+        f'vehicles that record {DAY_BAGS} bags of an hour a day, and are trained on in '
+        f'{NIGHT_H:g} hours of a network of {NETWORK_BYTES_S * 8e-9:g} Gbit/s, at most by: '
+        + ', '.join(
+            f'{name} {3600 * NIGHT_H / DAY_BAGS / each:.0f}' for name, each in busy_s.items()
+        )
     )
-    print(
-        f'nights of fleets whose vehicles record {DAY_BAGS} bags of an hour a day, over '
-        f'{NETWORK_BYTES_S * 8e-9:g} Gbit/s:'
-    )
-    for vehicles in (10, 1_000, 1_000_000):
-        bags = DAY_BAGS * vehicles
-        for workers in (4, 64, 1024):
-            hours, busy = night(costs, bags, workers)
-            first = max(busy, key=busy.__getitem__)
-            shares = ', '.join(f'{name} {100.0 * share:.0f} %' for name, share in busy.items())
-            memory_gb = bags * (costs.survey_bytes + costs.score_bytes) / 1e9
-            print(
-                f'{vehicles} vehicles, {workers} workers: {hours:.3g} h '
-                f'({"in time" if hours <= NIGHT_H else "too late"}); busy: {shares}; first to '
-                f'break: {first}; the command keeps {memory_gb:.2g} GB'
-            )
 
 
 def main() -> None:
@@ -319,13 +221,13 @@ def main() -> None:
     )
     parser.add_argument('--folder', type=Path, help='keep bags and models there')
     parser.add_argument(
-        '--simulate', action='store_true', help='carry measured costs on to larger fleets alone'
+        '--simulate', action='store_true', help='carry costs on to larger fleets, and nothing else'
     )
     args = parser.parse_args()
     with TemporaryDirectory() as temporary:
         folder = args.folder or Path(temporary)
         if args.simulate:
-            report_simulation(Path(temporary))
+            report_nights(Path(temporary))
             return
         print(
             f'{ITEMS} items that do nothing: {1e3 * scheduler_s():.3f} ms each, in batches (to '
@@ -333,7 +235,7 @@ def main() -> None:
         )
         bags = report_training(folder, args.bags, args.most_minutes)
         report_bags(folder, bags, [args.most_minutes * share for share in (0.6, 2.0)])
-        report_simulation(Path(temporary))
+        report_nights(Path(temporary))
 
 
 if __name__ == '__main__':

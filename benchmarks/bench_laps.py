@@ -17,20 +17,13 @@ the checkout and skipped where absent.
 from __future__ import annotations
 
 import argparse
-from concurrent.futures import ProcessPoolExecutor
 import math
-import multiprocessing
-import os
-import sys
 import traceback
 from typing import Any, NamedTuple, TYPE_CHECKING
 
-from two_manifold_ros.threads import one_blas_thread
-
-one_blas_thread()
-
-from gauntlet_drives import case_names, is_absent, make_case
+from gauntlet_drives import make_case
 import numpy as np
+from runner import spread, with_cases
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.lap_times import laps_by_positions
@@ -353,18 +346,8 @@ def _show_fixes(results: dict[str, dict[str, Any]]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('names', nargs='*', metavar='NAME', help='cases (default: all)')
-    parser.add_argument('--jobs', type=int, default=os.cpu_count(), help='processes')
-    args = parser.parse_args()
-    names = [name for name in args.names or case_names() if not is_absent(name)]
-    context = multiprocessing.get_context('spawn')
-    results = {}
-    with ProcessPoolExecutor(args.jobs, context) as pool:
-        for name, rows in zip(names, pool.map(run_case, names), strict=True):
-            results[name] = rows
-            print(name, file=sys.stderr, flush=True)
-    show(results)
+    args = with_cases(argparse.ArgumentParser(description=__doc__))
+    show(dict(spread(run_case, args.names, args.jobs)))
 
 
 if __name__ == '__main__':

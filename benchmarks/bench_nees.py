@@ -12,18 +12,11 @@ Run `./run bench nees`, or name cases after it.
 from __future__ import annotations
 
 import argparse
-from concurrent.futures import ProcessPoolExecutor
-import multiprocessing
-import os
 from typing import NamedTuple, TYPE_CHECKING
 
-from two_manifold_ros.threads import one_blas_thread
-
-# As in every program of the package, and before anything imports NumPy.
-one_blas_thread()
-
-from gauntlet_drives import case_names, is_absent, make_case, REAL
+from gauntlet_drives import make_case, REAL
 import numpy as np
+from runner import spread, with_cases
 
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.hse_hmm.readout import squared_mahalanobis
@@ -99,22 +92,14 @@ def shown(found: tuple[float, float]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('cases', nargs='*', metavar='CASE', help='of the gauntlet (default: all)')
-    parser.add_argument('--jobs', type=int, default=os.cpu_count(), help='processes')
-    args = parser.parse_args()
-    names = [name for name in args.cases or case_names() if not is_absent(name)]
-    spawn = multiprocessing.get_context('spawn')
+    args = with_cases(argparse.ArgumentParser(description=__doc__))
     print('NEES of what is published on the drive that is followed: mean and median')
     print('  case                ticks        position        velocity')
     found = []
-    with ProcessPoolExecutor(args.jobs, mp_context=spawn) as pool:
-        for name, each in zip(names, pool.map(work, names), strict=True):
-            found.append(each)
-            print(
-                f'  {name:18s}{each.ticks:7d}{shown(each.position)}{shown(each.velocity)}',
-                flush=True,
-            )
+    for name, each in spread(work, args.names, args.jobs):
+        found.append(each)
+        row = f'  {name:18s}{each.ticks:7d}{shown(each.position)}{shown(each.velocity)}'
+        print(row, flush=True)
     for what in ('position', 'velocity'):
         means = [getattr(each, what)[0] for each in found]
         met = sum(LEAST <= mean <= MOST for mean in means)

@@ -21,11 +21,6 @@ import subprocess
 import sys
 from typing import Any, TYPE_CHECKING
 
-from two_manifold_ros.threads import one_blas_thread
-
-# As in every program of the package, and before anything imports NumPy.
-one_blas_thread()
-
 from adaptation_trials import learn_live
 import bench_comparison
 import bench_laps

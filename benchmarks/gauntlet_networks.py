@@ -16,7 +16,6 @@ from functools import cache, partial
 import math
 from typing import Any, TYPE_CHECKING
 
-from bench_atlas import APART_AT_M, DRIVEN_S, MOVES_MPS
 from gauntlet_drives import (
     away_of_world,
     Case,
@@ -73,6 +72,13 @@ PAUSE_NS = 600 * 10**9
 
 ON_LINE_M = 8.0
 """Metres from all lines of a network beyond which a tram has left them: tracks are 4 m apart."""
+
+
+APART_AT_M, DRIVEN_S, MOVES_MPS = 20.0, 5.0, 0.5
+"""
+Metres from all other lines at which a branch is one of its own, seconds of driving after that, and
+the speed above which time counts as driving.
+"""
 
 
 class OneMap:
