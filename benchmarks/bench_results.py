@@ -147,7 +147,7 @@ def few_positions() -> str:
         course = bench_two_manifold.Course(case)
         states = {name: bench_two_manifold.states_of(course, name) for name in STATES}
         rows: Rows = defaultdict(lambda: defaultdict(list))
-        bench_two_manifold.read_with(rows, course, states, bench_two_manifold.LABELS, '{}')
+        bench_two_manifold.read_with(rows, course, states)
         found[case.name] = rows
     return markdown(*shares(found))
 
