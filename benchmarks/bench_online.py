@@ -11,9 +11,6 @@ programs count little. Features are random Fourier features of a wandering point
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -158,10 +155,6 @@ def measure(size: int, observations: int, rank: int) -> None:
 
 
 def main() -> None:
-    if len(sys.argv) == 1:
-        environment = {**os.environ, 'OPENBLAS_NUM_THREADS': '1'}
-        subprocess.run([sys.executable, __file__, 'here'], check=True, env=environment)
-        return
     print('operations a sample are about D (12 r + 6 r^2 / c + 2 c) + p r^2 (2 + r / 32) + 5 p^2,')
     print(f'c samples at a time, but at least {PENDING} in 6 r^2 / c')
     for sizes in SIZES:

@@ -13,8 +13,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-import subprocess
-import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -79,10 +77,6 @@ def learn(learner: OnlineLearner, belief: TpsrBelief | None, rows: tuple[Floats,
 
 
 def main() -> None:
-    if len(sys.argv) == 1:
-        environment = {**os.environ, 'OPENBLAS_NUM_THREADS': '1'}
-        subprocess.run([sys.executable, __file__, 'here'], check=True, env=environment)
-        return
     window_map = fourier_features(4, SIZE - 1, 2.0, seed=1)
     observation_map = fourier_features(4, OBSERVATIONS, 2.0, seed=2)
     settings = LearnerSettings(STATES, RANK, RIDGE, MEMORY)

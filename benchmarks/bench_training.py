@@ -8,8 +8,7 @@ its peak memory is its own; loops are compiled before the clock starts. The defa
 20,000 and from 140,000 ticks of the same route at 20 Hz, which costs neither its file nor its
 steps more. Spectral ones learn from windows of 150 x 6: `fit` is what is learned from all windows;
 `train` adds the held-out fit, the comparison of settings and the calibration. `neighbours` finds
-the nearest 30 of each window, exactly, on all processors. With `--long` nothing runs but a
-spectral training on two hours, which chooses its window by itself.
+the nearest 30 of each window, exactly, on all processors.
 """
 
 from __future__ import annotations
@@ -41,9 +40,6 @@ from two_manifold_ros.training.train import train_model
 WINDOW = 150
 CASES = ((2_000, 'about 1 s'), (20_000, 'under 30 s and 2 GB'))
 NEIGHBOURS = ((20_000, 'no figure'), (200_000, '150 s and 3 GB'))
-PARTS, PART = 12, 12_000
-"""Drives of ten minutes at 20 Hz, two hours together."""
-
 KERNELS = ('laplacian-eigenmap', 'gaussian')
 TICKS = (20_000, 140_000)
 FOLLOWED = 2_000
@@ -163,36 +159,9 @@ def show_neighbours() -> None:
         )
 
 
-def measure_long() -> None:
-    recordings = [
-        run_to_recording(simulate(SlotCarSettings(rate_hz=20.0, seed=seed), samples=PART))
-        for seed in range(PARTS)
-    ]
-    began = time.perf_counter()
-    model = train_model(recordings, TrainingSettings(method='spectral'))
-    trained_s = time.perf_counter() - began
-    peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
-    window_s = model.window / model.rate_hz
-    print(json.dumps({'train_s': trained_s, 'peak_mb': peak_mb, 'window_s': window_s}))
-
-
-def show_long() -> None:
-    found = run_alone('long')
-    print(
-        f'{PARTS * PART} samples, spectral, windows chosen ({found["window_s"]:g} s): '
-        f'train {found["train_s"]:.0f} s, peak {found["peak_mb"]:.0f} MB'
-    )
-
-
 def main() -> None:
     if len(sys.argv) == 3 and sys.argv[1] == 'neighbours':
         measure_neighbours(int(sys.argv[2]))
-        return
-    if sys.argv[1:] == ['long']:
-        measure_long()
-        return
-    if sys.argv[1:] == ['--long']:
-        show_long()
         return
     if len(sys.argv) == 2:
         measure_default(int(sys.argv[1]))
