@@ -332,23 +332,3 @@ def tables(rows: list[Row]) -> str:
         if lines:
             blocks.append('\n'.join(lines))
     return '\n\n'.join([*blocks, '\n'.join(_targets(rows))])
-
-
-def merged(old: list[Row], new: list[Row]) -> list[Row]:
-    """Return trials by block, case, seed and learner; new ones take the place of old ones."""
-    found = {_key(row): row for row in [*old, *new]}
-    # Cases stay in the order in which they came.
-    cases = list(dict.fromkeys(row['case'] for row in found.values()))
-    return sorted(
-        found.values(),
-        key=lambda row: (
-            BLOCKS.index(row['block']),
-            cases.index(row['case']),
-            row['seed'] or 0,
-            row['learner'],
-        ),
-    )
-
-
-def _key(row: Row) -> tuple[Any, ...]:
-    return row['block'], row['case'], row['seed'], row['learner']

@@ -31,14 +31,14 @@ from __future__ import annotations
 
 import argparse
 from functools import partial
-from itertools import product
+import itertools
 import os
 import sys
 from time import perf_counter
 import traceback
 from typing import TYPE_CHECKING, TypeAlias
 
-from adaptation_tables import BLOCKS, merged, tables
+from adaptation_tables import BLOCKS, tables
 from adaptation_trials import CLEAN_LAPS, learn_live, measure_cost, try_changes, try_poisons
 from changed_streams import REAL_CASES, WORLD_CASES
 from gauntlet_drives import case_names, is_absent, make_case
@@ -122,7 +122,9 @@ def trials(args: argparse.Namespace) -> Iterator[list[Row]]:
             yield tried(keys, partial(_live, live, case, learner))
     for block in (each for each in args.only if each not in LIVE):
         seeds = [None] if block == 'cost' else args.seeds
-        for name, learner, seed in product(cases_of(block, args.cases), args.learners, seeds):
+        for name, learner, seed in itertools.product(
+            cases_of(block, args.cases), args.learners, seeds
+        ):
             yield tried([(block, name, learner, seed)], partial(_one, block, name, learner, seed))
 
 
@@ -168,10 +170,7 @@ def tried(keys: list[Key], work: Callable[[], list[Row]]) -> list[Row]:
 
 def main() -> None:
     args = arguments()
-    rows: list[Row] = []
-    for new in trials(args):
-        rows = merged(rows, new)
-    print(tables(rows))
+    print(tables(list(itertools.chain(*trials(args)))))
 
 
 if __name__ == '__main__':

@@ -15,10 +15,11 @@ import argparse
 from collections import Counter
 from dataclasses import dataclass
 import itertools
+import os
+from pathlib import Path
 import time
 from typing import TYPE_CHECKING
 
-from bench_soak import resident_mb, yardstick_s
 import numpy as np
 
 from two_manifold_ros.filtering.filter import Filter
@@ -129,6 +130,20 @@ class EndlessDrive:
             'wild_stamp': int(self._random.choice([-1, 1])) * 86_400 * SECOND,
         }
         return stamp + away.get(cause, 1), changed, NOWHERE
+
+
+def resident_mb() -> float:
+    """Resident memory as of now, of which the largest would only ever grow."""
+    return int(Path('/proc/self/statm').read_text().split()[1]) * os.sysconf('SC_PAGE_SIZE') / 1e6
+
+
+def yardstick_s(matrix: Floats) -> float:
+    """Return the seconds that a fixed piece of work takes now: small products."""
+    began = time.process_time()
+    for _ in range(8):
+        matrix @ matrix
+        np.linalg.eigh(matrix)
+    return time.process_time() - began
 
 
 @dataclass(frozen=True)

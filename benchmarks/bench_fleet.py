@@ -5,7 +5,7 @@ Train on a fleet: what an item costs, how much sooner two workers are done, and 
 
 Run `python benchmarks/bench_fleet.py`, which takes half an hour, with `--bags 100` a few minutes.
 Bags of two minutes of the simulated slot car are trained on by the command, with one worker and
-with two, and with two of which one is killed. Items that do nothing take the time of the scheduler
+with two. Items that do nothing take the time of the scheduler
 alone. Measured costs are carried on to larger fleets, with `--simulate` that alone, see
 docs/fleets.md.
 """
@@ -21,15 +21,11 @@ from pathlib import Path
 import pickle
 import resource
 import shutil
-import signal
 import subprocess
 import sys
 from tempfile import TemporaryDirectory
-from threading import Thread
 import time
 from typing import Any
-
-import psutil
 
 from two_manifold_ros.evaluation.drives import score_drive
 from two_manifold_ros.fleet import client_of, spread
@@ -43,8 +39,6 @@ from two_manifold_ros.training.train import train_model
 BAG_S = 120.0
 ITEMS = 10_000
 VEHICLE_BAGS = 50
-STARTED_S = 6.0
-"""Time of a processor after which a worker has started, which takes half of it, and works."""
 
 
 def nothing(number: int) -> int:
@@ -65,41 +59,12 @@ def make_bag(folder: str, number: int) -> str:
     return str(path)
 
 
-def kill_a_worker(command: psutil.Popen, killed: list[int]) -> None:
-    """Kill a worker of a command that runs, when it has worked for a while, and note it."""
-    while command.poll() is None:
-        for each in command.children(recursive=True):
-            # A worker at work; neither the process that starts others nor one that starts.
-            if each.cpu_times().user > STARTED_S:
-                each.send_signal(signal.SIGKILL)
-                killed.append(each.pid)
-                return
-        time.sleep(0.2)
-
-
-def train(
-    bags: list[str], model: Path, *more: str, kill: bool = False
-) -> tuple[float, dict[str, Any]]:
+def train(bags: list[str], model: Path, *more: str) -> tuple[float, dict[str, Any]]:
     """Train on bags; return how long that took, s, and what is said of it."""
     began = time.perf_counter()
-    command = psutil.Popen(
-        [sys.executable, '-m', 'two_manifold_ros', 'train', *bags, '-o', model, *more, '--json'],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    killed: list[int] = []
-    killer = Thread(target=kill_a_worker, args=(command, killed)) if kill else None
-    if killer is not None:
-        killer.start()
-    out, _ = command.communicate()
-    took_s = time.perf_counter() - began
-    if killer is not None:
-        killer.join()
-        if not killed:
-            msg = 'no worker was killed: it had too little to do; give more --bags'
-            raise SystemExit(msg)
-    return took_s, json.loads(out)
+    command = [sys.executable, '-m', 'two_manifold_ros', 'train', *bags, '-o', str(model), *more]
+    done = subprocess.run([*command, '--json'], stdout=subprocess.PIPE, check=True)
+    return time.perf_counter() - began, json.loads(done.stdout)
 
 
 def scheduler_s() -> float:
@@ -120,16 +85,16 @@ def report_training(folder: Path, count: int, minutes: float) -> list[str]:
     with client_of(workers=os.cpu_count()) as client:
         bags = spread(partial(make_bag, str(folder / 'bags')), range(count), client)
     at_most = ('--most-minutes', f'{minutes:g}')
-    times_s: dict[str, list[float]] = {'one': [], 'two': [], 'killed': []}
+    times_s: dict[str, list[float]] = {'one': [], 'two': []}
     # Compile first, or the first training would.
     compiling = [sys.executable, '-m', 'two_manifold_ros', 'compile']
     subprocess.run(compiling, stdout=subprocess.DEVNULL, check=True)
     # In turn: a machine that becomes slower is so for both. No survey of an earlier run counts.
-    for name in ('one', 'two', 'two', 'one', 'killed'):
+    for name in ('one', 'two', 'two', 'one'):
         model = folder / f'{name}.npz'
         workers = '1' if name == 'one' else '2'
         Path(f'{model}.bags.jsonl').unlink(missing_ok=True)
-        took_s, said = train(bags, model, *at_most, '--workers', workers, kill=name == 'killed')
+        took_s, said = train(bags, model, *at_most, '--workers', workers)
         times_s[name].append(took_s)
     one_s, two_s = sum(times_s['one']), sum(times_s['two'])
     fleet = said['fleet']
@@ -147,7 +112,6 @@ def report_training(folder: Path, count: int, minutes: float) -> list[str]:
         f'(to reach: 1.5 GB), the model {len(models["two"]) / 1e6:.2f} MB (to reach: 5 MB)'
     )
     print(f'one worker and two write the same bytes: {models["one"] == models["two"]}')
-    print(f'so do two of which one was killed: {models["killed"] == models["two"]}')
     return bags
 
 

@@ -10,7 +10,7 @@ import tempfile
 import time
 from typing import Any, TYPE_CHECKING
 
-from gauntlet_drives import spliced
+from gauntlet_drives import REAL, spliced
 from gauntlet_networks import days_of, slow_of, stint_of
 import numpy as np
 
@@ -19,6 +19,7 @@ from two_manifold_ros.filtering.atlas import make_filter
 from two_manifold_ros.hse_hmm.readout import CHI_SQUARE, squared_mahalanobis
 from two_manifold_ros.model.atlas import atlas_of
 from two_manifold_ros.model.model_file import save_model
+from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
@@ -77,6 +78,8 @@ class Following:
         Whether the estimate may be used, and whether the status is tracking.
     positions, truths : (T, H, 2), covariances : (T, H, 2, 2)
         At each horizon; truths are NaN where unknown.
+    velocities : (T, 2), velocity_covariances : (T, 2, 2)
+        At the end of each tick.
     filled : (T,)
         Whether a whole window was seen.
     microseconds : (T,)
@@ -94,6 +97,8 @@ class Following:
     positions: Floats
     covariances: Floats
     truths: Floats
+    velocities: Floats
+    velocity_covariances: Floats
     filled: Bools
     microseconds: Floats
     named: Bools
@@ -158,6 +163,8 @@ def listen(
         np.array([each.positions for each in said]).reshape(-1, horizons, 2),
         np.array([each.covariances for each in said]).reshape(-1, horizons, 2, 2),
         np.stack([drive.truths_at(each) for each in then.T], axis=1),
+        np.array([each.velocity for each in said]).reshape(-1, 2),
+        np.array([each.velocity_covariance for each in said]).reshape(-1, 2, 2),
         np.arange(len(said)) >= running().window,
         np.array(took),
         np.array([each.route == route for each in said], dtype=np.bool_),
@@ -316,11 +323,36 @@ def accuracy(model: ModelHead, case: Case, following: Following) -> dict[str, An
         'along_m': _rms(along[known]),
         'across_m': _rms(across[known]),
         'mean_m': _mean_position_error(case, following),
+        'nees': nees(model, case, following),
         'step_us': float(np.median(following.microseconds)),
         'horizons': [
             _horizon(following, index, ahead) for index, ahead in enumerate(model.horizons)
         ],
     }
+
+
+def nees(model: ModelHead, case: Case, following: Following) -> tuple[float, ...]:
+    """
+    Return mean normalised squared errors of what is published: of positions, and of velocities.
+
+    If covariances are right, it is 2 for two coordinates. True velocities are differences over a
+    tick to both sides, of which noise of a camera would be most if it were shorter; in recordings
+    their noise is added to the covariances.
+    """
+    step, noise = model.period_ns, 0.0
+    before, after = (case.followed.truths_at(following.stamps + each) for each in (-step, step))
+    if case.name in REAL:
+        same = TrainingSettings(rate_hz=model.rate_hz, window=model.window)
+        noise = build_dataset(case.training, same).velocity_noise
+    apart = following.velocities - (after - before) / (2e-9 * step)
+    chosen = following.known() & following.published & np.isfinite(apart).all(axis=1)
+    position = (
+        (following.positions - following.truths)[chosen, 0],
+        following.covariances[chosen, 0],
+    )
+    velocity = apart[chosen], following.velocity_covariances[chosen] + noise * np.eye(2)
+    pairs = (position, velocity) if chosen.any() else ()
+    return tuple(float(squared_mahalanobis(*each).mean()) for each in pairs)
 
 
 def _horizon(following: Following, index: int, ahead: int) -> dict[str, Any]:

@@ -4,7 +4,7 @@
 
 from typing import Any
 
-from adaptation_tables import judged, merged, tables, TARGETS
+from adaptation_tables import judged, tables, TARGETS
 from adaptation_trials import (
     ERROR,
     feed,
@@ -154,13 +154,6 @@ def test_tables_have_a_line_for_each_trial():
     assert '  bias             map       0.10      1/1   3.0     3      0' in lines
     assert '       not: slot_car/1 stuck' in lines
     assert not tables([]).startswith(' ')
-
-
-def test_new_trials_take_the_place_of_old_ones():
-    old, new = row('poison', seed=0, n=1), row('poison', seed=0, n=2)
-    other = row('gauntlet', n=3)
-    assert merged([old], [new, other]) == [other, new]
-    assert merged([old], [row('poison', seed=1)]) == [old, row('poison', seed=1)]
 
 
 def test_laps_until_back_take_two_together():
