@@ -83,25 +83,15 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def possible(block: str) -> set[str]:
-    """Return the cases that a block can be run on."""
-    worlds = {world.name for world in WORLDS}
-    if block == 'changes':
-        return worlds | set(REAL_CASES)
-    if block == 'poison':
-        return worlds | {name for name, (_, laps) in REAL_CASES.items() if laps > CLEAN_LAPS + 1}
-    return worlds if block == 'cost' else set(case_names())
-
-
 def cases_of(block: str, asked: list[str] | None) -> list[str]:
+    worlds = {world.name for world in WORLDS}
+    long = {name for name, (_, laps) in REAL_CASES.items() if laps > CLEAN_LAPS + 1}
+    more = {'changes': set(REAL_CASES), 'poison': long, 'cost': set()}
+    fit = worlds | more.get(block, set(case_names()))
     names: Iterable[str] = asked or USUAL.get(block) or case_names()
-    absent = [name for name in names if is_absent(name)]
-    if absent:
-        note(f'{block}: not beside the checkout, so passed over: {", ".join(absent)}')
-    unfit = [name for name in names if name not in possible(block)]
-    if unfit:
-        note(f'{block}: not for {", ".join(unfit)}')
-    return [name for name in names if name not in {*absent, *unfit}]
+    if passed := [name for name in names if is_absent(name) or name not in fit]:
+        note(f'{block}: absent or not for it, so passed over: {", ".join(passed)}')
+    return [name for name in names if name not in passed]
 
 
 def note(words: str) -> None:

@@ -76,12 +76,8 @@ def scheduler_s() -> float:
         return (time.perf_counter() - began) / ITEMS
 
 
-def report_training(folder: Path, count: int, minutes: float) -> list[str]:
-    """
-    Print how much sooner two workers are done than one, and whether models are the same.
-
-    Returned are the bags that were made for it.
-    """
+def report_training(folder: Path, count: int, minutes: float) -> None:
+    """Print how much sooner two workers are done than one, and whether models are the same."""
     with client_of(workers=os.cpu_count()) as client:
         bags = spread(partial(make_bag, str(folder / 'bags')), range(count), client)
     at_most = ('--most-minutes', f'{minutes:g}')
@@ -112,25 +108,11 @@ def report_training(folder: Path, count: int, minutes: float) -> list[str]:
         f'(to reach: 1.5 GB), the model {len(models["two"]) / 1e6:.2f} MB (to reach: 5 MB)'
     )
     print(f'one worker and two write the same bytes: {models["one"] == models["two"]}')
-    return bags
 
 
 def _listed(times_s: list[float]) -> str:
     """Return times as words."""
     return ' and '.join(f'{each:.0f}' for each in times_s)
-
-
-def report_bags(folder: Path, bags: list[str], minutes: list[float]) -> None:
-    """Print the errors on the bags that were left by trainings on more and more of them."""
-    for each in minutes:
-        more = ('--most-minutes', f'{each:g}', '--workers', str(os.cpu_count()))
-        _, said = train(bags, folder / 'model.npz', *more)
-        total = said['fleet']['tried']
-        print(
-            f'trained on {said["fleet"]["trained"]} bags of {BAG_S:g} s: mean error '
-            f'{total["mean_m"]:.4f} m on {total["drives"]} others, '
-            f'{100.0 * total["published_share"]:.1f} % published'
-        )
 
 
 NETWORK_BYTES_S = 1.25e8
@@ -197,8 +179,7 @@ def main() -> None:
             f'{ITEMS} items that do nothing: {1e3 * scheduler_s():.3f} ms each, in batches (to '
             'reach: 5 ms a task)'
         )
-        bags = report_training(folder, args.bags, args.most_minutes)
-        report_bags(folder, bags, [args.most_minutes * share for share in (0.6, 2.0)])
+        report_training(folder, args.bags, args.most_minutes)
         report_nights(Path(temporary))
 
 

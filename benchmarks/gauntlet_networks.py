@@ -22,8 +22,6 @@ from gauntlet_drives import (
     case_names,
     Drive,
     ELSEWHERE_S,
-    HALT_LAPS,
-    HALTS,
     LEAST_LAPS,
     make_case,
     of_world,
@@ -33,7 +31,6 @@ from gauntlet_drives import (
     SlowDrive,
     trained_as_stint,
     unknown,
-    with_halts,
 )
 from gauntlet_drives import other_days as days_of_world
 import numpy as np
@@ -54,6 +51,12 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Bools, Floats
+
+HALT_LAPS, HALTS = 3, ((1.13, 10.0), (2.37, 60.0))
+"""
+A drive that shows how long a lap takes: its laps, and where a vehicle stands for a while on it, in
+laps since the start, and for how many seconds.
+"""
 
 LINE_ROUNDS, LINE_LAPS, FOLLOWED_LAPS = 4, 5, 6
 """Rounds of each line that are trained on, their usual lengths, and what is followed of all."""
@@ -376,7 +379,6 @@ def any_case(name: str, lag: str = AUTO) -> Case:
         followed,
         lap_s,
         tuple(roads.elsewhere()),
-        (with_halts(standing, roads.world),),
         lag,
         roads.routes,
         roads.branch_m,

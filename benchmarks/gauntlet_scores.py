@@ -24,7 +24,7 @@ from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from gauntlet_drives import Case, Drive, SlowDrive
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Bools, Floats, Ints
 
-BLOCKS = ('accuracy', 'elsewhere', 'moves', 'stops', 'days', 'slow', 'stint')
+BLOCKS = ('accuracy', 'elsewhere', 'moves', 'days', 'slow', 'stint')
 
 FAR = 10.0
 """Medians beyond which an error is one that a user would not forgive."""
@@ -54,9 +54,6 @@ filter has found itself."""
 
 APART = 0.1
 """Least distance of a move, of the root mean square distance of the route from its middle."""
-
-AFTER_LAPS = 0.25
-"""Of a lap after a stop over which errors are scored."""
 
 STANDS_S = 3.0
 """That a vehicle stands before it drives: nothing shows then on which of several routes."""
@@ -203,8 +200,6 @@ def run_case(case: Case, method: str, blocks: tuple[str, ...]) -> dict[str, Any]
         found['elsewhere'] = [elsewhere(model, case, each) for each in case.elsewhere]
     if 'moves' in blocks:
         found['moves'] = moves(model, case)
-    if 'stops' in blocks:
-        found['stops'] = [row for each in case.halted for row in stops(model, case, each)]
     if 'days' in blocks:
         found['days'] = [_day(model, case, each) for each in days_of(case.name)]
     if 'slow' in blocks:
@@ -458,22 +453,3 @@ def _moved(following: Following, put_ns: int, model: ModelHead) -> dict[str, flo
         'found': float(windows[right][0]) if right.any() else np.inf,
         'wrong': float((tracking & ~inside)[watched].mean()) if watched.any() else 0.0,
     }
-
-
-def stops(model: ModelHead, case: Case, drive: Drive) -> Iterator[dict[str, Any]]:
-    """Yield how the filter fared while the vehicle stood and after it."""
-    following = follow(model, drive)
-    errors, known, published = following.errors(), following.known(), following.published
-    tail_ns = round(1e9 * AFTER_LAPS * case.lap_s)
-    for begin, end in drive.halts:
-        first, last = int(drive.stamps[begin]), int(drive.stamps[end])
-        spans = {
-            'before': (first - tail_ns, first),
-            'during': (first, last),
-            'after': (last, last + tail_ns),
-        }
-        row: dict[str, Any] = {'stood_s': (last - first) * 1e-9}
-        for name, (left, right) in spans.items():
-            chosen = known & (following.stamps > left) & (following.stamps <= right)
-            row[name] = {'published': _mean(published, chosen), 'rmse_m': _rms(errors[chosen])}
-        yield row

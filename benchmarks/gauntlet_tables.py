@@ -299,17 +299,6 @@ def show_moves(results: Results) -> None:
         )
 
 
-def show_stops(results: Results) -> None:
-    print('\nstops at places where none was trained: published %, RMSE before, during and after')
-    for head, found in _rows(results):
-        for row in found.get('stops', ()):
-            cells = [
-                f'  {name}{_share(row[name]["published"], 6)}{_metres(row[name]["rmse_m"])}'
-                for name in ('before', 'during', 'after')
-            ]
-            print(f'{head}{row["stood_s"]:5.0f} s{"".join(cells)}')
-
-
 def show_days(results: Results) -> None:
     print(
         '\nother days of the worlds: RMSE / median of each, and over the second half of all; '
@@ -381,7 +370,6 @@ def show_all(results: Results) -> None:
         ('which', show_which),
         ('elsewhere', show_elsewhere),
         ('moves', show_moves),
-        ('stops', show_stops),
         ('days', show_days),
         ('slow', show_slow),
         ('stint', show_stint),
