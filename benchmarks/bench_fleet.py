@@ -63,7 +63,7 @@ def train(bags: list[str], model: Path, *more: str) -> tuple[float, dict[str, An
     """Train on bags; return how long that took, s, and what is said of it."""
     began = time.perf_counter()
     command = [sys.executable, '-m', 'two_manifold_ros', 'train', *bags, '-o', str(model), *more]
-    done = subprocess.run([*command, '--json'], stdout=subprocess.PIPE, check=True)
+    done = subprocess.run([*command, '--json'], capture_output=True, check=True)
     return time.perf_counter() - began, json.loads(done.stdout)
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Every recording, every simulated world, and networks of roads: errors, ellipses, moves and stops.
+Every recording, every simulated world, and networks of roads: errors, ellipses and moves.
 
 Run `./run bench gauntlet`, or name cases after it; what `two-manifold train` makes of them by
 default is scored at every tick, whether the filter publishes a position or not. The real

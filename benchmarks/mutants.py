@@ -6,9 +6,8 @@ Change single operators and numbers of the package, and count the changes that t
     python benchmarks/mutants.py [--count N] [--seed N] [--tree CHECKOUT] [FOLDER ...]
 
 A sample of all possible changes of some folders of the package is drawn by the seed. Each is made
-in a temporary copy of the checkout, and the tests of the folder of the same name run there until
-one fails. A change is also caught if the tests take too long. Some
-changes alter nothing that a test could see: compare the share caught with another checkout.
+in a temporary copy of the checkout, where the tests of that folder run until one fails or takes
+too long. Some changes alter nothing that a test could see: compare shares of two checkouts.
 """
 
 from __future__ import annotations
@@ -30,18 +29,12 @@ from typing import Any, TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-FOLDERS = ('ticks', 'route', 'filtering', 'model')
 COMPILERS = {'compiled', 'unlocked', 'allocating', 'subroutine', 'shared'}
-PAIRS = 'Lt LtE, Gt GtE, Eq NotEq, Is IsNot, In NotIn, Add Sub, Mult Div, And Or'
-OTHER: dict[Any, Any] = {
-    getattr(ast, one): getattr(ast, other)
-    for pair in PAIRS.split(', ')
-    for one, other in permutations(pair.split())
-}
+PAIRS = ('Lt LtE', 'Gt GtE', 'Eq NotEq', 'Is IsNot', 'In NotIn', 'Add Sub', 'Mult Div', 'And Or')
+EACH_WAY = [each for pair in PAIRS for each in permutations(pair.split())]
+OTHER: dict[Any, Any] = {getattr(ast, one): getattr(ast, other) for one, other in EACH_WAY}
 PYTEST = ('-m', 'pytest', '-qx', '-p', 'no:cacheprovider')
-SKIPPED = {'annotation', 'returns', 'decorator_list'}
-TIMES = 3.0
-"""Processor time of tests at most, over that which all tests of all folders take as they are."""
+TIMES = 3.0  # Processor time of tests at most, over that of all tests of all folders.
 
 
 Mutant = tuple[Path, int, slice, str, bool]
@@ -82,7 +75,11 @@ def mutants_of(tree: Path, path: Path) -> Iterator[Mutant]:
                 yield (*where, f'({new})', loop)
         for name, value in ast.iter_fields(node):
             for each in value if isinstance(value, list) else [value]:
-                if isinstance(each, ast.AST) and name not in SKIPPED:
+                if isinstance(each, ast.AST) and name not in {
+                    'annotation',
+                    'returns',
+                    'decorator_list',
+                }:
                     yield from walk(each, inside)
 
     yield from walk(ast.parse(b''.join(lines)), None)
@@ -101,7 +98,8 @@ class Bench:
         if self._python(10_000, *PYTEST, f'test/{folder}'):
             sys.exit(f'test/{folder} fails without any change')
         self._usual_s = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-        shutil.copytree(next(self._cache.glob('*/*')), self._kept, dirs_exist_ok=True)
+        for each in self._cache.glob('*/*'):
+            shutil.copytree(each, self._kept, dirs_exist_ok=True)
 
     def catches(self, mutant: Mutant) -> bool:
         """Return whether a test fails with a change."""
@@ -109,7 +107,7 @@ class Bench:
         path, folder = self.copy / name, name.parent.name
         old = path.read_bytes()
         path.write_bytes(old[: stretch.start] + new.encode() + old[stretch.stop :])
-        shutil.rmtree(self._cache)
+        shutil.rmtree(self._cache, ignore_errors=True)
         if not compiled:
             # A folder appears for these sources, and what is compiled is as it was.
             self._python(600, '-c', 'import two_manifold_ros.compilation')
@@ -131,12 +129,10 @@ class Bench:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('folders', nargs='*', default=FOLDERS, metavar='FOLDER')
+    parser.add_argument('folders', nargs='*', default=['ticks', 'route', 'filtering', 'model'])
     parser.add_argument('--count', type=int, default=60, help='changes (60)')
     parser.add_argument('--seed', type=int, default=0, help='of the sample (0)')
-    parser.add_argument(
-        '--tree', type=Path, default=Path(__file__).parents[1], help='checkout (this one)'
-    )
+    parser.add_argument('--tree', type=Path, default=Path(__file__).parents[1])
     args = parser.parse_args()
     package = args.tree.resolve() / 'two_manifold_ros'
     paths = [path for each in args.folders for path in sorted((package / each).glob('*.py'))]
@@ -149,9 +145,8 @@ def main() -> None:
         caught = 0
         for number, each in enumerate(chosen, 1):
             caught += (found := bench.catches(each))
-            name, line, stretch, new, _ = each
-            was = (package.parent / name).read_bytes()[stretch].decode()
-            words = f'{name}:{line}: {was!r} -> {new!r}'
+            was = (package.parent / each[0]).read_bytes()[each[2]].decode()
+            words = f'{each[0]}:{each[1]}: {was!r} -> {each[3]!r}'
             print(f'{number:4d} {"caught  " if found else "SURVIVED"} {words}', flush=True)
     print(f'caught {caught} of {len(chosen)}, of {len(every)} possible changes')
 
