@@ -52,8 +52,8 @@ RARE_STEP = 0.5
 """
 Step between positions, in spreads of all of them, above which straight lines cut too much.
 
-With 5 % of the positions, or one a second, the step is .7 to 1.7 and estimates by windows err less;
-with all of them it is .06 at most, and these estimates err more.
+With 5 % of the positions, or one a second, the step is .7 to 1.7 and estimates by windows err
+less; with all of them it is .06 at most, and these estimates err more.
 """
 
 
