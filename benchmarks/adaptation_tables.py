@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import math
 from statistics import median
 from textwrap import fill
-from typing import Any, TYPE_CHECKING, TypeAlias
+from typing import Any, NamedTuple, TYPE_CHECKING, TypeAlias
 
 from gauntlet_tables import LEAST_PUBLISHED, NARROW, WIDE
 
@@ -33,25 +33,8 @@ USEFUL = 0.25
 LAPS_SHOWN, WIDTH = 12, 95
 
 
-@dataclass(frozen=True)
-class Target:
-    """
-    Target that learners are to reach.
-
-    Parameters
-    ----------
-    words
-        In the last lines.
-    block
-        Of the trials that it is about.
-    checks
-        Of one trial.
-    learners
-        Of which it is asked.
-    share
-        Of the checks that are to be met.
-
-    """
+class Target(NamedTuple):
+    """What is checked of the trials of a block, of which learners, and what share is to be met."""
 
     words: str
     block: str
@@ -211,12 +194,18 @@ def _head(row: Row) -> str:
     return f'  {_named(row):17s}{row["learner"]:6s}'
 
 
+def _titled(words: str, first: str, *columns: str) -> Iterator[str]:
+    """Yield the lines above a table; a column is as wide as its title."""
+    yield words
+    yield f'  {first:17s}{"":6s}{"".join(columns)}'
+
+
 def _gauntlet(rows: list[Row]) -> Iterator[str]:
-    yield 'learned live, then the IMU alone: every tick after the first window; metres'
-    yield (
-        f'  {"case":17s}{"":6s}{"laps":>6s}{"ticks":>7s}{"publ %":>7s}{"RMSE":>9s}{"offline":>9s}'
-        f'{"ratio":>7s}{"median":>9s}{"mean":>9s}  in the 68 / 95 % ellipse by ticks ahead'
-    )
+    yield from _titled(
+        'learned live, then the IMU alone: every tick after the first window; metres', 'case',
+        '  laps  ticks publ %     RMSE  offline  ratio   median     mean',
+        '  in the 68 / 95 % ellipse by ticks ahead',
+    )  # fmt: skip
     for row in rows:
         found, offline = row['accuracy'], row['offline']['rmse_m']
         ellipses = '  '.join(
@@ -233,49 +222,38 @@ def _gauntlet(rows: list[Row]) -> Iterator[str]:
 
 
 def _curve(rows: list[Row]) -> Iterator[str]:
-    yield 'while learning: RMSE over that of the mean position, by lap, and of the last two laps'
     shown = ''.join(f'{lap + 1:6d}' for lap in range(LAPS_SHOWN))
-    yield f'  {"case":17s}{"":6s}{"laps":>6s}{shown}{"last":>7s}'
+    words = 'while learning: RMSE over that of the mean position, by lap, and of the last two laps'
+    yield from _titled(words, 'case', '  laps', shown, '   last')
     for row in rows:
         ratios = [_over(each, row['mean_m']) for each in row['rmse_m']]
         cells = ''.join(_cell(each, 6, 2) for each in ratios[:LAPS_SHOWN])
         known = [each for each in ratios[-2:] if each is not None]
-        last = math.sqrt(sum(each**2 for each in known) / len(known)) if known else None
+        last = math.hypot(*known) / math.sqrt(len(known)) if known else None
         yield f'{_head(row)}{len(ratios):6d}{cells:{6 * LAPS_SHOWN}s}{_cell(last, 7, 3)}'
 
 
 def _changes(rows: list[Row]) -> Iterator[str]:
     yield 'changed for good: error before over that of the mean position (median), how many are'
-    yield f'back in {WITHIN} laps, after how many (median, most), laps in a row worse than frozen'
-    yield (
-        f'  {"change":17s}{"":6s}{"before":>8s}{"back":>9s}{"laps":>6s}{"most":>6s}{"worse":>7s}'
-    )
-    names = dict.fromkeys(name for row in rows for name in row['changes'])
-    for name in names:
-        for learner in dict.fromkeys(row['learner'] for row in rows):
-            some = [
-                row['changes'][name]
-                for row in rows
-                if row['learner'] == learner and name in row['changes']
-            ]
-            if not some:
-                continue
-            laps = [math.inf if each['back'] is None else each['back'] for each in some]
-            before = median(_over(each['old_m'], each['mean_m']) or math.nan for each in some)
-            soon = f'{sum(each <= WITHIN for each in laps)}/{len(laps)}'
-            worse = max(each['worse'] for each in some)
-            yield (
-                f'  {name:17s}{learner:6s}{_cell(before, 8, 2)}{soon:>9s}'
-                f'{_cell(median(laps), 6, 1)}{_cell(max(laps), 6, 0)}{worse:7d}'
-            )
+    words = f'back in {WITHIN} laps, after how many, laps in a row worse than frozen'
+    yield from _titled(words, 'change', '  before     back  laps  most  worse')
+    by_change: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        for name, each in row['changes'].items():
+            by_change.setdefault((name, row['learner']), []).append(each)
+    for (name, learner), some in by_change.items():
+        laps = [math.inf if each['back'] is None else each['back'] for each in some]
+        before = median(_over(each['old_m'], each['mean_m']) or math.nan for each in some)
+        soon = f'{sum(each <= WITHIN for each in laps)}/{len(laps)}'
+        yield (
+            f'  {name:17s}{learner:6s}{_cell(before, 8, 2)}{soon:>9s}{_cell(median(laps), 6, 1)}'
+            f'{_cell(max(laps), 6, 0)}{max(each["worse"] for each in some):7d}'
+        )
 
 
 def _cost(rows: list[Row]) -> Iterator[str]:
-    yield 'ten minutes with positions: % of a core, trainings included, and memory'
-    yield (
-        f'  {"world":17s}{"":6s}{"lap s":>7s}{"minute 1":>9s}{"all":>7s}{"kept MB":>9s}'
-        f'{"process grew by MB":>20s}'
-    )
+    words = 'ten minutes with positions: % of a core, trainings included, and memory'
+    yield from _titled(words, 'world', '  lap s minute 1    all  kept MB  process grew by MB')
     for row in rows:
         yield (
             f'{_head(row)}{row["lap_s"]:7.1f}{_cell(row["first_core"], 9, 1, 100.0)}'
@@ -284,10 +262,10 @@ def _cost(rows: list[Row]) -> Iterator[str]:
 
 
 def _poison(rows: list[Row]) -> Iterator[str]:
-    yield 'one poisoned lap: RMSE over laps 2 and 3 after it, over that without it; mean position'
     names = [name for name in rows[0]['poisons'] if name != 'none']
     wide = ''.join(f'{name:>{len(name) + 3}s}' for name in names)
-    yield f'  {"case/seed":17s}{"":6s}{"without":>9s}{"mean":>9s}{wide}'
+    words = 'one poisoned lap: RMSE over laps 2 and 3 after it, over that without; mean position'
+    yield from _titled(words, 'case/seed', '  without     mean', wide)
     for row in rows:
         ratios = dict(_poisons(row))
         cells = ''.join(_cell(ratios.get(name), len(name) + 3, 2) for name in names)
@@ -332,23 +310,3 @@ def tables(rows: list[Row]) -> str:
         if lines:
             blocks.append('\n'.join(lines))
     return '\n\n'.join([*blocks, '\n'.join(_targets(rows))])
-
-
-def merged(old: list[Row], new: list[Row]) -> list[Row]:
-    """Return trials by block, case, seed and learner; new ones take the place of old ones."""
-    found = {_key(row): row for row in [*old, *new]}
-    # Cases stay in the order in which they came.
-    cases = list(dict.fromkeys(row['case'] for row in found.values()))
-    return sorted(
-        found.values(),
-        key=lambda row: (
-            BLOCKS.index(row['block']),
-            cases.index(row['case']),
-            row['seed'] or 0,
-            row['learner'],
-        ),
-    )
-
-
-def _key(row: Row) -> tuple[Any, ...]:
-    return row['block'], row['case'], row['seed'], row['learner']

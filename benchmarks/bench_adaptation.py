@@ -31,19 +31,14 @@ from __future__ import annotations
 
 import argparse
 from functools import partial
-from itertools import product
+import itertools
 import os
 import sys
 from time import perf_counter
 import traceback
 from typing import TYPE_CHECKING, TypeAlias
 
-from two_manifold_ros.threads import one_blas_thread
-
-# As in every program of the package, and before anything imports NumPy.
-one_blas_thread()
-
-from adaptation_tables import BLOCKS, merged, tables
+from adaptation_tables import BLOCKS, tables
 from adaptation_trials import CLEAN_LAPS, learn_live, measure_cost, try_changes, try_poisons
 from changed_streams import REAL_CASES, WORLD_CASES
 from gauntlet_drives import case_names, is_absent, make_case
@@ -88,25 +83,15 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def possible(block: str) -> set[str]:
-    """Return the cases that a block can be run on."""
-    worlds = {world.name for world in WORLDS}
-    if block == 'changes':
-        return worlds | set(REAL_CASES)
-    if block == 'poison':
-        return worlds | {name for name, (_, laps) in REAL_CASES.items() if laps > CLEAN_LAPS + 1}
-    return worlds if block == 'cost' else set(case_names())
-
-
 def cases_of(block: str, asked: list[str] | None) -> list[str]:
+    worlds = {world.name for world in WORLDS}
+    long = {name for name, (_, laps) in REAL_CASES.items() if laps > CLEAN_LAPS + 1}
+    more = {'changes': set(REAL_CASES), 'poison': long, 'cost': set()}
+    fit = worlds | more.get(block, set(case_names()))
     names: Iterable[str] = asked or USUAL.get(block) or case_names()
-    absent = [name for name in names if is_absent(name)]
-    if absent:
-        note(f'{block}: not beside the checkout, so passed over: {", ".join(absent)}')
-    unfit = [name for name in names if name not in possible(block)]
-    if unfit:
-        note(f'{block}: not for {", ".join(unfit)}')
-    return [name for name in names if name not in {*absent, *unfit}]
+    if passed := [name for name in names if is_absent(name) or name not in fit]:
+        note(f'{block}: absent or not for it, so passed over: {", ".join(passed)}')
+    return [name for name in names if name not in passed]
 
 
 def note(words: str) -> None:
@@ -127,7 +112,9 @@ def trials(args: argparse.Namespace) -> Iterator[list[Row]]:
             yield tried(keys, partial(_live, live, case, learner))
     for block in (each for each in args.only if each not in LIVE):
         seeds = [None] if block == 'cost' else args.seeds
-        for name, learner, seed in product(cases_of(block, args.cases), args.learners, seeds):
+        for name, learner, seed in itertools.product(
+            cases_of(block, args.cases), args.learners, seeds
+        ):
             yield tried([(block, name, learner, seed)], partial(_one, block, name, learner, seed))
 
 
@@ -173,10 +160,7 @@ def tried(keys: list[Key], work: Callable[[], list[Row]]) -> list[Row]:
 
 def main() -> None:
     args = arguments()
-    rows: list[Row] = []
-    for new in trials(args):
-        rows = merged(rows, new)
-    print(tables(rows))
+    print(tables(list(itertools.chain(*trials(args)))))
 
 
 if __name__ == '__main__':

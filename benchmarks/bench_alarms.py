@@ -10,15 +10,10 @@ share of the time, is counted after the first window.
 
 from __future__ import annotations
 
-from concurrent.futures import ProcessPoolExecutor
-import multiprocessing
-import os
+import argparse
 from typing import NamedTuple
 
-from two_manifold_ros.threads import one_blas_thread
-
-# As in every program of the package, and before anything imports NumPy.
-one_blas_thread()
+from runner import spread, with_jobs
 
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import Status
@@ -65,18 +60,19 @@ def work(seed: int) -> Alarms:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('seeds', type=int, nargs='*', default=SEEDS, metavar='SEED')
+    args = with_jobs(parser)
     print('false alarms in an hour of the simulated car of the demo')
     print('  seed  ticks Hz  unsure  of the time   lost  of the time')
     found = []
-    spawn = multiprocessing.get_context('spawn')
-    with ProcessPoolExecutor(os.cpu_count(), mp_context=spawn) as pool:
-        for seed, each in zip(SEEDS, pool.map(work, SEEDS), strict=True):
-            found.append(each)
-            words = ''.join(
-                f'{each.times[status]:8d}{100.0 * each.shares[status]:11.3f} %'
-                for status in (Status.UNSURE, Status.LOST)
-            )
-            print(f'  {seed:4d}{each.rate_hz:10g}{words}', flush=True)
+    for seed, each in spread(work, args.seeds, args.jobs):
+        found.append(each)
+        words = ''.join(
+            f'{each.times[status]:8d}{100.0 * each.shares[status]:11.3f} %'
+            for status in (Status.UNSURE, Status.LOST)
+        )
+        print(f'  {seed:4d}{each.rate_hz:10g}{words}', flush=True)
     quiet = sum(not each.times[Status.LOST] for each in found)
     print(f'  never lost: {quiet} of {len(found)}')
 

@@ -1,9 +1,10 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-This package beside every rival, on the recordings, on a kart and on the paper's protocol.
+This package beside every rival, on the recordings and on a kart.
 
-All methods have the time scale that a training chooses, and in the paper's protocol its own.
+All methods have the time scale that a training chooses. On the protocol of the paper they are run
+by `two-manifold compare --protocol slot-car`.
 
 Run `python benchmarks/bench_comparison.py`; the real recordings are looked for in
 `shared/recordings` beside the checkout and passed over where they are absent.
@@ -22,10 +23,8 @@ from worlds.table import world_named
 
 from two_manifold_ros.comparison.comparing import compare
 from two_manifold_ros.comparison.own_filters import methods_named, NAMES
-from two_manifold_ros.comparison.protocol import plan_bags, plan_share, plan_slot_car, SLOT_CAR
+from two_manifold_ros.comparison.protocol import plan_bags, plan_share
 from two_manifold_ros.recordings.reading import read_recording
-from two_manifold_ros.simulation.slot_car import SlotCarSettings
-from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
@@ -33,16 +32,13 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
 
 RECORDINGS = Path(__file__).resolve().parents[2] / 'shared' / 'recordings'
-SEEDS = range(5)
-SHOWN = (1, 10, 25, 50, 75, 100)
 OURS = 'default'
 SEEING = ('previous', 'imu-only')
 
 
 def errors_of(plan: Plan) -> dict[str, Floats]:
     """Return the RMSE of each method at every horizon, NaN for one that failed."""
-    settled = SLOT_CAR if plan.protocol == 'slot-car' else None
-    result = compare(plan, methods_named(NAMES, settled))
+    result = compare(plan, methods_named(NAMES))
     horizons = len(result.horizons)
     found = {}
     for each in result.results:
@@ -54,9 +50,8 @@ def errors_of(plan: Plan) -> dict[str, Floats]:
     return found
 
 
-def show(
-    title: str, horizons: tuple[int, ...], errors: dict[str, Floats], shown: list[int]
-) -> None:
+def show(title: str, horizons: tuple[int, ...], errors: dict[str, Floats]) -> None:
+    shown = range(len(horizons))
     print(f'\n{title}\n  {"ticks ahead":12s}' + ''.join(f'{horizons[i]:8d}' for i in shown))
     for name, values in errors.items():
         row = ''.join(f'{values[i]:8.3f}' for i in shown)
@@ -89,26 +84,14 @@ def real_plans() -> list[tuple[str, Plan]]:
     ]
 
 
-def slot_car_plan(seed: int) -> Plan:
-    settings = SlotCarSettings(seed=seed, rate_hz=10.0)
-    return plan_slot_car(run_to_recording(simulate(settings, samples=3001)))
-
-
 def main() -> None:
     print('RMSE in metres; previous and imu-only are given true positions, no other method is')
     kart = ('kart, 22 laps, IMU at 10 Hz, last 30 %', kart_plan())
     for title, plan in (*real_plans(), kart):
         horizons = plan.train.horizons
         began = time.monotonic()
-        show(title, horizons, errors_of(plan), list(range(len(horizons))))
+        show(title, horizons, errors_of(plan))
         print(f'  {time.monotonic() - began:.0f} s')
-    plans = [slot_car_plan(seed) for seed in SEEDS]
-    runs = [errors_of(plan) for plan in plans]
-    horizons = plans[0].train.horizons
-    means = {name: np.nanmean([run[name] for run in runs], axis=0) for name in runs[0]}
-    shown = [horizons.index(horizon) for horizon in SHOWN]
-    title = f'slot car, protocol of the paper, mean over seeds {SEEDS[0]} to {SEEDS[-1]}'
-    show(title, horizons, means, shown)
 
 
 if __name__ == '__main__':

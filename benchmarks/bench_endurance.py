@@ -6,36 +6,144 @@ A day through the filter: memory, latency and counters must be at its end as at 
 Run `python benchmarks/bench_endurance.py`; a day of samples at 100 Hz with faults strewn in takes
 about five minutes. A line for every hour of samples. Times are those of the processor, and beside
 them stands what a fixed piece of work took in between, because a busy machine slows both; latency
-does not drift when their ratio is flat. `bench_node_endurance.py` does the same to the node.
+does not drift when their ratio is flat.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from dataclasses import dataclass
 import itertools
 import os
 from pathlib import Path
-import subprocess
-import sys
-from tempfile import TemporaryDirectory
 import time
 from typing import TYPE_CHECKING
 
-from bench_node import train
-from bench_soak import resident_mb, yardstick_s
-from endless_drive import EndlessDrive, NOWHERE, ODD
 import numpy as np
 
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.model.model_file import load_model
+from two_manifold_ros.simulation.slot_car import SlotCarSettings
+from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
+from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:
-    from collections import Counter
+    from collections.abc import Iterator
+
+    from two_manifold_ros.typing import Floats
+
+    Sample = tuple[int, Floats, int]
 
 RATE_HZ, HOURS, PORTION = 100.0, 24, 1000
-COUNTED = ('received', 'used', *ODD, 'gaps')
 ROW = '{:>5} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}'
+
+SECOND = 10**9
+LAPS = 20
+FAULT_EVERY_S = 20.0
+"""Seconds of samples from one fault to the next."""
+
+ODD = (
+    'non_finite',
+    'out_of_range',
+    'zero_stamp',
+    'duplicate_stamp',
+    'out_of_order',
+    'wild_stamp',
+)
+"""Samples that must not be used."""
+
+COUNTED = ('received', 'used', *ODD, 'gaps')
+
+STEPS_S = (0.3, 1.0, 10.0, -10.0)
+"""Seconds without samples, and a clock that is set back."""
+
+NOWHERE = -1
+"""Place of a sample that was not driven."""
+
+
+class EndlessDrive:
+    """
+    Laps of the slot car from the second on, over and over, the stamps going on.
+
+    Parameters
+    ----------
+    rate_hz
+        Of the IMU.
+    seed
+        Of the car, not the one that models are trained with; and of the faults.
+
+    Attributes
+    ----------
+    positions : (N, 2)
+        True positions by place.
+    sent
+        Samples given out, and faults strewn in, by the counter that has to show them.
+
+    """
+
+    def __init__(self, rate_hz: float = 100.0, seed: int = 1) -> None:
+        run = simulate(SlotCarSettings(seed=seed, rate_hz=rate_hz), laps=LAPS)
+        moving = run.distances >= run.distances[0] + (run.distances[-1] - run.distances[0]) / LAPS
+        self._samples = run.imu[moving]
+        self._period = round(SECOND / rate_hz)
+        self._begin = int(run.stamps_ns[0])
+        self._every = round(FAULT_EVERY_S * rate_hz)
+        self._random = np.random.default_rng(seed)
+        self.positions = run.positions[moving, :2]
+        self.sent: Counter[str] = Counter()
+
+    def __iter__(self) -> Iterator[Sample]:
+        """Yield stamp, sample and place for ever: faults come after the sample that they mock."""
+        stamp, driven = self._begin, 0
+        for given in itertools.count(1):
+            place = driven % len(self._samples)
+            sample = self._samples[place]
+            self.sent.update(('received', 'used'))
+            yield stamp, sample, place
+            if given % self._every == 0:
+                kind = (given // self._every) % (len(ODD) + len(STEPS_S))
+                if kind < len(ODD):
+                    yield self._odd(ODD[kind], stamp, sample)
+                else:
+                    step = round(STEPS_S[kind - len(ODD)] * SECOND) // self._period
+                    self.sent['gaps' if step > 0 else 'jumps_back'] += 1
+                    stamp += step * self._period
+                    # The car goes on where only the samples are missing.
+                    driven += max(step, 0)
+            stamp += self._period
+            driven += 1
+
+    def _odd(self, cause: str, stamp: int, sample: Floats) -> Sample:
+        self.sent['received'] += 1
+        self.sent[cause] += 1
+        channel = int(self._random.integers(6))
+        changed = sample.copy()
+        if cause == 'non_finite':
+            changed[channel] = np.nan
+        elif cause == 'out_of_range':
+            changed[channel] = 1e30
+        away = {
+            'zero_stamp': -stamp,
+            'duplicate_stamp': 0,
+            'out_of_order': -int(self._random.integers(1, SECOND // 4)),
+            'wild_stamp': int(self._random.choice([-1, 1])) * 86_400 * SECOND,
+        }
+        return stamp + away.get(cause, 1), changed, NOWHERE
+
+
+def resident_mb() -> float:
+    """Resident memory as of now, of which the largest would only ever grow."""
+    return int(Path('/proc/self/statm').read_text().split()[1]) * os.sysconf('SC_PAGE_SIZE') / 1e6
+
+
+def yardstick_s(matrix: Floats) -> float:
+    """Return the seconds that a fixed piece of work takes now: small products."""
+    began = time.process_time()
+    for _ in range(8):
+        matrix @ matrix
+        np.linalg.eigh(matrix)
+    return time.process_time() - began
 
 
 @dataclass(frozen=True)
@@ -106,13 +214,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--hours', type=int, default=HOURS, help='hours of samples')
     options = parser.parse_args()
-    if os.environ.get('OPENBLAS_NUM_THREADS') != '1':
-        environment = {**os.environ, 'OPENBLAS_NUM_THREADS': '1'}
-        return subprocess.run([sys.executable, *sys.argv], check=False, env=environment).returncode
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / 'model.npz'
-        train(path)
-        live = Filter(load_model(path))
+    recording = run_to_recording(simulate(SlotCarSettings(), laps=14))
+    settings = TrainingSettings(rate_hz=20.0, window=60, states=20)
+    live = Filter(train_model([recording], settings))
     live.warm_up()
     course = Course(live)
     print(ROW.format('hour', 'us/tick', 'p50 us', 'p99 us', 'x work', 'MB', 'valid', 'error m'))

@@ -3,10 +3,8 @@
 """
 The time of one filter step: one IMU sample in, eight horizons with covariances out.
 
-Run `python benchmarks/bench_filter.py`. First the default, compiled and in the NumPy
-forms that run where there is no numba. Then the spectral filter; beside it, measured in the
-same run: the same step written in plain NumPy with window distances computed again (naive), and a
-copy of the bytes that the step has to read (the memory bound).
+Run `./run bench filter`. First the default, then the spectral filter; beside it, measured in the
+same run, a copy of the bytes that the step has to read (the memory bound).
 """
 
 from __future__ import annotations
@@ -51,34 +49,6 @@ def make_model(window: int, method: str) -> tuple[TrainedModel, Floats]:
     return model, recording.imu.samples[needed:]
 
 
-def naive_step(model: Model) -> Callable[[Floats, Floats], None]:
-    """Return the step in NumPy as one would write it down, on an observation and a window."""
-    weights, states = model.tables.weights, model.tables.states
-    observations, bandwidth = model.operator.kernel_points, model.operator.bandwidth
-    targets = model.readout.targets  # type: ignore[union-attr]
-    pasts = np.stack([model.series[:, s : s + model.window] for s in model.starts])
-    pasts = pasts.reshape(len(pasts), -1)
-    belief = np.eye(STATES)[0]
-
-    def step(observation: Floats, window: Floats) -> None:
-        nonlocal belief
-        squared = np.square(observations - observation).sum(axis=1)
-        reweighted = np.exp(squared / (-2.0 * bandwidth**2)) * (weights @ belief)
-        reweighted /= reweighted.sum()
-        belief = states.T @ reweighted
-        belief /= belief[0]
-        sharp = np.maximum(reweighted, 0.0) ** 6
-        for column in range(targets.shape[1]):
-            known = np.isfinite(targets[:, column, 0])
-            shares = sharp[known] / sharp[known].sum()
-            mean = shares @ targets[known, column]
-            spread = targets[known, column] - mean
-            (spread * shares[:, None]).T @ spread
-        np.square(pasts - window).sum(axis=1).min()
-
-    return step
-
-
 def median_us(function: Callable[[int], object], steps: int) -> tuple[float, float]:
     times = np.empty(steps)
     for index in range(steps):
@@ -112,13 +82,6 @@ def measure_route() -> None:
 def measure(window: int) -> None:
     model, samples = make_model(window, 'spectral')
     assert isinstance(model, Model)  # noqa: S101 - which the method makes
-    step = naive_step(model)
-    observations = model.channels.standardise(samples)
-    flat = np.ascontiguousarray(observations[:window].T).reshape(-1)
-
-    def naive(index: int) -> None:
-        step(observations[index], flat)
-
     read = np.zeros(
         model.tables.weights.size * 2
         + model.operator.kernel_points.size
@@ -132,12 +95,10 @@ def measure(window: int) -> None:
 
     bound_us, _ = median_us(bound, 300)
     ours_us, ours_p99 = filter_us(model, samples, STEPS)
-    naive_us, _ = median_us(naive, 60)
     print(
         f'spectral: w = {window:4d}, n = {len(model.starts)}, d = {len(model.series)}, '
         f'k = {model.states}, {len(HORIZONS)} horizons: '
         f'ours {ours_us:6.1f} us (99 %: {ours_p99:.1f}), '
-        f'naive {naive_us:8.1f} us ({naive_us / ours_us:.0f} x ours), '
         f'copying the {read.nbytes / 1e6:.1f} MB read {bound_us:.1f} us '
         f'(ours is {ours_us / bound_us:.1f} x that)'
     )

@@ -5,7 +5,7 @@ Train on a fleet: what an item costs, how much sooner two workers are done, and 
 
 Run `python benchmarks/bench_fleet.py`, which takes half an hour, with `--bags 100` a few minutes.
 Bags of two minutes of the simulated slot car are trained on by the command, with one worker and
-with two, and with two of which one is killed. Items that do nothing take the time of the scheduler
+with two. Items that do nothing take the time of the scheduler
 alone. Measured costs are carried on to larger fleets, with `--simulate` that alone, see
 docs/fleets.md.
 """
@@ -15,23 +15,17 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 from functools import partial
-import heapq
 import json
 import os
 from pathlib import Path
 import pickle
 import resource
 import shutil
-import signal
 import subprocess
 import sys
 from tempfile import TemporaryDirectory
-from threading import Thread
 import time
-from typing import Any, NamedTuple
-
-import numpy as np
-import psutil
+from typing import Any
 
 from two_manifold_ros.evaluation.drives import score_drive
 from two_manifold_ros.fleet import client_of, spread
@@ -45,8 +39,6 @@ from two_manifold_ros.training.train import train_model
 BAG_S = 120.0
 ITEMS = 10_000
 VEHICLE_BAGS = 50
-STARTED_S = 6.0
-"""Time of a processor after which a worker has started, which takes half of it, and works."""
 
 
 def nothing(number: int) -> int:
@@ -67,41 +59,12 @@ def make_bag(folder: str, number: int) -> str:
     return str(path)
 
 
-def kill_a_worker(command: psutil.Popen, killed: list[int]) -> None:
-    """Kill a worker of a command that runs, when it has worked for a while, and note it."""
-    while command.poll() is None:
-        for each in command.children(recursive=True):
-            # A worker at work; neither the process that starts others nor one that starts.
-            if each.cpu_times().user > STARTED_S:
-                each.send_signal(signal.SIGKILL)
-                killed.append(each.pid)
-                return
-        time.sleep(0.2)
-
-
-def train(
-    bags: list[str], model: Path, *more: str, kill: bool = False
-) -> tuple[float, dict[str, Any]]:
+def train(bags: list[str], model: Path, *more: str) -> tuple[float, dict[str, Any]]:
     """Train on bags; return how long that took, s, and what is said of it."""
     began = time.perf_counter()
-    command = psutil.Popen(
-        [sys.executable, '-m', 'two_manifold_ros', 'train', *bags, '-o', model, *more, '--json'],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    killed: list[int] = []
-    killer = Thread(target=kill_a_worker, args=(command, killed)) if kill else None
-    if killer is not None:
-        killer.start()
-    out, _ = command.communicate()
-    took_s = time.perf_counter() - began
-    if killer is not None:
-        killer.join()
-        if not killed:
-            msg = 'no worker was killed: it had too little to do; give more --bags'
-            raise SystemExit(msg)
-    return took_s, json.loads(out)
+    command = [sys.executable, '-m', 'two_manifold_ros', 'train', *bags, '-o', str(model), *more]
+    done = subprocess.run([*command, '--json'], capture_output=True, check=True)
+    return time.perf_counter() - began, json.loads(done.stdout)
 
 
 def scheduler_s() -> float:
@@ -113,25 +76,21 @@ def scheduler_s() -> float:
         return (time.perf_counter() - began) / ITEMS
 
 
-def report_training(folder: Path, count: int, minutes: float) -> list[str]:
-    """
-    Print how much sooner two workers are done than one, and whether models are the same.
-
-    Returned are the bags that were made for it.
-    """
+def report_training(folder: Path, count: int, minutes: float) -> None:
+    """Print how much sooner two workers are done than one, and whether models are the same."""
     with client_of(workers=os.cpu_count()) as client:
         bags = spread(partial(make_bag, str(folder / 'bags')), range(count), client)
     at_most = ('--most-minutes', f'{minutes:g}')
-    times_s: dict[str, list[float]] = {'one': [], 'two': [], 'killed': []}
+    times_s: dict[str, list[float]] = {'one': [], 'two': []}
     # Compile first, or the first training would.
     compiling = [sys.executable, '-m', 'two_manifold_ros', 'compile']
     subprocess.run(compiling, stdout=subprocess.DEVNULL, check=True)
     # In turn: a machine that becomes slower is so for both. No survey of an earlier run counts.
-    for name in ('one', 'two', 'two', 'one', 'killed'):
+    for name in ('one', 'two', 'two', 'one'):
         model = folder / f'{name}.npz'
         workers = '1' if name == 'one' else '2'
         Path(f'{model}.bags.jsonl').unlink(missing_ok=True)
-        took_s, said = train(bags, model, *at_most, '--workers', workers, kill=name == 'killed')
+        took_s, said = train(bags, model, *at_most, '--workers', workers)
         times_s[name].append(took_s)
     one_s, two_s = sum(times_s['one']), sum(times_s['two'])
     fleet = said['fleet']
@@ -149,8 +108,6 @@ def report_training(folder: Path, count: int, minutes: float) -> list[str]:
         f'(to reach: 1.5 GB), the model {len(models["two"]) / 1e6:.2f} MB (to reach: 5 MB)'
     )
     print(f'one worker and two write the same bytes: {models["one"] == models["two"]}')
-    print(f'so do two of which one was killed: {models["killed"] == models["two"]}')
-    return bags
 
 
 def _listed(times_s: list[float]) -> str:
@@ -158,157 +115,48 @@ def _listed(times_s: list[float]) -> str:
     return ' and '.join(f'{each:.0f}' for each in times_s)
 
 
-def report_bags(folder: Path, bags: list[str], minutes: list[float]) -> None:
-    """Print the errors on the bags that were left by trainings on more and more of them."""
-    for each in minutes:
-        more = ('--most-minutes', f'{each:g}', '--workers', str(os.cpu_count()))
-        _, said = train(bags, folder / 'model.npz', *more)
-        total = said['fleet']['tried']
-        print(
-            f'trained on {said["fleet"]["trained"]} bags of {BAG_S:g} s: mean error '
-            f'{total["mean_m"]:.4f} m on {total["drives"]} others, '
-            f'{100.0 * total["published_share"]:.1f} % published'
-        )
+NETWORK_BYTES_S = 1.25e8
+"""One gigabit a second, through which all bags come: a disk server, or an uplink to a store."""
+
+NIGHT_H, DAY_BAGS = 8.0, 8
+"""Hours in which the bags of a day are to be trained on, and bags of an hour a vehicle and day."""
 
 
-class Costs(NamedTuple):
-    """
-    What was measured of one bag of an hour: times in s, sizes in bytes.
-
-    Parameters
-    ----------
-    survey_s, follow_s
-        Of a worker, from the disk of its machine to a survey, and to a score.
-    bag_bytes, survey_bytes, score_bytes
-        On their way to a worker, and from it to the command.
-    schedule_s
-        Of the scheduler.
-    draw_s
-        Of the command, to draw from surveys.
-
-    """
-
-    survey_s: float
-    follow_s: float
-    bag_bytes: float
-    survey_bytes: float
-    score_bytes: float
-    schedule_s: float
-    draw_s: float
-
-
-def measured(folder: Path) -> Costs:
-    """Return the costs of bags of an hour, by those of a bag of two minutes."""
+def report_nights(folder: Path) -> None:
+    """Print what an hour of recording costs, and for how many vehicles a night is enough."""
     path = make_bag(str(folder / 'costs'), 0)
-    options = ReadingOptions()
+    options, hour = ReadingOptions(), 3600.0 / BAG_S
     model = train_model([read_recording(path, options)], RouteSettings(max_step_load=0.0))
     survey = survey_bag(options, None, path)
-    score_drive(model, options, path)
+    score = score_drive(model, options, path)
     times = []
     for work in (partial(survey_bag, options, None), partial(score_drive, model, options)):
         began = time.process_time()
         work(path)
-        times.append((time.process_time() - began) * 3600.0 / BAG_S)
-    score = score_drive(model, options, path)
+        times.append((time.process_time() - began) * hour)
     many = [replace(survey, digest=f'{number}') for number in range(1000)]
     began = time.process_time()
     choose(many)
     draw_s = (time.process_time() - began) / len(many)
-    size = sum(each.stat().st_size for each in Path(path).iterdir()) * 3600.0 / BAG_S
-    return Costs(
-        survey_s=times[0],
-        follow_s=times[1],
-        bag_bytes=size,
-        survey_bytes=len(json.dumps(survey.to_json())),
-        score_bytes=len(pickle.dumps(score)),
-        schedule_s=scheduler_s(),
-        draw_s=draw_s,
-    )
-
-
-NETWORK_BYTES_S = 1.25e8
-"""One gigabit a second, through which all bags come: a disk server, or an uplink to a store."""
-
-NIGHT_H = 8.0
-"""Hours in which the bags of a day are to be trained on."""
-
-DAY_BAGS = 8
-"""Bags of an hour that a vehicle records on a day."""
-
-MOST_SIMULATED = 20_000
-"""Bags that are simulated one by one; more take as many times as long."""
-
-
-def night(costs: Costs, bags: int, workers: int) -> tuple[float, dict[str, float]]:
-    """
-    Simulate one night: bags are scheduled, sent, surveyed, gathered, drawn from and followed.
-
-    Scheduler, network and command serve one after another, each worker one bag at a time.
-    Returned are the hours that it takes, and the share of them in which each of these is busy.
-    """
-    count = min(bags, MOST_SIMULATED)
-    # Of a sample fewer workers do as much for each: the share of the work is the same.
-    crew = max(round(workers * count / bags), 1)
-    stretch = bags / count * crew / workers
-    shared = {'scheduler': 0.0, 'network': 0.0, 'command': 0.0}
-    busy = dict.fromkeys(shared, 0.0) | {'workers': 0.0}
-    free = [0.0] * crew
-    last = 0.0
-    draws = np.random.default_rng(0)
-    for work_s, back in ((costs.survey_s, costs.draw_s), (costs.follow_s, 0.0)):
-        free = [max(last, each) for each in free]
-        heapq.heapify(free)
-        # A bag takes now half, now twice as long.
-        for factor in draws.lognormal(-0.06, 0.35, count):
-            at = heapq.heappop(free)
-            times = {
-                'scheduler': costs.schedule_s,
-                'network': costs.bag_bytes / NETWORK_BYTES_S,
-            }
-            for name, took_s in times.items():
-                # Shared ones are as slow for a sample as for all.
-                scaled = took_s * workers / crew
-                at = max(at, shared[name]) + scaled
-                shared[name] = at
-                busy[name] += scaled
-            at += work_s * factor
-            busy['workers'] += work_s * factor / crew
-            gathered = back * workers / crew
-            shared['command'] = max(at, shared['command']) + gathered
-            busy['command'] += gathered
-            heapq.heappush(free, at)
-            last = max(last, shared['command'])
-    hours = last * stretch / 3600.0
-    return hours, {name: each * stretch / 3600.0 / hours for name, each in busy.items()}
-
-
-def report_simulation(folder: Path) -> None:
-    """Print measured costs, and nights of fleets of several sizes with several crews."""
-    costs = measured(folder)
+    size = sum(each.stat().st_size for each in Path(path).iterdir()) * hour
     print(
-        f'an hour of recording: {costs.survey_s:.1f} s of a processor to survey it, '
-        f'{costs.follow_s:.0f} s to follow it, {costs.bag_bytes / 1e6:.0f} MB to send'
+        f'an hour of recording: {times[0]:.1f} s of a processor to survey it, {times[1]:.0f} s to '
+        f'follow it, {size / 1e6:.0f} MB to send; of each bag the command gets a survey of '
+        f'{len(json.dumps(survey.to_json())) / 1e3:.1f} kB and a score of '
+        f'{len(pickle.dumps(score)) / 1e3:.1f} kB, and draws from it in {1e3 * draw_s:.2f} ms'
     )
+    # Each bag is sent twice: to be surveyed, and to be followed.
+    busy_s = {
+        'a worker': sum(times), 'the network': 2.0 * size / NETWORK_BYTES_S, 'the command': draw_s,
+        'the scheduler': 2.0 * scheduler_s(),
+    }  # fmt: skip
     print(
-        f'of each bag the command gets a survey of {costs.survey_bytes / 1e3:.1f} kB and a score '
-        f'of {costs.score_bytes / 1e3:.1f} kB, and draws from it in {1e3 * costs.draw_s:.2f} ms'
+        f'vehicles that record {DAY_BAGS} bags of an hour a day, and are trained on in '
+        f'{NIGHT_H:g} hours of a network of {NETWORK_BYTES_S * 8e-9:g} Gbit/s, at most by: '
+        + ', '.join(
+            f'{name} {3600 * NIGHT_H / DAY_BAGS / each:.0f}' for name, each in busy_s.items()
+        )
     )
-    print(
-        f'nights of fleets whose vehicles record {DAY_BAGS} bags of an hour a day, over '
-        f'{NETWORK_BYTES_S * 8e-9:g} Gbit/s:'
-    )
-    for vehicles in (10, 1_000, 1_000_000):
-        bags = DAY_BAGS * vehicles
-        for workers in (4, 64, 1024):
-            hours, busy = night(costs, bags, workers)
-            first = max(busy, key=busy.__getitem__)
-            shares = ', '.join(f'{name} {100.0 * share:.0f} %' for name, share in busy.items())
-            memory_gb = bags * (costs.survey_bytes + costs.score_bytes) / 1e9
-            print(
-                f'{vehicles} vehicles, {workers} workers: {hours:.3g} h '
-                f'({"in time" if hours <= NIGHT_H else "too late"}); busy: {shares}; first to '
-                f'break: {first}; the command keeps {memory_gb:.2g} GB'
-            )
 
 
 def main() -> None:
@@ -319,21 +167,20 @@ def main() -> None:
     )
     parser.add_argument('--folder', type=Path, help='keep bags and models there')
     parser.add_argument(
-        '--simulate', action='store_true', help='carry measured costs on to larger fleets alone'
+        '--simulate', action='store_true', help='carry costs on to larger fleets, and nothing else'
     )
     args = parser.parse_args()
     with TemporaryDirectory() as temporary:
         folder = args.folder or Path(temporary)
         if args.simulate:
-            report_simulation(Path(temporary))
+            report_nights(Path(temporary))
             return
         print(
             f'{ITEMS} items that do nothing: {1e3 * scheduler_s():.3f} ms each, in batches (to '
             'reach: 5 ms a task)'
         )
-        bags = report_training(folder, args.bags, args.most_minutes)
-        report_bags(folder, bags, [args.most_minutes * share for share in (0.6, 2.0)])
-        report_simulation(Path(temporary))
+        report_training(folder, args.bags, args.most_minutes)
+        report_nights(Path(temporary))
 
 
 if __name__ == '__main__':

@@ -1,7 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Every recording, every simulated world, and networks of roads: errors, ellipses, moves and stops.
+Every recording, every simulated world, and networks of roads: errors, ellipses and moves.
 
 Run `./run bench gauntlet`, or name cases after it; what `two-manifold train` makes of them by
 default is scored at every tick, whether the filter publishes a position or not. The real
@@ -13,23 +13,16 @@ model kart tracks, and a track with its reverse; the last two are of the default
 from __future__ import annotations
 
 import argparse
-from concurrent.futures import as_completed, ProcessPoolExecutor
-import multiprocessing
-import os
+from functools import partial
 import sys
 import time
 import traceback
 from typing import Any
 
-from two_manifold_ros.threads import one_blas_thread
-
-# As in every program of the package, and before anything imports NumPy.
-one_blas_thread()
-
-from gauntlet_drives import is_absent, RECORDINGS
 from gauntlet_networks import all_names, any_case, SEVERAL
 from gauntlet_scores import BLOCKS, run_case
 from gauntlet_tables import PLAIN, show_all
+from runner import spread, with_cases
 
 LONGEST_FIRST = (
     'kart_tracks',
@@ -47,8 +40,6 @@ LONGEST_FIRST = (
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    names = all_names()
-    parser.add_argument('names', nargs='*', metavar='NAME', help=f'some of {", ".join(names)}')
     parser.add_argument('--methods', default='route,spectral', help='(default: %(default)s)')
     parser.add_argument(
         '--blocks', default=','.join(BLOCKS), help='what to go through (default: %(default)s)'
@@ -56,25 +47,12 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         '--position-lag', default='auto', metavar='S', help='as of train (default: %(default)s)'
     )
-    parser.add_argument('--jobs', type=int, default=os.cpu_count(), help='processes')
-    args = parser.parse_args()
-    unknown = [name for name in args.names if name not in names]
-    if unknown:
-        parser.error(f'there is no case {unknown[0]!r}; choose some of {", ".join(names)}')
-    args.names = args.names or names
-    return args
+    return with_cases(parser, all_names())
 
 
-def present(names: list[str]) -> list[str]:
-    absent = [name for name in names if is_absent(name)]
-    if absent:
-        print(f'not in {RECORDINGS.parent.name}/{RECORDINGS.name} beside the checkout, so passed')
-        print(f'over: {", ".join(absent)}')
-    return [name for name in names if name not in absent]
-
-
-def work(name: str, method: str, blocks: tuple[str, ...], lag: str) -> dict[str, Any]:
+def work(blocks: tuple[str, ...], lag: str, task: tuple[str, str]) -> dict[str, Any]:
     """Run one case with one method; what goes wrong is a row of the table, not its end."""
+    name, method = task
     began, busy = time.perf_counter(), time.process_time()
     try:
         found = run_case(any_case(name, lag), method, blocks)
@@ -88,33 +66,23 @@ def work(name: str, method: str, blocks: tuple[str, ...], lag: str) -> dict[str,
 
 
 def gathered(args: argparse.Namespace) -> dict[str, dict[str, dict[str, Any]]]:
-    names, methods = present(args.names), args.methods.split(',')
-    order = sorted(names, key=[*LONGEST_FIRST, *names].index)
     blocks = tuple(args.blocks.split(','))
-    results: dict[str, dict[str, dict[str, Any]]] = {name: {} for name in names}
-    # Started afresh, because a fork of a process with threads may hang.
-    context = multiprocessing.get_context('spawn')
-    with ProcessPoolExecutor(args.jobs, context) as pool:
-        jobs = {
-            pool.submit(work, name, method, blocks, args.position_lag): (name, method)
-            for name in order
-            for method in methods
-            if name not in SEVERAL or method == PLAIN
-        }
-        for job in as_completed(jobs):
-            name, method = jobs[job]
-            results[name][method] = job.result()
-            took = results[name][method]
-            print(
-                f'{name}, {method}: {took["seconds"]:.0f} s, {took["processor_s"]:.0f} s of them '
-                'on a processor',
-                file=sys.stderr,
-                flush=True,
-            )
-    return {
-        name: {method: rows[method] for method in methods if method in rows}
-        for name, rows in results.items()
-    }
+    tasks = [
+        (name, method)
+        for name in sorted(args.names, key=[*LONGEST_FIRST, *args.names].index)
+        for method in args.methods.split(',')
+        if name not in SEVERAL or method == PLAIN
+    ]
+    results: dict[str, dict[str, dict[str, Any]]] = {name: {} for name in args.names}
+    for (name, method), took in spread(partial(work, blocks, args.position_lag), tasks, args.jobs):
+        results[name][method] = took
+        print(
+            f'{name}, {method}: {took["seconds"]:.0f} s, {took["processor_s"]:.0f} s of them on a '
+            'processor',
+            file=sys.stderr,
+            flush=True,
+        )
+    return results
 
 
 def main() -> None:

@@ -3,10 +3,6 @@
 """
 Lap times on drives that were not trained on: by positions, by marks, and by the IMU alone.
 
-A model of the IMU alone is followed once more with fixes that come while driving, in the first
-half of the drive: how far its positions err in the second half, and how many lie in their 95 %
-ellipses.
-
 Run `./run bench laps`, or name cases of the gauntlet after it. The truth are the passages of the
 true positions, at the start line that each model has. `half lap s` is how far the lap time is off
 that is predicted half a lap ahead. Phases are compared with the share of the way where positions
@@ -17,25 +13,18 @@ the checkout and skipped where absent.
 from __future__ import annotations
 
 import argparse
-from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 import math
-import multiprocessing
-import os
-import sys
 import traceback
 from typing import Any, NamedTuple, TYPE_CHECKING
 
-from two_manifold_ros.threads import one_blas_thread
-
-one_blas_thread()
-
-from gauntlet_drives import case_names, is_absent, make_case
+from gauntlet_drives import make_case
 import numpy as np
+from runner import spread, with_cases
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.lap_times import laps_by_positions
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.laps.live import LiveLaps
 from two_manifold_ros.laps.timing import LapTimer
 from two_manifold_ros.laps.unplaced import place_by_imu, place_by_marks
 from two_manifold_ros.model.circuit_learning import way_along
@@ -54,15 +43,6 @@ if TYPE_CHECKING:
 
 FULL_SIZE = ('ridge_car', 'car', 'car_5hz', 'tram')
 """Cases of the larger target."""
-
-FIXES = (10, 50, 500)
-"""Fixes that come while driving, at random times."""
-
-FIX_NOISE = 0.01
-"""Standard deviation of each coordinate of a fix, in sizes of the route."""
-
-CHI_SQUARE = 5.991
-"""Of two dimensions at 95 %."""
 
 LINES = 20
 """Places around the lap at which the usual time of a lap is taken."""
@@ -91,39 +71,6 @@ def follow(model: RouteModel, drive: Drive) -> Followed | None:
             if state is not None:
                 states.append(state)
     return Followed(timer, states, np.array(stamps), len(states) / max(len(stamps), 1))
-
-
-def fixed(model: RouteModel, drive: Drive, count: int) -> dict[str, float] | None:
-    """Return errors of positions on the line through fixes, in sizes of the route."""
-    random = np.random.default_rng(count)
-    if model.circuit is None:
-        return None
-    laps, live = LiveLaps(model, LapTimer(model.circuit)), Filter(model)
-    known = np.flatnonzero(np.isfinite(drive.truths).all(axis=1))
-    size = float(np.sqrt(drive.truths[known].var(axis=0).sum()))
-    half = known[: len(known) // 2]
-    taken = np.sort(random.choice(half, min(count, len(half)), replace=False)).tolist()
-    seen = drive.truths + FIX_NOISE * size * random.standard_normal(drive.truths.shape)
-    stamps, positions, covariances = [], [], []
-    for index, stamp in enumerate(drive.stamps.tolist()):
-        if taken and taken[0] == index:
-            x, y = seen[taken.pop(0)].tolist()
-            laps.take_position(stamp, 'map', x, y)
-        for estimate in live.push(stamp, drive.samples[index]):
-            laps.push(estimate)
-            placed = laps.placed(estimate) if index > half[-1] else None
-            if placed is not None:
-                stamps.append(placed.stamp_ns)
-                positions.append(placed.positions[0])
-                covariances.append(placed.covariances[0])
-    if not stamps:
-        return None
-    errors = np.array(positions) - drive.truths_at(np.array(stamps))
-    there = np.isfinite(errors).all(axis=1)
-    errors, inverses = errors[there], np.linalg.inv(np.array(covariances)[there])
-    inside = np.einsum('ti,tij,tj->t', errors, inverses, errors) < CHI_SQUARE
-    rms = float(np.sqrt(np.square(errors).sum(axis=1).mean()))
-    return {'error': rms / size, 'inside': float(inside.mean())}
 
 
 def true_circuit(
@@ -239,10 +186,10 @@ def _row(kind: str, case: Case, training: list[Recording], placed: RouteModel) -
     if kind == 'marks':
         marks = marks_of(placed, training)
         extra['marked_laps'] = sum(len(each) - 1 for each in marks)
-        bare = [_bare(each) for each in training]
+        bare = [replace(each, positions=None) for each in training]
         model = train_model(place_by_marks(bare, marks).recordings, TrainingSettings())
     elif kind == 'IMU alone':
-        bare = [_bare(each) for each in training]
+        bare = [replace(each, positions=None) for each in training]
         found = place_by_imu(bare)
         extra |= {'found_s': found.lap_s, 'usual_s': usual_of(placed, training),
                   'found_laps': found.laps, 'confidence': found.confidence}  # fmt: skip
@@ -250,8 +197,6 @@ def _row(kind: str, case: Case, training: list[Recording], placed: RouteModel) -
     followed = follow(model, case.followed)
     if followed is None or not followed.states:
         return {'refused': 'nothing was published', **extra}
-    if kind == 'IMU alone':
-        extra['fixes'] = {each: fixed(model, case.followed, each) for each in FIXES}
     return extra | scored(placed, case.followed, followed, same=kind == 'positions')
 
 
@@ -273,12 +218,6 @@ def usual_of(model: RouteModel, recordings: list[Recording]) -> float:
             times.append(np.diff(begins[:, None] + ends, axis=0).ravel())
     found = np.concatenate(times)
     return float(np.median(found[np.isfinite(found)]))
-
-
-def _bare(recording: Recording) -> Recording:
-    from dataclasses import replace  # noqa: PLC0415
-
-    return replace(recording, positions=None)
 
 
 def show(results: dict[str, dict[str, Any]]) -> None:
@@ -309,7 +248,6 @@ def show(results: dict[str, dict[str, Any]]) -> None:
                     f'({off:+.2f} %), confidence {row["confidence"]:.2f}'
                 )
     _show_targets(results)
-    _show_fixes(results)
 
 
 def _quantile(values: Floats, share: float) -> str:
@@ -338,33 +276,9 @@ def _show_targets(results: dict[str, dict[str, Any]]) -> None:
     print(f'IMU alone: lap time within 1 % on {near} of {len(found)} where a loop was found')
 
 
-def _show_fixes(results: dict[str, dict[str, Any]]) -> None:
-    print('\nfixes while driving, by the IMU alone: error in % of the size of the route (in 95 %)')
-    print(f'{"case":16}' + ''.join(f'{f"{each} fixes":>16}' for each in FIXES))
-    for name, rows in results.items():
-        found = rows.get('IMU alone', {}).get('fixes', {})
-        if not any(found.values()):
-            continue
-        cells = [
-            '-' if each is None else f'{100 * each["error"]:.1f} ({100 * each["inside"]:.0f})'
-            for each in found.values()
-        ]
-        print(f'{name:16}' + ''.join(f'{each:>16}' for each in cells))
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('names', nargs='*', metavar='NAME', help='cases (default: all)')
-    parser.add_argument('--jobs', type=int, default=os.cpu_count(), help='processes')
-    args = parser.parse_args()
-    names = [name for name in args.names or case_names() if not is_absent(name)]
-    context = multiprocessing.get_context('spawn')
-    results = {}
-    with ProcessPoolExecutor(args.jobs, context) as pool:
-        for name, rows in zip(names, pool.map(run_case, names), strict=True):
-            results[name] = rows
-            print(name, file=sys.stderr, flush=True)
-    show(results)
+    args = with_cases(argparse.ArgumentParser(description=__doc__))
+    show(dict(spread(run_case, args.names, args.jobs)))
 
 
 if __name__ == '__main__':

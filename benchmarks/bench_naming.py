@@ -15,13 +15,11 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-import time
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
 import numpy as np
 
-from two_manifold_ros.filtering.hypothesis_search import HypothesisScorer
 from two_manifold_ros.filtering.input_watch import InputWatch
 from two_manifold_ros.filtering.misconfigurations import known_misconfigurations
 from two_manifold_ros.recordings.reading import read_recording
@@ -215,35 +213,6 @@ def show_others(name: str, cases: Iterable[Case]) -> None:
             print(f'  {drive.name:40s}{", ".join(shares) or "nothing"}{after}')
 
 
-def show_costs(case: Case) -> None:
-    """Print what a second of a stream of 1 kHz costs the processor, and a look at a window."""
-    model, drive = case.model, case.test
-    print(f'\ncost, model of {model.series.shape[1]} ticks at {model.rate_hz:g} Hz')
-    stamps = (drive.stamps[0] + np.arange(len(drive.stamps)) * 10**6).tolist()
-    compare = HypothesisScorer(model, known_misconfigurations(model.channels))
-    values = model.series[:, : model.window].T * model.channels.scale[model.channels.live]
-    window = np.zeros((model.window, 6))
-    window[:, model.channels.live] = values + model.channels.mean[model.channels.live]
-    noise = np.random.default_rng(0).normal(scale=1e-3, size=drive.samples.shape)
-    samples = drive.samples.repeat(10, axis=0)[: len(stamps)] + noise
-    watch = InputWatch(model)
-    began = 0.0
-    for index, (stamp, sample) in enumerate(zip(stamps, samples, strict=True)):
-        if index == 1000:
-            # Everything is compiled by then.
-            began = time.process_time()
-        watch.sample(stamp, sample)
-    per_s = (time.process_time() - began) / (len(stamps) / 1000.0 - 1.0)
-    print(f'  a second of samples at 1 kHz while all is well: {1e3 * per_s:.2f} ms')
-    looks = {'as it is': compare.score_plain, 'with all mistakes undone': compare.score_all}
-    for name, look in looks.items():
-        look(window)
-        began = time.process_time()
-        for _ in range(100):
-            look(window)
-        print(f'  a window {name}: {10.0 * (time.process_time() - began):.2f} ms')
-
-
 def main() -> None:
     cars = list(slot_cars())
     show_mistakes('slot car, five pairs of seeds', map(scores_of, cars))
@@ -251,7 +220,6 @@ def main() -> None:
     for case in real_cars():
         show_mistakes(case.name, [scores_of(case)])
         show_others(case.name, [case])
-    show_costs(cars[0])
 
 
 if __name__ == '__main__':

@@ -21,11 +21,6 @@ import subprocess
 import sys
 from typing import Any, TYPE_CHECKING
 
-from two_manifold_ros.threads import one_blas_thread
-
-# As in every program of the package, and before anything imports NumPy.
-one_blas_thread()
-
 from adaptation_trials import learn_live
 import bench_comparison
 import bench_laps
@@ -157,7 +152,7 @@ def few_positions() -> str:
         course = bench_two_manifold.Course(case)
         states = {name: bench_two_manifold.states_of(course, name) for name in STATES}
         rows: Rows = defaultdict(lambda: defaultdict(list))
-        bench_two_manifold.read_with(rows, course, states, bench_two_manifold.LABELS, '{}')
+        bench_two_manifold.read_with(rows, course, states)
         found[case.name] = rows
     return markdown(*shares(found))
 

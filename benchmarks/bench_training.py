@@ -7,9 +7,7 @@ Run `python benchmarks/bench_training.py`. Each training runs in a process of it
 its peak memory is its own; loops are compiled before the clock starts. The default learns from
 20,000 and from 140,000 ticks of the same route at 20 Hz, which costs neither its file nor its
 steps more. Spectral ones learn from windows of 150 x 6: `fit` is what is learned from all windows;
-`train` adds the held-out fit, the comparison of settings and the calibration. `neighbours` finds
-the nearest 30 of each window, exactly, on all processors. With `--long` nothing runs but a
-spectral training on two hours, which chooses its window by itself.
+`train` adds the held-out fit, the comparison of settings and the calibration.
 """
 
 from __future__ import annotations
@@ -31,7 +29,6 @@ from two_manifold_ros.evaluation.evaluate import run_filter
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
-from two_manifold_ros.ticks.windows import WindowSet
 from two_manifold_ros.training.cross_validation import Candidate
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.embeddings import embed
@@ -40,10 +37,6 @@ from two_manifold_ros.training.train import train_model
 
 WINDOW = 150
 CASES = ((2_000, 'about 1 s'), (20_000, 'under 30 s and 2 GB'))
-NEIGHBOURS = ((20_000, 'no figure'), (200_000, '150 s and 3 GB'))
-PARTS, PART = 12, 12_000
-"""Drives of ten minutes at 20 Hz, two hours together."""
-
 KERNELS = ('laplacian-eigenmap', 'gaussian')
 TICKS = (20_000, 140_000)
 FOLLOWED = 2_000
@@ -132,66 +125,7 @@ def measure(count: int, kernel: str) -> None:
     )
 
 
-def series_of(count: int, seed: int = 0) -> np.ndarray:
-    """Return standardised observations (6, count) of the simulated slot car."""
-    car = SlotCarSettings(rate_hz=10.0, seed=seed)
-    recording = run_to_recording(simulate(car, samples=count + 10))
-    dataset = build_dataset([recording], TrainingSettings(rate_hz=10.0))
-    return np.ascontiguousarray(np.concatenate(dataset.observations)[:count].T)
-
-
-def measure_neighbours(count: int) -> None:
-    series = series_of(count + WINDOW - 1)
-    # Compiled before the clock starts.
-    WindowSet(series, np.arange(100), WINDOW).neighbours(Candidate.neighbours)
-    windows = WindowSet(series, np.arange(series.shape[1] - WINDOW + 1), WINDOW)
-    began = time.perf_counter()
-    windows.neighbours(Candidate.neighbours)
-    found_s = time.perf_counter() - began
-    peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
-    print(json.dumps({'windows': len(windows), 'seconds': found_s, 'peak_mb': peak_mb}))
-
-
-def show_neighbours() -> None:
-    for count, wanted in NEIGHBOURS:
-        found = run_alone('neighbours', str(count))
-        print(
-            f'{found["windows"]:6.0f} windows, neighbours: {found["seconds"]:6.2f} s, '
-            f'peak {found["peak_mb"]:5.0f} MB on {os.cpu_count()} processors (to reach: {wanted})'
-        )
-
-
-def measure_long() -> None:
-    recordings = [
-        run_to_recording(simulate(SlotCarSettings(rate_hz=20.0, seed=seed), samples=PART))
-        for seed in range(PARTS)
-    ]
-    began = time.perf_counter()
-    model = train_model(recordings, TrainingSettings(method='spectral'))
-    trained_s = time.perf_counter() - began
-    peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
-    window_s = model.window / model.rate_hz
-    print(json.dumps({'train_s': trained_s, 'peak_mb': peak_mb, 'window_s': window_s}))
-
-
-def show_long() -> None:
-    found = run_alone('long')
-    print(
-        f'{PARTS * PART} samples, spectral, windows chosen ({found["window_s"]:g} s): '
-        f'train {found["train_s"]:.0f} s, peak {found["peak_mb"]:.0f} MB'
-    )
-
-
 def main() -> None:
-    if len(sys.argv) == 3 and sys.argv[1] == 'neighbours':
-        measure_neighbours(int(sys.argv[2]))
-        return
-    if sys.argv[1:] == ['long']:
-        measure_long()
-        return
-    if sys.argv[1:] == ['--long']:
-        show_long()
-        return
     if len(sys.argv) == 2:
         measure_default(int(sys.argv[1]))
         return
@@ -207,7 +141,6 @@ def main() -> None:
                 f'train {found["train_s"]:6.2f} s, peak {found["peak_mb"]:6.0f} MB '
                 f'(to reach: {wanted})'
             )
-    show_neighbours()
 
 
 if __name__ == '__main__':

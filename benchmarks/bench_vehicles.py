@@ -18,6 +18,8 @@ import argparse
 from dataclasses import replace
 from typing import NamedTuple, TYPE_CHECKING
 
+from gauntlet_drives import of_world
+from gauntlet_scores import listen
 import numpy as np
 from worlds.drive import drive
 from worlds.table import world_named
@@ -66,17 +68,14 @@ def trained(drives: Sequence[WorldDrive]) -> ModelHead:
 
 
 def score(model: ModelHead, run: WorldDrive, correction: VehicleCorrection | None = None) -> Score:
-    imu = run.recording.imu
     live = Filter(model, correction=correction)
-    pairs = zip(imu.stamps.tolist(), imu.samples, strict=True)
-    estimates = [each for stamp, sample in pairs for each in live.push(stamp, sample)]
-    estimates = estimates[model.window - 1 :]
+    following = listen(live.push, lambda: live.running, of_world(run, 'car'))
     late_ns = round(1e9 * WORLD.positions.late_s)
-    at = np.array([each.stamp_ns for each in estimates]) - late_ns
-    truths = run.truth[np.searchsorted(imu.stamps, at, side='right') - 1]
-    errors = np.array([each.positions[0] for each in estimates]) - truths
-    published = np.mean([each.valid for each in estimates])
-    return Score(float(np.linalg.norm(errors, axis=1).mean()), float(published))
+    stamps, truth = run.recording.imu.stamps, run.truth
+    true = truth[np.searchsorted(stamps, following.stamps - late_ns, side='right') - 1]
+    after = slice(model.window - 1, None)
+    errors = np.linalg.norm(following.positions[:, 0] - true, axis=1)[after]
+    return Score(float(errors.mean()), float(following.published[after].mean()))
 
 
 HEADING = (

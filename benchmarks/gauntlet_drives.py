@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 import itertools
 import math
 from pathlib import Path
@@ -45,11 +45,6 @@ ELSEWHERE_S = 60.0
 AWAY_LAPS = 3
 """Laps of a drive with a pit lane or another loop: one before it, one or two after."""
 
-HALTS = ((1.13, 10.0), (2.37, 60.0))
-"""Where a vehicle stands for a while, in laps since the start, and for how many seconds."""
-
-HALT_LAPS = 3
-
 SUDDEN = 3.0
 """A step of a real position this many times quicker than 95 % of them is no motion."""
 
@@ -72,8 +67,6 @@ class Drive:
         Position at each stamp, metres, NaN where unknown.
     on_route : (N,) bool
         Whether the vehicle is on the trained route.
-    halts
-        Where it stands for long: start and end, as indices of samples.
     branched : (N,) bool, optional
         Whether it has left all other roads of a network for long enough to be on the right one.
     routes, begins
@@ -88,7 +81,6 @@ class Drive:
     samples: Floats
     truths: Floats
     on_route: Bools
-    halts: tuple[tuple[int, int], ...] = ()
     branched: Bools | None = None
     routes: tuple[str, ...] = ('',)
     begins: tuple[int, ...] = ()
@@ -133,8 +125,6 @@ class Case:
         Seconds a lap takes.
     elsewhere
         Drives on other routes, or off this one for a while.
-    halted
-        Drives with long stops at unusual places.
     lag
         Of the positions, as ``two-manifold train --position-lag``.
     routes
@@ -150,7 +140,6 @@ class Case:
     followed: Drive
     lap_s: float
     elsewhere: tuple[Drive, ...] = ()
-    halted: tuple[Drive, ...] = ()
     lag: str = AUTO
     routes: tuple[str, ...] = ()
     branch_m: float = math.inf
@@ -319,14 +308,12 @@ def _world_case(name: str, lag: str) -> Case:
     trained, followed = laps_for(lap_s)
     training = put_in_step([drive(world, laps=trained).recording], lag)
     along = of_world(drive(world, day=1, laps=followed, seed=1), name)
-    halted = drive(world, day=1, laps=HALT_LAPS, seed=2, halts=HALTS)
     return Case(
         name,
         training,
         along,
         lap_s,
         tuple(away_of_world(world)),
-        (with_halts(of_world(halted, 'halts'), world),),
         lag,
     )
 
@@ -396,21 +383,6 @@ def away_of_world(world: World) -> Iterator[Drive]:
 def of_world(made: WorldDrive, name: str) -> Drive:
     imu = made.recording.imu
     return Drive(name, imu.stamps, imu.samples, made.truth, made.on_route)
-
-
-def with_halts(standing: Drive, world: World) -> Drive:
-    """Find where the vehicle stands for as long as it was made to."""
-    steps = np.linalg.norm(np.diff(standing.truths, axis=0), axis=1)
-    rolls = np.flatnonzero(steps > 1e-3 * world.top_speed / world.rate_hz)
-    lasting = np.diff(rolls) / world.rate_hz
-    halts = []
-    for _, seconds in HALTS:
-        # The stop itself takes a little from the time, and a station may add to it.
-        fits = np.flatnonzero(np.abs(lasting - seconds) < 0.1 * seconds + 2.0)
-        if len(fits):
-            longest = fits[np.argmin(np.abs(lasting[fits] - seconds))]
-            halts.append((int(rolls[longest]) + 1, int(rolls[longest + 1])))
-    return replace(standing, halts=tuple(halts))
 
 
 def spliced(

@@ -16,15 +16,12 @@ from functools import cache, partial
 import math
 from typing import Any, TYPE_CHECKING
 
-from bench_atlas import APART_AT_M, DRIVEN_S, MOVES_MPS
 from gauntlet_drives import (
     away_of_world,
     Case,
     case_names,
     Drive,
     ELSEWHERE_S,
-    HALT_LAPS,
-    HALTS,
     LEAST_LAPS,
     make_case,
     of_world,
@@ -34,7 +31,6 @@ from gauntlet_drives import (
     SlowDrive,
     trained_as_stint,
     unknown,
-    with_halts,
 )
 from gauntlet_drives import other_days as days_of_world
 import numpy as np
@@ -56,6 +52,12 @@ if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Bools, Floats
 
+HALT_LAPS, HALTS = 3, ((1.13, 10.0), (2.37, 60.0))
+"""
+A drive that shows how long a lap takes: its laps, and where a vehicle stands for a while on it, in
+laps since the start, and for how many seconds.
+"""
+
 LINE_ROUNDS, LINE_LAPS, FOLLOWED_LAPS = 4, 5, 6
 """Rounds of each line that are trained on, their usual lengths, and what is followed of all."""
 
@@ -73,6 +75,13 @@ PAUSE_NS = 600 * 10**9
 
 ON_LINE_M = 8.0
 """Metres from all lines of a network beyond which a tram has left them: tracks are 4 m apart."""
+
+
+APART_AT_M, DRIVEN_S, MOVES_MPS = 20.0, 5.0, 0.5
+"""
+Metres from all other lines at which a branch is one of its own, seconds of driving after that, and
+the speed above which time counts as driving.
+"""
 
 
 class OneMap:
@@ -370,7 +379,6 @@ def any_case(name: str, lag: str = AUTO) -> Case:
         followed,
         lap_s,
         tuple(roads.elsewhere()),
-        (with_halts(standing, roads.world),),
         lag,
         roads.routes,
         roads.branch_m,

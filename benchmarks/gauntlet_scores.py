@@ -10,7 +10,7 @@ import tempfile
 import time
 from typing import Any, TYPE_CHECKING
 
-from gauntlet_drives import spliced
+from gauntlet_drives import REAL, spliced
 from gauntlet_networks import days_of, slow_of, stint_of
 import numpy as np
 
@@ -19,11 +19,12 @@ from two_manifold_ros.filtering.atlas import make_filter
 from two_manifold_ros.hse_hmm.readout import CHI_SQUARE, squared_mahalanobis
 from two_manifold_ros.model.atlas import atlas_of
 from two_manifold_ros.model.model_file import save_model
+from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from gauntlet_drives import Case, Drive, SlowDrive
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Bools, Floats, Ints
 
-BLOCKS = ('accuracy', 'elsewhere', 'moves', 'stops', 'days', 'slow', 'stint')
+BLOCKS = ('accuracy', 'elsewhere', 'moves', 'days', 'slow', 'stint')
 
 FAR = 10.0
 """Medians beyond which an error is one that a user would not forgive."""
@@ -42,8 +43,7 @@ GRACE_S, GRACE_LAPS = 3.0, 0.03
 
 SPLICES = 20
 SOON, LATER = 1.5, 2.0
-"""Windows after a move within which the vehicle is to be found, and is watched, as in
-bench_lost_and_found."""
+"""Windows after a move within which the vehicle is to be found, and is watched."""
 
 TAIL = 3.0
 """Windows driven on after a move."""
@@ -54,9 +54,6 @@ filter has found itself."""
 
 APART = 0.1
 """Least distance of a move, of the root mean square distance of the route from its middle."""
-
-AFTER_LAPS = 0.25
-"""Of a lap after a stop over which errors are scored."""
 
 STANDS_S = 3.0
 """That a vehicle stands before it drives: nothing shows then on which of several routes."""
@@ -78,6 +75,8 @@ class Following:
         Whether the estimate may be used, and whether the status is tracking.
     positions, truths : (T, H, 2), covariances : (T, H, 2, 2)
         At each horizon; truths are NaN where unknown.
+    velocities : (T, 2), velocity_covariances : (T, 2, 2)
+        At the end of each tick.
     filled : (T,)
         Whether a whole window was seen.
     microseconds : (T,)
@@ -95,6 +94,8 @@ class Following:
     positions: Floats
     covariances: Floats
     truths: Floats
+    velocities: Floats
+    velocity_covariances: Floats
     filled: Bools
     microseconds: Floats
     named: Bools
@@ -159,6 +160,8 @@ def listen(
         np.array([each.positions for each in said]).reshape(-1, horizons, 2),
         np.array([each.covariances for each in said]).reshape(-1, horizons, 2, 2),
         np.stack([drive.truths_at(each) for each in then.T], axis=1),
+        np.array([each.velocity for each in said]).reshape(-1, 2),
+        np.array([each.velocity_covariance for each in said]).reshape(-1, 2, 2),
         np.arange(len(said)) >= running().window,
         np.array(took),
         np.array([each.route == route for each in said], dtype=np.bool_),
@@ -197,8 +200,6 @@ def run_case(case: Case, method: str, blocks: tuple[str, ...]) -> dict[str, Any]
         found['elsewhere'] = [elsewhere(model, case, each) for each in case.elsewhere]
     if 'moves' in blocks:
         found['moves'] = moves(model, case)
-    if 'stops' in blocks:
-        found['stops'] = [row for each in case.halted for row in stops(model, case, each)]
     if 'days' in blocks:
         found['days'] = [_day(model, case, each) for each in days_of(case.name)]
     if 'slow' in blocks:
@@ -317,11 +318,36 @@ def accuracy(model: ModelHead, case: Case, following: Following) -> dict[str, An
         'along_m': _rms(along[known]),
         'across_m': _rms(across[known]),
         'mean_m': _mean_position_error(case, following),
+        'nees': nees(model, case, following),
         'step_us': float(np.median(following.microseconds)),
         'horizons': [
             _horizon(following, index, ahead) for index, ahead in enumerate(model.horizons)
         ],
     }
+
+
+def nees(model: ModelHead, case: Case, following: Following) -> tuple[float, ...]:
+    """
+    Return mean normalised squared errors of what is published: of positions, and of velocities.
+
+    If covariances are right, it is 2 for two coordinates. True velocities are differences over a
+    tick to both sides, of which noise of a camera would be most if it were shorter; in recordings
+    their noise is added to the covariances.
+    """
+    step, noise = model.period_ns, 0.0
+    before, after = (case.followed.truths_at(following.stamps + each) for each in (-step, step))
+    if case.name in REAL:
+        same = TrainingSettings(rate_hz=model.rate_hz, window=model.window)
+        noise = build_dataset(case.training, same).velocity_noise
+    apart = following.velocities - (after - before) / (2e-9 * step)
+    chosen = following.known() & following.published & np.isfinite(apart).all(axis=1)
+    position = (
+        (following.positions - following.truths)[chosen, 0],
+        following.covariances[chosen, 0],
+    )
+    velocity = apart[chosen], following.velocity_covariances[chosen] + noise * np.eye(2)
+    pairs = (position, velocity) if chosen.any() else ()
+    return tuple(float(squared_mahalanobis(*each).mean()) for each in pairs)
 
 
 def _horizon(following: Following, index: int, ahead: int) -> dict[str, Any]:
@@ -427,22 +453,3 @@ def _moved(following: Following, put_ns: int, model: ModelHead) -> dict[str, flo
         'found': float(windows[right][0]) if right.any() else np.inf,
         'wrong': float((tracking & ~inside)[watched].mean()) if watched.any() else 0.0,
     }
-
-
-def stops(model: ModelHead, case: Case, drive: Drive) -> Iterator[dict[str, Any]]:
-    """Yield how the filter fared while the vehicle stood and after it."""
-    following = follow(model, drive)
-    errors, known, published = following.errors(), following.known(), following.published
-    tail_ns = round(1e9 * AFTER_LAPS * case.lap_s)
-    for begin, end in drive.halts:
-        first, last = int(drive.stamps[begin]), int(drive.stamps[end])
-        spans = {
-            'before': (first - tail_ns, first),
-            'during': (first, last),
-            'after': (last, last + tail_ns),
-        }
-        row: dict[str, Any] = {'stood_s': (last - first) * 1e-9}
-        for name, (left, right) in spans.items():
-            chosen = known & (following.stamps > left) & (following.stamps <= right)
-            row[name] = {'published': _mean(published, chosen), 'rmse_m': _rms(errors[chosen])}
-        yield row

@@ -225,7 +225,7 @@ def show_accuracy(results: Results) -> None:
         f'  {"case":18s}{"method":9s}{"Hz":>5s}{"ticks":>6s}{"publ %":>7s}{"RMSE":>8s}'
         f'{"median":>8s}'
         f'{"p99":>8s}{"RMSE/md":>8s}{">10md %":>8s}{"along":>8s}{"across":>8s}{"mean":>8s}'
-        f'{"train s":>8s}{"us":>6s}{"MB":>6s}'
+        f'{"NEES":>6s}{"of v":>6s}{"train s":>8s}{"us":>6s}{"MB":>6s}'
     )
     for head, found in _rows(results):
         row = found.get('accuracy', {})
@@ -234,11 +234,13 @@ def show_accuracy(results: Results) -> None:
             continue
         ratio = row['rmse_over_median']
         names = ('along_m', 'across_m', 'mean_m')
+        nees = ''.join(f'{each:6.3g}' for each in row['nees']) or f'{"-":>6s}{"-":>6s}'
         print(
             f'{head}{found["rate_hz"]:5.3g}{row["ticks"]:6d}{_share(row["published"])}'
             f'{"".join(_metres(row[name]) for name in ("rmse_m", "median_m", "p99_m"))}'
             f'{ratio:8.2f}{_share(row["far"], 8)}{"".join(_metres(row[name]) for name in names)}'
-            f'{found["training_s"]:8.1f}{row["step_us"]:6.0f}{found["model_bytes"] / 1e6:6.1f}'
+            f'{nees}{found["training_s"]:8.1f}{row["step_us"]:6.0f}'
+            f'{found["model_bytes"] / 1e6:6.1f}'
         )
 
 
@@ -295,17 +297,6 @@ def show_moves(results: Results) -> None:
             f'{head}{row["moves"]:6d}{_share(row["inside"], 9)}{_share(row["found"], 9)}'
             f'{"-" if half is None else format(half, ".2f"):>9s}{_share(row["wrong"], 9)}'
         )
-
-
-def show_stops(results: Results) -> None:
-    print('\nstops at places where none was trained: published %, RMSE before, during and after')
-    for head, found in _rows(results):
-        for row in found.get('stops', ()):
-            cells = [
-                f'  {name}{_share(row[name]["published"], 6)}{_metres(row[name]["rmse_m"])}'
-                for name in ('before', 'during', 'after')
-            ]
-            print(f'{head}{row["stood_s"]:5.0f} s{"".join(cells)}')
 
 
 def show_days(results: Results) -> None:
@@ -379,7 +370,6 @@ def show_all(results: Results) -> None:
         ('which', show_which),
         ('elsewhere', show_elsewhere),
         ('moves', show_moves),
-        ('stops', show_stops),
         ('days', show_days),
         ('slow', show_slow),
         ('stint', show_stint),

@@ -1,10 +1,9 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Filter nodes as processes, what they are sent and what they answer; no benchmark."""
+"""Nodes as processes, the load they are, what they are sent and what they answer; no benchmark."""
 
 from __future__ import annotations
 
-import math
 import os
 from pathlib import Path
 from struct import pack_into, unpack_from
@@ -13,27 +12,71 @@ import sys
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
-from bench_node import CHECKOUT, cpu_s
 from diagnostic_msgs.msg import DiagnosticArray
 from nav_msgs.msg import Odometry
 import numpy as np
 import rclpy
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import Imu
-from std_msgs.msg import Float64MultiArray
 
 from two_manifold_ros.domains import isolate
+from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.nodes.running import make_executor
+from two_manifold_ros.simulation.slot_car import SlotCarSettings
+from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
+from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from typing_extensions import Self
+
     from two_manifold_ros.typing import Floats
 
+CHECKOUT = Path(__file__).resolve().parents[1]
 PATIENCE_NS = 300 * 10**9
 PAGE = os.sysconf('SC_PAGE_SIZE')
 _NUMBERS = 8 * 37
 """Bytes of the numbers behind the header of a message."""
+
+WARM_UP_S = 8.0
+SIMULATED_HZ = 1000.0
+"""Rate of the simulation at most; between its samples is interpolated, with noise."""
+
+MONTH_NS = 30 * 86_400 * 10**9
+ROW = '{:>12} {:>7} {:>6} {:>8} {:>8} {:>6} {:>7} {:>6} {:>8} {:>8}'
+
+HEADS = 'node', 'Hz', 'sent', 'lost', 'answers', 'foreign', 'CPU %', 'MB', 'p50 us', 'p99 us'
+
+Sent = list[tuple[int, int]]
+"""Stamps and times of messages, nanoseconds."""
+
+Drive = tuple[np.ndarray, np.ndarray]
+"""Stamps (N,), nanoseconds, and samples (N, 6) of an IMU."""
+
+
+def train(path: Path) -> None:
+    """Train a model of the usual size: 20 Hz, windows of 60 ticks, 20 states."""
+    recording = run_to_recording(simulate(SlotCarSettings(), laps=14))
+    settings = TrainingSettings(rate_hz=20.0, window=60, states=20)
+    save_model(train_model([recording], settings), path)
+
+
+def drive(seed: int, rate_hz: float, seconds: float) -> Drive:
+    """Return stamps and samples of a slot car."""
+    simulated_hz = min(rate_hz, SIMULATED_HZ)
+    settings = SlotCarSettings(seed=seed, rate_hz=simulated_hz)
+    run = simulate(settings, samples=round(simulated_hz * seconds))
+    stamps = run.stamps_ns[0] + np.round(
+        np.arange(round(rate_hz * seconds)) * 1e9 / rate_hz
+    ).astype(np.int64)
+    if rate_hz <= SIMULATED_HZ:
+        return stamps, run.imu
+    between = np.column_stack([np.interp(stamps, run.stamps_ns, each) for each in run.imu.T])
+    noise = np.diff(run.imu, axis=0).std(axis=0) / np.sqrt(2.0)
+    generator = np.random.default_rng(seed)
+    return stamps, between + noise * generator.standard_normal(between.shape)
 
 
 class ImuBytes:
@@ -53,7 +96,7 @@ class ImuBytes:
 
 class Robot:
     """
-    A filter node in a namespace.
+    A node in a namespace, the filter node or one that answers as it does.
 
     Attributes
     ----------
@@ -61,35 +104,27 @@ class Robot:
         Stamp of each odometry message and when it was heard, nanoseconds.
     imu
         Publisher of serialised messages.
-    received
-        How many messages it has taken by its own last word.
 
     """
 
-    def __init__(self, ground: Ground, model: Path, namespace: str, core: int | None) -> None:
-        command = [
-            sys.executable, '-m', 'two_manifold_ros.nodes', 'filter_node', '--ros-args',
-            '-r', f'__ns:={namespace}', '-p', f'model:={model}', '-p', 'status_rate_hz:=50.0',
-            '--log-level', 'error',
-        ]  # fmt: skip
-        if core is not None:
-            command = ['taskset', '--cpu-list', str(core), *command]
+    def __init__(self, ground: Ground, command: list[str], namespace: str) -> None:
         self.answers: list[tuple[int, int]] = []
-        self.received = 0
+        self.name = namespace.rpartition('/')[2]
         self._reports: list[dict[str, str]] = []
-        self._name = f'{namespace}/filter_node'.lstrip('/')
+        self._path = f'{namespace}/filter_node'.lstrip('/')
         node = ground.node
         self.imu = node.create_publisher(Imu, f'{namespace}/imu', 1000)
         node.create_subscription(Odometry, f'{namespace}/odometry', self._hear, 1000, raw=True)
         node.create_subscription(DiagnosticArray, '/diagnostics', self._report, 10)
-        node.create_subscription(Float64MultiArray, f'{namespace}/status', self._look, 10)
-        self._process = subprocess.Popen(command, cwd=CHECKOUT)
-        self._ground = ground
+        command = [*command, '-r', f'__ns:={namespace}', '--log-level', 'error']
+        self._process = subprocess.Popen([sys.executable, *command], cwd=CHECKOUT)
+        self._ground, self._reporting = ground, '--relay' not in command
 
     @property
     def cpu_s(self) -> float:
         """CPU time of all of its threads until now."""
-        return cpu_s(self._process)
+        threads = Path(f'/proc/{self._process.pid}/task').glob('*/schedstat')
+        return sum(int(thread.read_text().split()[0]) for thread in threads) / 1e9
 
     @property
     def memory_mb(self) -> float:
@@ -98,15 +133,24 @@ class Robot:
         return int(pages) * PAGE / 1e6
 
     def hears(self) -> bool:
-        """Send a message that it has to refuse, and return whether it has had one by now."""
+        """Send a message that a filter has to refuse, and return whether it has had one by now."""
         self.imu.publish(ImuBytes().of(0, np.zeros(6)))
-        return self.received > 0
+        return self.received() > 0
 
-    def settled(self) -> dict[str, str]:
-        """Return its diagnostics, once all that was sent has arrived or is lost."""
+    def received(self) -> int:
+        """Return how many messages it has taken by its own last word, or by its answers."""
+        if not self._reporting:
+            return len(self.answers)
+        return int(self._reports[-1].get('received', 0)) if self._reports else 0
+
+    def settled(self) -> int:
+        """Return how many messages it took, once all that was sent has arrived or is lost."""
         self._reports.clear()
-        self._ground.until(lambda: len(self._reports) > 2)
-        return self._reports[-1]
+        if self._reporting:
+            self._ground.until(lambda: len(self._reports) > 2)
+        else:
+            self._ground.until_time(perf_counter_ns() + 10**9)
+        return self.received()
 
     def stop(self) -> None:
         self._process.terminate()
@@ -116,15 +160,9 @@ class Robot:
         seconds, nanoseconds = unpack_from('<iI', raw, 4)
         self.answers.append((seconds * 10**9 + nanoseconds, perf_counter_ns()))
 
-    def _look(self, message: Float64MultiArray) -> None:
-        names = message.layout.dim[0].label.split(',')
-        received = message.data[names.index('received')]
-        # Unknown until it is configured.
-        self.received = 0 if math.isnan(received) else int(received)
-
     def _report(self, message: DiagnosticArray) -> None:
         (status,) = message.status
-        if status.name == self._name:
+        if status.name == self._path:
             self._reports.append({each.key: each.value for each in status.values})
 
 
@@ -139,20 +177,28 @@ class Ground:
         self._executor.add_node(self.node)
         self._robots: list[Robot] = []
 
-    def robot(self, model: Path, name: str, core: int | None = None) -> Robot:
-        """Start a filter node, on one core only if that is given."""
+    def robot(self, model: Path, name: str) -> Robot:
+        """Start a filter node."""
+        command = ['-m', 'two_manifold_ros.nodes', 'filter_node', '--ros-args', '-p']
+        return self.start([*command, f'model:={model}'], name)
+
+    def start(self, command: list[str], name: str) -> Robot:
+        """Start a node by what follows Python on its command line."""
         # There are few domains, and another process may have taken the same one.
-        self._robots.append(Robot(self, model, f'/bench_{os.getpid()}/{name}', core))
+        self._robots.append(Robot(self, command, f'/bench_{os.getpid()}/{name}'))
         return self._robots[-1]
 
-    def begin(self) -> None:
+    def _begin(self) -> None:
         """Wait until every robot is there and hears: what is sent before that is lost."""
         self.until(lambda: all(each.imu.get_subscription_count() for each in self._robots))
         for robot in self._robots:
             self.until(robot.hears)
             robot.settled()
 
-    def close(self) -> None:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         for robot in self._robots:
             robot.stop()
         self._executor.shutdown()
@@ -174,3 +220,60 @@ class Ground:
         """Spin until a time of ``perf_counter_ns``."""
         while (left := due_ns - perf_counter_ns()) > 0:
             self.spin(left / 1e9)
+
+    def measure(self, rate_hz: float, seconds: float) -> tuple[list[float], int]:
+        """Drive all nodes and print a line for each; return their CPU time, and what is wrong."""
+        robots = self._robots
+        self._begin()
+        drives = [drive(100 + each, rate_hz, WARM_UP_S + seconds) for each in range(len(robots))]
+        self._send(drives, rate_hz, slice(0, round(WARM_UP_S * rate_hz)))
+        for robot in robots:
+            robot.settled()
+            robot.answers.clear()
+        before = [robot.received() for robot in robots]
+        cpu = [robot.cpu_s for robot in robots]
+        sent = self._send(drives, rate_hz, slice(round(WARM_UP_S * rate_hz), None))
+        cpu = [robot.cpu_s - begin for robot, begin in zip(robots, cpu, strict=True)]
+        wrong, delays = 0, []
+        for number, robot in enumerate(robots):
+            lost = len(sent[number]) - (robot.settled() - before[number])
+            first, last = sent[number][0][0], sent[number][-1][0]
+            foreign = sum(not first <= stamp <= last for stamp, _ in robot.answers)
+            wrong += lost + foreign
+            delays.append(latencies_us(sent[number], robot.answers))
+            p50, p99 = np.quantile(delays[-1], [0.5, 0.99])
+            print(
+                ROW.format(
+                    robot.name, f'{rate_hz:g}', len(sent[number]), lost, len(robot.answers),
+                    foreign, f'{100 * cpu[number] / seconds:.1f}', f'{robot.memory_mb:.0f}',
+                    f'{p50:.0f}', f'{p99:.0f}',
+                ),
+                flush=True,
+            )  # fmt: skip
+        return cpu, wrong
+
+    def _send(self, drives: list[Drive], rate_hz: float, part: slice) -> list[Sent]:
+        """Send a part of each drive at the rate of the IMU; return stamps and times of sending."""
+        message = ImuBytes()
+        sent: list[Sent] = [[] for _ in drives]
+        due = perf_counter_ns()
+        for row in range(len(drives[0][0]))[part]:
+            self.until_time(due)
+            for number, (stamps, samples) in enumerate(drives):
+                # Each lives in a month of its own, so that an answer of another one would show.
+                stamp = int(stamps[row]) + number * MONTH_NS
+                sent[number].append((stamp, perf_counter_ns()))
+                self._robots[number].imu.publish(message.of(stamp, samples[row]))
+            due += round(1e9 / rate_hz)
+        return sent
+
+
+def latencies_us(sent: Sent, heard: Sent) -> np.ndarray:
+    """Return how long after the message that brought it about each answer was heard."""
+    stamps, times = np.array(sent).T
+    answers, arrivals = np.array(heard).T
+    # The first message at or after the end of a tick completes it.
+    index = np.searchsorted(stamps, answers)
+    known = index < len(times)
+    latencies: np.ndarray = (arrivals[known] - times[index[known]]) / 1e3
+    return latencies

@@ -3,15 +3,18 @@
 """
 Compare every number that the commands give in this tree with those of another tree, to the bit.
 
-    python benchmarks/unchanged.py OTHER_CHECKOUT
+    python benchmarks/unchanged.py OTHER_CHECKOUT [NAME ...]
 
 For changes that must not change results. Arrays of models, JSON and the messages of bags are
-compared; seconds that a command took and the versions of files are not. The status is 1 where
-something differs.
+compared; seconds that a command took and the versions of files are not. A NAME is `simulated`,
+`reproduce` or one of twelve drives, such as `ipz10`; without one all are compared, in some ten
+minutes. Drives are read from `shared/recordings` beside this checkout and left out if they are
+absent. The status is 1 if something differs.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 from pathlib import Path
@@ -19,11 +22,15 @@ import re
 import subprocess
 import sys
 import tempfile
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 HERE = Path(__file__).resolve().parent.parent
+RECORDINGS = HERE.parent / 'shared' / 'recordings'
 
 PROGRAM = 'import sys; from two_manifold_ros.__main__ import main; sys.exit(main())'
 
@@ -36,7 +43,7 @@ METHODS = {
     'ridge': ['--method', 'spectral', '--observation', 'ridge', '--coupling', 'canonical'],
 }
 
-COMMANDS: dict[str, list[str]] = {
+SIMULATED: dict[str, list[str]] = {
     'drive': ['simulate', '-o', 'drive', '--laps', '8', '--json'],
     'other': ['simulate', '-o', 'other', '--laps', '5', '--seed', '1', '--json'],
     'inspect': ['inspect', 'drive', 'other', '--json'],
@@ -48,27 +55,73 @@ COMMANDS: dict[str, list[str]] = {
     'info': ['info', 'route.model', '--json'],
     'online': ['evaluate', 'other', '--online', '--json'],
     'compare': ['compare', 'drive', '--json'],
-    'reproduce': ['reproduce', 'all', '--quick', '-o', 'reproduced', '--json'],
 }  # fmt: skip
+
+REPRODUCE = ['reproduce', 'all', '--quick', '-o', 'reproduced', '--json']
+
+_HUSKY = 'others/robot_localization_test1.bag'
+
+DRIVES = {
+    'ipz10': ('f1tenth_ipz10 --until 44', 'f1tenth_ipz10 --from 44'),
+    'ipz17': ('f1tenth_ipz17 --until 27', 'f1tenth_ipz17 --from 27'),
+    'ipz19': ('f1tenth_ipz19 --until 40', 'f1tenth_ipz19 --from 40'),
+    'ipz20': ('f1tenth_ipz20/run_[1-6]', 'f1tenth_ipz20/run_7'),
+    'ipz8': ('f1tenth_ipz8/run_[1-6]', 'f1tenth_ipz8/run_7'),
+    'nikira': ('f1tenth_nikira/run_[1-4]', 'f1tenth_nikira/run_5'),
+    'nikira_slow': ('f1tenth_nikira/run_[2-5]', 'f1tenth_nikira/run_1'),
+    'ds1': ('f1tenth_frictionmaps_ds1 --until 30', 'f1tenth_frictionmaps_ds1 --from 30'),
+    'ds2': ('f1tenth_frictionmaps_ds2 --until 90', 'f1tenth_frictionmaps_ds2 --from 90'),
+    'ridge_car': ('ridge_car --until 2300', 'ridge_car --from 2300'),
+    'kart_okc': ('kart_okc --until 630', 'kart_okc --from 630'),
+    'husky': (
+        f'{_HUSKY} --until 250 --position-topic /husky_velocity_controller/odom',
+        f'{_HUSKY} --from 250 --position-topic /husky_velocity_controller/odom',
+    ),
+}
+"""Of each drive: what is trained on and what is followed, a path and options."""
+
+MORE_METHODS = {'ipz10': ('spectral', 'tpsr'), 'ipz17': ('spectral', 'tpsr')}
+"""Methods besides the default, of the two shortest drives that a model can be learned from."""
 
 
 def main() -> int:
     """Run all commands in both trees and print what differs."""
-    if len(sys.argv) != 2:
-        print(__doc__, file=sys.stderr)
+    names = ['simulated', 'reproduce', *DRIVES]
+    chosen = sys.argv[2:] or names
+    if len(sys.argv) < 2 or set(chosen) - set(names):
+        print(__doc__, f'names: {", ".join(names)}', file=sys.stderr)
         return 2
     other = Path(sys.argv[1]).resolve()
     different = 0
     with tempfile.TemporaryDirectory() as folder:
         sides = {tree: Path(folder, side) for tree, side in ((other, 'other'), (HERE, 'here'))}
-        for name, command in COMMANDS.items():
+        for name, command in itertools.chain(*map(_commands, chosen)):
             results = [_run(tree, side, name, command) for tree, side in sides.items()]
             differences = _differences(name, *results)
-            print(f'{name}: {"the same" if not differences else "DIFFERENT"}', flush=True)
+            ended = f', status {status}' if (status := results[0]['status']) else ''
+            print(f'{name}: {"the same" if not differences else "DIFFERENT"}{ended}', flush=True)
             for line in differences[:20]:
                 print(f'    {line}')
             different += bool(differences)
     return min(different, 1)
+
+
+def _commands(chosen: str) -> Iterator[tuple[str, list[str]]]:
+    if chosen in {'simulated', 'reproduce'}:
+        yield from SIMULATED.items() if chosen == 'simulated' else [(chosen, REPRODUCE)]
+        return
+    learned, followed = (
+        [str(RECORDINGS / path), *options] for path, *options in map(str.split, DRIVES[chosen])
+    )
+    if not list(RECORDINGS.glob(DRIVES[chosen][1].split()[0])):
+        print(f'{chosen}: left out, because {followed[0]} is absent')
+        return
+    for method in ('route', *MORE_METHODS.get(chosen, ())):
+        model = f'{chosen}-{method}.model'
+        # A drive that `train` rejects has a model to compare as well.
+        options = ['--method', method, '--force', '--json']
+        yield f'{chosen}-{method}', ['train', *learned, '-o', model, *options]
+        yield f'{chosen}-{method}-evaluate', ['evaluate', model, *followed, '--json']
 
 
 def _run(tree: Path, side: Path, name: str, command: list[str]) -> dict[str, Any]:
@@ -82,7 +135,8 @@ def _run(tree: Path, side: Path, name: str, command: list[str]) -> dict[str, Any
         cwd=side, env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
     found: dict[str, Any] = {'status': done.returncode}
-    if done.returncode and name != 'reproduce':  # where a claim may fail on less data
+    # What a command says of a real drive may be a refusal, and a claim may fail on less data.
+    if done.returncode and name in SIMULATED:
         sys.exit(f'{tree}: {name} ended with {done.returncode}: {done.stderr.strip()}')
     try:
         found['printed'] = json.loads(done.stdout)

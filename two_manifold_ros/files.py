@@ -154,8 +154,9 @@ def read_bytes(path: str | Path, most: int) -> bytes:
         state = os.fstat(file.fileno())
         if not stat.S_ISREG(state.st_mode):
             refuse('it is no regular file')
-        # It may grow meanwhile.
-        content = b'' if state.st_size > most else file.read(most + 1)
+        # It may grow meanwhile. As many bytes as are asked for are taken of the memory at once.
+        wanted = min(2 * state.st_size + MOST_READ, most + 1)
+        content = b'' if state.st_size > most else file.read(wanted)
     if max(state.st_size, len(content)) > most:
         refuse(f'it has more than {most} bytes')
     return content

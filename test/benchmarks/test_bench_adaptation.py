@@ -4,7 +4,7 @@
 
 from typing import Any
 
-from adaptation_tables import judged, merged, tables, TARGETS
+from adaptation_tables import judged, TARGETS
 from adaptation_trials import (
     ERROR,
     feed,
@@ -101,68 +101,6 @@ def test_targets_of_the_tpsr():
     }
 
 
-@pytest.mark.parametrize(
-    ('found', 'missed'),
-    [
-        (followed(0.047), 'IMU alone: RMSE <= 1.15 x offline'),
-        (followed(None), 'IMU alone: RMSE <= 1.15 x offline'),
-        (followed(0.04, in_95=1.0), 'IMU alone: ellipses 90-99 %, 60-78 %'),
-        (followed(0.04, published=0.9), 'IMU alone: published >= 95 %'),
-    ],
-)
-def test_what_misses_a_target(found, missed):
-    assert [
-        name for name, each in verdicts([row('gauntlet', **found)], 'map').items() if not each[2]
-    ] == [missed]
-
-
-def test_a_share_of_the_changes_may_miss():
-    many = {f'change {each}': change(None if each == 0 else 1) for each in range(20)}
-    assert verdicts([row('changes', seed=0, changes=many)], 'map')[
-        'changes: back in 3 laps >= 95 %'
-    ] == (19, 20, True)
-
-
-def test_a_learner_without_a_model_keeps_nothing():
-    rows = [
-        row('curve', mean_m=2.0, rmse_m=[1.0] * 8, published=[1.0] * 8),
-        row('changes', seed=0, changes={'bias': change(0, old_m=0.9)}),
-        row('poison', seed=0, poisons=poisons(0.9, NaN=1.0)),
-    ]
-    found = verdicts(rows, 'map')
-    assert not found['lap 6: <= 1.3 x the last two'][2]
-    assert not found['changes: back in 3 laps >= 95 %'][2]
-    assert not found['poison: later RMSE <= 1.1 x without'][2]
-    assert 'slot_car/0 bias (knew nothing)' in tables(rows)
-
-
-def test_a_failure_misses_every_target_of_its_block():
-    rows = [row('curve', failed='ValueError: no'), row('poison', seed=0, failed='KeyError: no')]
-    assert {each[:2] for each in verdicts(rows, 'map').values()} == {(0, 1)}
-    assert len(verdicts(rows, 'map')) == 3
-    assert 'failed: ValueError: no' in tables(rows)
-
-
-def test_too_few_laps_are_not_judged():
-    short = row('curve', mean_m=2.0, rmse_m=[2.0, 1.0], published=[0.0, 1.0])
-    assert not verdicts([short], 'map')
-
-
-def test_tables_have_a_line_for_each_trial():
-    lines = tables(ROWS).splitlines()
-    assert sum(line.startswith('  slot_car') for line in lines) == 6
-    assert '  bias             map       0.10      1/1   3.0     3      0' in lines
-    assert '       not: slot_car/1 stuck' in lines
-    assert not tables([]).startswith(' ')
-
-
-def test_new_trials_take_the_place_of_old_ones():
-    old, new = row('poison', seed=0, n=1), row('poison', seed=0, n=2)
-    other = row('gauntlet', n=3)
-    assert merged([old], [new, other]) == [other, new]
-    assert merged([old], [row('poison', seed=1)]) == [old, row('poison', seed=1)]
-
-
 def test_laps_until_back_take_two_together():
     limits = np.ones(4)
     assert laps_until_back(np.array([0.5, 2.0, 0.9, 0.9]), limits) == 2
@@ -233,13 +171,6 @@ def test_of_a_lap_that_is_cut_out_nothing_comes(stream):
     assert len(cut.truths) == len(cut.laps) == len(cut.stamps)
     assert not len(within(cut, stream))
     assert len(cut.fixes) == len(stream.fixes) - len(within(stream, stream))
-
-
-def test_where_no_world_has_the_same_sensor_the_route_is_mirrored():
-    stream = poison_stream('kart_25hz', 0)
-    part = spoiled_part(stream)
-    mirrored = poisoned(stream, 'other route', 'kart_25hz', 0).samples[part]
-    np.testing.assert_array_equal(mirrored, stream.samples[part] * [1, -1, 1, -1, 1, -1])
 
 
 @pytest.mark.parametrize('name', LEARNERS)

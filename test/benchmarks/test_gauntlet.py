@@ -12,11 +12,6 @@ import numpy as np
 import pytest
 
 
-def test_a_training_that_is_refused_is_shown(capsys):
-    show_all({'kart': {'route': {'stint': {'refused': 'too short'}}}})
-    assert 'too short' in capsys.readouterr().out
-
-
 def test_a_stint_is_the_same_laps_some_of_them_slow():
     case = make_case('slot_car')
     (usual,), (stint,) = case.training, trained_as_stint(case)

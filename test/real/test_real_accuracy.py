@@ -197,8 +197,7 @@ def test_put_down_elsewhere(six_runs, read_real):
         assert not (tracking & (errors > 2.0))[later][six_runs.window :].any()
         sure += [tracking.sum(), tracking[later].sum()]
         right += [(tracking & inside).sum(), (tracking & inside)[later].sum()]
-    # Of a hundred moves (bench_lost_and_found.py) it is 91 % of whole drives; places that look
-    # alike to three channels take half a second to distinguish.
+    # Places that look alike to three channels take half a second to distinguish.
     assert (right >= [0.88, 0.8] * sure).all()
 
 

@@ -26,10 +26,8 @@ CLEARLY = 0.5
 """
 Chance of the named line beside that of the likeliest below which the name changes.
 
-Where lines share their road all are as likely, and the name of the last one stays. On a drive
-over six tram lines, the first of ``benchmarks/bench_atlas.py`` on a map at 10 Hz, the name changes
-11 times, with .75 it changes 15 times and with 1, the name of the likeliest, 145 times. On a
-branch the right line is named on 99.7 % of the ticks with each.
+Where lines share their road all are as likely, and the name of the last one stays. With 1, the
+name of the likeliest, it changes ten times as often, and is right as often on a branch.
 """
 
 

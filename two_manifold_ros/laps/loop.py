@@ -72,8 +72,8 @@ MOST_UNEVEN = 0.75
 Spread of the speed above which a path is no drive along a loop, see `unevenness`.
 
 Drives along their loop have .7 at most; paths through pieces in another order, along half of a
-lap and with crashes .8 and more, and some of these explain more. `benchmarks/bench_loop.py` leaves
-each drive out of the choice of this limit and the next.
+lap and with crashes .8 and more, and some of these explain more. This limit and the next were
+also chosen without each drive, which they then judged as well.
 """
 
 MOST_DOUBT = 0.05

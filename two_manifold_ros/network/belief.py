@@ -56,7 +56,7 @@ FAINT, EVEN = 1e-5, 0.1
 """
 Probability of a place below which it is dropped, and the share of an even one that it is at most.
 
-Ways as faint are not followed for ever; ``./run bench yard --constants`` changes it.
+Ways as faint are not followed for ever.
 """
 
 

@@ -41,8 +41,7 @@ Mean times, in memories of the observations: until a driver brakes, at one of ``
 the next one either way, at the lowest of them until the vehicle stands, until it drives on.
 
 Chosen on the first training of ``./run bench yard``, as other numbers of networks. It is followed
-as well with three others in the same yard, on which nothing was chosen. ``--constants`` changes
-each.
+as well with three others in the same yard, on which nothing was chosen.
 """
 
 

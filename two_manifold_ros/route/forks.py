@@ -39,8 +39,7 @@ SPLIT_AT = 1.0
 """
 Memories of the observations, at the usual speed, to the places by which a place is split.
 
-It is split by where its visits lead, and by where they come from. ``./run bench yard
---constants`` takes half of it and half as much again.
+It is split by where its visits lead, and by where they come from.
 """
 
 

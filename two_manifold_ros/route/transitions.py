@@ -31,7 +31,7 @@ class Durations:
     Mean times between switches of hypotheses, in memories of the observations (`memory_of`).
 
     Observations outweigh the long ones: ten times as much costs or saves about three pieces of
-    road. ``benchmarks/bench_constants.py`` halves and doubles each.
+    road.
 
     Parameters
     ----------

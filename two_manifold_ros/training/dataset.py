@@ -52,10 +52,8 @@ RARE_STEP = 0.5
 """
 Step between positions, in spreads of all of them, above which straight lines cut too much.
 
-Where `./run bench two_manifold` leaves 5 % of the positions, or one a second, it is .7 to 1.7 and
-estimates by windows are better in every case; at .5 to .7 in three of five. On the simulated
-tram it is .05, and they raise the error from 18 to 25 m; no other drive of the gauntlet has more
-than .06.
+With 5 % of the positions, or one a second, the step is .7 to 1.7 and estimates by windows err
+less; with all of them it is .06 at most, and these estimates err more.
 """
 
 

@@ -190,9 +190,8 @@ def with_sharpness(
     """
     Return the settings with the sharpness that a given rate wants, for a route.
 
-    In a second it counts as much as at the usual rate, so that the belief is the same at any:
-    ``benchmarks/bench_rates.py`` shows it. An exponent above one would count an observation
-    twice.
+    In a second it counts as much as at the usual rate, so that the belief is the same at any. An
+    exponent above one would count an observation twice.
     """
     if not isinstance(settings, RouteSettings) or settings.rate_hz is None:
         return settings
