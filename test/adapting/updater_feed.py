@@ -12,7 +12,7 @@ from two_manifold_ros.adapting.stream_learner import StreamLearner
 from two_manifold_ros.adapting.stream_memory import make_head
 from two_manifold_ros.adapting.updater_session import UpdaterSession
 from two_manifold_ros.recordings.ros_messages import ImuDecoder
-from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.settings import TpsrSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 
-SMALL = TrainingSettings(
-    method='tpsr',
+SMALL = TpsrSettings(
     rate_hz=10.0,
     window=20,
     horizons=(0, 5, 10),
