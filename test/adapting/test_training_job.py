@@ -28,7 +28,7 @@ NAN = float('nan')
 DEFAULTS = vars(TrainerParameters())
 
 
-@pytest.mark.parametrize('name', set(FIELDS) - {'method', 'horizons'})
+@pytest.mark.parametrize('name', sorted(set(FIELDS) - {'method', 'horizons'}))
 def test_every_setting_takes_its_range_and_nothing_else_of_node_and_library(name):
     offered = FIELDS[name]
     about, method = offered.about, offered.methods[-1]
