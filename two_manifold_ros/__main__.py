@@ -90,7 +90,7 @@ WAY = (
         (
             ('two-manifold atlas add oval.npz yard.npz -o both.npz', 'one model, two routes'),
             ('two-manifold merge learned1 learned2 -o both.npz', 'two robots, one route'),
-            ('two-manifold compare my_bag -o comparison', 'other methods on it'),
+            ('two-manifold compare my_bag', 'other methods on it'),
             ('two-manifold reproduce --list', 'experiments of papers'),
             ('two-manifold compile', 'start faster later on'),
         ),

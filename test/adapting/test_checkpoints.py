@@ -405,7 +405,7 @@ def test_a_checkpoint_in_another_plane_than_the_given_model_is_refused(tmp_path,
     keeper(tmp_path).end(learned)
     model = learned.learner.model()
     origin = GeodeticOrigin(48.0, 11.0, 3.0)
-    refused = partial(pytest.raises, InputError, match='of the given model in frame')
+    refused = partial(pytest.raises, InputError, match='but the given model has frame')
     for plane, outcome in (
         (('odom', None), refused), (('map', origin), refused), (('map', None), nullcontext)
     ):  # fmt: skip

@@ -92,7 +92,7 @@ def test_replay_and_info_take_them(models, bags, command, tmp_path):
         ),
         (
             'train {bag} -o {out} --sensor-topic /wheel --method tpsr',
-            'takes the IMU alone',
+            'takes no --sensor-topic',
         ),
         ('evaluate {without} {bag} --sensor-topic /wheel', 'the model takes 0'),
         ('evaluate {with} {bag} --sensor-topic /wheel', 'the model takes 2'),

@@ -4,8 +4,9 @@
 
 from dataclasses import replace
 import math
+from random import Random
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 import numpy as np
 import pytest
@@ -116,6 +117,17 @@ ROUTES = st.lists(
 )
 
 
+GAPPED = [(0, 6, 10.0)] * 4 + [
+    (2, 6, 10.0),
+    (1, 6, 10.0),
+    (0, 7, 21.0),
+    (1, 6, 10.0),
+    (1, 6, 10.0),
+]
+"""No bag that is not trained on has the next rank, and those of the rank after are long."""
+
+
+@example(GAPPED, Random(0), 30.0)  # noqa: S311 - shuffles bags
 @given(ROUTES, st.randoms(use_true_random=False), st.floats(30.0, 800.0))
 def test_the_draw_is_that_of_the_definition_in_any_order(drives, shuffling, most_s):
     surveys = [

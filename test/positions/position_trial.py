@@ -20,7 +20,7 @@ from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.recordings.recording import PositionStream, Recording
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
-from two_manifold_ros.training.dataset import driving_dataset
+from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 from two_manifold_ros.typing import Bools
@@ -144,7 +144,7 @@ def _is_reached(fault: PositionFault, faulty: Recording, clean: Recording) -> bo
     """
     if fault.refused or fault.together or fault.name == REACHING:
         return True
-    both = [driving_dataset([each], SETTINGS).tracks for each in (faulty, clean)]
+    both = [build_dataset([each], SETTINGS).tracks for each in (faulty, clean)]
     if [len(each) for each in both[0]] != [len(each) for each in both[1]]:
         return True
     given, right = (np.concatenate(each) for each in both)

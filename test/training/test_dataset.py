@@ -240,9 +240,8 @@ def test_stops_are_left_out_but_for_their_first_second(stopping):
     assert driving_dataset([recording], replace(CLOCKED, window=150)).rest is None
 
 
-@pytest.mark.parametrize('changed', [{'clock': 'time'}, {'method': 'route'}])
-def test_with_the_clock_of_the_papers_and_by_default_nothing_is_left_out(stopping, changed):
-    settings = replace(CLOCKED, **changed)
+def test_with_the_clock_of_the_papers_nothing_is_left_out(stopping):
+    settings = replace(CLOCKED, clock='time')
     dataset = driving_dataset([stopping[0]], settings)
     assert dataset.rest is None
     assert len(dataset.segments[0]) == len(build_dataset([stopping[0]], settings).segments[0])

@@ -168,8 +168,8 @@ def test_what_lessens_a_model_is_in_its_notes(laps):
     [
         (48.0, 8.5, None),
         (48.0, 0.0, None),
-        (48.0, 4.0, 'there are 6.0 laps, and 0.5 of one in the held-out blocks: settings are '),
-        (16.0, 9.0, 'there are 2.0 laps, and 1.1 of one in the held-out blocks: settings are '),
+        (48.0, 4.0, 'there are 6.0 laps, and 0.5 of one in the held-out blocks: the data are '),
+        (16.0, 9.0, 'there are 2.0 laps, and 1.1 of one in the held-out blocks: the data are '),
         (16.0, 0.0, 'there are 2.0 laps: record at least five laps'),
         (6.0, 0.0, 'the positions never close a lap: record'),
         (6.0, 1.5, 'the positions never close a lap: the data are too few'),

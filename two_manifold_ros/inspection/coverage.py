@@ -333,7 +333,9 @@ def choose(
     times = int(np.searchsorted(np.cumsum(lasting_s), most_s, side='right'))
     times = max(times, min(FEWEST_BAGS, len(lasting_s)))
     lasting_s = np.cumsum(lasting_s[times:])
-    again = times + max(int(np.searchsorted(lasting_s, most_s, side='right')), 1)
+    # The next rank that has bags, however long they are.
+    least = int(np.count_nonzero(lasting_s == 0.0)) + 1
+    again = times + max(int(np.searchsorted(lasting_s, most_s, side='right')), least)
     return Choice(
         tuple(each for each, rank in ranks.items() if rank < times),
         tuple(each for each, rank in ranks.items() if times <= rank < again),
