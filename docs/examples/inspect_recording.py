@@ -7,10 +7,10 @@ It prints::
 
     as recorded:
     positions late by 0.2 s:
-      time_offset: The stamps of the positions are 0.206 s (+- 0.014 s) behind those of the
-    IMU: estimates will be off by the distance driven in that time, which a score by positions
-    that are as late does not show; train corrects it by default, evaluate with --position-lag
-    auto, or set the clocks (NTP or PTP) and stamp camera images when they are taken.
+      time_offset: The stamps of the positions are 0.206 s (+- 0.014 s) behind the stamps
+    of the IMU, and estimates would be off by the distance driven in that time: train corrects
+    it by default; evaluate with --position-lag auto, or set the clocks (NTP or PTP) and stamp
+    camera images when they are taken.
     gyroscope in degrees:
       gyroscope_in_degrees: angular_velocity.z is 67 times the rate at which the course turns,
     so it is probably in deg/s, not in rad/s: have the driver convert, or keep it the same when

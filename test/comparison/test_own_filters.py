@@ -145,7 +145,8 @@ def test_each_is_trained_as_asked(name, changes, train, slot_car_model, monkeypa
     )
     fitted = methods_named([name])[0].fit(train)
     assert fitted.model is slot_car_model
-    asked = replace(SETTINGS, rate_hz=train.dataset.rate_hz, **changes)
+    same = {'method': 'route', 'rate_hz': train.dataset.rate_hz}
+    asked = SETTINGS.with_method(**{**same, **changes})
     assert given == [train.recordings, asked]
 
 

@@ -15,17 +15,6 @@ HEADER = (
 # In pieces, or this file would hold what it looks for.
 MACHINE_PATHS = re.compile('|'.join(['/' + name for name in ('root/', 'work/', 'opt/pypi')]))
 
-tomllib = pytest.importorskip('tomllib', reason='part of Python since 3.11')
-
-CHECKOUT = Path(__file__).resolve().parents[2]
-
-MOST_LINES = tomllib.loads((CHECKOUT / 'pyproject.toml').read_text())['lines']
-"""
-Lines of programs and pages in a folder and those below it.
-
-It is the sum that costs whoever reads, so a file has no bar. Lower these when the sums fall.
-"""
-
 FILE = re.compile(r'(?<![\w/.<>*{}-])[\w-][\w.-]*(?:/[\w.-]+)*\.(?:py|md)\b(?!\w)')
 """The name of a program or a page, with or without its folder, in a page or a program."""
 
@@ -79,15 +68,6 @@ def test_every_shell_script_parses_and_is_executable(texts, checkout):
     for script in scripts:
         subprocess.run(['/bin/sh', '-n', str(script)], check=True)
         assert script.stat().st_mode & 0o111 == 0o111, script
-
-
-@pytest.mark.parametrize('folder', MOST_LINES)
-def test_what_has_to_be_read_does_not_grow(texts, folder):
-    names = [name for name in texts if name.startswith(f'{folder}/')]
-    lines = [
-        len(texts[name].splitlines()) for name in names if name.endswith(('.py', '.md', '.rst'))
-    ]
-    assert sum(lines) <= MOST_LINES[folder]
 
 
 def test_every_link_inside_the_repository_leads_somewhere(texts, checkout):
