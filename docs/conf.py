@@ -49,7 +49,6 @@ html_theme = 'furo' if find_spec('furo') else 'sphinx_rtd_theme'
 html_title = f'{project} {version}'
 html_static_path = ['static']
 html_css_files = ['site.css']
-html_search_scorer = str(HERE / 'search_order.js')
 html_copy_source = False
 
 # One file of MathJax, which draws formulas as vectors and needs no font. Sphinx copies it with the
@@ -76,9 +75,6 @@ FOR_DEVELOPERS = frozenset({'architecture', 'changelog', 'contributing', 'notebo
 FILE = re.compile(r'\[([^\]]*)\]\(((?:\.\./|examples/)[\w./-]+\.\w+)\)')
 """A link to a file that may be no page."""
 
-PROGRAM = re.compile(r'^\| \[([^\]]*)\]\((examples/\w+\.py)\) \|.*\n', re.MULTILINE)
-"""A row about a program, whose listing the site shows on the same page."""
-
 ENTRY = re.compile(r'\[([^\]]*)\]\(([\w/-]+)\.(?:md|rst)\)')
 
 
@@ -89,25 +85,11 @@ def _as_page(_app: Sphinx, name: str, source: list[str]) -> None:
         page = _text(COPIES[name]).replace('](docs/', '](') or page
     for file, target in ELSEWHERE.items():
         page = page.replace(f'](../{file}', f']({target}')
-    page = _with_listings(page)
     place = (HERE / name).parent
     page = FILE.sub(lambda each: _as_download(place, *each.groups()), page)
     if name in CONTENTS:
         page = _with_toctrees(page)
     source[0] = page
-
-
-def _with_listings(page: str) -> str:
-    """Return a page with the listings of its programs before the section after their table."""
-    rows = list(PROGRAM.finditer(page))
-    if not rows:
-        return page
-    listings = [
-        f'### {row[1]}\n\n```{{literalinclude}} {row[2]}\n:lines: 3-\n:language: python\n```\n'
-        for row in rows
-    ]
-    end = page.index('\n## ', rows[-1].end()) + 1
-    return page[:end] + '\n'.join(listings) + '\n' + page[end:]
 
 
 def _as_download(place: Path, words: str, target: str) -> str:
