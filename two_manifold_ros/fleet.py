@@ -232,12 +232,10 @@ class ItemJournal:
     ----------
     path
         Of the file. ``InputError`` says that it is no journal, or cannot be written.
-    resume
-        Whether results of an earlier run count; else they are forgotten.
 
     """
 
-    def __init__(self, path: Path | None, *, resume: bool = True) -> None:
+    def __init__(self, path: Path | None) -> None:
         self.path, self._kept = path, dict[str, Any]()
         if path is None:
             return
@@ -249,7 +247,7 @@ class ItemJournal:
                 found = parse_json(text.partition('\n')[0])
                 if not isinstance(found, dict) or found.get('format') != _FORMAT:
                     refuse('it is something else')
-        if found != head or not resume:
+        if found != head:
             replace_text(path, [json.dumps(head), '\n'], 'journal')
             return
         for line in text.splitlines()[1:]:
