@@ -140,7 +140,7 @@ WRITE: dict[str, Callable[[Path], object]] = {
     'track.gpx': lambda path: write_track(str(path), TRACK),
     'report.html': lambda path: Report('title').write(path),
     'vehicle.json': lambda path: UNKNOWN.save(str(path)),
-    'journal': lambda path: ItemJournal(path),
+    'journal': ItemJournal,
     'figure.png': lambda path: save(Figure(), path),
     'figure.svg': lambda path: save(Figure(), path),
     'picture.png': lambda path: PICTURE.run(path.parent, lambda *_: None),
