@@ -231,7 +231,7 @@ def imu_findings(imu: ImuReport) -> Iterator[Finding]:  # noqa: C901 - one for e
     if imu.not_finite:
         yield warning(
             'imu_not_finite',
-            f'{counted(imu.not_finite, "IMU sample", "are")} '
+            f'{counted(imu.not_finite, "IMU sample is", "IMU samples are")} '
             f'NaN or infinite: they are left out; check the '
             f'driver.',
         )

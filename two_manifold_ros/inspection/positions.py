@@ -55,6 +55,13 @@ FEWEST_LAPS = 3
 WANTED_LAPS = 'at least five laps, better ten'
 """What who drives fewer is asked for: with five, each part that is left out is about a lap."""
 
+LEAST_DRIVES = 3
+"""
+Recordings that show where drives begin, at least: two others where one is left out.
+
+Behind a gap in a recording that is longer than the window no drive begins.
+"""
+
 DEGREE_M = 111_195.0
 """Length of a degree of latitude, metres."""
 
@@ -459,14 +466,14 @@ def position_findings(positions: PositionReport, half_tick_s: float) -> Iterator
     if positions.not_finite:
         yield warning(
             'positions_not_finite',
-            f'{counted(positions.not_finite, "position", "are")} '
+            f'{counted(positions.not_finite, "position is", "positions are")} '
             f'NaN or infinite: they are left out; check '
             f'what publishes {positions.topic}.',
         )
     if positions.absurd:
         yield warning(
             'positions_absurd',
-            f'{counted(positions.absurd, "position", "are")} '
+            f'{counted(positions.absurd, "position is", "positions are")} '
             f'further from the origin than anything on '
             f'earth: they are left out; check what publishes {positions.topic}, or copy the '
             f'recording again.',
@@ -482,8 +489,8 @@ def position_findings(positions: PositionReport, half_tick_s: float) -> Iterator
         more = f' and {len(jumps) - most} more' if len(jumps) > most else ''
         yield warning(
             'position_jumps',
-            f'Positions have {counted(len(jumps), "jump")}, {named}{more}: check the camera or '
-            f'the localisation there, a model learns them as they are.',
+            f'Positions have {counted(len(jumps), "jump", "jumps")}, {named}{more}: check the '
+            f'camera or the localisation there, a model learns them as they are.',
         )
     yield from _lap_findings(positions.laps)
     if positions.standing > 0.2:

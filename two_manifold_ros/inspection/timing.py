@@ -38,12 +38,9 @@ def listed(stretches: Sequence[Stretch], most: int = 5) -> str:
     return f'{text} and {more} shorter' if more else text
 
 
-def counted(count: int, noun: str, verb: str = '') -> str:
-    """Return a count with its noun and the verb that follows, given in the plural."""
-    if count == 1:
-        verb = {'are': ' is', 'go': ' goes', 'repeat': ' repeats', '': ''}[verb]
-        return f'1 {noun}{verb}'
-    return f'{count} {noun}s{verb and " "}{verb}'
+def counted(count: int, one: str, several: str) -> str:
+    """Return a count with the words for one or for several."""
+    return f'{count} {one if count == 1 else several}'
 
 
 Severity: TypeAlias = Literal['info', 'warning']
@@ -198,8 +195,8 @@ def timing_findings(word: str, timing: Timing, in_gaps: str, late: str) -> Itera
     if timing.gaps:
         yield warning(
             f'{code}_gaps',
-            f'{word} messages have {counted(len(timing.gaps), "gap")}, {listed(timing.gaps)}: '
-            f'{in_gaps}; look for a slow disk or network if there are many.',
+            f'{word} messages have {counted(len(timing.gaps), "gap", "gaps")}, '
+            f'{listed(timing.gaps)}: {in_gaps}; look for a slow disk or network if they are many.',
         )
     if timing.backward:
         parts = ''
@@ -207,7 +204,7 @@ def timing_findings(word: str, timing: Timing, in_gaps: str, late: str) -> Itera
             parts = f', of which those with {timing.apart} messages are not measured here'
         yield warning(
             f'{code}_backward',
-            f'{counted(timing.backward, f"{word} stamp", "go")} '
+            f'{counted(timing.backward, f"{word} stamp goes", f"{word} stamps go")} '
             f'back in time: late messages are {late}, '
             f'and a larger step back starts a new part{parts}; check that no clock was set and '
             f'no bag looped while recording.',
@@ -215,21 +212,21 @@ def timing_findings(word: str, timing: Timing, in_gaps: str, late: str) -> Itera
     if timing.wild:
         yield warning(
             f'{code}_wild',
-            f'{counted(timing.wild, f"{word} stamp", "are")} '
+            f'{counted(timing.wild, f"{word} stamp is", f"{word} stamps are")} '
             f'far from all others, and no later stamp follows '
             f'them: these messages are left out; check what stamps them if there are many.',
         )
     if timing.zero:
         yield warning(
             f'{code}_zero',
-            f'{counted(timing.zero, f"{word} stamp", "are")} '
+            f'{counted(timing.zero, f"{word} stamp is", f"{word} stamps are")} '
             f'zero or negative: these messages are left out; '
             f'have the driver stamp them, or try --use-receive-time.',
         )
     if timing.duplicates:
         yield info(
             f'{code}_duplicates',
-            f'{counted(timing.duplicates, f"{word} stamp", "repeat")} '
+            f'{counted(timing.duplicates, f"{word} stamp repeats", f"{word} stamps repeat")} '
             f'the one before: the repetitions are '
             f'left out; check the driver if there are many.',
         )
