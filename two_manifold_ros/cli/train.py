@@ -35,12 +35,12 @@ from two_manifold_ros.errors import InputError, NO_USE
 from two_manifold_ros.fleet import LostWorkersError, spread
 from two_manifold_ros.inspection.inspecting import inspect_recording, training_warnings
 from two_manifold_ros.inspection.lag import AUTO
+from two_manifold_ros.inspection.positions import LEAST_DRIVES
 from two_manifold_ros.inspection.shared_places import bag_name, sort_by_route
 from two_manifold_ros.laps.unplaced import place
 from two_manifold_ros.model.atlas import atlas_of
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.progress import Progress
-from two_manifold_ros.training.networks import LEAST_DRIVES
 from two_manifold_ros.training.settings import RouteSettings, TrainingSettings
 from two_manifold_ros.training.summary import fleet_sentence
 from two_manifold_ros.training.train import train_model, with_readout

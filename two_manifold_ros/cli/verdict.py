@@ -14,8 +14,9 @@ import numpy as np
 from two_manifold_ros.filtering.status import CAUSES
 from two_manifold_ros.hse_hmm.readout import LEVELS
 from two_manifold_ros.inspection.inspecting import folded_warnings
-from two_manifold_ros.inspection.positions import FEWEST_LAPS, WANTED_LAPS
+from two_manifold_ros.inspection.positions import FEWEST_LAPS, LEAST_DRIVES, WANTED_LAPS
 from two_manifold_ros.inspection.repetition import LEAST_PUBLISHED, USEFUL
+from two_manifold_ros.inspection.timing import counted
 from two_manifold_ros.names import LAP_FRAME, OURS
 
 if TYPE_CHECKING:
@@ -49,8 +50,11 @@ SPOILING = (
 )  # fmt: skip
 """Findings with which ``train`` refuses a recording, or learns no place of it."""
 
-DOUBTFUL = ('no_laps', 'few_laps', 'offset_ambiguous')
-"""Findings with which ``train`` has too little to hold out, or stops and asks."""
+DOUBTFUL = ('offset_ambiguous',)
+"""Findings with which ``train`` stops and asks."""
+
+OF_LAPS = ('no_laps', 'few_laps')
+"""Findings with which ``train`` has too little to hold out."""
 
 OF_EACH_SAMPLE = (
     'gyroscope_in_degrees', 'acceleration_in_g', 'gyroscope_scale', 'gyroscope_too_fast',
@@ -109,11 +113,12 @@ def in_percent(share: float) -> str:
 
 
 def word_for(error: float, mean: float, published: float = 1.0) -> str:
-    """Return the word for an error beside that of the mean position, and the share published."""
+    """Return the word for an error, the error of the mean position, and the share published."""
     if published < LEAST_PUBLISHED or error >= USEFUL * mean:
         return NO_USE
     left = published * error / mean + 1.0 - published
-    return next(word for word, most in LIMITS if left < most)
+    # An error that is NaN is below none.
+    return next((word for word, most in LIMITS if left < most), UNKNOWN)
 
 
 def of_bags(bags: Sequence[str]) -> str:
@@ -143,12 +148,14 @@ def of_inspection(reports: Sequence[Report], args: Namespace) -> Verdict:
     by_code = {
         finding.code: (name, finding, n) for name, (finding, *_), n in folded_warnings(reports)
     }
-    if sum(each.count for each in laps) >= FEWEST_LAPS or _is_network(reports):
-        # All bags together have laps to hold out, or are drives of a network.
-        by_code = {code: each for code, each in by_code.items() if not code.endswith('_laps')}
+    if sum(each.count for each in laps) >= FEWEST_LAPS:
+        # All bags together have laps to hold out.
+        by_code = {code: each for code, each in by_code.items() if code not in OF_LAPS}
+    # Bags without laps may be drives of a network: `train` finds out.
+    doubtful = (*DOUBTFUL, *(() if len(reports) >= LEAST_DRIVES else OF_LAPS))
     if not by_code:
         return Verdict(GOOD, f'{there}: {GOOD}.', train)
-    grades = ((NO_USE, SPOILING), (POOR, DOUBTFUL), (FAIR, (*OF_EACH_SAMPLE, *by_code)))
+    grades = ((NO_USE, SPOILING), (POOR, doubtful), (FAIR, (*OF_EACH_SAMPLE, *by_code)))
     word, code = next((w, code) for w, codes in grades for code in codes if code in by_code)
     name, finding, count = by_code[code]
     more = f' and {count - 1} more' * (count > 1)
@@ -156,14 +163,6 @@ def of_inspection(reports: Sequence[Report], args: Namespace) -> Verdict:
     of = f' (the most serious of {len(by_code)} warnings)' * (len(by_code) > 1)
     cure = finding.cure + f'; or go on with {train}' * (word == FAIR)
     return Verdict(word, f'{there}, but {where}{finding.cause}{of}: {word}.', cure)
-
-
-def _is_network(reports: Sequence[Report]) -> bool:
-    """Return whether recordings are enough for the drives of a network."""
-    # Training has half of the package behind it, and a single recording asks nothing of it.
-    from two_manifold_ros.training.networks import LEAST_DRIVES  # noqa: PLC0415
-
-    return len(reports) >= LEAST_DRIVES
 
 
 def of_training(model: ModelHead, args: Namespace) -> Verdict:
@@ -200,9 +199,9 @@ def _cure_of_poor(laps: float, look: str) -> str:
 def of_comparison(found: Comparison, args: Namespace) -> Verdict:
     """Judge the best method by the present position, and say how the default does beside it."""
     errors = [
-        (each.scores[0].all.rmse_m or 0.0, each.title, each.name)
+        (each.scores[0].all.rmse_m, each.title, each.name)
         for each in found.succeeded
-        if each.scores and not each.sees_positions
+        if each.scores and each.scores[0].all.rmse_m is not None and not each.sees_positions
     ]
     train = _train(args)
     if not errors:
@@ -272,12 +271,14 @@ def of_fleet(totals: Mapping[str, Total], args: Namespace, model: ModelHead) -> 
     for name, total in totals.items():
         own = model.routes[name]
         mean = (own.summary.get('validation') or {}).get('mean_position_m', math.nan)
-        word = UNKNOWN if math.isnan(mean) else word_for(total.mean_m, mean, total.published_share)
+        word = word_for(total.mean_m, mean, total.published_share)
+        always = f'always answering the mean position of the training: {rounded(mean)}'
+        beside = '' if math.isnan(mean) else f' ({always})'
         sentence = (
-            f'{total.drives} drives with an error of {rounded(total.mean_m)} on average (always '
-            f'answering the mean position of the training: {rounded(mean)}), '
-            f'{in_percent(total.published_share)} of the positions published; the worst drive is '
-            f'{total.worst} with {rounded(total.worst_m)}: {word}.'
+            f'{counted(total.drives, "drive has", "drives have")} an error of '
+            f'{rounded(total.mean_m)} on average{beside}, {in_percent(total.published_share)} of '
+            f'the positions published; the worst drive is {total.worst} with '
+            f'{rounded(total.worst_m)}: {word}.'
         )
         look = f'two-manifold evaluate {shlex.quote(args.model)} {shlex.quote(total.worst)}'
         verdicts[name] = Verdict(word, sentence, _drive(args, own) if word == GOOD else look)

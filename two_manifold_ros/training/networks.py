@@ -16,6 +16,7 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.readout import segment_targets
+from two_manifold_ros.inspection.positions import LEAST_DRIVES
 from two_manifold_ros.network.belief import NetworkBelief
 from two_manifold_ros.network.joins import lay_out_network
 from two_manifold_ros.network.network import learn_network, shakes_of
@@ -44,13 +45,6 @@ Share of the error of a lost vehicle from which on a route map is taken not to f
 
 Only then the drives are tried as those of a network, which is as much work again, and only if they
 then err less than that they are. Below it a route map follows most of its parts.
-"""
-
-LEAST_DRIVES = 3
-"""
-Recordings that show where drives begin, at least: two others where one is left out.
-
-Behind a gap in a recording that is longer than the window no drive begins.
 """
 
 
