@@ -42,7 +42,7 @@ class Setting(NamedTuple):
     usual, more
         What training does where the default is ``None``; the end of the help of the option.
     low, high
-        Inclusive range of a number. A low end of 0 is left out where 0 would say nothing.
+        Inclusive range; a low end of 0 of a real number is left out unless ``also`` is 0.
     also
         A number outside the range that is allowed as well.
     choices
@@ -81,13 +81,13 @@ class Setting(NamedTuple):
         """Words for what is allowed."""
         if self.choices:
             return f'one of {", ".join(self.choices)}'
-        also = '' if self.also is None else f'{self.also:g} or '
+        also = '' if self.also in {None, self.low} else f'{self.also:g} or '
         low = 'above 0 and at most' if self._open else f'{self.low:.12g} to'
         return f'{also}{low} {self.high:.12g} {self.units}'.rstrip()
 
     @property
     def _open(self) -> bool:
-        return self.kind is float and self.low == 0.0 and bool(self.usual)
+        return self.kind is float and self.low == 0.0 and self.also is None
 
 
 def setting(default: Any, kind: type, what: str, **known: Any) -> Any:  # noqa: ANN401 - a field
@@ -360,6 +360,7 @@ class RouteSettings(EmbeddedSettings):
         usual='',
         low=0.0,
         high=1.0,
+        also=0.0,
     )
 
     def at_one_rate(self) -> Self:
