@@ -159,7 +159,8 @@ def choose(table: Table, columns: Mapping[str, Column]) -> dict[str, Column]:
         at = _found(table, role, free) if at is None and role != 'time' else at
         if at is not None:
             chosen[role] = _column(table, role, at, columns.get(role))
-    lost = {'x', 'y'} - {*chosen} and {'x', 'y'}
+    # A position is of both.
+    lost = set() if {'x', 'y'} <= {*chosen} else {'x', 'y'}
     for vector in (ACCELERATIONS, RATES):
         # Those of a sensor are better.
         axes = {role: chosen[role].axes for role in vector if role in chosen}
