@@ -204,7 +204,7 @@ def _column(table: Table, role: str, at: int, choice: Column | None) -> Column:
 
 
 def _said(table: Table, chosen: Mapping[str, Column]) -> str:
-    """Return what is read as which role, as a sentence."""
+    """Return which column is read as which role, as a sentence."""
     words = []
     for role, (name, unit, sign, at, _) in chosen.items():
         words.append(f'{role} is {"-" if sign < 0 else ""}{name} in {unit}')

@@ -188,7 +188,7 @@ def _of_phone(table: Table, path: Path) -> Table:
 
 def _signed(table: Table, stated: Path) -> Table:
     """Return a table of Sensor Logger with the signs of accelerations of its platform."""
-    sign, note = 1.0, 'signs of accelerations are taken as those of Android: no Metadata.csv'
+    sign, note = 1.0, 'accelerations are taken to have the signs of Android: no Metadata.csv'
     if stated.exists():
         metadata = _table_of(_content(stated), stated)
         found = dict(zip(map(plain, metadata.names), metadata.rows[0].cells, strict=False))

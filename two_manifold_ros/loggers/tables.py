@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of text: the dialects of loggers, and what is damaged in a table."""
+"""Tables of text: the dialects of loggers, and damage in a table."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ class Table:
         seconds = seconds[there]
         wild = far_from_others(np.rint(seconds * 1e9).astype(np.int64))
         if RARE * int(wild.sum()) <= len(wild):
-            table = table.only(~wild, lambda _: 'the time is not that of its neighbours', cure)
+            table = table.only(~wild, lambda _: 'the time is far from its neighbours', cure)
             seconds = seconds[~wild]
         keep = not_cut_off(seconds)
         if not keep.all():
@@ -355,7 +355,7 @@ def _racechrono(text: str, place: str) -> Table:
         raise InputError(msg)
     names = list(table.names)
     of_devices = (row.cells for row in table.above if any(map(_DEVICE.match, row.cells)))
-    # Several devices have columns of the same name; what is computed has no device.
+    # Several devices have columns of the same name; a computed column has no device.
     for index, device in enumerate(next(of_devices, [])[: len(names)]):
         computed = device in {'calc', ''} or ('gps' in device and names[index].endswith('_acc'))
         names[index] += ' calc' if computed and index else ''

@@ -300,8 +300,8 @@ def _shifts_between(readings: Floats, visited: Ints, drive_of: Ints) -> Floats:
     """
     Return what channels are off from one drive to the next, in their standard deviations (d,).
 
-    Of each drive the offset of its readings (V, d) from those of all drives at the same places,
-    ``visited`` (V,), is one sample; `USUAL_SHIFT` counts as much as ``SHIFT_DRIVES`` of them.
+    Each drive is one sample: the offset of its readings (V, d) from the readings of all drives at
+    the same places, ``visited`` (V,); `USUAL_SHIFT` counts as much as ``SHIFT_DRIVES`` of them.
     """
     drives, index = np.unique(drive_of, return_inverse=True)
     offsets = np.zeros((len(drives), readings.shape[1]))

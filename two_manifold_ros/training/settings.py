@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 class Setting(NamedTuple):
     """
-    What is known of a setting beside its name and its default.
+    Facts about a setting beside its name and its default.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class Setting(NamedTuple):
 
     @property
     def allowed(self) -> str:
-        """Words for what is allowed."""
+        """Words for the values that are allowed."""
         if self.choices:
             return f'one of {", ".join(self.choices)}'
         also = '' if self.also in {None, self.low} else f'{self.also:g} or '
@@ -96,7 +96,7 @@ def setting(default: Any, kind: type, what: str, **known: Any) -> Any:  # noqa: 
 
 
 def about(record: type[TrainingSettings], name: str) -> Setting:
-    """Return what is known of a setting."""
+    """Return the facts about a setting."""
     known: Setting = record.__dataclass_fields__[name].metadata['about']
     return known
 
@@ -106,7 +106,7 @@ def _default(record: type[TrainingSettings], name: str) -> Any:  # noqa: ANN401 
 
 
 def _again(record: type[TrainingSettings], name: str, default: Any, **changes: Any) -> Any:  # noqa: ANN401 - a field
-    """Return a field of a record with another default, and with changes of what is known."""
+    """Return a field of a record with another default, and with some facts changed."""
     return field(default=default, metadata={'about': about(record, name)._replace(**changes)})
 
 
@@ -435,7 +435,7 @@ class PaperSettings(SpectralSettings):
     guards: str = _again(SpectralSettings, 'guards', 'off')
 
     def spectral(self, **changes: Any) -> SpectralSettings:  # noqa: ANN401
-        """Return the same settings as those of a spectral filter, some of them changed."""
+        """Return the same settings as a record of method ``spectral``, some of them changed."""
         return SpectralSettings(**{**vars(self), 'method': 'spectral', **changes})
 
 
@@ -449,7 +449,7 @@ RECORDS: dict[str, type[TrainingSettings]] = {
 
 
 class Offered(NamedTuple):
-    """A setting: what is known of it, and its default with each method that has it."""
+    """A setting: the facts about it, and its default with each method that has it."""
 
     about: Setting
     defaults: dict[str, Any]

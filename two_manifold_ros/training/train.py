@@ -118,7 +118,7 @@ def learn_model(
     free = settings.rate_hz is None and settings.window is None
     settings = with_time_scales(recordings, settings, progress)
     if isinstance(settings, RouteSettings) and isinstance(asked, RouteSettings):
-        # A given likelihood is that of a tick of a known rate.
+        # A given likelihood is for ticks of a known rate.
         free = free and asked.sharpness is None and asked.persistence is None
         return train_route(
             recordings, settings, progress, drives, free_rate=free, client=client
@@ -442,7 +442,7 @@ def errors_in_turn(
 
 def paper_settings(settings: PaperSettings, recordings: Sequence[Recording]) -> SpectralSettings:
     """
-    Return the settings as those of a spectral filter, with the window of the paper.
+    Return the settings as a record of method ``spectral``, with the window of the paper.
 
     If none is given it gets 150 ticks where the recordings are long enough for a training with
     validation, else the usual one, at the usual rate.
