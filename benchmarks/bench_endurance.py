@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.interface.assessment import REJECTIONS
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 from two_manifold_ros.training.settings import TrainingSettings
@@ -43,14 +44,7 @@ LAPS = 20
 FAULT_EVERY_S = 20.0
 """Seconds of samples from one fault to the next."""
 
-ODD = (
-    'non_finite',
-    'out_of_range',
-    'zero_stamp',
-    'duplicate_stamp',
-    'out_of_order',
-    'wild_stamp',
-)
+ODD = tuple(cause for cause in REJECTIONS if cause != 'malformed')
 """Samples that must not be used."""
 
 COUNTED = ('received', 'used', *ODD, 'gaps')
