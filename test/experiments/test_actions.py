@@ -2,19 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Importance weights make a TPSR predict what is observed if actions are done, as Bayes does."""
 
-from dataclasses import replace
 import itertools
 
 import numpy as np
 import pytest
 
 from two_manifold_ros.experiments.actions import (
-    claims_of,
     drive,
     Features,
     forecaster,
     MODELS,
     NAMES,
+    score,
     Settings,
 )
 from two_manifold_ros.simulation.slot_car import Driver
@@ -137,7 +136,7 @@ def test_a_drive_has_the_actions_and_chances_of_its_driver(timid):
 
 def test_no_two_cars_have_features_in_common(timid):
     first, second, third = (
-        Features(timid, replace(SMALL, seed=seed), actions=True).triples(timid, weighted=False)
+        Features(timid, SMALL._replace(seed=seed), actions=True).triples(timid, weighted=False)
         for seed in (0, 1, 0)
     )
     for name in ('tests', 'histories'):
@@ -177,11 +176,11 @@ def test_every_model_predicts_better_than_the_mean_where_it_learned(timid, name)
 
 
 def test_claims_compare_means_and_count_cars():
-    errors = np.ones((10, len(NAMES), 2))
-    errors[:, NAMES.index('actions and weights')] = 0.5
-    errors[:, NAMES.index('actions and weights, online')] = 0.5
-    assert all(each.passed for each in claims_of(errors, Settings()))
-    errors[:2, NAMES.index('actions and weights'), 0] = 1.1
-    failed = [each.what for each in claims_of(errors, Settings()) if not each.passed]
+    errors = np.ones((10, 2, len(NAMES), 2))
+    errors[:, 0, NAMES.index('actions and weights')] = 0.5
+    errors[:, 0, NAMES.index('actions and weights, online')] = 0.5
+    assert all(each.passed for each in score(Settings(), list(errors)))
+    errors[:2, 0, NAMES.index('actions and weights'), 0] = 1.1
+    failed = [each.what for each in score(Settings(), list(errors)) if not each.passed]
     assert len(failed) == 2
     assert all('1 s' in each and 'cars' in each for each in failed)

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
 from functools import partial
 import json
 import sys
@@ -14,12 +13,10 @@ from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.cli.options import (
     add_fleet,
-    Bags,
     fleet_of,
     make_folder,
     print_table,
     print_wrapped,
-    recordings_of,
 )
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.experiments.experiment import (
@@ -34,12 +31,11 @@ from two_manifold_ros.fleet import spread
 from two_manifold_ros.progress import Progress
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser
+    from argparse import ArgumentParser, Namespace
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from two_manifold_ros.experiments.experiment import Claim, Experiment
-    from two_manifold_ros.recordings.recording import Recording
 
 HELP = (
     'Run experiments of the papers again: each prints its claims beside the figures of the paper '
@@ -53,14 +49,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this command."""
     parser.add_argument(
         'name', nargs='?', metavar='NAME', help=f'an experiment of --list, or {ALL}'
-    )
-    takers = ', '.join(each.name for each in EXPERIMENTS if each.takes_recordings)
-    parser.add_argument(
-        'bags',
-        nargs='*',
-        action=Bags,
-        metavar='BAG',
-        help=f'recordings to run on as well, for {takers}',
     )
     parser.add_argument('--list', action='store_true', help='list the experiments')
     parser.add_argument(
@@ -91,9 +79,6 @@ def add_arguments(parser: ArgumentParser) -> None:
             'pictures show the first set'
         ),
     )
-    parser.add_argument(
-        '--imu-topic', metavar='T', help='IMU topic of the bags (default: the only one in each)'
-    )
     add_fleet(parser)
     parser.add_argument('--json', action='store_true', help='print one JSON object instead')
 
@@ -108,17 +93,15 @@ def run(args: Namespace) -> int:
         raise InputError(msg)
     _check_sets(args)
     chosen = experiments_named(args.name)
-    _check_bags(args, chosen)
     # A missing package shows before anything is computed.
     for experiment in chosen:
         experiment.load()
     folder = make_folder(args.output)
-    recordings = _recordings(args)
     with fleet_of(args) as client:
         if client is None:
-            done = _run_here(args, chosen, folder, recordings)
+            done = _run_here(args, chosen, folder)
         else:
-            done = _run_there(args, chosen, folder, recordings, client)
+            done = _run_there(args, chosen, folder, client)
     if args.json:
         print(json.dumps({'experiments': [each.to_json() for each in done]}, indent=2))
     elif len(done) > 1:
@@ -129,13 +112,13 @@ def run(args: Namespace) -> int:
 
 
 def _run_here(
-    args: Namespace, chosen: Sequence[Experiment], folder: Path, recordings: Sequence[Recording]
+    args: Namespace, chosen: Sequence[Experiment], folder: Path
 ) -> list[Attempt | Series]:
     """Run experiments one after another, and print what each found at once."""
     done: list[Attempt | Series] = []
     for experiment in chosen:
         place = f' ({len(done) + 1} of {len(chosen)})' if len(chosen) > 1 else ''
-        begin = partial(experiment.run, quick=args.quick, recordings=recordings)
+        begin = partial(experiment.run, quick=args.quick)
         if args.sets > 1:
             attempts = [
                 _attempt(
@@ -158,7 +141,6 @@ def _run_there(
     args: Namespace,
     chosen: Sequence[Experiment],
     folder: Path,
-    recordings: Sequence[Recording],
     client: Any,  # noqa: ANN401 - of an extra
 ) -> list[Attempt | Series]:
     """Run experiments and their sets of draws on workers, and print all of it at the end."""
@@ -168,7 +150,7 @@ def _run_there(
         for each in chosen
         for seed in range(args.seed, args.seed + args.sets)
     ]
-    run_part = partial(_attempt_there, args.quick, recordings)
+    run_part = partial(_attempt_there, args.quick)
     with Progress('reproducing') as bar:
         attempts = spread(run_part, parts, client, partial(bar, 'reproducing'))
     groups = [attempts[at : at + args.sets] for at in range(0, len(attempts), args.sets)]
@@ -183,16 +165,13 @@ def _run_there(
 
 def _attempt_there(
     quick: bool,
-    recordings: Sequence[Recording],
     part: tuple[Experiment, int, Path | None],
 ) -> Attempt:
     """Run an experiment on a worker; the others go on when it breaks off."""
     experiment, seed, folder = part
     begun = time.monotonic()
     try:
-        claims = experiment.run(
-            folder, lambda *_: None, quick=quick, seed=seed, recordings=recordings
-        )
+        claims = experiment.run(folder, lambda *_: None, quick=quick, seed=seed)
     except Exception as error:  # noqa: BLE001 - as in this process
         seconds = time.monotonic() - begun
         return Attempt(experiment, seconds, error=f'{type(error).__name__}: {error}')
@@ -215,22 +194,6 @@ def _check_sets(args: Namespace) -> None:
     if args.sets < 1:
         msg = f'--sets is how many sets of draws are run, and {args.sets} is less than one'
         raise InputError(msg)
-
-
-def _check_bags(args: Namespace, chosen: Sequence[Experiment]) -> None:
-    if args.bags and not any(each.takes_recordings for each in chosen):
-        msg = f'{args.name} takes no recordings; leave out {", ".join(args.bags)}'
-        raise InputError(msg)
-    if args.imu_topic is not None and not args.bags:
-        msg = '--imu-topic is for bags, and no bag is given; name a bag or leave it out'
-        raise InputError(msg)
-
-
-def _recordings(args: Namespace) -> list[Recording]:
-    if not args.bags:
-        return []
-    wanted = Namespace(**vars(args), position_topic=None, use_receive_time=False)
-    return recordings_of(wanted, need_positions=False, find_positions=False)
 
 
 def _attempt(experiment: Experiment, begin: Callable[..., list[Claim]], place: str) -> Attempt:
