@@ -323,16 +323,6 @@ def laps_for(lap_s: float) -> tuple[int, int]:
     return LAPS_OF_LONG if lap_s > FEW_S else LAPS_OF_SHORT
 
 
-def trained_as_stint(case: Case) -> Sequence[Recording]:
-    """Drive the training of a world as a `stint`: as many laps, some of them slow."""
-    if case.name in REAL:
-        return ()
-    world = world_named(case.name)
-    laps, _ = laps_for(case.lap_s)
-    made = drive(world, laps=laps, lap_ratios=stint(world, laps))
-    return put_in_step([made.recording], case.lag)
-
-
 def other_days(name: str) -> Iterator[Drive]:
     """Drive a world on days of their own, with other seeds; no constant was chosen on them."""
     if name in REAL:

@@ -11,7 +11,7 @@ import time
 from typing import Any, TYPE_CHECKING
 
 from gauntlet_drives import REAL, spliced
-from gauntlet_networks import days_of, slow_of, stint_of
+from gauntlet_networks import days_of, slow_of
 import numpy as np
 
 from two_manifold_ros.errors import InputError
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Bools, Floats, Ints
 
-BLOCKS = ('accuracy', 'elsewhere', 'moves', 'days', 'slow', 'stint')
+BLOCKS = ('accuracy', 'elsewhere', 'moves', 'days', 'slow')
 
 FAR = 10.0
 """Medians beyond which an error is one that a user would not forgive."""
@@ -204,25 +204,7 @@ def run_case(case: Case, method: str, blocks: tuple[str, ...]) -> dict[str, Any]
         found['days'] = [_day(model, case, each) for each in days_of(case.name)]
     if 'slow' in blocks:
         found['slow'] = slow_laps(model, slow_of(case.name))
-    if 'stint' in blocks:
-        found['stint'] = with_slow_training(case, method)
     return found
-
-
-def with_slow_training(case: Case, method: str) -> dict[str, Any] | None:
-    """Return how a model fares that was trained on slow laps, too; ``None`` of a recording."""
-    training = stint_of(case)
-    if not training:
-        return None
-    try:
-        model = trained(training, case.routes, method)
-    except InputError as error:
-        return {'refused': str(error)}
-    return {
-        'accuracy': accuracy(model, case, follow(model, case.followed)),
-        'elsewhere': [elsewhere(model, case, each) for each in case.elsewhere],
-        'slow': slow_laps(model, slow_of(case.name)),
-    }
 
 
 def right_one(case: Case, drive: Drive, following: Following) -> dict[str, Any] | None:
