@@ -62,13 +62,9 @@ def feed(
     """
     Feed some samples of a stream; positions of their time come after its estimates.
 
-    Returns
-    -------
-    ticks : (T, 5)
-        Lap, error in metres, whether it was valid, the error of the mean position, which also
-        stands for a position that is no number, and whether a drive has lasted for a window. Ticks
-        whose truth is unknown are left out.
-
+    Returned is ``ticks`` (T, 5): lap, error in metres, whether it was valid, the error of the mean
+    position, which also stands for a position that is no number, and whether a drive has lasted
+    for a window. Ticks whose truth is unknown are left out.
     """
     given = stream.given
     if given is None:

@@ -52,26 +52,14 @@ FEWEST_LABELS = 3
 
 @dataclass(frozen=True)
 class Case:
-    """
-    A drive to learn from and one to follow.
-
-    Parameters
-    ----------
-    training, followed
-        Recordings.
-    rate_hz, windows
-        Ticks per second, and ticks in the windows that are tried.
-    lap_s
-        Of a lap.
-
-    """
+    """A drive to learn from and one to follow."""
 
     name: str
-    training: Sequence[Recording]
+    training: Sequence[Recording]  # recordings
     followed: Recording
-    rate_hz: float
+    rate_hz: float  # ticks per second, and ticks in the windows that are tried
     windows: tuple[int, ...]
-    lap_s: float
+    lap_s: float  # of a lap
 
 
 def cases() -> Iterator[Callable[[], Case]]:

@@ -64,42 +64,21 @@ TURN_S = 0.3
 
 @dataclass(frozen=True)
 class Following:
-    """
-    Output of a filter along a drive.
+    """Output of a filter along a drive."""
 
-    Parameters
-    ----------
-    stamps : (T,) int64
-        Ends of the ticks.
-    published, tracking : (T,)
-        Whether the estimate may be used, and whether the status is tracking.
-    positions, truths : (T, H, 2), covariances : (T, H, 2, 2)
-        At each horizon; truths are NaN where unknown.
-    velocities : (T, 2), velocity_covariances : (T, 2, 2)
-        At the end of each tick.
-    filled : (T,)
-        Whether a whole window was seen.
-    microseconds : (T,)
-        Of the call of ``push`` that gave the estimate.
-    named : (T,)
-        Whether the route that is named is the one that is driven; of one alone it always is.
-    found : (T,)
-        Whether it has driven for the windows within which it is to be found.
-
-    """
-
-    stamps: Ints
-    published: Bools
-    tracking: Bools
-    positions: Floats
-    covariances: Floats
-    truths: Floats
-    velocities: Floats
-    velocity_covariances: Floats
-    filled: Bools
-    microseconds: Floats
+    stamps: Ints  # (T,) int64, ends of the ticks
+    published: Bools  # (T,), whether the estimate may be used, and whether the status is tracking
+    tracking: Bools  # (T,)
+    positions: Floats  # (T, H, 2), at each horizon; truths are NaN where unknown
+    covariances: Floats  # (T, H, 2, 2)
+    truths: Floats  # (T, H, 2)
+    velocities: Floats  # (T, 2), at the end of each tick
+    velocity_covariances: Floats  # (T, 2, 2)
+    filled: Bools  # (T,), whether a whole window was seen
+    microseconds: Floats  # (T,), of the call of `push` that gave the estimate
+    # (T,), whether the route that is named is the one that is driven; of one alone it always is.
     named: Bools
-    found: Bools
+    found: Bools  # (T,), whether it has driven for the windows within which it is to be found
 
     def errors(self, horizon: int = 0) -> Floats:
         """Return the error at each tick, metres; infinite where there is no number."""

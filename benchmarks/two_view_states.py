@@ -47,21 +47,12 @@ STATES = (10, 20, 40)
 
 @dataclass(frozen=True)
 class Views:
-    """
-    Windows of a training part and of what is followed.
+    """Windows of a training part and of what is followed."""
 
-    Parameters
-    ----------
-    first, second
-        Of each training tick, (n) windows each: row i of both shows the same hidden state.
-    followed
-        First view of each tick that is followed.
-
-    """
-
+    # Of each training tick, (n) windows each: row i of both shows the same hidden state.
     first: WindowSet
     second: WindowSet
-    followed: WindowSet
+    followed: WindowSet  # first view of each tick that is followed
 
 
 @dataclass(frozen=True)
@@ -130,23 +121,11 @@ def _extended(past: Embedding, part: WindowSet, windows: WindowSet) -> Floats:
 
 @dataclass(frozen=True)
 class Reader:
-    """
-    How positions are read from states.
+    """How positions are read from states."""
 
-    Parameters
-    ----------
-    states
-        Leading coordinates that are used.
-    neighbours
-        Labelled states whose positions are averaged; 0 for a ridge regression.
-    penalty
-        Of the regression, as a share of the mean square.
-
-    """
-
-    states: int
-    neighbours: int
-    penalty: float
+    states: int  # leading coordinates that are used
+    neighbours: int  # labelled states whose positions are averaged; 0 for a ridge regression
+    penalty: float  # of the regression, as a share of the mean square
 
     def read(self, labelled: Floats, positions: Floats, asked: Floats) -> Floats:
         """Return (T, 2) positions at asked states."""
@@ -184,18 +163,9 @@ def read(
     Labels, in the order of time, are left out in as many consecutive parts, so that a part has
     its neighbours in time at its edges only.
 
-    Parameters
-    ----------
-    tried
-        States by the window that they were learned with.
-    labels : (l,), positions : (n, 2)
-        Training ticks whose positions are known, and the positions of all.
-
-    Returns
-    -------
-    followed : (T, 2), best
-        Positions, and which of the states it was.
-
+    ``tried``: states by the window that they were learned with. ``labels`` (l,), ``positions`` (n,
+    2): training ticks whose positions are known, and the positions of all. Returned is
+    ``followed`` (T, 2), best: positions, and which of the states it was.
     """
     every = labels
     # Of many labels an even sample does to choose.

@@ -5,7 +5,7 @@
 from dataclasses import replace
 
 from gauntlet_drives import case_names, Drive, make_case, spliced
-from gauntlet_networks import all_names, days_of, NETWORKS, slow_of
+from gauntlet_networks import all_names, days_of, NETWORKS
 from gauntlet_scores import follow, right_one
 from gauntlet_tables import judged, show_all, TARGETS
 import numpy as np
@@ -49,18 +49,6 @@ def test_nothing_is_spliced_where_another_drive_begins(both_ways):
     assert pause_ns == 600 * 10**9
     for each, _ in made:
         assert np.diff(each.stamps).max() < pause_ns
-
-
-@pytest.mark.parametrize('name', NETWORKS)
-def test_days_differ_and_slow_laps_are_slow(name):
-    first, second = (each for each, _ in zip(days_of(name), range(2), strict=False))
-    assert (first.name, second.name) == ('day 2', 'day 3')
-    assert len(first.stamps) != len(second.stamps)
-    slow = next(iter(slow_of(name)))
-    names = np.array(slow.names_at(slow.drive.stamps))
-    assert dict.fromkeys(names.tolist()).keys() == dict.fromkeys(slow.names).keys()
-    took = {each: np.mean(names == each) for each in ('0.9', '0.5')}
-    assert took['0.5'] > took['0.9']
 
 
 def test_trams_leave_their_trunk_and_the_lines_they_know():

@@ -94,14 +94,6 @@ def test_means_are_over_cars_and_the_cars_are_counted():
     ]
 
 
-def test_training_data_and_followed_ticks_are_read_apart():
-    car = comparison_of(ERRORS, READINGS, {**READINGS, GAUSSIAN: 6.0, MANIFOLD: 9.0})
-    claims = slot_car.claims_of([car], 1.0)
-    assert [claim.value for claim in claims[6:]] == pytest.approx([2.0, 1.5, 2 / 3, 0.5])
-    assert [claim.passed for claim in claims[6:]] == [True, False, True, True]
-    assert [claim.limit for claim in claims[6:]] == [None, 1.0, 1.0, 1.0]
-
-
 def test_a_method_that_fails_is_named():
     tiny = replace(slot_car.SMALL, learned_ticks=90, window=40)
     with pytest.raises(InputError, match=r'Kalman filter \(N4SID\) failed on slot car 3: '):

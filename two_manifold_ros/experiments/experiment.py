@@ -469,11 +469,7 @@ def experiments_named(name: str) -> tuple[Experiment, ...]:
     """
     Return the experiment of a name, or all of them.
 
-    Raises
-    ------
-    InputError
-        If there is no experiment of that name.
-
+    Raises ``InputError`` if there is no experiment of that name.
     """
     chosen = tuple(each for each in EXPERIMENTS if name in {each.name, ALL})
     if not chosen:

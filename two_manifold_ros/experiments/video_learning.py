@@ -182,16 +182,9 @@ class VideoLearner:
     An online TPSR of a film (Boots & Gordon 2011, eq. 8), and a filter that follows.
 
     The model lags a window behind the film, as tests need the frames to come. The filter does not
-    lag, and at each frame it knows only what was there by then.
-
-    Attributes
-    ----------
-    beliefs
-        States of the filter, each with what was known at its frame, from the first frame on at
-        which there was a model to filter with.
-    views
-        Coordinates of the first histories, at least as many as two windows have frames.
-
+    lag, and at each frame it knows only what was there by then: ``beliefs`` are its states, from
+    the first frame on at which there was a model. ``views`` are coordinates of the first
+    histories, at least as many as two windows have frames.
     """
 
     def __init__(self, settings: FilmSettings) -> None:
