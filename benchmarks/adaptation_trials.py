@@ -17,7 +17,6 @@ from changed_streams import (
     changed_stream,
     CHANGES,
     motion_of,
-    REAL_CASES,
     Stream,
 )
 from gauntlet_scores import accuracy, listen, run_case
@@ -199,8 +198,6 @@ def try_changes(case: str, seed: int, name: str) -> dict[str, Any]:
     before = np.zeros((0, 5))
     for change in ['none', *CHANGES]:
         stream = changed_stream(case, seed, CHANGES.get(change, Change()))
-        if stream is None:
-            continue
         branch = int(np.searchsorted(stream.laps, -BRANCH))
         if learner is None:
             learner = make_learner(name)
@@ -208,9 +205,7 @@ def try_changes(case: str, seed: int, name: str) -> dict[str, Any]:
         parts = apart(partial(_go_on, learner, stream, branch))
         rows, after, frozen, core = parts
         before_it = np.concatenate([before, rows])
-        trials[change] = _judged(case, before_it, after, frozen, trials) | {
-            'core': core,
-        }
+        trials[change] = _judged(before_it, after, frozen) | {'core': core}
     return {'changes': trials}
 
 
@@ -238,39 +233,26 @@ def _frozen(learner: StreamLearner, stream: Stream, begin: int, stop: int) -> Fl
     return feed(live, stream, begin, stop, positions=False)
 
 
-def _judged(
-    case: str,
-    before: Floats,
-    after: Floats,
-    frozen: Floats,
-    trials: dict[str, Any],
-) -> dict[str, Any]:
+def _judged(before: Floats, after: Floats, frozen: Floats) -> dict[str, Any]:
     laps = math.floor(after[-1, LAP] + 0.3)
-    # A short drive has hardly learned three laps before.
-    short = case in REAL_CASES and len(REAL_CASES[case][0]) == 1
-    old = rms(before[before[:, LAP] >= (-1.0 if short else -OLD_LAPS), ERROR])
+    old = rms(before[before[:, LAP] >= -OLD_LAPS, ERROR])
     errors, still = (
         np.array([rms(rows[np.floor(rows[:, LAP]) == lap, ERROR]) for lap in range(laps)])
         for rows in (after, frozen)
     )
-    limits = np.full(laps, BACK * old)
-    if case in REAL_CASES and trials:
-        # Laps of a recording differ.
-        usual = np.array(trials['none']['errors_m'])[:laps]
-        limits[: len(usual)] = np.maximum(limits[: len(usual)], BACK * usual)
     return {
         'old_m': old,
         'mean_m': rms(before[:, MEAN]),
         'errors_m': errors.tolist(),
         'frozen_m': still.tolist(),
-        'back': laps_until_back(errors, limits),
+        'back': laps_until_back(errors, BACK * old),
         'worse': longest_run((errors > AS_GOOD * still).tolist()),
     }
 
 
-def laps_until_back(errors: Floats, limits: Floats) -> int | None:
-    """Return after how many laps errors of two in a row are within limits."""
-    ratios = errors / limits
+def laps_until_back(errors: Floats, limit: float) -> int | None:
+    """Return after how many laps errors of two in a row are within a limit."""
+    ratios = errors / limit
     for lap in range(len(ratios)):
         # Together, so that one that went well by chance does not count.
         if rms(ratios[lap : lap + 2]) <= 1.0:

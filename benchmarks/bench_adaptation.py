@@ -14,8 +14,7 @@ curve     The same drives while they are learned, before the position of each ti
 changes   After seven laps something changes for good (changed_streams.py). Errors at horizon 0,
           published or not, lap by lap, beside a filter with what was learned before. A learner is
           back after so many laps if that lap and the next together err at most 1.5 times as much
-          as the three before the change; of a recording, whose laps differ, at most 1.5 times as
-          much as without the change, if that is more. A tenth above the frozen filter is as good.
+          as the three before the change. A tenth above the frozen filter is as good.
 cost      Ten minutes of three worlds with laps of different length, ticks 20 times a second at
           most, and every training within this process: its processor time, arrays that are
           saved, and by how much the process grows. Compiled code is there before.
@@ -37,7 +36,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from adaptation_tables import BLOCKS, tables
 from adaptation_trials import learn_live, measure_cost, try_changes
-from changed_streams import REAL_CASES, WORLD_CASES
+from changed_streams import WORLD_CASES
 from gauntlet_drives import case_names, is_absent, make_case
 from worlds.table import WORLDS
 
@@ -60,7 +59,7 @@ LIVE = ('gauntlet', 'curve')
 """Blocks of one and the same drive."""
 
 USUAL = {
-    'changes': (*WORLD_CASES, 'f1tenth_ipz10'),
+    'changes': WORLD_CASES,
     'cost': COST_WORLDS,
 }
 """Cases where none are asked for; of the other blocks those with laps enough."""
@@ -79,8 +78,7 @@ def arguments() -> argparse.Namespace:
 
 def cases_of(block: str, asked: list[str] | None) -> list[str]:
     worlds = {world.name for world in WORLDS}
-    more = {'changes': set(REAL_CASES), 'cost': set()}
-    fit = worlds | more.get(block, set(case_names()))
+    fit = worlds if block in {'changes', 'cost'} else set(case_names())
     names: Iterable[str] = asked or USUAL.get(block) or case_names()
     if passed := [name for name in names if is_absent(name) or name not in fit]:
         note(f'{block}: absent or not for it, so passed over: {", ".join(passed)}')

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from dataclasses import dataclass
 import itertools
 import os
 from pathlib import Path
@@ -21,6 +20,7 @@ import time
 from typing import TYPE_CHECKING
 
 import numpy as np
+from tables import table
 
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.interface.assessment import REJECTIONS
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     Sample = tuple[int, Floats, int]
 
 RATE_HZ, HOURS, PORTION = 100.0, 24, 1000
-ROW = '{:>5} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}'
 
 SECOND = 10**9
 LAPS = 20
@@ -60,20 +59,9 @@ class EndlessDrive:
     """
     Laps of the slot car from the second on, over and over, the stamps going on.
 
-    Parameters
-    ----------
-    rate_hz
-        Of the IMU.
-    seed
-        Of the car, not the one that models are trained with; and of the faults.
-
-    Attributes
-    ----------
-    positions : (N, 2)
-        True positions by place.
-    sent
-        Samples given out, and faults strewn in, by the counter that has to show them.
-
+    The ``seed`` is that of the car, not the one that models are trained with, and of the faults.
+    ``positions`` (N, 2) are true positions by place; ``sent`` counts samples given out, and faults
+    strewn in, by the counter that has to show them.
     """
 
     def __init__(self, rate_hz: float = 100.0, seed: int = 1) -> None:
@@ -140,68 +128,31 @@ def yardstick_s(matrix: Floats) -> float:
     return time.process_time() - began
 
 
-@dataclass(frozen=True)
-class Hour:
-    """Measurements of an hour of samples: times in microseconds, memory in MB, error in metres."""
-
-    per_tick: float
-    p50: float
-    p99: float
-    cost: float
-    memory: float
-    valid: float
-    error: float
-
-
-class Course:
-    """
-    A filter on an endless drive.
-
-    Attributes
-    ----------
-    drive
-        What it is fed with.
-    live
-        The filter.
-
-    """
-
-    def __init__(self, live: Filter) -> None:
-        self.drive = EndlessDrive(RATE_HZ)
-        self.live = live
-        self._stream = iter(self.drive)
-        self._matrix = np.cov(np.random.default_rng(1).normal(size=(32, 64)))
-
-    def run(self, samples: int) -> Hour:
-        """Filter so many samples, faults included."""
-        seconds, yardstick = 0.0, 0.0
-        microseconds: list[float] = []
-        errors: list[float] = []
-        ticks = self.live.counters['ticks']
-        for _ in range(samples // PORTION):
-            began = time.process_time()
-            self._portion(microseconds, errors)
-            seconds += time.process_time() - began
-            yardstick += yardstick_s(self._matrix)
-        ticks = self.live.counters['ticks'] - ticks
-        p50, p99 = np.quantile(microseconds, [0.5, 0.99])
-        return Hour(
-            1e6 * seconds / ticks, p50, p99, seconds / yardstick, resident_mb(),
-            len(errors) / ticks, float(np.mean(errors)),
-        )  # fmt: skip
-
-    def _portion(self, microseconds: list[float], errors: list[float]) -> None:
-        push, positions = self.live.push, self.drive.positions
-        for stamp, sample, place in itertools.islice(self._stream, PORTION):
-            began = time.perf_counter_ns()
-            estimates = push(stamp, sample)
+def run_hour(live: Filter, stream: Iterator[Sample], positions: Floats) -> list[float]:
+    """Filter an hour of samples, faults included; return a row of the table."""
+    matrix = np.cov(np.random.default_rng(1).normal(size=(32, 64)))
+    seconds = yardstick = 0.0
+    microseconds: list[float] = []
+    errors: list[float] = []
+    before = live.counters['ticks']
+    for _ in range(round(3600 * RATE_HZ) // PORTION):
+        began = time.process_time()
+        for stamp, sample, place in itertools.islice(stream, PORTION):
+            pushed = time.perf_counter_ns()
+            estimates = live.push(stamp, sample)
             if estimates:
-                microseconds.append((time.perf_counter_ns() - began) / 1e3)
+                microseconds.append((time.perf_counter_ns() - pushed) / 1e3)
             errors += [
                 float(np.linalg.norm(each.positions[0] - positions[place]))
                 for each in estimates
                 if each.valid and place != NOWHERE
             ]
+        seconds += time.process_time() - began
+        yardstick += yardstick_s(matrix)
+    ticks = live.counters['ticks'] - before
+    p50, p99 = np.quantile(microseconds, [0.5, 0.99]).tolist()
+    shares = len(errors) / ticks, float(np.mean(errors))
+    return [1e6 * seconds / ticks, p50, p99, seconds / yardstick, resident_mb(), *shares]
 
 
 def main() -> int:
@@ -212,30 +163,19 @@ def main() -> int:
     settings = TrainingSettings(rate_hz=20.0, window=60, states=20)
     live = Filter(train_model([recording], settings))
     live.warm_up()
-    course = Course(live)
-    print(ROW.format('hour', 'us/tick', 'p50 us', 'p99 us', 'x work', 'MB', 'valid', 'error m'))
-    hours = []
+    drive = EndlessDrive(RATE_HZ)
+    stream = iter(drive)
+    rows = []
     for number in range(1, options.hours + 1):
-        hour = course.run(round(3600 * RATE_HZ))
-        hours.append(hour)
-        print(
-            ROW.format(
-                number, f'{hour.per_tick:.1f}', f'{hour.p50:.1f}', f'{hour.p99:.1f}',
-                f'{hour.cost:.3f}', f'{hour.memory:.2f}', f'{hour.valid:.4f}', f'{hour.error:.4f}',
-            ),
-            flush=True,
-        )  # fmt: skip
-    show_spread(hours)
-    return show_counters(live, course.drive.sent)
-
-
-def show_spread(hours: list[Hour]) -> None:
-    """Compare with the second hour; the first may still fill buffers."""
-    first, last = hours[min(1, len(hours) - 1)], hours[-1]
-    costs = [hour.cost for hour in hours[1:]] or [first.cost]
-    print(f'memory grew by {100 * (last.memory / first.memory - 1):.2f} % (to reach: below 1 %)')
-    print(f'cost went from {first.cost:.3f} to {last.cost:.3f} times the fixed work,', end=' ')
-    print(f'within {100 * (max(costs) / min(costs) - 1):.1f} % (to reach: no drift)')
+        rows.append(run_hour(live, stream, drive.positions))
+        print(f'hour {number} of {options.hours}', flush=True)
+    cells = [[str(n), *(f'{each:.4g}' for each in row)] for n, row in enumerate(rows, 1)]
+    print(table('hour, us/tick, p50 us, p99 us, x work, MB, valid, error m', cells))
+    # The first hour may still fill buffers.
+    costs, memory = ([row[at] for row in rows[1:] or rows] for at in (3, 4))
+    print(f'memory grew by {100 * (memory[-1] / memory[0] - 1):.2f} % (to reach: below 1 %)')
+    print(f'cost: within {100 * (max(costs) / min(costs) - 1):.1f} % (to reach: no drift)')
+    return show_counters(live, drive.sent)
 
 
 def show_counters(live: Filter, sent: Counter[str]) -> int:

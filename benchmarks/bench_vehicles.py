@@ -6,7 +6,7 @@ A model that was trained on some vehicles, on one that it has not seen.
 Run `python benchmarks/bench_vehicles.py`. A fleet of 20 simulated cars, see worlds/vehicles.py,
 one drive of each: a model of 19 follows the one that was left out, as it is and measured against
 the map, beside a model of five drives of that one. The same with two and three times the usual
-differences of the sensors of the one that was left out. Then a model of one car follows others.
+differences of the sensors of the one that was left out.
 Errors are distances to the true position as late as the receiver has it, of all ticks
 after the first window of a drive of another day. The cars 0 to 3 are those on which the method was
 chosen; by default others are left out.
@@ -44,8 +44,6 @@ LAPS = 2
 OWN_DAYS = range(5)
 MEASURED_DAY, SCORED_DAY = 10, 11
 TIMES = 1.0, 2.0, 3.0
-ALONE = 0
-"""The car of which the model of one car is."""
 
 
 class Score(NamedTuple):
@@ -134,13 +132,6 @@ def main() -> None:
             rows[times].append(show(model, car, times, DIFFERENCES))
     for times, each in rows.items():
         summarise(each, f'{times:.0f} times the differences')
-    for name, speed in (('of the same usual speed', 0.0), ('of other usual speeds', 0.1)):
-        differences = replace(DIFFERENCES, speed=speed)
-        model = trained([driven(ALONE, day, differences) for day in OWN_DAYS])
-        print(f'model of car {ALONE} alone, on cars {name}')
-        print(HEADING)
-        found = [show(model, car, 1.0, differences) for car in args.cars if car != ALONE]
-        summarise(found, f'model of one car, cars {name}')
 
 
 if __name__ == '__main__':

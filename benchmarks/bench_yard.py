@@ -20,6 +20,7 @@ from gauntlet_drives import of_world
 from gauntlet_scores import follow
 import numpy as np
 from runner import spread, with_jobs
+from tables import metres, percent, table
 from worlds.network import travel, Yard, yard_network
 
 from two_manifold_ros.training.settings import RouteSettings
@@ -106,32 +107,25 @@ def all_of(name: str) -> dict[str, list[Followed]]:
     }
 
 
-def show(name: str, what: str, drives: list[Followed]) -> None:
+def row_of(name: str, what: str, drives: list[Followed]) -> list[str]:
     errors = np.concatenate([each.errors for each in drives])
     published = np.concatenate([each.published for each in drives])
     near = errors < NEAR_M
-    right = 100.0 * np.mean(near[published]) if published.any() else np.nan
-    print(
-        f'{name:10s} {what:14s} {np.median(errors):7.2f} {np.quantile(errors, 0.95):7.2f} '
-        f'{100.0 * np.mean(near):13.1f} {100.0 * np.mean(published):7.0f} {right:11.1f} '
-        f'{np.mean([each.tick_ms for each in drives]):8.2f}',
-        flush=True,
-    )
+    right = float(np.mean(near[published])) if published.any() else None
+    shares = percent(float(np.mean(near))), percent(float(np.mean(published))), percent(right)
+    quantiles = (metres(float(np.quantile(errors, share))) for share in (0.5, 0.95))
+    return [name, what, *quantiles, *shares, f'{np.mean([each.tick_ms for each in drives]):.2f}']
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('yards', nargs='*', default=list(YARDS), help=f'some of {[*YARDS]}')
     args = with_jobs(parser)
-    print('yard       drive           median    95 %  within 2 m %  publ.%  of these %  tick ms')
+    rows = []
     for name, found in spread(all_of, args.yards, args.jobs):
-        for number, each in enumerate(found['all'], 1):
-            show(name, f'{number}', [each])
-        for what, drives in found.items():
-            show(name, what, drives)
-        near = [100.0 * float(np.mean(each.errors < NEAR_M)) for each in found['all']]
-        reached = sum(each >= 95.0 for each in near)
-        print(f'{name}: {reached} of {len(near)} drives reach 95 % within 2 m')
+        rows += [row_of(name, f'{n}', [each]) for n, each in enumerate(found['all'], 1)]
+        rows += [row_of(name, what, drives) for what, drives in found.items()]
+    print(table('yard, drive, median, 95 %, within 2 m, published, of these, tick ms', rows))
 
 
 if __name__ == '__main__':

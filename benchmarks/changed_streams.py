@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Streams in the middle of which something changes for good, or is wrong for a while."""
+"""Streams in the middle of which something changes for good."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.interpolate import CubicSpline
-from scipy.ndimage import uniform_filter1d
 from scipy.spatial.transform import Rotation
 from worlds.course import plan, ride
 from worlds.drive import (
@@ -22,10 +21,8 @@ from worlds.drive import (
 )
 from worlds.table import world_named
 
-from two_manifold_ros.inspection.motion import count_laps, put_together, way_driven
-from two_manifold_ros.recordings.reading import read_recording
+from two_manifold_ros.inspection.motion import put_together
 from two_manifold_ros.simulation.track import SpaceCurve
-from two_manifold_ros.ticks.segments import positions_at
 
 if TYPE_CHECKING:
     from worlds.course import Way
@@ -37,24 +34,14 @@ if TYPE_CHECKING:
 RECORDINGS = Path(__file__).resolve().parents[2] / 'shared' / 'recordings'
 
 WORLD_CASES = ('slot_car', 'rc_car', 'kart', 'figure_eight')
-REAL_CASES = {
-    'f1tenth_ipz10': (('f1tenth_ipz10',), 3.05),
-    'f1tenth_ipz20': (tuple(f'f1tenth_ipz20/run_{run}' for run in range(1, 8)), 15.0),
-}
-PAUSE_NS = 12_000_000_000
-"""Between two recordings of one day."""
 
-ROUGH_S = 0.12
-"""What of a real IMU changes quicker than that is taken for its noise."""
 
 BEFORE, AFTER = 7, 6
-"""Laps before and after the change; of recordings what there is after the lap above."""
+"""Laps before and after the change."""
 
 BIAS = np.array([0.4, -0.4, 0.3, 0.03, -0.02, 0.04])
 """m/s^2 and rad/s: twice to three times what an IMU is off from one day to another."""
 
-GRAVITY = 9.81
-"""m/s^2, of which a sensor may report all or nothing."""
 
 REBUILT, ASIDE = (0.35, 0.6), 2.0
 """Part of a lap that is led elsewhere, and how far, in distances of the lane beside the route."""
@@ -70,7 +57,7 @@ class Change:
     reversed_channel: int | None = None  # its sign turns
     turned_deg: float = 0.0  # by how much the mounting turns, about an axis that the seed draws
     biased: float = 0.0  # share of `BIAS`
-    rebuilt: bool = False  # whether a stretch of the route is led elsewhere; in worlds only
+    rebuilt: bool = False  # whether a stretch of the route is led elsewhere
 
 
 CHANGES = {
@@ -88,29 +75,16 @@ CHANGES = {
 
 @dataclass(frozen=True)
 class Stream:
-    """
-    Input of a node, with the truth beside it.
+    """Input of a node, with the truth beside it."""
 
-    Parameters
-    ----------
-    stamps : (N,), samples : (N, 6), truths : (N, 2), laps : (N,)
-        Of the IMU; laps count from the change, before it they are below 0.
-    fix_stamps : (M,), fixes : (M, 2)
-        Reference positions.
-    lap_s
-        How long a lap takes.
-    given : (M,), optional
-        After which sample each position comes; by default after the first that is not older.
-
-    """
-
-    stamps: np.ndarray
-    samples: np.ndarray
-    truths: np.ndarray
-    laps: np.ndarray
-    fix_stamps: np.ndarray
-    fixes: np.ndarray
-    lap_s: float
+    stamps: np.ndarray  # (N,), of the IMU
+    samples: np.ndarray  # (N, 6)
+    truths: np.ndarray  # (N, 2)
+    laps: np.ndarray  # (N,), count from the change, before it they are below 0
+    fix_stamps: np.ndarray  # (M,), of reference positions
+    fixes: np.ndarray  # (M, 2)
+    lap_s: float  # how long a lap takes
+    # (M,), after which sample each position comes; by default the first that is not older.
     given: np.ndarray | None = None
 
     @property
@@ -119,18 +93,9 @@ class Stream:
         return int(np.searchsorted(self.laps, 0.0))
 
 
-def changed_stream(case: str, seed: int, change: Change) -> Stream | None:
-    """Return a drive with a change, ``None`` where there can be none."""
-    if case in REAL_CASES:
-        return None if change.rebuilt else _real(case, seed, change)
-    return world_stream(case, seed, change)
-
-
-def world_stream(
-    case: str, seed: int, change: Change, before: int = BEFORE, after: int = AFTER
-) -> Stream:
+def changed_stream(case: str, seed: int, change: Change) -> Stream:
     """Drive a world; before the change the same seed gives nearly the same samples."""
-    world = world_named(case)
+    world, before, after = world_named(case), BEFORE, AFTER
     random = world.generator('route', seed, seed)
     way = plan(world, 'route', before + after, random)
     if change.rebuilt:
@@ -192,76 +157,9 @@ def _sensed(samples: Floats, more: Floats, begin: int, seed: int, change: Change
     return samples
 
 
-def _real(case: str, seed: int, change: Change) -> Stream:
-    """Recordings one after the other, which change after some laps; the seed shifts that."""
-    folders, before = REAL_CASES[case]
-    parts: list[tuple[np.ndarray, ...]] = []
-    driven, offset, length_m = 0.0, 0, math.nan
-    for folder in folders:
-        recording = read_recording(RECORDINGS / folder)
-        imu, positions = recording.imu, recording.positions
-        assert positions is not None  # noqa: S101 - these recordings have some
-        motion = motion_of(recording)
-        found = count_laps(motion)
-        length_m = found.length_m if found else length_m
-        way = way_driven(motion) / length_m
-        since = (imu.stamps - imu.first_stamp) * 1e-9
-        here = driven + np.interp(since, motion.seconds, way)
-        driven = float(here[-1])
-        # A new recording starts after a pause.
-        shift = offset - int(imu.stamps[0])
-        offset = int(imu.stamps[-1]) + shift + PAUSE_NS
-        truths = positions_at(positions, imu.stamps)
-        fixed = positions.stamps + shift, positions.positions
-        parts.append((imu.stamps + shift, imu.samples, truths, here, *fixed))
-    columns = [np.concatenate(each) for each in zip(*parts, strict=True)]
-    stamps, samples, truths, laps, fix_stamps, fixes = columns
-    order = np.argsort(stamps, kind='stable')
-    stamps, samples, truths, laps = (each[order] for each in (stamps, samples, truths, laps))
-    later = 0.25 * seed if len(folders) == 1 else seed
-    laps = np.maximum.accumulate(laps) - before - later
-    begin = int(np.searchsorted(laps, 0.0))
-    rate_hz = 1e9 / np.median(np.diff(stamps))
-    rough = roughness(samples, rate_hz)
-    noise = np.random.default_rng(seed).standard_normal(samples.shape)
-    more = math.sqrt(change.noise**2 - 1.0) * rough * noise
-    samples = _sensed(samples, more, begin, seed, change)
-    if change.speed != 1.0:
-        # Gravity, where it was not removed, does not drive faster.
-        still = standing(samples)
-        factors = np.repeat([change.speed**2, change.speed], 3)
-        samples[begin:] = still + (samples[begin:] - still) * factors
-        stamps, fix_stamps = (
-            _hastened(each, int(stamps[begin]), change.speed) for each in (stamps, fix_stamps)
-        )
-    lap_s = float(np.median(np.diff(stamps)) * len(stamps) * 1e-9 / (laps[-1] - laps[0]))
-    return Stream(10**18 + stamps, samples, truths, laps, 10**18 + fix_stamps, fixes, lap_s)
-
-
 def motion_of(recording: Recording) -> Motion:
     """Return the motion of a vehicle whose positions are known and change."""
     assert recording.positions is not None  # noqa: S101 - see above
     together = put_together(recording.positions, recording.imu)
     assert together is not None  # noqa: S101 - see above
     return together.motion
-
-
-def standing(samples: Floats) -> Floats:
-    """Return the samples of a standing vehicle: gravity upwards, where it was not removed."""
-    still = np.zeros(samples.shape[1])
-    still[2] = GRAVITY * np.round(samples[:, 2].mean() / GRAVITY)
-    return still
-
-
-def roughness(samples: Floats, rate_hz: float) -> Floats:
-    """Return the standard deviation of what is taken for the noise of each channel."""
-    smooth = uniform_filter1d(samples, max(3, round(ROUGH_S * rate_hz)), axis=0)
-    rough: Floats = (samples - smooth).std(axis=0)
-    return rough
-
-
-def _hastened(stamps: Floats, begin_ns: int, speed: float) -> Floats:
-    after = stamps >= begin_ns
-    stamps = stamps.copy()
-    stamps[after] = begin_ns + ((stamps[after] - begin_ns) / speed).astype(np.int64)
-    return stamps

@@ -4,11 +4,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import itertools
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 from worlds.drive import drive, stint
@@ -54,34 +54,19 @@ SUDDEN_S = 2.0
 
 @dataclass(frozen=True)
 class Drive:
-    """
-    A stream with the truth beside it.
+    """A stream with the truth beside it."""
 
-    Parameters
-    ----------
-    name
-        In the tables.
-    stamps : (N,) int64, samples : (N, 6)
-        As a driver sent them.
-    truths : (N, 2)
-        Position at each stamp, metres, NaN where unknown.
-    on_route : (N,) bool
-        Whether the vehicle is on the trained route.
-    branched : (N,) bool, optional
-        Whether it has left all other roads of a network for long enough to be on the right one.
-    routes, begins
-        Names of the known routes that it drives on one after the other, where a model knows
-        several, and the indices of the samples at which all but the first begin. Each is a drive
-        of its own, which a filter starts on without knowing anything.
-
-    """
-
-    name: str
-    stamps: Ints
-    samples: Floats
-    truths: Floats
-    on_route: Bools
+    name: str  # in the tables
+    stamps: Ints  # (N,) int64, as a driver sent them
+    samples: Floats  # (N, 6)
+    truths: Floats  # (N, 2), position at each stamp, metres, NaN where unknown
+    on_route: Bools  # (N,) bool, whether the vehicle is on the trained route
+    # (N,) bool, whether it has left all other roads of a network for long enough to be on the
+    # right one.
     branched: Bools | None = None
+    # Names of the known routes that it drives on one after the other, where a model knows several,
+    # and the indices of the samples at which all but the first begin. Each is a drive of its own,
+    # which a filter starts on without knowing anything.
     routes: tuple[str, ...] = ('',)
     begins: tuple[int, ...] = ()
 
@@ -192,7 +177,9 @@ def make_case(name: str, lag: str = AUTO) -> Case:
     ``name``: one of ``case_names``. ``lag``: as ``two-manifold train --position-lag``, for
     training and truth alike.
     """
-    return _real_case(name, REAL[name], lag) if name in REAL else _world_case(name, lag)
+    if name in REAL:
+        return _real_case(name, REAL[name], lag)
+    return Roads(world_named(name)).case(name, lag)
 
 
 def _real_case(name: str, real: Real, lag: str) -> Case:
@@ -248,50 +235,71 @@ def _sudden(stream: PositionStream) -> Bools:
     return near
 
 
-def _lap_s(world: World) -> float:
-    return _seconds(drive(world, laps=3, seed=9).recording) / 3.0
+class Roads:
+    """Where a simulated vehicle drives; without more, the route of its world."""
+
+    routes: tuple[str, ...] = ()
+    branch_m = math.inf
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+
+    def case(self, name: str, lag: str) -> Case:
+        return Case(
+            name,
+            put_in_step(self.training(), lag),
+            replace(self.followed(), name=name),
+            self.lap_s(),
+            tuple(self.elsewhere()),
+            lag,
+            self.routes,
+            self.branch_m,
+        )
+
+    def lap_s(self) -> float:
+        return _seconds(drive(self.world, laps=3, seed=9).recording) / 3.0
+
+    def _laps(self) -> tuple[int, int]:
+        """Return how many laps are trained on and followed."""
+        return LAPS_OF_LONG if self.lap_s() > FEW_S else LAPS_OF_SHORT
+
+    def training(self) -> list[Recording]:
+        return [drive(self.world, laps=self._laps()[0]).recording]
+
+    def followed(self) -> Drive:
+        """Return a drive of the day after."""
+        return self.with_laps(self._laps()[1], day=1, seed=1)[0]
+
+    def day(self, day: int) -> Drive:
+        """Return a shorter drive of another day, with another seed."""
+        return self.with_laps(max(self._laps()[1] // 2, LEAST_LAPS), day=day, seed=10 + day)[0]
+
+    def with_laps(
+        self,
+        laps: int,
+        **numbers: Any,  # noqa: ANN401 - passed on
+    ) -> tuple[Drive, Floats]:
+        """Return a drive of some laps, and the laps since its start at each sample."""
+        made = drive(self.world, laps=laps, **numbers)
+        return of_world(made, f'day {numbers["day"]}'), made.laps
+
+    def elsewhere(self) -> Iterator[Drive]:
+        """Yield drives off the route, and on other routes."""
+        for course in ('pit_lane', 'off_route'):
+            made = drive(self.world, day=1, laps=AWAY_LAPS, seed=3, course=course)
+            yield of_world(made, course)
+        back = drive(self.world, day=1, seconds=ELSEWHERE_S, seed=3, course='reverse')
+        yield of_world(back, 'reverse')
+        yield from other_worlds(self.world)
 
 
-def _world_case(name: str, lag: str) -> Case:
-    world = world_named(name)
-    lap_s = _lap_s(world)
-    trained, followed = laps_for(lap_s)
-    training = put_in_step([drive(world, laps=trained).recording], lag)
-    along = of_world(drive(world, day=1, laps=followed, seed=1), name)
-    return Case(
-        name,
-        training,
-        along,
-        lap_s,
-        tuple(away_of_world(world)),
-        lag,
-    )
-
-
-def laps_for(lap_s: float) -> tuple[int, int]:
-    """Return how many laps are trained on and followed."""
-    return LAPS_OF_LONG if lap_s > FEW_S else LAPS_OF_SHORT
-
-
-def other_days(name: str) -> Iterator[Drive]:
-    """Drive a world on days of their own, with other seeds; no constant was chosen on them."""
-    if name in REAL:
-        return
-    world = world_named(name)
-    _, followed = laps_for(_lap_s(world))
-    laps = max(followed // 2, LEAST_LAPS)
-    for day in OTHER_DAYS:
-        yield of_world(drive(world, day=day, laps=laps, seed=10 + day), f'day {day}')
-
-
-def slow_drives(name: str) -> Iterator[SlowDrive]:
-    """Drive a world with slow laps."""
-    if name in REAL:
-        return
-    world = world_named(name)
-    for day, ratios, names in slow_days(world):
-        made = drive(world, day=day, laps=len(ratios), seed=20 + day, lap_ratios=ratios)
-        yield SlowDrive(of_world(made, f'day {day}'), made.laps.astype(np.int64), names)
+def other_worlds(world: World) -> Iterator[Drive]:
+    """Yield drives in other worlds with an IMU of the same kind."""
+    for other in WORLDS:
+        alike = other.rate_hz == world.rate_hz and other.live == world.live
+        if alike and other.name != world.name:
+            made = drive(other, day=1, seconds=ELSEWHERE_S, seed=3)
+            yield unknown(made.recording, other.name)
 
 
 def slow_days(world: World) -> Iterator[tuple[int, tuple[float, ...], tuple[str, ...]]]:
@@ -306,18 +314,6 @@ def slow_days(world: World) -> Iterator[tuple[int, tuple[float, ...], tuple[str,
         ratios = stint(world, STINT_LAPS, day=day, seed=20 + day)
         names = ['lap out', *('traffic' if ratio < 1.0 else 'between' for ratio in ratios[1:-1])]
         yield day, ratios, (*names, 'lap in')
-
-
-def away_of_world(world: World) -> Iterator[Drive]:
-    for course in ('pit_lane', 'off_route'):
-        yield of_world(drive(world, day=1, laps=AWAY_LAPS, seed=3, course=course), course)
-    back = drive(world, day=1, seconds=ELSEWHERE_S, seed=3, course='reverse')
-    yield of_world(back, 'reverse')
-    for other in WORLDS:
-        alike = other.rate_hz == world.rate_hz and other.live == world.live
-        if alike and other.name != world.name:
-            made = drive(other, day=1, seconds=ELSEWHERE_S, seed=3)
-            yield unknown(made.recording, other.name)
 
 
 def of_world(made: WorldDrive, name: str) -> Drive:

@@ -11,13 +11,12 @@ start, and has to be named.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 import math
 from typing import Any, TYPE_CHECKING
 
 from gauntlet_drives import (
-    away_of_world,
     Case,
     case_names,
     Drive,
@@ -26,25 +25,25 @@ from gauntlet_drives import (
     make_case,
     of_world,
     OTHER_DAYS,
+    other_worlds,
+    REAL,
+    Roads,
     slow_days,
-    slow_drives,
     SlowDrive,
     unknown,
 )
-from gauntlet_drives import other_days as days_of_world
 import numpy as np
 from scipy.spatial import KDTree
 from worlds.drive import drive
 from worlds.network import rounds, tracks, tram_network, travel, Yard, yard_network
-from worlds.table import WORLDS
+from worlds.table import world_named
 
-from two_manifold_ros.inspection.lag import AUTO, put_in_step
+from two_manifold_ros.inspection.lag import AUTO
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from worlds.course import Course
-    from worlds.drive import WorldDrive
     from worlds.network import Corner, Network
     from worlds.table import World
 
@@ -83,109 +82,83 @@ the speed above which time counts as driving.
 """
 
 
-class OneMap:
-    """
-    Roads that meet, of which one map is learned.
-
-    Parameters
-    ----------
-    name
-        In the tables.
-    network
-        The vehicle, and where it halts.
-    taught
-        Corners of each training drive.
-    ahead
-        From a number of laps and a seed to the corners of a drive in another order.
-    branch_m
-        See ``Case``.
-    branched
-        From true positions (N, 2) and their rate, Hz, to where the branch counts (N,).
-
-    """
+class OneMap(Roads):
+    """Roads that meet, of which one map is learned."""
 
     def __init__(
         self,
-        name: str,
         network: Network,
-        taught: Sequence[Sequence[Corner]],
-        ahead: Callable[[int, int], Sequence[Corner]],
-        branch_m: float,
-        branched: Callable[[Floats, float], Bools],
+        taught: Sequence[Sequence[Corner]],  # corners of each training drive
+        ahead: Callable[[int, int], Sequence[Corner]],  # of laps and a seed: in another order
+        branch_m: float,  # see `Case`
+        branched: Callable[[Floats, float], Bools],  # of positions and their rate: where it counts
+        stranger: Callable[[], Drive],  # a drive on roads beside the known ones
     ) -> None:
-        self.name, self.world = name, network.world
-        self.routes: tuple[str, ...] = ()
+        super().__init__(network.world)
         self.branch_m = branch_m
         self._taught, self._ahead, self._branched = taught, ahead, branched
-        self._go = partial(travel, network)
+        self._go, self._stranger = partial(travel, network), stranger
 
     def training(self) -> list[Recording]:
-        """Return the training drives."""
         return [self._go(each, seed=seed).recording for seed, each in enumerate(self._taught)]
 
-    def followed(self, name: str, **numbers: Any) -> Drive:  # noqa: ANN401 - passed on
-        """Return a drive of a day."""
-        return self._made(name, FOLLOWED_LAPS, **numbers)[0]
+    def followed(self) -> Drive:
+        return self.with_laps(FOLLOWED_LAPS, day=1, seed=50)[0]
 
     def day(self, day: int) -> Drive:
-        """Return a shorter drive of another day."""
-        return self._made(f'day {day}', LEAST_LAPS, day=day, seed=10 + day)[0]
+        return self.with_laps(LEAST_LAPS, day=day, seed=10 + day)[0]
 
     def with_laps(
         self,
         laps: int,
         **numbers: Any,  # noqa: ANN401 - passed on
     ) -> tuple[Drive, Floats]:
-        """Return a drive of some laps, and the laps since its start at each sample."""
-        return self._made(f'day {numbers["day"]}', laps, **numbers)
-
-    def _made(
-        self,
-        name: str,
-        laps: int,
-        **numbers: Any,  # noqa: ANN401 - passed on
-    ) -> tuple[Drive, Floats]:
         made = self._go(self._ahead(laps, numbers['seed']), **numbers)
         branched = self._branched(made.truth, self.world.rate_hz)
-        return replace(of_world(made, name), branched=branched), made.laps
+        return replace(of_world(made, f'day {numbers["day"]}'), branched=branched), made.laps
 
     def elsewhere(self) -> Iterator[Drive]:
-        """Yield drives on other roads."""
-        for other in WORLDS:
-            if other.rate_hz == self.world.rate_hz and other.live == self.world.live:
-                made = drive(other, day=1, seconds=ELSEWHERE_S, seed=3)
-                yield unknown(made.recording, other.name)
+        yield from other_worlds(self.world)
+        yield self._stranger()
+
+    def lap_s(self) -> float:
+        return halting_lap_s(self)
 
 
-class Trams(OneMap):
-    """Three lines with a shared trunk."""
+def halting_lap_s(roads: Roads) -> float:
+    """Return how long a lap takes without the halts."""
+    standing, laps = roads.with_laps(HALT_LAPS, day=1, seed=2, halts=HALTS)
+    seconds = float(standing.stamps[-1] - standing.stamps[0]) * 1e-9
+    return (seconds - sum(halt for _, halt in HALTS)) / float(laps[-1])
 
-    def __init__(self) -> None:
-        lines = tram_network().lines
-        super().__init__(
-            'tram_network',
-            tram_network(),
-            [rounds(tram_network(), [name] * LINE_ROUNDS) for name in lines],
-            _lines_in_another_order,
-            APART_AT_M,
-            _on_a_branch,
-        )
 
-    def elsewhere(self) -> Iterator[Drive]:
-        """Yield a drive that leaves the trunk for a line that no tram was trained on, too."""
-        yield from super().elsewhere()
-        known = tram_network()
-        east = known.lines['east']
-        depot = (
-            ((600.0, 38.0, 30.0), (560.0, -60.0, 60.0), (420.0, -180.0, 60.0)),
-            ((380.0, -260.0, 22.0), (340.0, -220.0, 22.0), (380.0, -185.0, 22.0)),
-            ((424.0, -176.0, 56.0), (564.0, -56.0, 56.0), (603.0, 42.0, 34.0)),
-        )
-        # The same way to the fork, and from there on.
-        line = (*east[:7], *(corner for part in depot for corner in part), *east[-2:])
-        made = travel(known, [*east, *line, *east], day=1, seed=3)
-        near = np.min([path.query(made.truth)[0] for path in _line_paths()], axis=0)
-        yield replace(of_world(made, 'new line'), on_route=near < ON_LINE_M)
+def _trams() -> OneMap:
+    """Return three lines with a shared trunk."""
+    known = tram_network()
+    return OneMap(
+        known,
+        [rounds(known, [name] * LINE_ROUNDS) for name in known.lines],
+        _lines_in_another_order,
+        APART_AT_M,
+        _on_a_branch,
+        _new_line,
+    )
+
+
+def _new_line() -> Drive:
+    """Return a drive that leaves the trunk for a line that no tram was trained on."""
+    known = tram_network()
+    east = known.lines['east']
+    depot = (
+        ((600.0, 38.0, 30.0), (560.0, -60.0, 60.0), (420.0, -180.0, 60.0)),
+        ((380.0, -260.0, 22.0), (340.0, -220.0, 22.0), (380.0, -185.0, 22.0)),
+        ((424.0, -176.0, 56.0), (564.0, -56.0, 56.0), (603.0, 42.0, 34.0)),
+    )
+    # The same way to the fork, and from there on.
+    line = (*east[:7], *(corner for part in depot for corner in part), *east[-2:])
+    made = travel(known, [*east, *line, *east], day=1, seed=3)
+    near = np.min([path.query(made.truth)[0] for path in _line_paths()], axis=0)
+    return replace(of_world(made, 'new line'), on_route=near < ON_LINE_M)
 
 
 def _lines_in_another_order(laps: int, seed: int) -> list[Corner]:
@@ -212,70 +185,48 @@ def _on_a_branch(truth: Floats, rate_hz: float) -> Bools:
     return np.asarray(apart & (driven - began > DRIVEN_S))
 
 
-class Errands(OneMap):
-    """Errands between the crossings of a yard."""
-
-    def __init__(self) -> None:
-        yard = Yard()
-        super().__init__(
-            'yard',
-            yard_network(),
-            [yard.errands(ERRANDS, seed) for seed in range(4)],
-            lambda laps, seed: yard.errands(ERRANDS_A_LAP * laps, 100 + seed),
-            # Half as far as two aisles are apart.
-            0.5 * min(yard.apart_m),
-            lambda truth, _: np.ones(len(truth), dtype=np.bool_),
-        )
-
-    def elsewhere(self) -> Iterator[Drive]:
-        """Yield errands in another yard, too."""
-        yield from super().elsewhere()
-        other = Yard(4, 5, (11.0, 12.5)).errands(ERRANDS_A_LAP, 3)
-        yield unknown(travel(yard_network(), other, day=1, seed=3).recording, 'other yard')
+def _errands() -> OneMap:
+    """Return the aisles of a yard; errands in another one are none of them."""
+    yard, other = Yard(), Yard(4, 5, (11.0, 12.5)).errands(ERRANDS_A_LAP, 3)
+    return OneMap(
+        yard_network(),
+        [yard.errands(ERRANDS, seed) for seed in range(4)],
+        lambda laps, seed: yard.errands(ERRANDS_A_LAP * laps, 100 + seed),
+        # Half as far as two aisles are apart.
+        0.5 * min(yard.apart_m),
+        lambda truth, _: np.ones(len(truth), dtype=np.bool_),
+        lambda: unknown(travel(yard_network(), other, day=1, seed=3).recording, 'other yard'),
+    )
 
 
-@dataclass(frozen=True)
-class Road:
-    """A route of several, and how it is driven."""
+class Routes(Roads):
+    """Several routes of one vehicle, of each of which a map is learned."""
 
-    name: str
-    world: World
-    course: Course = 'route'
-
-    def drive(self, **numbers: Any) -> WorldDrive:  # noqa: ANN401 - passed on
-        """Drive on it, see `worlds.drive.drive`."""
-        return drive(self.world, course=self.course, **numbers)
-
-    def along(self, name: str, made: WorldDrive) -> Drive:
-        """Return what was made as a drive on this route."""
-        on_route = np.ones(len(made.truth), dtype=np.bool_)
-        return replace(of_world(made, name), on_route=on_route, routes=(self.name,))
-
-
-class Routes:
-    """Several routes of one vehicle, of each of which a map is learned; see `OneMap`."""
-
-    def __init__(self, name: str, roads: Sequence[Road], strangers: Sequence[World]) -> None:
-        self.name, self.world = name, roads[0].world
-        self.routes = tuple(road.name for road in roads)
-        self.branch_m = math.inf
-        self._roads, self._strangers = roads, strangers
+    def __init__(
+        self,
+        routes: dict[str, tuple[World, Course]],  # how each is driven, by name
+        strangers: Sequence[World],  # routes that are not known
+    ) -> None:
+        super().__init__(next(iter(routes.values()))[0])
+        self.routes = tuple(routes)
+        self._known, self._strangers = routes, strangers
 
     def training(self) -> list[Recording]:
-        """Return a training drive on each."""
         laps, _ = TRACK_LAPS
-        roads = enumerate(self._roads)
-        return [road.drive(laps=laps, seed=seed).recording for seed, road in roads]
+        return [
+            drive(world, course=course, laps=laps, seed=seed).recording
+            for seed, (world, course) in enumerate(self._known.values())
+        ]
 
-    def followed(self, name: str, **numbers: Any) -> Drive:  # noqa: ANN401 - passed on
+    def followed(self) -> Drive:
         """Return drives on all of them, one after the other."""
-        return self._one_by_one(name, self._roads, laps=TRACK_LAPS[1], **numbers)
+        return self._one_by_one(self.routes, laps=TRACK_LAPS[1], day=1, seed=50)
 
     def day(self, day: int) -> Drive:
         """Return drives of another day on some of them."""
-        few = min(TRACKS_A_DAY, len(self._roads))
-        roads = [self._roads[(day * few + each) % len(self._roads)] for each in range(few)]
-        return self._one_by_one(f'day {day}', roads, laps=LEAST_LAPS, day=day, seed=10 + day)
+        few = min(TRACKS_A_DAY, len(self.routes))
+        names = [self.routes[(day * few + each) % len(self.routes)] for each in range(few)]
+        return self._one_by_one(names, laps=LEAST_LAPS, day=day, seed=10 + day)
 
     def with_laps(
         self,
@@ -283,55 +234,66 @@ class Routes:
         **numbers: Any,  # noqa: ANN401 - passed on
     ) -> tuple[Drive, Floats]:
         """Return a drive on the one whose turn it is on that day, and its laps."""
-        road = self._roads[numbers['day'] % len(self._roads)]
-        made = road.drive(laps=laps, **numbers)
-        return road.along(f'day {numbers["day"]}', made), made.laps
+        return self._along(self.routes[numbers['day'] % len(self.routes)], laps=laps, **numbers)
+
+    def _along(
+        self,
+        name: str,
+        **numbers: Any,  # noqa: ANN401 - passed on
+    ) -> tuple[Drive, Floats]:
+        world, course = self._known[name]
+        made = drive(world, course=course, **numbers)
+        on_route = np.ones(len(made.truth), dtype=np.bool_)
+        along = of_world(made, f'day {numbers["day"]}')
+        return replace(along, on_route=on_route, routes=(name,)), made.laps
 
     def _one_by_one(
         self,
-        name: str,
-        roads: Sequence[Road],
+        names: Sequence[str],
         **numbers: Any,  # noqa: ANN401 - passed on
     ) -> Drive:
-        drives = [road.along(name, road.drive(**numbers)) for road in roads]
+        drives = [self._along(name, **numbers)[0] for name in names]
         stamps = [drives[0].stamps]
         for each in drives[1:]:
             stamps.append(each.stamps + (stamps[-1][-1] + PAUSE_NS - each.stamps[0]))
         return Drive(
-            name,
+            drives[0].name,
             np.concatenate(stamps),
             np.concatenate([each.samples for each in drives]),
             np.concatenate([each.truths for each in drives]),
             np.concatenate([each.on_route for each in drives]),
-            routes=tuple(road.name for road in roads),
+            routes=tuple(names),
             begins=tuple(np.cumsum([len(each.stamps) for each in drives])[:-1].tolist()),
         )
 
     def elsewhere(self) -> Iterator[Drive]:
         """Yield drives off the first of them, and on routes that are not known."""
-        both_ways = any(road.course == 'reverse' for road in self._roads)
-        for each in away_of_world(self.world):
+        both_ways = any(course == 'reverse' for _, course in self._known.values())
+        for each in super().elsewhere():
             if each.name != 'reverse' or not both_ways:
                 yield each
         for world in self._strangers:
             made = drive(world, day=1, seconds=ELSEWHERE_S, seed=3)
             yield unknown(made.recording, world.name)
 
+    def lap_s(self) -> float:
+        return halting_lap_s(self)
+
 
 def _both_ways() -> Routes:
     world = tracks()[2]
-    return Routes('both_ways', [Road('there', world), Road('back', world, 'reverse')], ())
+    return Routes({'there': (world, 'route'), 'back': (world, 'reverse')}, ())
 
 
 def _kart_tracks() -> Routes:
     known = tracks()
-    roads = [Road(world.name, world) for world in known]
-    return Routes('kart_tracks', roads, tracks(len(known) + 2)[len(known) :])
+    roads: dict[str, tuple[World, Course]] = {world.name: (world, 'route') for world in known}
+    return Routes(roads, tracks(len(known) + 2)[len(known) :])
 
 
-NETWORKS: dict[str, Callable[[], OneMap | Routes]] = {
-    'tram_network': Trams,
-    'yard': Errands,
+NETWORKS: dict[str, Callable[[], Roads]] = {
+    'tram_network': _trams,
+    'yard': _errands,
     'kart_tracks': _kart_tracks,
     'both_ways': _both_ways,
 }
@@ -345,44 +307,27 @@ def all_names() -> list[str]:
     return [*case_names(), *NETWORKS]
 
 
+def _roads(name: str) -> Roads:
+    return NETWORKS[name]() if name in NETWORKS else Roads(world_named(name))
+
+
 def any_case(name: str, lag: str = AUTO) -> Case:
     """Return a case by its name, one of ``all_names``; see `make_case`."""
-    if name not in NETWORKS:
-        return make_case(name, lag)
-    roads = NETWORKS[name]()
-    training = put_in_step(roads.training(), lag)
-    followed = roads.followed(name, day=1, seed=50)
-    standing, laps = roads.with_laps(HALT_LAPS, day=1, seed=2, halts=HALTS)
-    lap_s = float(standing.stamps[-1] - standing.stamps[0]) * 1e-9
-    lap_s = (lap_s - sum(seconds for _, seconds in HALTS)) / float(laps[-1])
-    return Case(
-        name,
-        training,
-        followed,
-        lap_s,
-        tuple(roads.elsewhere()),
-        lag,
-        roads.routes,
-        roads.branch_m,
-    )
+    return _roads(name).case(name, lag) if name in NETWORKS else make_case(name, lag)
 
 
 def days_of(name: str) -> Iterator[Drive]:
-    """Yield drives of other days."""
-    if name not in NETWORKS:
-        yield from days_of_world(name)
-        return
-    roads = NETWORKS[name]()
-    for day in OTHER_DAYS:
-        yield roads.day(day)
+    """Yield drives of other days; no constant was chosen on them."""
+    if name not in REAL:
+        roads = _roads(name)
+        yield from (roads.day(day) for day in OTHER_DAYS)
 
 
 def slow_of(name: str) -> Iterator[SlowDrive]:
     """Yield drives with slow laps."""
-    if name not in NETWORKS:
-        yield from slow_drives(name)
+    if name in REAL:
         return
-    roads = NETWORKS[name]()
+    roads = _roads(name)
     for day, ratios, names in slow_days(roads.world):
         made, laps = roads.with_laps(len(ratios), day=day, seed=20 + day, lap_ratios=ratios)
         yield SlowDrive(made, laps.astype(np.int64), names)

@@ -39,17 +39,9 @@ class TwoViews(Estimator, ABC):
     """
     Embeds two views, X and Y, of the same samples, each by what it shares with the other.
 
-    A subclass has the parameters ``n_components`` (k) and ``coupling``, and embeds each view.
-
-    Attributes
-    ----------
-    embedding_ : (n, k), second_embedding_ : (n, k)
-        Of the rows of X and of Y that were fitted; columns are centred.
-    singular_values_ : (k,)
-        Of the coupling, largest first.
-    n_features_in_ : int
-        Columns of X, D_X.
-
+    A subclass has the parameters ``n_components`` (k) and ``coupling``, and embeds each view. Of
+    the rows that were fitted ``embedding_`` and ``second_embedding_`` are (n, k), with centred
+    columns; ``singular_values_`` (k,) are those of the coupling, largest first.
     """
 
     n_components: int
@@ -160,7 +152,7 @@ class ManifoldKernelReduction(OneView):
     Parameters
     ----------
     learner
-        Any learner of ``two_manifold_ros.manifold``; ``None`` is
+        See `ManifoldEmbedding`; ``None`` is
         ``LaplacianEigenmap(dimension=50, neighbours=10, scaled=False)``.
     penalty
         :math:`\epsilon`, the paper's :math:`N \epsilon`: the fewer responses, the larger.
@@ -176,20 +168,9 @@ class ManifoldKernelReduction(OneView):
         ``descent`` to the minimum, or ``paper``: Algorithm 1 as printed, with steps of 1/t,
         clipping and scaling. It depends on the unit of y, and ends above the minimum.
 
-    Attributes
-    ----------
-    embedding_ : (n, r)
-        Projections of the rows that were fitted; with a linear kernel that is not regularised at
-        most as many count as there are responses a row.
-    directions_ : (m, r)
-        Orthonormal, leading first, in the coordinates of the learner.
-    strengths_ : (m,)
-        Eigenvalues of Theta, largest first; they sum to one.
-    predictive_eigenvectors_ : (m,)
-        Coordinates of the learner, the one with the largest coefficients first.
-    n_features_in_ : int
-        Columns of X, D.
-
+    Rows project to ``embedding_`` (n, r) by ``directions_`` (m, r), orthonormal, leading first, in
+    the coordinates of the learner, of which ``predictive_eigenvectors_`` (m,) has the one with the
+    largest coefficients first. ``strengths_`` (m,) are the eigenvalues of Theta.
     """
 
     def __init__(
@@ -303,24 +284,13 @@ class TwoSubspacePCA(TwoViews):
 
     .. math:: \hat\Sigma_{XY} = \tfrac1n X H Y^\top H \approx U D V^\top,
 
-    and the leading singular vectors U and V become those of the signal as n grows, where the
-    principal components of either view stay biased by its noise.
+    and the k leading singular vectors U and V become those of the signal as n grows, where the
+    principal components of either view stay biased by its noise. The coupling is
+    ``cross-covariance`` as above, ``canonical`` (correlation) or ``reduced-rank`` (regression of X
+    on Y), see footnote 2 of Boots & Gordon 2012, or ``gram-product``.
 
-    Parameters
-    ----------
-    n_components
-        Directions, k: the dimension of the hidden signal.
-    coupling
-        ``cross-covariance`` as above, ``canonical`` (correlation) or ``reduced-rank`` (regression
-        of X on Y), see footnote 2 of Boots & Gordon 2012, or ``gram-product``.
-
-    Attributes
-    ----------
-    components_ : (k, D_X), second_components_ : (k, D_Y)
-        What centred rows are multiplied with; orthonormal rows for ``cross-covariance``.
-    mean_ : (D_X,), second_mean_ : (D_Y,)
-        Of the fitted rows; the other attributes are those of ``TwoViews``.
-
+    Centred rows, less ``mean_`` and ``second_mean_``, are multiplied with ``components_`` (k, D_X)
+    and ``second_components_`` (k, D_Y), whose rows are orthonormal for ``cross-covariance``.
     """
 
     def __init__(self, n_components: int = 2, *, coupling: str = 'cross-covariance') -> None:

@@ -33,12 +33,11 @@ class NonlinearICA(OneView):
     r"""
     Independent variables behind a non-linear map, from what is seen around each point.
 
-    Singer & Coifman 2008: the covariance of small known movements around a point is
-    :math:`J J^\top`, with the Jacobian J of the map. Distances in these metrics are those of the
-    variables, the random walk over the points in these distances is a diffusion of the variables
-    (Singer & Coifman 2008, eq. 20), and its eigenfunctions separate. The first n that are no
-    functions of others are turned until their products are eigenfunctions too, see
-    ``manifold.independent_components.separate``.
+    Singer & Coifman 2008: the covariance of small known movements around a point is :math:`J
+    J^\top`, with the Jacobian J of the map. Distances in these metrics are those of the variables,
+    the random walk over the points in these distances is a diffusion of the variables (eq. 20),
+    and its eigenfunctions separate. The first n that are no functions of others are turned until
+    their products are eigenfunctions too, see ``manifold.independent_components.separate``.
 
     Parameters
     ----------
@@ -47,36 +46,23 @@ class NonlinearICA(OneView):
     clouds
         What ``fit`` is given of each of the N points: ``paths`` (N, b, s + 1, D), places after
         each of s equal steps on b paths of the free motion from it, itself first, whose steps are
-        multiplied and averaged; ``ends`` (N, b, D) of such paths, see ``covariances_of_ends``;
-        ``ball`` (N, b, D), images of places spread evenly in a small ball around it, see
-        ``covariances_of_balls``; or ``given`` (N, D, D), the covariances :math:`J J^\top`
-        themselves.
+        multiplied and averaged; ``ends`` (N, b, D) of such paths (eq. 35); ``ball`` (N, b, D),
+        images of places spread evenly in a small ball around it (eq. 44); or ``given`` (N, D, D),
+        the covariances :math:`J J^\top` themselves.
     size
         Duration of the paths, or radius of the balls. It sets the unit of the variables only.
     neighbours
-        Of a point in the graph. The kernel should be small at the last of them, see ``epsilon``.
-    epsilon
-        :math:`\varepsilon` of the kernel, in squared units of the variables; ``None`` is half the
-        median squared distance to the last neighbour.
-    density, power
-        Normalisation of the density and mean of the two distances of a pair, as in
-        ``AnisotropicDiffusion``. The paper's are 0 and 1; those here err less, see
-        docs/reproduce.md.
+        Of a point in the graph. The kernel should be small at the last of them.
+    epsilon, density, power
+        See ``AnisotropicDiffusion``; the paper's density and power, 0 and 1, err more.
 
-    Attributes
-    ----------
-    embedding_ : (N, n)
-        Coordinates of mean square 1. Each is a function of one variable: monotone, of evenly
-        spread points a cosine, which ``manifold.independent_components.place_on_interval``
-        inverts. Which is which, and the signs, are not determined.
-    separation_ : float
-        Least correlation of a product of two coordinates with the eigenfunctions that it should
-        be made of, between 0 and 1; 1 for one variable. Low, the coordinates are mixtures.
-    eigenvalues_ : (m,)
-        Of the random walk, the largest first, without that of the constant.
-    n_features_in_ : int
-        Columns of X, D.
-
+    Each coordinate of ``embedding_`` (N, n), of mean square 1, is a function of one variable:
+    monotone, of evenly spread points a cosine, which
+    ``manifold.independent_components.place_on_interval`` inverts. Which is which, and the signs,
+    are not determined. ``separation_`` is the least correlation of a product of two coordinates
+    with the eigenfunctions that it should be made of: low, the coordinates are mixtures.
+    ``eigenvalues_`` (m,) are those of the random walk, the largest first, without that of the
+    constant.
     """
 
     def __init__(

@@ -90,10 +90,9 @@ def test_targets_of_the_tpsr():
 
 
 def test_laps_until_back_take_two_together():
-    limits = np.ones(4)
-    assert laps_until_back(np.array([0.5, 2.0, 0.9, 0.9]), limits) == 2
-    assert laps_until_back(np.array([0.9, 0.9, 2.0, 2.0]), limits) == 0
-    assert laps_until_back(np.full(4, 2.0), limits) is None
+    assert laps_until_back(np.array([0.5, 2.0, 0.9, 0.9]), 1.0) == 2
+    assert laps_until_back(np.array([0.9, 0.9, 2.0, 2.0]), 1.0) == 0
+    assert laps_until_back(np.full(4, 2.0), 1.0) is None
     assert longest_run([True, False, True, True]) == 2
 
 

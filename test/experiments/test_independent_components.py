@@ -15,6 +15,7 @@ from two_manifold_ros.experiments.independent_components import (
     lines_of,
     mushroom,
     place_error,
+    slowest,
     worst_line,
 )
 from two_manifold_ros.manifold.independent_components import local_covariances
@@ -44,3 +45,14 @@ def test_scores():
     assert place_error(np.sqrt(2.0) * turned, X) > 0.15
     lines = lines_of(np.exp(-0.005 * np.pi**2 / 2.0 * np.array([1, 1, 2, 4, 4, 5, 5.5])), 0.005)
     assert worst_line(lines) == pytest.approx(0.5)
+
+
+def test_the_indicator_of_a_point_is_no_coordinate():
+    smooth = np.cos(np.linspace(0.0, np.pi, 200))
+    indicator = np.full(200, -0.01)
+    indicator[17] = 2.0
+    np.testing.assert_array_equal(slowest(np.stack([smooth, indicator], axis=1)), smooth)
+    np.testing.assert_array_equal(slowest(np.stack([indicator, smooth], axis=1)), smooth)
+    # Few points far out are no indicator of one.
+    indicator[18] = 2.0
+    np.testing.assert_array_equal(slowest(np.stack([indicator, smooth], axis=1)), indicator)

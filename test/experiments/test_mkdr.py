@@ -12,6 +12,7 @@ from two_manifold_ros.experiments.mkdr import (
     eigenvectors_of,
     grid_on_torus,
     multiple_correlation,
+    principal_coordinates,
     project,
 )
 
@@ -40,3 +41,12 @@ def test_a_response_whose_square_takes_another_direction():
     ]
     assert [claim.passed for claim in claims] == [True, False]
     assert claims[0].ours.endswith(' (rank 2)')
+
+
+def test_principal_coordinates_keep_distances():
+    rows = np.random.default_rng(1).standard_normal((12, 40))
+    rows[:, 10:] *= 1e-4
+    found = principal_coordinates(rows)
+    assert found.shape[1] <= 11
+    distances = [np.linalg.norm(each[:1] - each, axis=1) for each in (rows, found)]
+    np.testing.assert_allclose(distances[1], distances[0], rtol=2e-2)

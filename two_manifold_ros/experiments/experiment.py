@@ -270,8 +270,7 @@ more than one set in ten depends on the draws.
 """
 
 
-@dataclass(frozen=True)
-class Tally:
+class Tally(NamedTuple):
     """A claim over several sets of draws."""
 
     what: str
@@ -280,31 +279,14 @@ class Tally:
     passes: int  # number of sets on which the claim passes
     values: tuple[float, ...]  # measured numbers, where they are finite
     limit: float | None
+    mean: float | None  # of the measured numbers
+    spread: float | None  # their standard deviation from set to set
+    passed: bool  # whether the claim passes on enough of the sets
 
     @property
     def score(self) -> str:
         """On how many of the sets the claim passes; empty where it has no limit."""
         return '' if self.limit is None else f'{self.passes} of {self.sets}'
-
-    @property
-    def passed(self) -> bool:
-        """True if the claim passes on enough of the sets."""
-        return self.passes >= REQUIRED_SHARE * self.sets
-
-    @property
-    def mean(self) -> float | None:
-        """Mean of the measured numbers."""
-        return statistics.fmean(self.values) if self.values else None
-
-    @property
-    def spread(self) -> float | None:
-        """Standard deviation of the measured numbers from set to set."""
-        return statistics.stdev(self.values) if len(self.values) > 1 else None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return its entry in ``two-manifold reproduce --sets --json``."""
-        figures = {'mean': self.mean, 'spread': self.spread, 'passed': self.passed}
-        return {**vars(self), **figures}
 
 
 @dataclass(frozen=True)
@@ -326,17 +308,17 @@ class Series:
         for attempt in self.attempts:
             for claim in attempt.claims:
                 found.setdefault(claim.what, []).append(claim)
-        return tuple(
-            Tally(
-                what,
-                claims[0].paper,
-                len(self.attempts),
-                sum(claim.passed for claim in claims),
-                tuple(claim.value for claim in claims if claim.value is not None),
-                claims[0].limit,
-            )
-            for what, claims in found.items()
-        )
+        return tuple(self._tally(claims) for claims in found.values())
+
+    def _tally(self, claims: list[Claim]) -> Tally:
+        """Count one and the same claim."""
+        first, sets, passes = claims[0], len(self.attempts), sum(each.passed for each in claims)
+        values = tuple(each.value for each in claims if each.value is not None)
+        mean = statistics.fmean(values) if values else None
+        spread = statistics.stdev(values) if len(values) > 1 else None
+        enough = passes >= REQUIRED_SHARE * sets
+        given = first.what, first.paper, sets, passes, values, first.limit, mean, spread, enough
+        return Tally(*given)
 
     @property
     def errors(self) -> dict[int, str]:
@@ -372,7 +354,7 @@ class Series:
             **self.experiment.to_json(),
             'first': self.first,
             'sets': len(self.attempts),
-            'claims': [tally.to_json() for tally in self.tallies],
+            'claims': [tally._asdict() for tally in self.tallies],
             'passed': self.passed,
             'picture': self.picture,
             'seconds': round(self.seconds, 1),
@@ -415,7 +397,7 @@ EXPERIMENTS = (
         'slow-manifold',
         'The slow variable of a system is found behind the fast one that hides it.',
         'Singer & Coifman 2008, section 1',
-        'slow_manifold:run',
+        'independent_components:run_slow',
     ),
     Experiment(
         'mkdr-torus',
@@ -433,7 +415,7 @@ EXPERIMENTS = (
         'mkdr-images',
         'Eigenvectors that show how a rendered object is turned are found among many others.',
         'Nilsson, Sha & Jordan 2007, Figs. 6 and 7',
-        'mkdr_images:run',
+        'mkdr:run_images',
     ),
     Experiment(
         'rr-hmm',

@@ -65,23 +65,17 @@ class DiffusionMap:
     r"""
     Eigenfunctions of a random walk over the points, times their eigenvalues.
 
-    These are diffusion maps (Coifman & Lafon 2006). With affinities
-    :math:`W_{ij} = \exp(-d_{ij}^2 / 2\sigma^2)` between neighbours and with oneself,
-    :math:`q_i = \sum_j W_{ij}`, and P the rows of :math:`q_i^{-\alpha} W_{ij} q_j^{-\alpha}`
-    divided by their sums,
+    These are diffusion maps (Coifman & Lafon 2006). With affinities :math:`W_{ij} = \exp(-d_{ij}^2
+    / 2\sigma^2)` between neighbours and with oneself, :math:`q_i = \sum_j W_{ij}`, and P the rows
+    of :math:`q_i^{-\alpha} W_{ij} q_j^{-\alpha}` divided by their sums,
 
     .. math:: P \psi_r = \mu_r \psi_r, \qquad E = [\mu_1 \psi_1, \dots, \mu_m \psi_m],
 
-    the largest :math:`\mu` first, which are the eigenvalues of the embedding, without the
-    constant mode; :math:`\psi` has mean square 1 in the stationary distribution of P. A new
-    point gets the mean of :math:`\psi` over one step from it, which is :math:`\mu\psi` at a
-    training point. It differs, by less than a thousandth of the spread, at the ends of edges that
-    join pieces of the graph, and by as much or, among few points, a tenth and more, where of
-    copies only some were neighbours of a point.
-
-    :math:`\sigma^2` is half the median squared distance of a point to the last of its
-    neighbours: the limits below hold where few affinities are cut off, and where the points
-    are dense, more are.
+    the largest :math:`\mu` first, which are the eigenvalues of the embedding, without the constant
+    mode; :math:`\psi` has mean square 1 in the stationary distribution of P. A new point gets the
+    mean of :math:`\psi` over one step from it, which is :math:`\mu\psi` at a training point, but
+    at the ends of edges that join pieces of the graph and near copies. :math:`\sigma^2` is half
+    the median squared distance of a point to the last of its neighbours.
     """
 
     # Coordinates kept, m, and kappa; either point may be the neighbour of the other.

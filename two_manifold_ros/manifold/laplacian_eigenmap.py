@@ -48,21 +48,17 @@ class NearModes:
     Values of the modes of a Laplacian at a new point, from its affinities to those near.
 
     A mode satisfies :math:`\sum_j W_{ij}\psi_j = (d_i - \lambda)\psi_i` in each row of the graph,
-    or :math:`= (1 - \lambda) d_i \psi_i` where the Laplacian is normalised. With :math:`W_{ii} =
-    1` added on both sides this holds for the sum over all near points, of which a training point
-    is one itself; so a new point gets
+    or :math:`= (1 - \lambda) d_i \psi_i` where the Laplacian is normalised. With a weight of 1 of
+    the point itself on both sides this holds for the sum over all near points; so a new point gets
 
     .. math:: \psi(x) = \frac{\sum_j w_j(x)\psi_j}{d_x - \lambda + 1} \quad\text{or}\quad
               \sqrt{d_x}\,\frac{\sum_j w_j(x)\psi_j}{(1 - \lambda) d_x + 1}, \qquad
               d_x = \sum_j w_j(x) - 1,
 
-    and a training point its own value, mathematics (8.4): it is the Nystrom extension,
-    mathematics (8.1), with the point's own affinity
-    accounted for. Where a mode changes so much from point to point that its mean over those near
-    says next to nothing of it, with a denominator around zero, the value falls to zero with the
-    denominator and so misses that of a training point: where :math:`\lambda > 0.95`, or, of a
-    Laplacian that is not normalised, above about the degree of the point. An edge that joins two
-    pieces counts for the two points that it joins alone.
+    and a training point its own value, mathematics (8.4). Where a mode changes so much from point
+    to point that its mean over those near says next to nothing of it, with a denominator around
+    zero, the value falls to zero with the denominator. An edge that joins two pieces counts for
+    the two points that it joins alone.
     """
 
     bandwidth: float  # of the affinity, 0 for affinities of 1
