@@ -32,7 +32,7 @@ def test_people_get_tables_and_advice(ellipse_bag, command):
 def test_findings_are_shown_whole(tmp_path, command):
     words = command.words('inspect', write_bag(tmp_path / 'late [1]', drive(late_s=0.2)))
     assert 'late [1]' in words
-    assert 'warning The stamps of the positions are 0.20' in words
+    assert 'warning: The stamps of the positions are 0.20' in words
     assert 'time offset: position stamps 0.20' in words
     assert words.endswith('and stamp camera images when they are taken.')
 

@@ -100,7 +100,7 @@ def test_replay_and_info_take_them(models, bags, command, tmp_path):
             'evaluate {with} {bag} --sensor-topic /magnetometer --sensor-topic /wheel:x',
             'the model takes twist.linear.x there',
         ),
-        ('evaluate --online {bag} --sensor-topic /wheel', 'leave it out'),
+        ('evaluate --online {bag} --sensor-topic /wheel', 'leave out one of both'),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_sentence(

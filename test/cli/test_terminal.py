@@ -46,7 +46,6 @@ def test_reports_and_tables_fit_eighty_columns(slot_car_bag, model_file, tmp_pat
     for words in (
         'is it good enough',
         'channel',
-        'closed loop',
         'previous:',
         'visualization_msgs',
     ):

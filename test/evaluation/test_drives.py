@@ -21,7 +21,6 @@ from two_manifold_ros.evaluation.drives import (
     total_of,
 )
 from two_manifold_ros.evaluation.evaluate import evaluate
-from two_manifold_ros.evaluation.figures import draw_fleet
 from two_manifold_ros.recordings.reading import read_recording, ReadingOptions
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate, write_run
@@ -187,10 +186,3 @@ def test_a_bag_without_a_present_position_is_named(slot_car_model, bags, monkeyp
     score = score_drive(slot_car_model, ReadingOptions(), bags[0])
     assert score.ticks == 0
     assert 'position' in score.trouble
-
-
-def test_a_fleet_is_drawn_the_same_twice(slot_car_model, scores, tmp_path):
-    (fleet,) = fleets_of(slot_car_model, scores).values()
-    for name in ('one.png', 'two.png'):
-        draw_fleet(fleet, tmp_path / name)
-    assert (tmp_path / 'one.png').read_bytes() == (tmp_path / 'two.png').read_bytes()

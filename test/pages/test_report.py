@@ -16,6 +16,7 @@ from bokeh.models import ColumnDataSource
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.pages.drawing import plot
 from two_manifold_ros.pages.report import check_report_path, Report
+from two_manifold_ros.typing import Table
 
 MOST_BYTES = 2_000_000
 
@@ -42,14 +43,14 @@ def small_report() -> Report:
     drawn = plot('time (s)', 'error (m)', name='curve')
     drawn.line([0.0, 1.0], [2.0, 3.0])
     report.figure('A curve', drawn, 'Lower is better.')
-    report.preformatted('  a  b\n  1  2')
+    report.show(['As printed.', Table('', ['n'], [['12']])])
     return report
 
 
 def test_a_report_has_all_parts_in_their_order_and_loads_nothing():
     html = small_report().html()
     parts = ['A &lt;title&gt; &amp; more', 'bag.mcap', 'First', '3 &lt; 4', 'set it', 'a &amp; b',
-             'Second', 'A curve', 'Lower is better', '  1  2']  # fmt: skip
+             'Second', 'A curve', 'Lower is better', 'As printed', '12']  # fmt: skip
     places = [html.rindex(part) for part in parts]
     assert places == sorted(places)
     parser = Loaded()

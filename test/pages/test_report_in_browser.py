@@ -12,9 +12,8 @@ pytest.importorskip('bokeh', reason='Bokeh is not installed')
 from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.inspection.inspecting import inspect_recording
-from two_manifold_ros.pages.recording_sections import inspection_sections
 from two_manifold_ros.pages.report import Report
-from two_manifold_ros.pages.run_sections import run_sections
+from two_manifold_ros.pages.sections import inspection_sections, run_sections
 
 PAPER = """() => {
   const plots = document.querySelectorAll('canvas'), seen = [];

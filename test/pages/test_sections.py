@@ -15,14 +15,14 @@ from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.inspection.inspecting import inspect_recording
 from two_manifold_ros.inspection.motion import lap_spans, put_together
-from two_manifold_ros.pages.recording_sections import (
+from two_manifold_ros.pages.report import Report
+from two_manifold_ros.pages.sections import (
+    holes,
     inspection_sections,
     lap_rows,
-    odd_ones,
     PHASES,
+    run_sections,
 )
-from two_manifold_ros.pages.report import Report
-from two_manifold_ros.pages.run_sections import holes, run_sections
 
 MOST_BYTES = 2_000_000
 
@@ -77,18 +77,6 @@ def test_a_hole_in_the_recording_is_no_lap():
         assert last <= begin_s + 0.5 or first >= end_s - 0.5
 
 
-def test_a_lap_unlike_the_others_is_odd_and_usual_ones_are_not():
-    usual = np.array([9.0, 9.1, 8.9, 9.05, 8.95, 9.02, 9.08, 8.97])
-    assert not odd_ones(usual).any()
-    assert odd_ones(np.append(usual, 12.0)).tolist() == [False] * 8 + [True]
-    assert odd_ones(np.append(usual, [np.nan, 12.0])).tolist() == [False] * 9 + [True]
-    assert not odd_ones(np.full(9, 9.0)).any()
-    # Nothing is said of few laps, of what is the same but for rounding, and of nothing.
-    assert not odd_ones(np.array([9.0, 9.1, 12.0])).any()
-    assert not odd_ones(np.append(np.full(9, 9.0), 9.0001)).any()
-    assert not odd_ones(np.full(9, np.nan)).any()
-
-
 def test_an_inspection_shows_findings_laps_and_what_to_look_at(laps):
     report = Report('recorded')
     found = inspect_recording(laps)
@@ -96,7 +84,7 @@ def test_an_inspection_shows_findings_laps_and_what_to_look_at(laps):
     words = words_of(report)
     for finding in found.findings:
         assert finding.sentence in words
-    for title in ('Where it was driven', 'Which lap was different', 'Gaps', 'Vibration', 'lag'):
+    for title in ('Where it was driven', 'Which lap was different', 'Gaps', 'lag'):
         assert title in words
     assert str(found.imu.timing.count) in words
     assert str(found.positions.lag) in words
@@ -111,12 +99,11 @@ def test_an_inspection_without_positions_shows_the_imu_alone(laps):
     assert 'Where it was driven' not in words
 
 
-def test_a_run_shows_its_scores_its_causes_and_its_odd_laps(slot_car_model, laps):
+def test_a_run_shows_its_scores_and_its_causes(slot_car_model, laps):
     evaluation = evaluate(slot_car_model, [laps])
     report = Report('run')
     run_sections(report, evaluation, [laps], slot_car_model)
     words = words_of(report)
-    assert re.search(r'One point for each of \d+ laps', words)
     run = evaluation.runs[0]
     for code, cause in zip(run.statuses, run.causes, strict=True):
         if cause:
@@ -140,7 +127,7 @@ def test_a_clock_that_was_set_takes_no_memory(laps):
     moved = replace(laps, imu=replace(imu, stamps=later), positions=None)
     report = Report('a leap')
     inspection_sections(report, [inspect_recording(moved)], [moved])
-    assert 'Vibration' in words_of(report)
+    assert 'Gaps' in words_of(report)
 
 
 def test_a_hole_in_the_recording_is_in_no_state():
