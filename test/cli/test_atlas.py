@@ -4,8 +4,6 @@
 
 from dataclasses import replace
 import json
-import re
-import shutil
 import time
 
 import numpy as np
@@ -123,18 +121,6 @@ def test_workers_that_are_lost_are_no_route_of_no_use(command, bags, tmp_path, m
     assert said.err.endswith('error: the workers are gone\n')
 
 
-@pytest.mark.slow
-def test_few_bags_in_vain_may_be_too_few_for_a_network(command, bags, tmp_path):
-    rest = ('-o', tmp_path / 'yard.npz', '--rate', 10, '--until', 10, '--horizons', '0,10')
-    hint = 'give 3 or more bags, each a drive from where drives begin'
-    # Given twice by one path it would count once.
-    again = shutil.copytree(bags['ring_0'], tmp_path / 'again')
-    three = [bags['ring_0'], bags['ring_1'], again]
-    for count, few in ((2, True), (3, False)):
-        said = command('train', *three[:count], *rest, status=NO_USE).err
-        assert (hint in said) == few
-
-
 def test_models_are_joined_listed_and_taken_out(command, files, tmp_path):
     path = tmp_path / 'atlas.npz'
     hall, ring = (files / f'{name}.npz' for name in ('hall', 'ring'))
@@ -158,24 +144,6 @@ def test_models_are_joined_listed_and_taken_out(command, files, tmp_path):
     assert '(no name)' in command.words('atlas', 'list', hall)
 
 
-def test_what_was_there_is_kept_where_the_file_is_among_those_that_are_joined(
-    command, files, tmp_path
-):
-    path = tmp_path / 'atlas.npz'
-    for given, expected in (
-        (['hall.npz'], {'added': ['hall'], 'replaced': [], 'kept': []}),
-        (['hall.npz'], {'added': [], 'replaced': ['hall'], 'kept': []}),
-        ([path, 'ring.npz'], {'added': ['ring'], 'replaced': [], 'kept': ['hall']}),
-    ):
-        content = command.json('atlas', 'add', *(files / each for each in given), '-o', path)
-        assert {name: content[name] for name in expected} == expected
-    # A model of one route is no model of several, and is not kept.
-    ring = tmp_path / 'ring.npz'
-    ring.write_bytes((files / 'ring.npz').read_bytes())
-    content = command.json('atlas', 'add', files / 'hall.npz', '-o', ring)
-    assert list(content['routes']) == content['added'] == ['hall']
-
-
 def test_a_route_of_no_use_is_noted_beside_the_others(command, kart_atlas, tmp_path):
     ring, path = kart_atlas.routes['ring'], tmp_path / 'atlas.npz'
     summary = {**ring.summary, 'refusal': {'reason': 'x', 'sentence': 'the model is of no use'}}
@@ -183,28 +151,6 @@ def test_a_route_of_no_use_is_noted_beside_the_others(command, kart_atlas, tmp_p
     for said in (('atlas', 'list', path), ('atlas', 'remove', path, 'hall')):
         assert 'note: ring: the model is of no use' in command.words(*said)
     assert ' note: the model is of no use ' in command.words('info', path)
-
-
-def test_info_describes_each_route_and_train_notes_what_was_chosen(
-    command, kart_atlas, bags, tmp_path, monkeypatch
-):
-    path = tmp_path / 'atlas.npz'
-    routes = {
-        name: replace(each, summary={**each.summary, 'notes': [f'{name} was icy']})
-        for name, each in kart_atlas.routes.items()
-    }
-    save_model(atlas_of(routes), path)
-    parts = re.split(r'^(\w+):$', command('info', path).out, flags=re.MULTILINE)
-    assert parts[1::2] == ['hall', 'paddock', 'ring']
-    for name, part in zip(parts[1::2], parts[2::2], strict=True):
-        assert f'{name}_0' in part
-        assert f'frame {name}' in ' '.join(part.split())
-        assert part.rstrip().endswith(f'\nnote: {name} was icy')
-    assert 'was icy' not in command.words('atlas', 'list', path)
-    trained = iter(routes.values())
-    monkeypatch.setattr('two_manifold_ros.cli.train.train_model', lambda *_, **__: next(trained))
-    words = command.words('train', bags['hall_0'], bags['ring_0'], '-o', tmp_path / 'new.npz')
-    assert 'note: hall_0: hall was icy' in words
 
 
 def test_it_is_listed_which_routes_are_followed_as_networks(command, kart_atlas, monkeypatch):

@@ -216,16 +216,6 @@ def test_what_is_withheld_is_shown_and_errors_are_over_all(capsys):
     )
 
 
-def test_of_many_horizons_some_are_shown(capsys):
-    errors = [0.01 * horizon for horizon in range(101)]
-    found = lines(comparison(tuple(range(101)), result('good', *errors)), capsys)
-    assert row('method', found)[::3] == ['0', '33', '67', '100']
-    assert row('the good', found) == ['0.000', '0.330', '0.670', '1.000']
-    assert (
-        'every method is scored on the same 100, 67, 33, 0 predictions, published or not' in found
-    )
-
-
 @pytest.mark.parametrize(
     ('results', 'count', 'words'),
     [

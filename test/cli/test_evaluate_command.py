@@ -63,17 +63,6 @@ def test_positions_are_put_in_step_as_in_training(slot_car_model, slot_car_bag, 
     assert found[0] == found[1] != found[2]
 
 
-@pytest.mark.parametrize('rows', [7, [{}], [{'corrected_s': 0.0}, {'corrected_s': 0.2}], [3]])
-def test_lags_that_differ_or_are_none_move_no_position(
-    rows, slot_car_model, slot_car_bag, command, tmp_path
-):
-    file = tmp_path / 'odd.npz'
-    odd = slot_car_model.summary | {'position_lag': rows}
-    save_model(replace(slot_car_model, summary=odd), file)
-    said = command('evaluate', file, slot_car_bag, '--until', '20', '--json')
-    assert 'positions made' not in said.err
-
-
 def test_a_table_where_a_horizon_has_no_truth(scores):
     text = scores('--until', '3').out
     assert cells(text, '20') == ['0', *['-'] * 10]

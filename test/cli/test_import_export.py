@@ -5,7 +5,7 @@
 from dataclasses import replace
 import json
 
-from logger_files import drive, DRIVER, racechrono, vbo
+from logger_files import drive, DRIVER, racechrono
 import pytest
 
 from two_manifold_ros.model.model_file import load_model, save_model
@@ -20,14 +20,6 @@ pytest.importorskip('rich')
 def session(tmp_path):
     """Return a file of a logger."""
     return racechrono(tmp_path / 'session.csv', drive(20.0))
-
-
-def test_import_prints_what_was_assumed(tmp_path, command):
-    output = command('import', vbo(tmp_path / 'a.vbo', drive(20.0)), '-o', tmp_path / 'bag')
-    assert '/imu' in output.out
-    assert 'Racelogic VBO' in output.out
-    assert str(tmp_path / 'bag') in output.out
-    assert 'assumed: ' in output.out
 
 
 def test_names_of_people_are_left_out(session, tmp_path, command):

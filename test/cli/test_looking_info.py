@@ -12,7 +12,6 @@ import pytest
 from two_manifold_ros.model.model import Model
 from two_manifold_ros.model.model_file import header_of, load_model, save_model
 from two_manifold_ros.names import LAP_FRAME
-from two_manifold_ros.recordings.recording import GeodeticOrigin
 
 
 @pytest.fixture
@@ -43,19 +42,6 @@ def test_the_table_shows_what_it_was_trained_on_and_what_was_chosen(slot_car_mod
         assert words in text
     # What is for developers is in the JSON alone.
     assert not any(each in text for each in ('origin', 'sharpness', 'laplacian', 'held-out'))
-
-
-def test_notes_origin_and_no_validation(slot_car_model, words_of):
-    other = replace(
-        slot_car_model,
-        frame_id='',
-        origin=GeodeticOrigin(49.5, 8.25, 110.0),
-        summary=slot_car_model.summary | {'validation': None, 'notes': ['one thing', 'another']},
-    )
-    text = words_of(other)
-    assert 'note: one thing note: another' in text
-    assert 'origin 49.5000000, 8.2500000 deg' in text
-    assert 'frame (not named)' in text
 
 
 def test_no_model_and_an_unreadable_summary_are_refused(slot_car_model, tmp_path, command):

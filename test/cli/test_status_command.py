@@ -120,12 +120,6 @@ def test_json_is_what_each_node_said_last(play, command):
     }
 
 
-def test_two_nodes_of_one_name_are_no_single_node(play, command):
-    play((0, 'tracking', WELL), nodes=2)
-    assert '2 nodes of this name' in command('status').out
-    assert command.json('status')['nodes']['filter_node']['nodes'] == 2
-
-
 @pytest.mark.parametrize(
     ('until', 'heard', 'status'),
     [('active', 2, 0), ('published', 3, 0), ('tracking', 4, 0), ('tracking', 3, 1)],

@@ -48,17 +48,7 @@ def title_of(paths: Sequence[str], what: str) -> str:
 
 
 class Report:
-    """
-    A page that is put together from the top to the bottom.
-
-    Parameters
-    ----------
-    title
-        What the page is about, in a few words.
-    subtitle
-        Files and settings that it was made of.
-
-    """
+    """A page that is put together from the top to the bottom; the subtitle names its sources."""
 
     def __init__(self, title: str, subtitle: str = '') -> None:
         self._title = title
