@@ -78,7 +78,7 @@ def test_a_filter_that_starts_at_places_knows_its_own_at_once(kart_atlas, kart_d
         live = Filter(member)
         live.reset('a test')
         if placed:
-            live.place(belief.places(0))
+            live.ticks.place(belief.places(0))
         for stamp, sample in zip(stamps[begins:], samples[begins:], strict=True):
             live.push(stamp, sample)
         apart.append(np.linalg.norm(live.latest.positions[0] - true))
@@ -87,4 +87,4 @@ def test_a_filter_that_starts_at_places_knows_its_own_at_once(kart_atlas, kart_d
 
 def test_only_a_filter_of_a_route_starts_at_places(spectral_model):
     with pytest.raises(TypeError, match='places'):
-        Filter(spectral_model).place(np.ones(3) / 3.0)
+        Filter(spectral_model).ticks.place(np.ones(3) / 3.0)

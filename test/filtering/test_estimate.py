@@ -20,8 +20,8 @@ from two_manifold_ros.filtering.estimate import (
     make_tick_filter,
 )
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.filtering.status import EllipseLimits, Status
-from two_manifold_ros.filtering.tracker import PositionModes, UpdateResult
+from two_manifold_ros.filtering.status import EllipseLimits, Status, TickDiagnostics
+from two_manifold_ros.filtering.tracker import PositionModes
 from two_manifold_ros.model.head import ModelHead
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.ticks.segments import Channels
@@ -194,7 +194,7 @@ def test_ticks_at_rest_are_neither_rejected_nor_restarts(pixels, monkeypatch):
     adding = Adding()
     live = Filter(pixels, tick_filter=adding)
     for standing in (True, False):
-        result = UpdateResult(0.0, False, 1.0, True, standing=standing)
+        result = TickDiagnostics(0.0, False, 1.0, True, standing=standing)
         monkeypatch.setattr(adding, 'update', lambda _, result=result: result)
         pushed(live, 1, 2, 3)
         assert live.counters['rejected_observations'] == (0 if standing else 2)

@@ -21,6 +21,8 @@ PERIOD_S = 0.1
 class Given:
     """A belief that is set by hand, over places of no extent."""
 
+    on_route = 1.0
+
     def __init__(self, places: int) -> None:
         self._places = places
         self.chances = np.zeros((places, 7))

@@ -150,8 +150,8 @@ class AtlasFilter(Filter):
     running, status, cause, why = map(_of_the_chosen, ('running', 'status', 'cause', 'why'))
     finding, waiting, off_route = map(_of_the_chosen, ('finding', 'waiting', 'off_route'))
     limits, counters, used, broke = map(_of_the_chosen, ('limits', 'counters', 'used', 'broke'))
-    weigh_rivals, take_over = map(_of_the_chosen, ('weigh_rivals', 'take_over'))
-    place, adopt = map(_of_the_chosen, ('place', 'adopt'))
+    rivals, ticks = map(_of_the_chosen, ('rivals', 'ticks'))
+    take_over, adopt = map(_of_the_chosen, ('take_over', 'adopt'))
 
     def __init__(  # see above
         self,
@@ -189,7 +189,7 @@ class AtlasFilter(Filter):
         self._newest: list[Estimate | None] = [None] * len(self._members)
         self._odds = np.zeros(len(self._members))
         for each in self._members:
-            each.weigh_rivals(0.0)
+            each.rivals = 0.0
         self.chances: dict[str, float] = dict.fromkeys(self._atlas.names, 0.0)
         self._times: dict[str, int] = {}
         self._settled = self._searched = self._found = False
@@ -264,7 +264,7 @@ class AtlasFilter(Filter):
         self.latest = None
 
     def lose(self) -> None:
-        """Know, after a reset, that no drive begins here, see `TickEstimator.lose`."""
+        """Know, after a reset, that no drive begins here, see `Filter.lose`."""
         self._fresh = False
         self.chosen.lose()
 
@@ -401,7 +401,7 @@ class AtlasFilter(Filter):
             odds[~heard] = np.minimum(times * shares[~heard], MOST_ODDS)
         rivals = ~self._agree(self._awake) @ odds
         for number, each in zip(self._awake, rivals.tolist(), strict=True):
-            self._members[number].weigh_rivals(each)
+            self._members[number].rivals = each
         chances = odds / (1.0 + odds.sum())
         self.chances = dict(zip(self._atlas.names, chances.tolist(), strict=True))
 
@@ -505,7 +505,7 @@ class AtlasFilter(Filter):
                     self._members[number].lose()
             elif not begins:
                 # At the start a filter knows more of where drives begin.
-                self._members[number].place(self._coarse.places(number))
+                self._members[number].ticks.place(self._coarse.places(number))
 
     def _catch_up(self) -> None:
         """Follow other routes as if they had been followed for the last window already."""
@@ -532,7 +532,7 @@ class AtlasFilter(Filter):
         """Start the filter of a sleeping route."""
         member = self._members[number]
         member.reset('another route may be driven')
-        member.weigh_rivals(0.0)
+        member.rivals = 0.0
         self._awake.append(number)
 
 

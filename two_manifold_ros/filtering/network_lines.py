@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 import itertools
 import math
 from typing import NamedTuple, TYPE_CHECKING
@@ -16,7 +16,7 @@ from two_manifold_ros.filtering.status import StateMachine
 from two_manifold_ros.route.route import OFF
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from two_manifold_ros.model.model import NetworkLines
     from two_manifold_ros.route.belief import RouteBelief
@@ -60,9 +60,9 @@ class LineState:
     Parameters
     ----------
     name
-        Of the line that is driven.
+        Of the line that is driven; empty if the map has no lines.
     chances
-        Of each line, given that the vehicle is on the map.
+        Probability that each line is driven; the rest up to one is off the map.
     branches
         The ways ahead, the likeliest first; empty where all lines go the same way.
     fork
@@ -70,8 +70,8 @@ class LineState:
 
     """
 
-    name: str
-    chances: dict[str, float]
+    name: str = ''
+    chances: Mapping[str, float] = field(default_factory=dict)
     branches: tuple[Branch, ...] = ()
     fork: int | None = None
 
@@ -159,11 +159,13 @@ class LineFollower:
         """Return the chances of the lines, and the ways ahead where they differ."""
         names, belief = self._lines.names, self._belief
         chances = self._fits / self._fits.sum()
-        state = LineState(names[self._named], dict(zip(names, chances.tolist(), strict=True)))
+        on_map = 1.0 - max(1.0 - belief.on_route, 0.0)
+        name = names[self._named]
+        driven = dict(zip(names, (on_map * chances).tolist(), strict=True))
         # What is less likely does not make a position unsure either.
         likely = np.flatnonzero(chances >= StateMachine.leaving)
         if len(likely) < 2 or not self._is_fork[belief.support].any():
-            return state
+            return LineState(name, driven)
         order = likely[np.argsort(-chances[likely], kind='stable')].tolist()
         paths = {
             each: belief.read_among(self._passes[:, each], self._targets[each])[:-1]
@@ -171,32 +173,28 @@ class LineFollower:
         }
         ways: list[list[int]] = []
         for each in order:
-            same = (way for way in ways if self._apart(paths[way[0]], paths[each]) is None)
-            way = next(same, None)
-            if way is None:
-                ways.append([each])
+            for way in ways:
+                if self._apart(paths[way[0]], paths[each]) is None:
+                    way.append(each)
+                    break
             else:
-                way.append(each)
+                ways.append([each])
         if len(ways) < 2:
-            return state
+            return LineState(name, driven)
         firsts = [paths[way[0]] for way in ways]
         forks = [self._apart(*pair) for pair in itertools.combinations(firsts, 2)]
         branches = [
             Branch(
                 '+'.join(names[each] for each in sorted(way)),
-                float(chances[way].sum()),
+                on_map * float(chances[way].sum()),
                 self._ahead_s,
                 np.average([paths[each] for each in way], axis=0, weights=chances[way]),
             )
             for way in ways
         ]
         branches.sort(key=lambda each: -each.chance)
-        return LineState(
-            state.name,
-            state.chances,
-            tuple(branches),
-            min(each for each in forks if each is not None),
-        )
+        fork = min(each for each in forks if each is not None)
+        return LineState(name, driven, tuple(branches), fork)
 
     def _apart(self, one: Floats, other: Floats) -> int | None:
         """Return the first horizon at which two paths (H, 2) are on different roads, if any."""

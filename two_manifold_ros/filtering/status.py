@@ -144,15 +144,29 @@ class Finding:
 
 class TickDiagnostics(NamedTuple):
     """
-    Measurements of one tick that its status depends on.
+    One tick: what its filter says of it, and what else its status depends on.
 
     Parameters
     ----------
+    evidence, accepted, restarted
+        See ``Belief.update``; whether the observation moved the belief; whether the belief had to
+        be restarted.
+    novelty
+        See ``Estimate``; NaN until the window is full.
+    off_route, unlike
+        Probability that the vehicle is not on the trained route, or on no way of a network from
+        where drives begin; and that it moves unlike all training. NaN where unknown.
+    standing
+        Whether the observation was left out because the vehicle stands; what the filter says is
+        then of the last observation that was not.
+    stays_off
+        Whether a vehicle that is off the route is off it until the filter starts again, as on a
+        network.
+    unlikely
+        Whether the observation, of a vehicle that drives as in training, is less likely where it
+        is believed to be than any was on parts left out of the training.
     window_full, recovering, seen
-        Whether a whole window was seen, whether the window is filling again after a gap, and how
-        many ticks are in it.
-    accepted, restarted, novelty, off_route, unlike, standing, stays_off, unlikely
-        See ``UpdateResult``.
+        Whether a whole window was seen, whether it is filling again after a gap, and its ticks.
     outside
         Whether a position is where no training position can be, see `region_of`.
     ellipse_m
@@ -162,20 +176,21 @@ class TickDiagnostics(NamedTuple):
 
     """
 
-    window_full: bool
-    recovering: bool
-    accepted: bool
-    restarted: bool
-    novelty: float
-    ellipse_m: float
-    finding: Finding | None = None
-    seen: int = 0
+    evidence: float = 0.0
+    accepted: bool = True
+    novelty: float = math.nan
+    restarted: bool = False
     off_route: float = math.nan
     unlike: float = math.nan
     standing: bool = False
     stays_off: bool = False
     unlikely: bool = False
+    window_full: bool = False
+    recovering: bool = False
+    seen: int = 0
     outside: bool = False
+    ellipse_m: float = math.nan
+    finding: Finding | None = None
 
     @property
     def novel(self) -> bool:
@@ -245,6 +260,8 @@ class StateMachine:
 
     Attributes
     ----------
+    verdict
+        The present status, and why.
     doubts
         Contradictions in a row that make an estimate unsure: one may be a pothole.
     leaving, likely
@@ -263,51 +280,36 @@ class StateMachine:
         self._steady = steady
         self.reset()
 
-    @property
-    def status(self) -> Status:
-        """The present status."""
-        return self._verdict.status
-
-    @property
-    def cause(self) -> str:
-        """The present cause."""
-        return self._verdict.cause
-
-    @property
-    def why(self) -> str:
-        """Status and cause as one sentence."""
-        return self._verdict.why
-
     def reset(self) -> None:
         """Forget everything."""
         self._searching = True
         self._contradictions = 0
         self._better_ticks = 0
         self._worst = _ALL_WELL
-        self._verdict = self._filling(0)
+        self.verdict = self._filling(0)
 
     def pause(self) -> None:
         """Note a gap: contradictions before it no longer count, and tracking becomes unsure."""
         self._contradictions = 0
-        if self.status is Status.FILLING:
-            self._verdict = self._filling(0)
-        elif self.status is Status.TRACKING:
+        if self.verdict.status is Status.FILLING:
+            self.verdict = self._filling(0)
+        elif self.verdict.status is Status.TRACKING:
             why = CAUSES['gap'].format(seen=0, window=self._window)
-            self._verdict = Verdict(Status.UNSURE, 'gap', f'{Status.UNSURE.value}: {why}')
+            self.verdict = Verdict(Status.UNSURE, 'gap', f'{Status.UNSURE.value}: {why}')
 
     def step(self, shown: TickDiagnostics) -> Verdict:
         """Take the diagnostics of a tick, and return the status after it."""
         if not shown.standing:
             self._contradictions = 0 if shown.accepted else self._contradictions + 1
         newest = self._judge(shown)
-        if self.status is not Status.FILLING and newest.severity < self._verdict.severity:
+        if self.verdict.status is not Status.FILLING and newest.severity < self.verdict.severity:
             self._better_ticks += 1
             self._worst = max(newest, self._worst, key=lambda verdict: verdict.severity)
             if self._better_ticks < self._steady:
-                return self._verdict
+                return self.verdict
             newest = self._worst
         self._better_ticks, self._worst = 0, _ALL_WELL
-        self._verdict = newest
+        self.verdict = newest
         if newest.status is Status.FILLING:
             self._searching = True
         elif newest.status in USABLE or newest.status is Status.LOST:
@@ -315,7 +317,8 @@ class StateMachine:
         return newest
 
     def _judge(self, shown: TickDiagnostics) -> Verdict:
-        if not shown.window_full and (not shown.recovering or self.status is Status.FILLING):
+        before = self.verdict.status
+        if not shown.window_full and (not shown.recovering or before is Status.FILLING):
             return self._filling(shown.seen)
         finding = shown.finding
         if finding is not None and (finding.refuses or shown.novel):
@@ -323,12 +326,12 @@ class StateMachine:
         grave = self._find_lost(shown)
         if grave is not None:
             return grave
-        if not shown.window_full and self.status not in USABLE:
-            if self.status is Status.REFUSED and finding is None:
+        if not shown.window_full and before not in USABLE:
+            if before is Status.REFUSED and finding is None:
                 # What was wrong ended with the gap, and its cure would be in vain.
                 return self._say(self._unknown, 'gap', shown)
             # Too little was seen since the gap to think better of what was before it.
-            return self._verdict
+            return self.verdict
         return self._find_doubt(shown) or _ALL_WELL
 
     @property
