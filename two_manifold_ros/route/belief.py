@@ -67,14 +67,11 @@ class SensorOffsets:
     Estimate the offsets of a sensor from the one that the map was learned with, while driving.
 
     They are the mean residual of the observations from what is usual where the vehicle is believed
-    to be, over the newest lap. A lap, because drivers differ from bend to bend, and over a whole
-    one that cancels. The ``shifts`` of a `RouteLikelihood`, which the map reckons with anyway, are
-    left alone; what is beyond them is ``applied`` (d,): subtracted from an observation. So a
-    sensor that is as it was costs nothing, where subtracting the whole mean makes the figure of
-    eight err by 2.2 m instead of 1.5 m. There, with a mounting that turns by five degrees, 91 % of
-    the ticks have a position instead of 22 %; with memories of two laps and of half a lap 26 and
-    92 %, and half a lap costs half a metre where nothing has turned. Each start of the belief
-    forgets them.
+    to be, over the newest lap: drivers differ from bend to bend, and over a whole lap that cancels
+    (the last half instead costs half a metre where nothing has turned). The ``shifts`` of a
+    `RouteLikelihood`, which the map reckons with anyway, are left alone; what is beyond them is
+    ``applied`` (d,): subtracted from an observation. So a sensor that is as it was costs nothing.
+    Each start of the belief forgets them.
     """
 
     def __init__(self, route: Route) -> None:
@@ -125,12 +122,10 @@ class RouteBelief:
     starts_on, starts_standing, starts_off
         Chances at a start that a rolling vehicle is on the route, that a standing one is, and that
         either is off it on a road of the same pieces; the rest is elsewhere. A standing one is
-        rather off the route, so that no place is reported before it moves. With .45 and .5 of the
-        first no error of those tried changes by more than 5 %.
+        rather off the route, so that no place is reported before it moves.
     placed_on, placed_stands
-        Chances after `place` that the vehicle drives on the route, and that it stands there:
-        together as at a start, and moving rather than not. With half of both fifty tracks are
-        found equally soon.
+        Chances after `place` that the vehicle drives on the route, and that it stands there. With
+        half of both fifty tracks are found equally soon.
 
     """
 
@@ -294,8 +289,8 @@ class RouteBelief:
         """
         Predict by a tick and update with its (d,) observation; return the evidence in (0, 1].
 
-        It is the mean likelihood under the belief before, relative to the largest of all
-        hypotheses; 0 if the observation fits none, and the belief starts again.
+        It is the mean likelihood over the largest of all hypotheses; 0 if the observation fits
+        none, and the belief starts again.
         """
         # As a row of another array it would be compiled for once more.
         observation = np.ascontiguousarray(observation)
@@ -433,8 +428,8 @@ def _bends(likelihood: RouteLikelihood) -> Floats:
     """
     Return half the second derivatives (P, d) of whitened observations by the speed ratio.
 
-    An observation is a parabola in the speed ratio: at rest it is that of standing, at the usual
-    speed the usual one, and there its slope is a mixture of physics and what was learned.
+    An observation is a parabola in it: through that of standing, and at the usual speed through
+    the usual one with a slope that is a mixture of physics and what was learned.
     """
     root = np.linalg.inv(likelihood.new_whitening).T
     moving = likelihood.new_means @ root - likelihood.rest_alone.offset

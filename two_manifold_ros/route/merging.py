@@ -38,9 +38,8 @@ SAME_WAY = 0.5
 
 SAME_COURSE = 0.9
 """
-Cosine above which two directions are the same on a network: 26 degrees.
-
-At a crossing whoever turns and whoever goes straight on are at places of their own from there on.
+Cosine above which two directions are the same on a network: 26 degrees, so that at a crossing
+whoever turns and whoever goes straight on are at places of their own.
 """
 
 
@@ -51,16 +50,13 @@ class Places:
 
     Parameters
     ----------
-    positions, headings : (P, 2)
-        Of the first visit; headings are unit vectors.
-    radius_m
-        Farthest that a visit may lie to the side.
+    positions, headings : (P, 2), radius_m
+        Of the first visit; headings are unit vectors. A visit lies no farther to the side.
     usual_mps
         Median speed of the drives where they move.
-    visited, segments : (V,) int64
-        Place and segment of each visit, in order of time within a segment.
-    runs : (V,) int64
-        Stretch of known positions that the visit belongs to; none crosses a seam.
+    visited, segments, runs : (V,) int64
+        Place, segment and stretch of known positions of each visit, in order of time within a
+        segment; no stretch crosses a seam.
     times : (V,)
         When the vehicle crossed the line through the place, ticks since the segment's first tick.
     standing
@@ -102,9 +98,8 @@ def merge_passes(
     widest_m: float = math.inf,
 ) -> Places | None:
     """
-    Merge the laps of drives into places; None where no track moves.
+    Merge the laps of drives into places; None if no track (T, 2), NaN where unknown, moves.
 
-    ``tracks`` are the positions of each segment (T, 2), metres at each tick, NaN where unknown.
     Places are closer together where vehicles are slow. On a ``network`` they are even, since how
     slow vehicles are there depends on where they go next, and directions are distinguished sooner.
     The radius is ``widest_m`` at most.
@@ -195,9 +190,9 @@ def _with_ends(runs: list[_Run], near_m: float, same_pass: int) -> list[_Run]:
     """
     Return the runs with the direction and the speed of arrival at the ends of a shuttle's line.
 
-    The ways to and fro cancel there: half of both together is nearly zero, its direction noise,
-    and no lap that turns back in the same place would be another visit of it. A point at which
-    none but one lap turns back, ``near_m`` around, may be an excursion of the receiver.
+    The ways to and fro cancel there: half of both together is nearly zero, its direction noise. A
+    point at which one lap alone turns back, ``near_m`` around, may be an excursion of the
+    receiver.
     """
     turns = [_turning_back(run.nodes, same_pass) for run in runs]
     which = np.repeat(np.arange(len(runs)), [len(each) for each in turns])
@@ -219,11 +214,7 @@ def _with_ends(runs: list[_Run], near_m: float, same_pass: int) -> list[_Run]:
 
 
 def _turning_back(nodes: Floats, farther: int) -> Ints:
-    """
-    Return at which nodes (n, 2) the ways before and behind oppose each other.
-
-    Both to the next node and ``farther`` nodes on, where it is no noise.
-    """
+    """Return at which nodes (n, 2) the ways to the next, and ``farther`` on, oppose each other."""
     each = np.arange(len(nodes))
     opposed = np.ones(len(nodes), dtype=np.bool_)
     for steps in (1, farther):
@@ -283,8 +274,8 @@ def _radius(runs: list[_Run], step_m: float, same_way: float) -> float:
 
     Laps of one road are merged once the radius exceeds their spread; then the number of places
     stays as it is until different roads fall together. Where .94 of the places are left when the
-    radius is doubled it is enough. Between .88 and .97 one of nine recordings and worlds gets
-    other places: those of f1tenth_ipz20 are a fifth fewer above .9, and it errs less.
+    radius is doubled it is enough; between .88 and .97 one of nine drives and worlds gets other
+    places.
     """
     # In ticks of travel, from half of one, below which the steps themselves lie apart.
     radii = [0.5 * 2.0 ** (step / 2.0) for step in range(11)]
@@ -324,26 +315,11 @@ def merge_steps(
     same_way: float = SAME_WAY,
 ) -> tuple[Ints, Ints]:  # fmt: skip
     """
-    Merge steps of drives into places.
+    Merge steps (n, 2) of drives, ``first`` of which start a stretch, into places.
 
-    Parameters
-    ----------
-    nodes, headings : (n, 2), lengths : (n,)
-        Of the steps, in metres.
-    first : (n,) bool
-        Whether a step starts a stretch of known positions.
-    radius
-        Farthest that a visit may lie to the side, metres; half as much more along the map.
-    same_pass
-        Steps back within which a place cannot be visited again.
-    same_way
-        Cosine above which two directions are the same.
-
-    Returns
-    -------
-    visited : (n,), opened : (P,)
-        Place of each step, and the step that opened each place.
-
+    A visit may lie ``radius`` metres to the side, and half as much more along the map; steps back
+    within ``same_pass`` are no other visit, and above the cosine ``same_way`` directions are the
+    same. Returns the place of each step (n,), and the step that opened each place (P,).
     """
     reach = max(1.5 * radius, float(lengths.max()))
     near = _nearby_cells(np.floor((nodes - nodes.min(axis=0)) / reach).astype(np.int64))
@@ -357,8 +333,8 @@ def _nearby_cells(cells: Ints) -> Ints:
     """
     Return the cell of each (n, 2) column and row, and those around it, as numbers: (n, 9).
 
-    Only cells that something is in have one, -1 else: however far a route goes, they are no more
-    than its steps. The cell itself is the fifth.
+    Only cells that something is in have one, -1 else: there are no more than steps. The cell
+    itself is the fifth.
     """
     # A gap is as good as one empty column or row, and keys stay small.
     close = np.empty_like(cells)
