@@ -30,46 +30,36 @@ if TYPE_CHECKING:
 
 MOST_AWAKE = 3
 """
-Routes that are followed at once at most: that of the estimates, and two more in a search.
-
-A tick costs no more than so many filters, however many routes are known.
+Routes that are followed at once at most, however many are known: that of the estimates, and two
+more in a search.
 """
 
 FAINT = 1e-3
 """
-Chance below which a route sleeps once another one is known to be driven.
-
-A smaller one keeps routes awake for longer; one that sleeps too soon has to be searched for.
+Chance below which a route sleeps once another one is known to be driven. A smaller one keeps
+routes awake for longer; one that sleeps too soon has to be searched for.
 """
 
 UNLIKELY = 0.02
 """
-Share of the likeliest route in the coarse belief that another one needs to be followed.
-
-A smaller one keeps more awake in a search; with a larger one the coarse belief decides alone.
+Share of the likeliest route in the coarse belief that another one needs to be followed. With a
+larger one the coarse belief decides alone.
 """
 
 TIMES = 3.0
 """
-How much likelier than a route another one has to be to be followed, or chosen, in its place.
-
-With less, routes that are equally likely take turns: none of them has time to find its way, and
-the estimates are of another one at each tick.
+How much likelier than a route another one has to be to be followed, or chosen, in its place. With
+less, equally likely routes take turns, and none of them has time to find its way.
 """
 
 CATCH_UP = 8
 """
-Samples of the past that a filter which woke up takes with each new one.
-
-With windows of 4.5 s it is there after .65 s. More at once delay the answer to a sample.
+Samples of the past that a filter which woke up takes with each new one. With windows of 4.5 s it
+is there after .65 s. More at once delay the answer to a sample.
 """
 
 MOST_RECENT = 2**16
-"""
-Samples of the past that are kept at the most, whatever their stamps.
-
-A clock that stands still would have all of them kept. Those of 13 s at 5 kHz are fewer.
-"""
+"""Samples of the past that are kept at the most, whatever their stamps: 13 s at 5 kHz."""
 
 MOST_ODDS = 1e12
 """Of a route against any unknown road: one minus a probability has no more digits."""
@@ -81,17 +71,7 @@ def make_filter(
     ellipse_m: tuple[float, float] = (0.0, 0.0),
     reorder_ns: int = 0,
 ) -> Filter:
-    """
-    Return the filter of any model, of one route or of many.
-
-    Parameters
-    ----------
-    model, places_hz, reorder_ns
-        See `Filter`.
-    ellipse_m
-        Limits of the ellipse, metres, as those of `limits_of`.
-
-    """
+    """Return the filter of any model, of one route or of many; see `Filter` and `limits_of`."""
     if isinstance(model, AtlasModel):
         return AtlasFilter(model, places_hz, ellipse_m, reorder_ns)
     limits = limits_of(model, *ellipse_m)
@@ -118,32 +98,18 @@ class AtlasFilter(Filter):
     """
     Filters on many known routes, of which the likeliest gives the estimates.
 
-    Each filter is that of its route alone, with its own map, frame, scaling and ticks, so that an
-    estimate errs as that of a model of this route. The belief of each says how much likelier its
-    route is than any unknown road; from these odds follow the chances of all, by Bayes' rule with
-    the same prior for each route and for none of them. A route whose position agrees with that of
-    another in the same frame is no rival to it: then the place is known, and only the name is not.
+    Each filter is that of its route alone, with its own map, frame, scaling and ticks. The belief
+    of each says how much likelier its route is than any unknown road; from these odds follow the
+    chances of all, by Bayes' rule with the same prior for each route and for none of them. A route
+    whose position agrees with that of another in the same frame is no rival to it: then the place
+    is known, and only the name is not.
 
-    Only ``MOST_AWAKE`` filters run at most, whatever the number of routes. While one route is
-    known to be driven the others sleep. When it is left, or a gap or a clock that was set makes
-    its filter start again, those routes wake up that are the likeliest by a `CoarseBelief` on all
-    of them, each where that sees the vehicle, and on a network nowhere. In such a search a route
-    that sleeps is to the ones that are followed as in the coarse belief.
-
-    Parameters
-    ----------
-    model
-        The routes.
-    places_hz, reorder_ns
-        See `Filter`.
-    ellipse_m
-        Limits of the ellipse, see `make_filter`.
-
-    Attributes
-    ----------
-    chances
-        Of each route at the newest tick, by name.
-
+    Only ``MOST_AWAKE`` filters run at most. While one route is known to be driven the others
+    sleep. When it is left, or a gap or a clock that was set makes its filter start again, those
+    routes wake up that are the likeliest by a `CoarseBelief` on all of them, each where that sees
+    the vehicle, and on a network nowhere. In such a search a route that sleeps is to the ones that
+    are followed as in the coarse belief. ``chances`` are those of each route at the newest tick,
+    by name.
     """
 
     # Each attribute and method of a single filter is here again: that of its own would be of none.

@@ -138,11 +138,8 @@ def is_valid_gaussian(state: Floats, means: Floats, covariances: Floats) -> bool
     """
     Return whether every number is finite and every covariance symmetric and positive definite.
 
-    Parameters
-    ----------
-    state : (k,), means : (c, 2), covariances : (c, 2, 2)
-        A latent state and what was read out of it.
-
+    Of a latent state (k,) and what was read out of it: ``means`` (c, 2), ``covariances`` (c, 2,
+    2).
     """
     for i in range(len(means)):
         a, b, c = covariances[i, 0, 0], covariances[i, 0, 1], covariances[i, 1, 1]
@@ -184,27 +181,17 @@ WARN_SHARE, ERROR_SHARE = 0.35, 0.7
 """
 Default limits of the 95 % ellipse, as shares of that of a uniform prior over the route.
 
-Above the second, hardly more than the route is known. Held-out drives of three slot cars and two
-real cars stay below the first but for stretches where they are indeed wrong.
+Above the second, the route is nearly all that is known. Held-out drives of three slot cars and two
+real cars stay below the first but where they are wrong.
 """
 
 
 def limits_of(model: ModelHead, warn_m: float = 0.0, error_m: float = 0.0) -> EllipseLimits:
     """
-    Return the limits of the ellipse for a model.
+    Return the limits of the ellipse for a model; without positions none but those that are given.
 
-    Parameters
-    ----------
-    model
-        Any; without positions there are no limits but those that are given.
-    warn_m, error_m
-        In metres; 0 for what the model says.
-
-    Raises
-    ------
-    InputError
-        If a limit is negative or no number, or the first is above the second.
-
+    ``warn_m`` and ``error_m`` are in metres; 0 for what the model says. An `InputError` is raised
+    if a limit is negative or no number, or the first is above the second.
     """
     whole_m = _prior_ellipse_m(model)
     error = error_m or ERROR_SHARE * whole_m
@@ -223,8 +210,7 @@ def steady_ticks(model: ModelHead) -> int:
     Return the ticks in a row that have to be better before a status is.
 
     No more than the memory of the observations, one over the persistence of a route, where that is
-    short: within it they say the same thing once. With ten always the simulated slot car, whose
-    memory is four ticks, is published on 92 % of its ticks on other days in place of 93 %.
+    short: within it they say the same thing once.
     """
     if not isinstance(model, RouteModel):
         return MOST_STEADY

@@ -26,24 +26,16 @@ CLEARLY = 0.5
 """
 Chance of the named line beside that of the likeliest below which the name changes.
 
-Where lines share their road all are as likely, and the name of the last one stays. With 1, the
-name of the likeliest, it changes ten times as often, and is right as often on a branch.
+Lines that share their road are as likely, and the name of the last one stays. With 1 it changes
+ten times as often, and is right as often on a branch.
 """
 
 
 class Branch(NamedTuple):
     """
-    A way ahead that the vehicle may drive.
+    A way ahead that the vehicle may drive, ``ahead_s`` (H,) and where it is then (H, 2), metres.
 
-    Parameters
-    ----------
-    name
-        Of the route or line, or of several lines that go the same way, joined by ``+``.
-    chance
-        Probability that it is driven.
-    ahead_s, positions
-        Seconds ahead (H,), and the positions then (H, 2), metres, in the frame of the estimate.
-
+    The name is of the route or line, or of several lines that go the same way, joined by ``+``.
     """
 
     name: str
@@ -55,19 +47,10 @@ class Branch(NamedTuple):
 @dataclass(frozen=True)
 class LineState:
     """
-    What is known about lines at a tick.
+    What is known about lines at a tick: which one is driven, and the probability of each.
 
-    Parameters
-    ----------
-    name
-        Of the line that is driven; empty if the map has no lines.
-    chances
-        Probability that each line is driven; the rest up to one is off the map.
-    branches
-        The ways ahead, the likeliest first; empty where all lines go the same way.
-    fork
-        Index of the first horizon at which they differ; ``None`` where they do not.
-
+    Of ``branches`` the likeliest is the first; there are none if all lines go the same way.
+    ``fork`` is the index of the first horizon at which they differ.
     """
 
     name: str = ''
@@ -107,18 +90,6 @@ class LineFollower:
     line has most. A line is as likely as it has fitted worst since, and recovers as another line
     may be driven by then. Bayes' rule with the fit of each tick would count the same evidence
     again and again: neighbouring places are of the same lines.
-
-    Parameters
-    ----------
-    lines
-        Of the map.
-    belief
-        About the place on it.
-    ahead_s
-        Horizons of the model, s.
-    period_s
-        Length of a tick.
-
     """
 
     def __init__(

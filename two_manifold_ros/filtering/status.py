@@ -126,15 +126,9 @@ class Finding:
     """
     Something that is wrong with the input.
 
-    Parameters
-    ----------
-    cause
-        A short key, the same as long as the finding is.
-    words
-        What is wrong and what helps, one sentence without a full stop.
-    refuses
-        True if estimates are withheld while the finding holds; otherwise they are unsure.
-
+    ``cause`` is a short key, the same as long as the finding is; ``words`` say what is wrong and
+    what helps, one sentence without a full stop; if it ``refuses``, estimates are withheld while
+    it holds, otherwise they are unsure.
     """
 
     cause: str
@@ -149,28 +143,26 @@ class TickDiagnostics(NamedTuple):
     Parameters
     ----------
     evidence, accepted, restarted
-        See ``Belief.update``; whether the observation moved the belief; whether the belief had to
-        be restarted.
-    novelty
-        See ``Estimate``; NaN until the window is full.
+        See ``Belief.update``; whether the observation moved the belief; whether that had to be
+        restarted.
+    novelty, ellipse_m
+        See ``Estimate``; the first is NaN until the window is full.
     off_route, unlike
         Probability that the vehicle is not on the trained route, or on no way of a network from
         where drives begin; and that it moves unlike all training. NaN where unknown.
     standing
         Whether the observation was left out because the vehicle stands; what the filter says is
-        then of the last observation that was not.
+        then of the last one that was not.
     stays_off
-        Whether a vehicle that is off the route is off it until the filter starts again, as on a
+        Whether a vehicle that is off the route is so until the filter starts again, as on a
         network.
     unlikely
-        Whether the observation, of a vehicle that drives as in training, is less likely where it
-        is believed to be than any was on parts left out of the training.
+        Whether the observation of a vehicle that drives as in training is less likely where it is
+        believed to be than any on parts left out of the training.
     window_full, recovering, seen
         Whether a whole window was seen, whether it is filling again after a gap, and its ticks.
     outside
         Whether a position is where no training position can be, see `region_of`.
-    ellipse_m
-        See ``Estimate``.
     finding
         The gravest thing that is wrong with the input.
 
@@ -212,17 +204,10 @@ class EllipseLimits:
 
 class Verdict(NamedTuple):
     """
-    A status, and why.
+    A status that needs no clock, and why.
 
-    Parameters
-    ----------
-    status
-        Never one that needs a clock.
-    cause
-        A short key, see ``CAUSES``, or that of a ``Finding``; empty if all is well.
-    why
-        The status and the cause as one sentence.
-
+    The cause is a short key of ``CAUSES`` or of a `Finding`, empty if all is well; ``why`` are
+    status and cause as one sentence.
     """
 
     status: Status
@@ -246,17 +231,8 @@ class StateMachine:
     Status and cause along a stream, without flicker.
 
     What is worse holds at once, what is better after ``steady`` ticks. A reset leads back to
-    ``FILLING``, and so does a window that restarts without a gap. A wide ellipse is
-    ``LOCALISING`` until the position was first known, or lost.
-
-    Parameters
-    ----------
-    limits
-        Limits of the ellipse.
-    window
-        Ticks in a window.
-    steady
-        Ticks in a row that have to be better before the status is.
+    ``FILLING``, and so does a window that restarts without a gap. A wide ellipse is ``LOCALISING``
+    until the position was first known, or lost.
 
     Attributes
     ----------
@@ -265,8 +241,8 @@ class StateMachine:
     doubts
         Contradictions in a row that make an estimate unsure: one may be a pothole.
     leaving, likely
-        Probabilities of being off the route above which the position is unsure, and lost: more
-        likely than not. Above the second of motion unlike all training it is unsure, too.
+        Probabilities of being off the route above which the position is unsure, and lost. Above
+        the second of motion unlike all training it is unsure, too.
 
     """
 

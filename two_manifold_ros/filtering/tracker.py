@@ -99,9 +99,8 @@ class WindowTracker(TickFilter):
 
     Where the model has a clock that stands while the vehicle does, observations at rest are left
     out: belief and window are those of the last tick of driving, and so are the predicted
-    positions, whose horizons count ticks of driving; the velocity is zero.
-
-    Several may share a model, in each of which ``belief`` is its own.
+    positions, whose horizons count ticks of driving; the velocity is zero. Several may share a
+    model.
     """
 
     belief: Belief | RememberingBelief
@@ -145,8 +144,8 @@ class WindowTracker(TickFilter):
         """
         Move on by some ticks without observations; the window has to fill again.
 
-        A vehicle that stood is taken for one that still does: the first tick after the gap shows
-        whether that is so, since it is compared with those before.
+        A vehicle that stood is taken for one that still does; the first tick after the gap shows
+        it.
         """
         if not self._stands:
             self.belief.skip(ticks)
@@ -284,19 +283,10 @@ def _take(
 
 class PositionModes:
     """
-    Modes of the belief about the place: nearby places of a route are summed in cells.
+    Modes of the belief about the place, at positions (N, 2): nearby places are summed in cells.
 
-    Places lie half a tick apart, so the likeliest ones alone would all be beside one another.
-
-    Parameters
-    ----------
-    positions : (N, 2)
-        Positions of the places, metres, NaN where unknown.
-    most
-        Modes returned.
-    faintest
-        Chance below which a mode is left out.
-
+    Places lie half a tick apart, so the likeliest ones alone would all be beside one another. At
+    ``most`` so many are returned, and none below the chance ``faintest``.
     """
 
     def __init__(self, positions: Floats, most: int = 50, faintest: float = 1e-3) -> None:

@@ -55,8 +55,6 @@ LEAST = 1e-12
 FAINT, EVEN = 1e-5, 0.1
 """
 Probability of a place below which it is dropped, and the share of an even one that it is at most.
-
-Ways as faint are not followed for ever.
 """
 
 
@@ -76,15 +74,13 @@ class Roads(NamedTuple):
         As in `Network`; half the inverse of the squared ``turning_spread``.
     turns : (2,), chances : (n,)
         The first turn of the table and its rows a radian; see `Network`.
-    shakes, scales : (S, d)
-        As in `Network`, at speeds up to the fastest.
-    sharpness, tail
-        Exponent of the likelihood of what shakes, and its degrees of freedom.
+    shakes, scales : (S, d), sharpness, tail
+        As in `Network`, at speeds up to the fastest; exponent and degrees of freedom of the
+        likelihood.
     rests, drives : (S,)
         Shares of the time that a vehicle stands, and drives at each speed of the table, anywhere.
     leave, faint
-        Probability per tick to leave the network, and that of a place that is dropped. Numbers of
-        the module would be compiled in, and kept so.
+        Probability per tick to leave the network, and that of a place that is dropped.
 
     """
 
@@ -114,17 +110,10 @@ class Grid(NamedTuple):
     """
     Arrays of the belief, all changed by a tick.
 
-    Parameters
-    ----------
-    now, next : (P, R)
-        Probabilities of places and speed ratios, and those after the move.
-    active, order : (P,), reached : (P,) bool
-        Places with any probability now, those reached by the move, and which.
-    likelihoods : (S,), changed : (R,), turned : (1,)
-        Likelihoods of what shakes at each speed; scratch; how far the vehicle turned.
-    shaken : (d,)
-        How much the samples within the tick shake.
-
+    ``now`` and ``next`` (P, R) are probabilities of places and speed ratios, before and after a
+    move; ``active`` and ``order`` (P,) places with any probability, and those that it reaches;
+    ``turned`` (1,) how far the vehicle turned, ``shaken`` (d,) how much it shakes within the tick
+    and ``likelihoods`` (S,) those of that at each speed; ``changed`` (R,) is scratch.
     """
 
     now: Floats
@@ -232,9 +221,9 @@ def follow(
     Predict by a tick and, if it was ``observed``, update with its observation (d,).
 
     ``buffers`` and ``known`` are a `Grid`, and a `Roads` and a `RouteGeometry`, as plain tuples;
-    ``cells`` as in `arrays.Cells`, which are filled, and so are the ``totals`` (8,) of
-    ``HYPOTHESES``. What is ``elsewhere`` stays there: nothing shows where it came back. Returns
-    the mean likelihood, 0 where nothing is left, and how many places have any probability.
+    the ``cells`` of `arrays.Cells` and the ``totals`` (8,) of ``HYPOTHESES`` are filled. What is
+    ``elsewhere`` stays there: nothing shows where it came back. Returns the mean likelihood, 0 if
+    nothing is left, and how many places have any probability.
     """
     grid, roads, geometry = Grid(*buffers), Roads(*known[0]), RouteGeometry(*known[1])
     _see(observation, observed, grid, roads)
@@ -295,13 +284,7 @@ class NetworkBelief(RouteBelief):
 
     It is read as a `RouteBelief` is, whose hypotheses *on*, *slow*, *stands* and *elsewhere* it
     has: with a usual speed ratio, one of ``STOPPING``, none, and on no way from where drives
-    begin.
-
-    Attributes
-    ----------
-    starts_elsewhere
-        Chance at a start that the vehicle is not where drives begin.
-
+    begin, as it is at a start with the chance ``starts_elsewhere``.
     """
 
     starts_elsewhere = 0.1

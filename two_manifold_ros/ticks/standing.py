@@ -29,9 +29,8 @@ wanders by a metre in each, gets far.
 
 def usual_speed(tracks: Sequence[Floats], period_s: float) -> float:
     """
-    Return the median speed where the vehicle moves, m/s; 0 if it never does.
-
-    However long it stands, and whatever the positions are of which no speed explains any.
+    Return the median speed where the vehicle moves, m/s, however long it stands; 0 if it never
+    moves.
     """
     speeds = [np.linalg.norm(np.diff(track, axis=0), axis=1) / period_s for track in tracks]
     fastest = max((_fastest(track) for track in tracks), default=0.0) / period_s
@@ -99,11 +98,9 @@ def _standing(track: Floats, slow_mps: float, most_m: float, period_s: float) ->
 
 def _running(extreme: np.ufunc, track: Floats, width: int) -> Floats:
     """
-    Return the ``np.maximum`` or the ``np.minimum`` in each window of a track (T, 2).
+    Return the ``np.maximum`` or the ``np.minimum`` in each window of a track (T, 2), or NaN.
 
-    From windows of twice the width, and twice that, in the logarithm of the width: windows of four
-    seconds at 80 Hz take a hundredth of the time. NaN is passed on, which the filters of SciPy do
-    not do.
+    From windows of twice the width, and twice that, in the logarithm of the width.
     """
     found, span = track, 1
     while 2 * span < width:
