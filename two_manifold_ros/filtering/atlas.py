@@ -325,10 +325,14 @@ class AtlasFilter(Filter):
         branches += sorted(others, key=lambda each: -each.chance)
         chances: dict[str, float] = {}
         for number, name in enumerate(names):
-            newest = self._newest[number]
-            chances |= _spread_over_lines(
-                self._atlas.members[number].route_names or (name,), self.chances[name], newest
-            )
+            # Those of its lines, or of the route itself if it has none.
+            own, newest = self._atlas.members[number].route_names or (name,), self._newest[number]
+            if len(own) == 1 or newest is None:
+                chances |= dict.fromkeys(own, self.chances[name] / len(own))
+                continue
+            whole = sum(newest.chances.values()) or 1.0
+            for line, each in newest.chances.items():
+                chances[line] = self.chances[name] * each / whole
         return replace(
             estimate,
             route=self.route,
@@ -408,7 +412,14 @@ class AtlasFilter(Filter):
         if best != self._chosen:
             self._follow(best)
         known = chances[best] > 1.0 - StateMachine.leaving
-        lasted = self._lasted(stamp_ns, known=known, left=bool(odds[best] < 1.0))
+        lasted, times = {}, self._times
+        for what, holds in ((KNOWN, known), (LEFT, bool(odds[best] < 1.0))):
+            # A clock may be set back.
+            if not holds or not times.get(what, math.inf) <= stamp_ns:
+                times.pop(what, None)
+            if holds:
+                times.setdefault(what, stamp_ns)
+            lasted[what] = stamp_ns - times.get(what, stamp_ns)
         if lasted[KNOWN] >= self._window_ns:
             self._settled = self._found = True
             self._let_sleep(each for each in self._awake if chances[each] <= FAINT)
@@ -418,9 +429,12 @@ class AtlasFilter(Filter):
 
     def _likeliest(self, chances: Sequence[float]) -> int:
         """Return the likeliest route that a filter has an estimate on."""
-        heard = [each for each in self._awake if self._newest[each] is not None]
+        newest = {each: found for each in self._awake if (found := self._newest[each])}
+        heard = list(newest)
         # Once one was known, none takes its place before it has seen a window.
-        filled = heard if self._may_be_any else [each for each in heard if self._is_filled(each)]
+        may_be_any = not self._found and self._odds[self._chosen] < 1.0
+        filled = [each for each in heard if newest[each].status is not Status.FILLING]
+        filled = heard if may_be_any else filled
         # A filter compares its route with unknown roads, the coarse belief routes with each other;
         # where all are followed it has nothing to add.
         shares = self._coarse.shares
@@ -434,22 +448,6 @@ class AtlasFilter(Filter):
         fits = self._odds[chosen] * StateMachine.leaving > 1.0
         stays = fits or odds[best] <= TIMES * odds[chosen]
         return chosen if stays and self._agree([chosen])[0, best] else best
-
-    @property
-    def _may_be_any(self) -> bool:
-        """Whether no route was known since the start, and that of the estimates is none."""
-        return not self._found and bool(self._odds[self._chosen] < 1.0)
-
-    def _lasted(self, stamp_ns: int, *, known: bool, left: bool) -> dict[str, int]:
-        """Return for how long each state lasts, ns."""
-        times = self._times
-        for what, holds in ((KNOWN, known), (LEFT, left)):
-            # A clock may be set back.
-            if not holds or not times.get(what, math.inf) <= stamp_ns:
-                times.pop(what, None)
-            if holds:
-                times.setdefault(what, stamp_ns)
-        return {what: stamp_ns - times.get(what, stamp_ns) for what in (KNOWN, LEFT)}
 
     def _search(self) -> None:
         """Follow the routes that are the likeliest by the coarse belief."""
@@ -465,13 +463,16 @@ class AtlasFilter(Filter):
                 if shares[number] < TIMES * shares[weakest]:
                     continue
                 self._let_sleep([weakest])
-            self._wake(number)
+            member = self._members[number]
+            member.reset('another route may be driven')
+            member.rivals = 0.0
+            self._awake.append(number)
             if self._atlas.members[number].network is not None:
                 if not (begins and self._fresh):
-                    self._members[number].lose()
+                    member.lose()
             elif not begins:
                 # At the start a filter knows more of where drives begin.
-                self._members[number].ticks.place(self._coarse.places(number))
+                member.ticks.place(self._coarse.places(number))
 
     def _catch_up(self) -> None:
         """Follow other routes as if they had been followed for the last window already."""
@@ -484,29 +485,8 @@ class AtlasFilter(Filter):
             self._forget(number)
             self._behind[number] = self._recent.copy()
 
-    def _is_filled(self, number: int) -> bool:
-        newest = self._newest[number]
-        return newest is not None and newest.status is not Status.FILLING
-
     def _let_sleep(self, numbers: Iterable[int]) -> None:
         for each in {*numbers} - {self._chosen}:
             self._forget(each)
             self._awake.remove(each)
             self._behind.pop(each, None)
-
-    def _wake(self, number: int) -> None:
-        """Start the filter of a sleeping route."""
-        member = self._members[number]
-        member.reset('another route may be driven')
-        member.rivals = 0.0
-        self._awake.append(number)
-
-
-def _spread_over_lines(
-    names: Sequence[str], chance: float, newest: Estimate | None
-) -> dict[str, float]:
-    """Return the chances of the lines of a route, or of the route itself if it has none."""
-    if len(names) == 1 or newest is None:
-        return dict.fromkeys(names, chance / len(names))
-    whole = sum(newest.chances.values()) or 1.0
-    return {name: chance * each / whole for name, each in newest.chances.items()}

@@ -105,7 +105,8 @@ class CoarseBelief:
         live = np.logical_and.reduce([each.channels.live for each in models])
         self._live = np.flatnonzero(live)
         # One density for all, so that those of routes are compared with each other.
-        spread = np.mean([_spread(each, live) for each in models], axis=0)
+        expected = [_expected(each, live) for each in models]
+        spread = np.mean([each for _, each in expected], axis=0)
         self._whitening = np.linalg.inv(np.linalg.cholesky(spread))
         usual, positions, routes, ways = [], [], [], []
         self._cells: list[Ints] = []
@@ -115,7 +116,7 @@ class CoarseBelief:
             self._cells.append(before + cells)
             places = np.bincount(cells)
             sums = np.zeros((len(places), len(self._live)))
-            np.add.at(sums, cells, _usual(each, live))
+            np.add.at(sums, cells, expected[number][0])
             usual.append(sums / places[:, None] @ self._whitening.T)
             first = np.unique(cells, return_index=True)[1]
             positions.append(each.route.readout.targets[first, 0])
@@ -192,23 +193,20 @@ class CoarseBelief:
             self._go_anywhere()
 
 
-def _usual(model: RouteModel, live: Bools) -> Floats:
-    """Return the usual observations (P, d) of some channels in the units of the samples."""
+def _expected(model: RouteModel, live: Bools) -> tuple[Floats, Floats]:
+    """
+    Return usual observations (P, d) of some channels in the units of the samples.
+
+    And their covariance (d, d) about what is usual, at any speed ratio.
+    """
     likelihood, channels = model.route.likelihood, model.channels
     root = np.linalg.inv(likelihood.new_whitening)
-    usual: Floats = likelihood.new_means @ root.T * channels.scale[channels.live]
-    return (usual + channels.mean[channels.live])[:, live[channels.live]]
-
-
-def _spread(model: RouteModel, live: Bools) -> Floats:
-    """Return the covariance (d, d) of observations about what is usual, at any speed ratio."""
-    likelihood, channels = model.route.likelihood, model.channels
-    root = np.linalg.inv(likelihood.new_whitening)
+    own, scale = live[channels.live], channels.scale[channels.live]
+    usual = likelihood.new_means @ root.T * scale + channels.mean[channels.live]
     slopes = likelihood.new_slopes @ root.T * model.route.motion.ratio_spread
     covariance = np.median(likelihood.noise) * root @ root.T + slopes.T @ slopes / len(slopes)
-    scale = channels.scale[channels.live]
-    spread: Floats = covariance * np.outer(scale, scale)
-    return spread[np.ix_(live[channels.live], live[channels.live])]
+    spread = covariance * np.outer(scale, scale)
+    return usual[:, own], spread[np.ix_(own, own)]
 
 
 def _cut(model: RouteModel, span_s: float) -> tuple[Ints, dict[tuple[int, int], float]]:

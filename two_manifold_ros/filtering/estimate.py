@@ -193,7 +193,18 @@ def limits_of(model: ModelHead, warn_m: float = 0.0, error_m: float = 0.0) -> El
     ``warn_m`` and ``error_m`` are in metres; 0 for what the model says. An `InputError` is raised
     if a limit is negative or no number, or the first is above the second.
     """
-    whole_m = _prior_ellipse_m(model)
+    known = model.track[np.isfinite(model.track).all(axis=1)]
+    # Of a uniform prior over the route; the calibration may give less than the spread, since a
+    # belief may err often but rarely by much.
+    ellipses = [half_axis(np.cov(known.T, bias=True))] if len(known) > 1 else []
+    # The ridge read-out has the same covariance for every belief.
+    if isinstance(model, (RouteModel, TpsrModel)) or (
+        isinstance(model, Model) and not isinstance(model.readout, RidgeReadout)
+    ):
+        tick_filter = make_tick_filter(model)
+        tick_filter.place_anywhere()
+        ellipses.append(half_axis(tick_filter.read()[1][0]))
+    whole_m = min((each for each in ellipses if each > 0.0), default=math.inf)
     error = error_m or ERROR_SHARE * whole_m
     warn = warn_m or min(WARN_SHARE * whole_m, error)
     if not 0.0 < warn <= error:
@@ -244,19 +255,3 @@ def is_worse_than_mean(model: ModelHead) -> bool:
     found = held_out if isinstance(held_out, dict) else {}
     own_m, mean_m = found.get('followed_m'), found.get('mean_position_m')
     return isinstance(own_m, float) and isinstance(mean_m, float) and own_m >= mean_m
-
-
-def _prior_ellipse_m(model: ModelHead) -> float:
-    """Return half the long axis of the 95 % ellipse of a uniform prior over the route, metres."""
-    known = model.track[np.isfinite(model.track).all(axis=1)]
-    whole = half_axis(np.cov(known.T, bias=True)) if len(known) > 1 else math.nan
-    calibrated = math.nan
-    # The ridge read-out has the same covariance for every belief.
-    if isinstance(model, (RouteModel, TpsrModel)) or (
-        isinstance(model, Model) and not isinstance(model.readout, RidgeReadout)
-    ):
-        # The calibration may give less than the spread: a belief may err often but rarely by much.
-        tick_filter = make_tick_filter(model)
-        tick_filter.place_anywhere()
-        calibrated = half_axis(tick_filter.read()[1][0])
-    return min((each for each in (whole, calibrated) if each > 0.0), default=math.inf)

@@ -299,43 +299,38 @@ class StateMachine:
         finding = shown.finding
         if finding is not None and (finding.refuses or shown.novel):
             return _found(Status.REFUSED, finding)
-        grave = self._find_lost(shown)
+        # The status of a filter without a position.
+        unknown = Status.LOCALISING if self._searching else Status.LOST
+        grave = self._find_lost(shown, unknown)
         if grave is not None:
             return grave
         if not shown.window_full and before not in USABLE:
             if before is Status.REFUSED and finding is None:
                 # What was wrong ended with the gap, and its cure would be in vain.
-                return self._say(self._unknown, 'gap', shown)
+                return self._say(unknown, 'gap', shown)
             # Too little was seen since the gap to think better of what was before it.
             return self.verdict
-        return self._find_doubt(shown) or _ALL_WELL
+        return self._find_doubt(shown)
 
-    @property
-    def _unknown(self) -> Status:
-        """The status of a filter without a position."""
-        return Status.LOCALISING if self._searching else Status.LOST
-
-    def _find_lost(self, shown: TickDiagnostics) -> Verdict | None:
+    def _find_lost(self, shown: TickDiagnostics, unknown: Status) -> Verdict | None:
         """Return why no position can be reported."""
-        if math.isnan(shown.ellipse_m):
-            return self._say(self._unknown, 'numerics', shown)
-        lost = {
-            'novelty': shown.novel,
-            'innovation': self._contradictions >= REJECTED_BEFORE_RESTART,
-            'off_route': shown.off_route > self.likely and not shown.stays_off,
-            'off_network': shown.off_route > self.likely,
+        off_route, wide = shown.off_route > self.likely, shown.ellipse_m > self._limits.error_m
+        causes = {
+            'numerics': (math.isnan(shown.ellipse_m), unknown),
+            'novelty': (shown.novel, Status.LOST),
+            'innovation': (self._contradictions >= REJECTED_BEFORE_RESTART, Status.LOST),
+            'off_route': (off_route and not shown.stays_off, Status.LOST),
+            'off_network': (off_route, Status.LOST),
+            'converging' if self._searching else 'diverged': (wide, unknown),
+            'outside': (shown.outside, unknown),
         }
-        for cause, holds in lost.items():
+        for cause, (holds, status) in causes.items():
             if holds:
-                return self._say(Status.LOST, cause, shown)
-        if shown.ellipse_m > self._limits.error_m:
-            return self._say(self._unknown, 'converging' if self._searching else 'diverged', shown)
-        if shown.outside:
-            return self._say(self._unknown, 'outside', shown)
+                return self._say(status, cause, shown)
         return None
 
-    def _find_doubt(self, shown: TickDiagnostics) -> Verdict | None:
-        """Return why the position that is reported may be wrong."""
+    def _find_doubt(self, shown: TickDiagnostics) -> Verdict:
+        """Return why the position that is reported may be wrong, if it may."""
         if shown.finding is not None:
             return _found(Status.UNSURE, shown.finding)
         doubts = {
@@ -348,33 +343,28 @@ class StateMachine:
             'wide': shown.ellipse_m > self._limits.warn_m,
             'novelty_warn': shown.novelty > NOVEL_WARN,
         }
-        for cause, holds in doubts.items():
-            if holds:
-                return self._say(Status.UNSURE, cause, shown)
-        return None
-
-    def _lengths(self, ellipse_m: float) -> dict[str, str]:
-        """Return an ellipse and its limits, with digits until they differ."""
-        lengths = {
-            'ellipse': ellipse_m,
-            'warn': self._limits.warn_m,
-            'error': self._limits.error_m,
-        }
-        for digits in range(2, 6):
-            written = {name: f'{each:.{digits}f}' for name, each in lengths.items()}
-            if written['ellipse'] not in {written['warn'], written['error']}:
-                break
-        return written
+        cause = next((cause for cause, holds in doubts.items() if holds), '')
+        return self._say(Status.UNSURE, cause, shown) if cause else _ALL_WELL
 
     def _filling(self, seen: int) -> Verdict:
         why = CAUSES['filling'].format(seen=seen, window=self._window)
         return Verdict(Status.FILLING, 'filling', f'{Status.FILLING.value}: {why}')
 
     def _say(self, status: Status, cause: str, shown: TickDiagnostics) -> Verdict:
+        lengths = {
+            'ellipse': shown.ellipse_m,
+            'warn': self._limits.warn_m,
+            'error': self._limits.error_m,
+        }
+        # With digits until the ellipse differs from its limits.
+        for digits in range(2, 6):
+            written = {name: f'{each:.{digits}f}' for name, each in lengths.items()}
+            if written['ellipse'] not in {written['warn'], written['error']}:
+                break
         why = CAUSES[cause].format(
             **shown._asdict(),
             window=self._window,
-            **self._lengths(shown.ellipse_m),
+            **written,
             contradictions=self._contradictions,
         )
         return Verdict(status, cause, f'{status.value}: {why}')

@@ -156,18 +156,20 @@ class WindowTracker(TickFilter):
         """Take the (c,) means of one tick, in the units of the samples."""
         observation = (values[self._live] - self._mean) * self._inverse_scale
         still = self._stillness.push(observation)
-        if self._rest is not None and self._rest.push(observation):
+        self._stands = self._rest is not None and self._rest.push(observation)
+        if self._stands:
             # A sensor that broke stands still to the last digit, which no vehicle does.
             novelty = max(self._driven.novelty, self._novelty.frozen(still))
-            self._stands = True
             return self._driven._replace(novelty=novelty, standing=True)
-        self._driven = self._drive(observation, still)
-        self._stands = False
+        evidence, restarted = self._follow(observation)
+        self._window.push(observation)
+        novelty = self._novelty.push(*self._window.nearest_and_mean(), still)
+        self._driven = TickDiagnostics(evidence, self.belief.accepted, novelty, restarted)
         return self._driven
 
     @abstractmethod
-    def _drive(self, observation: Floats, still: int) -> TickDiagnostics:
-        """Take an observation (d,) while driving; ``still`` ticks in a row changed nothing."""
+    def _follow(self, observation: Floats) -> tuple[float, bool]:
+        """Take an observation (d,); return the evidence, and whether the belief was restarted."""
 
     def read(self) -> tuple[Floats, Floats]:
         """Return means (H + 1, 2) and covariances (H + 1, 2, 2) of positions and velocity."""
@@ -188,12 +190,11 @@ class Tracker(WindowTracker):
         self._guarded = model.guarded
         # A ridge read-out was fitted to states that were left alone.
         self._mixes = model.guarded and isinstance(self._readout, SharpenedReadout)
-        self._window_known = False
         self.belief = Belief(model.tables, model.operator, guarded=model.guarded)
         self._recollection = Recollection(self._window, model.warm_start)
 
-    def _drive(self, observation: Floats, still: int) -> TickDiagnostics:
-        if self._mixes and self._window_known:
+    def _follow(self, observation: Floats) -> tuple[float, bool]:
+        if self._mixes and self._driven.novelty <= NOVEL:
             self._recollection.remind(self.belief)
         evidence = self.belief.update(observation)
         self._rejected = 0 if self.belief.accepted else self._rejected + 1
@@ -208,10 +209,7 @@ class Tracker(WindowTracker):
             self._rejected = 0
             self.belief.start(self._recollection.state())
             evidence = self.belief.update(observation)
-        self._window.push(observation)
-        novelty = self._novelty.push(*self._window.nearest_and_mean(), still)
-        self._window_known = novelty <= NOVEL
-        return TickDiagnostics(evidence, self.belief.accepted, novelty, restarted)
+        return evidence, restarted
 
 
 class TpsrTracker(WindowTracker):
@@ -229,16 +227,14 @@ class TpsrTracker(WindowTracker):
         self.belief.adopt(model.tpsr, move, model.weights, model.features)
         self._readout = model.readout
 
-    def _drive(self, observation: Floats, still: int) -> TickDiagnostics:
+    def _follow(self, observation: Floats) -> tuple[float, bool]:
         evidence = self.belief.update(observation)
         self._rejected = 0 if self.belief.accepted else self._rejected + 1
         restarted = self._rejected >= REJECTED_BEFORE_RESTART
         if restarted:
             self._rejected = 0
             self.belief.start()
-        self._window.push(observation)
-        novelty = self._novelty.push(*self._window.nearest_and_mean(), still)
-        return TickDiagnostics(evidence, self.belief.accepted, novelty, restarted)
+        return evidence, restarted
 
 
 MEAN, INVERSE_SCALE, LOW, HIGH, SLACK = range(5)
@@ -403,9 +399,8 @@ class RouteTracker(TickFilter):
 
     def lose(self) -> None:
         """Be on no way from where drives begin, after a start; nothing changes on a route."""
-        if self._network is not None:
-            self._network.lose()
-            self._read = self.belief.read()
+        self.belief.lose()
+        self._read = self.belief.read()
 
     def coast(self, ticks: int) -> None:
         """Move on by some ticks without observations; the window has to fill again."""

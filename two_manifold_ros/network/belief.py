@@ -27,7 +27,7 @@ from two_manifold_ros.network.network import (
     usual_ratios,
 )
 from two_manifold_ros.route.arrays import plain
-from two_manifold_ros.route.belief import RouteBelief
+from two_manifold_ros.route.belief import RouteBelief, unsigned
 from two_manifold_ros.route.route import (
     HYPOTHESES,
     ON,
@@ -304,9 +304,7 @@ class NetworkBelief(RouteBelief):
             turned=np.zeros(1),
             shaken=np.zeros(len(network.turning)),
         )
-        begins, targets, steps, shares = route.geometry
-        geometry = RouteGeometry(_small(begins), _small(targets), _small(steps), shares)
-        self._roads = plain(roads), plain(geometry)
+        self._roads = plain(roads), plain(unsigned(route.geometry))
         self._fresh, self._faint = usual_ratios(_ratio_spread(route)), roads.faint
         super().__init__(route)
 
@@ -340,14 +338,12 @@ class NetworkBelief(RouteBelief):
         if not evidence > 0.0:
             self.lose()
             return 0.0
-        self._sum_state()
         return min(evidence, 1.0)
 
     def skip(self, ticks: int) -> None:
         """Predict by some ticks without observations."""
         for _ in range(ticks):
             self._follow(self._grid.shaken, observed=False)
-        self._sum_state()
 
     def _follow(self, observation: Floats, *, observed: bool) -> float:
         evidence, self._count = follow(
@@ -356,15 +352,8 @@ class NetworkBelief(RouteBelief):
         )  # fmt: skip
         self._active[: self._count] = self._grid.active[: self._count]
         self.elsewhere = float(self._totals[ROWS])
+        mean_state(self.chances, self.support, self._route.readout.states, self.state)
         return float(evidence)
-
-    def _sum_state(self) -> None:
-        mean_state(
-            self.chances,
-            self._active[: self._count],
-            self._route.readout.states,
-            self.state,
-        )
 
     def _begin(self, rolls: Floats, stands: Floats) -> None:
         """Roll and stand at places with these probabilities (P,); all else is elsewhere."""
@@ -438,10 +427,6 @@ def _times(network: Network, exchanges: Floats, rows: int) -> tuple[float, Float
     drives = np.zeros(rows)
     np.add.at(drives, at, weights)
     return float(lasting[0]), drives
-
-
-def _small(numbers: Any) -> Any:  # noqa: ANN401 - as the compiled steps take them
-    return numbers.astype(np.uint32)
 
 
 def _along(wanted: Floats, speeds: Floats, rows: Floats) -> Floats:

@@ -194,22 +194,16 @@ def learn_network(drives: NetworkPasses, window: int) -> Network:
     spread = TOLERANCE * float(np.sqrt(np.mean(apart**2) + np.mean(grid**2)))
     spread = max(spread, LEAST_TURNING)
     turned = np.concatenate(drives.observations) @ courses.turning + courses.offset
-    turns, chances = _any_road(turned, spread)
+    low, high = float(turned.min()) - 4.0 * spread, float(turned.max()) + 4.0 * spread
+    turns = np.linspace(low, high, TURNS)
+    off = (turns[:, None] - np.quantile(turned, np.linspace(0.0, 1.0, 2001))) / spread
+    chances = np.maximum(np.exp(-0.5 * off**2).mean(axis=1), 1e-9)
     count = len(drives.shakes)
     shaking = _shaking(drives.tracks[:count], drives.shakes, places.standing[:count], period_s)
     return Network(
         along, drives.usual_mps, courses.turning, courses.offset, spread, turns, chances, *shaking,
         largest_misfit=_largest_misfit(drives.shakes, *shaking[1:], window),
     )  # fmt: skip
-
-
-def _any_road(turned: Floats, spread: float) -> tuple[Floats, Floats]:
-    """Return turns in a tick and their likelihood on any road, over that where it is expected."""
-    low, high = float(turned.min()) - 4.0 * spread, float(turned.max()) + 4.0 * spread
-    turns = np.linspace(low, high, TURNS)
-    apart = (turns[:, None] - np.quantile(turned, np.linspace(0.0, 1.0, 2001))) / spread
-    chances = np.exp(-0.5 * apart**2).mean(axis=1)
-    return turns, np.maximum(chances, 1e-9)
 
 
 def shakes_of(spreads: Floats) -> Floats:

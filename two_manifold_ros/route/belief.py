@@ -213,6 +213,9 @@ class RouteBelief:
         self.elsewhere = 1.0 - float(self.chances.sum())
         self._sum_up()
 
+    def lose(self) -> None:
+        """Know, after a start, that no drive begins here, which changes nothing on a route."""
+
     @property
     def active(self) -> int:
         """Number of places with any probability, with which the time of a tick grows."""
@@ -375,6 +378,8 @@ def placeless_of(likelihood: RouteLikelihood, starts: Floats) -> Placeless:
 def usual_of(likelihood: RouteLikelihood, motion: RouteMotion, calm: float) -> Usual:
     """Lay out what is usual at each place; ``calm`` as in `Usual`."""
     weights, tail = _weights_of(likelihood), likelihood.tail
+    # Seconds a metre, up to a factor; their mean over places is that of a lap.
+    slowness = np.abs(motion.tick_lengths)
     scale = np.sqrt(weights)
     slopes = np.ascontiguousarray(likelihood.slopes * scale)
     return Usual(
@@ -390,7 +395,7 @@ def usual_of(likelihood: RouteLikelihood, motion: RouteMotion, calm: float) -> U
         columns=np.ascontiguousarray(likelihood.new_means.T),
         bends=_bends(likelihood),
         at_rest=likelihood.new_whitening @ likelihood.rest_alone.offset,
-        slow_from=_slow_from(motion),
+        slow_from=np.maximum(LIMITS.slowest, LIMITS.surely_fast * slowness / slowness.mean()),
         tail=tail,
         sharpness=float(likelihood.sharpness),
         persistence=float(likelihood.persistence),
@@ -405,23 +410,18 @@ def known_of(route: Route) -> Known:
     motion, likelihood = route.motion, route.likelihood
     moves = motion.moves
     steps = np.arange(float(moves.shape[1]))
-    begins, targets, steps_of, shares = route.geometry
+    resting = np.linalg.solve(likelihood.rest_alone.root.T, motion.forward)
+    calm = max(float(np.linalg.norm(resting)), 1e-9)
     return Known(
         placeless=placeless_of(likelihood, route.switching.beginnings.sum(axis=1)),
-        geometry=RouteGeometry(_as_index(begins), _as_index(targets), _as_index(steps_of), shares),
+        geometry=unsigned(route.geometry),
         motion=motion,
         switching=route.switching,
-        usual=usual_of(likelihood, motion, _calm(route)),
+        usual=usual_of(likelihood, motion, calm),
         variances=moves @ steps**2 - (moves @ steps) ** 2,
         gained=motion.ratio_spread**2 * (1.0 - motion.ratio_kept**2),
         states=route.readout.states,
     )
-
-
-def _calm(route: Route) -> float:
-    """Return the spread of the forward acceleration that a standing vehicle reads, m/s^2."""
-    spread = np.linalg.solve(route.likelihood.rest_alone.root.T, route.motion.forward)
-    return max(float(np.linalg.norm(spread)), 1e-9)
 
 
 def _bends(likelihood: RouteLikelihood) -> Floats:
@@ -442,17 +442,11 @@ def _bends(likelihood: RouteLikelihood) -> Floats:
     return np.ascontiguousarray((slopes - moving) @ likelihood.new_whitening.T)
 
 
-def _slow_from(motion: RouteMotion) -> Floats:
-    """Return the speed ratio (P,) from which on a vehicle at a place may drive a slow lap."""
-    # Seconds a metre, up to a factor; their mean over places is that of a lap.
-    slowness = np.abs(motion.tick_lengths)
-    least: Floats = LIMITS.surely_fast * slowness / slowness.mean()
-    return np.maximum(LIMITS.slowest, least)
-
-
-def _as_index(numbers: Ints) -> Any:  # noqa: ANN401 - unsigned, which no index of a map is
+def unsigned(geometry: RouteGeometry) -> Any:  # noqa: ANN401 - which no index of a map is
     """Return indices as compiled code takes them fastest: it need not look for negative ones."""
-    return numbers.astype(np.uint32)
+    return RouteGeometry._make(
+        each.astype(np.uint32) if each.dtype.kind == 'i' else each for each in geometry
+    )
 
 
 def _stack(densities: Sequence[Density], features: int) -> Stack:

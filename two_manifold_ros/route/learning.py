@@ -409,8 +409,20 @@ def _ahead(visits: VisitSums, wanted: Floats, horizon: int, tuning: Tuning) -> t
         none = np.zeros((visits.count, 2))
         level, drift, _ = visits.regress(wanted, weights, none, tuning.drift_prior)
         if horizon:
-            prior = _travel(visits, level + positions, horizon) if horizon > 0 else level
-            level, drift, _ = _regress_scaled(visits, wanted, weights, prior, tuning.drift_prior)
+            prior = level
+            if horizon > 0:
+                # What is travelled at the speed where it ends.
+                reached = level + positions
+                prior = (reached[visits.after] - reached) * FINENESS * horizon
+                longest = 4.0 * horizon * visits.passes.period_s * visits.passes.places.usual_mps
+                prior[np.linalg.norm(prior, axis=1) > longest] = 0.0
+            # Times the share of it that the visits bear out.
+            _, free, counts = visits.regress(wanted, weights, np.zeros_like(prior), 1.0)
+            trust = np.minimum(counts, 20.0)[:, None]
+            norm = float((trust * prior**2).sum())
+            share = float((trust * prior * free).sum()) / norm if norm > 0.0 else 0.0
+            prior = min(max(share, 0.0), 1.2) * prior
+            level, drift, _ = visits.regress(wanted, weights, prior, tuning.drift_prior)
         rest = wanted - level[visits.visited] - drift[visits.visited] * visits.ratios[:, None]
         rest = np.where(some, rest, 0.0)
         squares = np.square(rest).sum(axis=1)
@@ -431,23 +443,3 @@ def _spread(visits: VisitSums, rest: Floats, weights: Floats, prior: float) -> F
     spread = (sums[:, :4] + prior * general) / (sums[:, 4] + prior)[:, None]
     drawn: Floats = (spread * np.clip(share, 1.0, 3.0)[:, None]).reshape(-1, 2, 2)
     return drawn
-
-
-def _travel(visits: VisitSums, reached: Floats, horizon: int) -> Floats:
-    """Return the travel in ``horizon`` ticks at the speed where it ends: (P, 2)."""
-    steps = reached[visits.after] - reached
-    travel = steps * FINENESS * horizon
-    longest = 4.0 * horizon * visits.passes.period_s * visits.passes.places.usual_mps
-    return np.where(np.linalg.norm(travel, axis=1)[:, None] > longest, 0.0, travel)
-
-
-def _regress_scaled(
-    visits: VisitSums, wanted: Floats, weights: Floats, prior: Floats, strength: float
-) -> tuple[Floats, Floats, Floats]:
-    """Regress with the prior times the share of it that the visits bear out."""
-    _, free, counts = visits.regress(wanted, weights, np.zeros_like(prior), 1.0)
-    trust = np.minimum(counts, 20.0)[:, None]
-    norm = float((trust * prior**2).sum())
-    share = float((trust * prior * free).sum()) / norm if norm > 0.0 else 0.0
-    scaled = min(max(share, 0.0), 1.2) * prior
-    return visits.regress(wanted, weights, scaled, strength)

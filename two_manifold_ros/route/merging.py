@@ -11,7 +11,6 @@ that lie apart stay apart, and ten laps or a thousand give as many places as one
 from __future__ import annotations
 
 from dataclasses import dataclass
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -91,18 +90,13 @@ class _Run:
 
 
 def merge_passes(
-    tracks: Sequence[Floats],
-    period_s: float,
-    *,
-    network: bool = False,
-    widest_m: float = math.inf,
+    tracks: Sequence[Floats], period_s: float, *, network: bool = False
 ) -> Places | None:
     """
     Merge the laps of drives into places; None if no track (T, 2), NaN where unknown, moves.
 
     Places are closer together where vehicles are slow. On a ``network`` they are even, since how
     slow vehicles are there depends on where they go next, and directions are distinguished sooner.
-    The radius is ``widest_m`` at most.
     """
     same_way = SAME_COURSE if network else SAME_WAY
     usual = usual_speed(tracks, period_s)
@@ -112,63 +106,58 @@ def merge_passes(
     tracks = [held_still(track, still) for track, still in zip(tracks, stands, strict=True)]
     step_m = usual * period_s
     farthest_m = SAME_PASS_STEPS * step_m
-    runs = [
-        run
-        for index, track in enumerate(tracks)
-        for run in _walk(track, index, _even(step_m), farthest_m)
-    ]
+    runs = _walk(tracks, lambda path: np.full(len(path), step_m), farthest_m)
     if not runs:
         return None
     runs = _with_ends(runs, step_m, SAME_PASS_STEPS)
     # Some laps are enough to compare radii.
-    radius_m = min(_radius(_some(runs, 12_000), step_m, same_way), widest_m)
+    radius_m = _radius(_some(runs, 12_000), step_m, same_way)
     positions, _, visited = _merge(runs, radius_m, SAME_PASS_STEPS, same_way)
-    spacing = _even(step_m / FINENESS)
-    if not network:
-        spacing = _local_spacing(runs, positions, visited, step_m)
-    fine = [
-        run
-        for index, track in enumerate(tracks)
-        for run in _walk(track, index, spacing, farthest_m)
-    ]
-    fine = _with_ends(fine, step_m, FINENESS * SAME_PASS_STEPS)
+    spacing = (
+        (lambda path: np.full(len(path), step_m / FINENESS))
+        if network
+        else _local_spacing(runs, positions, visited, step_m)
+    )
     same_pass = FINENESS * SAME_PASS_STEPS
+    fine = _with_ends(_walk(tracks, spacing, farthest_m), step_m, same_pass)
     positions, headings, visited = _merge(fine, radius_m, same_pass, same_way)
-    times = np.concatenate([run.times for run in fine])
     nodes = np.concatenate([run.nodes for run in fine])
     ahead = ((nodes - positions[visited]) * headings[visited]).sum(1)
     metres_a_tick = np.concatenate([run.speeds for run in fine])
+    lengths = [len(run.times) for run in fine]
     return Places(
         positions,
         headings,
         radius_m,
         usual,
         visited,
-        np.concatenate([np.full(len(run.times), run.segment) for run in fine]),
-        np.concatenate([np.full(len(run.times), index) for index, run in enumerate(fine)]),
-        times - ahead / np.maximum(metres_a_tick, 1e-9),
-        tuple(stands),
+        segments=np.repeat([run.segment for run in fine], lengths),
+        runs=np.repeat(np.arange(len(fine)), lengths),
+        times=np.concatenate([run.times for run in fine])
+        - ahead / np.maximum(metres_a_tick, 1e-9),
+        standing=tuple(stands),
     )
 
 
 def _walk(
-    track: Floats, segment: int, spacing: Callable[[Floats], Floats], farthest_m: float
+    tracks: Sequence[Floats], spacing: Callable[[Floats], Floats], farthest_m: float
 ) -> list[_Run]:
     """
-    Return the stretches of known positions of a track, in steps of the local spacing.
+    Return the stretches of known positions of tracks, in steps of the local spacing.
 
     A stretch ends where positions jump, too: the vehicle did not drive along the line between
     them. A short jump may be a bend that was seen late, and makes few places.
     """
     # Ticks of the parabola that smooths positions: noise would turn the direction of short steps.
     smoothed = 5
-    known = np.flatnonzero(np.isfinite(track).all(axis=1))
-    runs = []
-    leaps = unexplained_steps(known.astype(np.float64), track[known])
-    leaps &= np.linalg.norm(np.diff(track[known], axis=0), axis=1) > farthest_m
-    for part in np.split(known, np.flatnonzero((np.diff(known) > 1) | leaps) + 1):
-        if len(part) < 3:
-            continue
+    runs, parts = [], []
+    for segment, track in enumerate(tracks):
+        known = np.flatnonzero(np.isfinite(track).all(axis=1))
+        leaps = unexplained_steps(known.astype(np.float64), track[known])
+        leaps &= np.linalg.norm(np.diff(track[known], axis=0), axis=1) > farthest_m
+        breaks = np.flatnonzero((np.diff(known) > 1) | leaps) + 1
+        parts += [(segment, track, part) for part in np.split(known, breaks) if len(part) >= 3]
+    for segment, track, part in parts:
         path = np.ascontiguousarray(track[part])
         if len(path) > smoothed:
             # It takes a second to load, and nodes load this module.
@@ -449,11 +438,6 @@ def _merge_loop(  # noqa: C901, PLR0912 - one loop for numba
         visited[i] = best
         current = best
     return visited, opened[:places].copy()
-
-
-def _even(metres: float) -> Callable[[Floats], Floats]:
-    """Return a function from a path (T, 2) to the same spacing all along."""
-    return lambda path: np.full(len(path), metres)
 
 
 def _local_spacing(

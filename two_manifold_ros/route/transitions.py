@@ -17,8 +17,6 @@ from two_manifold_ros.route.visits import MEMORIES, PLACES_ALONG
 from two_manifold_ros.ticks.standing import SLOW_SHARE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from two_manifold_ros.route.merging import Places
     from two_manifold_ros.typing import Bools, Floats, Ints
 
@@ -136,31 +134,21 @@ def reach(ways: Ways, count: int, most: int) -> RouteGeometry:
             steps += range(most + 1)
             shares += [1.0] * (most + 1)
         else:
-            for step, front in enumerate(_fronts(place, ways, most)):
-                targets += [b for b, _ in front]
+            front = {place: 1.0}
+            for step in range(most + 1):
+                if step:
+                    beyond: dict[int, float] = defaultdict(float)
+                    for a, share in front.items():
+                        for b, part in ways.get(a, [(a, 1.0)]):
+                            if share * part > LIMITS.least_way:
+                                beyond[b] += share * part
+                    front = beyond
+                targets += sorted(front)
                 steps += [step] * len(front)
-                shares += [share for _, share in front]
+                shares += [front[b] for b in sorted(front)]
         begins.append(len(targets))
-    return RouteGeometry(
-        begins=np.array(begins, dtype=np.int64),
-        targets_of=np.array(targets, dtype=np.int64),
-        steps_of=np.array(steps, dtype=np.int64),
-        shares_of=np.array(shares),
-    )
-
-
-def _fronts(place: int, ways: Ways, most: int) -> Iterator[list[tuple[int, float]]]:
-    """Yield where a place leads in 0, 1, ... steps, in order, and the shares of the drives."""
-    front = {place: 1.0}
-    for step in range(most + 1):
-        if step:
-            beyond: dict[int, float] = defaultdict(float)
-            for a, share in front.items():
-                for b, part in ways.get(a, [(a, 1.0)]):
-                    if share * part > LIMITS.least_way:
-                        beyond[b] += share * part
-            front = beyond
-        yield sorted(front.items())
+    begun, there, after = (np.array(each, dtype=np.int64) for each in (begins, targets, steps))
+    return RouteGeometry(begun, there, after, np.array(shares))
 
 
 def chances_to_move(most: float) -> Floats:

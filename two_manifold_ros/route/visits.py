@@ -305,9 +305,11 @@ def observe(
     seen = np.concatenate([each[warm:] for each in along])
     still = np.concatenate([each[warm:] for each in places.standing])
     # Drives often start at rest, before slow means have settled: there is nothing to settle to.
-    rest = [
-        each[_well_inside(s, period_s)] for each, s in zip(along, places.standing, strict=True)
-    ]
+    # At rest is who stands a while before and after, too.
+    edge = round(0.5 * STANDS_S[0] / period_s)
+    rest = [each[:0] for each in along]
+    for each, stands in zip(along, places.standing, strict=True):
+        rest += [each[a + edge : max(b - edge, 0)] for a, b in stretches_of(stands)]
     return Observed(
         _at_visits(places, along),
         _visit_times(places, along) > warm,
@@ -323,12 +325,16 @@ def _visit_times(places: Places, series: Sequence[Floats]) -> Floats:
 
 
 def _at_visits(places: Places, series: Sequence[Floats]) -> Floats:
-    """Return series (T, ...) of each segment at the visits of places: (V, ...)."""
+    """Return series (T, ...) of each segment at the visits, also between ticks: (V, ...)."""
     times = _visit_times(places, series)
+    before = np.floor(times).astype(np.int64)
+    share = (times - before).reshape(-1, *[1] * (series[0].ndim - 1))
     values = np.empty((len(times), *series[0].shape[1:]))
     for index, rows in enumerate(series):
         mine = places.segments == index
-        values[mine] = _interpolate(rows, times[mine])
+        here, part = before[mine], share[mine]
+        after = np.minimum(here + 1, len(rows) - 1)
+        values[mine] = rows[here] * (1.0 - part) + rows[after] * part
     return values
 
 
@@ -474,15 +480,6 @@ def _accelerations(
     return np.column_stack([means[known], np.ones(known.sum())]), gained[known]
 
 
-def _interpolate(rows: Floats, times: Floats) -> Floats:
-    """Return rows of a series between its ticks."""
-    before = np.floor(times).astype(np.int64)
-    share = (times - before).reshape(-1, *[1] * (rows.ndim - 1))
-    after = np.minimum(before + 1, len(rows) - 1)
-    between: Floats = rows[before] * (1.0 - share) + rows[after] * share
-    return between
-
-
 def _halts(places: Places, tracks: Sequence[Floats], period_s: float) -> tuple[Floats, Floats]:
     """Return for how many ticks the vehicle stood after each visit, see ``Passes``: (V,) each."""
     at_first = round(STANDS_S[0] / period_s)
@@ -503,15 +500,6 @@ def _halts(places: Places, tracks: Sequence[Floats], period_s: float) -> tuple[F
             elif following > first + 1:
                 halts[following - 1] += end - begin
     return halts, starts
-
-
-def _well_inside(stands: Bools, period_s: float) -> Bools:
-    """Return at which ticks a vehicle stands that does so a while before and after, too."""
-    edge = round(0.5 * STANDS_S[0] / period_s)
-    still = np.zeros(len(stands), dtype=np.bool_)
-    for begin, end in stretches_of(stands):
-        still[begin + edge : max(end - edge, 0)] = True
-    return still
 
 
 def _ratios(places: Places, stood: Floats) -> tuple[Floats, Floats]:

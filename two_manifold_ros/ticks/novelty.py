@@ -47,11 +47,6 @@ class NoveltyAnchors:
     other: float
     still: int
 
-    @property
-    def gap(self) -> float:
-        """Contrast that doubles the novelty."""
-        return contrast_gap(self.own, self.other)
-
 
 def contrast_gap(own: float, other: float) -> float:
     """Return the difference of two contrasts, at least 0.2: below, training hardly sees any."""
@@ -94,8 +89,16 @@ class NoveltyScore:
         """
         if math.isnan(nearest):
             return math.nan
-        anchors = self._anchors
-        above = (self._average(contrast(nearest, mean)) - anchors.own) / anchors.gap
+        anchors, recent, newest = self._anchors, self._recent, contrast(nearest, mean)
+        place = self._count % len(recent)
+        self._sum += newest - float(recent[place])
+        recent[place] = newest
+        self._count += 1
+        if self._count % len(recent) == 0:
+            # So that rounding cannot build up for ever.
+            self._sum = float(recent.sum())
+        average = self._sum / min(self._count, len(recent))
+        above = (average - anchors.own) / contrast_gap(anchors.own, anchors.other)
         return max(
             math.pow(2.0, above),
             NOVEL * nearest / (self._far * anchors.squared),
@@ -105,14 +108,3 @@ class NoveltyScore:
     def frozen(self, still: int) -> float:
         """Return the novelty of so many ticks in a row in which no channel changed."""
         return NOVEL * still / self._most_still
-
-    def _average(self, newest: float) -> float:
-        recent = self._recent
-        place = self._count % len(recent)
-        self._sum += newest - float(recent[place])
-        recent[place] = newest
-        self._count += 1
-        if self._count % len(recent) == 0:
-            # So that rounding cannot build up for ever.
-            self._sum = float(recent.sum())
-        return self._sum / min(self._count, len(recent))

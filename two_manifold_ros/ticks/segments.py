@@ -243,8 +243,7 @@ class Segment:
 
 def positions_at(stream: PositionStream | None, stamps: Ints) -> Floats:
     """
-    Interpolate positions (T, 2) linearly at stamps (T,); unusable ones and later duplicates are
-    none.
+    Interpolate positions (T, 2) linearly at stamps (T,), without unusable ones and duplicates.
 
     NaN before the first, after the last, and inside `holes`. A position whose stamp is wild or not
     above zero is none. Where the clock jumped back, a stamp stands for two moments: NaN if the
