@@ -279,10 +279,7 @@ def publishable(covariances: Floats, driving: Bools, error_m: float) -> Bools:
     and the half axis of the largest ellipse, metres.
     """
     machine = StateMachine(EllipseLimits(error_m, error_m), 1)
-    seen = TickDiagnostics(
-        window_full=True, recovering=False, accepted=True, restarted=False, novelty=1.0,
-        ellipse_m=0.0,
-    )  # fmt: skip
+    seen = TickDiagnostics(window_full=True, novelty=1.0)
     shown = [
         seen._replace(ellipse_m=half_axis(each), off_route=float(not on))
         for each, on in zip(covariances, driving, strict=True)
