@@ -87,17 +87,10 @@ def stuck_stretches(
 @dataclass(frozen=True)
 class Gravity:
     """
-    Gravity in the specific force.
+    Gravity in the specific force: length of its mean vector, and median length.
 
-    Parameters
-    ----------
-    mean_magnitude, median_magnitude
-        Length of the mean vector, and median length, in the unit of the recording.
-    up_axis
-        Axis of the IMU that points up, such as ``+z``; empty where gravity is not in it.
-    verdict
-        The unit that they look like.
-
+    ``up_axis`` of the IMU points up, such as ``+z``; empty where gravity is not in it. The
+    ``verdict`` is the unit that both look like.
     """
 
     mean_magnitude: float
@@ -107,11 +100,7 @@ class Gravity:
 
 
 def measure_gravity(samples: Floats) -> Gravity:
-    """
-    Find gravity in finite samples (N, 6), specific force before angular rate.
-
-    Its verdict is the unit by `acceleration_unit`.
-    """
+    """Find gravity in finite samples (N, 6), specific force before angular rate."""
     forces = samples[:, :3]
     vector = forces.mean(axis=0)
     axis = int(np.argmax(np.abs(vector)))
@@ -128,17 +117,9 @@ class ImuReport:
     """
     Measurements of one IMU stream.
 
-    Parameters
-    ----------
-    fastest_rate
-        99 % quantile of the magnitude of the angular rate, in the unit of the recording.
-    not_finite
-        Samples with NaN or infinity.
-    absurd : (6,)
-        Values of each channel far beyond all others, which nothing else is measured of.
-    stuck
-        Where no channel changes.
-
+    ``fastest_rate`` is the 99 % quantile of the magnitude of the angular rate; samples
+    ``not_finite`` hold NaN or infinity, and ``absurd`` (6,) counts values of each channel far
+    beyond all others, which nothing else is measured of; ``stuck`` is where no channel changes.
     """
 
     topic: str
@@ -153,11 +134,7 @@ class ImuReport:
 
 
 def measure_imu(imu: ImuStream, name: str) -> ImuReport:
-    """
-    Measure an IMU stream of the recording of that name.
-
-    Raise ``InputError`` if no sample is finite and possible.
-    """
+    """Measure an IMU stream; an ``InputError`` says that no sample is finite and possible."""
     finite, cleaned = usable_samples(imu.samples)
     absurd = absurd_values(cleaned, finite)
     good = finite & ~absurd.any(axis=1)

@@ -132,13 +132,7 @@ def training_warnings(reports: Sequence[Report], rate_hz: float | None = None) -
     """
     Yield sentences to know before training on recordings of one setup, each kind once.
 
-    Parameters
-    ----------
-    reports
-        Of `inspect_recording`, one for each.
-    rate_hz
-        Ticks per second of the model, if known.
-
+    A lag counts from half a tick on, of the model's ``rate_hz`` if known.
     """
     # These count for all recordings together: the lag below, laps in the model's notes.
     of_all = ('time_offset', 'no_laps', 'few_laps')

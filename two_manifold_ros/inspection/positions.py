@@ -53,7 +53,7 @@ FEWEST_LAPS = 3
 """Fewer leave no lap to choose settings on beside those to learn from."""
 
 WANTED_LAPS = 'at least five laps, better ten'
-"""What who drives fewer is asked for: with five, each part that is left out is about a lap."""
+"""What is asked for if there are fewer: with five, each part that is left out is about a lap."""
 
 LEAST_DRIVES = 3
 """
@@ -80,10 +80,9 @@ MISSCALED = 2.5
 """
 Times, or one over it, by which positions in metres may seem off.
 
-Of the 24 recordings of others that show a ratio, mounting, slopes, slip and noise put the bounds
-of `_times` to .59 and 1.74 where the IMU measures in m/s^2, and to .29 and 1.21 times g where it
-removes gravity and measures in g; on the simulated slot car they are up to 1.6. From 1.6 on none
-is refused. With 3, positions in feet would pass.
+Mounting, slopes, slip and noise put the bounds of `_times` on recordings to .59 and 1.74 where the
+IMU measures in m/s^2, and to .29 and 1.21 times g where it removes gravity and measures in g. With
+3, positions in feet would pass.
 """
 
 NAMED = 2.0
@@ -91,15 +90,13 @@ NAMED = 2.0
 
 SHARP_S = 1.2
 """
-Smoothing from which on bends are cut, seconds: positions may seem as much smaller as it is longer.
+Smoothing from which on bends are cut, s.
 
-Of recordings thinned to a position in 1, 2 and 5 s, which are smoothed over 5, 10 and 25 s, the
-ratio falls to .24, .19 and .06.
+Positions may seem as much smaller as it is longer.
 """
 
 SHOWING_S = 10.0
-"""Seconds of known motion that show a unit, as those that show a lag: three axes explain less by
-chance."""
+"""Seconds of known motion that show a unit, as those that show a lag."""
 
 FOLLOWS = 0.6
 """Correlation of yaw rate and course from which a gyroscope follows it."""
@@ -121,8 +118,8 @@ class YawAgreement:
     """
     The gyroscope axis that follows the course best, at the lag at which it does.
 
-    The correlation is with the course rate. The slope is gyroscope over course rate: 1 where all
-    is well, 57.3 for deg/s, negative for an IMU that is upside down.
+    The slope is gyroscope over course rate: 1 where all is well, 57.3 for deg/s, negative for an
+    IMU that is upside down.
     """
 
     channel: str
@@ -131,11 +128,7 @@ class YawAgreement:
 
 
 def compare_yaw(both: Together, gyroscope: SensorLag) -> YawAgreement | None:
-    """
-    Compare the gyroscope axis that explains the course best with the course rate, at its lag.
-
-    Return ``None`` if the streams do not overlap or nothing turns.
-    """
+    """Compare the axis that explains the course best with it; ``None`` if nothing turns."""
     if not gyroscope.explained > 0:
         return None
     motion = both.motion
@@ -318,30 +311,12 @@ class PositionReport:
     """
     Measurements of one stream of positions, some of them against the IMU.
 
-    Parameters
-    ----------
-    not_finite, absurd, left_out
-        Positions with NaN or infinity, those that are finite but nowhere on earth, and those that
-        no speed of the drive explains: all three are left out.
-    coverage
-        Share of the IMU's time for which there are positions, in [0, 1].
-    longest_hole
-        The longest stretch of that time for which there are none; ``None`` if there is no hole.
-    extent_m
-        Width and height of the box around all positions.
-    standing
-        Share of the known time at which the vehicle hardly moves, in [0, 1].
-    jumps, laps
-        Leaps, and laps if one was closed.
-    yaw
-        The gyroscope against the course; ``None`` if that cannot be compared.
-    lag
-        By how much the positions lag the IMU.
-    scale
-        Unit that the positions surely are in, if that is not metres; all else is in metres then.
-    answers
-        How the sensors answer bends, see `answers_to_bends`.
-
+    Left out are positions that are ``not_finite``, those ``absurd`` ones that are nowhere on
+    earth, and those that no speed of the drive explains. ``coverage`` is the share of the IMU's
+    time for which there are positions, and the ``longest_hole`` in it ``None`` if there is none;
+    ``extent_m`` is the box around all positions, and ``standing`` the share of the known time in
+    which the vehicle hardly moves. Where the ``scale`` is known all else is in metres. For
+    ``answers`` see `answers_to_bends`.
     """
 
     topic: str

@@ -85,33 +85,15 @@ class Timing:
     """
     Rate, jitter and faults of the stamps of one stream.
 
-    Parameters
-    ----------
-    count
-        Number of messages.
-    start_s, duration_s
-        From the earliest to the latest stamp that counts; the start in seconds from the first
-        IMU stamp.
-    rate_hz
-        One over the median interval; 0 for fewer than two different stamps.
-    jitter_std_s, jitter_p99_s
-        Standard deviation of the intervals, and 99 % quantile of their distance from the
-        median, gaps left out.
-    gaps
-        Intervals above ``gap_s`` between stamps that are later than all before them; of positions
-        those across which training does not interpolate, see `holes`.
-    gap_s
-        Longest interval that is no gap, seconds: that of `usual_gap_ns`, by which training judges
-        the stamps as well.
-    duplicates, backward, zero
-        Stamps equal to the one before, less than the one before, and zero or negative. Wild ones
-        are none of these, and for the first two those of ``zero`` are left out.
-    wild
-        Stamps from which no other goes on, the first and the last among them.
-    apart
-        Stamps of parts that are at the same time as other parts, which hold more, or interrupt
-        them. They count for nothing else here.
-
+    Start and duration are of the stamps that count, the start in seconds from the first IMU stamp.
+    The rate is one over the median interval, 0 without one; the jitter the standard deviation of
+    the intervals and the 99 % quantile of their distance from the median, gaps left out. Gaps are
+    intervals above ``gap_s``, see `usual_gap_ns`, by which training judges the stamps as well,
+    between stamps that are later than all before them; of positions those across which training
+    does not interpolate, see `holes`. ``duplicates``, ``backward`` and ``zero`` stamps are equal
+    to the one before, less, and zero or negative; from ``wild`` ones no other goes on, and they
+    are none of these. Stamps ``apart`` are of parts at the same time as other parts, which hold
+    more: they count for nothing else here.
     """
 
     count: int
@@ -133,8 +115,8 @@ def measure_timing(stamps: Ints, origin_ns: int, *, interpolated: bool = False) 
     """
     Measure the stamps (N,) of a stream, nanoseconds, in the order received.
 
-    Times are from the origin on, the first IMU stamp. What is ``interpolated``, as positions are,
-    has gaps where training leaves `holes`.
+    Times are from the origin on. A stream that is ``interpolated``, as positions are, has gaps
+    where training leaves `holes`.
     """
     gap_ns = usual_gap_ns(stamps)
     judged = judge_stamps(stamps, gap_ns)
@@ -186,10 +168,9 @@ def advancing(stamps: Ints, counted: Bools | None = None) -> Bools:
 
 def timing_findings(word: str, timing: Timing, in_gaps: str, late: str) -> Iterator[Finding]:
     """
-    Yield findings about the stamps of a stream.
+    Yield findings about the stamps of a stream of IMU samples or positions, its ``word``.
 
-    The word says what the stream holds, such as ``IMU``, ``in_gaps`` what its gaps do to training,
-    and ``late`` what training does to late messages.
+    ``in_gaps`` says what its gaps do to training, ``late`` what training does to late messages.
     """
     code = word.lower()
     if timing.gaps:
