@@ -12,7 +12,7 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.motion import count_laps, on_grid, put_together, sound_samples
-from two_manifold_ros.inspection.timing import info, warning
+from two_manifold_ros.inspection.timing import findings_of
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
 
 if TYPE_CHECKING:
@@ -476,19 +476,23 @@ def _moving(lag_s: float, why: str) -> str:
     return f'positions made {abs(lag_s):.3f} s {side}, {why}'
 
 
+WORDS = {
+    'offset_ambiguous': '{0}',
+    'offset_unknown': 'The time offset between IMU and positions is unknown, because neither '
+    'gyroscope nor accelerometer follows the course: record straights and curves for more than '
+    'ten seconds to measure it.',
+    'time_offset': '{0}',
+}
+
+
 def lag_findings(lag: Lag, least_s: float) -> Iterator[Finding]:
     """Yield a finding about a lag that is unknown, or of more than ``least_s`` seconds."""
-    if lag.ambiguous:
-        yield warning('offset_ambiguous', _ambiguous(lag))
-    elif lag.seconds is None:
-        yield info(
-            'offset_unknown',
-            'The time offset between IMU and positions is unknown, because neither gyroscope '
-            'nor accelerometer follows the course: record straights and curves for more than '
-            'ten seconds to measure it.',
-        )
-    elif lag.exceeds(least_s):
-        yield warning('time_offset', _late(lag))
+    holds = {
+        'offset_ambiguous': lag.ambiguous and _ambiguous(lag),
+        'offset_unknown': lag.seconds is None and not lag.ambiguous,
+        'time_offset': lag.exceeds(least_s) and _late(lag),
+    }
+    yield from findings_of(WORDS, holds)
 
 
 def late_sentences(names: Sequence[str], lags: Sequence[Lag], least_s: float) -> Iterator[str]:

@@ -28,11 +28,10 @@ from two_manifold_ros.inspection.motion import (
 )
 from two_manifold_ros.inspection.timing import (
     advancing,
-    counted,
-    info,
+    findings_of,
     measure_timing,
+    some,
     Stretch,
-    warning,
 )
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.recordings.excursions import usable_places
@@ -415,82 +414,72 @@ def _extent(points: Floats) -> tuple[float, float]:
     return width, height
 
 
+WORDS = {
+    'position_frame_unprintable': '{0}',
+    'positions_scaled': '{0}',
+    'clocks_differ': 'No position lies within the time of the IMU, the first comes {first_s:.1f} '
+    's after the first sample: set the clocks of both machines (NTP or PTP), or try '
+    '--use-receive-time.',
+    'positions_missing': 'Positions cover {covered:.0%} of the time of the IMU{hole}: training '
+    'learns no place in the rest; check what the camera or receiver did there.',
+    'positions_not_finite': '{0} NaN or infinite: they are left out; check what publishes '
+    '{topic}.',
+    'positions_absurd': '{0} further from the origin than anything on earth: they are left out; '
+    'check what publishes {topic}, or copy the recording again.',
+    'positions_left_out': '{0}',
+    'position_jumps': 'Positions have {0}, {jumps}: check the camera or the localisation there, a '
+    'model learns them as they are.',
+    'no_laps': 'The positions never close a lap: record several laps of one route.',
+    'laps_not_counted': LAPS_NOT_COUNTED,
+    'few_laps': 'There are only {laps:.1f} laps: '
+    f'record {WANTED_LAPS}, so that some can be held out.',
+    'standing': 'The vehicle stands for {0:.0%} of the time, which teaches little about the '
+    'route: leave long stops out of the recording.',
+    'gyroscope_unclear': 'Course and yaw rate do not show the unit of the gyroscope ({0}): record '
+    'straights and curves at a steady speed if you want to know.',
+    'gyroscope_in_degrees': '{channel} is {0:.0f} times the rate at which the course turns, so it '
+    'is probably in deg/s, not in rad/s: have the driver convert, or keep it the same when the '
+    'filter runs.',
+    'gyroscope_scale': '{channel} is {0:.3g} times the rate at which the course turns: check the '
+    'unit of the gyroscope (rad/s) and of the positions (m).',
+    'yaw_reversed': '{channel} turns against the course, so the IMU is upside down or the frame '
+    'of the positions is left-handed: nothing to do as long as both stay so.',
+}
+
+
 def position_findings(positions: PositionReport, half_tick_s: float) -> Iterator[Finding]:
     """Yield findings about the positions; a lag counts from half a tick on."""
-    if sentence := frame_sentence(positions.topic, positions.frame_id):
-        yield warning('position_frame_unprintable', sentence)
-    if positions.scale is not None:
-        yield warning('positions_scaled', positions.scale.sentence(positions.topic))
+    topic, scale = positions.topic, positions.scale
+    said: dict[str, object] = {
+        'position_frame_unprintable': frame_sentence(topic, positions.frame_id),
+        'positions_scaled': scale and scale.sentence(topic),
+        'clocks_differ': not positions.coverage,
+    }
+    yield from findings_of(WORDS, said, first_s=positions.timing.start_s)
     if not positions.coverage:
-        yield warning(
-            'clocks_differ',
-            f'No position lies within the time of the IMU, the first comes '
-            f'{positions.timing.start_s:.1f} s after the first sample: set the clocks of '
-            f'both machines (NTP or PTP), or try --use-receive-time.',
-        )
         yield from lag_findings(positions.lag, half_tick_s)
         return
-    if positions.coverage < 0.95:
-        hole = positions.longest_hole
-        yield warning(
-            'positions_missing',
-            f'Positions cover {positions.coverage:.0%} of the time of the IMU'
-            f'{f", the longest hole is {hole}" if hole else ""}: training learns no place in the '
-            f'rest; check what the camera or receiver did there.',
-        )
-    if positions.not_finite:
-        yield warning(
-            'positions_not_finite',
-            f'{counted(positions.not_finite, "position is", "positions are")} '
-            f'NaN or infinite: they are left out; check '
-            f'what publishes {positions.topic}.',
-        )
-    if positions.absurd:
-        yield warning(
-            'positions_absurd',
-            f'{counted(positions.absurd, "position is", "positions are")} '
-            f'further from the origin than anything on '
-            f'earth: they are left out; check what publishes {positions.topic}, or copy the '
-            f'recording again.',
-        )
-    if positions.left_out:
-        yield warning(
-            'positions_left_out',
-            left_out_sentence(positions.left_out, positions.timing.count, positions.topic),
-        )
-    jumps, most = positions.jumps, 5
-    if jumps:
-        named = ', '.join(f'{each.distance_m:.2f} m at {each.at_s:.1f} s' for each in jumps[:most])
-        more = f' and {len(jumps) - most} more' if len(jumps) > most else ''
-        yield warning(
-            'position_jumps',
-            f'Positions have {counted(len(jumps), "jump", "jumps")}, {named}{more}: check the '
-            f'camera or the localisation there, a model learns them as they are.',
-        )
-    yield from _lap_findings(positions.laps)
-    if positions.standing > 0.2:
-        yield info(
-            'standing',
-            f'The vehicle stands for {positions.standing:.0%} of the time, which teaches '
-            f'little about the route: leave long stops out of the recording.',
-        )
+    hole, jumps, laps, most = positions.longest_hole, positions.jumps, positions.laps, 5
+    named = ', '.join(f'{each.distance_m:.2f} m at {each.at_s:.1f} s' for each in jumps[:most])
+    more = f' and {len(jumps) - most} more' if len(jumps) > most else ''
+    lost = positions.left_out
+    holds = {
+        'positions_missing': positions.coverage < 0.95,
+        'positions_not_finite': some(positions.not_finite, 'position is', 'positions are'),
+        'positions_absurd': some(positions.absurd, 'position is', 'positions are'),
+        'positions_left_out': lost and left_out_sentence(lost, positions.timing.count, topic),
+        'position_jumps': some(len(jumps), 'jump', 'jumps'),
+        'no_laps': laps is None,
+        'laps_not_counted': laps is not None and not laps.resolved,
+        'few_laps': laps is not None and laps.resolved and laps.count < FEWEST_LAPS,
+        'standing': positions.standing > 0.2 and positions.standing,
+    }
+    yield from findings_of(
+        WORDS, holds, topic=topic, covered=positions.coverage, jumps=named + more,
+        hole=f', the longest hole is {hole}' if hole else '', laps=laps.count if laps else 0.0,
+    )  # fmt: skip
     yield from lag_findings(positions.lag, half_tick_s)
-    yield from yaw_findings(positions.yaw)
-
-
-def _lap_findings(laps: Laps | None) -> Iterator[Finding]:
-    if laps is None:
-        yield warning(
-            'no_laps', 'The positions never close a lap: record several laps of one route.'
-        )
-    elif not laps.resolved:
-        yield info('laps_not_counted', LAPS_NOT_COUNTED)
-    elif laps.count < FEWEST_LAPS:
-        yield warning(
-            'few_laps',
-            f'There are only {laps.count:.1f} laps: record {WANTED_LAPS}, '
-            f'so that some can be held out.',
-        )
+    yield from _yaw_findings(positions.yaw)
 
 
 def left_out_sentence(count: int, of: int, topic: str) -> str:
@@ -501,35 +490,20 @@ def left_out_sentence(count: int, of: int, topic: str) -> str:
     )
 
 
-def yaw_findings(yaw: YawAgreement | None) -> Iterator[Finding]:
+def _yaw_findings(yaw: YawAgreement | None) -> Iterator[Finding]:
     """Yield findings about unit and sign of the gyroscope."""
     if yaw is None or abs(yaw.correlation) < FOLLOWS:
-        quality = 'they cannot be compared'
+        why = 'they cannot be compared'
         if yaw is not None:
-            quality = f'their correlation is only {abs(yaw.correlation):.2f}'
-        yield info(
-            'gyroscope_unclear',
-            f'Course and yaw rate do not show the unit of the gyroscope ({quality}): '
-            f'record straights and curves at a steady speed if you want to know.',
-        )
+            why = f'their correlation is only {abs(yaw.correlation):.2f}'
+        yield from findings_of(WORDS, {'gyroscope_unclear': why})
         return
     size = abs(yaw.slope)
-    if math.degrees(1.0) / LARGE_SCALE < size < math.degrees(1.0) * LARGE_SCALE:
-        yield warning(
-            'gyroscope_in_degrees',
-            f'{yaw.channel} is {size:.0f} times the rate at which the course turns, so it is '
-            f'probably in deg/s, not in rad/s: have the driver convert, or keep it the same '
-            f'when the filter runs.',
-        )
-    elif not 1.0 / LARGE_SCALE < size < LARGE_SCALE:
-        yield warning(
-            'gyroscope_scale',
-            f'{yaw.channel} is {size:.3g} times the rate at which the course turns: check the '
-            f'unit of the gyroscope (rad/s) and of the positions (m).',
-        )
-    if yaw.slope < 0:
-        yield info(
-            'yaw_reversed',
-            f'{yaw.channel} turns against the course, so the IMU is upside down or the frame of '
-            f'the positions is left-handed: nothing to do as long as both stay so.',
-        )
+    in_degrees = 1.0 / LARGE_SCALE < size / math.degrees(1.0) < LARGE_SCALE
+    off = not in_degrees and not 1.0 / LARGE_SCALE < size < LARGE_SCALE
+    holds = {
+        'gyroscope_in_degrees': in_degrees and size,
+        'gyroscope_scale': off and size,
+        'yaw_reversed': yaw.slope < 0,
+    }
+    yield from findings_of(WORDS, holds, channel=yaw.channel)
