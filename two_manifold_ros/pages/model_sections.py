@@ -28,7 +28,7 @@ from two_manifold_ros.pages.drawing import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.comparison.outcome import Comparison
+    from two_manifold_ros.comparison.comparing import Comparison
     from two_manifold_ros.model.head import TrainedModel
     from two_manifold_ros.pages.report import Report
     from two_manifold_ros.typing import Floats
