@@ -18,7 +18,6 @@ from two_manifold_ros.ticks.segments import Channels, Segment
 from two_manifold_ros.training.dataset import (
     build_dataset,
     driving_dataset,
-    learn_rest,
     rest_limit,
     usual_step,
     velocity_noise,
@@ -115,16 +114,6 @@ def test_noise_of_positions_in_velocities(rate_hz, noise_m):
     jumped[:: len(jumped) // 10] += 3.0
     again = build_dataset([with_positions(recording, positions=jumped)], USUAL)
     assert np.sqrt(again.velocity_noise) == pytest.approx(wanted, rel=0.2)
-
-
-def test_two_positions_show_no_noise():
-    whole = drive()
-    few = with_positions(
-        whole,
-        stamps=whole.positions.stamps[[0, 900]],
-        positions=whole.positions.positions[[0, 900]],
-    )
-    assert build_dataset([few], USUAL).velocity_noise == 0.0
 
 
 @pytest.mark.parametrize('shift_s', [-1000, 1000])
@@ -240,13 +229,6 @@ def test_stops_are_left_out_but_for_their_first_second(stopping):
     assert driving_dataset([recording], replace(CLOCKED, window=150)).rest is None
 
 
-def test_with_the_clock_of_the_papers_nothing_is_left_out(stopping):
-    settings = replace(CLOCKED, clock='time')
-    dataset = driving_dataset([stopping[0]], settings)
-    assert dataset.rest is None
-    assert len(dataset.segments[0]) == len(build_dataset([stopping[0]], settings).segments[0])
-
-
 SPREADS = st.lists(st.floats(1e-3, 1e3), max_size=12).map(np.array)
 
 
@@ -305,10 +287,3 @@ def test_short_stretches_between_gaps_are_left_out_and_recordings_stay_apart():
     assert [len(segment) for segment in other.segments] == [160, 240]
     message = refusal([drive(3.0, name='a'), drive(4.0, name='b')])
     assert message.startswith('a, b: the longest stretch without a gap is 4.0 s')
-
-
-def test_nothing_is_learned_where_no_position_is_known():
-    observations = [stop_rounds(12, lambda _: 0)[0].imu.samples]
-    tracks = [np.full((len(observations[0]), 2), np.nan)]
-    tracks[0][:3] = [[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]]
-    assert learn_rest(observations, tracks, 1.0 / TICK_HZ) is None

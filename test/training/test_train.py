@@ -106,21 +106,6 @@ def test_every_spectral_filter_is_far_ahead_of_the_mean(change, half, slot_car_l
         assert each.model.rmse_m < 0.3 * each.mean.rmse_m
 
 
-@pytest.mark.slow
-def test_two_recordings_in_either_order(half, slot_car_laps):
-    """The same drive in two bags is as good as in one, whatever the order."""
-    middle = 0.5 * seconds(half)
-    first, second = half.between(None, middle), half.between(middle, None)
-    second = replace(second, name='second half')
-    for bags in ([first, second], [second, first]):
-        model = train_model(bags, QUICK)
-        assert model.summary['recordings'] == [bag.name for bag in bags]
-        assert model.summary['segments'] == 2
-        assert np.isnan(model.track).all(axis=1).sum() == 1
-        now = evaluate(model, [slot_car_laps[1]]).scores[0]
-        assert now.model.rmse_m < 0.3
-
-
 def test_recordings_that_cannot_be_trained_on_are_refused(laps):
     origin = GeodeticOrigin(48.0, 11.0, 0.0)
     there = replace(with_positions(laps, origin=origin), name='there')

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 import itertools
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -34,7 +34,6 @@ from two_manifold_ros.training.embeddings import embed, impute_positions
 from two_manifold_ros.training.held_out import (
     beside_mean_position,
     capped_mean,
-    follow_held_out,
     hold_out,
     hold_out_in_turn,
     lost_error,
@@ -92,16 +91,8 @@ class Candidate:
     """
     Choices that closed-loop validation compares.
 
-    Parameters
-    ----------
-    states
-        Dimension of the state.
-    bandwidth_factor, ridge
-        Bandwidth of the observation kernel in median distances between observations, and ridge of
-        the observation operator, ``None`` for the raw kernel.
-    neighbours
-        Nearest neighbours of a window where a kernel has a graph.
-
+    The bandwidth of the observation kernel is in median distances between observations; without a
+    ridge the kernel is raw; the neighbours of a window count where a kernel has a graph.
     """
 
     states: int
@@ -159,29 +150,6 @@ def make_operator(
     if exact:
         return make_ridge_kernel(observations, bandwidth, candidate.ridge, LANDMARKS, None)
     return make_ridge_kernel(observations, bandwidth, candidate.ridge)
-
-
-def run_closed_loop(
-    belief: Belief,
-    observations: Floats,
-    read: Callable[[Floats, Floats], tuple[Floats, Floats]],
-    remind: Callable[[Belief, Floats], None] = lambda *_: None,
-) -> tuple[Floats, Floats]:
-    """
-    Filter the (T, d) observations of one segment from the prior.
-
-    Before each observation ``remind`` may move the belief. Returned are means (T, c, 2) and
-    covariances (T, c, 2, 2), which ``read`` makes of the weights and the state after it.
-    """
-    belief.start()
-    means, covariances = [], []
-    for observation in observations:
-        remind(belief, observation)
-        belief.update(observation)
-        mean, covariance = read(belief.weights, belief.state)
-        means.append(mean)
-        covariances.append(covariance)
-    return np.array(means), np.array(covariances)
 
 
 def filtered_states(belief: Belief, observations: Floats) -> Floats:
@@ -250,7 +218,7 @@ class Fold:
 
     def run(
         self, candidate: Candidate, lead: int, most: int | None = None
-    ) -> list[tuple[Any, ...]]:
+    ) -> list[tuple[Floats, Floats]]:
         """
         Follow the first ``most`` ticks of each block, of which ``lead`` do not count.
 
@@ -259,23 +227,26 @@ class Fold:
         """
         embeddings = self._embed(candidate.neighbours)
         fitted = fit_filter(embeddings, self._targets, candidate, self._settings)
-        belief = fitted.belief()
-
-        def follow(seen: Floats) -> tuple[Floats, Floats]:
-            read = fitted.readout.read
-            if not (fitted.guarded and isinstance(fitted.readout, SharpenedReadout)):
-                return run_closed_loop(belief, seen[:most], read)
-            pasts = embeddings.training.pasts
+        reminded = fitted.guarded and isinstance(fitted.readout, SharpenedReadout)
+        belief, pasts, runs = fitted.belief(), embeddings.training.pasts, []
+        for seen, truth in self._blocks:
             newest = SlidingWindow(pasts.series, pasts.starts, pasts.width)
-            recollection = Recollection(newest, embeddings.warm_start(fitted.directions))
-
-            def remind(belief: Belief, observation: Floats) -> None:
-                recollection.remind(belief)
-                newest.push(observation)
-
-            return run_closed_loop(belief, seen[:most], read, remind)
-
-        return follow_held_out(follow, self._blocks, lead)
+            recollection = (
+                Recollection(newest, embeddings.warm_start(fitted.directions))
+                if reminded
+                else None
+            )
+            belief.start()
+            read = []
+            for observation in seen[:most]:
+                if recollection is not None:
+                    recollection.remind(belief)
+                    newest.push(observation)
+                belief.update(observation)
+                read.append(fitted.readout.read(belief.weights, belief.state))
+            means, covariances = map(np.array, zip(*read, strict=True))
+            runs.append(((means - truth[:most])[lead:], covariances[lead:]))
+        return runs
 
     def truths(self, lead: int, most: int) -> Floats:
         """Return the targets (T, c, 2) of what `run` follows of each block."""

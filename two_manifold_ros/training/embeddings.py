@@ -11,7 +11,6 @@ Unknown positions of training ticks are estimated from the windows around them.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -41,35 +40,48 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Embeddings(ABC):
+class Embeddings:
     """
-    Coordinates of past and future windows, from which tables of any number of states follow.
+    Two coupled manifolds of windows, from which tables of any number of states follow.
 
     The series (d, N) are standardised observations end to end, and segments start at ``begins``
-    (s + 1,); the notes are sentences for the user.
+    (s + 1,); the notes are sentences for the user. Coordinates of past, future and shifted
+    windows, (n, m) each, are centred, the shifted ones with the mean of the future ones. The
+    extension gives those of any past window. Where the settings are not guarded, growing modes
+    stay as they are.
     """
 
     series: Floats
     begins: Ints
     training: TrainingTicks
     notes: tuple[str, ...]
+    past: Floats
+    future: Floats
+    shifted: Floats
+    past_extension: Extension
+    coupling: str
+    guarded: bool
 
     @property
     def observations(self) -> Floats:
         """Observation of each training tick: (n, d)."""
         return np.ascontiguousarray(self.series[:, self.training.ticks].T)
 
-    @abstractmethod
     def directions(self, states: int) -> SharedDirections:
-        """Return the shared directions for k states; fewer where the spectrum ends."""
+        """Return the directions that both manifolds share for k states; fewer if they end."""
+        return shared_directions(self.future, self.past, states - 1, self.coupling)
 
-    @abstractmethod
     def tables(self, directions: SharedDirections) -> Tables:
         """Return the tables of the HMM."""
+        return build_tables(self.past, self.shifted, directions, stable=self.guarded)
 
-    @abstractmethod
     def warm_start(self, directions: SharedDirections) -> Extension:
-        """Return the map from a past window to the state without its constant."""
+        """Return the map by ridge regression from the past to states, mathematics (6.4)."""
+        penalty = 1e-3 * np.square(self.past).mean() * np.eye(self.past.shape[1])
+        normal = self.past.T @ self.past / len(self.past) + penalty
+        wanted = self.past.T @ (self.future @ directions.future_map) / len(self.past)
+        linear = np.linalg.solve(normal, wanted)
+        return self.past_extension.followed_by(linear, np.zeros(linear.shape[1]))
 
 
 def embed(
@@ -85,15 +97,13 @@ def embed(
     training = find_training_ticks(series, begins, window)
     check_count(training)
     count = len(training.ticks)
-    if settings.states == 0:
-        return WindowsAlone(series, begins, training, ())
     learner = make_learner(
         settings.kernel, min(settings.dimension, count // 3), min(neighbours, count // 3)
     )
     past, future = learner.fit(training.pasts), learner.fit(training.futures)
     own = future.coordinates[training.own]
     mean = own.mean(axis=0)
-    return ManifoldEmbeddings(
+    return Embeddings(
         series,
         begins,
         training,
@@ -116,59 +126,6 @@ def check_count(training: TrainingTicks) -> None:
             f'at least {fewest} are needed: record longer or shorten --window'
         )
         raise InputError(msg)
-
-
-class WindowsAlone(Embeddings):
-    """Windows without coordinates, for a map of a route whose state is the constant alone."""
-
-    def directions(self, states: int) -> SharedDirections:
-        """Return no direction, however many states are asked for."""
-        del states
-        return SharedDirections(np.zeros((0, 0)), np.zeros((0, 0)), np.zeros(0))
-
-    def tables(self, directions: SharedDirections) -> Tables:
-        """Return tables whose only state is the constant."""
-        del directions
-        count = len(self.training.ticks)
-        return Tables(np.full((count, 1), 1.0 / count), np.ones((count, 1)))
-
-    def warm_start(self, directions: SharedDirections) -> Extension:
-        """Refuse: no filter of windows runs without states."""
-        raise NotImplementedError
-
-
-@dataclass(frozen=True)
-class ManifoldEmbeddings(Embeddings):
-    """
-    Two coupled manifolds, one of ``COUPLINGS``.
-
-    Coordinates of past, future and shifted windows, (n, m) each, are centred, the shifted ones
-    with the mean of the future ones. The extension gives those of any past window. Where it is not
-    guarded, growing modes stay as they are.
-    """
-
-    past: Floats
-    future: Floats
-    shifted: Floats
-    past_extension: Extension
-    coupling: str
-    guarded: bool
-
-    def directions(self, states: int) -> SharedDirections:
-        """Return the directions that both manifolds share."""
-        return shared_directions(self.future, self.past, states - 1, self.coupling)
-
-    def tables(self, directions: SharedDirections) -> Tables:
-        """Return the tables of the HMM."""
-        return build_tables(self.past, self.shifted, directions, stable=self.guarded)
-
-    def warm_start(self, directions: SharedDirections) -> Extension:
-        """Return the map by ridge regression from the past to states, mathematics (6.4)."""
-        penalty = 1e-3 * np.square(self.past).mean() * np.eye(self.past.shape[1])
-        normal = self.past.T @ self.past / len(self.past) + penalty
-        wanted = self.past.T @ (self.future @ directions.future_map) / len(self.past)
-        linear = np.linalg.solve(normal, wanted)
-        return self.past_extension.followed_by(linear, np.zeros(linear.shape[1]))
 
 
 def novelty_anchors(windows: WindowSet, *, spliced: bool = False) -> NoveltyAnchors:

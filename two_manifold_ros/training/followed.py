@@ -29,6 +29,9 @@ from two_manifold_ros.training.held_out import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from two_manifold_ros.route.belief import RouteBelief
     from two_manifold_ros.route.learning import Tuning
     from two_manifold_ros.typing import Bools, Floats
 
@@ -52,54 +55,50 @@ the machine of results.md, as a Raspberry Pi 4 has beside it.
 
 class Run(NamedTuple):
     """
-    A stretch that was followed from a cold start.
+    A stretch of T ticks that was followed from a cold start, its covariances not calibrated.
 
-    Parameters
-    ----------
-    errors, covariances : (T, H + 1, 2), (T, H + 1, 2, 2)
-        As read, not calibrated; errors are NaN where the truth is unknown.
-    driving : (T,) bool
-        Whether the vehicle drives on the route as in training. Where it crashed its position is
-        wrong by as much as it slid, which says nothing of a drive: that calibrates no ellipse.
-    active : (T,)
-        Places with any probability.
-    evidences : (T,)
-        See `RouteBelief.update`.
-    truths : (T, H + 1, 2)
-        True positions.
-
+    Where the vehicle crashed its position is wrong by as much as it slid, which says nothing of a
+    drive: only where it drives on the route as in training ellipses are calibrated.
     """
 
-    errors: Floats
-    covariances: Floats
+    errors: Floats  # (T, H + 1, 2), NaN where the truth is unknown
+    covariances: Floats  # (T, H + 1, 2, 2)
     driving: Bools
-    active: Floats
+    active: Floats  # places with any probability
     evidences: Floats
-    truths: Floats
+    truths: Floats  # (T, H + 1, 2)
+
+
+def follow(
+    belief: RouteBelief,
+    observations: Floats,
+    truths: Floats,
+    lead: int,
+    before: Callable[[int], None] = lambda _: None,
+) -> Run:
+    """
+    Follow a stretch of observations (T, d) with a fresh belief.
+
+    The place is not known yet in the first ``lead`` ticks, which are left out. ``before`` is
+    called with the number of each tick before it is observed.
+    """
+    read = []
+    for tick, row in enumerate(observations):
+        before(tick)
+        evidence = belief.update(row)
+        read.append((*belief.read(), belief.driving > 0.5, float(belief.active), evidence))
+    means, *others = map(np.array, zip(*read, strict=True))
+    return Run(*(each[lead:] for each in (means - truths, *others, truths)))
 
 
 @dataclass(frozen=True)
 class Followed:
-    """
-    Parts of the drives, as they were followed with one tuning.
+    """Parts of the drives, as they were followed with one tuning."""
 
-    Parameters
-    ----------
-    parts
-        Runs of each part.
-    tuning
-        Of the likelihood.
-    positions : (P, 2)
-        Of the places of the map.
-    noise
-        Variance of the noise in an axis of the velocities that it was compared with.
-
-    """
-
-    parts: tuple[tuple[Run, ...], ...]
+    parts: tuple[tuple[Run, ...], ...]  # runs of each part
     tuning: Tuning
-    positions: Floats
-    noise: float
+    positions: Floats  # (P, 2), of the places of the map
+    noise: float  # variance in an axis of the velocities that were compared with
 
     @cached_property
     def run(self) -> Run:

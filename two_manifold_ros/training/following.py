@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-import itertools
 import math
 from typing import Any, NamedTuple, TYPE_CHECKING
 
@@ -25,13 +24,12 @@ from two_manifold_ros.route.learning import learn_route, Tuning
 from two_manifold_ros.route.merging import FINENESS, merge_passes
 from two_manifold_ros.route.visits import lay_out, longest_lag, memory_of, motionless
 from two_manifold_ros.training.dataset import USUAL_RATE_HZ
-from two_manifold_ros.training.followed import Followed, Run
-from two_manifold_ros.training.held_out import follow_held_out, MOST_FOLLOWED, parts_to_follow
+from two_manifold_ros.training.followed import follow, Followed, Run
+from two_manifold_ros.training.held_out import MOST_FOLLOWED, parts_to_follow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from two_manifold_ros.route.route import Route
     from two_manifold_ros.route.visits import Passes
     from two_manifold_ros.training.dataset import Dataset
     from two_manifold_ros.training.held_out import Validation
@@ -88,13 +86,6 @@ Some six seconds. Twice the rate has twice the ticks, and three times the places
 probability on the simulated slot car, car and kart.
 """
 
-TIME_GROWS = 2.5
-"""
-How many times as long the trial of twice the rate takes, for the progress that is shown.
-
-2.4 and 2.8 on 25 and 100 laps of the simulated slot car. At half of it the time left that is shown
-at first is too short, at twice too long.
-"""
 
 EXPONENTS = np.array([2.0, 2.0, 2.0, 1.0, 1.0, 1.0])
 """
@@ -187,16 +178,9 @@ def usual_tuning(settings: RouteSettings) -> Tuning:
 
 class Drives(NamedTuple):
     """
-    Drives laid out at one rate.
+    Drives laid out at one rate, with its window and horizons, and notes for the summary.
 
-    Parameters
-    ----------
-    settings
-        With the rate, the window and the horizons.
-    dataset, passes
-        Of the recordings; positions that were missing are estimated where that is asked for.
-    notes
-        Sentences for the summary.
+    Positions that were missing are estimated where that is asked for.
     """
 
     settings: RouteSettings
@@ -252,37 +236,12 @@ def _follow_part(
     """Return the runs of a part with each tuning, and the positions of the map of all others."""
     blocks, kept = part
     route = learn_route(passes, kept, tunings[0])
-    truths = [truth[lead:] for _, truth in blocks]
     found = []
     for tuning in tunings:
         likelihood = replace(route.likelihood, sharpness=tuning.sharpness)
-        seen = follow_held_out(
-            partial(follow, replace(route, likelihood=likelihood)), blocks, lead
-        )
-        each = [(*run, truth) for run, truth in zip(seen, truths, strict=True)]
-        found.append(tuple(map(Run._make, each)))
+        own = replace(route, likelihood=likelihood)
+        found.append(tuple(follow(RouteBelief(own), *block, lead) for block in blocks))
     return found, route.readout.targets[:, 0]
-
-
-def trial_shares(doublings: int) -> list[float]:
-    """Return the shares of the time that are over after each rate, and the last one once more."""
-    times = [TIME_GROWS**each for each in range(doublings + 1)]
-    ends = list(itertools.accumulate([*times, *times[1:][-1:]]))
-    return [each / ends[-1] for each in ends]
-
-
-def _trial_progress(
-    progress: Callable[[str, float], None],
-    ends: Sequence[float],
-    trial: int,
-    drives: Drives | None,
-) -> Callable[[float], None]:
-    """Return what shows the share done of a trial: of following drives, or of making them."""
-    what = 'laying out a faster rate'
-    if drives is not None:
-        what = f'following parts at {drives.dataset.rate_hz:g} Hz'
-    begin, end = ends[trial : trial + 2]
-    return lambda share: progress(what, begin + share * (end - begin))
 
 
 def choose_by_parts(
@@ -290,7 +249,6 @@ def choose_by_parts(
     faster: Callable[[Drives], Drives | None],
     most_load: float,
     *,
-    doublings: int = DOUBLINGS,
     progress: Callable[[str, float], None] = lambda *_: None,
     client: Any = None,  # noqa: ANN401 - of an extra
 ) -> tuple[Drives, Followed | None, list[dict[str, float | None]]]:
@@ -311,10 +269,9 @@ def choose_by_parts(
         Lays drives out at twice their rate; ``None`` where the IMU is not that fast.
     most_load
         Share of a core that ticks may take on a small robot; with 0 no other rate is tried.
-    doublings
-        How many times as fast the rate may become, as powers of two.
     progress
-        Called with what is followed, and the share of the time that is over, 0 to 1.
+        Called with the parts that are followed and the share done; each trial takes half of the
+        rest.
     client
         See `follow_parts`.
 
@@ -324,13 +281,23 @@ def choose_by_parts(
     what was compared.
 
     """
-    doublings *= most_load > 0.0
-    done = partial(_trial_progress, progress, [0.0, *trial_shares(doublings)])
-    tunings = [usual_tuning(usual.settings)]
-    if most_load > 0.0 and usual.settings.sharpness is not None:
-        # Vibration set it, see `with_time_scales`: it has to be better than the usual one.
-        tunings.insert(0, replace(tunings[0], sharpness=Tuning.sharpness))
-    found = follow_parts(usual, tunings, done=done(0, usual), client=client)
+
+    def follow_at(
+        trial: int, drives: Drives, tunings: Sequence[Tuning], most: int, every: int = 1
+    ) -> list[Followed]:
+        what = f'following parts at {drives.dataset.rate_hz:g} Hz'
+
+        def done(share: float) -> None:
+            progress(what, 1.0 - 0.5**trial * (1.0 - 0.5 * share))
+
+        return follow_parts(drives, tunings, most, every, done, client)
+
+    own = usual_tuning(usual.settings)
+    # A sharpness that vibration set, see `with_time_scales`, has to be better than the usual one.
+    vibrates = most_load > 0.0 and usual.settings.sharpness is not None
+    found = follow_at(
+        0, usual, [replace(own, sharpness=Tuning.sharpness)] * vibrates + [own], MOST_FOLLOWED
+    )
     if not found:
         return usual, None, []
     best = _sharp_enough(found)[-1]
@@ -339,16 +306,16 @@ def choose_by_parts(
     tried = sorted(found, key=lambda each: each is not best)
     compared = [compared_row(usual, e.every_other() if most_load > 0.0 else e) for e in tried]
     first = known
-    for trial in range(1, doublings + 1):
+    for trial in range(1, 1 + DOUBLINGS * (most_load > 0.0)):
         if WORK_GROWS * known.work > MOST_WORK:
             break
         # The same time at any rate.
         most *= 2
         half = replace(known.tuning, sharpness=0.5 * known.tuning.sharpness)
-        done(trial, None)(0.0)
-        drives, tried = _faster_drives(
-            partial(faster, chosen), [half, known.tuning], most, partial(done, trial), client
-        )
+        progress('laying out a faster rate', 1.0 - 0.5**trial)
+        tunings = [half, known.tuning]
+        follow_faster = partial(follow_at, trial, tunings=tunings, most=most, every=2)
+        drives, tried = _faster_drives(partial(faster, chosen), follow_faster)
         if drives is None or not tried:
             break
         compared += [compared_row(drives, each) for each in tried]
@@ -365,10 +332,7 @@ def choose_by_parts(
     if chosen is not usual:
         # Every other part is too little for ellipses, and it may have been luck.
         times = round(chosen.dataset.rate_hz / usual.dataset.rate_hz)
-        done_whole = done(doublings + 1, chosen)
-        (whole,) = follow_parts(
-            chosen, [known.tuning], MOST_FOLLOWED * times, done=done_whole, client=client
-        )
+        (whole,) = follow_at(DOUBLINGS + 1, chosen, [known.tuning], MOST_FOLLOWED * times)
         if whole.log_score < best.log_score + FASTER or whole.errs_more(best):
             return usual, best, compared
         best = whole
@@ -382,18 +346,12 @@ def _sharp_enough(tried: Sequence[Followed]) -> Sequence[Followed]:
 
 
 def _faster_drives(
-    faster: Callable[[], Drives | None],
-    tunings: Sequence[Tuning],
-    most: int,
-    done: Callable[[Drives | None], Callable[[float], None]],
-    client: Any,  # noqa: ANN401 - of an extra
+    faster: Callable[[], Drives | None], follow: Callable[[Drives], list[Followed]]
 ) -> tuple[Drives | None, list[Followed]]:
-    """Return drives at a faster rate, and how every other part is followed; none if it is not."""
+    """Return drives at a faster rate, and how parts are followed; none if it is not possible."""
     try:
         drives = faster()
-        if drives is None:
-            return None, []
-        return drives, follow_parts(drives, tunings, most, 2, done(drives), client)
+        return drives, [] if drives is None else follow(drives)
     except LostWorkersError:
         raise
     # What is enough of a drive at one rate may be too little, or too much, at another.
@@ -411,16 +369,6 @@ def compared_row(drives: Drives, followed: Followed) -> dict[str, float | None]:
         'log_score': followed.log_score,
         'score_m': followed.score_m,
     }
-
-
-def follow(route: Route, observations: Floats) -> tuple[Floats, Floats, Bools, Floats, Floats]:
-    """Follow a stretch (T, d) on a map; return positions for errors, and the rest of a `Run`."""
-    belief, read = RouteBelief(route), []
-    for row in observations:
-        evidence = belief.update(row)
-        read.append((*belief.read(), belief.driving > 0.5, float(belief.active), evidence))
-    means, covariances, driving, active, evidences = map(np.array, zip(*read, strict=True))
-    return means, covariances, driving, active, evidences
 
 
 def validate(

@@ -31,10 +31,8 @@ from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.embeddings import embed, impute_dataset
 from two_manifold_ros.training.following import (
     choose_by_parts,
-    DOUBLINGS,
     Drives,
     lay_out_drives,
-    trial_shares,
     usual_tuning,
     validate,
 )
@@ -82,13 +80,6 @@ until the belief follows its offset.
 SHIFT_DRIVES = 2
 """Drives between which a shift has to be seen until it counts as much as `USUAL_SHIFT`."""
 
-STAGE_TIMES = (0.4, 0.35, 1.0, 0.35, 0.4)
-"""
-Times of averaging, merging, following the parts at the usual rate, embedding and learning.
-
-In that of following, on 25 and 100 laps of the simulated slot car; progress alone takes them.
-"""
-
 
 def train_route(
     recordings: Sequence[Recording],
@@ -109,9 +100,7 @@ def train_route(
     """
     most_load = settings.max_step_load if free_rate else 0.0
     native_hz = 1e9 / max(median_interval_ns(each.imu.stamps) for each in recordings)
-    doublings = _doublings(settings, native_hz) if most_load > 0.0 else 0
-    merging, following, embedding, learning = _stages(doublings)
-    progress('merging the passes into places', merging)
+    progress('merging the passes into places', 0.1)
     usual = lay_out_recordings(recordings, settings)
 
     def faster(drives: Drives) -> Drives | None:
@@ -122,15 +111,14 @@ def train_route(
         usual,
         faster,
         most_load,
-        doublings=doublings,
-        progress=lambda what, share: progress(what, following + share * (embedding - following)),
+        progress=lambda what, share: progress(what, 0.2 + 0.5 * share),
         client=client,
     )
     settings, dataset, passes, notes = drives
     places = passes.places
     roads = None
     if followed is not None and not recordings[0].sensors:
-        trying = partial(progress, 'following drives on the network of the others', embedding)
+        trying = partial(progress, 'following drives on the network of the others', 0.7)
         roads = choose_network(drives, followed, recordings, trying)
     if roads is not None:
         passes, followed, notes = roads.network.passes, roads.followed, notes + roads.notes
@@ -138,7 +126,7 @@ def train_route(
     observations, tracks, window = dataset.observations, dataset.tracks, dataset.window
     low, high = _range_of_means(observations, window)
     neighbours = settings.neighbours or NEIGHBOURS[0]
-    progress('embedding windows', embedding)
+    progress('embedding windows', 0.7)
     lengths = [len(each) for each in observations]
     stretches = choose_stretches(lengths, places, window)
     kept = [observations[segment][begin:end] for segment, begin, end in stretches]
@@ -146,7 +134,7 @@ def train_route(
     embeddings = replace(embeddings, notes=notes + embeddings.notes)
     directions = embeddings.directions(20 if settings.states is None else settings.states)
     states = embeddings.tables(directions).states
-    progress('learning the map', learning)
+    progress('learning the map', 0.85)
     tuning = usual_tuning(settings) if followed is None else followed.tuning
     everything = np.ones(len(passes.places.visited), dtype=np.bool_)
     mean_states = states_at_places(passes.places, stretches, embeddings.training.ticks, states)
@@ -374,22 +362,6 @@ def lay_out_recordings(recordings: Sequence[Recording], settings: RouteSettings)
     passes = lay_out_drives(dataset.observations, dataset.tracks, dataset, settings.horizons)
     check_horizons(passes.targets, settings)
     return Drives(settings, dataset, passes, notes)
-
-
-def _doublings(settings: RouteSettings, native_hz: float) -> int:
-    """Return how often the rate can be doubled, if it may be, where an IMU is not faster."""
-    factors = (2.0**each for each in range(1, DOUBLINGS + 1))
-    rates = [settings.times_the_rate(factor, native_hz) for factor in factors]
-    return rates.index(None) if None in rates else DOUBLINGS
-
-
-def _stages(doublings: int) -> list[float]:
-    """Return the shares of the time at which the stages begin, the first of them not named."""
-    averaging, merging, following, embedding, learning = STAGE_TIMES
-    # Trials of other rates take so many times as long as that of the usual one.
-    following /= trial_shares(doublings)[0]
-    times = averaging, merging, following, embedding, learning
-    return [each / sum(times) for each in itertools.accumulate(times[:-1])]
 
 
 def _range_of_means(observations: Sequence[Floats], window: int) -> tuple[Floats, Floats]:

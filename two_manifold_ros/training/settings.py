@@ -166,7 +166,6 @@ class TrainingSettings:
         None,
         int,
         'dimension of the state',
-        more='; 0, with --method route, leaves the state out and saves a tenth of the time',
         low=2,
         high=1000,
         letter='K',
@@ -331,10 +330,9 @@ class ObservingSettings(TrainingSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class RouteSettings(EmbeddedSettings):
-    """Settings of method ``route``. With 0 states the state is the constant, unembedded."""
+    """Settings of method ``route``."""
 
     method: str = _again(TrainingSettings, 'method', 'route', choices=('route',))
-    states: int | None = _again(TrainingSettings, 'states', None, also=0)
     readout: str | None = _again(EmbeddedSettings, 'readout', None, choices=('sharpened', 'mkdr'))
     sharpness: float | None = setting(
         None,

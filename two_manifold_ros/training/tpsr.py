@@ -38,7 +38,6 @@ from two_manifold_ros.training.embeddings import check_count, novelty_anchors
 from two_manifold_ros.training.held_out import (
     beside_mean_position,
     capped_mean,
-    follow_held_out,
     lost_error,
     squared_distances,
     Validation,
@@ -220,24 +219,22 @@ class RouteTpsr:
         """
         width, remembered = self.learner.width, self.learner.remembered.numbers
         belief, readout, targets = self.belief(), self.readout(), self._targets()
-
-        def follow(block: slice) -> tuple[Floats, Floats]:
-            belief.start()
-            read = []
-            for number, observation in zip(self._numbers[block], self._seen[block], strict=True):
-                belief.update(observation)
-                near = np.abs(remembered - number) < width
-                read.append(readout.read(np.where(near, 0.0, belief.weights), belief.state))
-            means, covariances = zip(*read, strict=True)
-            return np.array(means), np.array(covariances)
-
         least = len(self._numbers) - FOLLOWED
         blocks = [
             slice(max(begin, least), end)
             for begin, end in stretches_of(self._numbers)
             if end - max(begin, least) > width
         ]
-        runs = follow_held_out(follow, [(each, targets[each]) for each in blocks], width)
+        runs = []
+        for block in blocks:
+            belief.start()
+            read = []
+            for number, observation in zip(self._numbers[block], self._seen[block], strict=True):
+                belief.update(observation)
+                near = np.abs(remembered - number) < width
+                read.append(readout.read(np.where(near, 0.0, belief.weights), belief.state))
+            means, spreads = map(np.array, zip(*read, strict=True))
+            runs.append(((means - targets[block])[width:], spreads[width:]))
         errors, covariances = (np.concatenate(each) for each in zip(*runs, strict=True))
         score_m = capped_mean(squared_distances(errors), lost_m)
         if not np.isfinite(score_m):
@@ -252,19 +249,7 @@ class RouteTpsr:
 
 @dataclass
 class LearnedTpsr:
-    """
-    A trained TPSR that can go on learning.
-
-    Parameters
-    ----------
-    model
-        As of now.
-    route
-        What it was learned by.
-    ended_ns
-        Stamp of the last tick that was learned.
-
-    """
+    """A trained TPSR, as of now, that can go on learning behind the tick that ended last."""
 
     model: TpsrModel
     route: RouteTpsr

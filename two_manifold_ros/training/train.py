@@ -6,8 +6,6 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import asdict, replace
-from functools import partial
-import itertools
 import math
 from typing import Any, TYPE_CHECKING
 
@@ -39,7 +37,7 @@ from two_manifold_ros.training.dataset import (
 )
 from two_manifold_ros.training.embeddings import embed, impute_dataset, novelty_anchors
 from two_manifold_ros.training.following import memory_between_laps
-from two_manifold_ros.training.held_out import FOLDS, hold_out, hold_out_in_turn
+from two_manifold_ros.training.held_out import hold_out, hold_out_in_turn
 from two_manifold_ros.training.route import train_route
 from two_manifold_ros.training.settings import (
     EmbeddedSettings,
@@ -128,22 +126,17 @@ def learn_model(
         return learned.model, learned
     if not isinstance(settings, SpectralSettings):
         raise TypeError(settings)
-    after = partial(_later, progress) if free else progress
-    return train_spectral(recordings, settings, after, drives), None
+    begun = TRIALS_SHARE if free else 0.0
+    return train_spectral(
+        recordings,
+        settings,
+        lambda what, share: progress(what, begun + (1.0 - begun) * share),
+        drives,
+    ), None
 
 
 TRIALS_SHARE = 0.7
-"""
-Share of the time of a training that trials of windows take, for the progress that is shown.
-
-On 20 minutes of a slot car at 20 Hz they take .8 of it, on two hours, of which they see as much,
-about half.
-"""
-
-
-def _later(progress: Callable[[str, float], None], what: str, share: float) -> None:
-    """Report the progress of what comes after the trials of windows."""
-    progress(what, TRIALS_SHARE + (1.0 - TRIALS_SHARE) * share)
+"""Share of the progress of a training that is for trials of windows, most of its time."""
 
 
 def with_readout(recordings: Sequence[Recording], settings: TrainingSettings) -> TrainingSettings:
@@ -338,13 +331,14 @@ def _by_trial(
     window_s, rate_hz = usual_s, usual.rate_hz
     windows_s = [*(each_s for each_s in reversed(WINDOWS_S) if each_s > usual_s), usual_s]
     rates_hz = [slower_rate(MANY / each_s, usual.rate_hz) for each_s in windows_s]
-    driven_s = sum(map(_lasts_s, recordings))
-    ticks = np.minimum(np.array(rates_hz) * driven_s, MOST_TRIED)
-    edges = np.concatenate([[0.0], np.cumsum(ticks / max(float(ticks.sum()), 1.0))])
-    pairs = itertools.pairwise(edges.tolist())
-    for each_s, each_hz, part in zip(windows_s, rates_hz, pairs, strict=True):
-        say = partial(_trying, progress, f'trying windows of {each_s:g} s', part)
-        shares = errors_in_turn(recordings, _scaled(settings, each_s, each_hz), say)
+
+    def scaled(window_s: float, rate_hz: float) -> SpectralSettings:
+        return replace(settings, rate_hz=rate_hz, window=round(window_s * rate_hz))
+
+    for number, (each_s, each_hz) in enumerate(zip(windows_s, rates_hz, strict=True)):
+        share = TRIALS_SHARE * number / len(windows_s)
+        progress(f'trying windows of {each_s:g} s', share)
+        shares = errors_in_turn(recordings, scaled(each_s, each_hz))
         if before and not (shares and np.median(shares) < np.median(before)):
             break
         before = shares
@@ -352,34 +346,21 @@ def _by_trial(
             best, window_s, rate_hz = shares, each_s, each_hz
     slower_hz = slower_rate(FEW / window_s, rate_hz)
     if 1.0 <= slower_hz < rate_hz:
-        what = f'trying windows of {window_s:g} s with fewer ticks'
-        say = partial(_trying, progress, what, (1.0, 1.0))
-        shares = errors_in_turn(recordings, _scaled(settings, window_s, slower_hz), say)
+        progress(f'trying windows of {window_s:g} s with fewer ticks', TRIALS_SHARE)
+        shares = errors_in_turn(recordings, scaled(window_s, slower_hz))
         # By the mean: a quarter that is lost with many ticks counts for fewer.
         if shares and np.mean(shares) <= 1.05 * np.mean(best):
             best, rate_hz = shares, slower_hz
     # Where most is lost nothing is learned from a comparison.
     if not best or np.median(best) > 0.7:
         return settings
-    return _scaled(settings, window_s, rate_hz)
+    return scaled(window_s, rate_hz)
 
 
 def slower_rate(wanted_hz: float, present_hz: float) -> float:
     """Return the rate that is wanted if it is clearly slower than the present one, else this."""
     # A little slower changes nothing but that ticks are no whole samples any more.
     return wanted_hz if 1.5 * wanted_hz < present_hz else present_hz
-
-
-def _scaled(settings: SpectralSettings, window_s: float, rate_hz: float) -> SpectralSettings:
-    return replace(settings, rate_hz=rate_hz, window=round(window_s * rate_hz))
-
-
-def _trying(
-    progress: Callable[[str, float], None], what: str, part: tuple[float, float], share: float
-) -> None:
-    """Report the progress of a trial, which is a ``part`` of those of all windows."""
-    begin, end = part
-    progress(what, TRIALS_SHARE * (begin + (end - begin) * share))
 
 
 def part_to_try(recordings: Sequence[Recording], most_s: float) -> list[Recording]:
@@ -410,18 +391,13 @@ def _lasts_s(recording: Recording) -> float:
     return float(np.minimum(steps, round(1e9 * LONGEST_HOLE_S)).sum()) * 1e-9
 
 
-def errors_in_turn(
-    recordings: Sequence[Recording],
-    settings: SpectralSettings,
-    say: Callable[[float], None] = lambda _: None,
-) -> list[float]:
+def errors_in_turn(recordings: Sequence[Recording], settings: SpectralSettings) -> list[float]:
     """
     Return the mean error on each quarter held out, as a share of one that is lost.
 
-    ``say`` gets the share that is done. ``MOST_TRIED`` ticks are seen at most.
+    ``MOST_TRIED`` ticks are seen at most.
     """
     present = replace(settings, horizons=(0,))
-    say(0.0)
     try:
         if present.rate_hz:
             recordings = part_to_try(recordings, MOST_TRIED / present.rate_hz)
@@ -431,8 +407,7 @@ def errors_in_turn(
     # What suits one bandwidth may be chance.
     tried = [usual_candidate(replace(present, bandwidth_factor=each)) for each in (1.0, 1.4)]
     shares = []
-    for number, (fit, held) in enumerate(hold_out_in_turn(dataset.segments, dataset.window)):
-        say(number / FOLDS)
+    for fit, held in hold_out_in_turn(dataset.segments, dataset.window):
         # What is left beside one quarter may be too short to fit.
         with contextlib.suppress(InputError):
             fold = Fold(fit, held, dataset, present)
