@@ -2,9 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The figures of evaluations."""
 
-from dataclasses import replace
-
-import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
@@ -42,24 +39,3 @@ def test_where_no_figure_can_be_written_is_refused(name, cause, short, slot_car_
     with pytest.raises(InputError, match=cause):
         draw_evaluation(short, slot_car_model, tmp_path / name)
     assert not list(tmp_path.iterdir())
-
-
-def test_what_was_withheld_is_drawn_apart(short, slot_car_model, tmp_path):
-    """In the lighter colours, and the share in the legend; the words of an SVG are glyphs."""
-    (run,) = short.runs
-    withheld = np.arange(len(run.published)) == 3
-    drawn = {}
-    for name, shown in (
-        ('parted', ~withheld), ('nothing', np.zeros_like(withheld)), ('whole', run.published)
-    ):  # fmt: skip
-        causes = tuple('' if each else 'gap' for each in shown)
-        each = replace(run, published=shown, causes=causes, reasons={'gap': 'a gap'})
-        draw_evaluation(replace(short, runs=(each,)), slot_car_model, tmp_path / 'drawn.svg')
-        drawn[name] = (tmp_path / 'drawn.svg').read_text()
-    colours = {name: ('#9ecae1' in text, '1f77b4' in text) for name, text in drawn.items()}
-    assert colours['parted'] == (True, True)
-    assert colours['whole'] == (False, True)
-    assert colours['nothing'][0]
-    # matplotlib draws a marker for each estimate of a kind.
-    dots = {name: text.count('<use ') for name, text in drawn.items()}
-    assert dots['parted'] > dots['whole']

@@ -62,24 +62,6 @@ def test_what_an_imu_differs_by_is_found_within_what_is_stated(
     assert size.max() < 4.0
 
 
-def test_an_imu_as_that_of_the_training_is_left_alone(
-    slot_car_model: RouteModel, slot_car_laps: tuple[Recording, Recording]
-) -> None:
-    found, deviations = found_by(slot_car_model, slot_car_laps[1])
-    assert (np.abs(found) < 3.0 * deviations).all()
-    assert np.degrees(np.linalg.norm(found[:3])) < 1.5
-    assert np.abs(found[3:9]).max() < 0.05
-
-
-def test_more_driving_makes_it_surer(
-    slot_car_model: RouteModel, slot_car_laps: tuple[Recording, Recording]
-) -> None:
-    laps = slot_car_laps[1]
-    once, twice = (measure_vehicle(slot_car_model, [laps] * times) for times in (1, 2))
-    assert twice.ticks == 2 * once.ticks
-    assert (twice.vehicle.deviations < once.vehicle.deviations).all()
-
-
 def errors_of(live: Filter, recording: Recording) -> tuple[float, float]:
     """Return the mean error after the first window, and the share that is published."""
     estimates = [each for each, _ in estimates_along(live, recording, lambda *_: None)]

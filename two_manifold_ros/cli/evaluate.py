@@ -10,8 +10,6 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from two_manifold_ros.cli.fleet import run_fleet
 from two_manifold_ros.cli.options import (
     add_bags,
@@ -42,7 +40,7 @@ from two_manifold_ros.errors import InputError, NO_USE
 from two_manifold_ros.evaluation.drives import trained_lag
 from two_manifold_ros.evaluation.evaluate import ELSEWHERE, evaluate, UNUSABLE
 from two_manifold_ros.evaluation.online import AFTERWARDS, learning_curve, MEAN, OFFLINE
-from two_manifold_ros.evaluation.routes import are_alike, recordings_by_route
+from two_manifold_ros.evaluation.routes import recordings_by_route
 from two_manifold_ros.evaluation.vehicles import correction_from
 from two_manifold_ros.inspection.lag import estimate_lag, late_sentences
 from two_manifold_ros.inspection.positions import left_out_sentence
@@ -382,9 +380,7 @@ def _print_naming(evaluation: Evaluation, model: ModelHead, route: str) -> None:
     """Print how well the route, or lines on its map, were named, if a name could be wrong."""
     if evaluation.naming is None or not evaluation.naming.ticks:
         return
-    lines = bool(model.route_names) and not are_alike(
-        model, np.concatenate([each[:, 0] for each in evaluation.truths])
-    )
+    lines = bool(model.route_names)
     if not (route or lines):
         return
     right, wrong = _naming(evaluation)

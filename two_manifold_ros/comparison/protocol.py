@@ -15,10 +15,10 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import check_imu
-from two_manifold_ros.evaluation.scores import directions_ahead
+from two_manifold_ros.evaluation.scores import truth_ahead
 from two_manifold_ros.hse_hmm.readout import segment_targets
 from two_manifold_ros.recordings.recording import check_one_plane
-from two_manifold_ros.ticks.segments import cut_segments, positions_at, Segment
+from two_manifold_ros.ticks.segments import cut_segments, Segment
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.held_out import hold_out
 from two_manifold_ros.training.settings import RouteSettings, TrainingSettings
@@ -216,18 +216,11 @@ def cut_tests(recording: Recording, train: TrainSplit) -> Iterator[ScoredSegment
     cleaned = replace(recording, imu=replace(recording.imu, samples=samples))
     segments, _ = cut_segments(cleaned, dataset.period_ns, dataset.max_gap_ns, channels.largest)
     for segment in segments:
-        truth = [
-            # Beyond the last tick of a segment positions may still be known.
-            positions_at(recording.positions, segment.stamps + horizon * dataset.period_ns)
-            for horizon in train.horizons
-        ]
+        # Beyond the last tick of a segment positions may still be known.
         yield ScoredSegment(
             recording.name,
             SampledSegment(segment.stamps, segment.values, segment.positions, recording.imu),
-            np.stack(truth, axis=1),
-            directions_ahead(
-                recording.positions, segment.stamps, train.horizons, dataset.period_ns
-            ),
+            *truth_ahead(recording.positions, segment.stamps, train.horizons, dataset.period_ns),
             np.asarray(np.arange(len(segment)) >= dataset.window - 1),
         )
 

@@ -53,38 +53,18 @@ DRIFT_CHANCE = 0.01
 
 @dataclass(frozen=True)
 class DriveScore:
-    """
-    Errors of one drive.
-
-    Parameters
-    ----------
-    path, trouble
-        Of the bag; and why it has no scores, in a sentence.
-    vehicle
-        Name of the folder that the bag is in.
-    begins_ns
-        Stamp of its first sample.
-    route
-        Of the model, where it knows several.
-    ticks, published
-        After the first window, with a true position; and how many of them are published.
-    error_m, published_error_m
-        Sums of the errors at these ticks, published or not, and of those published.
-    places : (P, 3)
-        The same as ``ticks``, ``published`` and ``error_m`` at each place of `places_of`.
-
-    """
+    """Errors of one drive, or why it has none: sums over the ticks with a true position."""
 
     path: str
-    trouble: str = ''
-    vehicle: str = ''
+    trouble: str = ''  # why it has no scores, in a sentence
+    vehicle: str = ''  # name of the folder that the bag is in
     begins_ns: int = 0
-    route: str = ''
-    ticks: int = 0
+    route: str = ''  # of the model, where it knows several
+    ticks: int = 0  # after the first window
     published: int = 0
     error_m: float = 0.0
     published_error_m: float = 0.0
-    places: Floats | None = None
+    places: Floats | None = None  # (P, 3): ticks, published and error_m at each of `places_of`
 
     @property
     def day(self) -> str:
@@ -120,21 +100,10 @@ def score_drives(
     **how: Any,  # noqa: ANN401 - as `score_drive` has them
 ) -> list[DriveScore]:
     """
-    Filter bags, each where it is read, on the workers of a ``client`` if there is one.
+    Filter bags, each where it is read, on the workers of a ``client``, see `fleet.spread`.
 
-    Parameters
-    ----------
-    model
-        Of one route, or of several: then each bag is of the one at whose places it drives most.
-    paths
-        Of bags. One that cannot be scored costs nothing but a sentence.
-    options
-        How they are read.
-    client, done
-        As in `fleet.spread`.
-    how
-        See `score_drive`.
-
+    Of a model of several routes each bag is of the one at whose places it drives most. A bag that
+    cannot be scored costs nothing but a sentence.
     """
     scores = spread(partial(score_drive, model, options, **how), paths, client, done)
     folders = {Path(each.path).absolute().parent for each in scores}
@@ -158,22 +127,10 @@ def score_drive(
     sensors: Mapping[str, str] = MappingProxyType({}),
 ) -> DriveScore:
     """
-    Read a bag and score it, or state why it cannot be scored.
+    Read a bag and score the first ``until_s`` of it, or state why it cannot be scored.
 
-    Parameters
-    ----------
-    model, options
-        See `score_drives`.
-    path
-        Of the bag.
-    position_lag
-        By how much positions are made earlier, as `put_in_step` takes it; by default as in the
-        training of the route.
-    until_s
-        How much of it is scored, s; by default all.
-    sensors
-        Topics of the training, by those of the bag.
-
+    Positions are made earlier as in the training of the route, or by ``position_lag`` as
+    `put_in_step` takes it. ``sensors`` are topics of the training by those of the bag.
     """
     place = Path(public(path))
     name = DriveScore(public(path), vehicle=place.absolute().parent.name)
@@ -290,17 +247,7 @@ def total_of(scores: Sequence[DriveScore], vehicles: int = 0) -> Total:
 
 @dataclass(frozen=True)
 class Fleet:
-    """
-    Scores of many drives of one route.
-
-    Parameters
-    ----------
-    scores
-        Of the drives that have some.
-    places : (P, 2)
-        See `places_of`.
-
-    """
+    """Scores of many drives of one route, and its places (P, 2), see `places_of`."""
 
     scores: tuple[DriveScore, ...]
     places: Floats
@@ -355,15 +302,7 @@ class Fleet:
 
 
 def fleets_of(model: ModelHead, scores: Sequence[DriveScore]) -> dict[str, Fleet]:
-    """
-    Return scores by the route of the model.
-
-    Raises
-    ------
-    InputError
-        If no drive has scores.
-
-    """
+    """Return scores by the route of the model; raise ``InputError`` if no drive has scores."""
     routes = {each.route for each in scores if not each.trouble}
     if not routes:
         msg = f'none of the bags could be scored; of the first: {scores[0].trouble}'

@@ -31,17 +31,10 @@ STANDS = 0.1
 @dataclass(frozen=True)
 class LapTimes:
     """
-    Laps of a recording.
+    Laps of a recording that are over, and the state at each tick with a usable position.
 
-    Parameters
-    ----------
-    circuit
-        With the start line that they count from.
-    laps, states
-        Those that are over, and the state at each tick with a position that may be used.
-    references
-        Laps by the positions of the recording; empty where it has none.
-
+    They count from the start line of the circuit. ``references`` are the laps by the positions of
+    the recording, if it has any.
     """
 
     circuit: Circuit
@@ -118,15 +111,7 @@ def time_laps(
     timer: LapTimer,
     progress: Callable[[str, float], None] = lambda *_: None,
 ) -> LapTimes:
-    """
-    Filter a recording from a cold start, and time its laps with a fresh timer.
-
-    Raises
-    ------
-    InputError
-        If the recording does not fit the model.
-
-    """
+    """Filter a recording that fits the model from a cold start, and time its laps."""
     check_fit(model, recording)
     live = Filter(model)
     live.warm_up()
