@@ -33,7 +33,6 @@ from two_manifold_ros.cli.options import make_folder
 from two_manifold_ros.domains import isolate
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import evaluate
-from two_manifold_ros.evaluation.figures import draw_evaluation
 from two_manifold_ros.evaluation.replaying import replay
 from two_manifold_ros.inspection.inspecting import inspect_recording
 from two_manifold_ros.interface.messages import PUBLISHED, ROUTED, Topics
@@ -142,7 +141,7 @@ def _stage(number: int, title: str) -> Iterator[Callable[[float], None]]:
 
 def run_tour(folder_name: str, *, view: bool = False) -> None:
     """
-    Run every stage and leave bags, model, log and figure in a folder; ``view`` shows a page.
+    Run every stage and leave bags, model and log in a folder; ``view`` shows a page.
 
     Raises
     ------
@@ -255,16 +254,13 @@ def _filter_live(
 
 
 def _score(folder: Path, model: ModelHead, held_out: Recording, publisher: str) -> Evaluation:
-    """Draw and score what the filter computes, and print whether it is what was published."""
+    """Score what the filter computes, and print whether it is what was published."""
     stamps, positions = read_run(folder / 'predictions', model)
     if not len(stamps):
         log = folder / 'filter_node.log'
         msg = f'the {publisher} published nothing' + (f'; see {log}' if log.exists() else '')
         raise InputError(msg)
     evaluation = evaluate(model, [held_out])
-    draw_evaluation(
-        evaluation, model, folder / 'figure.png', f'Slot car: what the {publisher} publishes'
-    )
     (run,) = evaluation.runs
     computed = run.positions[run.published]
     if np.array_equal(stamps, run.stamps[run.published]) and np.array_equal(positions, computed):
@@ -285,7 +281,6 @@ def _explain(folder: Path, with_node: bool) -> None:
         'recording': 'the simulated bag: /imu and /reference',
         'model.npz': 'the model; "two-manifold info" shows its contents',
         'predictions': f'{topics}, recorded from DDS' if with_node else f'{topics}, from a replay',
-        'figure.png': 'true and predicted track, error against horizon',
     }
     if with_node:
         listed['filter_node.log'] = 'what the node said'

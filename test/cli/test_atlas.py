@@ -60,7 +60,7 @@ def test_bags_of_two_tracks_make_one_model_which_is_scored_by_route(command, bag
     alone = command.words('evaluate', path, bags['ring_1'], '--until', 40)
     assert 'the route ring_0 is named at' in alone
     assert 'is about one route' in command.refused(
-        'evaluate', path, bags['ring_1'], bags['hall_1'], '--figure', tmp_path / 'x.png'
+        'evaluate', path, bags['ring_1'], bags['hall_1'], '--report', tmp_path / 'x.html'
     )
 
 

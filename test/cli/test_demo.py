@@ -45,7 +45,7 @@ def test_the_tour_leaves_everything_and_the_node_equals_evaluate(tmp_path):
     assert 'the node stalls' in said
     assert 'bit for bit' in said, said
     assert '[6/6]' in said
-    for name in ('recording', 'model.npz', 'predictions', 'figure.png', 'filter_node.log'):
+    for name in ('recording', 'model.npz', 'predictions', 'filter_node.log'):
         assert (folder / name).exists()
     log = (folder / 'filter_node.log').read_text()
     assert 'tracking' in log
@@ -65,7 +65,7 @@ def test_without_ros_the_tour_replays_into_a_bag(tmp_path, monkeypatch, capsys):
     assert 'The filter published bit for bit' in said
     assert 'DDS' not in said
     left = {each.name for each in (tmp_path / 'tour').iterdir()}
-    assert {'recording', 'model.npz', 'predictions', 'figure.png'} <= left
+    assert {'recording', 'model.npz', 'predictions'} <= left
     assert 'filter_node.log' not in left
 
 

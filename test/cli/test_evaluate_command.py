@@ -86,17 +86,14 @@ def test_two_bags_are_filtered_each_from_a_cold_start(slot_car_bag, scores):
     assert two['horizons']['5']['rmse_m'] == pytest.approx(one['horizons']['5']['rmse_m'])
 
 
-def test_a_table_and_a_figure_for_people(tmp_path, scores):
-    pytest.importorskip('matplotlib')
-    figure = tmp_path / 'figure.png'
-    text = scores('--figure', figure).out
+def test_a_table_for_people(scores):
+    text = scores().out
     for words in (
         'error in metres', 'RMSE', 'median', 'along', 'cross', 'published', 'mean:', 'previous:',
         'after the first window',
     ):  # fmt: skip
         assert words in text
     assert 'withheld' not in text
-    assert figure.read_bytes().startswith(b'\x89PNG')
 
 
 def test_a_table_where_a_horizon_has_no_truth(scores):
@@ -150,10 +147,9 @@ def test_the_row_of_a_horizon_has_all_ticks_and_those_reported(model_file, novel
 
 
 def test_a_drive_that_is_refused_throughout_is_scored_with_a_warning(
-    model_file, novel_bag, tmp_path, command
+    model_file, novel_bag, command
 ):
-    figure = tmp_path / 'figure.svg'
-    options = ('--from', '10.2', '--until', '17.8', '--figure', figure)
+    options = ('--from', '10.2', '--until', '17.8')
     captured = command('evaluate', model_file, novel_bag, *options, status=3)
     found = cells(captured.out, '0')
     assert float(found[1]) > 0.0
@@ -161,8 +157,6 @@ def test_a_drive_that_is_refused_throughout_is_scored_with_a_warning(
     first, then, *_ = captured.out.splitlines()
     assert first.startswith('Nothing would have been published: input rejected: ')
     assert first.rstrip('.').endswith(then.removeprefix('Next: '))
-    assert str(figure) in captured.out
-    assert figure.read_text().startswith('<?xml')
 
 
 def test_a_fleet_of_which_nothing_would_be_published_has_its_own_status(

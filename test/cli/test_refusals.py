@@ -35,11 +35,8 @@ REFUSED = [
     ('evaluate {model} {none}', '{none} does not exist'),
     ('evaluate {bag}/metadata.yaml {bag}', '{bag}/metadata.yaml: the model is refused'),
     # Before anything is done.
-    ('evaluate {none} {bag} --figure {none}/x.png', '{none}/x.png'),
-    ('evaluate {none} {bag} --figure {new}.docx', 'a figure cannot be drawn into this'),
     ('evaluate --online {bag} --from 1000', 'it lasts 46.5 s'),
-    ('evaluate --online {bag} --figure {new}.png', 'leave them out with --online'),
-    ('evaluate --online {bag} --report {new}.html', 'leave them out with --online'),
+    ('evaluate --online {bag} --report {new}.html', 'leave it out with --online'),
     ('evaluate --online {bag} --positions-until 5000', 'the drive ends after'),
     ('evaluate --online {none}', '{none}'),
     ('evaluate {model}', 'Name the bags'),

@@ -112,8 +112,8 @@ def run_online(args: Namespace) -> int:
     # All of training with it, which the other form of the command does without.
     from two_manifold_ros.adapting.stream_learner import make_learner  # noqa: PLC0415
 
-    if args.report or args.figure:
-        msg = '--report and --figure show what a model does; leave them out with --online'
+    if args.report:
+        msg = '--report shows what a model does; leave it out with --online'
         raise InputError(msg)
     if args.workers is not None:
         msg = '--online goes from one lap to the next: leave out --workers'
@@ -206,9 +206,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_bags(parser, '*')
     add_part(parser)
     recordings = add_topics(parser)
-    parser.add_argument(
-        '--figure', metavar='FILE', help='draw track and errors into a PNG, PDF or SVG file'
-    )
     add_report(parser, 'the track, when the filter was unsure and why, and the recording')
     add_json(parser)
     add_sensor_topics(recordings)
@@ -257,7 +254,6 @@ def run(args: Namespace) -> int:
     if not args.bags:
         msg = 'Name the bags to evaluate on after the model, or --online to learn from them.'
         raise InputError(msg)
-    _check_figure(args)
     check_report(args)
     if args.fleet:
         return run_fleet(args)
@@ -285,10 +281,6 @@ def run(args: Namespace) -> int:
         return _report_routes(args, model, by_route, found)
     ((route, evaluation),) = found.items()
     model, recordings = model.routes[route], by_route[route]
-    if args.figure:
-        from two_manifold_ros.evaluation.figures import draw_evaluation  # noqa: PLC0415 - an extra
-
-        draw_evaluation(evaluation, model, args.figure)
     verdict = of_evaluation(args, model, evaluation)
     if args.report:
         _write_report(args, evaluation, recordings, model, verdict)
@@ -304,7 +296,6 @@ def run(args: Namespace) -> int:
         print_scores(evaluation, model)
         _print_naming(evaluation, model, route)
         print_unusable(content['samples'])
-        _print_figure(args)
         print_written(args)
     return 0 if evaluation.published else NO_USE
 
@@ -317,10 +308,9 @@ def _check_vehicle(args: Namespace) -> None:
 
 def _check_one_route(args: Namespace, by_route: Mapping[str, Sequence[Recording]]) -> None:
     """Refuse what is about one route with recordings of several."""
-    if len(by_route) > 1 and (args.figure or args.report):
-        option = '--figure' if args.figure else '--report'
+    if len(by_route) > 1 and args.report:
         msg = (
-            f'{option} is about one route, and the recordings are of {len(by_route)} '
+            f'--report is about one route, and the recordings are of {len(by_route)} '
             f'({", ".join(by_route)}): evaluate each route by itself'
         )
         raise InputError(msg)
@@ -433,18 +423,6 @@ def _write_report(
         report.say(f'{len(shown)} of these are inspected below.')
     inspection_sections(report, [inspect_recording(each) for each in shown], shown)
     report.write(args.report)
-
-
-def _check_figure(args: Namespace) -> None:
-    if args.figure:
-        from two_manifold_ros.evaluation.figures import check_path  # noqa: PLC0415 - an extra
-
-        check_path(args.figure)
-
-
-def _print_figure(args: Namespace) -> None:
-    if args.figure:
-        print(f'drawn into {args.figure}')
 
 
 def print_scores(evaluation: Evaluation, model: ModelHead) -> None:

@@ -235,10 +235,7 @@ def try_on_others(
 def run_fleet(args: Namespace) -> int:
     """Score each bag where it is read and report; return 0, or ``NO_USE`` as ``run`` does."""
     if args.start is not None or args.until is not None or args.report:
-        msg = (
-            '--fleet scores whole bags into a table and a figure: leave out --from, --until and '
-            '--report'
-        )
+        msg = '--fleet scores whole bags into a table: leave out --from, --until and --report'
         raise InputError(msg)
     model = load_model(args.model)
     name_sensors(args, model)
@@ -256,17 +253,6 @@ def run_fleet(args: Namespace) -> int:
     fleets = fleets_of(model, scores)
     status = 0 if any(each.published for each in scores) else NO_USE
     _warn_of(each.trouble for each in scores)
-    drawn = bool(args.figure) and len(fleets) == 1
-    if args.figure and not drawn:
-        on_stderr(
-            f'two-manifold: warning: nothing is drawn: --figure is about one route, and the bags '
-            f'are of {len(fleets)} ({", ".join(fleets)}); evaluate each route by itself'
-        )
-    if drawn:
-        from two_manifold_ros.evaluation.figures import draw_fleet  # noqa: PLC0415 - an extra
-
-        (fleet,) = fleets.values()
-        draw_fleet(fleet, args.figure)
     totals = {name: total_of(each.scores) for name, each in fleets.items()}
     verdict = of_fleet(totals, args, model)
     if args.json:
@@ -283,8 +269,6 @@ def run_fleet(args: Namespace) -> int:
         print_fleet(fleet, name)
     if missing := sum(bool(each.trouble) for each in scores):
         print_wrapped(f'bags without a score: {missing}')
-    if drawn:
-        print(f'drawn into {args.figure}')
     return status
 
 

@@ -63,7 +63,7 @@ _ZIP = b'PK\x03\x04'
 def run(args: Namespace) -> int:
     """Train, save and report; return 0, or ``NO_USE`` if the model is of no use."""
     later: list[str] = []
-    args.saved = False
+    args.saved, args.told = False, set()
     try:
         check_options(args)
         with fleet_of(args) as client:
@@ -75,7 +75,9 @@ def run(args: Namespace) -> int:
     finally:
         # After the judgement of the model, which is the first line.
         for line in later:
-            on_stderr(line)
+            # What is among the notes of the model was printed with it.
+            if line.removeprefix('two-manifold: note: ') not in args.told:
+                on_stderr(line)
 
 
 def _run(args: Namespace, say: Callable[[str], None], client: Any) -> int:  # noqa: ANN401 - of an extra
@@ -245,6 +247,7 @@ def _train_routes(
         plural = 's' * (len(used) > 1)
         print(f'trained {len(used)} route{plural} in {took_s:.1f} s, written to {args.output}')
         print_routes(atlas, notes=True)
+        args.told.update(*(each.summary['notes'] for each in used.values()))
         if fleet:
             print(fleet_sentence(fleet))
     return status
@@ -307,6 +310,7 @@ def _finish(
         print_verdict(of_training(model, args))
         print(f'trained in {took_s:.1f} s, written to {args.output}')
         print_model(model, verbose=False)
+        args.told.update(model.summary['notes'])
     if not args.json:
         print_written(args)
     return status

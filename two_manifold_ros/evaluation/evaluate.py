@@ -185,16 +185,7 @@ def driven_route(
 
 
 def check_fit(model: ModelHead, recording: Recording) -> None:
-    """
-    Check rate, channels, and frame and origin of the positions; of an atlas one route has to fit.
-
-    Raises
-    ------
-    InputError
-        If the IMU has other channels, or is slower than the ticks of the model, a channel that the
-        model uses is dead, or the positions are in another frame or have another origin.
-
-    """
+    """Check rate, channels, frame and origin of a recording; of an atlas one route has to fit."""
     troubles = []
     for each in model.routes.values():
         try:
@@ -416,11 +407,7 @@ def compare(
     """
     Compare runs, wherever they were made, with the positions of their recordings.
 
-    Raises
-    ------
-    InputError
-        If no estimate, published or not, has a true position to compare with.
-
+    Raise ``InputError`` if no estimate, published or not, has a true position to compare with.
     """
     truths, ways = zip(
         *(

@@ -159,8 +159,7 @@ class _Stream:
     Recordings one after the other, and moments at which the newest estimate is looked at.
 
     Each look has its drive, the sample after which it is, its time over all recordings, s, the
-    true position (NaN where unknown), and the laps of ``lap_s`` seconds driven until then, which
-    are tenths of the whole where none can be ``counted``.
+    true position, and the laps of ``lap_s`` seconds driven until then, or tenths of the whole.
     """
 
     def __init__(self, recordings: Sequence[Recording]) -> None:
@@ -232,9 +231,8 @@ class _Stream:
         Feed a filter or a learner with a span of the stream, and look at its newest estimates.
 
         Returned are errors (T,), NaN where the truth is unknown, and which estimates were
-        published. An estimate holds until the next one is due, and is compared with the truth at
-        its own stamp. Where none is usable the error is that of the mean position. Positions are
-        given until ``known_s``.
+        published. An estimate is compared with the truth at its own stamp. Where none is usable
+        the error is that of the mean position. Positions are given until ``known_s``.
         """
         errors, published = mean.copy(), np.zeros(len(mean), dtype=np.bool_)
         for index, recording in enumerate(self.recordings):

@@ -42,14 +42,8 @@ def recordings_by_route(
     """
     Return recordings by the known route at whose places they drive most, the way it goes.
 
-    A model of one route has all of them, under no name.
-
-    Raises
-    ------
-    InputError
-        If a recording has no positions in the frame and plane of a route, or next to none of
-        them are along one.
-
+    A model of one route has all of them, under no name. Raise ``InputError`` if a recording has no
+    positions in the frame and plane of a route, or next to none of them are along one.
     """
     if '' in model.routes:
         return {'': list(recordings)}
@@ -102,8 +96,7 @@ def read_on(model: ModelHead, route: str, estimates: Sequence[Estimate]) -> tupl
     Return positions (T, H, 2) and covariances of estimates at the horizons of a ``route``.
 
     An estimate of another route has none (NaN), unless it is at a place of this one, in one frame
-    and up to its ellipse: then the place is known and only the name is not. Of such an estimate
-    those are NaN that are at none of the horizons of its route.
+    and up to its ellipse: then the place is known and only the name is not.
     """
     routes, head = model.routes, model.routes[route]
     positions = np.full((len(estimates), len(head.horizons), 2), np.nan)

@@ -158,13 +158,11 @@ def truth_ahead(
 
 def travel_directions(stream: PositionStream | None, stamps: Ints) -> Floats:
     """
-    Return the true direction of travel at stamps.
+    Return the true direction of travel (T, 2) at stamps (T,) in any order, ns: unit vectors.
 
     It is that of a straight line fitted to the true positions up to 0.25 s before and after, as
     far as they are known. Where the vehicle stands still, or nothing is known, it is the last
-    direction known before, or the first of all.
-
-    For (T,) stamps in any order, ns, these are (T, 2) unit vectors; NaN if it never moves.
+    direction known before, or the first of all; NaN if it never moves.
     """
     nowhere = np.full((len(stamps), 2), np.nan)
     if stream is None or not len(stream.stamps):

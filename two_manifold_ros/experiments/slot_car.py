@@ -14,13 +14,13 @@ from typing import Any, TYPE_CHECKING
 # The HMM needs it; without this import the experiment would stop half done.
 import hmmlearn.hmm  # type: ignore[import-untyped]  # noqa: F401
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 import numpy as np
 
 from two_manifold_ros.comparison.comparing import compare
 from two_manifold_ros.comparison.protocol import plan_slot_car, SLOT_CAR, SlotCarProtocol
 from two_manifold_ros.comparison.rivals import methods_named, own
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.figures import dress_errors
 from two_manifold_ros.experiments.experiment import (
     at_most,
     Claim,
@@ -260,7 +260,12 @@ def _draw(comparisons: Sequence[Comparison]) -> Figure:
     # Named in the order of their ends.
     for result, errors in sorted(curves, key=lambda curve: float(curve[1][-1]), reverse=True):
         axes.plot(seconds, errors, label=result.title, **METHODS[result.name])
-    dress_errors(axes)
+    axes.set_yscale('log')
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.yaxis.set_major_formatter('{x:g}')
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.set(xlabel='how far ahead (s)', ylabel='RMS error of the position (m)')
+    axes.grid(which='both', alpha=0.25)
     axes.legend(loc='center left', bbox_to_anchor=(1.0, 0.5), frameon=False)
     axes.set_title(f'Error of predictions, mean of {len(comparisons)} cars', fontsize='medium')
     return figure

@@ -59,8 +59,8 @@ BANDWIDTHS = (1.0, 1.4, 2.0, 2.8)
 """
 Bandwidths of the observation kernel that are compared, in median distances between observations.
 
-Narrower ones reject too many observations, with wider ones hardly any observation distinguishes
-two places. The second is taken where nothing is held out.
+Narrower ones reject too many, with wider ones no observation distinguishes two places. The second
+is taken where nothing is held out.
 """
 
 NEIGHBOURS = (30, 100)
@@ -72,18 +72,10 @@ windows each, it joins places far apart.
 """
 
 MOST_CALIBRATED = 8_000
-"""
-Ticks on which the best candidate is followed, to calibrate its covariances; as for a route.
-
-A tick takes as long as there are windows: of two hours at 20 Hz 36,000 are held out, which would
-take some four minutes. Of recordings of 25 minutes all are followed.
-"""
+"""Ticks on which the best candidate is followed, to calibrate its covariances; as for a route."""
 
 MOST_COMPARED = 1_500
-"""
-Ticks on which candidates are compared. Twice as many take twice as long; half as many are few laps
-of each held-out block.
-"""
+"""Ticks on which candidates are compared: half as many are few laps of each held-out block."""
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Embed past and future windows: the expensive part of a training.
-
-From the embeddings, by a manifold learner, and a coupling of the two manifolds the tables of an
-HMM of any number of states follow at once.
+Embed past and future windows, the expensive part of a training, and couple the two manifolds.
 
 Unknown positions of training ticks are estimated from the windows around them.
 """
@@ -133,11 +130,10 @@ def novelty_anchors(windows: WindowSet, *, spliced: bool = False) -> NoveltyAnch
     Return the novelty that is typical for unseen windows of the route, and of another route.
 
     Each window of an even sample is compared with those that start at least two windows before or
-    after it, as if its surroundings had not been driven. So every lap is held out once, which
-    shows more than one or a few held-out blocks. The same windows with their halves swapped stand
-    for another route: bends that occur, in an order that does not. With ``spliced`` windows whose
-    second half is that of any other stand for it too, if they are less alike: where a window is
-    nearly a lap, swapped halves are the route itself.
+    after it, as if its surroundings had not been driven. The same windows with their halves
+    swapped stand for another route: bends that occur, in an order that does not. With ``spliced``
+    windows whose second half is that of any other stand for it too, if they are less alike: where
+    a window is nearly a lap, swapped halves are the route itself.
     """
     # More windows change the medians by less than one lap differs from the next.
     count = min(len(windows), 200)
@@ -185,8 +181,8 @@ def impute_positions(
     Estimate unknown positions of training ticks from the windows around them.
 
     The manifold and the penalty are those with the least error on known positions left out.
-    Returned are the tracks (T, 2) of the same segments with estimates for training ticks, still
-    NaN where these would be a guess, and a sentence for the user unless all positions are known.
+    Returned are the tracks (T, 2), still NaN where an estimate would be a guess, and a sentence
+    for the user unless all positions are known.
     """
     every = np.concatenate(tracks)
     ticks = embeddings.training.ticks
@@ -233,12 +229,11 @@ def _best_estimates(embeddings: Embeddings, wanted: Floats, known: Bools) -> tup
 
 def embed_surroundings(embeddings: Embeddings) -> Iterator[Floats]:
     r"""
-    Embed windows with the training ticks in their middle, in several ways.
+    Embed windows with the training ticks in their middle, in several ways: (n, m) each.
 
-    A filter has only the past; here the future is known too, and together they distinguish places
-    that either alone confuses. Coordinates are scaled by :math:`1 / \lambda` of the graph
-    Laplacian and not by its root, so that position, where little is known of it, follows those
-    that vary slowly. They are (n, m), of the training ticks.
+    Past and future together distinguish places that either alone confuses. Coordinates are scaled
+    by :math:`1 / \lambda` of the graph Laplacian and not by its root, so that position, where
+    little is known of it, follows those that vary slowly.
     """
     training = embeddings.training
     count = len(training.ticks)

@@ -37,10 +37,9 @@ if TYPE_CHECKING:
 
 PIECES = 4
 """
-Pieces of a part whose mean errors are compared at two rates.
+Pieces of a part whose mean errors are compared at two rates: eight of the two parts of a trial.
 
-Of the two parts that trials follow there are eight, each of a few bends: with fewer a standard
-error is not known, and shorter ones err alike.
+With fewer a standard error is not known, and shorter ones err alike.
 """
 
 ANYWHERE = 0.01
@@ -122,8 +121,7 @@ class Followed:
         """
         Mean log density of the true positions, nats, relative to the centre of a unit normal one.
 
-        It is how much the filter knew, and how sure of it it was. A share ``ANYWHERE`` of the
-        positions may be anywhere on the route, so that no lost start decides alone.
+        It is how much the filter knew, and how sure of it it was, see ``ANYWHERE``.
         """
         known = np.isfinite(self.run.errors[:, 0]).all(axis=1)
         if not known.any():
@@ -169,9 +167,7 @@ class Followed:
         Return whether the mean error is larger than with another rate, by more than chance.
 
         Chance is the standard error of the differences between pieces, each of the same time. If
-        the vehicle is lost in some, these decide the mean, and a standard error of so few pieces
-        says nothing of them: then any larger error counts. So it does if a drive of few windows
-        has another number of parts at the other rate, since no piece has its like then.
+        the vehicle is lost in some, or the number of parts differs, any larger error counts.
         """
         (pieces, largest_m), (others, other_m) = self._pieces, than._pieces
         if max(largest_m, other_m) >= self.lost_m or len(pieces) != len(others):

@@ -4,7 +4,7 @@
 Follow parts of the drives on the map of the others: log scores, and what they choose.
 
 A part is followed as a robot would: from a cold start, and where a recording begins at rest from a
-standing start. So starts count for as much as they do in a drive of a few laps.
+standing start.
 """
 
 from __future__ import annotations
@@ -42,25 +42,23 @@ SHIFTS = np.array([0.17, 0.17, 0.17, 0.01, 0.01, 0.01])
 What an IMU may be off from one day to another: standard deviations, m/s^2 and rad/s.
 
 One degree of mounting turns so much of gravity into a level axis, and cheap gyroscopes drift by
-half a degree a second. At 0 the simulated AGV, whose mounting turns by two degrees between days,
-is lost on 98 % of its way; at twice as much two runs on another track pass for the trained one.
+half a degree a second. At 0 a vehicle whose mounting turned is lost; twice as much takes other
+tracks for the trained one.
 """
 
 CHANCE = 4.0
 """
 Standard errors of the share of its variance that the place explains of a channel.
 
-Of 240 drives with noise that lasts for 3.5 ticks 20 have such a channel, of white noise none; none
-of them gets a slower rate.
+Noise that lasts for some ticks reaches them in one drive of twelve, white noise in none of 240.
 """
 
 SHARPER = 0.15
 """
 Nats by which the sharper of two likelihoods at twice the rate has to be better.
 
-Parts left out are of the same days as the map, and on others what is sharp errs more. With .1 the
-simulated car goes to 20 Hz, is lost on other days and errs by 118 m (24 m), while 94 and 95 % of
-rc_car and of the slot car are published on other days (89 and 93 %).
+Parts left out are of the same days as the map, and on others what is sharp errs more: with .1 the
+simulated car is lost on other days.
 """
 
 FASTER = 0.1
@@ -82,8 +80,7 @@ MOST_WORK, WORK_GROWS = 8e6, 6.0
 """
 Places times ticks that the trial of a rate may take, and how many times as many the next one has.
 
-Some six seconds. Twice the rate has twice the ticks, and three times the places with any
-probability on the simulated slot car, car and kart.
+Some six seconds. Twice the rate has twice the ticks, and three times the places.
 """
 
 
@@ -136,10 +133,9 @@ def memory_between_laps(
     """
     Return the memory of what repeats between laps, seconds; 0 if nothing does.
 
-    It is the longest lag at which the covariance of a channel with the pass before has fallen to
-    1 / e: vibration, which shortens `memory_of`, differs from pass to pass. Channels count of
-    which the place explains more than ``CHANCE``. For the parameters see `memory_of` and
-    `merge_passes`.
+    It is the longest lag at which the covariance of a channel with the pass before has fallen to 1
+    / e: vibration, which shortens `memory_of`, differs from pass to pass. Channels count of which
+    the place explains more than ``CHANCE``.
     """
     places = merge_passes(tracks, period_s)
     if places is None:
@@ -203,10 +199,10 @@ def follow_parts(
     Follow each part of the drives on the map of all others, once with each tuning.
 
     The tunings differ in sharpness alone. Nothing is returned where the drives are too short to
-    leave a part out, where hardly a place was visited twice, or no position is known. The place
-    is not known yet in the first window of each stretch, which does not count. At ``most`` so
-    many ticks are followed, and one of ``every`` so many parts, by the workers of a ``client`` if
-    there is one. ``done`` gets the share of them. ``of_each`` see `parts_to_follow`.
+    leave a part out, where few places were visited twice, or no position is known. The first
+    window of each stretch does not count. At ``most`` so many ticks are followed, and one of
+    ``every`` so many parts, by the workers of a ``client`` if there is one; ``done`` gets the
+    share of them.
     """
     passes, dataset = drives.passes, drives.dataset
     visited, lead = passes.places.visited, dataset.window
@@ -255,31 +251,14 @@ def choose_by_parts(
     """
     Choose the rate, and the sharpness at it, by how well parts that were left out are followed.
 
-    A rate twice as high is taken, and the next one tried, where every other part is followed
-    better by ``FASTER`` and it does not err more than the usual rate, see `Followed.errs_more`:
-    with half of the sharpness of each observation, so that the belief of a second is as sharp as
-    it was, or all of it. If the rate is left open and a sharpness is set, it is tried beside the
-    usual one.
+    A rate twice as high, at which ``faster`` lays drives out if the IMU is that fast, is taken,
+    and the next one tried, where every other part is followed better by ``FASTER`` and it does not
+    err more than the usual rate, see `Followed.errs_more`: with half of the sharpness of each
+    observation, so that the belief of a second is as sharp as it was, or all of it. Ticks may take
+    the share ``most_load`` of a core of a small robot; with 0 no other rate is tried.
 
-    Parameters
-    ----------
-    usual
-        The drives at the usual rate.
-    faster
-        Lays drives out at twice their rate; ``None`` where the IMU is not that fast.
-    most_load
-        Share of a core that ticks may take on a small robot; with 0 no other rate is tried.
-    progress
-        Called with the parts that are followed and the share done; each trial takes half of the
-        rest.
-    client
-        See `follow_parts`.
-
-    Returns
-    -------
-    The drives at the chosen rate; how their parts were followed, ``None`` if none could be; and
-    what was compared.
-
+    Returned are the drives at the chosen rate; how their parts were followed, ``None`` if none
+    could be; and what was compared.
     """
 
     def follow_at(
@@ -382,8 +361,7 @@ def validate(
     Return the errors of parts that were followed, and the calibration.
 
     Where they look of no use, parts of each drive are followed ``again``, see `parts_to_follow`,
-    of which counts what a filter would publish, see `beside_mean_position`. If they are of use,
-    their errors are returned.
+    of which counts what a filter would publish. If they are of use, their errors are returned.
     """
     middle = np.nanmean(np.concatenate(drives.dataset.tracks), axis=0)
     validation = followed.validation(middle)

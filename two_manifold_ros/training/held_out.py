@@ -39,8 +39,7 @@ FOLDS = 4
 """
 Parts of the drives of which one is held out; of fewer laps each is about one lap.
 
-With two, half of the laps is not learned from; eight train twice as often, on parts that are too
-short for a window.
+With two, half of the laps is not learned from; eight are too short for a window.
 """
 
 LOST_SHARE = 0.25
@@ -50,11 +49,7 @@ MOST_FOLLOWED = 8_000
 """Ticks that are followed, in all; longer drives are followed in stretches of each part."""
 
 MOST_DRIVEN = 1.5
-"""
-Times its share of the visits that a part may have.
-
-At 1 no parts of a drive would be of equal time, and at the number of folds one may be all of it.
-"""
+"""Times its share of the visits that a part of equal time may have; else visits are equal."""
 
 
 class Stretch(NamedTuple):
@@ -85,8 +80,7 @@ def hold_out(segments: Sequence[Segment], window: int) -> Split:
     Split segments into a part to fit and blocks to validate on, a quarter of all ticks.
 
     One block at the end of the longest segment of a short recording; up to four, evenly spread,
-    where each is still long enough; none if no segment can spare a block. What is left on either
-    side of a block is kept where it is longer than two windows.
+    where each is still long enough; none if no segment can spare a block.
     """
     lengths = list(map(len, segments))
     total = sum(lengths)
@@ -216,9 +210,7 @@ def beside_mean_position(
     Return the mean error of the present position, and that of always answering the mean position.
 
     Both over the ticks whose truth (T, c, 2) is known: of followed blocks with errors (T, c, 2),
-    and of the mean position (2,), ``middle``. An error counts as the spread of the track at most:
-    at most ``lost_m``, which does not distinguish wrong by a bend from wrong by a lap, drives of
-    which most are followed well would pass for lost.
+    and of the mean position (2,), ``middle``. An error counts as the spread of the track at most.
 
     With the ticks that are ``published`` (T,), the mean position is the answer to all others, and
     only ticks count at which the vehicle moves: one that starts at rest cannot know where.

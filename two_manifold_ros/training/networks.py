@@ -43,8 +43,7 @@ LOST = 0.5
 """
 Share of the error of a lost vehicle from which on a route map is taken not to follow.
 
-Only then the drives are tried as those of a network, which is as much work again, and only if they
-then err less than that they are. Below it a route map follows most of its parts.
+Only then the drives are tried as those of a network, and taken if they then err less.
 """
 
 

@@ -61,20 +61,15 @@ if TYPE_CHECKING:
 
 
 MOST_TICKS = 3_000
-"""
-Ticks that a model of a route keeps, and whose windows are embedded, however long the recordings.
-
-Of a window above a sixth of them six windows, of which some have to be whole.
-"""
+"""Ticks that a model of a route keeps, and whose windows are embedded, or six windows."""
 
 
 USUAL_SHIFT = 0.1
 """
 What a further channel is off from one drive to the next, as a share of its spread on the route.
 
-Of one drive it is this; of several it is learned, see `_shifts_between`. For the magnetometer of a
-slot car it is the microtesla that is carried near a sensor; a channel that differs more misleads
-until the belief follows its offset.
+For the magnetometer of a slot car it is the microtesla that is carried near a sensor. Of several
+drives it is learned, see `_shifts_between`.
 """
 
 SHIFT_DRIVES = 2
@@ -94,9 +89,8 @@ def train_route(
     Train the belief about the place on a route, see `train_model`.
 
     Following each part of the drives on the map of the others chooses the rate and the sharpness
-    at it, if that is free, and calibrates the covariances, see `choose_by_parts`; then everything
-    is learned from all of the recordings. ``reports`` are of the positions, and the workers of a
-    ``client`` follow parts.
+    at it, if that is free, and calibrates the covariances; then everything is learned from all of
+    the recordings.
     """
     most_load = settings.max_step_load if free_rate else 0.0
     native_hz = 1e9 / max(median_interval_ns(each.imu.stamps) for each in recordings)
@@ -228,8 +222,7 @@ def learn_sensor(
     Learn what a sensor reads at each place, from its means (T, m) over the ticks of each segment.
 
     Means are NaN where unknown; ``begins`` says which segments begin drives; ``stream`` is the
-    stream of any recording. Nothing is returned if it never changes. A reading that is held for
-    several ticks counts once.
+    stream of any recording. Nothing is returned if it never changes.
     """
     every = np.concatenate(readings)
     known = every[np.isfinite(every).all(axis=1)]
@@ -310,12 +303,7 @@ def _means_of(rows: Floats, groups: Ints) -> Floats:
 
 
 def _learn_usual(passes: Passes, after: Ints, tuning: Tuning) -> UsualFeatures:
-    """
-    Learn what is usual, with slopes as far as two halves of the drives agree on them.
-
-    Slopes that are noise would update speed ratios all the same. Without any slopes a
-    magnetometer brings a quarter less, as its slow means change with the speed.
-    """
+    """Learn what is usual, with slopes as far as two halves of the drives agree on them."""
 
     def learn(chosen: Bools) -> UsualFeatures:
         visits = VisitSums(passes, chosen, after)

@@ -33,40 +33,19 @@ class Setting(NamedTuple):
     """
     Facts about a setting beside its name and its default.
 
-    Parameters
-    ----------
-    kind
-        Type of the value, or of its entries.
-    what
-        What it is, for help and pages.
-    usual, more
-        What training does where the default is ``None``; the end of the help of the option.
-    low, high
-        Inclusive range; a low end of 0 of a real number is left out unless ``also`` is 0.
-    also
-        A number outside the range that is allowed as well.
-    choices
-        All words that are allowed.
-    units
-        Unit of a number.
-    letter
-        Place of the value in the help of the option.
-    option
-        Name of the option of ``train``; empty where only Python and the trainer node set it.
-
+    The range is inclusive; a low end of 0 of a real number is left out unless ``also`` is 0.
     """
 
-    kind: type
-    what: str
-    usual: str = 'chosen'
-    more: str = ''
+    kind: type  # of the value, or of its entries
+    what: str  # for help and pages
+    usual: str = 'chosen'  # what training does where the default is `None`
     low: float = -math.inf
     high: float = math.inf
-    also: float | None = None
-    choices: tuple[str, ...] = ()
+    also: float | None = None  # a number outside the range that is allowed as well
+    choices: tuple[str, ...] = ()  # all words that are allowed
     units: str = ''
-    letter: str = 'X'
-    option: str = ''
+    letter: str = 'X'  # place of the value in the help of the option
+    option: str = ''  # of `train`; empty where only Python and the trainer node set it
 
     def allows(self, value: Any) -> bool:  # noqa: ANN401 - any given value is judged
         """Return whether a value is one of the choices, or in the range."""

@@ -140,12 +140,7 @@ TRIALS_SHARE = 0.7
 
 
 def with_readout(recordings: Sequence[Recording], settings: TrainingSettings) -> TrainingSettings:
-    """
-    Return the settings with a read-out.
-
-    Where it is left open and the vehicle drives further than ``RARE_STEP`` between two positions,
-    those of the ticks between are estimated on a manifold of windows.
-    """
+    """Return the settings with a read-out, ``mkdr`` if it is left open and positions rare."""
     if not isinstance(settings, EmbeddedSettings) or settings.readout is not None:
         return settings
     rare = usual_step(recordings) > RARE_STEP
@@ -157,15 +152,7 @@ def with_time_scales(
     settings: TrainingSettings,
     progress: Callable[[str, float], None] = lambda *_: None,
 ) -> TrainingSettings:
-    """
-    Return the settings with a rate and a window that suit the method and the recordings.
-
-    Raises
-    ------
-    InputError
-        If the recordings cannot be trained on, or a TPSR is wanted of a drive without a lap.
-
-    """
+    """Return the settings with a rate and a window that suit the method and the recordings."""
     if settings.rate_hz and settings.window:
         return settings
     if isinstance(settings, RouteSettings):
@@ -213,8 +200,7 @@ def _by_laps(recordings: Sequence[Recording], settings: TrainingSettings) -> Tra
     """
     Take 80 ticks and two windows in a lap, as positions show it.
 
-    Fewer ticks blur bends; with more the windows nearest to one are its own neighbours: nearest
-    windows on the kart err by 68 m at 5 Hz and 6 s, and by 6.8 m at 2.5 Hz and 24 s. Half a lap
+    Fewer ticks blur bends; with more the windows nearest to one are its own neighbours. Half a lap
     is known from any other half, also on a figure of eight.
     """
     laps_s = []
@@ -245,15 +231,10 @@ def _by_memory(recordings: Sequence[Recording], settings: RouteSettings) -> Rout
     """
     Take ten ticks in the memory of the observations, and five memories in a window.
 
-    Where the rate is left open, twice and four times of it may be chosen later on.
-
-    A slow vehicle does the same for many ticks; twice and half as many change the errors of the
-    simulated cars and the tram by less than a fifth. A window needs some bends.
-
-    Observations that forget within ``LEAST_TICKS`` may hide the road under vibration. Then the
-    memory is taken from `memory_between_laps`. Because the vibration of neighbouring ticks
-    differs, the sharpness of a second is set too if everything is left open; `choose_by_parts`
-    tries it.
+    A slow vehicle does the same for many ticks, and a window needs some bends. Observations that
+    forget within ``LEAST_TICKS`` may hide the road under vibration. Then the memory is taken from
+    `memory_between_laps`. Because the vibration of neighbouring ticks differs, the sharpness of a
+    second is set too if everything is left open; `choose_by_parts` tries it.
     """
     usual = build_dataset(recordings, settings)
     memory_s = memory_of(usual.observations, usual.period_s)
@@ -282,25 +263,14 @@ WINDOWS_S = (6.0, 12.0, 24.0, 48.0, 96.0)
 """
 Windows that are tried beside the usual one of three seconds.
 
-From some bends of an indoor track to half a lap of a racing circuit. With half as many steps the
-best one is missed by up to a factor of two.
+From some bends of an indoor track to half a lap of a racing circuit.
 """
 
 MOST_TRIED = 24_000
-"""
-Ticks on which a window is tried: 20 minutes at the usual rate.
-
-The last trial, of the shortest window, takes a minute then; on all of two hours the trials took
-more than 20 minutes. Of longer recordings some are seen, or a part.
-"""
+"""Ticks on which a window is tried, 20 minutes at the usual rate: the shortest takes a minute."""
 
 FEW, MANY = 60, 120
-"""
-Ticks in a window that are tried.
-
-The simulated cars indoors are followed clearly worse with few, ridge_car is clearly better; twice
-as many take four times as long.
-"""
+"""Ticks in a window that are tried; twice as many take four times as long."""
 
 
 def _by_trial(
@@ -311,18 +281,14 @@ def _by_trial(
     """
     Try windows of the spectral filter from the longest to the usual one.
 
-    Each costs up to four times as much as the one before, so that it ends when errors on the
-    quarters of the drives, held out in turn, stop to fall. A shorter one is taken where they are
-    much less than with the longer one: long ones show other routes and wrong beliefs more surely.
-    Then fewer ticks are taken if that is not clearly worse: where they are much shorter than what
-    is observed changes, the windows nearest to one are those just before and after it on the same
-    lap, and the manifold does not learn what laps have in common.
+    It ends when errors on the quarters of the drives, held out in turn, stop to fall. A shorter
+    one is taken where they are much less than with the longer one: long ones show other routes and
+    wrong beliefs more surely. Then fewer ticks are taken if that is not clearly worse: where they
+    are much shorter than what is observed changes, a window is most like those beside it on the
+    same lap.
     """
-    # A shorter window has to err a quarter less on the median of the quarters. At 5 % less, on a
-    # single block, the indoor car gets 3 s, and 79 % of the ticks are published instead of 96 %.
-    # With the mean over the quarters one bad quarter gives the slot car 3 s, at which it errs by
-    # .15 m instead of .05 m; where every quarter has to be better the AGV keeps 48 s, and 6.7 m
-    # instead of 1.1 m.
+    # A shorter window has to err a quarter less on the median of the quarters, which no single
+    # quarter decides.
     shorter = 4.0 / 3.0
     usual = build_dataset(recordings, settings)
     usual_s = usual.window / usual.rate_hz
@@ -367,8 +333,7 @@ def part_to_try(recordings: Sequence[Recording], most_s: float) -> list[Recordin
     """
     Return as many of the recordings as last so long together, evenly spread, the last one cut.
 
-    Whole drives, and no stretch of each: a drive that ends within its lap shows few places twice.
-    Those without positions show no error.
+    Whole drives with positions: one that ends within its lap shows few places twice.
     """
     lasting_s = [_lasts_s(each) for each in recordings]
     if not sum(lasting_s) > most_s:
