@@ -10,7 +10,6 @@ from small_trains import driven, GRAVITY, MOUNT, PERIOD_S, steady, train_of, var
 
 from two_manifold_ros.comparison.dead_reckoning import learn_motion, Motion
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.ticks.segments import Segment
 
 GIVEN = 20
 """Ticks after which no position is given any more."""
@@ -31,23 +30,6 @@ def test_the_mount_is_found(fitted):
     assert fitted.fastest_m_s == pytest.approx(2 * 2.6, abs=0.2)
 
 
-def disturbed(noise: float, jump: float) -> Segment:
-    segment = varied(900)
-    rng = np.random.default_rng(0)
-    positions = segment.positions + rng.normal(scale=noise, size=segment.positions.shape)
-    positions[400:] += jump
-    positions[600:640] = np.nan
-    values = segment.values + rng.normal(scale=0.05, size=segment.values.shape)
-    return replace(segment, positions=positions, values=values)
-
-
-def test_noise_jumps_and_holes_of_the_positions_are_borne():
-    jumping = learn_motion(train_of(disturbed(noise=0.01, jump=3.0)))
-    assert jumping.weights[0, 5] == pytest.approx(-2.0, abs=0.1)
-    still = learn_motion(train_of(disturbed(noise=0.01, jump=0.0)))
-    np.testing.assert_allclose(jumping.weights[:, :6], still.weights[:, :6], atol=0.05)
-
-
 def test_dead_axes_and_too_little_known_motion_are_refused():
     for dead, named in ((slice(0, 3), 'accelerometer'), (slice(3, 6), 'gyroscope')):
         segment = varied(200)
@@ -59,15 +41,6 @@ def test_dead_axes_and_too_little_known_motion_are_refused():
         segment.positions[known:] = np.nan
         with pytest.raises(InputError, match='too few'):
             learn_motion(train_of(segment, window=9))
-
-
-def test_slow_driving_does_not_count():
-    """A parked vehicle has a course made of noise; its ticks change nothing much."""
-    parked = steady(400, 0.0, 0.0)
-    parked.positions[:] += np.random.default_rng(1).normal(scale=0.002, size=(400, 2))
-    with_parked = learn_motion(train_of(varied(900), parked))
-    assert with_parked.weights[0, 5] == pytest.approx(-2.0, abs=0.05)
-    assert with_parked.usual_m_s == pytest.approx(2.0, abs=0.2)
 
 
 @pytest.mark.parametrize('rate', [1.0, -2.0])

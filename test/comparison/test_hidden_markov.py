@@ -4,12 +4,11 @@
 
 from dataclasses import replace
 import itertools
-import logging
 import sys
 
 import numpy as np
 import pytest
-from small_trains import circle, segment_of, train_of, wander, without_positions
+from small_trains import circle, train_of, wander, without_positions
 
 from two_manifold_ros.comparison.hidden_markov import (
     Codebook,
@@ -21,7 +20,6 @@ from two_manifold_ros.comparison.hidden_markov import (
     Learning,
     MarkovSettings,
     MarkovTables,
-    softened_tables,
 )
 from two_manifold_ros.errors import InputError
 
@@ -107,14 +105,6 @@ def test_a_state_that_dies_out_does_not_end_the_learning():
         assert (rows > 0.0).all()
 
 
-def test_the_library_keeps_its_advice_to_itself(caplog):
-    pytest.importorskip('hmmlearn')
-    caplog.set_level(logging.INFO, logger='hmmlearn')
-    improve(TRUTH, [np.array([0, 1, 2, 3, 0])], 3)
-    assert not caplog.records
-    assert logging.getLogger('hmmlearn').level == logging.INFO
-
-
 def test_every_code_is_used_and_no_row_is_needed_twice():
     rows = np.repeat(np.arange(7.0), 30)[:, None]
     book = learn_codebook(rows, 50, seed=0)
@@ -139,28 +129,6 @@ def test_a_short_training_has_fewer_symbols_and_one_without_positions_is_refused
     assert len(Learning(train_of(wander(0, 3000))).codebook) > 350
 
 
-def test_roads_that_cross_become_different_states():
-    """On a figure of eight, the crossing is passed in two directions."""
-    phase = 2 * np.pi * np.arange(1600) / 80
-    positions = np.stack([np.sin(phase), np.sin(2 * phase) / 2], axis=1)
-    rng = np.random.default_rng(0)
-    segment = segment_of(rng.normal(size=(1600, 6)), positions)
-    learning = Learning(train_of(segment))
-    tables = learning.tables(24, 0)
-    onward = tables.transition - np.diag(np.diag(tables.transition))
-    assert (np.sort(onward, axis=1)[:, -2] < 0.02).all()
-
-
-@pytest.mark.parametrize('passes', [0, 3])
-def test_the_likeliest_restart_is_taken(passes):
-    pytest.importorskip('hmmlearn')
-    learning = Learning(train_of(circle(0, 300)))
-    tables = [learning.learn(6, passes, seed) for seed in range(3)]
-    found = [each.filter_all(learning.stretches)[1] for each in tables]
-    assert len(set(found)) > 1
-    assert learning.tables(6, passes).filter_all(learning.stretches)[1] == max(found)
-
-
 FEW = MarkovSettings(states=6, passes=2, sharpness=0.5, readout='mean')
 
 
@@ -177,14 +145,6 @@ def test_states_are_filtered_with_shared_and_softened_emissions():
         if tick:
             believed = states[tick - 1] @ tables.transition * emission[:, symbol] ** 0.5
             np.testing.assert_allclose(states[tick], believed / believed.sum(), rtol=1e-9)
-
-
-def test_a_drive_may_start_anywhere():
-    """EM learns where the recording started, which says nothing of the next one."""
-    learning = Learning(train_of(circle(0, 300)))
-    assert learning.tables(6, 20).start.max() > 0.99
-    start = softened_tables(learning, FEW._replace(passes=20)).start
-    assert 0.05 < start.min() < start.max() < 0.5
 
 
 def test_positions_mix_the_mean_of_what_followed_each_state():

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.linalg import block_diag, solve_discrete_are
-from small_trains import circle, segment_of, train_of, wander, without_positions
+from small_trains import circle, segment_of, train_of, wander
 
 from two_manifold_ros.comparison import linear_system as module
 from two_manifold_ros.comparison.linear_system import (
@@ -22,12 +22,10 @@ from two_manifold_ros.comparison.linear_system import (
     InnovationForm,
     kalman_filter,
     needed_windows,
-    settled_covariance,
     SLOWEST,
     stabilised,
 )
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.hse_hmm.readout import segment_targets
 from two_manifold_ros.ticks.segments import Segment
 
 
@@ -44,26 +42,6 @@ def spectral_radius(matrix: np.ndarray) -> float:
     return float(np.abs(np.linalg.eigvals(matrix)).max())
 
 
-@pytest.mark.parametrize('seed', range(2))
-def test_gain_is_the_limit_of_a_filter_that_corrects_then_predicts(seed):
-    transition, output, noise = random_system(seed)
-    k = len(transition)
-    q, s, r = noise[:k, :k], noise[:k, k:], noise[k:, k:]
-    # Without correlation between the noises: the usual way to take S out.
-    free = transition - s @ np.linalg.solve(r, output)
-    rest = q - s @ np.linalg.solve(r, s.T)
-    spread = np.eye(k)
-    for _ in range(3000):
-        information = np.linalg.inv(spread) + output.T @ np.linalg.solve(r, output)
-        corrected = np.linalg.inv(information)
-        spread = free @ corrected @ free.T + rest
-    form = innovation_form(transition, output, noise)
-    innovation = output @ spread @ output.T + r
-    np.testing.assert_allclose(form.innovation, innovation, rtol=1e-8)
-    wanted = (transition @ spread @ output.T + s) @ np.linalg.inv(innovation)
-    np.testing.assert_allclose(form.gain, wanted, atol=1e-8)
-
-
 def test_without_a_solution_or_with_one_that_is_unstable_the_recursion_is_run(monkeypatch):
     def refuse(*_: object, **__: object) -> None:
         msg = 'no solution'
@@ -77,16 +55,6 @@ def test_without_a_solution_or_with_one_that_is_unstable_the_recursion_is_run(mo
     for solver in (refuse, lambda *_, **__: wrong):
         monkeypatch.setattr(module, 'solve_discrete_are', solver)
         np.testing.assert_allclose(innovation_form(*system).gain, wanted.gain, atol=1e-8)
-
-
-@pytest.mark.parametrize('steps', [1, 3, 30])
-def test_every_stage_of_the_recursion_makes_a_stable_filter(steps, monkeypatch):
-    monkeypatch.setattr(module, 'STEPS', steps)
-    transition, output, noise = random_system(4)
-    transition *= 0.9999 / 0.95
-    spread = settled_covariance(transition, output, noise)
-    gain, _ = module.kalman_gain(transition, output, noise, spread)
-    assert spectral_radius(transition - gain @ output) < 1.0
 
 
 def test_only_what_is_unstable_is_pulled_in():
@@ -221,14 +189,6 @@ def test_as_another_library_says():
     assert np.std(predicted - by_other) < 0.02 * np.std(predicted)
 
 
-def test_columns_may_come_in_chunks(monkeypatch):
-    segments = [simulate(300), simulate(100, 1)]
-    whole = decompose_hankel(segments, 4).factor
-    monkeypatch.setattr(module, 'CHUNK', 7)
-    factor = decompose_hankel(segments, 4).factor
-    np.testing.assert_allclose(factor @ factor.T, whole @ whole.T, atol=1e-12)
-
-
 def test_just_long_enough_and_too_short():
     enough = needed_windows(2, 5) + 9
     decompose_hankel([simulate(enough)], 5)
@@ -256,22 +216,6 @@ def swinging(seed: int, ticks: int) -> Segment:
     for tick in range(1, ticks):
         state[tick] = TURN @ state[tick - 1] + rng.normal(scale=0.3, size=2)
     return segment_of(state @ SEEN.T + rng.normal(scale=2.0, size=(ticks, 6)), state)
-
-
-def test_nearly_as_good_as_the_best_possible_filter():
-    train = train_of(swinging(0, 3000), swinging(1, 2000), window=10)
-    fitted = kalman_filter(train, 2, 10)
-    segment = swinging(2, 3000)
-    noise = np.diag([0.09] * 2 + [4.0] * 6)
-    states = innovation_form(TURN, SEEN, noise).filter(segment.values)
-    truth = segment_targets(segment.positions, train.horizons, train.dataset.period_s)[:, :-1]
-    errors = fitted.predict(without_positions(segment)).positions - truth
-    reached = np.sqrt(np.nanmean(np.square(errors[20:]).sum(axis=2), axis=0))
-    for column, horizon in enumerate(train.horizons):
-        # The state after a tick is that of the next one.
-        best = states @ (np.linalg.matrix_power(TURN, horizon) @ np.linalg.inv(TURN)).T
-        errors = best[20 : len(best) - horizon] - segment.positions[20 + horizon :]
-        assert reached[column] < 1.05 * np.sqrt(np.square(errors).sum(axis=1).mean())
 
 
 def test_readout_is_a_regression_on_states_of_full_windows_with_known_positions():

@@ -28,7 +28,6 @@ from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 from two_manifold_ros.ticks.segments import Segment
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.settings import TrainingSettings
-from two_manifold_ros.training.train import with_time_scales
 from two_manifold_ros.typing import Floats
 
 Drive: TypeAlias = Callable[..., Recording]
@@ -94,20 +93,6 @@ def test_a_gap_makes_two_segments_and_positions_reach_across_it(train, drive):
     assert np.isfinite(first.truth[-1]).all()
 
 
-def test_dead_channels_and_absurd_samples_are_as_in_the_live_filter(drive):
-    learned, recording = drive(30.0), drive(12.0)
-    dead = np.array([False, False, True, True, True, False])
-    learned = with_imu(learned, samples=np.where(dead, 9.8, learned.imu.samples))
-    train = TrainSplit((learned,), build_dataset([learned], SETTINGS), SETTINGS)
-    (clean,) = cut_tests(recording, train)
-    noisy = np.where(dead, np.nan, recording.imu.samples)
-    (test,) = cut_tests(with_imu(recording, samples=noisy), train)
-    np.testing.assert_array_equal(test.segment.values, clean.segment.values)
-    noisy[500, 0] = 1e9
-    (test,) = cut_tests(with_imu(recording, samples=noisy), train)
-    np.testing.assert_allclose(test.segment.values, clean.segment.values, atol=0.1)
-
-
 def test_recordings_that_do_not_fit(train, drive):
     recording = drive(12.0)
     slow = replace(recording, imu=recording.imu.select(np.arange(1200) % 40 == 0))
@@ -167,19 +152,6 @@ def test_bags_are_followed_one_by_one(drive):
     assert plan.protocol == 'bags'
     with pytest.raises(InputError, match='a: learned from and followed'):
         plan_bags(learned, learned[:1], SETTINGS)
-
-
-@pytest.mark.parametrize('given', [{}, {'rate_hz': 10.0}, {'window': 40}])
-def test_all_methods_have_the_scale_of_a_training(given, drive):
-    """Of a vehicle so slow that neither is the usual one."""
-    settings = TrainingSettings(horizons=(0, 5), **given)
-    train = plan_share(drive(290.0, 24.0), settings).train
-    wanted = with_time_scales(train.recordings, settings)
-    assert (train.dataset.rate_hz, train.dataset.window) == (wanted.rate_hz, wanted.window)
-    assert wanted.rate_hz < 20.0
-    assert (train.dataset.rate_hz, train.dataset.window) == (
-        train.settings.rate_hz, train.settings.window
-    )  # fmt: skip
 
 
 def test_the_slot_car_is_cut_as_in_the_paper(slot_car):

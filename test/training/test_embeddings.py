@@ -7,17 +7,14 @@ import re
 
 import naive
 import numpy as np
-from other_recordings import with_imu
 import pytest
-from rounds import felt, on_circle, recording_of
+from rounds import felt, on_circle
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.names import KERNELS
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.ticks.novelty import NoveltyAnchors
 from two_manifold_ros.ticks.windows import WindowSet
-from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.embeddings import (
     embed,
     Embeddings,
@@ -169,17 +166,6 @@ def rarely_seen(slot_car_laps: tuple[Recording, Recording]) -> Recording:
     return replace(recording, positions=recording.positions.select(rare))
 
 
-@pytest.mark.parametrize('method', ['route', 'spectral'])
-def test_only_what_was_measured_counts_as_known(rarely_seen, method):
-    for readout, least, most in (('sharpened', 0.95, 1.0), ('mkdr', 0.05, 0.2)):
-        settings = TrainingSettings(window=20, method=method, readout=readout)
-        dataset = build_dataset([rarely_seen], settings)
-        positions = np.concatenate([each.positions[20:-20] for each in dataset.segments])
-        assert least <= np.isfinite(positions).all(axis=1).mean() <= most
-        ends = dataset.segments[0].positions[:20]
-        assert np.isfinite(ends).all() == (method == 'route' or readout == 'sharpened')
-
-
 @pytest.mark.parametrize('method', ['route', pytest.param('spectral', marks=pytest.mark.slow)])
 def test_a_training_estimates_positions_and_says_so(rarely_seen, method):
     settings = QUICK.with_method(method, readout='mkdr')
@@ -195,32 +181,6 @@ def test_positions_are_estimated_where_few_are_known(rarely_seen, slot_car_laps,
     assert with_readout([slot_car_laps[0]], asked) == replace(asked, readout='sharpened')
     given = replace(asked, readout='sharpened')
     assert with_readout([rarely_seen], given) == given
-
-
-def test_positions_seen_from_one_place_do_not_show_others(drives):
-    positions = [np.where(each[:, :1] > 1.0, each, np.nan) for each in drives.positions]
-    tracks, _ = impute_positions(drives.structure, positions)
-    ticks = drives.structure.training.ticks
-    found = np.concatenate(tracks)[ticks]
-    unknown = np.isnan(np.concatenate(positions)[ticks, 0])
-    assert np.isnan(found[:, 0]).sum() > 0.7 * unknown.sum()
-    errors = np.linalg.norm(found - np.concatenate(drives.positions)[ticks], axis=1)
-    assert np.nanmax(errors) < 0.4 * RADIUS_M
-
-
-def test_pictures_are_followed_as_well():
-    """Of another sensor neither units nor a lag are known."""
-    angles = 2.0 * np.pi * np.arange(1500) / 160.0 + 0.2 * np.sin(np.arange(1500) / 70.0)
-    names = tuple(f'box {each}' for each in range(8))
-    centres = np.linspace(0.0, 2.0 * np.pi, 8, endpoint=False)
-    samples = np.exp(2.0 * np.cos(angles[:, None] - centres))
-    samples += 0.05 * np.random.default_rng(1).standard_normal(samples.shape)
-    recording = with_imu(recording_of(samples, on_circle(angles, 2.0), 20.0), names=names)
-    model = train_model([recording.between(None, 55.0)], TPSR)
-    assert model.channels.names == names
-    assert model.summary['method'] == 'tpsr'
-    (score, *_) = evaluate(model, [recording.between(55.0, None)]).scores
-    assert score.model.rmse_m < 0.3
 
 
 WIDTH = 5

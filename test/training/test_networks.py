@@ -223,11 +223,6 @@ def test_a_vehicle_that_shakes_as_none_of_the_training_is_not_believed(yard_mode
     assert found[2] > NOVEL
 
 
-@pytest.mark.slow
-def test_a_network_that_a_route_map_follows_stays_a_route(forked_model):
-    assert forked_model.network is None
-
-
 def test_a_yard_in_an_atlas_is_followed_as_alone(yard_model, errands, forked_model):
     recording, _ = errands
     both = atlas_of({'yard': yard_model, 'fork': forked_model})
@@ -275,11 +270,6 @@ def test_where_drives_begin_is_among_the_notes(short_drives):
     # A start beside the others is none of its own, and who has no positions shows none.
     assert len(where_drives_begin(short_drives, 2.0)) == 1
     assert where_drives_begin([replace(first, positions=None)], 2.0) == []
-
-
-def test_a_network_has_no_laps(yard_model):
-    assert yard_model.circuit is None
-    assert any('4 of 4 drives begin at (-13.' in each for each in yard_model.summary['notes'])
 
 
 def test_drives_are_no_network_where_too_few_have_positions_or_move(short_drives):

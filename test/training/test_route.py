@@ -208,12 +208,6 @@ def test_a_rate_that_cannot_be_laid_out_is_passed_over_but_not_one_that_workers_
         choose_by_parts(usual, partial(refuse, error=LostWorkersError), 0.1)
 
 
-def test_on_a_straight_line_log_scores_are_finite(circuit):
-    flat = replace(circuit, track=circuit.track * [1.0, 0.0] + [0.0, 3.0])
-    _, _, (row,) = choose_by_parts(drives_of(laid(flat), flat), lambda _: None, 0.0)
-    assert np.isfinite(row['log_score'])
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize('most_load', [0.1, 1e-9, 0.0])
 def test_twice_the_rate_is_taken_where_it_is_better_and_may_be(most_load, circuit, passes):
@@ -372,16 +366,6 @@ def test_they_are_in_order_within_the_drives_and_not_too_long(extra, window):
         assert found == [Stretch(index, 0, length) for index, length in enumerate(lengths)]
 
 
-def test_every_place_is_visited_where_they_suffice_for_that():
-    lengths, window = [20_000, 30_000], 20
-    places = places_of(lengths, 1300)
-    seen = set()
-    for segment, begin, end in choose_stretches(lengths, places, window):
-        inside = (places.segments == segment) & (places.times >= begin + window)
-        seen |= set(places.visited[inside & (places.times < end - window)].tolist())
-    assert len(seen) == 1300
-
-
 def test_states_are_means_over_visits_and_else_those_of_the_nearest_place():
     lengths, lap = [50, 60], 20
     places = places_of(lengths, lap)
@@ -394,19 +378,6 @@ def test_states_are_means_over_visits_and_else_those_of_the_nearest_place():
     # Tick 3 and tick 23 are the same place; 52 is tick 12 of the second segment.
     assert found[[3, 4, 6, (50 + 12) % lap], 1].tolist() == [3.0, 2.0, 2.0, 7.0]
     assert found[0, 1] in {3.0, 7.0}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize('change', [{'kernel': 'gaussian'}, {'coupling': 'gram-product'}], ids=str)
-def test_learner_and_coupling_make_the_state_and_nothing_else(
-    change, slot_car_laps, slot_car_model
-):
-    other = train_model([slot_car_laps[0]], replace(SETTINGS, **change)).route
-    usual = slot_car_model.route
-    assert other.readout.states.shape == usual.readout.states.shape
-    assert not np.allclose(other.readout.states, usual.readout.states, atol=1e-3)
-    np.testing.assert_array_equal(other.likelihood.means, usual.likelihood.means)
-    np.testing.assert_array_equal(other.readout.targets, usual.readout.targets)
 
 
 def test_given_numbers_are_not_fitted(slot_car_laps):

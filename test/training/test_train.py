@@ -71,17 +71,6 @@ def test_what_the_model_says_of_its_training(slot_car_model, laps):
     np.testing.assert_allclose(model.mean_position, np.nanmean(model.track, axis=0))
 
 
-def test_ellipses_are_as_calibrated(slot_car_model, spectral_model, tpsr_model):
-    for model in (slot_car_model, spectral_model, tpsr_model):
-        readout = getattr(model, 'route', model).readout
-        factors = list(model.summary['covariance_factors'].values())
-        np.testing.assert_allclose(readout.factors, factors, atol=1e-4)
-        added = np.array(list(model.summary['covariance_added'].values()))
-        if model is not slot_car_model:
-            np.testing.assert_allclose(np.sqrt(readout.added), added, atol=1e-4)
-        assert not np.allclose(factors, 1.0, atol=1e-2) or added.any()
-
-
 @pytest.fixture(scope='module')
 def unchanged(half: Recording, slot_car_laps: tuple[Recording, Recording]) -> Evaluation:
     """Return an evaluation of the spectral filter with nothing else asked for."""

@@ -1,11 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-Fit every method on the same training part, follow the tests, and score the same ticks.
-
-``Comparison.to_json`` gives the object that `compare` writes as JSON, without wall times, so
-that two runs give the same bytes.
-"""
+"""Fit every method on the same training part, follow the tests, and score the same ticks."""
 
 from __future__ import annotations
 
@@ -173,12 +168,7 @@ def compare(
 
 
 def _run(method: Method, plan: Plan, wanted: Bools, about: Result, notes: list[str]) -> Result:
-    """
-    Fit a method, let it filter the tests, and score the predictions that are wanted (T, H).
-
-    Where it has no usable position the mean training position stands for it, which ``notes``
-    tell. Overflows and divisions by zero are left to the method.
-    """
+    """Fit a method, follow the tests, and score what is wanted (T, H); ``notes`` name gaps."""
     fitted = method.fit(plan.train)
     predicted = [_predict(method, fitted, test.segment) for test in plan.tests]
     linear, learned_m = None, None

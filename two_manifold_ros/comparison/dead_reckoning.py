@@ -127,8 +127,7 @@ def _pairs(train: TrainSplit) -> tuple[Floats, Floats]:
     """
     Return means over ``SPAN_S`` of channels (n, 6) and of motion (n, 4).
 
-    Motion is the slowest speed of a span, and the means of speed, course rate and change of the
-    speed, from a cubic over 0.3 s of positions.
+    The slowest speed of a span, and means of speed, course rate and change of the speed.
     """
     period_s = train.dataset.period_s
     window = max(2 * round(0.3 / period_s / 2) + 1, 5)

@@ -1,12 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-A hidden Markov model learned by EM over a k-means codebook: the fourth model of the paper.
-
-EM is hmmlearn's. What hmmlearn cannot do is here: it has no filter for one symbol after the other
-(its posteriors look ahead), no prediction, no shared emissions, no positions; its states that die
-out leave rows of zeros, and it restarts no search.
-"""
+"""A hidden Markov model learned by EM over a k-means codebook: the fourth model of the paper."""
 
 from __future__ import annotations
 
@@ -85,11 +79,7 @@ class Codebook:
 
 
 def learn_codebook(rows: Floats, most: int, seed: int) -> Codebook:
-    """
-    Cluster finite (T, d) rows by k-means from seeded ones; raise ``InputError`` without a row.
-
-    There are fewer than the most codes where rows repeat or a cluster loses all its rows.
-    """
+    """Cluster finite (T, d) rows by seeded k-means to at most so many codes that are used."""
     distinct = np.unique(rows, axis=0)
     if not len(distinct):
         msg = 'there is nothing to cluster; give a longer recording'
@@ -108,8 +98,7 @@ class MarkovTables:
     A hidden Markov model of k states and K symbols.
 
     The start (k,) is a distribution, transitions (k, k) go from the row's state to the column's,
-    and emissions (k, K) are positive. Rows of emissions need not sum to one to be filtered with,
-    but learned ones do.
+    and emissions (k, K) are positive.
     """
 
     start: Floats
@@ -243,12 +232,7 @@ class Learning:
 
 
 def _motion(train: TrainSplit) -> Floats:
-    """
-    Return position and velocity of each tick (N, 4), both in units of their spread.
-
-    The velocity weighs half as much as the position, so that crossing roads become different
-    states.
-    """
+    """Return position and velocity, which weighs half as much, of each tick (N, 4) in spreads."""
     places = train.positions
     period_s = train.dataset.period_s
     moves = np.concatenate([velocities(track, period_s) for track in train.dataset.tracks])
@@ -319,11 +303,9 @@ def hidden_markov(train: TrainSplit, states: tuple[int, ...] = (40, 80, 20)) -> 
     """
     Fit an HMM over symbols, filtered forward, its positions read from the state.
 
-    It is made as strong as it gets. Its states start as pieces of the track, because EM from
-    random tables ends at 0.6 to 1.0 times the error of the mean position. Emissions are shared
-    with alike symbols, because each symbol is seen but a few times in each state. The number of
-    states (20 in the paper) and all else is chosen on held-out blocks, then learned from all;
-    ``InputError`` without a velocity.
+    Its states start as pieces of the track, because EM from random tables finds next to nothing,
+    and emissions are shared with alike symbols. All else, as the number of states (20 in the
+    paper), is chosen on held-out blocks; ``InputError`` without a velocity.
     """
     grid = itertools.product(states, (5, 0, 20), (0.25, 0.5, 0.12, 1.0), ('ridge', 'mean'))
     candidates = [MarkovSettings(*values) for values in grid]

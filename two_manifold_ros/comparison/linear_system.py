@@ -98,12 +98,7 @@ def innovation_form(transition: Floats, output: Floats, noise: Floats) -> Innova
 
 
 def prediction_covariance(transition: Floats, output: Floats, noise: Floats) -> Floats:
-    """
-    Solve the Riccati equation for the covariance (k, k) of the predicted state.
-
-    Where the solver fails, or its solution does not make a stable filter, the recursion of the
-    filter is run until it stands still.
-    """
+    """Solve the Riccati equation, or run the recursion, for the covariance of a prediction."""
     k = len(transition)
     with suppress(np.linalg.LinAlgError):
         spread: Floats = solve_discrete_are(
@@ -117,10 +112,10 @@ def prediction_covariance(transition: Floats, output: Floats, noise: Floats) -> 
 
 def settled_covariance(transition: Floats, output: Floats, noise: Floats) -> Floats:
     """
-    Run the covariance recursion of a filter from an unknown state until it is stationary.
+    Run the covariance recursion of a filter until it is stationary.
 
-    It can only sink from the covariance of the state itself, and so each of its gains makes a
-    stable filter, however many there are.
+    It sinks from the covariance of the state itself, so that each of its gains makes a stable
+    filter.
     """
     k = len(transition)
     spread: Floats = solve_discrete_lyapunov(transition, noise[:k, :k])
@@ -179,10 +174,9 @@ def needed_windows(outputs: int, block_rows: int) -> int:
 
 def decompose_hankel(segments: Sequence[Floats], block_rows: int) -> Hankel:
     """
-    Decompose the block Hankel matrix of outputs, a chunk of its columns at a time.
+    Decompose the block Hankel matrix of outputs (T, d) without a gap, some columns at a time.
 
-    Segments are outputs (T, d) of mean zero without a gap; no window crosses a seam. Raise
-    ``InputError`` if there are fewer than ``needed_windows``.
+    Raise ``InputError`` if there are fewer than ``needed_windows``.
     """
     outputs = segments[0].shape[1]
     windows = count_windows(segments, block_rows)

@@ -1,10 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-What every method of a comparison learns from, predicts and is scored on.
-
-The train and test splits, and how a method chooses its settings.
-"""
+"""What every method of a comparison learns from, predicts, chooses by and is scored on."""
 
 from __future__ import annotations
 
@@ -34,12 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TrainSplit:
-    """
-    Training data that every method learns from.
-
-    The dataset, with window, rate and scaling, is of the recordings; the horizons of the settings
-    are those to predict.
-    """
+    """Training data that every method learns from: recordings, and the dataset made of them."""
 
     recordings: tuple[Recording, ...]
     dataset: Dataset
@@ -171,12 +162,7 @@ def with_constant(states: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class SampledSegment(Segment):
-    """
-    A segment of ticks with all samples of its recording, whatever is wrong with them.
-
-    A filter of samples, as on the vehicle, needs those before the segment as well: they decide
-    how it grades its input.
-    """
+    """A segment of ticks with all samples of its recording, also those before the segment."""
 
     imu: ImuStream
 
@@ -203,11 +189,7 @@ class ScoredSegment:
 
 
 def cut_tests(recording: Recording, train: TrainSplit) -> Iterator[ScoredSegment]:
-    """
-    Cut a recording at its gaps; every tick counts once the window has filled.
-
-    Raise ``InputError`` if the recording is not of the kind that the training part is of.
-    """
+    """Cut a recording like the training part at its gaps; ticks after the first window count."""
     dataset = train.dataset
     check_imu(recording, dataset)
     check_one_plane([train.recordings[0], recording])
@@ -227,11 +209,7 @@ def cut_tests(recording: Recording, train: TrainSplit) -> Iterator[ScoredSegment
 
 @dataclass(frozen=True)
 class Plan:
-    """
-    Training and test data of a comparison: ``'share'``, ``'bags'`` or ``'slot-car'``.
-
-    Of the tests, at least one, each has a tick that counts.
-    """
+    """Training part and tests of a comparison: ``'share'``, ``'bags'`` or ``'slot-car'``."""
 
     protocol: str
     train: TrainSplit
@@ -259,11 +237,7 @@ def plan_share(recording: Recording, settings: TrainingSettings, share: float = 
 def plan_bags(
     learned: Sequence[Recording], followed: Sequence[Recording], settings: TrainingSettings
 ) -> Plan:
-    """
-    Learn from some recordings and follow others; every tick counts once the window has filled.
-
-    Raise ``InputError`` if nothing can be learned from, nothing counts, or a recording is in both.
-    """
+    """Learn from some recordings and follow others; every tick counts after the first window."""
     twice = {recording.name for recording in learned} & {each.name for each in followed}
     if twice:
         msg = f'{", ".join(sorted(twice))}: learned from and followed; name other bags with --test'

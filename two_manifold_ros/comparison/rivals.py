@@ -60,12 +60,7 @@ class NearestSettings(NamedTuple):
 
 
 def nearest_windows(train: TrainSplit) -> Fitted:
-    """
-    Mean of the positions that followed the training windows most like the live one.
-
-    How many windows are averaged, and their lengths in windows of the training, are chosen on
-    held-out blocks; the first counts where nothing is held out.
-    """
+    """Mean of the positions that followed the training windows most like the live one."""
     window = train.dataset.window
     lengths = dict.fromkeys(max(1, round(share * window)) for share in (1.0, 0.5, 0.25))
     candidates = [NearestSettings(n, length) for length in lengths for n in (5, 1, 10, 20)]
@@ -77,7 +72,7 @@ def follow_nearest(train: TrainSplit, settings: NearestSettings) -> Fitted:
     """
     Keep every window of standardised observations that crosses no seam; ``InputError`` if none.
 
-    Distances are Euclidean. NaN until the window is full, and at a horizon beyond every segment.
+    NaN until the window is full, and at a horizon beyond every segment.
     """
     neighbours, width = settings
     series, begins = lay_end_to_end(train.dataset.observations)
@@ -129,12 +124,7 @@ def _nearest_known(distances: Floats, known: Bools, neighbours: int) -> tuple[In
 
 
 def own_filter(train: TrainSplit, **changes: Any) -> Fitted:  # noqa: ANN401 - any settings
-    """
-    Train a model of this package with some settings changed, the method among them.
-
-    All methods see the same ticks, so a faster rate, which the default might choose, is not
-    tried. Raise ``InputError`` as ``train_model`` does.
-    """
+    """Train a model of this package at the rate of all, with some settings changed."""
     dataset = train.dataset
     asked = replace(train.settings, rate_hz=dataset.rate_hz, window=dataset.window)
     wanted = asked.with_method(**{'method': asked.method, **changes})
@@ -165,12 +155,7 @@ class FollowingModel:
         self._filtered: tuple[ImuStream, dict[int, Estimate]] | None = None
 
     def predict(self, segment: Segment) -> Predictions:
-        """
-        Filter one segment; the first tick has a prediction already.
-
-        A segment of ticks alone is filtered from a cold start, one with samples from the start of
-        its recording.
-        """
+        """Filter one segment: of ticks from a cold start, of samples from their beginning."""
         positions = np.full((len(segment), len(self._model.horizons), 2), np.nan)
         states = np.full((len(segment), self._model.states), np.nan)
         if isinstance(segment, SampledSegment):

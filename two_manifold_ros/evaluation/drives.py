@@ -1,10 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-Score drives of many vehicles, each where it is read, and sum up by vehicle, day and place.
-
-What is known of a drive is a few kilobytes, however long it is, so that thousands can be scored.
-"""
+"""Score drives of many vehicles, each where it is read, and sum up by vehicle, day and place."""
 
 from __future__ import annotations
 
@@ -99,12 +95,7 @@ def score_drives(
     done: Callable[[float], None] = lambda _: None,
     **how: Any,  # noqa: ANN401 - as `score_drive` has them
 ) -> list[DriveScore]:
-    """
-    Filter bags, each where it is read, on the workers of a ``client``, see `fleet.spread`.
-
-    Of a model of several routes each bag is of the one at whose places it drives most. A bag that
-    cannot be scored costs nothing but a sentence.
-    """
+    """Filter bags, each where it is read, on the workers of a ``client``, see `fleet.spread`."""
     scores = spread(partial(score_drive, model, options, **how), paths, client, done)
     folders = {Path(each.path).absolute().parent for each in scores}
     names = Counter(each.name for each in folders)
@@ -193,12 +184,7 @@ def trained_lag(model: ModelHead) -> str:
 
 @dataclass(frozen=True)
 class Total:
-    """
-    Scores of some drives together.
-
-    ``grows_m`` is the mean error of the first third of them and of the last one, if errors grow
-    from drive to drive; else there is none.
-    """
+    """Scores of drives together, and the errors of their first and last third if these grow."""
 
     drives: int
     ticks: int
@@ -215,12 +201,7 @@ class Total:
 
 
 def total_of(scores: Sequence[DriveScore], vehicles: int = 0) -> Total:
-    """
-    Return the scores of drives together, of which one at least has ticks.
-
-    That errors grow is tested where they are of one of so many ``vehicles``, by Spearman's rank
-    correlation.
-    """
+    """Return the scores of drives together; of one of so many ``vehicles`` whether errors grow."""
     ticks, published = (sum(getattr(each, n) for each in scores) for n in ('ticks', 'published'))
     worst = max(scores, key=lambda each: each.mean_m)
     grows = None
@@ -271,11 +252,7 @@ class Fleet:
         return sums
 
     def weakest(self, most: int) -> list[dict[str, float]]:
-        """
-        Return the places of the largest mean errors, of those that are driven as others are.
-
-        None is nearer to another one than ``SEPARATE``, or all would be of one bend.
-        """
+        """Return the places of the largest mean errors, ``SEPARATE``, of those often driven."""
         ticks, published, errors = self.at_places.T
         # What is driven once in many drives is no place of the route, but a slip.
         often = ticks > 0.1 * np.median(ticks[ticks > 0.0])

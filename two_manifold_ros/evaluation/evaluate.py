@@ -96,11 +96,7 @@ def estimates_along(
     progress: Callable[[str, float], None],
     silent: Callable[[int, Assessment], None] = lambda *_: None,
 ) -> Iterator[tuple[Estimate, float]]:
-    """
-    Yield every estimate of a filter fed with a recording, and the seconds it took.
-
-    ``silent`` is called after each second of samples without a tick, as a node reports then.
-    """
+    """Yield estimates and their seconds; ``silent`` gets each second without a tick."""
     imu = recording.imu
     stamps, samples = imu.stamps.tolist(), recording.samples_with(live.running.further_names)
     shown, since, counts = imu.first_stamp, imu.first_stamp, live.counters.copy()

@@ -30,12 +30,7 @@ STANDS = 0.1
 
 @dataclass(frozen=True)
 class LapTimes:
-    """
-    Laps of a recording that are over, and the state at each tick with a usable position.
-
-    They count from the start line of the circuit. ``references`` are the laps by the positions of
-    the recording, if it has any.
-    """
+    """Laps that are over, the state at each usable tick, and the laps by positions, if any."""
 
     circuit: Circuit
     laps: tuple[Lap, ...]

@@ -57,11 +57,7 @@ class Row:
 
 @dataclass(frozen=True)
 class LearningCurve:
-    """
-    Errors by lap, then in the order of ``names``; positions were known for ``known_s`` seconds.
-
-    Ten parts of equal time stand for ``laps`` if none could be counted.
-    """
+    """Errors by lap, or by tenths if no ``laps`` are counted, then in the order of ``names``."""
 
     rows: tuple[Row, ...]
     names: tuple[str, ...]

@@ -155,11 +155,7 @@ class RouteNaming:
 
 
 def are_passing(model: RouteModel, names: Sequence[str], positions: Floats) -> tuple[Bools, Bools]:
-    """
-    Return whether lines pass true positions (T, 2), and where that is known: (T,) each.
-
-    ``names`` (T,) are of a line of the model each, or empty: none passes anywhere.
-    """
+    """Return whether the named lines pass true positions, and where that is known: (T,)."""
     lines = model.lines
     if lines is None:
         msg = 'a map without lines has none that could pass'

@@ -143,11 +143,7 @@ def _root_mean_square(values: Floats) -> float | None:
 def truth_ahead(
     stream: PositionStream | None, stamps: Ints, horizons: Sequence[int], period_ns: int
 ) -> tuple[Floats, Floats]:
-    """
-    Return true positions and directions of travel at the horizons, in ticks, of stamps in ns.
-
-    They are (T, H, 2) each, NaN where unknown.
-    """
+    """Return true positions and directions (T, H, 2) at horizons in ticks of stamps in ns."""
     ahead = [stamps + horizon * period_ns for horizon in horizons]
     places, directions = (
         np.stack([find(stream, each) for each in ahead], axis=1)

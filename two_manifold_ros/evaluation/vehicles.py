@@ -27,11 +27,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import Recording
 
 PASSES = 3
-"""
-Times that recordings are followed, each with what was measured before.
-
-On a simulated fleet nothing changes any more by a tenth of its standard deviation with the fourth.
-"""
+"""Times that recordings are followed, each with what was measured before."""
 
 
 class Measured(NamedTuple):

@@ -1,10 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-Closed-loop cross-validation of the spectral filter: choose settings, calibrate the covariances.
-
-The belief about the place is calibrated, and its rate chosen, in ``training.following``.
-"""
+"""Closed-loop cross-validation of the spectral filter: choose settings, calibrate covariances."""
 
 from __future__ import annotations
 
@@ -80,12 +76,7 @@ MOST_COMPARED = 1_500
 
 @dataclass(frozen=True)
 class Candidate:
-    """
-    Choices that closed-loop validation compares.
-
-    The bandwidth of the observation kernel is in median distances between observations; without a
-    ridge the kernel is raw; the neighbours of a window count where a kernel has a graph.
-    """
+    """Choices that are compared; without a ridge the kernel of observations is raw."""
 
     states: int
     bandwidth_factor: float = BANDWIDTHS[1]
@@ -111,12 +102,7 @@ class FittedFilter:
 def fit_filter(
     embeddings: Embeddings, targets: Floats, candidate: Candidate, settings: SpectralSettings
 ) -> FittedFilter:
-    """
-    Build the filter of a candidate.
-
-    The targets (n, c, 2) of the training ticks are those of ``training_targets``. Of the settings
-    guards and read-out count, of which ``mkdr`` is ``sharpened`` over imputed positions.
-    """
+    """Build the filter of a candidate from the targets (n, c, 2) of the training ticks."""
     directions = embeddings.directions(candidate.states)
     tables = embeddings.tables(directions)
     operator = make_operator(embeddings.observations, candidate, exact=not settings.guarded)
@@ -131,11 +117,7 @@ def fit_filter(
 def make_operator(
     observations: Floats, candidate: Candidate, *, exact: bool = False
 ) -> ObservationOperator:
-    """
-    Return the observation operator of a candidate over (n, d) training observations.
-
-    An ``exact`` ridge operator has each of them as a landmark, up to as many as an embedding has.
-    """
+    """Return the operator over (n, d) observations; an ``exact`` ridge keeps all."""
     bandwidth = candidate.bandwidth_factor * median_observation_distance(observations)
     if candidate.ridge is None:
         return RawKernel(observations, bandwidth)
@@ -165,11 +147,7 @@ def training_states(embeddings: Embeddings, belief: Belief, most: int | None = N
 
 
 class Fold:
-    """
-    The embeddings of a part to fit, and held-out blocks to run candidates over.
-
-    It has ``windows`` training ticks to fit; ``lost_m`` is the largest error that counts, metres.
-    """
+    """Embeddings of a part to fit, and held-out blocks to run candidates over."""
 
     def __init__(
         self,
@@ -211,12 +189,7 @@ class Fold:
     def run(
         self, candidate: Candidate, lead: int, most: int | None = None
     ) -> list[tuple[Floats, Floats]]:
-        """
-        Follow the first ``most`` ticks of each block, of which ``lead`` do not count.
-
-        Returned are errors (T, c, 2), NaN where the truth is unknown, and covariances
-        (T, c, 2, 2), not calibrated.
-        """
+        """Return errors and raw covariances of ``most`` ticks of each block after the lead."""
         embeddings = self._embed(candidate.neighbours)
         fitted = fit_filter(embeddings, self._targets, candidate, self._settings)
         reminded = fitted.guarded and isinstance(fitted.readout, SharpenedReadout)
@@ -330,11 +303,7 @@ def _choose(
 
 
 def _best(candidates: Sequence[Candidate], score: Callable[[Candidate], float]) -> Candidate:
-    """
-    Return the narrowest kernel among the candidates within 5 % of the best score.
-
-    It corrects the belief soonest when the vehicle drives faster or slower than in training.
-    """
+    """Return the narrowest kernel within 5 % of the best score: it corrects the belief soonest."""
     known = {candidate: score(candidate) for candidate in candidates}
     limit = 1.05 * min(known.values())
     alike = [candidate for candidate in known if known[candidate] <= limit]

@@ -164,11 +164,7 @@ def build_dataset(
 
 
 def _marked(found: Sequence[Segment], window_ns: int) -> list[Segment]:
-    """
-    Return the segments of a recording, those marked that begin within its first window.
-
-    Many drivers start with a few samples and a gap; a filter is not lost by one as short.
-    """
+    """Return the segments of a recording, those marked that begin within its first window."""
     begun = [int(each.stamps[0] - found[0].stamps[0]) for each in found]
     pairs = zip(found, begun, strict=True)
     return [replace(each, begins=0 <= late <= window_ns) for each, late in pairs]
@@ -269,11 +265,7 @@ def weighted_by_persistence(channels: Channels, segments: Sequence[Segment]) -> 
 
 
 def usual_step(recordings: Sequence[Recording]) -> float:
-    """
-    Return how far a vehicle usually comes between two positions, in spreads of all positions.
-
-    Half of the way it drives is between two that are further apart; 0 without positions.
-    """
+    """Return the step between two positions that half of the way exceeds, in spreads of all."""
     steps, places = [np.empty(0)], [np.empty((0, 2))]
     for recording in recordings:
         if recording.positions is not None:
@@ -336,11 +328,7 @@ def learn_rest(
 
 
 def _throughout(flags: Bools, ticks: int) -> Bools:
-    """
-    Return where flags (T,) hold at a tick and at those before it that it is compared with.
-
-    And for as long before and after those, since positions are unsure when a vehicle stops.
-    """
+    """Return where flags (T,) hold for so many ticks before and after, so that they are sure."""
     lasting = np.zeros(len(flags), dtype=np.bool_)
     width = 3 * ticks - 2
     if len(flags) >= width:

@@ -84,12 +84,7 @@ class Embeddings:
 def embed(
     observations: Sequence[Floats], window: int, settings: EmbeddedSettings, neighbours: int
 ) -> Embeddings:
-    """
-    Embed the windows of standardised segments (T, d) each in the way of the method.
-
-    The number of nearest neighbours is for kernels that have a graph of them. An ``InputError``
-    says that fewer than 50 training ticks are left.
-    """
+    """Embed the windows of standardised segments (T, d); ``InputError`` of fewer than 50 ticks."""
     series, begins = lay_end_to_end(observations)
     training = find_training_ticks(series, begins, window)
     check_count(training)

@@ -36,11 +36,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Bools, Floats
 
 PIECES = 4
-"""
-Pieces of a part whose mean errors are compared at two rates: eight of the two parts of a trial.
-
-With fewer a standard error is not known, and shorter ones err alike.
-"""
+"""Pieces of a part whose mean errors are compared at two rates: shorter ones err alike."""
 
 ANYWHERE = 0.01
 """Share of the positions that may be anywhere on the route: one lost start does not decide."""
@@ -118,11 +114,7 @@ class Followed:
 
     @cached_property
     def log_score(self) -> float:
-        """
-        Mean log density of the true positions, nats, relative to the centre of a unit normal one.
-
-        It is how much the filter knew, and how sure of it it was, see ``ANYWHERE``.
-        """
+        """Mean log density of the true positions, nats, beside the centre of a unit normal one."""
         known = np.isfinite(self.run.errors[:, 0]).all(axis=1)
         if not known.any():
             return math.nan
@@ -218,11 +210,7 @@ class Followed:
         return replace(self, parts=self.parts[::2])
 
     def validation(self, middle: Floats, factors: Floats | None = None) -> Validation:
-        """
-        Return the errors, and the calibration; ``middle`` (2,) is the mean position.
-
-        With ``factors`` of a model it is the answer to all ticks that its filter would withhold.
-        """
+        """Return errors and calibration; with ``factors`` as what a filter publishes of them."""
         run, lost_m = self.run, self.lost_m
         published = self.published(float((self.factors if factors is None else factors)[0]))
         chosen = None if factors is None else published

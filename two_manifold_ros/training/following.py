@@ -1,11 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-Follow parts of the drives on the map of the others: log scores, and what they choose.
-
-A part is followed as a robot would: from a cold start, and where a recording begins at rest from a
-standing start.
-"""
+"""Follow parts of the drives on the map of the others, and choose by log scores."""
 
 from __future__ import annotations
 
@@ -98,11 +93,7 @@ def lay_out_drives(
     *,
     network: bool = False,
 ) -> Passes:
-    """
-    Merge the passes of segments into places; ``InputError`` if the vehicle never moves.
-
-    The places are those of a route or of a ``network`` of roads, see `lay_out`.
-    """
+    """Merge the passes of segments into places of a route, or of a ``network``, see `lay_out`."""
     channels, period_s = dataset.channels, dataset.period_s
     live = channels.live
     still = motionless(channels.mean) if channels.of_imu else np.zeros(len(channels.mean))
@@ -133,9 +124,9 @@ def memory_between_laps(
     """
     Return the memory of what repeats between laps, seconds; 0 if nothing does.
 
-    It is the longest lag at which the covariance of a channel with the pass before has fallen to 1
-    / e: vibration, which shortens `memory_of`, differs from pass to pass. Channels count of which
-    the place explains more than ``CHANCE``.
+    It is the longest lag at which the covariance of a channel, of which the place explains more
+    than ``CHANCE``, with the pass before has fallen to a share of 1/e: vibration differs from pass
+    to pass.
     """
     places = merge_passes(tracks, period_s)
     if places is None:
@@ -173,11 +164,7 @@ def usual_tuning(settings: RouteSettings) -> Tuning:
 
 
 class Drives(NamedTuple):
-    """
-    Drives laid out at one rate, with its window and horizons, and notes for the summary.
-
-    Positions that were missing are estimated where that is asked for.
-    """
+    """Drives laid out at one rate, with its settings, and notes for the summary."""
 
     settings: RouteSettings
     dataset: Dataset

@@ -94,11 +94,7 @@ def hold_out(segments: Sequence[Segment], window: int) -> Split:
 
 
 def hold_out_in_turn(segments: Sequence[Segment], window: int) -> list[Split]:
-    """
-    Split segments four times, each time with another quarter held out, if positions allow.
-
-    Each tick of a recording that can spare no more than a block at a time is held out once.
-    """
+    """Split segments four times, each time with another quarter held out, if positions allow."""
     total = sum(map(len, segments))
     quarters = itertools.pairwise([total * block // FOLDS for block in range(FOLDS + 1)])
     return with_positions([_split(segments, [quarter], window) for quarter in quarters])
@@ -226,12 +222,7 @@ def beside_mean_position(
 
 
 def publishable(covariances: Floats, driving: Bools, error_m: float) -> Bools:
-    """
-    Return which ticks (T,) of a stretch a filter publishes, by its `StateMachine`.
-
-    By the covariances (T, 2, 2) of the present position, whether the vehicle drives on the route,
-    and the half axis of the largest ellipse, metres.
-    """
+    """Return which ticks (T,) a `StateMachine` publishes, with ellipses of ``error_m`` at most."""
     machine = StateMachine(EllipseLimits(error_m, error_m), 1)
     seen = TickDiagnostics(
         window_full=True, recovering=False, accepted=True, restarted=False, novelty=1.0,

@@ -40,11 +40,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
 
 LOST = 0.5
-"""
-Share of the error of a lost vehicle from which on a route map is taken not to follow.
-
-Only then the drives are tried as those of a network, and taken if they then err less.
-"""
+"""Share of the error of a lost vehicle from which on a route map is taken not to follow."""
 
 
 class Roads(NamedTuple):
@@ -128,12 +124,7 @@ def choose_network(
 
 
 def where_drives_begin(recordings: Sequence[Recording], near_m: float) -> list[str]:
-    """
-    Return sentences on where recordings begin, those that begin alone by their names.
-
-    Beginnings less than ``near_m`` apart are one: as far as a vehicle drives while what it
-    observes stays the same.
-    """
+    """Return sentences on where recordings begin, those that begin alone by their names."""
     known = [
         (each.name, each.positions.positions[each.positions.usable][0])
         for each in recordings
@@ -185,11 +176,7 @@ def _lay_out(
 
 
 def _held_out(segments: Sequence[Segment]) -> list[int]:
-    """
-    Return the segments that are left out in turn.
-
-    Of those with which a recording begins, and that have positions, as many as ``FOLDS``, evenly.
-    """
+    """Return the segments that are left out in turn, evenly, of those that begin drives."""
     known = [
         number
         for number, each in enumerate(segments)

@@ -353,11 +353,7 @@ def lay_out_recordings(recordings: Sequence[Recording], settings: RouteSettings)
 
 
 def _range_of_means(observations: Sequence[Floats], window: int) -> tuple[Floats, Floats]:
-    """
-    Return the least and the largest mean of a window of each channel: (d,) each.
-
-    Refused is what holds most windows twice: whatever is left out would not be unseen.
-    """
+    """Return extreme means of windows of each channel; refuse most windows twice."""
     means = []
     for each in observations:
         sums = np.cumsum(np.pad(each, ((1, 0), (0, 0))), axis=0)
@@ -427,10 +423,9 @@ def states_at_places(
     places: Places, stretches: Sequence[Stretch], ticks: Ints, states: Floats
 ) -> Floats:
     """
-    Average states (n, k), the constant first, over the visits of each place: (P, k).
+    Average states (n, k) over the visits of each place, or take those of the nearest: (P, k).
 
-    The ticks (n,) count through the stretches end to end. Where no visit has a state it is that of
-    the nearest place that has one.
+    The ticks (n,) count through the stretches end to end.
     """
     sums = np.zeros((len(places), states.shape[1]))
     counts = np.zeros(len(places))

@@ -30,11 +30,7 @@ if TYPE_CHECKING:
 
 
 class Setting(NamedTuple):
-    """
-    Facts about a setting beside its name and its default.
-
-    The range is inclusive; a low end of 0 of a real number is left out unless ``also`` is 0.
-    """
+    """Facts about a setting. The range is inclusive, but for 0 of a real number."""
 
     kind: type  # of the value, or of its entries
     what: str  # for help and pages

@@ -196,11 +196,7 @@ def summarise(
     validation: Validation | str,
     drives: Sequence[PositionReport],
 ) -> dict[str, Any]:
-    """
-    Summarise a training of any method, its choices by name, and its validation as JSON.
-
-    ``values`` are the singular values of the states but that of the constant.
-    """
+    """Summarise a training of any method as JSON; ``values`` are the singular values of states."""
     validated = None if isinstance(validation, str) else validation
     states = 1 + len(values)
     lap_s = median_lap_s(drives)

@@ -1,10 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-Train a TPSR by the online algorithm of Boots & Gordon (2011, eq. 8 and 9), tick by tick.
-
-What was trained can take what is driven later in the same way.
-"""
+"""Train a TPSR by the online algorithm of Boots & Gordon (2011, eq. 8 and 9), and go on later."""
 
 from __future__ import annotations
 
@@ -150,11 +146,7 @@ class RouteTpsr:
         return move
 
     def _still_needed(self) -> Bools:
-        """
-        Return which ticks positions are read by, and the newest, which are followed.
-
-        Of a stretch shorter than two windows none is ever remembered.
-        """
+        """Return which ticks positions are read by, and the newest, which are followed."""
         remembered, numbers = self.learner.remembered.numbers, self._numbers
         stretch = np.cumsum(np.diff(numbers, prepend=numbers[:1]) != 1)
         needed = np.isin(stretch, stretch[np.searchsorted(numbers, remembered)])
@@ -242,11 +234,7 @@ class LearnedTpsr:
         self.ended_ns = stamp_ns - 1
 
     def go_on(self, recording: Recording) -> Move:
-        """
-        Learn what comes after the last tick, with its positions; return the move of the bases.
-
-        Its model is another one afterwards, with the parameters of now.
-        """
+        """Learn what comes after the last tick, and return the move of the bases."""
         model, route = self.model, self.route
         channels, imu = model.channels, recording.imu.select(recording.imu.stamps > self.ended_ns)
         newer = replace(recording, imu=replace(imu, samples=channels.without_dead(imu.samples)))

@@ -167,12 +167,7 @@ def with_time_scales(
 def with_sharpness(
     recordings: Sequence[Recording], settings: TrainingSettings
 ) -> TrainingSettings:
-    """
-    Return the settings with the sharpness that a given rate wants, for a route.
-
-    In a second it counts as much as at the usual rate, so that the belief is the same at any. An
-    exponent above one would count an observation twice.
-    """
+    """Return the settings with the sharpness that counts in a second as at the usual rate."""
     if not isinstance(settings, RouteSettings) or settings.rate_hz is None:
         return settings
     if settings.sharpness is not None:
@@ -260,11 +255,7 @@ def _by_memory(recordings: Sequence[Recording], settings: RouteSettings) -> Rout
 
 
 WINDOWS_S = (6.0, 12.0, 24.0, 48.0, 96.0)
-"""
-Windows that are tried beside the usual one of three seconds.
-
-From some bends of an indoor track to half a lap of a racing circuit.
-"""
+"""Windows that are tried beside the usual one: some bends indoors to half a lap of a circuit."""
 
 MOST_TRIED = 24_000
 """Ticks on which a window is tried, 20 minutes at the usual rate: the shortest takes a minute."""
@@ -330,11 +321,7 @@ def slower_rate(wanted_hz: float, present_hz: float) -> float:
 
 
 def part_to_try(recordings: Sequence[Recording], most_s: float) -> list[Recording]:
-    """
-    Return as many of the recordings as last so long together, evenly spread, the last one cut.
-
-    Whole drives with positions: one that ends within its lap shows few places twice.
-    """
+    """Return whole drives that last so long together, evenly spread, the last one cut."""
     lasting_s = [_lasts_s(each) for each in recordings]
     if not sum(lasting_s) > most_s:
         return list(recordings)
@@ -357,11 +344,7 @@ def _lasts_s(recording: Recording) -> float:
 
 
 def errors_in_turn(recordings: Sequence[Recording], settings: SpectralSettings) -> list[float]:
-    """
-    Return the mean error on each quarter held out, as a share of one that is lost.
-
-    ``MOST_TRIED`` ticks are seen at most.
-    """
+    """Return the mean error on each quarter held out, as a share of one that is lost."""
     present = replace(settings, horizons=(0,))
     try:
         if present.rate_hz:
@@ -407,12 +390,7 @@ def train_spectral(
     progress: Callable[[str, float], None],
     drives: Sequence[PositionReport],
 ) -> Model:
-    """
-    Train the spectral filter.
-
-    Choices not given are made on held-out blocks, on which the covariances are calibrated too;
-    then everything is learned from all of the recordings.
-    """
+    """Train the spectral filter, choosing on held-out blocks what is not given."""
     dataset = driving_dataset(recordings, settings)
     candidate, validation = cross_validate(
         dataset, settings, lambda stage, share: progress(stage, 0.5 * share)
