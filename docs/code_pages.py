@@ -149,7 +149,7 @@ def _settings() -> str:
         settled = f'; {offered.settled}' * bool(offered.settled)
         allowed = '0 first, increasing' if name == 'horizons' else about.allowed
         usual = f' (default: {about.usual})' if offered.default is None else ''
-        words = f'{about.what}{usual}{about.more}'.replace('|', '\\|')
+        words = f'{about.what}{usual}'.replace('|', '\\|')
         rows.append(
             f'| `{name}` | {offered.of_methods} | {default}{settled} | {allowed} | {words} |'
         )

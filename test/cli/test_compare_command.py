@@ -13,10 +13,10 @@ from two_manifold_ros.cli.compare import shown_comparison
 from two_manifold_ros.cli.options import print_table, print_wrapped
 from two_manifold_ros.cli.verdict import of_comparison
 from two_manifold_ros.comparison import comparing
-from two_manifold_ros.comparison.comparing import compare, Failure
-from two_manifold_ros.comparison.outcome import Comparison, Result
-from two_manifold_ros.comparison.own_filters import methods_named
+from two_manifold_ros.comparison.comparing import compare, Comparison, Result
 from two_manifold_ros.comparison.protocol import plan_share
+from two_manifold_ros.comparison.rivals import methods_named
+from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.scores import ErrorSummary, Score
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
@@ -104,7 +104,11 @@ def test_bad_options(options, words, ellipse_bags, command):
 
 
 def test_no_method_that_works_is_an_error(ellipse_bags, command, monkeypatch):
-    monkeypatch.setattr(comparing, 'try_method', lambda *_: Failure('it is too short.'))
+    def refuse(*_: object) -> None:
+        msg = 'it is too short.'
+        raise InputError(msg)
+
+    monkeypatch.setattr(comparing, '_run', refuse)
     line = command.refused('compare', ellipse_bags[0], *QUICK)
     assert line.endswith(
         'no method worked, so there is nothing to compare (mean, previous: it is too short)'

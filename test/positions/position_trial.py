@@ -27,7 +27,7 @@ from two_manifold_ros.typing import Bools
 
 # One car on one day, which is followed more sharply than another day's drive would allow.
 SETTINGS = TrainingSettings(
-    rate_hz=10.0, window=20, states=0, horizons=(0, 5), sharpness=0.4, persistence=0.5
+    rate_hz=10.0, window=20, states=2, horizons=(0, 5), sharpness=0.4, persistence=0.5
 )
 LAPS, TRAINED_SHARE = 10, 0.75
 

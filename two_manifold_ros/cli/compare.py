@@ -25,7 +25,6 @@ from two_manifold_ros.cli.options import (
 from two_manifold_ros.cli.training_options import add_settings, given_settings
 from two_manifold_ros.cli.verdict import of_comparison
 from two_manifold_ros.comparison.comparing import compare
-from two_manifold_ros.comparison.own_filters import methods_named, NAMES
 from two_manifold_ros.comparison.protocol import (
     plan_bags,
     plan_share,
@@ -33,6 +32,7 @@ from two_manifold_ros.comparison.protocol import (
     SHARE,
     SLOT_CAR,
 )
+from two_manifold_ros.comparison.rivals import methods_named, NAMES
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.inspecting import inspect_recording, training_warnings
 from two_manifold_ros.inspection.shared_places import sort_by_route
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Callable, Iterator, Sequence
 
-    from two_manifold_ros.comparison.outcome import Comparison, Result
+    from two_manifold_ros.comparison.comparing import Comparison, Result
     from two_manifold_ros.comparison.protocol import Plan
     from two_manifold_ros.evaluation.scores import Score
 

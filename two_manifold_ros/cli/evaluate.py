@@ -9,8 +9,6 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from two_manifold_ros.cli.fleet import run_fleet
 from two_manifold_ros.cli.options import (
     add_bags,
@@ -38,7 +36,7 @@ from two_manifold_ros.errors import InputError, NO_USE
 from two_manifold_ros.evaluation.drives import trained_lag
 from two_manifold_ros.evaluation.evaluate import ELSEWHERE, evaluate, UNUSABLE
 from two_manifold_ros.evaluation.online import AFTERWARDS, learning_curve, MEAN, OFFLINE
-from two_manifold_ros.evaluation.routes import are_alike, recordings_by_route
+from two_manifold_ros.evaluation.routes import recordings_by_route
 from two_manifold_ros.evaluation.vehicles import correction_from
 from two_manifold_ros.inspection.lag import estimate_lag, late_sentences
 from two_manifold_ros.inspection.positions import left_out_sentence
@@ -279,9 +277,7 @@ def _sentences(evaluation: Evaluation, model: ModelHead, route: str) -> Iterator
     if evaluation.published and evaluation.withheld:
         yield evaluation.describe_withheld()
     if evaluation.naming is not None and evaluation.naming.ticks:
-        lines = bool(model.route_names) and not are_alike(
-            model, np.concatenate([each[:, 0] for each in evaluation.truths])
-        )
+        lines = bool(model.route_names)
         named = [f'the route {route}'] * bool(route) + ['a line that passes there'] * lines
         if named:
             right, wrong = _naming(evaluation)

@@ -63,7 +63,7 @@ _ZIP = b'PK\x03\x04'
 def run(args: Namespace) -> int:
     """Train, save and report; return 0, or ``NO_USE`` if the model is of no use."""
     later: list[str] = []
-    args.saved = False
+    args.saved, args.told = False, set()
     try:
         check_options(args)
         with fleet_of(args) as client:
@@ -75,7 +75,9 @@ def run(args: Namespace) -> int:
     finally:
         # After the judgement of the model, which is the first line.
         for line in later:
-            on_stderr(line)
+            # What is among the notes of the model was printed with it.
+            if line.removeprefix('two-manifold: note: ') not in args.told:
+                on_stderr(line)
 
 
 def _run(args: Namespace, say: Callable[[str], None], client: Any) -> int:  # noqa: ANN401 - of an extra
@@ -135,6 +137,8 @@ def _train(
         shown = [f'trained in {took_s}', *shown_model(model, said=poor.get('', ''))]
     told = bool(used) or args.json
     answer(args, content, shown if told else [], verdict if told else None)
+    if told and not args.json:
+        args.told.update(*(each.summary['notes'] for each in used.values()))
     return 0 if used else NO_USE
 
 
