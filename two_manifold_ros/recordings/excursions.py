@@ -74,23 +74,11 @@ Where each position is anywhere, 100,000 of them take two seconds.
 
 @dataclass(frozen=True)
 class Reach:
-    """
-    Largest distances between positions of a drive that the motion of the vehicle can explain.
+    """Largest distances between positions of a drive that the vehicle's motion can explain."""
 
-    Parameters
-    ----------
-    speed_mps
-        Fastest that a vehicle may be, ``SPEEDS`` times the fastest driving.
-    tremble_m
-        How far positions may be apart in no time, ``TREMBLES`` times the median tremble.
-    interval_s
-        Shortest time between two positions: where stamps jitter, the median interval.
-
-    """
-
-    speed_mps: float
-    tremble_m: float
-    interval_s: float
+    speed_mps: float  # fastest that it may be, SPEEDS times the fastest driving
+    tremble_m: float  # how far positions may be apart in no time
+    interval_s: float  # shortest time between two, the median: stamps jitter
 
     def metres(self, seconds: Floats) -> Floats:
         """Return how far positions so many seconds apart may be from each other."""
@@ -109,21 +97,13 @@ def usable_places(positions: Floats) -> Bools:
 
 def explained(stamps: Ints, positions: Floats) -> Bools:
     """
-    Return which positions are usable: finite, on earth, and where a speed of the drive leads.
+    Return which positions (M, 2) are usable: finite, on earth, and where a speed leads.
 
     The drive is cut where a step is longer than its `Reach`, and as few positions as possible are
     left out so that as few jumps as possible are left. A jump costs as much as ``BELIEVED``
     positions, and those of the time that the vehicle would take for it. So what is off for a
     moment is left out, and so is what is off by far for longer; a jump after which all positions
     agree stays: localisation was moved, or the vehicle.
-
-    Parameters
-    ----------
-    stamps : (M,) int64
-        Nanoseconds, in the order received.
-    positions : (M, 2)
-        Metres.
-
     """
     usable = usable_places(positions)
     left = -1
@@ -144,8 +124,7 @@ def sustained_speed(seconds: Floats, places: Floats) -> float:
     """
     Return the fastest driving between increasing seconds (m,) and places (m, 2), m/s.
 
-    0 where the vehicle never drives for fifteen steps. Neither wrong places nor any time at which
-    it stands move it.
+    0 where the vehicle never drives for fifteen steps.
     """
     if len(seconds) <= 3 * WINDOW:
         return 0.0
@@ -173,26 +152,14 @@ def unexplained_steps(seconds: Floats, places: Floats) -> Bools:
 
 @dataclass(frozen=True)
 class _Drive:
-    """
-    Places in the order of time; one that is given again says nothing new, and is there once.
+    """Places in the order of time; one that is given again says nothing new, and is there once."""
 
-    Parameters
-    ----------
-    rows, places_of_rows : (r,)
-        Rows of the stream, and which place each gives.
-    places : (m, 2)
-        Metres.
-    began, ended, held : (m,)
-        When each was first and last given, seconds, and for how long it holds: a slow receiver is
-        repeated for as long as its next position takes, a parked vehicle longer.
-
-    """
-
-    rows: Ints
-    places_of_rows: Ints
-    places: Floats
-    began: Floats
-    ended: Floats
+    rows: Ints  # (r,) rows of the stream
+    places_of_rows: Ints  # (r,) which place each gives
+    places: Floats  # (m, 2) metres
+    began: Floats  # (m,) when each was first given, seconds
+    ended: Floats  # (m,) and last
+    # For how long each holds: a slow receiver is repeated until its next position.
     held: Floats
 
     @property
@@ -336,14 +303,7 @@ def frozen_places(stamps: Ints, positions: Floats, sampled: Ints, samples: Float
     seen elsewhere. If it is seen there or never again, the accelerometer has to show a drive
     beyond its noise, as turning is none; and either the vehicle did not slow down before the end,
     or the accelerometer is never as quiet for as long, so that no other clock would explain it.
-
-    Parameters
-    ----------
-    stamps, positions
-        Of the positions, (M,) and (M, 2), in the order received.
-    sampled, samples
-        Of the IMU, (N,) and (N, 6), or of another sensor, (N, k).
-
+    Positions are (M, 2), samples of the IMU (N, 6), or of another sensor (N, k).
     """
     frozen = np.zeros(len(stamps), dtype=np.bool_)
     rows = np.flatnonzero(usable_places(positions) & (stamps > 0))

@@ -10,7 +10,6 @@ from typing import Any, TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from rosbags.interfaces import (
-    Connection,
     Nodetype,
     Qos,
     QosDurability,
@@ -23,7 +22,6 @@ from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, W
 from rosbags.typesys import get_types_from_msg, get_typestore, Stores
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
     from pathlib import Path
 
 # Field values are whatever the message says; `Any` is the honest type of a nested ROS message.
@@ -81,15 +79,7 @@ class MessageBuilder:
         return self._types
 
     def serialise(self, msgtype: str, values: Mapping[str, Any]) -> bytes:
-        """
-        Return the little-endian CDR bytes of one message.
-
-        Raises
-        ------
-        ValueError
-            If the type is unknown, or the dict names a field that the type does not have.
-
-        """
+        """Return the little-endian CDR bytes; ``ValueError`` names an unknown type or field."""
         return bytes(self._types.serialize_cdr(self._message(msgtype)(values), msgtype))
 
     def _message(self, msgtype: str) -> Convert:
@@ -156,55 +146,16 @@ def _numbers(base: str, count: int) -> tuple[Convert, object]:
     return (lambda values: np.asarray(values, dtype=dtype).ravel()), np.zeros(count, dtype)
 
 
-class RosbagsStorage:
-    """
-    Write one bag (metadata version 9) by the library `rosbags`; see `BagWriter`.
-
-    Parameters
-    ----------
-    storage
-        ``mcap`` (chunks compressed with zstd) or ``sqlite3``.
-    latched
-        Topics offered with transient-local durability.
-
-    """
-
-    def __init__(self, storage: str, latched: Collection[str]) -> None:
-        self._storage, self._latched = storage, latched
-        self._builder = MessageBuilder()
-        self._connections: dict[str, Connection] = {}
-
-    def open(self, path: Path) -> None:
-        """Make the folder of the bag."""
-        plugin = StoragePlugin[self._storage.upper()]
-        self._writer = Writer(path, version=9, storage_plugin=plugin)
-        if self._storage == 'mcap':
-            self._writer.set_compression(CompressionMode.STORAGE, CompressionFormat.ZSTD)
-        self._writer.open()
-
-    def add(self, topic: str, msgtype: str) -> None:
-        """Add a topic."""
-        self._connections[topic] = self._writer.add_connection(
-            topic,
-            msgtype,
-            typestore=self._builder.typestore,
-            offered_qos_profiles=[_latching()] if topic in self._latched else [],
-        )
-
-    def write(self, topic: str, stamp_ns: int, cdr_bytes: bytes) -> None:
-        """Write a serialised message of a topic that was added."""
-        self._writer.write(self._connections[topic], stamp_ns, cdr_bytes)
-
-    def serialise(self, msgtype: str, fields: Mapping[str, Any]) -> bytes:
-        """Return the CDR bytes of a message."""
-        return self._builder.serialise(msgtype, fields)
-
-    def close(self) -> None:
-        """Write what is left, and the metadata."""
-        self._writer.close()
+def open_writer(path: Path, storage: str) -> Writer:
+    """Return a writer by the library `rosbags` of a new bag, metadata version 9."""
+    writer = Writer(path, version=9, storage_plugin=StoragePlugin[storage.upper()])
+    if storage == 'mcap':
+        writer.set_compression(CompressionMode.STORAGE, CompressionFormat.ZSTD)
+    writer.open()
+    return writer
 
 
-def _latching() -> Qos:
+def latching() -> Qos:
     """Return the offer of a publisher that keeps its last message for late subscribers."""
     forever = QosTime(9223372036, 854775807)
     return Qos(
