@@ -29,24 +29,16 @@ first ones of a long training come late.
 """
 
 REDRAWN_S = 0.25
-_BAR_WIDTH, _WHAT_WIDTH = 14, 28
-"""Columns of the bar and of what is done: with the times the line fits 80."""
 
 
 class Progress:
     """
     A context manager that is called with what is done and how far it is.
 
-    Nothing shows during the first two seconds. Then a terminal gets a bar with the time that
-    passed, and anything else, such as a log file, whole lines with that time, each after a longer
-    pause until there is one a minute, whether there was a call since or not. Both have the time
-    left where the rate until now gives one.
-
-    Parameters
-    ----------
-    what
-        What is done until the first call names it, in a word or two.
-
+    Nothing shows during the first two seconds. Then a terminal gets a line that is written over
+    itself, and anything else, such as a log file, whole lines, each after a longer pause until
+    there is one a minute, whether there was a call since or not. Both have the time that passed,
+    and the time left where the rate until now gives one. ``what`` is done until the first call.
     """
 
     def __init__(self, what: str) -> None:
@@ -86,51 +78,27 @@ class Progress:
     def _show(self) -> None:
         if self._over.wait(PATIENCE_S):
             return
-        if sys.stderr.isatty() and os.environ.get('TERM') != 'dumb':
-            self._draw()
-            return
-        passed_s, pause_s = PATIENCE_S, FIRST_PAUSE_S
-        while True:
+        on_terminal = sys.stderr.isatty() and os.environ.get('TERM') != 'dumb'
+        passed_s, pause_s = PATIENCE_S, REDRAWN_S if on_terminal else FIRST_PAUSE_S
+        over = False
+        while not over:
             line = f'{self._what}: {self._fraction:.0%} after {self.times(passed_s)}'
-            print(line, file=sys.stderr, flush=True)
-            if self._over.wait(pause_s):
-                return
+            if on_terminal:
+                line = f'\r{line[: shutil.get_terminal_size().columns - 1]}\x1b[K'
+            print(line, end='' if on_terminal else '\n', file=sys.stderr, flush=True)
+            over = self._over.wait(pause_s)
             passed_s += pause_s
-            pause_s = min(2.0 * pause_s, LONGEST_PAUSE_S)
-
-    def _draw(self) -> None:
-        """Write one line over itself, which never is wider than the terminal."""
-        while True:
-            share = self._fraction
-            bar = f'[{"#" * round(_BAR_WIDTH * share):{_BAR_WIDTH}}]'
-            times = self.times(monotonic() - self._began_s)
-            line = f'{self._what:{_WHAT_WIDTH}.{_WHAT_WIDTH}} {bar} {share:4.0%}  {times}'
-            width = shutil.get_terminal_size().columns
-            sys.stderr.write(f'\r{line[: width - 1]}\x1b[K')
-            sys.stderr.flush()
-            if self._over.wait(REDRAWN_S):
-                break
-        sys.stderr.write('\r\x1b[K')
-        sys.stderr.flush()
+            pause_s = pause_s if on_terminal else min(2.0 * pause_s, LONGEST_PAUSE_S)
+        if on_terminal:
+            print('\r\x1b[K', end='', file=sys.stderr, flush=True)
 
 
 def time_left(fraction: float, called_s: float, passed_s: float) -> float | None:
     """
-    Return the seconds left, by the rate until now.
+    Return the seconds left, by the rate at which a share was done in ``called_s``.
 
-    Parameters
-    ----------
-    fraction
-        Share done.
-    called_s, passed_s
-        Seconds from the begin until that share was done, and until now.
-
-    Returns
-    -------
-    float or None
-        ``None`` where too little is done to know a rate, or the present part takes longer than
-        that rate allows for all that is left.
-
+    ``None`` where too little is done to know a rate, or the present part takes longer than that
+    rate allows for all that is left.
     """
     if fraction < LEAST_SHARE:
         return None
