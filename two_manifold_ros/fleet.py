@@ -18,7 +18,7 @@ from pathlib import Path
 import signal
 from threading import Timer
 from time import monotonic
-from typing import Any, Generic, TYPE_CHECKING, TypeAlias, TypeVar
+from typing import Any, TYPE_CHECKING, TypeAlias, TypeVar
 
 from two_manifold_ros import __version__
 from two_manifold_ros.errors import InputError, refuse
@@ -52,36 +52,6 @@ SILENT_S = 3.0
 """Time after which it is said that neither has answered: whoever waits longer wonders why."""
 
 
-class Shared(Generic[Item, Result]):
-    """
-    A function that workers get once, with all that it holds, for several calls of `spread`.
-
-    What it keeps in itself on a worker is there in the next call.
-    """
-
-    def __init__(self, function: Callable[[Item], Result]) -> None:
-        self.function = function
-        self._client: Any = None
-        self._future: Any = None
-
-    def __call__(self, item: Item) -> Result:
-        """Return what the function makes of an item."""
-        return self.function(item)
-
-    def on(self, client: Any) -> Any:  # noqa: ANN401 - of an extra
-        """Return the future of the function on all workers of a client."""
-        if self._client is not client:
-            # The result of a task, unlike data that is scattered, is made again where each worker
-            # that has it is lost.
-            self._future = client.submit(_same, self.function, pure=False)
-            for future in _as_they_end([self._future], client):
-                if future.status == 'finished':
-                    # Or all that needs it would be done where it is.
-                    client.replicate(future)
-            self._client = client
-        return self._future
-
-
 def spread(
     function: Callable[[Item], Result],
     items: Sequence[Item],
@@ -93,10 +63,10 @@ def spread(
     Return what a function makes of each item, in their order.
 
     The function is of a module, or a ``partial`` of one, and depends on its arguments alone. Each
-    worker gets it once, so what all items need is to be in it; `Shared` keeps it there. ``done``
-    gets the share of the items that are done, ``keep`` each item with its result when it comes, in
-    any order. `LostWorkersError` says that workers died; else what the function raises for the
-    first item for which it does is raised.
+    worker gets it once, so what all items need is to be in it. ``done`` gets the share of the
+    items that are done, ``keep`` each item with its result when it comes, in any order.
+    `LostWorkersError` says that workers died; else what the function raises for the first item
+    for which it does is raised.
     """
     if client is None or not items:
         results = []
@@ -107,15 +77,20 @@ def spread(
         return results
     from distributed import KilledWorker  # noqa: PLC0415 - an extra
 
-    shared = function if isinstance(function, Shared) else Shared(function)
     workers = max(len(client.nthreads()), 1)
     size = math.ceil(len(items) / (workers * BATCHES))
     batches = [items[begin : begin + size] for begin in range(0, len(items), size)]
     parts: dict[int, _Part[Result]] = {}
     done(0.0)
-    held = [shared.on(client)] * len(batches)
+    # The result of a task, unlike data that is scattered, is made again where each worker that has
+    # it is lost.
+    shared = client.submit(_same, function, pure=False)
+    for future in _as_they_end([shared], client):
+        if future.status == 'finished':
+            # Or all that needs it would be done where it is.
+            client.replicate(future)
     # By default equal calls are one: results of an earlier run would be taken for this one's.
-    futures = client.map(_each_of, held, batches, pure=False)
+    futures = client.map(_each_of, [shared] * len(batches), batches, pure=False)
     numbers = {future.key: number for number, future in enumerate(futures)}
     try:
         for future in _as_they_end(futures, client):
@@ -280,7 +255,7 @@ def client_of(
         raise InputError(msg) from error
     settings = {
         'distributed.scheduler.allowed-failures': LOST_WORKERS,
-        # It would take what is shared from a worker that waits for the next call.
+        # It would take what is shared from a worker that waits.
         'distributed.scheduler.active-memory-manager.start': False,
         # Its profiler samples each worker a hundred times a second, which slows it by a sixth.
         'distributed.worker.profile.enabled': False,
