@@ -16,7 +16,6 @@ import logging
 import math
 from pathlib import Path
 import signal
-from threading import Timer
 from time import monotonic
 from typing import Any, TYPE_CHECKING, TypeAlias, TypeVar
 
@@ -47,9 +46,6 @@ LOST_WORKERS = 3
 
 START_S = 60.0
 """Time in which a scheduler and a worker have to answer."""
-
-SILENT_S = 3.0
-"""Time after which it is said that neither has answered: whoever waits longer wonders why."""
 
 
 def spread(
@@ -268,13 +264,7 @@ def client_of(
                 yield _checked(client, say)
             return
         where = scheduler or scheduler_file
-        waiting = Timer(
-            SILENT_S,
-            say,
-            [f'no scheduler with a worker at {where} yet: waiting up to {START_S:g} s for it'],
-        )
-        waiting.daemon = True
-        waiting.start()
+        say(f'waiting up to {START_S:g} s for a scheduler with a worker at {where}')
         try:
             if scheduler_file is not None and not Path(scheduler_file).is_file():
                 # Dask would wait for ever until there is one.
@@ -289,8 +279,6 @@ def client_of(
                 "'dask scheduler' and 'dask worker ADDRESS', and compare the address"
             )
             raise InputError(msg) from error
-        finally:
-            waiting.cancel()
         with client:
             yield _checked(client, say)
 
