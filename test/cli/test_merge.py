@@ -54,7 +54,7 @@ def robots(tmp_path_factory):
         chosen = UpdaterParameters(
             learner='map', horizons=list(HORIZONS), checkpoint_folder=str(folder)
         )
-        Checkpoints(chosen, head).end(session)
+        Checkpoints(chosen, session).end()
         files.append(next(folder.glob('*.npz')))
         runs.append(run)
     return files, runs

@@ -355,6 +355,7 @@ def test_missing_transforms_are_noticed_after_a_missing_name_and_before_a_missin
     monkeypatch.setattr(callbacks, 'message_class', without_transforms)
     assert 'tf2_msgs' in refusal(domain, UpdaterNode, **wanted, **missing)
     assert 'missing.npz' in refusal(domain, UpdaterNode, **missing)
+    assert 'set the parameter checkpoint_folder' in refusal(domain, UpdaterNode, filter_node='f')
 
 
 class Laps:

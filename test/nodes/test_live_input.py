@@ -284,7 +284,14 @@ class Reference:
     def __init__(self, msgtype: str = FIX, session: UpdaterSession | None = None) -> None:
         self.session = session or small_session()
         self.seen: list[tuple[int, float, float]] = []
-        self.session.on_position.append(lambda *each: self.seen.append(each))
+        taker = self.session.take_position
+
+        def take_position(*given: Any) -> bool:  # noqa: ANN401 - passed on
+            used = taker(*given)
+            self.seen += self.session.learner.reference.taken if used else []
+            return used
+
+        self.session.take_position = take_position  # type: ignore[method-assign]
         self.input = ReferenceInput(self.session)
         assert not self.input.take(b'before its type is known')
         self.input.start(msgtype)

@@ -28,7 +28,7 @@ from two_manifold_ros.training.dataset import LEAST_WINDOW, USUAL_RATE_HZ
 from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -250,6 +250,10 @@ class StreamMemory:
             return True
         # Close together they are one; back, they are of another clock.
         return stamp_ns > drive.fixes[-1]
+
+    def fixes_ns(self) -> Iterator[int]:
+        """Return the stamps of all reference positions that are kept."""
+        return itertools.chain.from_iterable(each.fixes for each in self._drives)
 
     def forget_before(self, stamp_ns: int) -> None:
         """Forget samples before the newest one that is older than a stamp."""

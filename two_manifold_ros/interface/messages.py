@@ -155,8 +155,8 @@ class Topics:
     The IMU's depth is four seconds of samples at 8 kHz: on a machine with six times its load,
     stalls of a second and more were measured. (In longer ones the middleware loses samples that
     were not asked for reliably.) An old image
-    is worth nothing. ``LEARNING`` is the updater's alone. Aggregators of diagnostics listen on
-    /diagnostics alone, where diagnostic_updater publishes them from every namespace.
+    is worth nothing. Aggregators of diagnostics listen on /diagnostics alone, where
+    diagnostic_updater publishes them from every namespace.
     """
 
     IMU = Topic('imu', 'sensor_msgs/msg/Imu', depth=32_000, reliable=False)
@@ -174,7 +174,6 @@ class Topics:
     DIAGNOSTICS = Topic(
         'diagnostics', 'diagnostic_msgs/msg/DiagnosticArray', depth=10, is_global=True
     )
-    LEARNING = Topic('learning', 'std_msgs/msg/Float64MultiArray', depth=10)
 
 
 ADAPTING = 'adapting/'
@@ -545,9 +544,3 @@ def messages_of(estimate: Estimate, scene: Scene) -> Iterator[tuple[str, str, Me
         message = build(estimate, scene.of(estimate))
         if message is not None:
             yield topic.name, topic.msgtype, message
-
-
-def learning_message(stamp_ns: int, numbers: Mapping[str, float]) -> Message | None:
-    """Return ``std_msgs/Float64MultiArray`` (`labelled_array`), ``None`` if one is not finite."""
-    finite = all(map(math.isfinite, numbers.values()))
-    return labelled_array(stamp_ns, numbers) if finite else None

@@ -304,18 +304,8 @@ class UpdaterParameters(FilteringParameters):
         '',
     )
     checkpoint_s: float = parameter('Time between checkpoints.', 60.0, (1.0, 3600.0), units='s')
-    checkpoints_kept: int = parameter('Number of checkpoints that the node keeps.', 3, (1, 100))
     filter_node: str = parameter(
         'Name of the filter node that gets better models. Empty means none.', ''
-    )
-    hand_over_margin: float = parameter(
-        'The node hands a model over if its error is below this share of the error of the model '
-        'in use.',
-        0.9,
-        (0.1, 1.0),
-    )
-    hand_over_folder: str = parameter(
-        'Folder of models that are handed over. Empty means checkpoint_folder.', ''
     )
     track_frame: str = parameter(
         'Frame of the published positions. Empty means the frame of the given model, or map.', ''

@@ -70,7 +70,6 @@ class FilterNode(BackgroundNode):
         self.serve(Trigger, 'reset', self._on_reset)
         self.serve(SetBool, 'enable', self._on_enable)
         self.serve(Trigger, 'swap_model', self._on_swap_model)
-        self.serve(Trigger, 'take_back_model', self._on_take_back_model)
         self.every(1.0 / self._chosen.status_rate_hz, self._on_status)
         self.every(1.0, self._on_second)
         if not self._chosen.managed:
@@ -394,13 +393,6 @@ class FilterNode(BackgroundNode):
         path = self.get_parameter('next_model').value
         return self._answer(
             response, self._trouble if self._swap is None else self._swap.start(path)
-        )
-
-    def _on_take_back_model(
-        self, _: Trigger.Request, response: Trigger.Response
-    ) -> Trigger.Response:
-        return self._answer(
-            response, self._trouble if self._swap is None else self._swap.take_back()
         )
 
     def _answer(self, response: Trigger.Response, refusal: str) -> Trigger.Response:
