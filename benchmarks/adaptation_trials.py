@@ -1,10 +1,9 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Trials of learners: drives learned live, changes, ten minutes, poisoned laps."""
+"""Trials of learners: drives learned live, changes, ten minutes."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 import math
 import os
@@ -19,15 +18,12 @@ from changed_streams import (
     CHANGES,
     motion_of,
     REAL_CASES,
-    roughness,
-    standing,
     Stream,
-    world_stream,
 )
 from gauntlet_scores import accuracy, listen, run_case
 import numpy as np
 from worlds.drive import drive
-from worlds.table import world_named, WORLDS
+from worlds.table import world_named
 
 from two_manifold_ros.adapting.stream_learner import make_learner
 from two_manifold_ros.filtering.filter import Filter
@@ -41,7 +37,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.adapting.stream_learner import StreamLearner
     from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.typing import Bools, Floats, Ints
+    from two_manifold_ros.typing import Floats, Ints
 
 OFFLINE = {'map': 'route', 'tpsr': 'spectral'}
 """The offline method that a learner is held against."""
@@ -52,16 +48,6 @@ BRANCH = 0.15
 """Laps before the change from which on drives of a seed differ: faster ones brake earlier."""
 
 COST_S, MINUTE_S, WARM_S = 600.0, 60.0, 40.0
-
-CLEAN_LAPS, LATER_LAPS = 5, 3
-"""Laps before the poisoned one and after it."""
-
-WRONG_M = 5.0
-
-POISONS = ('stuck', 'NaN', 'lifted', 'other route', 'wrong positions')
-
-CUT_OUT = 'cut out'
-"""Nothing comes of the lap: what is worse than without poison for that lap is missing."""
 
 WINDOW_S, PAUSE_NS = 3.0, 1_000_000_000
 """What the default filter sees before it publishes, and a step after which it starts again."""
@@ -76,13 +62,9 @@ def feed(
     """
     Feed some samples of a stream; positions of their time come after its estimates.
 
-    Returns
-    -------
-    ticks : (T, 5)
-        Lap, error in metres, whether it was valid, the error of the mean position, which also
-        stands for a position that is no number, and whether a drive has lasted for a window. Ticks
-        whose truth is unknown are left out.
-
+    Returned is ``ticks`` (T, 5): lap, error in metres, whether it was valid, the error of the mean
+    position, which also stands for a position that is no number, and whether a drive has lasted
+    for a window. Ticks whose truth is unknown are left out.
     """
     given = stream.given
     if given is None:
@@ -343,123 +325,3 @@ def _cost(name: str, stream: Stream) -> dict[str, Any]:
 def _resident_mb() -> float:
     pages = int(Path('/proc/self/statm').read_text().split()[1])
     return pages * os.sysconf('SC_PAGE_SIZE') / 1e6
-
-
-def try_poisons(case: str, seed: int, name: str) -> dict[str, Any]:
-    """
-    Return errors over the second and third lap after each poison, and without one.
-
-    And after a lap without samples: a learner that takes nothing from a poisoned lap can do as
-    well.
-    """
-    stream = poison_stream(case, seed)
-    if np.floor(stream.laps[-1] + 0.3) < LATER_LAPS:
-        msg = f'{case}: too short for {LATER_LAPS} laps after the poisoned one'
-        raise ValueError(msg)
-    first = int(np.searchsorted(stream.laps, -1.0))
-    learner = make_learner(name)
-    feed(learner, stream, 0, first)
-    found = {}
-    for poison in ('none', CUT_OUT, *POISONS):
-        spoiled = poisoned(stream, poison, case, seed)
-        found[poison] = apart(partial(_after, learner, spoiled, first))
-    return {'poisons': found}
-
-
-def poison_stream(case: str, seed: int) -> Stream:
-    """Return a drive of which the lap before lap 0 is to be poisoned."""
-    if case in REAL_CASES:
-        real = changed_stream(case, seed, Change())
-        assert real is not None  # noqa: S101 - only rebuilt ones are none
-        return real
-    return world_stream(case, seed, Change(), before=CLEAN_LAPS + 1, after=LATER_LAPS)
-
-
-def _after(learner: StreamLearner, stream: Stream, first: int) -> dict[str, float]:
-    stop = int(np.searchsorted(stream.laps, LATER_LAPS))
-    ticks = feed(learner, stream, first, stop)
-    late = ticks[ticks[:, LAP] >= 1.0]
-    errors = {'rmse_m': rms(late[:, ERROR]), 'mean_m': rms(late[:, MEAN])}
-    return errors | {'published': float(late[:, VALID].mean())}
-
-
-def poisoned(stream: Stream, poison: str, case: str, seed: int) -> Stream:
-    """
-    Spoil the lap before lap 0.
-
-    Parameters
-    ----------
-    stream
-        Of `poison_stream`.
-    poison
-        ``stuck``: all channels stay as they are; ``NaN``: they are no numbers; ``lifted``: gravity
-        and noise, while the position stays; ``other route``: samples from elsewhere, without
-        positions; ``wrong positions``: 5 m beside, or what the mean position errs if that is
-        less; ``cut out``: there are neither; ``none``.
-    case
-        Name of the stream.
-    seed
-        Of noise, and of the direction of wrong positions.
-
-    """
-    first, stop = (int(np.searchsorted(stream.laps, lap)) for lap in (-1.0, 0.0))
-    begin_ns, end_ns = stream.stamps[first], stream.stamps[stop]
-    here = (stream.fix_stamps >= begin_ns) & (stream.fix_stamps < end_ns)
-    if poison == CUT_OUT:
-        return _cut_out(stream, first, stop, here)
-    samples, fixes = stream.samples.copy(), stream.fixes.copy()
-    random = np.random.default_rng(seed)
-    if poison == 'stuck':
-        samples[first:stop] = samples[first - 1]
-    elif poison == 'NaN':
-        samples[first:stop] = np.nan
-    elif poison == 'lifted':
-        rough = roughness(samples, 1e9 / float(np.median(np.diff(stream.stamps))))
-        noise = rough * random.standard_normal((stop - first, 6))
-        samples[first:stop] = standing(samples) + noise
-        fixes[here] = fixes[np.flatnonzero(here)[0] - 1]
-    elif poison == 'other route':
-        since_s = (stream.stamps[first:stop] - begin_ns) * 1e-9
-        samples[first:stop] = _from_elsewhere(stream, case, seed, since_s)
-        kept = ~here
-        return replace(
-            stream, samples=samples, fix_stamps=stream.fix_stamps[kept], fixes=fixes[kept]
-        )
-    elif poison == 'wrong positions':
-        size = np.nanstd(fixes, axis=0)
-        angle = random.uniform(0.0, 2.0 * math.pi)
-        aside = min(WRONG_M, float(np.hypot(*size)))
-        fixes[here] += aside * np.array([math.cos(angle), math.sin(angle)])
-    return replace(stream, samples=samples, fixes=fixes)
-
-
-def _cut_out(stream: Stream, first: int, stop: int, fixed: Bools) -> Stream:
-    """Return a stream without some samples, and without fixes (M,)."""
-    kept = np.ones(len(stream.stamps), dtype=np.bool_)
-    kept[first:stop] = False
-    return replace(
-        stream,
-        stamps=stream.stamps[kept],
-        samples=stream.samples[kept],
-        truths=stream.truths[kept],
-        laps=stream.laps[kept],
-        fix_stamps=stream.fix_stamps[~fixed],
-        fixes=stream.fixes[~fixed],
-    )
-
-
-def _from_elsewhere(stream: Stream, case: str, seed: int, since_s: Floats) -> Floats:
-    """Return samples of another world with the same sensor, or else those of the mirror image."""
-    worlds = {each.name: each for each in WORLDS}
-    own = worlds.get(case)
-    for other in WORLDS:
-        alike = own is not None and (other.rate_hz, other.live) == (own.rate_hz, own.live)
-        if alike and other.name != case:
-            imu = drive(other, seconds=float(since_s[-1]) + 1.0, seed=seed).recording.imu
-            times = (imu.stamps - imu.first_stamp) * 1e-9
-            return np.column_stack([np.interp(since_s, times, each) for each in imu.samples.T])
-    first = int(np.searchsorted(stream.laps, -1.0))
-    mirrored: Floats = stream.samples[first : first + len(since_s)].copy()
-    # Left and right exchanged: of a rotation vector the other two components turn.
-    mirrored[:, [1, 3, 5]] *= -1.0
-    return mirrored

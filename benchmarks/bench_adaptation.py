@@ -1,7 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Learning on the robot: how well, how soon, after changes, for how much, and what spoils it.
+Learning on the robot: how well, how soon, after changes, and for how much.
 
 Run `./run bench adaptation`; options choose parts.
 
@@ -19,12 +19,9 @@ changes   After seven laps something changes for good (changed_streams.py). Erro
 cost      Ten minutes of three worlds with laps of different length, ticks 20 times a second at
           most, and every training within this process: its processor time, arrays that are
           saved, and by how much the process grows. Compiled code is there before.
-poison    The lap after five (f1tenth_ipz20: 14) is spoiled, then three are as they were: errors
-          over the last two of them. Cut out, no sample of that lap comes: a learner that takes
-          nothing from a spoiled lap can do as well.
 
 A learner that errs by more than a quarter of the mean position's error in the end, before a
-change, or without poison, has nothing to keep: that misses the targets of these.
+change, has nothing to keep: that misses the targets of these.
 """
 
 from __future__ import annotations
@@ -39,7 +36,7 @@ import traceback
 from typing import TYPE_CHECKING, TypeAlias
 
 from adaptation_tables import BLOCKS, tables
-from adaptation_trials import CLEAN_LAPS, learn_live, measure_cost, try_changes, try_poisons
+from adaptation_trials import learn_live, measure_cost, try_changes
 from changed_streams import REAL_CASES, WORLD_CASES
 from gauntlet_drives import case_names, is_absent, make_case
 from worlds.table import WORLDS
@@ -65,7 +62,6 @@ LIVE = ('gauntlet', 'curve')
 USUAL = {
     'changes': (*WORLD_CASES, 'f1tenth_ipz10'),
     'cost': COST_WORLDS,
-    'poison': WORLD_CASES,
 }
 """Cases where none are asked for; of the other blocks those with laps enough."""
 
@@ -77,16 +73,13 @@ def arguments() -> argparse.Namespace:
     parser.add_argument('--only', nargs='+', choices=BLOCKS, default=BLOCKS, help='parts')
     parser.add_argument('--learners', nargs='+', choices=LEARNERS, default=[*LEARNERS])
     parser.add_argument('--cases', nargs='+', choices=case_names(), metavar='CASE')
-    parser.add_argument(
-        '--seeds', nargs='+', type=int, default=[0, 1], help='of changes and poison'
-    )
+    parser.add_argument('--seeds', nargs='+', type=int, default=[0, 1], help='of changes')
     return parser.parse_args()
 
 
 def cases_of(block: str, asked: list[str] | None) -> list[str]:
     worlds = {world.name for world in WORLDS}
-    long = {name for name, (_, laps) in REAL_CASES.items() if laps > CLEAN_LAPS + 1}
-    more = {'changes': set(REAL_CASES), 'poison': long, 'cost': set()}
+    more = {'changes': set(REAL_CASES), 'cost': set()}
     fit = worlds | more.get(block, set(case_names()))
     names: Iterable[str] = asked or USUAL.get(block) or case_names()
     if passed := [name for name in names if is_absent(name) or name not in fit]:
@@ -115,7 +108,7 @@ def trials(args: argparse.Namespace) -> Iterator[list[Row]]:
         for name, learner, seed in itertools.product(
             cases_of(block, args.cases), args.learners, seeds
         ):
-            yield tried([(block, name, learner, seed)], partial(_one, block, name, learner, seed))
+            yield tried([(block, name, learner, seed)], partial(_one, name, learner, seed))
 
 
 def _live(blocks: list[str], case: Case, learner: str) -> list[Row]:
@@ -123,11 +116,10 @@ def _live(blocks: list[str], case: Case, learner: str) -> list[Row]:
     return [found[block] for block in blocks]
 
 
-def _one(block: str, name: str, learner: str, seed: int | None) -> list[Row]:
+def _one(name: str, learner: str, seed: int | None) -> list[Row]:
     if seed is None:
         return [measure_cost(name, learner)]
-    run = try_changes if block == 'changes' else try_poisons
-    return [run(name, seed, learner)]
+    return [try_changes(name, seed, learner)]
 
 
 def driven_laps(case: Case) -> float:

@@ -16,6 +16,7 @@ from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 from runner import spread, with_jobs
+from tables import table
 from worlds.drive import drive
 from worlds.network import tracks
 
@@ -27,7 +28,7 @@ from two_manifold_ros.training.train import train_model
 if TYPE_CHECKING:
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.typing import Bools, Floats, Ints
+    from two_manifold_ros.typing import Floats, Ints
 
 RATE_HZ = 20.0
 """Of the ticks of all models: beliefs side by side have the same ticks."""
@@ -71,42 +72,22 @@ def costs_ms(model: ModelHead, recording: Recording) -> Costs:
     return Costs(ms, windows.astype(np.int64), awake.astype(np.int64))
 
 
-def worst_window(costs: Costs, chosen: Bools) -> float:
-    """Return the largest mean of the chosen ticks in a window."""
-    numbers = np.unique(costs.windows[chosen])
-    return max(float(np.mean(costs.ms[costs.windows == each])) for each in numbers)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--tracks', type=int, default=50, help='known tracks (%(default)s)')
     args = with_jobs(parser)
     own = [model for _, model in spread(trained, range(args.tracks), args.jobs)]
     atlas = atlas_of({f'{number:02d}': each for number, each in enumerate(own)})
-    window_s = own[0].window / own[0].rate_hz
-    print(
-        f'{len(own)} tracks: windows of {window_s:g} s; a tick of its own model, ms, and that of'
-    )
-    print('the atlas, times as much: mean and worst window, in the first ten windows and after')
-    print('track     own ms   first: mean, worst    after: mean, worst   followed')
-    ratios = []
+    rows = []
     for number in range(0, len(own), 5):
         later = drive(tracks(len(own))[number], day=1, laps=3, seed=100 + number).recording
         alone, ours = (costs_ms(each, later) for each in (own[number], atlas))
-        usual = float(np.mean(alone.ms))
         early = ours.windows < FIRST
-        times = [
-            each / usual
-            for chosen in (early, ~early)
-            for each in (np.mean(ours.ms[chosen]), worst_window(ours, chosen))
-        ]
-        ratios.append(times)
-        cells = ''.join(f'{each:10.2f}' for each in times)
-        print(f'{number:5d} {usual:10.2f} {cells} {np.mean(ours.awake[~early]):10.1f}')
-    within = sum(each[2] <= 3.0 for each in ratios)
-    for name, row in (('mean', np.mean(ratios, axis=0)), ('most', np.max(ratios, axis=0))):
-        print(f'{name:16s} ' + ''.join(f'{each:10.2f}' for each in row))
-    print(f'after the first ten windows at most three times on {within} of {len(ratios)}')
+        usual = float(np.mean(alone.ms))
+        times = [float(np.mean(ours.ms[chosen])) / usual for chosen in (early, ~early)]
+        awake = float(np.mean(ours.awake[~early]))
+        rows.append([str(number), *(f'{each:.2f}' for each in (usual, *times, awake))])
+    print(table('track, own ms, times in the first ten windows, after them, followed', rows))
 
 
 if __name__ == '__main__':

@@ -12,12 +12,13 @@ Run `python benchmarks/bench_comparison.py`; the real recordings are looked for 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
-import time
 from typing import TYPE_CHECKING
 
 import numpy as np
+from tables import metres, table
 from worlds.drive import drive
 from worlds.table import world_named
 
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
 
 RECORDINGS = Path(__file__).resolve().parents[2] / 'shared' / 'recordings'
-OURS = 'default'
-SEEING = ('previous', 'imu-only')
 
 
 def errors_of(plan: Plan) -> dict[str, Floats]:
@@ -48,19 +47,6 @@ def errors_of(plan: Plan) -> dict[str, Floats]:
         values = [np.nan if (m := score.all.rmse_m) is None else m for score in scores]
         found[each.name] = np.array(values or [np.nan] * horizons)
     return found
-
-
-def show(title: str, horizons: tuple[int, ...], errors: dict[str, Floats]) -> None:
-    shown = range(len(horizons))
-    print(f'\n{title}\n  {"ticks ahead":12s}' + ''.join(f'{horizons[i]:8d}' for i in shown))
-    for name, values in errors.items():
-        row = ''.join(f'{values[i]:8.3f}' for i in shown)
-        print(f'  {name:12s}{row}')
-    rivals = np.nanmin([v for name, v in errors.items() if name not in (OURS, *SEEING)], axis=0)
-    ratio = errors[OURS] / rivals
-    ahead = np.count_nonzero(ratio < 1.0)
-    print(f'  ours / best rival at each horizon: {" ".join(f"{ratio[i]:.2f}" for i in shown)}')
-    print(f'  ahead of every rival at {ahead} of {len(ratio)} horizons')
 
 
 def kart_plan() -> Plan:
@@ -84,15 +70,21 @@ def real_plans() -> list[tuple[str, Plan]]:
     ]
 
 
-def main() -> None:
-    print('RMSE in metres; previous and imu-only are given true positions, no other method is')
-    kart = ('kart, 22 laps, IMU at 10 Hz, last 30 %', kart_plan())
-    for title, plan in (*real_plans(), kart):
-        horizons = plan.train.horizons
-        began = time.monotonic()
-        show(title, horizons, errors_of(plan))
-        print(f'  {time.monotonic() - began:.0f} s')
+def section() -> str:
+    """
+    Methods of `two-manifold compare`: RMSE in metres, now / at the middle horizon.
+
+    Every method learns from the same recordings. `previous` and `imu-only` get true positions.
+    """
+    plans = [*real_plans(), ('kart, 22 laps', kart_plan())]
+    names: dict[str, list[str]] = defaultdict(list)
+    for _, plan in plans:
+        shown = [0, len(plan.train.horizons) // 2]
+        for name, errors in errors_of(plan).items():
+            names[name].append(' / '.join(metres(errors[each]) for each in shown))
+    head = ', '.join(['method', *(title.split(',')[0] for title, _ in plans)])
+    return table(head, [[f'`{name}`', *cells] for name, cells in names.items()], aligned=False)
 
 
 if __name__ == '__main__':
-    main()
+    print(section())

@@ -11,16 +11,15 @@ should be idle: `load` and `training` measure time.
 from __future__ import annotations
 
 import argparse
-from collections import defaultdict
 from datetime import datetime, timezone
 from inspect import getdoc
-import math
 from pathlib import Path
 import re
 import subprocess
 import sys
 from typing import Any, TYPE_CHECKING
 
+from adaptation_tables import ADAPTATION, adaptation_row
 from adaptation_trials import learn_live
 import bench_comparison
 import bench_laps
@@ -28,15 +27,12 @@ import bench_two_manifold
 from gauntlet_drives import is_absent, make_case
 from gauntlet_networks import any_case
 from gauntlet_scores import run_case
-import numpy as np
-from two_view_states import LEARNERS as STATES
+from tables import metres, percent, table
 
 from two_manifold_ros.names import LEARNERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-
-    from bench_two_manifold import Rows
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 PAGE = CHECKOUT / 'docs' / 'results.md'
@@ -55,32 +51,12 @@ TIMED = ('f1tenth_ipz10', 'f1tenth_ipz20', 'ridge_car', *WORLDS)
 AHEAD_S = 2.0
 """Of the errors ahead: the horizon that is nearest to it."""
 
-Table = list[list[str]]
-
-
-def markdown(head: str, rows: Table) -> str:
-    """Return a table; the columns of the head are separated by commas."""
-    columns = head.split(', ')
-    lines = [columns, ['---'] * len(columns), *rows]
-    return '\n'.join(f'| {" | ".join(each)} |' for each in lines)
-
-
-def metres(value: float | None) -> str:
-    """Return an error with two digits, or with all digits before the point."""
-    if value is None or not math.isfinite(value):
-        return '-'
-    return f'{value:.{3 if value < 0.1 else 2 if value < 1.0 else 1 if value < 10.0 else 0}f}'
-
-
-def percent(value: float | None) -> str:
-    return '-' if value is None else f'{100.0 * value:.0f} %'
-
 
 def present(names: Iterable[str]) -> list[str]:
     return [name for name in names if not is_absent(name)]
 
 
-def accuracy_rows(cases: Mapping[str, dict[str, Any]]) -> Table:
+def accuracy_rows(cases: Mapping[str, dict[str, Any]]) -> list[list[str]]:
     """Return a row for each case of the gauntlet from what `run_case` found."""
     rows = []
     for name, found in cases.items():
@@ -118,72 +94,7 @@ def accuracy() -> str:
     for name in [*present((*REAL, *WORLDS)), *NETWORKS]:
         print(name, flush=True)
         found[name] = run_case(any_case(name), 'route', ('accuracy', 'elsewhere'))
-    return markdown(ACCURACY, accuracy_rows(found))
-
-
-def rivals() -> str:
-    """
-    Methods of `two-manifold compare`: RMSE in metres, now / at the middle horizon.
-
-    Every method learns from the same recordings. `previous` and `imu-only` get true positions.
-    """
-    plans = [*bench_comparison.real_plans(), ('kart, 22 laps', bench_comparison.kart_plan())]
-    names: dict[str, list[str]] = defaultdict(list)
-    for title, plan in plans:
-        print(title, flush=True)
-        shown = [0, len(plan.train.horizons) // 2]
-        for name, errors in bench_comparison.errors_of(plan).items():
-            names[name].append(' / '.join(metres(errors[each]) for each in shown))
-    head = ', '.join(['method', *(title.split(',')[0] for title, _ in plans)])
-    return markdown(head, [[f'`{name}`', *cells] for name, cells in names.items()])
-
-
-def few_positions() -> str:
-    """
-    Positions that are read from a state which was learned from the IMU alone.
-
-    RMSE as a share of the error of the mean position: mean over the cases, and the number of cases
-    won. *Scattered* positions are random ticks, *contiguous* ones a stretch.
-    """
-    found: dict[str, Rows] = {}
-    for make in bench_two_manifold.cases():
-        case = make()
-        print(case.name, flush=True)
-        course = bench_two_manifold.Course(case)
-        states = {name: bench_two_manifold.states_of(course, name) for name in STATES}
-        rows: Rows = defaultdict(lambda: defaultdict(list))
-        bench_two_manifold.read_with(rows, course, states)
-        found[case.name] = rows
-    return markdown(*shares(found))
-
-
-def shares(found: dict[str, Rows]) -> tuple[str, Table]:
-    """Return head and rows: mean error over cases, and the number of cases won."""
-    summary = bench_two_manifold.summarised(found)
-    names = list(next(iter(summary.values())))
-    rows = [
-        [condition, *(f'{row[name]["mean"]:.2f} ({row[name]["wins"]})' for name in names)]
-        for condition, row in summary.items()
-    ]
-    return ', '.join(['positions', *names]), rows
-
-
-ADAPTATION = (
-    'case, learner, laps, RMSE, offline, published, lap 3, last two laps'  # shares of the mean
-)
-
-
-def adaptation_row(name: str, learner: str, after: Any, curve: Any) -> list[str]:  # noqa: ANN401
-    row = after['accuracy']
-    errors = [None if each is None else each / curve['mean_m'] for each in curve['rmse_m']]
-    last = [each for each in errors[-2:] if each is not None]
-    third = errors[2] if len(errors) > 2 else None
-    return [
-        f'`{name}`', learner, f'{after["laps"]:.0f}', metres(row.get('rmse_m')),
-        metres(after['offline']['rmse_m']), percent(row.get('published')),
-        '-' if third is None else f'{third:.2f}',
-        f'{math.hypot(*last) / math.sqrt(len(last)):.2f}' if last else '-',
-    ]  # fmt: skip
+    return table(ACCURACY, accuracy_rows(found), aligned=False)
 
 
 def adaptation() -> str:
@@ -198,34 +109,17 @@ def adaptation() -> str:
     for name in present(LEARNED):
         for learner in LEARNERS:
             print(name, learner, flush=True)
-            rows.append(adaptation_row(name, learner, *learn_live(make_case(name), learner)))
-    return markdown(ADAPTATION, rows)
-
-
-LAPS = 'case, trained by, lap (s), laps timed, median error (s), 95 % (s), half a lap ahead (s)'
+            after, curve = learn_live(make_case(name), learner)
+            row = adaptation_row({**after, **curve})[: len(ADAPTATION.split(', '))]
+            rows.append([f'`{name}`', learner, *row])
+    return table(f'case, learner, {ADAPTATION}', rows, aligned=False)
 
 
 def laps() -> str:
-    """
-    Lap times against the passages of the true positions.
+    return bench_laps.section(present(TIMED))
 
-    Models are trained by positions, by marks and by the IMU alone. *Half a lap ahead*: error of
-    the predicted lap time half a lap before the line.
-    """
-    rows: Table = []
-    for name in present(TIMED):
-        print(name, flush=True)
-        for kind, row in bench_laps.run_case(name).items():
-            if not row.get('errors_s'):
-                rows.append([f'`{name}`', kind, *['-'] * 5])
-                continue
-            quantiles = [np.quantile(row['errors_s'], each) for each in (0.5, 0.95)]
-            ahead = np.quantile(row['predicted_s'], 0.5) if row['predicted_s'] else math.nan
-            rows.append([
-                f'`{name}`', kind, f'{row["lap_s"]:.1f}', f'{row["laps"]} of {row["true_laps"]}',
-                *(f'{each:.3f}' for each in (*quantiles, ahead)),
-            ])  # fmt: skip
-    return markdown(LAPS, rows)
+
+laps.__doc__ = bench_laps.section.__doc__
 
 
 def printed(*names: str) -> str:
@@ -256,8 +150,8 @@ def training() -> str:
 
 SECTIONS: dict[str, tuple[str, Callable[[], str]]] = {
     'accuracy': ('Accuracy', accuracy),
-    'rivals': ('Other methods', rivals),
-    'few-positions': ('Few positions', few_positions),
+    'rivals': ('Other methods', bench_comparison.section),
+    'few-positions': ('Few positions', bench_two_manifold.section),
     'adaptation': ('Learning on the robot', adaptation),
     'laps': ('Lap times', laps),
     'load': ('Load of the node, and start', load),

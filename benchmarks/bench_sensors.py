@@ -1,13 +1,12 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-What sensors beside the IMU bring the map of a route, and what they cost when they lie.
+What sensors beside the IMU bring the map of a route.
 
 Run `python benchmarks/bench_sensors.py`. Simulated slot cars learn from 20 laps with a
 magnetometer and the speed of a wheel, `train --sensor-topic`, and are followed on 10 laps of
-another day: with each sensor alone, with all, and with one that dies or lies. Ratios are
-those of mean errors with the sensor and without it, on the same drive, of all ticks after the
-first window; of a sensor that goes wrong half-way, of those after that.
+another day, with each sensor alone and with all. Ratios are those of mean errors with the sensor
+and without it, on the same drive, of all ticks after the first window.
 """
 
 from __future__ import annotations
@@ -29,50 +28,11 @@ from two_manifold_ros.training.train import train_model
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.recordings.further_channels import HeldStream
     from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.typing import Bools, Floats
+    from two_manifold_ros.typing import Floats
 
 CARS = tuple(range(4))
 TRAINING_LAPS, TEST_LAPS = 20, 10
-HALF = ('dies', 'freezes', 'jumps')
-"""Faults that begin half-way."""
-
-
-def half_of(values: Floats, later: Floats) -> Floats:
-    """Return values (n, m) of which the second half is another."""
-    changed: Floats = values.copy()
-    changed[len(values) // 2 :] = later[len(values) // 2 :]
-    return changed
-
-
-def faults(values: Floats, seed: int) -> dict[str, Floats]:
-    """Return readings (n, m) that are wrong, by what is wrong with them."""
-    random = np.random.default_rng(seed)
-    mean, spread = values.mean(axis=0), values.std(axis=0)
-    halfway = values[len(values) // 2]
-    return {
-        'dies': half_of(values, np.full_like(values, np.nan)),
-        'freezes': half_of(values, np.broadcast_to(halfway, values.shape)),
-        'jumps': half_of(values, values + spread),
-        'offset': values + 2.0 * spread,
-        'a swing too large': mean + 1.5 * (values - mean),
-        'noise': values + spread * random.standard_normal(values.shape),
-        'shuffled': random.permutation(values),
-        'another place': np.roll(values, len(values) // 7, axis=0),
-    }
-
-
-def with_values(recording: Recording, topic: str, values: Floats) -> Recording:
-    """Return a recording in which a sensor reads other values, no message where they are NaN."""
-
-    def changed(stream: HeldStream) -> HeldStream:
-        if stream.topic != topic:
-            return stream
-        known = np.isfinite(values).all(axis=1)
-        return replace(stream, stamps=stream.stamps[known], values=values[known])
-
-    return replace(recording, sensors=tuple(map(changed, recording.sensors)))
 
 
 def driven(seed: int) -> tuple[SensedRouteModel, Drive, Recording]:
@@ -90,13 +50,12 @@ def driven(seed: int) -> tuple[SensedRouteModel, Drive, Recording]:
 
 def errors_of(
     model: SensedRouteModel, drive: Drive, topics: Sequence[str], test: Recording
-) -> tuple[Floats, Bools]:
-    """Follow a drive with some sensors; return errors (T,), metres, and the second half."""
+) -> Floats:
+    """Follow a drive with some sensors; return errors (T,), metres."""
     sensors = tuple(each for each in model.sensors if each.topic in topics)
     run = run_filter(replace(model, sensors=sensors), test, lambda *_: None)
-    apart = np.linalg.norm(run.positions[:, 0] - drive.truths_at(run.stamps), axis=1)
-    halfway = (int(drive.stamps[0]) + int(run.stamps[-1])) // 2
-    return apart, np.asarray(run.stamps > halfway)
+    apart = run.positions[:, 0] - drive.truths_at(run.stamps)
+    return np.asarray(np.linalg.norm(apart, axis=1))
 
 
 def show(words: str, ratios: Sequence[float]) -> None:
@@ -105,11 +64,11 @@ def show(words: str, ratios: Sequence[float]) -> None:
 
 
 def main() -> None:
-    """Print what sensors bring, and what their faults cost."""
+    """Print what sensors bring."""
     cars = [driven(seed) for seed in CARS]
     topics = {name: sensor.topic for name, sensor in SENSORS.items()}
     alone = [errors_of(model, drive, (), test) for model, drive, test in cars]
-    usual_mm = 1e3 * np.mean([errors.mean() for errors, _ in alone])
+    usual_mm = 1e3 * np.mean([errors.mean() for errors in alone])
     print(
         f'{len(CARS)} simulated slot cars on another day: mean error {usual_mm:.1f} mm by the IMU'
     )
@@ -118,20 +77,9 @@ def main() -> None:
         **{n: (t,) for n, t in topics.items()},
         'all': (*topics.values(),),
     }.items():
-        found = [errors_of(model, drive, chosen, test)[0] for model, drive, test in cars]
+        found = [errors_of(model, drive, chosen, test) for model, drive, test in cars]
         pairs = zip(found, alone, strict=True)
-        show(name, [float(each.mean() / usual.mean()) for each, (usual, _) in pairs])
-    for number, (name, topic) in enumerate(topics.items()):
-        rows: dict[str, list[float]] = {}
-        for seed, (model, drive, test), (usual, later) in zip(CARS, cars, alone, strict=True):
-            for fault, wrong in faults(test.sensors[number].values, seed).items():
-                errors, _ = errors_of(model, drive, (topic,), with_values(test, topic, wrong))
-                where = later if fault in HALF else np.ones_like(later)
-                rows.setdefault(fault, []).append(
-                    float(errors[where].mean() / usual[where].mean())
-                )
-        for fault, ratios in rows.items():
-            show(f'{name}: {fault}', ratios)
+        show(name, [float(each.mean() / usual.mean()) for each, usual in pairs])
 
 
 if __name__ == '__main__':

@@ -14,16 +14,17 @@ beside the checkout and passed over where they are absent.
 
 from __future__ import annotations
 
-import argparse
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import partial
 import itertools
-from typing import Any, TYPE_CHECKING
+import sys
+from typing import TYPE_CHECKING
 
 from gauntlet_drives import RECORDINGS
 import numpy as np
-from two_view_states import learn_state, LEARNERS, NEAREST, RAW, read, Views
+from tables import table
+from two_view_states import learn_state, LEARNERS, read, Views
 from worlds.drive import drive
 from worlds.table import world_named
 
@@ -51,26 +52,14 @@ FEWEST_LABELS = 3
 
 @dataclass(frozen=True)
 class Case:
-    """
-    A drive to learn from and one to follow.
-
-    Parameters
-    ----------
-    training, followed
-        Recordings.
-    rate_hz, windows
-        Ticks per second, and ticks in the windows that are tried.
-    lap_s
-        Of a lap.
-
-    """
+    """A drive to learn from and one to follow."""
 
     name: str
-    training: Sequence[Recording]
+    training: Sequence[Recording]  # recordings
     followed: Recording
-    rate_hz: float
+    rate_hz: float  # ticks per second, and ticks in the windows that are tried
     windows: tuple[int, ...]
-    lap_s: float
+    lap_s: float  # of a lap
 
 
 def cases() -> Iterator[Callable[[], Case]]:
@@ -178,8 +167,8 @@ Rows = dict[str, dict[str, list[float]]]
 """Errors by condition and learner, one for each draw."""
 
 
-def states_of(course: Course, learner: str, used: Ints | None = None) -> list[State]:
-    return [learn_state(course.views(width), learner, used) for width in course.case.windows]
+def states_of(course: Course, learner: str) -> list[State]:
+    return [learn_state(course.views(width), learner) for width in course.case.windows]
 
 
 def read_with(rows: Rows, course: Course, states: dict[str, list[State]]) -> None:
@@ -192,89 +181,36 @@ def read_with(rows: Rows, course: Course, states: dict[str, list[State]]) -> Non
                 rows[kind][name].append(course.error(found))
 
 
-def errors_of(case: Case) -> Rows:
-    """Return the errors of a case under every condition."""
-    rows: Rows = defaultdict(lambda: defaultdict(list))
-    course = Course(case)
-    clean = {name: states_of(course, name) for name in LEARNERS}
-    read_with(rows, course, clean)
-    for name, tried in clean.items():
-        # Nothing to choose by: the longest window and the nearest of all training ticks.
-        places = course.positions[course.known]
-        found = NEAREST.read(tried[-1].training[course.known], places, tried[-1].followed)
-        rows['none: nearest tick in the state'][name].append(course.error(found))
-    _with_unlabelled_laps(rows, course, clean)
-    return {condition: dict(found) for condition, found in rows.items()}
+def summarised(found: list[Rows]) -> tuple[str, list[list[str]]]:
+    """Return head and rows: mean error over cases, and the number of cases won."""
+    rows, names = [], list(found[0][LABELS[0]])
+    for condition in LABELS:
+        errors = np.array([[np.mean(each[condition][name]) for name in names] for each in found])
+        wins = np.bincount(np.argmin(errors, axis=1), minlength=len(names))
+        means = zip(errors.mean(axis=0), wins, strict=True)
+        rows.append([condition, *(f'{mean:.2f} ({count})' for mean, count in means)])
+    return ', '.join(['positions', *names]), rows
 
 
-def _with_unlabelled_laps(rows: Rows, course: Course, clean: dict[str, list[State]]) -> None:
-    """Label two laps at the start: states learned from those alone, and from all laps."""
-    count = round(2.0 * course.case.lap_s * course.case.rate_hz)
-    labels = course.known[course.known < count]
-    used = np.arange(count)
-    for name in LEARNERS:
-        alone = clean[name] if name == RAW else states_of(course, name, used=used)
-        for condition, tried in (
-            ('two labelled laps, no others', alone),
-            ('two labelled laps, all others unlabelled', clean[name]),
-        ):
-            found, _ = read(tried, labels, course.positions)
-            rows[condition][name].append(course.error(found))
+def section(names: Sequence[str] = ()) -> str:
+    """
+    Positions that are read from a state which was learned from the IMU alone.
 
-
-def summarised(found: dict[str, Rows]) -> dict[str, dict[str, Any]]:
-    """Return for each condition the mean over cases, its spread and the wins of each column."""
-    summary: dict[str, dict[str, Any]] = {}
-    conditions = dict.fromkeys(each for rows in found.values() for each in rows)
-    for condition in conditions:
-        with_it = [rows[condition] for rows in found.values() if condition in rows]
-        names = list(with_it[0])
-        errors = np.array([[np.mean(rows[name]) for name in names] for rows in with_it])
-        best = np.argmin(errors, axis=1)
-        summary[condition] = {
-            name: {
-                'mean': float(errors[:, at].mean()),
-                'spread': float(errors[:, at].std(ddof=1)) if len(errors) > 1 else 0.0,
-                'wins': int((best == at).sum()),
-                'cases': len(errors),
-            }
-            for at, name in enumerate(names)
-        }
-    return summary
-
-
-def table(found: dict[str, Rows]) -> list[str]:
-    summary = summarised(found)
-    names = list(dict.fromkeys(name for row in summary.values() for name in row))
-    wide = max(len(name) for name in (*names, 'mean sd wins')) + 2
-    lines = [
-        f'error of a state, over that of the mean position, in {len(found)} cases',
-        f'{"mean, deviation between cases, cases won":48s}'
-        + ''.join(f'{name:>{wide}s}' for name in names),
-    ]
-    for condition, row in summary.items():
-        cells = [
-            f'{each["mean"]:.2f} {each["spread"]:.2f} {each["wins"]:2d}'
-            if (each := row.get(name))
-            else '-'
-            for name in names
-        ]
-        lines.append(f'{condition:48s}' + ''.join(f'{each:>{wide}s}' for each in cells))
-    return lines
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('names', nargs='*')
-    asked = parser.parse_args().names
-    found: dict[str, Rows] = {}
+    RMSE as a share of the error of the mean position: mean over the cases, and the number of cases
+    won. *Scattered* positions are random ticks, *contiguous* ones a stretch.
+    """
+    found = []
     for make in cases():
         case = make()
-        if not asked or case.name in asked:
-            found[case.name] = errors_of(case)
-            print(f'  {case.name} done', flush=True)
-    print('', *table(found), sep='\n')
+        if names and case.name not in names:
+            continue
+        print(case.name, flush=True)
+        course = Course(case)
+        rows: Rows = defaultdict(lambda: defaultdict(list))
+        read_with(rows, course, {name: states_of(course, name) for name in LEARNERS})
+        found.append(rows)
+    return table(*summarised(found), aligned=False)
 
 
 if __name__ == '__main__':
-    main()
+    print(section(sys.argv[1:]))

@@ -62,31 +62,15 @@ REBUILT, ASIDE = (0.35, 0.6), 2.0
 
 @dataclass(frozen=True)
 class Change:
-    """
-    Change of the vehicle or its sensor.
+    """Change of the vehicle or its sensor."""
 
-    Parameters
-    ----------
-    speed, noise, scale
-        Factors.
-    reversed_channel
-        Its sign turns.
-    turned_deg
-        By how much the mounting turns, about an axis that the seed draws.
-    biased
-        Share of `BIAS`.
-    rebuilt
-        Whether a stretch of the route is led elsewhere; in worlds only.
-
-    """
-
-    speed: float = 1.0
+    speed: float = 1.0  # factors
     noise: float = 1.0
     scale: float = 1.0
-    reversed_channel: int | None = None
-    turned_deg: float = 0.0
-    biased: float = 0.0
-    rebuilt: bool = False
+    reversed_channel: int | None = None  # its sign turns
+    turned_deg: float = 0.0  # by how much the mounting turns, about an axis that the seed draws
+    biased: float = 0.0  # share of `BIAS`
+    rebuilt: bool = False  # whether a stretch of the route is led elsewhere; in worlds only
 
 
 CHANGES = {

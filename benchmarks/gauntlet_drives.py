@@ -110,63 +110,30 @@ class Drive:
 
 @dataclass(frozen=True)
 class Case:
-    """
-    Data and trials of one vehicle.
+    """Data and trials of one vehicle."""
 
-    Parameters
-    ----------
-    name
-        In the tables and on the command line.
-    training
-        Recordings with positions.
-    followed
-        Drive along the trained route that was not trained on.
-    lap_s
-        Seconds a lap takes.
-    elsewhere
-        Drives on other routes, or off this one for a while.
-    lag
-        Of the positions, as ``two-manifold train --position-lag``.
-    routes
-        Name of the route of each recording, where they are of several: of each a map is learned,
-        and a model knows all. Empty where one map holds all.
-    branch_m
-        On roads that meet: a position nearer to the truth is on the right one.
-
-    """
-
-    name: str
-    training: Sequence[Recording]
-    followed: Drive
-    lap_s: float
-    elsewhere: tuple[Drive, ...] = ()
-    lag: str = AUTO
+    name: str  # in the tables and on the command line
+    training: Sequence[Recording]  # recordings with positions
+    followed: Drive  # drive along the trained route that was not trained on
+    lap_s: float  # seconds a lap takes
+    elsewhere: tuple[Drive, ...] = ()  # drives on other routes, or off this one for a while
+    lag: str = AUTO  # of the positions, as `two-manifold train --position-lag`
+    # Name of the route of each recording, where they are of several: of each a map is learned, and
+    # a model knows all. Empty where one map holds all.
     routes: tuple[str, ...] = ()
+    # On roads that meet: a position nearer to the truth is on the right one.
     branch_m: float = math.inf
 
 
 @dataclass(frozen=True)
 class Real:
-    """
-    A case from recordings.
+    """A case from recordings."""
 
-    Parameters
-    ----------
-    folders
-        Under ``RECORDINGS``; of several the last is followed, and one is cut.
-    cut_s
-        Where to cut one, seconds from its start; by default at ``SPLIT`` of it.
-    lap_s
-        Seconds a lap takes, from the table that comes with the recordings, or counted.
-    others
-        Folders with other routes of the same vehicle.
-
-    """
-
-    folders: tuple[str, ...]
-    lap_s: float
+    folders: tuple[str, ...]  # under `RECORDINGS`; of several the last is followed, and one is cut
+    lap_s: float  # seconds a lap takes, from the table that comes with the recordings, or counted
+    # Where to cut one, seconds from its start; by default at `SPLIT` of it.
     cut_s: float | None = None
-    others: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()  # folders with other routes of the same vehicle
 
 
 _IPZ20 = tuple(f'f1tenth_ipz20/run_{run}' for run in range(1, 8))
@@ -197,23 +164,11 @@ STINT_LAPS, STINT_DAYS = 6, (5, 6, 7, 8)
 
 @dataclass(frozen=True)
 class SlowDrive:
-    """
-    A drive along the route with slow laps.
+    """A drive along the route with slow laps."""
 
-    Parameters
-    ----------
-    drive
-        Of a world.
-    laps : (N,) int64
-        Which lap it was in at each of the stamps.
-    names
-        What each lap is, in the tables; laps of one name count together.
-
-    """
-
-    drive: Drive
-    laps: Ints
-    names: tuple[str, ...]
+    drive: Drive  # of a world
+    laps: Ints  # (N,) int64, which lap it was in at each of the stamps
+    names: tuple[str, ...]  # what each lap is, in the tables; laps of one name count together
 
     def names_at(self, stamps: Ints) -> list[str]:
         """Return what the lap is at each of (T,) stamps."""
@@ -234,13 +189,8 @@ def make_case(name: str, lag: str = AUTO) -> Case:
     """
     Return a case by its name.
 
-    Parameters
-    ----------
-    name
-        One of ``case_names``.
-    lag
-        As ``two-manifold train --position-lag``, for training and truth alike.
-
+    ``name``: one of ``case_names``. ``lag``: as ``two-manifold train --position-lag``, for
+    training and truth alike.
     """
     return _real_case(name, REAL[name], lag) if name in REAL else _world_case(name, lag)
 
@@ -323,16 +273,6 @@ def laps_for(lap_s: float) -> tuple[int, int]:
     return LAPS_OF_LONG if lap_s > FEW_S else LAPS_OF_SHORT
 
 
-def trained_as_stint(case: Case) -> Sequence[Recording]:
-    """Drive the training of a world as a `stint`: as many laps, some of them slow."""
-    if case.name in REAL:
-        return ()
-    world = world_named(case.name)
-    laps, _ = laps_for(case.lap_s)
-    made = drive(world, laps=laps, lap_ratios=stint(world, laps))
-    return put_in_step([made.recording], case.lag)
-
-
 def other_days(name: str) -> Iterator[Drive]:
     """Drive a world on days of their own, with other seeds; no constant was chosen on them."""
     if name in REAL:
@@ -391,19 +331,9 @@ def spliced(
     """
     Cut a drive and go on at another place, the stamps going on; yield it and when it went on.
 
-    Parameters
-    ----------
-    drive_
-        Along the route.
-    count
-        Of splices; fewer where the drive is too short.
-    lead_s, tail_s
-        Seconds before and after.
-    apart_m
-        Least distance between the two places.
-    seed
-        Draws the places.
-
+    ``drive_``: along the route. ``count``: of splices; fewer where the drive is too short.
+    ``lead_s``, ``tail_s``: seconds before and after. ``apart_m``: least distance between the two
+    places. ``seed``: draws the places.
     """
     random = np.random.default_rng(seed)
     stamps, truths = drive_.stamps, drive_.truths

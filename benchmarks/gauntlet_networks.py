@@ -29,13 +29,12 @@ from gauntlet_drives import (
     slow_days,
     slow_drives,
     SlowDrive,
-    trained_as_stint,
     unknown,
 )
 from gauntlet_drives import other_days as days_of_world
 import numpy as np
 from scipy.spatial import KDTree
-from worlds.drive import drive, stint
+from worlds.drive import drive
 from worlds.network import rounds, tracks, tram_network, travel, Yard, yard_network
 from worlds.table import WORLDS
 
@@ -58,8 +57,8 @@ A drive that shows how long a lap takes: its laps, and where a vehicle stands fo
 laps since the start, and for how many seconds.
 """
 
-LINE_ROUNDS, LINE_LAPS, FOLLOWED_LAPS = 4, 5, 6
-"""Rounds of each line that are trained on, their usual lengths, and what is followed of all."""
+LINE_ROUNDS, FOLLOWED_LAPS = 4, 6
+"""Rounds of each line that are trained on, and what is followed of all."""
 
 ERRANDS, ERRANDS_A_LAP = 40, 4
 """Of each training drive in the yard, and as many as are about its usual length."""
@@ -94,8 +93,8 @@ class OneMap:
         In the tables.
     network
         The vehicle, and where it halts.
-    taught, taught_laps
-        Corners of each training drive, and how many usual lengths it has, about.
+    taught
+        Corners of each training drive.
     ahead
         From a number of laps and a seed to the corners of a drive in another order.
     branch_m
@@ -110,7 +109,6 @@ class OneMap:
         name: str,
         network: Network,
         taught: Sequence[Sequence[Corner]],
-        taught_laps: int,
         ahead: Callable[[int, int], Sequence[Corner]],
         branch_m: float,
         branched: Callable[[Floats, float], Bools],
@@ -118,20 +116,12 @@ class OneMap:
         self.name, self.world = name, network.world
         self.routes: tuple[str, ...] = ()
         self.branch_m = branch_m
-        self._taught, self._laps = taught, taught_laps
-        self._ahead, self._branched = ahead, branched
+        self._taught, self._ahead, self._branched = taught, ahead, branched
         self._go = partial(travel, network)
 
-    def training(self, *, slow: bool = False) -> list[Recording]:
-        """Return the training drives, with slow laps on request."""
-        return [
-            self._go(
-                corners,
-                seed=seed,
-                lap_ratios=stint(self.world, self._laps, seed=seed) if slow else (),
-            ).recording
-            for seed, corners in enumerate(self._taught)
-        ]
+    def training(self) -> list[Recording]:
+        """Return the training drives."""
+        return [self._go(each, seed=seed).recording for seed, each in enumerate(self._taught)]
 
     def followed(self, name: str, **numbers: Any) -> Drive:  # noqa: ANN401 - passed on
         """Return a drive of a day."""
@@ -176,7 +166,6 @@ class Trams(OneMap):
             'tram_network',
             tram_network(),
             [rounds(tram_network(), [name] * LINE_ROUNDS) for name in lines],
-            LINE_LAPS,
             _lines_in_another_order,
             APART_AT_M,
             _on_a_branch,
@@ -232,7 +221,6 @@ class Errands(OneMap):
             'yard',
             yard_network(),
             [yard.errands(ERRANDS, seed) for seed in range(4)],
-            ERRANDS // ERRANDS_A_LAP,
             lambda laps, seed: yard.errands(ERRANDS_A_LAP * laps, 100 + seed),
             # Half as far as two aisles are apart.
             0.5 * min(yard.apart_m),
@@ -273,17 +261,11 @@ class Routes:
         self.branch_m = math.inf
         self._roads, self._strangers = roads, strangers
 
-    def training(self, *, slow: bool = False) -> list[Recording]:
-        """Return a training drive on each, with slow laps on request."""
+    def training(self) -> list[Recording]:
+        """Return a training drive on each."""
         laps, _ = TRACK_LAPS
-        return [
-            road.drive(
-                laps=laps,
-                seed=seed,
-                lap_ratios=stint(road.world, laps, seed=seed) if slow else (),
-            ).recording
-            for seed, road in enumerate(self._roads)
-        ]
+        roads = enumerate(self._roads)
+        return [road.drive(laps=laps, seed=seed).recording for seed, road in roads]
 
     def followed(self, name: str, **numbers: Any) -> Drive:  # noqa: ANN401 - passed on
         """Return drives on all of them, one after the other."""
@@ -383,13 +365,6 @@ def any_case(name: str, lag: str = AUTO) -> Case:
         roads.routes,
         roads.branch_m,
     )
-
-
-def stint_of(case: Case) -> Sequence[Recording]:
-    """Return the training with slow laps, see `trained_as_stint`."""
-    if case.name not in NETWORKS:
-        return trained_as_stint(case)
-    return put_in_step(NETWORKS[case.name]().training(slow=True), case.lag)
 
 
 def days_of(name: str) -> Iterator[Drive]:

@@ -11,7 +11,7 @@ import time
 from typing import Any, TYPE_CHECKING
 
 from gauntlet_drives import REAL, spliced
-from gauntlet_networks import days_of, slow_of, stint_of
+from gauntlet_networks import days_of, slow_of
 import numpy as np
 
 from two_manifold_ros.errors import InputError
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Bools, Floats, Ints
 
-BLOCKS = ('accuracy', 'elsewhere', 'moves', 'days', 'slow', 'stint')
+BLOCKS = ('accuracy', 'elsewhere', 'moves', 'days', 'slow')
 
 FAR = 10.0
 """Medians beyond which an error is one that a user would not forgive."""
@@ -64,42 +64,21 @@ TURN_S = 0.3
 
 @dataclass(frozen=True)
 class Following:
-    """
-    Output of a filter along a drive.
+    """Output of a filter along a drive."""
 
-    Parameters
-    ----------
-    stamps : (T,) int64
-        Ends of the ticks.
-    published, tracking : (T,)
-        Whether the estimate may be used, and whether the status is tracking.
-    positions, truths : (T, H, 2), covariances : (T, H, 2, 2)
-        At each horizon; truths are NaN where unknown.
-    velocities : (T, 2), velocity_covariances : (T, 2, 2)
-        At the end of each tick.
-    filled : (T,)
-        Whether a whole window was seen.
-    microseconds : (T,)
-        Of the call of ``push`` that gave the estimate.
-    named : (T,)
-        Whether the route that is named is the one that is driven; of one alone it always is.
-    found : (T,)
-        Whether it has driven for the windows within which it is to be found.
-
-    """
-
-    stamps: Ints
-    published: Bools
-    tracking: Bools
-    positions: Floats
-    covariances: Floats
-    truths: Floats
-    velocities: Floats
-    velocity_covariances: Floats
-    filled: Bools
-    microseconds: Floats
+    stamps: Ints  # (T,) int64, ends of the ticks
+    published: Bools  # (T,), whether the estimate may be used, and whether the status is tracking
+    tracking: Bools  # (T,)
+    positions: Floats  # (T, H, 2), at each horizon; truths are NaN where unknown
+    covariances: Floats  # (T, H, 2, 2)
+    truths: Floats  # (T, H, 2)
+    velocities: Floats  # (T, 2), at the end of each tick
+    velocity_covariances: Floats  # (T, 2, 2)
+    filled: Bools  # (T,), whether a whole window was seen
+    microseconds: Floats  # (T,), of the call of `push` that gave the estimate
+    # (T,), whether the route that is named is the one that is driven; of one alone it always is.
     named: Bools
-    found: Bools
+    found: Bools  # (T,), whether it has driven for the windows within which it is to be found
 
     def errors(self, horizon: int = 0) -> Floats:
         """Return the error at each tick, metres; infinite where there is no number."""
@@ -204,25 +183,7 @@ def run_case(case: Case, method: str, blocks: tuple[str, ...]) -> dict[str, Any]
         found['days'] = [_day(model, case, each) for each in days_of(case.name)]
     if 'slow' in blocks:
         found['slow'] = slow_laps(model, slow_of(case.name))
-    if 'stint' in blocks:
-        found['stint'] = with_slow_training(case, method)
     return found
-
-
-def with_slow_training(case: Case, method: str) -> dict[str, Any] | None:
-    """Return how a model fares that was trained on slow laps, too; ``None`` of a recording."""
-    training = stint_of(case)
-    if not training:
-        return None
-    try:
-        model = trained(training, case.routes, method)
-    except InputError as error:
-        return {'refused': str(error)}
-    return {
-        'accuracy': accuracy(model, case, follow(model, case.followed)),
-        'elsewhere': [elsewhere(model, case, each) for each in case.elsewhere],
-        'slow': slow_laps(model, slow_of(case.name)),
-    }
 
 
 def right_one(case: Case, drive: Drive, following: Following) -> dict[str, Any] | None:

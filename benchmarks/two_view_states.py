@@ -21,12 +21,12 @@ from scipy.spatial import cKDTree
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.two_manifold import shared_directions
 from two_manifold_ros.manifold.selection import make_learner
-from two_manifold_ros.ticks.windows import WindowSet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from two_manifold_ros.manifold.learner import Embedding
+    from two_manifold_ros.ticks.windows import WindowSet
     from two_manifold_ros.typing import Bools, Floats, Ints
 
 KERNELS = {'manifold': 'laplacian-eigenmap', 'gaussian': 'gaussian', 'linear': 'linear'}
@@ -47,21 +47,12 @@ STATES = (10, 20, 40)
 
 @dataclass(frozen=True)
 class Views:
-    """
-    Windows of a training part and of what is followed.
+    """Windows of a training part and of what is followed."""
 
-    Parameters
-    ----------
-    first, second
-        Of each training tick, (n) windows each: row i of both shows the same hidden state.
-    followed
-        First view of each tick that is followed.
-
-    """
-
+    # Of each training tick, (n) windows each: row i of both shows the same hidden state.
     first: WindowSet
     second: WindowSet
-    followed: WindowSet
+    followed: WindowSet  # first view of each tick that is followed
 
 
 @dataclass(frozen=True)
@@ -72,20 +63,17 @@ class State:
     followed: Floats
 
 
-def learn_state(views: Views, learner: str, used: Ints | None = None) -> State:
+def learn_state(views: Views, learner: str) -> State:
     """
     Learn a state without positions.
 
     Of two views it is the regression on the first view of the directions that both share
     (mathematics, section 4), so that of a direction that the first view cannot predict nothing is
-    left. ``used`` are the training ticks that are learned from; all get a state.
+    left.
     """
     if learner == RAW:
         return _principal(views)
-    part, second = views.first, views.second
-    if used is not None:
-        part = WindowSet(part.series, part.starts[used], part.width)
-        second = WindowSet(second.series, second.starts[used], second.width)
+    part = views.first
     most = len(part) // 3
     kernel = KERNELS.get(learner, KERNELS['manifold'])
     maker = make_learner(kernel, min(DIMENSION, most), min(NEIGHBOURS, most))
@@ -93,13 +81,12 @@ def learn_state(views: Views, learner: str, used: Ints | None = None) -> State:
     if learner == ONE_VIEW:
         linear = np.eye(past.coordinates.shape[1], max(STATES))
     else:
-        future = maker.fit(second).coordinates
+        future = maker.fit(views.second).coordinates
         coupling = 'canonical' if learner == 'linear' else 'cross-covariance'
         directions = shared_directions(future, past.coordinates, max(STATES), coupling)
         wanted = future @ directions.future_map
         linear = _ridge(past.coordinates, wanted, 1e-3)
-    training = past.coordinates if used is None else _extended(past, part, views.first)
-    return State(training @ linear, _extended(past, part, views.followed) @ linear)
+    return State(past.coordinates @ linear, _extended(past, part, views.followed) @ linear)
 
 
 def _principal(views: Views) -> State:
@@ -134,23 +121,11 @@ def _extended(past: Embedding, part: WindowSet, windows: WindowSet) -> Floats:
 
 @dataclass(frozen=True)
 class Reader:
-    """
-    How positions are read from states.
+    """How positions are read from states."""
 
-    Parameters
-    ----------
-    states
-        Leading coordinates that are used.
-    neighbours
-        Labelled states whose positions are averaged; 0 for a ridge regression.
-    penalty
-        Of the regression, as a share of the mean square.
-
-    """
-
-    states: int
-    neighbours: int
-    penalty: float
+    states: int  # leading coordinates that are used
+    neighbours: int  # labelled states whose positions are averaged; 0 for a ridge regression
+    penalty: float  # of the regression, as a share of the mean square
 
     def read(self, labelled: Floats, positions: Floats, asked: Floats) -> Floats:
         """Return (T, 2) positions at asked states."""
@@ -168,9 +143,6 @@ class Reader:
 
 ENOUGH = 400
 """Labels that a reader is chosen by, at most."""
-
-NEAREST = Reader(20, 1, 0.0)
-"""Where there is no label to choose a reader by."""
 
 
 def readers(width: int) -> Iterator[Reader]:
@@ -191,18 +163,9 @@ def read(
     Labels, in the order of time, are left out in as many consecutive parts, so that a part has
     its neighbours in time at its edges only.
 
-    Parameters
-    ----------
-    tried
-        States by the window that they were learned with.
-    labels : (l,), positions : (n, 2)
-        Training ticks whose positions are known, and the positions of all.
-
-    Returns
-    -------
-    followed : (T, 2), best
-        Positions, and which of the states it was.
-
+    ``tried``: states by the window that they were learned with. ``labels`` (l,), ``positions`` (n,
+    2): training ticks whose positions are known, and the positions of all. Returned is
+    ``followed`` (T, 2), best: positions, and which of the states it was.
     """
     every = labels
     # Of many labels an even sample does to choose.

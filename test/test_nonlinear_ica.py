@@ -12,8 +12,6 @@ pytest.importorskip('sklearn')
 
 from scipy.optimize import minimize
 from scipy.spatial.transform import Rotation
-from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.nonlinear_ica import NonlinearICA
@@ -134,20 +132,6 @@ def test_all_clouds_show_the_same_variables(kind):
     between = x[::9] + 0.01
     new = np.abs(np.corrcoef(ica.transform(bend(between)).T, np.cos(np.pi * between).T)[:2, 2:])
     assert new.max(axis=1).min() > 0.97
-
-
-def test_manners_of_scikit_learn():
-    x = places(2, 12)
-    ica = NonlinearICA(clouds='given', neighbours=40)
-    twin = clone(ica)
-    assert twin.get_params() == ica.get_params()
-    with pytest.raises(NotFittedError):
-        twin.transform(bend(x))
-    found = twin.fit_transform(bend(x), metrics(x))
-    np.testing.assert_array_equal(found, twin.embedding_)
-    assert [*twin.get_feature_names_out()] == ['nonlinearica0', 'nonlinearica1']
-    with pytest.raises(InputError, match='X has 2 columns, but 3 were fitted'):
-        twin.transform(x)
 
 
 @pytest.mark.parametrize(

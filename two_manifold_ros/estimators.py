@@ -125,24 +125,12 @@ class TwoViews(Estimator, ABC):
 
 class ManifoldEmbedding(OneView):
     """
-    Coordinates on the manifold that rows lie on, for new rows too.
+    Coordinates ``embedding_`` (n, m) on the manifold that rows lie on, for new rows too.
 
-    Parameters
-    ----------
-    learner
-        Any learner of ``two_manifold_ros.manifold``, such as
-        ``LaplacianEigenmap(dimension=2, neighbours=10)``, or any object with ``fit_transform``,
-        such as ``sklearn.manifold.Isomap()``, see ``FitTransform``; so for all estimators.
-
-    Attributes
-    ----------
-    embedding_ : (n, m)
-        Centred coordinates of the rows that were fitted.
-    eigenvalues_ : (m,)
-        Of the learner's operator, leading first.
-    n_features_in_ : int
-        Columns of the rows, D.
-
+    The ``learner`` is any of ``two_manifold_ros.manifold``, such as
+    ``LaplacianEigenmap(dimension=2, neighbours=10)``, or any object with ``fit_transform``, such
+    as ``sklearn.manifold.Isomap()``, see ``FitTransform``; so for all estimators. ``eigenvalues_``
+    (m,) are those of its operator, leading first.
     """
 
     def __init__(self, learner: ManifoldLearner) -> None:

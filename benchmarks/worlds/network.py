@@ -53,26 +53,15 @@ def tracks(count: int = 12) -> tuple[World, ...]:
 
 @dataclass(frozen=True)
 class Network:
-    """
-    Roads that meet, of one vehicle.
+    """Roads that meet, of one vehicle."""
 
-    Parameters
-    ----------
-    world
-        Of the vehicle, its driver and its IMU.
-    lines
-        Corners of each line by its name. The first and the last are the same on all lines, with
-        the same way between.
-    stops
-        Where the vehicle halts whenever it passes: x and y, m, and the direction, rad.
-    usual_m
-        Length of a line, about, on which the line and the speed of the driver vary as in a lap.
-
-    """
-
-    world: World
+    world: World  # of the vehicle, its driver and its IMU
+    # Corners of each line by its name. The first and the last are the same on all lines, with the
+    # same way between.
     lines: dict[str, tuple[Corner, ...]]
+    # Where the vehicle halts whenever it passes: x and y, m, and the direction, rad.
     stops: tuple[tuple[float, float, float], ...]
+    # Length of a line, about, on which the line and the speed of the driver vary as in a lap.
     usual_m: float
 
 

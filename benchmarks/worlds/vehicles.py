@@ -25,23 +25,12 @@ FLEET = 20
 
 @dataclass(frozen=True)
 class Differences:
-    """
-    How vehicles of a fleet differ, as standard deviations.
+    """How vehicles of a fleet differ, as standard deviations."""
 
-    Parameters
-    ----------
-    angle_deg
-        Angle by which the IMU is turned in the vehicle, about any axis.
-    scale
-        Of the scale errors, of each axis of the accelerometer and of the gyroscope.
-    speed
-        Of the usual speed over that of the world.
-
-    """
-
-    angle_deg: float = 5.0
+    angle_deg: float = 5.0  # angle by which the IMU is turned in the vehicle, about any axis
+    # Of the scale errors, of each axis of the accelerometer and of the gyroscope.
     scale: float = 0.05
-    speed: float = 0.1
+    speed: float = 0.1  # of the usual speed over that of the world
 
 
 DIFFERENCES = Differences()
@@ -51,15 +40,9 @@ def vehicle(world: World, number: int, differences: Differences = DIFFERENCES) -
     """
     Return a world as one vehicle of its fleet drives in it.
 
-    Parameters
-    ----------
-    world
-        Its route, and what the vehicles share.
-    number
-        Of the vehicle, from 0. Its random numbers are those of no other vehicle.
-    differences
-        Larger ones move the same vehicle farther from the mean one.
-
+    ``world``: its route, and what the vehicles share. ``number``: of the vehicle, from 0. Its
+    random numbers are those of no other vehicle. ``differences``: larger ones move the same
+    vehicle farther from the mean one.
     """
     own = replace(world, vehicle=f'{world.name}, vehicle {number}')
     random = own.generator('device', number)

@@ -44,20 +44,10 @@ def made(name: str, length: int | None, day: int, seed: int) -> Recording:
     """
     Return a simulated drive.
 
-    Parameters
-    ----------
-    name
-        ``yard``, ``tram_network``, ``track_1`` and so on, or a world of the table.
-    length
-        Errands, rounds of lines, or laps; as many as usual by default.
-    day, seed
-        See `drive.drive`.
-
-    Raises
-    ------
-    InputError
-        If there is no world of this name, or the length is none.
-
+    ``name``: ``yard``, ``tram_network``, ``track_1`` and so on, or a world of the table.
+    ``length``: errands, rounds of lines, or laps; as many as usual by default. ``day``, ``seed``:
+    see `drive.drive`. Raises ``InputError`` if there is no world of this name, or the length is
+    none.
     """
     if length is not None and length < 1:
         msg = f'{name}: a drive has a length of 1 at least, not {length}'

@@ -2,8 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A section of the page of results is written in its place, and the others stay."""
 
+from adaptation_tables import ADAPTATION
+from bench_laps import LAPS
 import bench_results
 import pytest
+from tables import table
 
 PAGE = '# Results\n\nFirst.\n\n## Accuracy\n\nold\n\n### Part\n\nold\n\n## Lap times\n\nlaps\n'
 
@@ -27,8 +30,8 @@ def test_every_section_is_on_the_page_with_its_command_and_its_columns():
     for name, (title, _) in bench_results.SECTIONS.items():
         _, _, section = page.partition(f'\n## {title}\n')
         assert f'`./run bench results {name}`' in section.partition('\n## ')[0], name
-    for head in (bench_results.ACCURACY, bench_results.ADAPTATION, bench_results.LAPS):
-        assert bench_results.markdown(head, []) in page
+    for head in (bench_results.ACCURACY, f'case, learner, {ADAPTATION}', LAPS):
+        assert table(head, [], aligned=False) in page
 
 
 def test_a_case_without_positions_or_horizons_is_a_row():

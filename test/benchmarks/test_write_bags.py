@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from worlds.write_bags import made, main
 
-from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.reading import read_recording
 
 
@@ -22,17 +21,3 @@ def test_bags_hold_the_drives_of_a_world(name, tmp_path, monkeypatch):
         assert np.allclose(found.positions.positions, expected.positions.positions)
         assert np.array_equal(found.positions.stamps, expected.positions.stamps)
     assert read[0].imu.samples[:100].tobytes() != read[1].imu.samples[:100].tobytes()
-
-
-@pytest.mark.parametrize(('name', 'length'), [('nowhere', None), ('track_0', None), ('kart', 0)])
-def test_no_world_and_no_length_are_refused(name, length):
-    with pytest.raises(InputError):
-        made(name, length, 0, 0)
-
-
-def test_a_bag_that_exists_is_not_written_over(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    assert main(['track_1', '--length', '1']) == 0
-    with pytest.raises(SystemExit):
-        main(['track_1', '--length', '1'])
-    assert 'track_1_0' in capsys.readouterr().err

@@ -112,14 +112,6 @@ def test_what_breaks_off_takes_no_other_with_it(calls, fault, reproduce):
         assert calls == []
 
 
-def test_recordings_reach_the_experiment_that_takes_them(calls, slot_car_bag, reproduce):
-    reproduce('all', slot_car_bag, '--imu-topic', '/imu', status=1)
-    ((recording,),) = [given['recordings'] for _, given in calls if 'recordings' in given]
-    assert recording.name == str(slot_car_bag)
-    assert recording.imu.topic == '/imu'
-    assert recording.positions is None
-
-
 @pytest.fixture
 def by_set(monkeypatch: pytest.MonkeyPatch, calls: Calls) -> set[int]:
     """Let the value of ``video`` be the set, and return the sets on which its claim fails."""
@@ -162,10 +154,6 @@ def test_a_claim_has_to_pass_on_nine_of_ten_sets(failing, status, by_set, tmp_pa
         ('hamster', 'there is no experiment hamster'),
         ('video --sets 0', 'less than one'),
         ('video --seed -1', 'counts sets of draws from 0 on'),
-        ('video some_bag', 'video takes no recordings; leave out some_bag'),
-        ('slot-car-online --imu-topic /imu', 'no bag is given'),
-        ('slot-car-online no_such_bag', 'no_such_bag does not exist'),
-        ('slot-car-online {bag} --imu-topic /none', '/none'),
         ('video -o {bag}/metadata.yaml', 'choose another folder'),
     ],
 )

@@ -2,22 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Importance weights make a TPSR predict what is observed if actions are done, as Bayes does."""
 
-from dataclasses import replace
 import itertools
 
 import numpy as np
 import pytest
 
 from two_manifold_ros.experiments.actions import (
-    claims_of,
     drive,
     Features,
     forecaster,
     MODELS,
-    NAMES,
+    score,
     Settings,
 )
-from two_manifold_ros.simulation.slot_car import Driver
 from two_manifold_ros.tpsr.exact import learn
 from two_manifold_ros.tpsr.features import (
     ActionObservationFeatures,
@@ -126,18 +123,9 @@ def timid():
     return drawn.scaled(every.mean(axis=(0, 1)), every.std(axis=(0, 1)))
 
 
-def test_a_drive_has_the_actions_and_chances_of_its_driver(timid):
-    assert timid.observations.shape == (300, 5, 6)
-    low = timid.actions == 0
-    assert set(np.round(timid.chances[low], 9)) == {0.3, 0.7}
-    again = drive('timid', 5, 20, SMALL)
-    np.testing.assert_array_equal(again.actions, timid.actions[:20])
-    assert Driver.hold_s == 1.0
-
-
 def test_no_two_cars_have_features_in_common(timid):
     first, second, third = (
-        Features(timid, replace(SMALL, seed=seed), actions=True).triples(timid, weighted=False)
+        Features(timid, SMALL._replace(seed=seed), actions=True).triples(timid, weighted=False)
         for seed in (0, 1, 0)
     )
     for name in ('tests', 'histories'):
@@ -177,11 +165,12 @@ def test_every_model_predicts_better_than_the_mean_where_it_learned(timid, name)
 
 
 def test_claims_compare_means_and_count_cars():
-    errors = np.ones((10, len(NAMES), 2))
-    errors[:, NAMES.index('actions and weights')] = 0.5
-    errors[:, NAMES.index('actions and weights, online')] = 0.5
-    assert all(each.passed for each in claims_of(errors, Settings()))
-    errors[:2, NAMES.index('actions and weights'), 0] = 1.1
-    failed = [each.what for each in claims_of(errors, Settings()) if not each.passed]
+    cars = [
+        {name: np.full(2, 0.5 if 'weights' in name else 1.0) for name in MODELS} for _ in range(10)
+    ]
+    assert all(each.passed for each in score(Settings(), cars))
+    for each in cars[:2]:
+        each['actions and weights'][0] = 1.1
+    failed = [each.what for each in score(Settings(), cars) if not each.passed]
     assert len(failed) == 2
     assert all('1 s' in each and 'cars' in each for each in failed)

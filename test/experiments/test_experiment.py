@@ -2,14 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims and how they pass, and what an experiment is called with."""
 
-from functools import partial
 import math
 from pathlib import Path
 import re
 import subprocess
 import sys
-from types import ModuleType, SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -19,7 +16,6 @@ from two_manifold_ros.experiments.experiment import (
     at_least,
     at_most,
     Claim,
-    Experiment,
     EXPERIMENTS,
     experiments_named,
     seeds_of_set,
@@ -42,28 +38,6 @@ def test_a_claim_states_its_limit_and_verdict():
     assert claim.verdict == 'fail'
     assert at_most('error (m)', '.5', math.inf, 0.8).value is None
     assert at_least('R2', '.5', 1.0, 0.8).verdict == 'pass'
-
-
-def test_only_one_that_takes_recordings_gets_them(tmp_path, monkeypatch):
-    calls: list[dict[str, Any]] = []
-
-    def shown(_: object, **given: Any) -> Any:  # noqa: ANN401 - whatever comes
-        calls.append(given)
-        return [], SimpleNamespace(savefig=lambda file, **_: file.write(b''))
-
-    module = ModuleType('two_manifold_ros.experiments.some')
-    module.shown = shown
-    monkeypatch.setitem(sys.modules, module.__name__, module)
-    recording: Any = object()
-    for takes in (False, True):
-        experiment = Experiment('some-thing', '.', '.', 'some:shown', takes_recordings=takes)
-        begin = partial(experiment.run, tmp_path, lambda *_: None, recordings=[recording])
-        assert begin(quick=takes, seed=3 * takes) == []
-    assert calls == [
-        {'quick': False, 'seed': 0},
-        {'quick': True, 'seed': 3, 'recordings': (recording,)},
-    ]
-    assert (tmp_path / 'some-thing.png').exists()
 
 
 DOCS = Path(__file__).resolve().parents[2] / 'docs'

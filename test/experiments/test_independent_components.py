@@ -14,22 +14,12 @@ from two_manifold_ros.experiments.independent_components import (
     covariances_of_bursts,
     lines_of,
     mushroom,
-    mushroom_on_sphere,
     place_error,
-    reflect,
     worst_line,
 )
 from two_manifold_ros.manifold.independent_components import local_covariances
 
 X = np.random.default_rng(0).random((300, 2))
-
-
-def test_maps():
-    np.testing.assert_allclose(mushroom(np.array([0.5, 0.2])), [0.508, 0.075])
-    on_sphere = mushroom_on_sphere(X)
-    np.testing.assert_allclose(np.linalg.norm(on_sphere, axis=1), 1.0)
-    np.testing.assert_allclose(on_sphere[:, :2] / on_sphere[:, 2:], mushroom(X))
-    np.testing.assert_allclose(reflect(np.array([-0.3, 0.3, 1.2, 2.1])), [0.3, 0.3, 0.8, 0.1])
 
 
 def test_bursts_show_the_jacobian():

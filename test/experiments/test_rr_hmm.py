@@ -55,31 +55,6 @@ def test_symbols_come_as_often_as_they_should():
     assert not np.array_equal(sample_symbols(50, seed=3), sample_symbols(50, seed=4))
 
 
-def test_features_of_a_sample():
-    features = WordFeatures()
-    symbols = np.array([0, 1, 1, 0, 1, 1, 0, 0, 1, 1, 1])
-    (code,) = codes_of(symbols)
-    row = features.triples(np.array([code]), np.array([2.0]))
-    assert [*words_in(row.histories[0], symbols[:5], ends=True)] == [1.0] * 5
-    assert [*words_in(row.tests[0], symbols[5:10])] == [1.0] * 5
-    assert [*words_in(row.next_tests[0], symbols[6:])] == [1.0] * 5
-    assert row.observations[0].tolist() == [0.0, 1.0]
-    assert row.importance.tolist() == [2.0]
-    every = features.triples(np.arange(WordFeatures.codes), np.ones(WordFeatures.codes))
-    np.testing.assert_allclose(every.histories @ features.constant, 1.0, atol=1e-15)
-
-
-def words_in(row: Floats, symbols: Floats, *, ends: bool = False) -> list[float]:
-    """Return the features of the words of 1 to 5 symbols, scaled back to one."""
-    assert np.count_nonzero(row) == 5
-    found = []
-    for length in range(1, 6):
-        word = symbols[-length:] if ends else symbols[:length]
-        place = 2**length - 2 + int(''.join(map(str, word)), 2)
-        found.append(round(row[place] / 2 ** (length / 2), 12))
-    return found
-
-
 def test_online_is_batch_where_nothing_is_cut_off():
     symbols = sample_symbols(4_000, seed=11)
     batch = errors_of(learn_in_batch(symbols, (4_000,)))

@@ -2,88 +2,52 @@
 # SPDX-License-Identifier: Apache-2.0
 """Courses, scores against a loop over every start, length and horizon, and claims."""
 
-from dataclasses import replace
-
 import numpy as np
-from other_recordings import without_imu
 import pytest
 
 pytest.importorskip('hmmlearn')
 pytest.importorskip('matplotlib')
 
-from two_manifold_ros.errors import InputError
-from two_manifold_ros.experiments import slot_car_online
 from two_manifold_ros.experiments.slot_car_online import (
     Course,
+    Curves,
     Forecaster,
     hidden_markov,
     hse_hmms,
     make_course,
     mean_measurement,
+    OnlineSettings,
     OnlineTpsr,
-    Protocol,
-    StreamSettings,
+    score,
 )
 
 
-def test_the_small_experiment_holds_on_a_recording_too(drive):
-    shares: list[float] = []
-    claims, figure = slot_car_online.run(
-        lambda _, share: shares.append(share), quick=True, recordings=[drive()]
-    )
-    assert [claim.what for claim in claims if not claim.passed] == []
-    names = [claim.what.split(':')[0] for claim in claims]
-    assert names == 4 * ['simulated slot cars'] + 4 * ['ellipse']
-    assert len(figure.axes) == 2
-    assert shares == sorted(shares)
-    assert shares[-1] == 1.0
-
-
-def test_claims_fail_where_the_online_curve_is_above():
-    course = Course('a', np.zeros((1, 2)), np.zeros((400, 2)), 10.0, 2)
+@pytest.mark.parametrize(
+    ('online', 'failed'),
+    [
+        ([1.04, 1.04], []),
+        ([0.9, 1.06], [0]),
+        ([1.06, 1.06], [0, 1]),
+        ([1.0, 1.3], [0, 1, 2]),
+        ([1.3, 1.3], [0, 1, 2, 3]),
+        ([np.nan, 1.0], [0, 1, 2, 3]),
+    ],
+)
+def test_claims_fail_where_the_online_curve_is_above(online, failed):
     one = np.ones(2)
-
-    def failed(online: list[float]) -> list[int]:
-        curves = {'mean': 1.2 * one, 'hmm': 1.1 * one, 'hse': one, 'online': np.array(online)}
-        claims = slot_car_online.claims_of(slot_car_online.Outcome(course, curves, {}), 1.05)
-        return [index for index, claim in enumerate(claims) if not claim.passed]
-
-    assert failed([1.04, 1.04]) == []
-    assert failed([0.9, 1.06]) == [0]
-    assert failed([1.06, 1.06]) == [0, 1]
-    assert failed([1.0, 1.3]) == [0, 1, 2]
-    assert failed([1.3, 1.3]) == [0, 1, 2, 3]
-    assert failed([np.nan, 1.0]) == [0, 1, 2, 3]
+    claims = score(OnlineSettings(), [Curves(1.2 * one, 1.1 * one, one, np.array(online))])
+    assert [index for index, claim in enumerate(claims) if not claim.passed] == failed
 
 
-def test_a_course_is_the_longest_stretch_in_two_parts(drive):
-    holed = without_imu(drive(seconds=60.0), 19.5, 20.5)
-    course = make_course(replace(holed, name='some/bag', positions=None), 0.7)
-    assert course.name == 'bag'
-    assert course.rate_hz == 20.0
-    assert len(course.training) + len(course.test) == pytest.approx(20 * 39.5, abs=2)
-    assert len(course.training) == pytest.approx(0.7 * 20 * 39.5, abs=2)
-    # Two of the channels of the ellipse are noise about a constant, but none is constant.
-    np.testing.assert_allclose(course.training.mean(axis=0), np.zeros(6), atol=1e-12)
+def test_the_protocol_is_the_papers_where_it_fits_and_shorter_elsewhere():
+    course = make_course(0, 3_000)
+    assert (course.window, course.horizons, course.lengths) == (150, 100, (100, 250))
     np.testing.assert_allclose(course.training.std(axis=0), np.ones(6))
-    assert course.window == len(course.training) // 10
-    # That of a long recording lasts as in the paper.
-    assert make_course(drive(seconds=240.0), 0.7).window == 300
-    held = course.held_out(0.25)
+    held = course.held_out()
     np.testing.assert_array_equal(np.vstack([held.training, held.test]), course.training)
-    assert len(held.test) == pytest.approx(0.25 * len(course.training), abs=1)
-
-
-def test_too_short_a_recording_is_refused_by_name(drive):
-    with pytest.raises(InputError, match=r'^ellipse: the longest .* 199 ticks, but 400'):
-        make_course(drive(seconds=10.0), 0.7)
-    short = drive(seconds=10.0)
-    with pytest.raises(InputError, match='has 0 ticks'):
-        make_course(without_imu(short, 0.0, 10.0), 0.7)
-
-
-def _last(observations: np.ndarray) -> np.ndarray:
-    return observations
+    for ticks in (60, 200, 399):
+        short = Course(course.training, course.test[:ticks], 30)
+        assert 0 < short.lengths[0] <= short.lengths[1] < ticks - short.horizons
 
 
 def test_errors_are_means_over_starts_and_lengths_of_what_the_filter_sees():
@@ -94,42 +58,28 @@ def test_errors_are_means_over_starts_and_lengths_of_what_the_filter_sees():
         seen.append(observations.copy())
         return observations
 
-    observations = np.random.default_rng(0).normal(size=(40, 2))
-    protocol = Protocol(shortest=4, longest=9, horizons=3)
-    starts = protocol.starts(40).tolist()
-    assert starts[0] == 0
-    assert starts[-1] == 28
+    course = Course(np.zeros((1, 2)), np.random.default_rng(0).normal(size=(60, 2)), 3)
+    (shortest, longest), starts = course.lengths, course.starts()
+    assert (starts[0], starts[-1]) == (0, 60 - longest - 3)
     naive = np.zeros(3)
     for start in starts:
-        for length in range(4, 10):
+        for length in range(shortest, longest + 1):
             newest = start + length - 1
             for ahead in (1, 2, 3):
-                difference = observations[newest + ahead] - observations[newest]
-                naive[ahead - 1] += (difference**2).sum() / (6 * len(starts))
-    persistence = Forecaster(spy, np.broadcast_to(np.eye(2), (5, 2, 2)))
-    np.testing.assert_allclose(protocol.errors(persistence, observations), naive)
-    np.testing.assert_array_equal(seen, [observations[start : start + 9] for start in starts])
-
-
-def test_the_protocol_is_the_papers_where_it_fits_and_shorter_elsewhere():
-    assert Protocol.fitting(1_000, 150) == Protocol(100, 250, 100)
-    assert Protocol.fitting(1_000, 60).horizons == 60
-    for ticks in (60, 200, 399):
-        short = Protocol.fitting(ticks, 30)
-        assert 0 < short.shortest <= short.longest
-        assert short.longest + short.horizons < ticks
-
-
-def test_the_best_on_the_test_part_is_chosen():
-    observations = np.cumsum(np.random.default_rng(1).normal(size=(400, 2)), axis=0)
-    course = Course('any', observations[:300], observations[300:], 10.0, 3)
-    table = np.broadcast_to(np.eye(2), (3, 2, 2))
-    candidates = {size: Forecaster(_last, size * table) for size in (0.0, 0.5, 1.0, 2.0)}
-    assert course.choose(candidates) == 1.0
+                difference = course.test[newest + ahead] - course.test[newest]
+                lengths = longest - shortest + 1
+                naive[ahead - 1] += (difference**2).sum() / (lengths * len(starts))
+    table = np.broadcast_to(np.eye(2), (5, 2, 2))
+    np.testing.assert_allclose(course.errors(Forecaster(spy, table)), naive)
+    np.testing.assert_array_equal(seen, [course.test[start : start + longest] for start in starts])
+    # Of cumulated noise the last observation is the best guess.
+    walk = Course(course.training, np.cumsum(course.test, axis=0), 3)
+    guesses = {size: Forecaster(spy, size * table) for size in (0.0, 0.5, 1.0, 2.0)}
+    assert walk.choose(guesses) == 1.0
 
 
 WINDOW, HORIZONS = 12, 5
-SMALL = StreamSettings(
+SMALL = OnlineSettings(
     window_features=60, observation_features=20, states=5, rank=70, fold_every=16
 )
 
@@ -186,14 +136,6 @@ def test_learning_in_parts_is_learning_all(stream):
             learner.learn(stream[:end])
         found.append(forecasts(learner.forecaster(0.3), stream[7:60]))
     np.testing.assert_allclose(*found, atol=1e-4)
-
-
-def test_the_ridge_is_that_asked_for(stream):
-    learner = OnlineTpsr(stream, WINDOW, HORIZONS, SMALL, 400)
-    learner.learn(stream)
-    states = [learner.forecaster(ridge).filter(stream[:30]) for ridge in (0.1, 10.0, 0.1)]
-    np.testing.assert_array_equal(states[0], states[2])
-    assert np.abs(states[0] - states[1]).max() > 1e-3
 
 
 def test_every_model_predicts_a_circle_better_than_the_mean(stream):

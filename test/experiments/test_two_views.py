@@ -16,17 +16,6 @@ from two_manifold_ros.experiments.two_views import (
 )
 
 
-def test_a_view_has_the_covariances_that_it_says():
-    rng = np.random.default_rng(5)
-    hidden = rng.normal(size=(50_000, 2))
-    first, second = draw_views(seed=1)
-    views = [view.sample(hidden, rng) for view in (first, second)]
-    covariance = first.mixing @ first.mixing.T + first.noise_root @ first.noise_root.T
-    np.testing.assert_allclose(np.cov(views[0].T), covariance, atol=0.15)
-    cross = views[0].T @ views[1] / len(hidden)
-    np.testing.assert_allclose(cross, first.mixing @ second.mixing.T, atol=0.15)
-
-
 def test_noise_is_anisotropic_and_biases_the_principal_components_by_an_angle():
     for view in draw_views(seed=0):
         strengths = np.linalg.svd(view.noise_root, compute_uv=False)
@@ -44,14 +33,6 @@ def test_each_view_rolls_up_another_side_of_the_same_sheet():
         radius = np.hypot(view[:, 0], view[:, 1])
         np.testing.assert_allclose(radius, 1.5 * np.pi * (1 + 2 * pairs.latent[:, side]))
         np.testing.assert_allclose(view[:, 2], 21.0 * pairs.latent[:, 1 - side])
-
-
-def test_noise_on_rolls_is_as_stated_and_independent():
-    noisy = draw_pairs(20_000, 21.0, 2.0, seed=3)
-    clean = draw_pairs(20_000, 21.0, 0.0, seed=3)
-    noise = np.hstack([a - b for a, b in zip(noisy.views, clean.views, strict=True)])
-    np.testing.assert_allclose(np.cov(noise.T), 4.0 * np.eye(6), atol=0.15)
-    assert not np.array_equal(draw_pairs(9, 21.0, 0.0, seed=4).latent, clean.latent[:9])
 
 
 def test_pairs_learned_from_are_not_those_that_are_read():

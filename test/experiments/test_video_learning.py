@@ -1,10 +1,8 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Frames made ahead, windows of them in features, and states that move with a basis."""
+"""Windows of frames in features, and states that move with a basis."""
 
-from collections.abc import Iterator
 from itertools import combinations, pairwise
-import threading
 
 import numpy as np
 import pytest
@@ -13,7 +11,6 @@ from two_manifold_ros.experiments.video_learning import (
     FilmSettings,
     FrameBelief,
     FrameWindows,
-    reading_ahead,
     reduced,
     Trail,
     VideoLearner,
@@ -130,31 +127,3 @@ def test_a_belief_restarts_once_frames_contradict_it_for_long():
     belief.update(np.zeros(2))
     np.testing.assert_array_equal(belief.state, tpsr.start)
     assert not np.allclose(sure, tpsr.start)
-
-
-def test_the_same_items_from_another_thread_and_no_more_than_asked_for():
-    made: list[int] = []
-
-    def items() -> Iterator[tuple[int, int]]:
-        for number in range(20):
-            made.append(number)
-            yield number, threading.get_ident()
-
-    for expected, (number, thread) in enumerate(reading_ahead(items(), 3)):
-        assert number == expected
-        assert thread != threading.get_ident()
-        assert len(made) <= expected + 1 + 3
-    assert made == list(range(20))
-    assert list(reading_ahead(iter([]), 3)) == []
-
-
-def test_a_fault_shows_where_the_item_would_have_been():
-    def items() -> Iterator[int]:
-        yield 1
-        msg = 'a bad second one'
-        raise ValueError(msg)
-
-    seen = reading_ahead(items(), 3)
-    assert next(seen) == 1
-    with pytest.raises(ValueError, match='a bad second one'):
-        next(seen)

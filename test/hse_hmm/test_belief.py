@@ -12,7 +12,6 @@ from two_manifold_ros.hse_hmm.belief import (
     Belief,
     gaussian_factors,
     Recollection,
-    reweight,
     SHARE,
     SMALLEST_EVIDENCE,
 )
@@ -40,20 +39,6 @@ OBSERVATIONS = np.random.default_rng(1).normal(size=(N, D))
 @pytest.fixture(params=[None, 0.3], ids=['raw', 'ridge'])
 def operator(request: pytest.FixtureRequest) -> ObservationOperator:
     return kernel_of(OBSERVATIONS, 1.5, request.param)
-
-
-def test_start_at_a_state(operator):
-    tables = make_tables()
-    belief = Belief(tables, operator)
-    state = np.array([1.0, 0.3, -0.2, 0.9])
-    belief.update(OBSERVATIONS[0])
-    belief.start(state)
-    np.testing.assert_array_equal(belief.state, state)
-    np.testing.assert_allclose(belief.weights, tables.weights @ state, atol=1e-15)
-    belief.update(OBSERVATIONS[1])
-    assert state.tolist() == [1.0, 0.3, -0.2, 0.9], 'the caller kept its array'
-    belief.start()
-    np.testing.assert_array_equal(belief.state, [1.0, 0.0, 0.0, 0.0])
 
 
 def test_update(operator):
@@ -142,13 +127,6 @@ def test_gaussian_factors():
             squared = np.sum((OBSERVATIONS_MANY - observation[:, None]) ** 2, axis=0)
             expected = np.exp(-np.minimum(squared / (2.0 * bandwidth**2), 700.0))
             np.testing.assert_allclose(factors, expected, rtol=1e-10)
-
-
-def test_reweight_does_not_hide_nan():
-    weights = np.where(np.arange(N_MANY) == 5, np.nan, WEIGHTS)
-    total, absolute = reweight(weights, np.ones(N_MANY))
-    assert np.isnan(total)
-    assert np.isnan(absolute)
 
 
 N_WINDOW, WIDTH, FAR = 40, 5, 1e6
@@ -243,16 +221,6 @@ def test_positions_are_found(kernel, ridge):
         end = len(POSITIONS) - horizon
         errors = means[40:end, column] - POSITIONS[40 + horizon :]
         assert np.sqrt(np.mean(np.sum(errors**2, axis=1))) < 0.7, horizon
-
-
-def test_weights_are_those_of_the_tick_observed(small):
-    # One tick is 0.2 rad: errors are least at the very tick, not the one before or after.
-    means, _, _ = read_along(small, None)
-    errors = [
-        np.mean(np.sum((means[40:190, 0] - POSITIONS[40 + late : 190 + late]) ** 2, axis=1))
-        for late in (-1, 0, 1)
-    ]
-    assert np.argmin(errors) == 1
 
 
 @pytest.mark.parametrize('ridge', [None, 0.3])

@@ -11,12 +11,10 @@ import numpy as np
 import pytest
 from small_hmm import factors_of, kernel_of
 
-from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.belief import Belief
 from two_manifold_ros.hse_hmm.tables import (
     build_tables,
     make_ridge_kernel,
-    median_observation_distance,
     RawKernel,
     shrink_growing_modes,
     spectral_radius,
@@ -48,13 +46,6 @@ def test_first_row_of_the_transition(growth, coupling):
     np.testing.assert_allclose(tables.weights[:, 0], 1.0 / 50.0, rtol=1e-15)
     np.testing.assert_array_equal(tables.states[:, 0], 1.0)
     assert spectral_radius(matrix) <= 1.0 + 1e-12
-
-
-def test_no_direction_leaves_the_constant():
-    past, own, shifted = make_features(0.6)
-    tables = build_tables(past, shifted, shared_directions(own, past, 0))
-    np.testing.assert_array_equal(tables.states, np.ones((50, 1)))
-    np.testing.assert_allclose(tables.weights, np.full((50, 1), 0.02))
 
 
 TURN = np.exp(0.3j)
@@ -126,44 +117,6 @@ def test_ridge_at_full_rank(ridge):
         # As in mathematics (4.3), (5.1).
         expected = 70 * naive.gram_ridge(OBSERVATIONS, 1.0, ridge, new)
         np.testing.assert_allclose(factors_of(operator, new), expected, atol=1e-8)
-
-
-def test_ridge_of_leading_features():
-    operator = make_ridge_kernel(OBSERVATIONS, 1.0, 0.2, features=9)
-    gram = naive.gaussian(OBSERVATIONS, OBSERVATIONS, 1.0)
-    values, vectors = np.linalg.eigh(gram)
-    projection = vectors[:, -9:] / np.sqrt(values[-9:])
-    features = gram @ projection
-    assert operator.features.shape == (70, 9)
-    for new in NEW:
-        feature = projection.T @ naive.gaussian(OBSERVATIONS, new[None], 1.0)[:, 0]
-        c = np.linalg.solve(features.T @ features / 70 + 0.2 * np.eye(9), feature)
-        np.testing.assert_allclose(factors_of(operator, new), features @ c, atol=1e-10)
-
-
-def test_identical_observations_are_one_feature():
-    operator = make_ridge_kernel(np.tile(OBSERVATIONS[:2], (20, 1)), 1.0, 0.2)
-    assert operator.features.shape == (40, 2)
-    assert np.isfinite(factors_of(operator, NEW[0])).all()
-
-
-def test_landmarks_stand_for_many_observations():
-    whole = make_ridge_kernel(OBSERVATIONS, 2.0, 0.2)
-    operator = make_ridge_kernel(OBSERVATIONS, 2.0, 0.2, landmarks=35)
-    np.testing.assert_array_equal(operator.kernel_points, OBSERVATIONS[::2])
-    assert operator.features.shape[0] == 70
-    for new in NEW:
-        np.testing.assert_allclose(factors_of(operator, new), factors_of(whole, new), atol=0.1)
-
-
-def test_median_distance():
-    squared = naive.squared_distances(OBSERVATIONS, OBSERVATIONS)[np.triu_indices(70, 1)]
-    expected = np.median(np.sqrt(squared))
-    assert median_observation_distance(OBSERVATIONS) == pytest.approx(expected)
-    many = np.repeat(OBSERVATIONS, 50, axis=0)
-    assert median_observation_distance(many) == pytest.approx(expected, rel=0.05)
-    with pytest.raises(InputError, match='identical'):
-        median_observation_distance(np.ones((30, 3)))
 
 
 # Quarters, so that triples times 3 * 4^5 are whole numbers; both sides of the transition sum to

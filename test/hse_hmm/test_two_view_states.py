@@ -50,25 +50,6 @@ def test_places_are_read_from_every_state(drives, learner):
     assert rmse(found, truth) < 0.2
 
 
-def test_raw_windows_keep_their_distances(drives):
-    views, *_ = drives
-    state = learn_state(views, RAW)
-    rows = views.first.rows(np.array([3, 77, 200]))
-    apart = np.square(rows[:, None] - rows[None]).sum(axis=2)
-    found = state.training[[3, 77, 200]]
-    assert_allclose(np.square(found[:, None] - found[None]).sum(axis=2), apart, rtol=1e-9)
-
-
-def test_ticks_that_were_not_learned_from_get_a_state(drives):
-    views, places, truth = drives
-    used = np.arange(4 * LAP)
-    state = learn_state(views, 'manifold', used)
-    assert np.isfinite(state.training).all()
-    found, _ = read([State(state.training[: 4 * LAP], state.training)], used, places)
-    assert rmse(found[5 * LAP :], places[5 * LAP :]) < 0.3
-    assert rmse(read([state], used, places)[0], truth) < 0.3
-
-
 def test_the_state_that_shows_places_is_read_and_only_labels_are_looked_at(drives):
     views, places, truth = drives
     good = learn_state(views, 'manifold')

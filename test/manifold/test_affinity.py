@@ -3,11 +3,9 @@
 """Affinities, the points near a point, landmarks and signs."""
 
 import naive
-from noisy_lap import noisy_lap
 import numpy as np
-import pytest
 
-from two_manifold_ros.manifold.affinity import affinity, fix_signs, median_distance, near_points
+from two_manifold_ros.manifold.affinity import affinity, near_points
 from two_manifold_ros.manifold.kernel_pca import MemberAffinity
 from two_manifold_ros.manifold.learner import PointSet
 
@@ -20,13 +18,6 @@ def test_members_count_and_no_bandwidth_makes_all_alike():
     np.testing.assert_allclose(response.weights(SQUARED), AFFINITY[[0, 2, 3]])
     assert response.check(4) == 3
     np.testing.assert_array_equal(affinity(SQUARED, 0.0), np.ones(4))
-
-
-def test_median_of_the_distances():
-    windows = noisy_lap()
-    rows = windows.rows(np.arange(len(windows)))
-    every = np.sqrt(naive.squared_distances(rows, rows)[np.triu_indices(len(rows), 1)])
-    assert median_distance(windows) == pytest.approx(np.median(every), rel=0.02)
 
 
 POINTS = np.random.default_rng(0).normal(size=(40, 2))
@@ -47,10 +38,3 @@ def test_a_new_point():
     expected = set(np.argsort(squared)[:6]) | set(np.flatnonzero(squared <= RADII))
     assert len(expected) > 6
     assert set(near_points(squared, 5, RADII)) == expected
-
-
-def test_largest_entry_is_positive():
-    vectors = np.array([[0.1, -3.0, 0.0], [-0.2, 2.0, 0.0]])
-    expected = np.array([[-0.1, 3.0, 0.0], [0.2, -2.0, 0.0]])
-    np.testing.assert_array_equal(fix_signs(vectors), expected)
-    np.testing.assert_array_equal(fix_signs(-vectors), expected)

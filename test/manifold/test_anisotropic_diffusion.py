@@ -54,13 +54,6 @@ def test_dense_eigenvectors(density, power):
     naive.assert_same_to_signs(embedding.coordinates, expected, atol=1e-8)
 
 
-def test_power_means():
-    first, second = np.array([1.0, 0.0]), np.array([4.0, 0.0])
-    assert power_mean(first, second, 1.0).tolist() == [2.5, 0.0]
-    assert power_mean(first, second, 0.0).tolist() == [2.0, 0.0]
-    assert power_mean(first, second, 0.5)[0] == pytest.approx(2.25)
-
-
 def test_a_linear_map_of_the_points_is_not_seen():
     mix = np.array([[1.0, 0.4, 0.0], [-0.3, 2.0, 0.0]])
     every = KAPPA * 8  # so that all are candidates, whatever the distances
@@ -71,12 +64,6 @@ def test_a_linear_map_of_the_points_is_not_seen():
     other = AnisotropicDiffusion(3, KAPPA, mixed).fit(PointSet(X @ mix))
     np.testing.assert_allclose(one.eigenvalues, other.eigenvalues, rtol=1e-6)
     np.testing.assert_allclose(one.coordinates, other.coordinates, atol=1e-5)
-
-
-def test_epsilon_is_the_bandwidth_squared():
-    embedding = fitted(epsilon=0.04)
-    assert embedding.bandwidth == pytest.approx(0.2)
-    assert (embedding.eigenvalues < fitted(epsilon=0.01).eigenvalues).all()
 
 
 def test_a_new_point_takes_the_covariance_of_the_nearest():
@@ -94,17 +81,6 @@ def test_a_new_point_takes_the_covariance_of_the_nearest():
     np.testing.assert_allclose(found, near / near.sum(), atol=1e-12)
     assert response.weights(squared + 1e6) is None, 'across all directions'
     assert response.weights(100.0 * squared + 10.0) is None, 'along them'
-
-
-def test_points_across_a_circle_are_not_near():
-    angles = 2.0 * np.pi * np.arange(100) / 100
-    circle = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    along = np.stack([-circle[:, 1], circle[:, 0]], axis=1)
-    source = GivenCovariances(along[:, :, None] * along[:, None], 1)
-    found = AnisotropicDiffusion(2, 4, source).fit(PointSet(circle)).coordinates
-    # Each point sees no distance to the one opposite.
-    np.testing.assert_allclose(np.linalg.norm(found, axis=1), np.linalg.norm(found[0]), rtol=1e-6)
-    np.testing.assert_allclose(found[:50], -found[50:], atol=1e-6)
 
 
 POINTS = PointSet(np.random.default_rng(0).normal(size=(40, 3)))
@@ -138,14 +114,6 @@ def test_given_covariances(rank):
         metric.frames(some, squared[:, 5]),
         [metric.frame(3, squared[:, 5]), metric.frame(9, squared[:, 5])],
     )
-
-
-def test_points_in_a_plane_need_no_more_members_than_it():
-    flat = PointSet(np.column_stack([POINTS.points[:, :2], np.zeros(40)]))
-    metric = GivenCovariances(np.tile(np.diag([1.0, 4.0, 0.0]), (40, 1, 1)), 3).measure(flat)
-    assert metric.members.shape == (40, 3)
-    squared = np.square((flat.points - flat.points[7]) / [1.0, 2.0, 1.0]).sum(axis=1)
-    np.testing.assert_allclose(lengths(metric, flat, 7), squared, atol=1e-9)
 
 
 def test_no_variance_is_that_of_the_nearest():

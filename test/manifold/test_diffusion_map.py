@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.manifold.diffusion_map import DiffusionMap, Transition
-from two_manifold_ros.manifold.learner import PointSet
 
 KAPPA = 8
 
@@ -37,25 +36,6 @@ def test_new_point_gets_the_mean_over_a_step():
     functions = (embedding.coordinates - embedding.extension.offset) / embedding.eigenvalues
     step = embedding.extension.response.weights(squared)
     np.testing.assert_allclose(found, step @ functions + embedding.extension.offset)
-
-
-def unevenness(density: float) -> float:
-    """Return how unequal the radii are of a circle whose points are crowded on one side."""
-    share = 2.0 * np.pi * (np.arange(300) + 0.5) / 300.0
-    angles = share.copy()
-    for _ in range(60):  # its density is (1 + .7 cos) / 2 pi
-        angles -= (angles + 0.7 * np.sin(angles) - share) / (1.0 + 0.7 * np.cos(angles))
-    circle = PointSet(np.stack([np.cos(angles), np.sin(angles)], axis=1))
-    embedding = DiffusionMap(2, 20, density).fit(circle)
-    # Eigenfunctions of the circle are its coordinates, which are centred over the circle.
-    radii = np.linalg.norm(embedding.coordinates - embedding.extension.offset, axis=1)
-    return radii.std() / radii.mean()
-
-
-def test_only_laplace_beltrami_passes_over_the_density():
-    graph, potential, beltrami = (unevenness(density) for density in (0.0, 0.5, 1.0))
-    assert beltrami < 0.06
-    assert graph > potential > 3.0 * beltrami
 
 
 SQUARED = np.array([4.0, 1.0, 25.0, 9.0])

@@ -6,8 +6,6 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
-from scipy.spatial.transform import Rotation
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.manifold.independent_components import (
@@ -34,14 +32,6 @@ def test_more_steps_see_less_of_a_wall():
     # Folding takes 2 / pi off the variance of a path's end.
     ends = bursts[:, :, -1] - bursts[:, :, -1].mean(axis=1, keepdims=True)
     assert np.square(ends).mean() == pytest.approx(1.0 - 2.0 / np.pi, abs=0.02)
-
-
-def test_bursts_without_steps_or_time():
-    for shape, duration in (
-        ((3, 4, 2), 0.1), ((3, 4, 1, 2), 0.1), ((0, 4, 3, 2), 0.1), ((3, 4, 2, 2), 0.0)
-    ):  # fmt: skip
-        with pytest.raises(InputError, match='bursts'):
-            local_covariances(np.zeros(shape), duration)
 
 
 def test_covariances_of_ends_are_sample_covariances():
@@ -140,35 +130,6 @@ def test_rotations_of_more_variables_are_undone(count, seed):
     assert found.correlations == pytest.approx(1.0)
 
 
-def test_no_rotation_of_three_does_better():
-    """Naive: the sum of what products share with eigenfunctions, over rotations by search."""
-    functions, eigenvalues = functions_of_box(box(3)[::5])
-    rng = np.random.default_rng(1)
-    functions = functions + 0.3 * rng.normal(size=functions.shape)
-    functions = (functions - functions.mean(axis=0)) / functions.std(axis=0)
-
-    def shared(coordinates: np.ndarray) -> float:
-        return sum(
-            2.0 * np.mean(coordinates[:, i] * coordinates[:, j] * functions[:, k]) ** 2
-            for k in (3, 4, 5)
-            for i, j in itertools.combinations(range(3), 2)
-        )
-
-    def loss(vector: np.ndarray) -> float:
-        return -shared(functions[:, :3] @ Rotation.from_rotvec(vector).as_matrix())
-
-    best = min(minimize(loss, rng.normal(size=3)).fun for _ in range(10))
-    found = separate(functions, eigenvalues, 3)
-    assert shared(found.coordinates) == pytest.approx(-best, rel=1e-6)
-    np.testing.assert_allclose(found.mixing.T @ found.mixing, np.eye(3), atol=1e-12)
-    assert not found.mixing[3:].any()
-    for (i, j), correlation in zip(((0, 1), (0, 2), (1, 2)), found.correlations, strict=True):
-        product = found.coordinates[:, i] * found.coordinates[:, j]
-        basis = np.column_stack([np.ones(len(product)), functions[:, 3:6]])
-        fitted = basis @ np.linalg.lstsq(basis, product)[0]
-        assert np.corrcoef(fitted, product)[0, 1] == pytest.approx(correlation)
-
-
 @pytest.mark.parametrize('sides', [(1.0, 0.4), (1.0, 0.8, 0.6)])
 def test_a_narrow_variable_comes_after_functions_of_the_others(sides):
     x = box(len(sides))
@@ -188,26 +149,12 @@ def test_a_narrow_variable_comes_after_functions_of_the_others(sides):
         separate(functions[:, :6][:, [0, 0, 0, 0, 0, 0]], np.ones(6), len(sides))
 
 
-def test_functions_that_do_not_separate_show_it():
-    x = box(2)
-    functions, eigenvalues = functions_of_box(x)
-    functions[:, 0] = np.cos(np.pi * x[:, 0]) + 0.5 * functions[:, 2]
-    assert separate(functions, eigenvalues, 2).correlations[0] < 0.95
-
-
 def test_places_on_an_interval():
     x = box(2)
     places = place_on_interval(separate(*functions_of_box(x), 2).coordinates)
     errors = [np.abs(places - each).max(axis=0) for each in (x, 1.0 - x)]
     assert np.min(errors, axis=0).max() < 0.02
     assert place_on_interval(np.array([-2.0, 2.0])).tolist() == [1.0, 0.0]
-
-
-def test_one_variable_is_its_own():
-    functions, eigenvalues = functions_of_box(box(2))
-    found = separate(functions[:, :1], eigenvalues[:1], 1)
-    np.testing.assert_allclose(found.coordinates, functions[:, :1] * np.sqrt(2.0), atol=1e-9)
-    assert found.correlations.shape == (0,)
 
 
 def test_too_few_or_constant():

@@ -10,9 +10,7 @@ import pytest
 from two_manifold_ros.manifold.affinity import leading_modes
 from two_manifold_ros.manifold.kernel_pca import (
     GaussianKernel,
-    InnerProduct,
     LinearKernel,
-    spreads_of,
 )
 from two_manifold_ros.manifold.learner import PointSet
 from two_manifold_ros.ticks.windows import WindowSet
@@ -26,15 +24,6 @@ def kernel_of(windows: WindowSet, bandwidth: float) -> np.ndarray:
 def centred(kernel: np.ndarray) -> np.ndarray:
     middle = np.eye(len(kernel)) - 1.0 / len(kernel)
     return middle @ kernel @ middle
-
-
-def test_leading_components_are_the_best_of_their_rank():
-    windows = noisy_lap()
-    embedding = GaussianKernel(6).fit(windows)
-    values, vectors = np.linalg.eigh(centred(kernel_of(windows, embedding.bandwidth)))
-    best = (vectors[:, -6:] * values[-6:]) @ vectors[:, -6:].T
-    found = embedding.coordinates @ embedding.coordinates.T
-    np.testing.assert_allclose(found, best, atol=1e-10)
 
 
 @pytest.mark.parametrize('learner', [GaussianKernel, LinearKernel])
@@ -67,41 +56,6 @@ def test_landmarks_stand_for_many_windows():
     np.testing.assert_allclose(found, centred(nystrom), atol=1e-9)
     found = embedding.extension.transform(windows.distances_to(np.array([40]))[:, 0])
     np.testing.assert_allclose(found, embedding.coordinates[40], atol=1e-10)
-
-
-POINTS = np.random.default_rng(0).normal(size=(12, 3)) + 50.0
-SQUARED = naive.squared_distances(POINTS, POINTS)
-MEMBERS = np.array([0, 3, 4, 7, 11])
-RESPONSE = InnerProduct(MEMBERS, spreads_of(SQUARED[np.ix_(MEMBERS, MEMBERS)]), 2.5, 1.5, 3)
-
-
-def test_powers_of_inner_products_about_the_mean_of_the_members():
-    away = POINTS - POINTS[MEMBERS].mean(axis=0)
-    new = np.array([49.0, 51.0, 50.5]) - POINTS[MEMBERS].mean(axis=0)
-    expected = (away[MEMBERS] @ new / 2.5 + 1.5) ** 3
-    squared = np.square(away - new).sum(axis=1)
-    np.testing.assert_allclose(RESPONSE.weights(squared), expected, rtol=1e-9)
-    expected = (away @ away[MEMBERS].T / 2.5 + 1.5) ** 3
-    np.testing.assert_allclose(RESPONSE.kernel(SQUARED[:, MEMBERS]), expected, atol=1e-9)
-
-
-WIDE = np.random.default_rng(0).normal(size=(70, 5)) * [5.0, 4.0, 3.0, 2.0, 1.0] + 100.0
-
-
-def test_principal_components():
-    embedding = LinearKernel(3).fit(PointSet(WIDE))
-    left, values, _ = np.linalg.svd(WIDE - WIDE.mean(axis=0), full_matrices=False)
-    np.testing.assert_allclose(embedding.eigenvalues, values[:3] ** 2)
-    expected = left[:, :3] * values[:3]
-    naive.assert_same_to_signs(embedding.coordinates, expected, atol=1e-9)
-
-
-def test_landmarks_that_span_all_dimensions_lose_nothing():
-    embedding = LinearKernel(20, landmarks=9).fit(PointSet(WIDE))
-    assert len(embedding.extension.response.members) == 9
-    flat = WIDE - WIDE.mean(axis=0)
-    found = embedding.coordinates @ embedding.coordinates.T
-    np.testing.assert_allclose(found, flat @ flat.T, atol=1e-8)
 
 
 FLAT = np.random.default_rng(0).normal(size=(70, 2)) * [3.0, 2.0] + 40.0

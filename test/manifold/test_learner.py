@@ -38,15 +38,6 @@ def test_distances():
     np.testing.assert_allclose(made.distances_from(made.rows(np.array([7]))), expected[:, [7]])
 
 
-def test_pairs_are_different_points():
-    points = PointSet(np.array([[0.0], [1.0], [10.0]]))
-    drawn = points.pair_distances(2)
-    assert drawn.shape == (2,)
-    assert set(points.pair_distances(2, seed=1)) | set(drawn) <= {1.0, 81.0, 100.0}
-    np.testing.assert_array_equal(drawn, points.pair_distances(2))
-    assert sorted(points.pair_distances(3000)) == [1.0, 81.0, 100.0], 'not each pair once'
-
-
 @pytest.mark.parametrize(
     'points',
     [np.ones(3), np.ones((0, 3)), np.array([[1.0], [np.nan]]), np.array([[1.0], [-1e160]])],
@@ -76,13 +67,6 @@ def test_weights_of_the_table_unless_it_resembles_nothing():
     assert EXTENSION.transform(SQUARED + 10.0) is None
 
 
-def test_followed_by_a_linear_map():
-    linear, offset = np.array([[1.0, 2.0, 0.0], [0.0, -1.0, 3.0]]), np.array([9.0, 8.0, 7.0])
-    expected = EXTENSION.transform(SQUARED) @ linear + offset
-    followed = EXTENSION.followed_by(linear, offset)
-    np.testing.assert_allclose(followed.transform(SQUARED), expected)
-
-
 def test_many_points_are_spread():
     spread = spread_landmarks(90, 31)
     assert len(spread) == 31
@@ -104,10 +88,3 @@ def test_laps_as_long_as_a_stretch(learner):
     embedding = learner.fit(circle(2.0 * np.pi * np.arange(191) / 10.0))
     assert embedding.coordinates.shape == (191, 2)
     assert embedding.coordinates.std(axis=0).min() > 0.1 * embedding.coordinates.std()
-
-
-@pytest.mark.parametrize('learner', [LinearKernel(2, 2), GaussianKernel(2, 2)])
-def test_landmarks_that_are_all_alike(learner):
-    # The first and the last, which are the same.
-    with pytest.raises(InputError, match='the 2 points that stand for all are identical'):
-        learner.fit(circle(np.linspace(0.0, 2.0 * np.pi, 30)))

@@ -86,20 +86,6 @@ def test_responses_that_do_not_fit(name, field, spoil, words):
         check_extension(replace(extension, response=spoiled), 40)
 
 
-@pytest.mark.parametrize(
-    ('changed', 'words'),
-    [
-        ({'table': np.zeros((3, 2))}, r'table has the shape \(3, 2\) instead of \(40, 3\)'),
-        ({'offset': np.zeros((3, 1))}, 'offset has the shape'),
-        ({'offset': np.zeros(0)}, 'offset has the shape'),
-    ],
-)
-def test_extensions_that_do_not_fit(changed, words):
-    extension = make_learner('diffusion-map', 3, 5).fit(POINTS).extension
-    with pytest.raises(ValueError, match=words):
-        check_extension(replace(extension, **changed), 40)
-
-
 class Halves:
     """An embedding that scikit-learn would take: the first columns, halved, off the centre."""
 

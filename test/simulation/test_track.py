@@ -24,41 +24,11 @@ def banked_circle(radius: float, bank: float) -> Track:
     return Track(np.stack([*columns, np.full(60, bank)], axis=1))
 
 
-def crossings(line: np.ndarray) -> np.ndarray:
-    """Return index pairs of segments of a closed line that cross when seen from above."""
-
-    def side(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-        along, across = b - a, c - a
-        return along[..., 0] * across[..., 1] - along[..., 1] * across[..., 0]
-
-    a, b = line[:-1, None], line[1:, None]
-    c, d = line[None, :-1], line[None, 1:]
-    apart = (side(a, b, c) * side(a, b, d) < 0.0) & (side(c, d, a) * side(c, d, b) < 0.0)
-    return np.argwhere(np.triu(apart, 2))
-
-
 def test_length_and_closure(track):
     assert track.length == pytest.approx(14.0, abs=0.3)
     for value in (track.position, track.frame, track.curvature, track.turning, track.bank):
         np.testing.assert_allclose(value(0.0), value(track.length), atol=1e-9)
         np.testing.assert_allclose(value(1.0), value(1.0 + 3 * track.length), atol=1e-9)
-
-
-def test_curvature_is_continuous(track):
-    s = np.linspace(0.0, track.length, 20_001)
-    jumps = np.linalg.norm(np.diff(track.curvature(s), axis=0), axis=1)
-    assert jumps.max() < 0.05
-    assert np.linalg.norm(track.curvature(s), axis=1).max() < 6.0
-
-
-def test_one_crossing_by_a_bridge_of_gentle_slopes(track):
-    line = track.position(np.linspace(0.0, track.length, 401))
-    shifted = np.vstack([line[100:-1], line[:101]])
-    found = crossings(shifted)
-    assert len(found) == 1
-    below, above = sorted(shifted[found[0], 2])
-    assert above - below > 0.1
-    assert np.abs(track.frame(np.linspace(0.0, track.length, 2000))[:, 2, 0]).max() < 0.1
 
 
 def test_frame_is_a_rotation_with_the_tangent_in_front(track, places):
@@ -70,13 +40,6 @@ def test_frame_is_a_rotation_with_the_tangent_in_front(track, places):
     chord = (track.position(places + step) - track.position(places - step)) / (2.0 * step)
     np.testing.assert_allclose(np.linalg.norm(chord, axis=1), 1.0, atol=1e-4)
     np.testing.assert_allclose(frame[:, :, 0], chord, atol=1e-4)
-
-
-def test_bends_are_banked_inwards(track):
-    s = np.linspace(0.0, track.length, 2000)
-    turn = track.turning(s)[:, 2]
-    sharp = np.abs(turn) > 2.0
-    assert np.all(turn[sharp] * track.bank(s)[sharp] < 0.0)
 
 
 def test_turning_is_the_derivative_of_the_frame(track, places):

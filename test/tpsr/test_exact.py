@@ -39,18 +39,6 @@ def test_moves_and_bases_are_those_of_the_online_learner_that_keeps_all():
     np.testing.assert_allclose(exact.moments(4), turned, atol=1e-6)
 
 
-def test_a_move_shows_how_the_leading_bases_moved():
-    triples = wandering(100, SIZE)
-    ours = learner(fold_every=50)
-    ours.add_all(part(triples, 0, 50))
-    left, right = ours.svd.left.copy(), ours.svd.right.copy()
-    move = ours.add_all(part(triples, 50, 100))
-    np.testing.assert_allclose(move.left, ours.svd.left @ left.T, atol=1e-12)
-    np.testing.assert_allclose(move.right, ours.svd.right @ right.T, atol=1e-12)
-    assert (np.diagonal(move.left) >= 0.0).all()
-    assert ours.svd.left.shape == (6, SIZE)
-
-
 @pytest.mark.parametrize('states', [3, 8])
 @pytest.mark.parametrize(('samples', 'size'), [(200, 8), (30, 50)])
 def test_both_forms_are_one(samples, size, states):
@@ -67,14 +55,6 @@ def test_both_forms_are_one(samples, size, states):
     assert small.bound == large.bound
     one, other = (evidences(each, triples.observations[:20]) for each in (small, large))
     assert one == pytest.approx(other, abs=1e-6)
-
-
-def test_importance_weighs_every_sum():
-    triples = wandering(60)
-    triples.importance[30:] = 0.0
-    half, first = (learn(each, unit(8), 3, 0.3) for each in (triples, part(triples, 0, 30)))
-    for name, value in vars(half).items():
-        np.testing.assert_allclose(np.abs(value), np.abs(vars(first)[name]), atol=1e-9)
 
 
 TRANSITION = np.array([[0.5, 0.3, 0.2], [0.2, 0.6, 0.2], [0.1, 0.1, 0.8]])

@@ -95,25 +95,3 @@ def test_every_word_has_its_own_feature_in_order(symbols, length):
 def test_words_that_cannot_be(symbols, length, word):
     with pytest.raises(InputError, match=word):
         IndicatorFeatures(symbols, length)
-
-
-def test_points_that_a_part_refuses_and_too_large_a_product():
-    both = ActionObservationFeatures(IndicatorFeatures(2, 1), IndicatorFeatures(3, 1))
-    for point, word in ((np.zeros((1, 3)), '2 inputs'), (np.array([[2.0, 0.0]]), 'codes 0 to 1')):
-        with pytest.raises(InputError, match=word):
-            both.transform(point)
-    for code in (-1.0, 2.0, 0.5, 1e300):
-        with pytest.raises(InputError, match='codes 0 to 1'):
-            IndicatorFeatures(2, 2).transform(np.array([[0.0, 1.0], [code, 0.0]]))
-    with pytest.raises(InputError, match='1024 features of actions times 1024'):
-        ActionObservationFeatures(*[IndicatorFeatures(2, 10)] * 2)
-
-
-def test_the_constant_is_the_last_feature():
-    others = fourier_features(3, 6, 1.0, seed=0)
-    made = WithConstant(others)
-    points = np.random.default_rng(0).normal(size=(4, 3))
-    features = made.transform(points)
-    np.testing.assert_array_equal(features[:, :6], others.transform(points))
-    np.testing.assert_array_equal(features @ np.eye(7)[-1], np.ones(4))
-    assert (made.inputs, made.size) == (3, 7)

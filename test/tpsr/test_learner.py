@@ -71,21 +71,6 @@ def test_is_the_weighted_batch_when_nothing_is_cut_off(kind, rank, batch, memory
     assert tpsr.bound == pytest.approx(whole.bound)
 
 
-def test_a_buffer_of_directions_makes_up_for_cutting_off():
-    triples = wandering(400, size=30)
-    whole = learn(triples, unit(30), 6, RIDGE)
-    errors = []
-    for rank in (6, 18):
-        settings = LearnerSettings(6, rank, RIDGE, fold_every=16)
-        ours = OnlineLearner(settings, unit(30), 30, OBSERVATIONS)
-        ours.add_all(triples)
-        found, best = (
-            evidences(each, triples.observations) for each in (ours.parameters(), whole)
-        )
-        errors.append(np.abs(np.subtract(found, best)).mean())
-    assert errors[1] < 0.5 * errors[0]
-
-
 def test_samples_wait_and_moves_add_up():
     triples = wandering(50)
     ours = learner(fold_every=16)
@@ -101,16 +86,6 @@ def test_samples_wait_and_moves_add_up():
     np.testing.assert_allclose(whole.left, ours.svd.left @ before.T, atol=1e-12)
 
 
-def test_single_precision_is_taken():
-    triples = wandering(64)
-    single = Triples(*(array.astype(np.float32) for array in vars(triples).values()))
-    one, other = learner(), learner()
-    one.add_all(triples)
-    other.add_all(single)
-    np.testing.assert_allclose(one.svd.values, other.svd.values, rtol=1e-5)
-    assert other.svd.left.dtype == np.float64
-
-
 @pytest.mark.parametrize('column', range(4))
 @pytest.mark.parametrize('value', [np.nan, np.inf, -np.inf, 1e31])
 def test_features_that_cannot_be_computed_with_are_refused(column, value):
@@ -124,18 +99,6 @@ def test_features_that_cannot_be_computed_with_are_refused(column, value):
         clean.add(*row)
     assert (ours.refused, ours.samples) == (40, 40)
     assert ours.parameters().transition.tobytes() == clean.parameters().transition.tobytes()
-
-
-def test_importance_that_is_no_weight_is_refused():
-    triples = wandering(3)
-    *row, _ = next(rows_of(triples))
-    ours = learner(memory=10.0)
-    for importance in (-1.0, math.nan, math.inf, 1e61):
-        assert ours.add(*row, importance) is None
-    assert (ours.refused, ours.samples) == (4, 0)
-    ours.add(*row, 2.0)
-    assert ours.add(*row, 0.0) is None
-    assert (ours.samples, ours.weight) == (2, 2.0)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from tpsr_streams import part, unit, wandering
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner
-from two_manifold_ros.tpsr.parameters import count_states, SMALLEST_EVIDENCE, TpsrBelief
+from two_manifold_ros.tpsr.parameters import SMALLEST_EVIDENCE, TpsrBelief
 
 
 def learned(samples: int = 200, constant: float = 1.0) -> OnlineLearner:
@@ -43,22 +43,6 @@ def test_a_likelihood_keeps_its_size_however_long_was_learned():
         )
     np.testing.assert_allclose(sizes[0], sizes[1], rtol=1e-6)
     assert 0.1 < np.mean(sizes[0]) < 10.0
-
-
-def test_parameters_outlive_the_next_fold():
-    learner = learned()
-    tpsr = learner.parameters()
-    before = {name: np.copy(value) for name, value in vars(tpsr).items()}
-    learner.add_all(wandering(100, seed=1))
-    for name, value in vars(tpsr).items():
-        np.testing.assert_array_equal(value, before[name])
-
-
-def test_states_of_rounding_are_left_out():
-    values = np.array([2.0, 1e-3, 1.9e-9, 1e-13])
-    assert count_states(values, 3) == 2
-    assert count_states(values, 1) == 1
-    assert count_states(np.zeros(0), 3) == 0
 
 
 TRIPLES = wandering(600)
@@ -114,24 +98,6 @@ def test_no_state_is_longer_than_the_bound_and_one_that_nothing_normalises_start
         stuck.skip(1)
     for each in (short, stuck):
         np.testing.assert_array_equal(each.state, belief.tpsr.start)
-
-
-def test_skipping_forgets_towards_the_average(belief):
-    before = np.linalg.norm(belief.state - belief.tpsr.start)
-    belief.skip(200)
-    assert np.linalg.norm(belief.state - belief.tpsr.start) < 0.2 * before
-    belief.start()
-    np.testing.assert_array_equal(belief.state, belief.tpsr.start)
-
-
-def test_evidence_distinguishes_the_true_observations_from_others(belief):
-    true, other = [], []
-    rng = np.random.default_rng(0)
-    for row in TRIPLES.observations[50:400]:
-        other.append(copy(belief).update(TRIPLES.observations[rng.integers(400)]))
-        true.append(belief.update(row))
-        assert -1.0 <= true[-1] <= 1.0
-    assert np.mean(true) > np.mean(other) + 0.05
 
 
 def test_adopting_newer_parameters_moves_the_state_along(learner, belief):

@@ -98,13 +98,6 @@ def test_bad_settings(make, changed, word):
 
 
 @both
-@pytest.mark.parametrize('shape', [(3,), (1, 2), (1, 4), (1, 3, 1)])
-def test_points_of_another_shape(make, shape):
-    with pytest.raises(InputError, match='do not fit a feature map of 3 inputs'):
-        make(3, 4, BANDWIDTH, seed=0).transform(np.zeros(shape))
-
-
-@both
 @pytest.mark.parametrize(
     ('precision', 'near', 'far'), [('double', 1e11, 1e14), ('single', 2e2, 2e5)]
 )

@@ -7,7 +7,7 @@ import naive_tpsr
 import numpy as np
 import pytest
 
-from two_manifold_ros.tpsr.thin_svd import Basis, Move, PENDING, ThinSvd
+from two_manifold_ros.tpsr.thin_svd import Basis, PENDING, ThinSvd
 
 
 def whole(svd: ThinSvd) -> np.ndarray:
@@ -92,18 +92,6 @@ def test_directions_hardly_there_are_found_and_mended():
         np.testing.assert_allclose(whole(svd), total, atol=1e-11)
 
 
-def test_what_adds_nothing_changes_nothing():
-    rng = np.random.default_rng(4)
-    svd = ThinSvd(6, 6, 3)
-    svd.fold(np.zeros((2, 6)), rng.normal(size=(2, 6)), np.ones(2))
-    assert len(svd.values) == 0
-    svd.fold(rng.normal(size=(2, 6)), rng.normal(size=(2, 6)), np.ones(2))
-    before = whole(svd)
-    svd.fold(np.zeros((1, 6)), rng.normal(size=(1, 6)), np.ones(1))
-    np.testing.assert_allclose(whole(svd), before, atol=1e-13)
-    assert len(svd.values) == 2
-
-
 def set_rows(basis: Basis, rows: np.ndarray) -> None:
     """Give an empty basis some rows, which need not be orthonormal."""
     basis.turn(np.eye(len(rows)), basis.split(rows), rows)
@@ -151,14 +139,3 @@ def test_rows_follow_turns_whether_they_are_asked_for_or_not(size, count):
         probes = rng.normal(size=(2, size))
         np.testing.assert_allclose(basis.coordinates(probes), probes @ rows.T, atol=1e-10)
     np.testing.assert_allclose(basis.rows, rows, atol=1e-10)
-
-
-def test_one_move_after_another():
-    rng = np.random.default_rng(0)
-    earlier = Move(rng.normal(size=(3, 2)), rng.normal(size=(3, 2)))
-    later = Move(rng.normal(size=(4, 3)), rng.normal(size=(4, 3)))
-    state, history = rng.normal(size=(2, 2))
-    both = later.after(earlier)
-    np.testing.assert_allclose(both.left @ state, later.left @ (earlier.left @ state))
-    np.testing.assert_allclose(both.right @ history, later.right @ (earlier.right @ history))
-    np.testing.assert_array_equal(Move.none(4).after(both).left, both.left)

@@ -105,15 +105,6 @@ def test_an_observation_too_far_out_for_features_is_passed_over():
         belief.update(observation[:-1])
 
 
-def test_only_the_newest_ticks_are_remembered():
-    whole, some = learned(pieces=10), learned(pieces=10, most=25)
-    np.testing.assert_array_equal(some.remembered.numbers, whole.remembered.numbers[-25:])
-    np.testing.assert_allclose(
-        some.remembered.histories, whole.remembered.histories[-25:], atol=1e-12
-    )
-    np.testing.assert_array_equal(some.remembered.features, whole.remembered.features[-25:])
-
-
 def test_a_belief_goes_on_when_parameters_change():
     """The state is about the same as if the newer parameters had filtered all along."""
     ours = learned()

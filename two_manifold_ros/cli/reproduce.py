@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
 from contextlib import nullcontext
 from functools import partial
 import json
@@ -15,12 +14,10 @@ from typing import TYPE_CHECKING
 
 from two_manifold_ros.cli.options import (
     add_fleet,
-    Bags,
     fleet_of,
     make_folder,
     print_table,
     print_wrapped,
-    recordings_of,
 )
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.experiments.experiment import (
@@ -35,12 +32,11 @@ from two_manifold_ros.fleet import spread
 from two_manifold_ros.progress import Progress
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser
+    from argparse import ArgumentParser, Namespace
     from collections.abc import Sequence
     from pathlib import Path
 
     from two_manifold_ros.experiments.experiment import Experiment
-    from two_manifold_ros.recordings.recording import Recording
 
 HELP = (
     'Run experiments of the papers again: each prints its claims beside the figures of the paper '
@@ -54,14 +50,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this command."""
     parser.add_argument(
         'name', nargs='?', metavar='NAME', help=f'an experiment of --list, or {ALL}'
-    )
-    takers = ', '.join(each.name for each in EXPERIMENTS if each.takes_recordings)
-    parser.add_argument(
-        'bags',
-        nargs='*',
-        action=Bags,
-        metavar='BAG',
-        help=f'recordings to run on as well, for {takers}',
     )
     parser.add_argument('--list', action='store_true', help='list the experiments')
     parser.add_argument(
@@ -92,9 +80,6 @@ def add_arguments(parser: ArgumentParser) -> None:
             'pictures show the first set'
         ),
     )
-    parser.add_argument(
-        '--imu-topic', metavar='T', help='IMU topic of the bags (default: the only one in each)'
-    )
     add_fleet(parser)
     parser.add_argument('--json', action='store_true', help='print one JSON object instead')
 
@@ -106,14 +91,10 @@ def run(args: Namespace) -> int:
         return 0
     _check(args)
     chosen = experiments_named(args.name)
-    if args.bags and not any(each.takes_recordings for each in chosen):
-        msg = f'{args.name} takes no recordings; leave out {", ".join(args.bags)}'
-        raise InputError(msg)
     # A missing package shows before anything is computed.
     for experiment in chosen:
         experiment.load()
     folder = make_folder(args.output)
-    recordings = _recordings(args)
     seeds = range(args.seed, args.seed + args.sets)
     groups = [[(each, seed) for seed in seeds] for each in chosen]
     alone = len(groups) == len(seeds) == 1
@@ -121,7 +102,7 @@ def run(args: Namespace) -> int:
     with fleet_of(args) as client:
         here = client is None
         attempt = partial(
-            _attempt, args.quick, recordings, folder.absolute(), args.seed, here=here, alone=alone
+            _attempt, args.quick, folder.absolute(), args.seed, here=here, alone=alone
         )
         # Here one after the other, so that each is printed at once; workers take all together.
         for batch in groups if here else [[part for group in groups for part in group]]:
@@ -144,7 +125,6 @@ def run(args: Namespace) -> int:
 
 def _attempt(
     quick: bool,
-    recordings: Sequence[Recording],
     folder: Path,
     first: int,
     part: tuple[Experiment, int],
@@ -164,7 +144,6 @@ def _attempt(
                 lambda stage, share: bar(f'{what}, {stage}', share) if bar else None,
                 quick=quick,
                 seed=seed,
-                recordings=recordings,
             )
     except Exception as error:
         if alone:
@@ -193,17 +172,8 @@ def _check(args: Namespace) -> None:
         msg = f'--seed counts sets of draws from 0 on, and {args.seed} is below'
     elif args.sets < 1:
         msg = f'--sets is how many sets of draws are run, and {args.sets} is less than one'
-    elif args.imu_topic is not None and not args.bags:
-        msg = '--imu-topic is for bags, and no bag is given; name a bag or leave it out'
     if msg:
         raise InputError(msg)
-
-
-def _recordings(args: Namespace) -> list[Recording]:
-    if not args.bags:
-        return []
-    wanted = Namespace(**vars(args), position_topic=None, use_receive_time=False)
-    return recordings_of(wanted, need_positions=False, find_positions=False)
 
 
 def _print(found: Attempt | Series) -> None:

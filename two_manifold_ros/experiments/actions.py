@@ -9,20 +9,12 @@ Boots & Gordon (2011), the present features of actions and observations and the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import NamedTuple, TYPE_CHECKING
 
-from matplotlib.figure import Figure
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from two_manifold_ros.experiments.experiment import (
-    at_least,
-    at_most,
-    Colour,
-    part_of,
-    seeds_of_set,
-)
+from two_manifold_ros.experiments import experiment as lab
 from two_manifold_ros.hse_hmm.tables import shrink_growing_modes
 from two_manifold_ros.simulation.slot_car import Driver, ImuNoise, SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate
@@ -38,7 +30,6 @@ from two_manifold_ros.tpsr.parameters import TpsrBelief
 from two_manifold_ros.tpsr.random_features import fourier_features
 
 if TYPE_CHECKING:
-    from two_manifold_ros.experiments.experiment import Axes, Claim, Findings, Progress
     from two_manifold_ros.tpsr.parameters import Tpsr
     from two_manifold_ros.typing import Floats, Ints
 
@@ -56,8 +47,7 @@ With much less, windows would hardly differ by the throttle that was held.
 """
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(NamedTuple):
     """
     Settings of the runs; a tick is a second, for which a driver holds a throttle.
 
@@ -66,7 +56,7 @@ class Settings:
     one tick they do not distinguish the places of the car.
     """
 
-    cars: int = 10
+    trials: int = 10  # cars
     training_ticks: int = 3_000
     test_ticks: int = 1_000
     rate_hz: int = 50  # of the IMU
@@ -83,25 +73,12 @@ class Settings:
     same: float = 1.05  # error online / in batch
 
 
-@dataclass(frozen=True)
-class Drive:
-    """
-    A drive by ticks.
+class Drive(NamedTuple):
+    """A drive by ticks."""
 
-    Parameters
-    ----------
-    actions : (n,)
-        Which throttle was commanded at the start of a tick, 0 or 1.
-    chances : (n,)
-        Probability with which the driver chose it.
-    observations : (n, parts, 6)
-        Means of the IMU over the parts of the tick after that.
-
-    """
-
-    actions: Ints
-    chances: Floats
-    observations: Floats
+    actions: Ints  # (n,), which throttle was commanded at the start of a tick, 0 or 1
+    chances: Floats  # (n,), probability with which the driver chose it
+    observations: Floats  # (n, parts, 6), means of the IMU over the parts of the tick after that
 
     @property
     def ends(self) -> Floats:
@@ -291,106 +268,61 @@ MODELS = {
 }
 """What is learned from the drive of the timid driver."""
 
-BLIND = 'actions drawn by lot'
-"""A model with actions, learned from the drive of the random driver."""
 
-MEAN = 'mean observation'
-NAMES = (MEAN, *MODELS, BLIND)
-TESTS = {'bold': 'another driver (bold)', 'timid': 'the same driver (timid)'}
-
-
-def errors_of_car(seed: int, settings: Settings, report: Progress) -> Floats:
-    """Return the errors of one car, by test driver, model and horizon: (2, 6, 2)."""
-    report('driving', 0.0)
-    settings = replace(settings, seed=seed)
+def fit(settings: Settings, seed: int, report: lab.Progress) -> dict[str, Floats]:
+    """Return the errors of the models of one car under another driver, at each horizon: (2,)."""
+    settings = settings._replace(seed=seed)
     training = drive('timid', 4 * seed, settings.training_ticks, settings)
     mean = training.observations.mean(axis=(0, 1))
     scale = training.observations.std(axis=(0, 1))
-    blind = drive('random', 4 * seed + 1, settings.training_ticks, settings)
-    tests = [
-        drive(driver, 4 * seed + 2 + index, settings.test_ticks, settings).scaled(mean, scale)
-        for index, driver in enumerate(TESTS)
-    ]
-    training, blind = training.scaled(mean, scale), blind.scaled(mean, scale)
-    found = np.empty((len(TESTS), len(NAMES), len(HORIZONS_S)))
-    found[:, 0] = [[np.square(each.ends).sum(axis=1).mean()] * 2 for each in tests]
-    for index, name in enumerate(NAMES[1:], 1):
-        report(f'learning: {name}', index / len(NAMES))
-        learned_from = blind if name == BLIND else training
-        choices = MODELS.get(name, {'actions': True, 'weighted': False})
-        model = forecaster(learned_from, settings, **choices)
-        found[:, index] = [model.errors(each) for each in tests]
+    training = training.scaled(mean, scale)
+    test = drive('bold', 4 * seed + 2, settings.test_ticks, settings).scaled(mean, scale)
+    found = {}
+    for index, (name, choices) in enumerate(MODELS.items()):
+        report(f'learning: {name}', index / len(MODELS))
+        found[name] = forecaster(training, settings, **choices).errors(test)
     return found
 
 
-def run(progress: Progress, *, quick: bool, seed: int = 0) -> Findings:
-    """Learn under one driver and predict under another, for several cars."""
-    settings = Settings()
-    if quick:
-        # Too few to compare models: the limits only catch what is broken.
-        settings = Settings(
-            1, 300, 150, window_features=80, observation_features=40, wins=0, same=1.5
-        )
-    cars = seeds_of_set(seed, settings.cars)
-    errors = np.array(
-        [
-            errors_of_car(car, settings, part_of(progress, f'car {car}', index, len(cars)))
-            for index, car in enumerate(cars)
-        ]
-    )
-    progress('done', 1.0)
-    return claims_of(errors[:, 0], settings), _draw(errors)
-
-
-def claims_of(errors: Floats, settings: Settings) -> list[Claim]:
-    """Return what has to hold of errors by car, model and horizon (cars, 6, 2), another driver."""
-    claims: list[Claim] = []
-    by_name = dict(zip(NAMES, errors.transpose(1, 0, 2), strict=True))
+def score(settings: Settings, found: list[dict[str, Floats]]) -> list[lab.Claim]:
+    """Claim that actions and weights help under another driver, on most cars."""
+    claims: list[lab.Claim] = []
+    by_name = {name: np.array([each[name] for each in found]) for name in MODELS}
     weighted = by_name['actions and weights']
     limit = 1.0 if settings.wins else np.inf
     for column, ahead in enumerate(HORIZONS_S):
+        ours = weighted[:, column]
         for other in ('without actions', 'actions'):
-            ours, theirs = weighted[:, column], by_name[other][:, column]
+            theirs = by_name[other][:, column]
             what = f'{ahead} s ahead, another driver: actions and weights / {other}'
+            less = float(np.sum(ours < theirs))
+            cars = f'{what}, cars of {len(ours)} with less error'
             claims += [
-                at_most(f'{what}, mean error', 'none', ours.mean() / theirs.mean(), limit),
-                at_least(
-                    f'{what}, cars of {len(ours)} with less error',
-                    'none',
-                    float(np.sum(ours < theirs)),
-                    settings.wins,
-                ),
+                lab.at_most(f'{what}, mean error', 'none', ours.mean() / theirs.mean(), limit),
+                lab.at_least(cars, 'none', less, settings.wins),
             ]
-        online = by_name['actions and weights, online'][:, column]
-        ratio = online.mean() / weighted[:, column].mean()
+        ratio = by_name['actions and weights, online'][:, column].mean() / ours.mean()
         what = f'{ahead} s ahead, another driver: online / in batch, mean error'
-        claims.append(at_most(what, 'the same estimate', ratio, settings.same))
+        claims.append(lab.at_most(what, 'the same estimate', ratio, settings.same))
     return claims
 
 
-def _draw(errors: Floats) -> Figure:
-    """Draw the mean errors and their spread over the cars, a panel for each test driver."""
-    figure = Figure(figsize=(11.0, 4.6), layout='constrained')
-    colours = (
-        Colour.GREY,
-        Colour.SKY,
-        Colour.VERMILION,
-        Colour.BLUE,
-        Colour.PURPLE,
-        Colour.GREEN,
-    )
-    panels: Axes = figure.subplots(1, len(TESTS), sharey=True)
-    for index, (axes, title) in enumerate(zip(panels, TESTS.values(), strict=True)):
-        for place, (name, colour) in enumerate(zip(NAMES, colours, strict=True)):
-            own = errors[:, index, place]
-            spread = own.std(axis=0, ddof=1)
-            at = np.arange(len(HORIZONS_S)) + 0.14 * (place - 2.5)
-            bars = axes.bar(at, own.mean(axis=0), 0.13, yerr=spread, color=colour, label=name)
-            axes.bar_label(bars, fmt='%.2f', fontsize=7, padding=2)
-        axes.set_xticks(range(len(HORIZONS_S)), [f'{each} s ahead' for each in HORIZONS_S])
-        axes.set_title(f'learned from a timid driver, tested on {title}', fontsize='medium')
-        axes.grid(axis='y', alpha=0.3)
-    panels[0].set_ylabel('squared error, sum of 6 standardised channels')
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc='outside lower center', ncol=len(NAMES), fontsize='small')
-    return figure
+def draw(found: list[dict[str, Floats]]) -> list[lab.Panel]:
+    """Draw the mean errors and their spread over the cars."""
+    bars = []
+    for place, name in enumerate(MODELS):
+        errors = np.array([each[name] for each in found])
+        at, spread = np.array(HORIZONS_S) + 0.2 * (place - 1.5), errors.std(axis=0)
+        bars.append(lab.layer('bar', at, errors.mean(axis=0), 0.18, yerr=spread, label=name))
+    title = 'Squared error under another driver'
+    return [lab.panel(title, *bars, xlabel='seconds ahead')]
+
+
+# The quick form is too small to compare models: its limits only catch what is broken.
+run = lab.Runner(
+    Settings(),
+    Settings(1, 300, 150, window_features=80, observation_features=40, wins=0, same=1.5),
+    fit,
+    score,
+    draw,
+)

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The table of experiments, the claims that they check and how a run of one ended."""
+"""What an experiment is made of, its claims and pictures, how runs ended, and the table of all."""
 
 from __future__ import annotations
 
@@ -10,34 +10,23 @@ from enum import Enum
 from importlib import import_module
 import math
 import statistics
-from typing import Any, TYPE_CHECKING, TypeAlias
+from typing import Any, Generic, NamedTuple, Protocol, TYPE_CHECKING, TypeAlias, TypeVar
 
 from two_manifold_ros.errors import did_you_mean, InputError
 from two_manifold_ros.files import replace_file
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from matplotlib.figure import Figure
 
-    from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.typing import Floats
 
 Progress: TypeAlias = Callable[[str, float], None]
 """Called with what is being done and the fraction done so far."""
 
 Findings: TypeAlias = 'tuple[list[Claim], Figure]'
-"""
-What the function of an experiment returns: its claims and its picture.
-
-It is called with a `Progress`; with ``quick``, which asks for a small form for the test suite with
-limits to match; and with ``seed``, the number of a set of draws (`seeds_of_set`). One that takes
-recordings is called with ``recordings`` as well. The same call returns the same claims and the
-same picture, made without pyplot.
-"""
-
-Axes: TypeAlias = Any
-"""Axes of a figure, which are untyped in matplotlib."""
+"""Claims and picture of a run; the same call returns the same ones."""
 
 
 class Colour(str, Enum):
@@ -91,6 +80,110 @@ def _number(what: str, paper: str, ours: float, limit: float, *, passed: bool) -
     return Claim(what, paper, f'{ours:.3g}', bool(passed), value, float(limit))
 
 
+def seeds_of_set(seed: int, count: int) -> range:
+    """Return the ``count`` seeds of a set of draws: no other set has one of them."""
+    return range(count * seed, count * (seed + 1))
+
+
+class Drawn(Protocol):
+    """Settings of an experiment."""
+
+    @property
+    def trials(self) -> int:
+        """Number of draws, each with a seed of its own."""
+
+
+Settings = TypeVar('Settings', bound=Drawn)
+Found = TypeVar('Found')
+
+
+@dataclass(frozen=True)
+class Runner(Generic[Settings, Found]):
+    """
+    An experiment: settings and functions that are called one after the other.
+
+    ``quick`` are settings of a small form for the test suite, with limits to match. ``fit``
+    simulates and learns from the draw of a seed, ``score`` makes claims of what was found in all
+    draws, and ``draw`` the panels of a picture.
+    """
+
+    usual: Settings
+    quick: Settings
+    fit: Callable[[Settings, int, Progress], Found]
+    score: Callable[[Settings, list[Found]], list[Claim]]
+    draw: Callable[[list[Found]], list[Panel]]
+
+    def __call__(self, progress: Progress, *, quick: bool, seed: int = 0) -> Findings:
+        """Run it on a set of draws, see `seeds_of_set`."""
+        settings = self.quick if quick else self.usual
+        found, count = [], settings.trials
+        for index, each in enumerate(seeds_of_set(seed, count)):
+
+            def report(what: str, share: float, index: int = index) -> None:
+                progress(f'draw {index + 1} of {count}: {what}', (index + share) / count)
+
+            report('simulating', 0.0)
+            found.append(self.fit(settings, each, report))
+        progress('done', 1.0)
+        return self.score(settings, found), _picture(self.draw(found))
+
+
+class Layer(NamedTuple):
+    """A call of a method of axes, such as ``plot``."""
+
+    method: str
+    given: tuple[Any, ...]
+    style: dict[str, Any]
+
+
+class Panel(NamedTuple):
+    """A part of a picture: layers, and what is set on its axes."""
+
+    title: str
+    layers: tuple[Layer, ...]
+    settings: dict[str, Any]
+
+
+def layer(method: str, *given: Any, **style: Any) -> Layer:  # noqa: ANN401 - of matplotlib
+    """Return what is drawn by a method of axes."""
+    return Layer(method, given, style)
+
+
+def dots(places: Floats, colours: Floats, **style: Any) -> Layer:  # noqa: ANN401 - as above
+    """Return (n, 2 or 3) places by (n,) or (n, 3) colours, 2,500 at most: pictures stay small."""
+    style = {'s': 5.0, 'linewidths': 0, **style}
+    return layer('scatter', *places[:2_500].T, c=colours[:2_500], **style)
+
+
+def panel(title: str, *layers: Layer, **settings: Any) -> Panel:  # noqa: ANN401 - as above
+    """Return a panel; ``solid`` axes have three dimensions, ``bar`` is the label of colours."""
+    return Panel(title, layers, settings)
+
+
+def _picture(panels: list[Panel]) -> Figure:
+    """Draw panels row by row, with a legend where layers have labels."""
+    from matplotlib.figure import Figure  # noqa: PLC0415 - not needed to list experiments
+
+    # Panels are about as high as wide, and pages wider than high.
+    columns = round(math.sqrt(1.5 * len(panels)))
+    rows = math.ceil(len(panels) / columns)
+    figure = Figure(figsize=(4.2 * columns, 3.6 * rows), layout='constrained')
+    for place, (title, layers, given) in enumerate(panels, start=1):
+        settings = dict(given)
+        projection = '3d' if settings.pop('solid', False) else None
+        bar = settings.pop('bar', '')
+        axes: Any = figure.add_subplot(rows, columns, place, projection=projection)
+        for method, values, style in layers:
+            drawn = getattr(axes, method)(*values, **style)
+        axes.set(**settings)
+        axes.set_title(title, fontsize='medium')
+        if bar:
+            figure.colorbar(drawn, ax=axes, label=bar, shrink=0.8)
+        if axes.get_legend_handles_labels()[1]:
+            axes.legend(fontsize='x-small')
+    return figure
+
+
 @dataclass(frozen=True)
 class Experiment:
     """An experiment by name; its module is imported only when it is loaded."""
@@ -98,8 +191,7 @@ class Experiment:
     name: str  # as on the command line
     shows: str  # its result, in one sentence
     paper: str  # where in which paper
-    function: str  # ``module:function`` in this folder, see `Findings`
-    takes_recordings: bool = False  # whether it can also run on recordings, by their IMU
+    function: str  # ``module:name`` of a `Runner` in this folder
 
     @property
     def picture(self) -> str:
@@ -111,35 +203,17 @@ class Experiment:
         return {'name': self.name, 'shows': self.shows, 'paper': self.paper}
 
     def load(self) -> Callable[..., Findings]:
-        """
-        Import and return the function of the experiment.
-
-        Raises
-        ------
-        ModuleNotFoundError
-            Without a package of the offline extra.
-
-        """
+        """Import the experiment; raise ModuleNotFoundError without a package of the extra."""
+        import_module('matplotlib')
         module, _, name = self.function.partition(':')
-        function: Callable[..., Findings] = getattr(import_module(f'{__package__}.{module}'), name)
-        return function
+        runner: Callable[..., Findings] = getattr(import_module(f'{__package__}.{module}'), name)
+        return runner
 
     def run(
-        self,
-        folder: Path | None,
-        progress: Progress,
-        *,
-        quick: bool = False,
-        seed: int = 0,
-        recordings: Sequence[Recording] = (),
+        self, folder: Path | None, progress: Progress, *, quick: bool = False, seed: int = 0
     ) -> list[Claim]:
-        """
-        Run the experiment and write its picture as PNG: the same run writes the same bytes.
-
-        Without a folder nothing is written.
-        """
-        given = {'recordings': tuple(recordings)} if self.takes_recordings else {}
-        claims, figure = self.load()(progress, quick=quick, seed=seed, **given)
+        """Run the experiment; unless there is no folder, write its picture there as PNG."""
+        claims, figure = self.load()(progress, quick=quick, seed=seed)
         if folder is not None:
             replace_file(
                 folder / self.picture,
@@ -147,16 +221,6 @@ class Experiment:
                 'picture',
             )
         return claims
-
-
-def seeds_of_set(seed: int, count: int) -> range:
-    """Return the ``count`` seeds of a set of draws: no other set has one of them."""
-    return range(count * seed, count * (seed + 1))
-
-
-def part_of(progress: Progress, name: str, index: int, count: int) -> Progress:
-    """Return the progress of one of several runs, by name."""
-    return lambda what, share: progress(f'{name}: {what}', (index + share) / count)
 
 
 @dataclass(frozen=True)
@@ -382,7 +446,6 @@ EXPERIMENTS = (
         'Learned online, random features predict a simulated IMU as well as the HSE-HMM does.',
         'Boots & Gordon 2011, Fig. 2',
         'slot_car_online:run',
-        takes_recordings=True,
     ),
     Experiment(
         'actions',
@@ -406,11 +469,7 @@ def experiments_named(name: str) -> tuple[Experiment, ...]:
     """
     Return the experiment of a name, or all of them.
 
-    Raises
-    ------
-    InputError
-        If there is no experiment of that name.
-
+    Raises ``InputError`` if there is no experiment of that name.
     """
     chosen = tuple(each for each in EXPERIMENTS if name in {each.name, ALL})
     if not chosen:

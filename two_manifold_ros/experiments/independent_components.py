@@ -9,20 +9,14 @@ a map, from short bursts of it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple, TYPE_CHECKING
 
-from matplotlib.figure import Figure
 import numpy as np
 
-from two_manifold_ros.experiments.experiment import (
-    at_least,
-    at_most,
-    Colour,
-    part_of,
-    seeds_of_set,
-)
+from two_manifold_ros.experiments import experiment as lab
 from two_manifold_ros.manifold.diffusion_map import DiffusionMap
 from two_manifold_ros.manifold.independent_components import (
     covariances_of_ends,
@@ -33,15 +27,13 @@ from two_manifold_ros.manifold.learner import PointSet
 from two_manifold_ros.nonlinear_ica import NonlinearICA
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from two_manifold_ros.experiments.experiment import Axes, Claim, Findings, Progress
     from two_manifold_ros.typing import Floats
 
-    Map = Callable[[Floats], Floats]
-    """From the variables to observations."""
-    Estimate = Callable[[Floats, float], Floats]
-    """From (n, paths, steps + 1, D) observations and the duration to (n, D, D) covariances."""
+Map = Callable[['Floats'], 'Floats']
+"""From the variables to observations."""
+
+Estimate = Callable[['Floats', float], 'Floats']
+"""From (n, paths, steps + 1, D) observations and the duration to (n, D, D) covariances."""
 
 
 def mushroom(x: Floats) -> Floats:
@@ -87,16 +79,10 @@ def covariances_of_bursts(
     return np.concatenate(found)
 
 
+COLOURS = lab.Colour.BLUE, lab.Colour.VERMILION
+
 EXPECTED_LINES = np.array([1.0, 1.0, 2.0, 4.0, 4.0, 5.0, 5.0])
 """Eigenvalues n^2 + m^2 of the Laplacian of the unit square, over pi squared, without 0."""
-
-HALF_A_GAP = 0.5
-"""
-Half the distance between neighbouring lines, 1 and 2 or 4 and 5.
-
-A line is identified, as Singer & Coifman 2008 say of those in Fig. 2, if it is nearer to where it
-should be than to any other.
-"""
 
 
 def lines_of(eigenvalues: Floats, epsilon: float) -> Floats:
@@ -141,34 +127,32 @@ def best_mixture(coordinates: Floats, x: Floats) -> float:
     return float(np.sqrt(shares.min()))
 
 
-@dataclass(frozen=True)
-class SquareSettings:
-    """Settings of the runs in the square, and limits that they are judged by."""
+class SquareSettings(NamedTuple):
+    """Settings of both experiments, and limits that they are judged by."""
 
     points: int  # in the square
     bursts: Bursts
     epsilon: float = 0.005  # of the kernel
     share: float = 0.25  # of the points that are neighbours; the kernel is below 1e-3 beyond
-    draws: int = 5  # of points and bursts
+    trials: int = 5
     published_points: int = 2_000  # in the square, for the operator as published
-    line: float = HALF_A_GAP  # largest distance of a line from where it should be
+    # Largest distance of a line from where it should be, half of that between neighbouring ones: a
+    # line is identified, as the paper says of Fig. 2, if it is nearer to its place than to others.
+    line: float = 0.5
     match: float = 0.98  # least correlation of a coordinate with the cosine of a variable
     place: float = 0.08  # largest RMS distance of a place in the square
     mixed: float = 0.95  # most of a map that fails, for the worse of the two variables
 
 
-def small_square(bursts: Bursts) -> SquareSettings:
-    """Return the quick form."""
-    return SquareSettings(
-        400, bursts, 0.02, 0.6, draws=1, published_points=400, line=1.2, match=0.95, place=0.15
-    )
+def _quick(bursts: Bursts) -> SquareSettings:
+    return SquareSettings(400, bursts, 0.02, 0.6, 1, 400, line=1.2, match=0.95, place=0.15)
 
 
-@dataclass(frozen=True)
-class Draw:
-    """Variables (n, 2) of one draw, the independent coordinates (n, 2) and the spectrum (m,)."""
+class Draw(NamedTuple):
+    """Variables (n, 2), what is seen of them, independent coordinates (n, 2), spectrum (m,)."""
 
     x: Floats
+    seen: Floats
     coordinates: Floats
     lines: Floats
 
@@ -177,239 +161,163 @@ class Draw:
         """Correlation of the coordinates with the cosines of the variables, the lesser one."""
         return agreement(self.coordinates, self.x)
 
-
-@dataclass(frozen=True)
-class Operator:
-    """How the operator is made of points and bursts: density normalisation, means, covariances."""
-
-    estimate: Estimate = local_covariances
-    density: float = 0.5
-    power: float = 0.0  # of the mean of the two squared distances of a pair; 0 is geometric
+    def ordinary_map(self, density: float = 0.0) -> Floats:
+        """Return two eigenfunctions of a diffusion map of the points, without covariances."""
+        return DiffusionMap(2, 100, density).fit(PointSet(self.seen)).coordinates
 
 
-def _of_ends(bursts: Floats, duration: float) -> Floats:
-    """Return covariances as the paper estimates them, of the ends of the paths."""
-    return covariances_of_ends(bursts[:, :, -1], duration)
-
-
-PUBLISHED = Operator(_of_ends, 0.0, 1.0)
-"""The operator to the letter: Singer & Coifman 2008, eqs. 20, 29 and 35."""
-
-
-def _draw_all(
+def separate(
     settings: SquareSettings,
+    seed: int,
     observe: Map,
-    seeds: range,
-    progress: Progress,
-    operator: Operator | None = None,
-) -> list[Draw]:
-    """Find the independent coordinates of points behind a map, in every draw."""
-    operator = Operator() if operator is None else operator
-    draws = []
-    for index, seed in enumerate(seeds):
-        progress(f'draw {index + 1} of {len(seeds)}', index / len(seeds))
-        x, found = _separate(seed, settings, observe, operator)
-        lines = lines_of(found.eigenvalues_, settings.epsilon)
-        draws.append(Draw(x, found.embedding_, lines))
-    return draws
-
-
-def _separate(
-    seed: int, settings: SquareSettings, observe: Map, operator: Operator
-) -> tuple[Floats, NonlinearICA]:
-    """Return the variables (n, 2) of a draw, and the estimator fitted to what is seen of them."""
+    estimate: Estimate = local_covariances,
+    **operator: float,
+) -> Draw:
+    """Find the independent coordinates of points behind a map, by `NonlinearICA`."""
     rng = np.random.default_rng(seed)
     x = rng.random((settings.points, 2))
-    covariances = covariances_of_bursts(x, settings.bursts, observe, operator.estimate, rng)
+    covariances = covariances_of_bursts(x, settings.bursts, observe, estimate, rng)
+    neighbours, epsilon = int(settings.share * settings.points), settings.epsilon
     estimator = NonlinearICA(
-        2,
-        clouds='given',
-        neighbours=int(settings.share * settings.points),
-        epsilon=settings.epsilon,
-        density=operator.density,
-        power=operator.power,
-    )
-    return x, estimator.fit(observe(x), covariances)
+        2, clouds='given', neighbours=neighbours, epsilon=epsilon, **operator
+    ).fit(observe(x), covariances)
+    lines = lines_of(estimator.eigenvalues_, epsilon)
+    return Draw(x, observe(x), estimator.embedding_, lines)
 
 
-def _ordinary_map(seen: Floats, density: float = 0.0) -> Floats:
-    """Return two eigenfunctions of a diffusion map of (n, D) points, without covariances."""
-    return DiffusionMap(2, 100, density).fit(PointSet(seen)).coordinates
+def fit_square(settings: SquareSettings, seed: int, report: lab.Progress) -> tuple[Draw, Draw]:
+    """Recover the square behind a map of the plane, and by the operator of eqs. 20, 29 and 35."""
+    ours = separate(settings, seed, mushroom)
+    report('as published', 0.5)
+
+    def ends(bursts: Floats, duration: float) -> Floats:
+        return covariances_of_ends(bursts[:, :, -1], duration)
+
+    few = settings._replace(points=settings.published_points)
+    return ours, separate(few, seed, mushroom, ends, density=0.0, power=1.0)
 
 
-def run_square(progress: Progress, *, quick: bool, seed: int = 0) -> Findings:
-    """Recover the square behind a map of the plane, Figs. 1 to 4."""
-    bursts = Bursts(200, 10, 0.01)  # the paper's, seen ten times on the way
-    settings = small_square(bursts) if quick else SquareSettings(3_000, bursts)
-    seeds = seeds_of_set(seed, settings.draws)
-    report = partial(part_of, progress, count=3)
-    draws = _draw_all(settings, mushroom, seeds, report('ours', 0))
-    literal = replace(settings, points=settings.published_points)
-    published = _draw_all(literal, mushroom, seeds, report('as published', 1), PUBLISHED)
-    progress('maps that know no covariances', 2.0 / 3.0)
+def _maps(first: Draw) -> dict[str, Floats]:
+    """Return two eigenfunctions of each map of a draw."""
+    return {
+        'anisotropic': first.coordinates,
+        'isotropic': first.ordinary_map(),
+        'Beltrami': first.ordinary_map(1.0),
+    }
+
+
+def score_square(settings: SquareSettings, found: list[tuple[Draw, Draw]]) -> list[lab.Claim]:
+    """Claim that lines are identified, and that only the anisotropic map separates."""
+    draws, published = zip(*found, strict=True)
     first, count = draws[0], f'{len(draws)} draws'
-    isotropic, beltrami = (_ordinary_map(mushroom(first.x), density) for density in (0.0, 1.0))
-    lines, published_lines = (
-        np.stack([each.lines[: len(EXPECTED_LINES)] for each in found])
-        for found in (draws, published)
-    )
-    mixture = 'correlation with cos(pi x) after the best linear map'
-    line, identified = 'largest distance of 7 lines from n^2 + m^2', 'Fig. 2, identified'
+    claims = []
+    for name, each in (('spectrum', draws), ('as published', published)):
+        lines = np.stack([draw.lines[: len(EXPECTED_LINES)] for draw in each])
+        what = f'{name}: largest distance of 7 lines from n^2 + m^2, mean of {count}'
+        mean = worst_line(lines.mean(axis=0))
+        claim = lab.at_most(what, 'Fig. 2, identified', mean, settings.line)
+        claims.append(_with_worst(claim, worst_line(lines)))
     matches = [each.agreement for each in published]
-    claims = [
-        *(
-            _with_worst(
-                at_most(
-                    f'{name}: {line}, mean of {count}',
-                    identified,
-                    worst_line(each.mean(axis=0)),
-                    settings.line,
-                ),
-                worst_line(each),
-            )
-            for name, each in (('spectrum', lines), ('as published', published_lines))
-        ),
-        _with_worst(
-            at_least(
-                f'as published: correlation with cos(pi x), mean of {count}',
-                'Figs. 3 and 4, left',
-                float(np.mean(matches)),
-                settings.match,
-            ),
-            min(matches),
-        ),
-        at_least(
+    what, paper = f'as published: correlation with cos(pi x), mean of {count}', 'Figs. 3 and 4'
+    claim = lab.at_least(what, f'{paper}, left', float(np.mean(matches)), settings.match)
+    maps = _maps(first)
+    return [
+        *claims,
+        _with_worst(claim, min(matches)),
+        lab.at_least(
             f'anisotropic: worst correlation with cos(pi x) in {count}',
-            'Figs. 3 and 4, left',
+            f'{paper}, left',
             min(each.agreement for each in draws),
             settings.match,
         ),
-        at_most(
+        lab.at_most(
             f'anisotropic: RMS distance of places from the true ones, worst of {count}',
             'Fig. 4, a square',
             max(place_error(each.coordinates, each.x) for each in draws),
             settings.place,
         ),
-        *(
-            at_most(f'{name}: {mixture}', paper, best_mixture(found, first.x), settings.mixed)
-            for name, paper, found in (
-                ('isotropic', 'centre, mixed', isotropic),
-                ('Beltrami', 'right, mixed', beltrami),
-            )
-        ),
+        _mixed('isotropic', 'centre, mixed', maps['isotropic'], first, settings.mixed),
+        _mixed('Beltrami', 'right, mixed', maps['Beltrami'], first, settings.mixed),
     ]
-    return claims, _draw_square(first, isotropic, beltrami, lines, published_lines)
 
 
-def _with_worst(claim: Claim, worst: float) -> Claim:
+def _with_worst(claim: lab.Claim, worst: float) -> lab.Claim:
     """Add the worst of the draws to the result of a claim about their mean."""
     return replace(claim, ours=f'{claim.ours} (worst draw {worst:.3g})')
 
 
-def _draw_square(
-    first: Draw, isotropic: Floats, beltrami: Floats, lines: Floats, published: Floats
-) -> Figure:
-    """Draw the points, the spectrum, and for three maps eigenfunctions and embedding."""
-    figure = Figure(figsize=(13.0, 9.0), layout='constrained')
-    axes = figure.subplots(3, 4)
+def _mixed(name: str, paper: str, functions: Floats, draw: Draw, limit: float) -> lab.Claim:
+    what = f'{name}: correlation with cos(pi x) after the best linear map'
+    return lab.at_most(what, paper, best_mixture(functions, draw.x), limit)
+
+
+def draw_square(found: list[tuple[Draw, Draw]]) -> list[lab.Panel]:
+    """Draw the points, and for three maps eigenfunctions and embedding; then the spectrum."""
+    first = found[0][0]
     by_first = first.x[:, 0]
-    square, plane = ('$x_1$', '$x_2$'), ('$y_1$', '$y_2$')
-    scatter(axes[0, 0], first.x, by_first, 'the variables, by $x_1$', square)
-    scatter(axes[1, 0], mushroom(first.x), by_first, 'what is seen, by $x_1$', plane)
-    _draw_spectrum(axes[2, 0], lines, published)
-    maps = {'anisotropic': first.coordinates, 'isotropic': isotropic, 'Beltrami': beltrami}
-    for column, (name, functions) in enumerate(maps.items(), start=1):
-        for row in range(2):
-            title = rf'{name}: $\phi_{1 + row}$ in the square'
-            scatter(axes[row, column], first.x, functions[:, row], title, square)
-        _draw_embedding(axes[2, column], functions, by_first, f'{name}: embedding, by $x_1$')
-    return figure
-
-
-def scatter(
-    axes: Axes,
-    places: Floats,
-    colours: Floats,
-    title: str,
-    names: tuple[str, str],
-    *,
-    size: float = 6.0,
-    most: int = 1_200,
-) -> None:
-    """Draw (n, 2) places by colour, so many of them at most that pictures stay small."""
-    shown = places[:most, :2].T
-    axes.scatter(*shown, c=colours[:most], s=size, cmap='viridis', linewidths=0)
-    axes.set(title=title, xlabel=names[0], ylabel=names[1])
-
-
-def _draw_embedding(axes: Axes, functions: Floats, colours: Floats, title: str) -> None:
-    scatter(axes, functions, colours, title, (r'$\phi_1$', r'$\phi_2$'))
-    axes.set(xticks=[], yticks=[])
-
-
-def _draw_spectrum(axes: Axes, lines: Floats, published: Floats) -> None:
     numbers = 1 + np.arange(len(EXPECTED_LINES))
-    for number, line in zip(numbers, EXPECTED_LINES, strict=True):
-        ends = [number - 0.45, number + 0.45]
-        axes.fill_between(ends, line - HALF_A_GAP, line + HALF_A_GAP, color='0.85')
-        axes.plot(ends, [line, line], color=Colour.GREY)
-    shifts = np.linspace(-0.2, 0.2, len(lines)) if len(lines) > 1 else np.zeros(1)
-    kinds = (
-        (lines, f'{len(lines)} draws', {'marker': 'o', 'color': Colour.BLUE, 'ms': 3}),
-        (published, 'as published', {'marker': 'x', 'color': Colour.VERMILION, 'ms': 4}),
-    )
-    for rows, label, style in kinds:
-        for place, (shift, row) in enumerate(zip(shifts, rows, strict=True)):
-            axes.plot(numbers + shift, row, ls='', label=None if place else label, **style)
-    axes.set(
-        title='spectrum, and half a gap around it',
-        xlabel='eigenvalue',
-        ylabel=r'$-2\,\log(\lambda)\,/\,(\pi^2\varepsilon)$',
-    )
-    axes.set_xticks(numbers)
-    axes.legend(fontsize='small')
+    lines = [
+        lab.layer('plot', numbers, draw.lines[: len(numbers)], marker, color=colour, ls='')
+        for pair in found
+        for draw, marker, colour in zip(pair, 'ox', COLOURS, strict=True)
+    ]
+    wanted = lab.layer('step', numbers, EXPECTED_LINES, where='mid', color=lab.Colour.GREY)
+    panels = [
+        lab.panel('spectrum (x: as published)', wanted, *lines, xlabel='eigenvalue'),
+        lab.panel('what is seen, by $x_1$', lab.dots(first.seen, by_first)),
+    ]
+    for name, functions in _maps(first).items():
+        title = rf'{name}: $\phi_1$ in the square'
+        panels.append(lab.panel(title, lab.dots(first.x, functions[:, 0])))
+        panels.append(lab.panel(f'{name}: embedding, by $x_1$', lab.dots(functions, by_first)))
+    return panels
 
 
-def run_sphere(progress: Progress, *, quick: bool, seed: int = 0) -> Findings:
+_SQUARE, _SPHERE = Bursts(200, 10, 0.01), Bursts(100, 10, 0.01)
+"""
+Those of the square are the paper's, seen ten times on the way.
+
+On the sphere they have as many steps of .001 as the paper has paths of one such step.
+"""
+
+run_square = lab.Runner(
+    SquareSettings(3_000, _SQUARE), _quick(_SQUARE), fit_square, score_square, draw_square
+)
+
+
+def fit_sphere(settings: SquareSettings, seed: int, _: lab.Progress) -> Draw:
     """Recover the square behind a map to the sphere, Figs. 6 and 7."""
-    # As many steps of .001 as the paper has paths of one such step.
-    bursts = Bursts(100, 10, 0.01)
-    settings = small_square(bursts) if quick else SquareSettings(2_000, bursts, match=0.97)
-    seeds = seeds_of_set(seed, settings.draws)
-    draws = _draw_all(settings, mushroom_on_sphere, seeds, progress)
-    first = draws[0]
-    seen = mushroom_on_sphere(first.x)
-    isotropic = _ordinary_map(seen)
+    return separate(settings, seed, mushroom_on_sphere)
+
+
+def score_sphere(settings: SquareSettings, found: list[Draw]) -> list[lab.Claim]:
+    """Claim that the anisotropic map separates, and an isotropic one does not."""
+    what = f'anisotropic: worst correlation with cos(pi x) in {len(found)} draws'
+    least, ordinary = min(each.agreement for each in found), found[0].ordinary_map()
     return [
-        at_least(
-            f'anisotropic: worst correlation with cos(pi x) in {len(draws)} draws',
-            'Fig. 7, a square',
-            min(each.agreement for each in draws),
-            settings.match,
-        ),
-        at_most(
-            'isotropic: correlation with cos(pi x) after the best linear map',
-            'not in it',
-            best_mixture(isotropic, first.x),
-            settings.mixed,
-        ),
-    ], _draw_sphere(first, seen, isotropic)
+        lab.at_least(what, 'Fig. 7, a square', least, settings.match),
+        _mixed('isotropic', 'not in it', ordinary, found[0], settings.mixed),
+    ]
 
 
-def _draw_sphere(first: Draw, seen: Floats, isotropic: Floats) -> Figure:
+def draw_sphere(found: list[Draw]) -> list[lab.Panel]:
     """Draw the mushroom, the coordinates found and an isotropic map beside them."""
-    figure = Figure(figsize=(12.0, 7.4), layout='constrained')
-    axes: Axes = figure.add_subplot(2, 3, 1, projection='3d')
-    x, coordinates = first.x, first.coordinates
-    axes.scatter(*seen.T, c=x[:, 0], s=4.0, cmap='viridis', linewidths=0)
-    axes.set(title='what is seen, by $x_1$', xlabel='$y_1$', ylabel='$y_2$', zlabel='$y_3$')
-    axes.set_box_aspect(None, zoom=0.85)
-    for column in range(2):
-        title = rf'$\phi_{1 + column}$ in the square of the variables'
-        axes = figure.add_subplot(2, 3, 2 + column)
-        scatter(axes, x, coordinates[:, column], title, ('$x_1$', '$x_2$'))
-        title = f'embedding, by $x_{1 + column}$'
-        _draw_embedding(figure.add_subplot(2, 3, 5 + column), coordinates, x[:, column], title)
-    axes = figure.add_subplot(2, 3, 4)
-    _draw_embedding(axes, isotropic, x[:, 0], 'isotropic: embedding, by $x_1$')
-    return figure
+    first, isotropic = found[0], found[0].ordinary_map()
+    draw = partial(lab.dots, first.x)
+    return [
+        lab.panel('what is seen, by $x_1$', lab.dots(first.seen, first.x[:, 0]), solid=True),
+        lab.panel(r'$\phi_1$ in the square', draw(first.coordinates[:, 0])),
+        lab.panel(r'$\phi_2$ in the square', draw(first.coordinates[:, 1])),
+        lab.panel('embedding, by $x_1$', lab.dots(first.coordinates, first.x[:, 0])),
+        lab.panel('embedding, by $x_2$', lab.dots(first.coordinates, first.x[:, 1])),
+        lab.panel('isotropic: embedding, by $x_1$', lab.dots(isotropic, first.x[:, 0])),
+    ]
+
+
+run_sphere = lab.Runner(
+    SquareSettings(2_000, _SPHERE, match=0.97),
+    _quick(_SPHERE),
+    fit_sphere,
+    score_sphere,
+    draw_sphere,
+)

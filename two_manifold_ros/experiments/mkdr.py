@@ -9,26 +9,23 @@ points, that predicts a response.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import NamedTuple, TYPE_CHECKING
 
-from matplotlib.figure import Figure
 import numpy as np
 from scipy.special import lpmv
 
-from two_manifold_ros.experiments.experiment import at_least, at_most, Colour, seeds_of_set
+from two_manifold_ros.experiments import experiment as lab
 from two_manifold_ros.hse_hmm.mkdr import find_predictive_directions
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
 from two_manifold_ros.manifold.learner import PointSet
 
 if TYPE_CHECKING:
-    from two_manifold_ros.experiments.experiment import Axes, Claim, Findings, Progress
     from two_manifold_ros.hse_hmm.mkdr import PredictiveDirections
-    from two_manifold_ros.typing import Floats, Ints
+    from two_manifold_ros.typing import Floats
 
 
-@dataclass(frozen=True)
-class Projection:
+class Projection(NamedTuple):
     """Points projected onto the first direction that predicts their response."""
 
     eigenvectors: Floats  # (n, m)
@@ -75,36 +72,22 @@ def multiple_correlation(columns: Floats, responses: Floats) -> float:
     return _correlation(fitted, responses)
 
 
-def draw_projection(axes: Axes, found: Projection, name: str, title: str) -> None:
-    """Draw the response, named with its unit, against the first direction."""
-    axes.plot(found.values / found.values.std(), found.responses, '.', color=Colour.BLUE, ms=3)
-    axes.set(xlabel='first direction / its deviation', ylabel=name)
-    axes.set_title(title)
-    axes.grid(alpha=0.3)
+def projection_panels(found: Projection, name: str) -> list[lab.Panel]:
+    """Draw a response by the first direction, the three best eigenvectors and the bottom three."""
+    values, responses = found.values / found.values.std(), found.responses
+    points = lab.layer('plot', values, responses, '.', color=lab.Colour.BLUE, ms=3)
+    title, label = f'correlation {found.correlation:.3f}', 'first direction / its deviation'
+    panels = [lab.panel(title, points, xlabel=label, ylabel=name)]
+    for title, columns in (
+        ('the three that predict best', found.found.predictive_eigenvectors(3)),
+        ('the bottom three', np.arange(3)),
+    ):
+        places = lab.dots(found.eigenvectors[:, columns], responses)
+        panels.append(lab.panel(title, places, solid=True, bar=name))
+    return panels
 
 
-def draw_embeddings(best: Axes, bottom: Axes, found: Projection, name: str, size: float) -> None:
-    """Draw the points by the three best eigenvectors and by the bottom three, coloured."""
-    _draw_embedding(best, found, found.found.predictive_eigenvectors(3))
-    best.set_title('the three that predict best')
-    colours = _draw_embedding(bottom, found, np.arange(3))
-    bottom.set_title('the bottom three')
-    bottom.figure.colorbar(colours, ax=bottom, label=name, shrink=size)
-
-
-def _draw_embedding(axes: Axes, found: Projection, columns: Ints) -> Axes:
-    """Draw points in the space of three eigenvectors, and return what has colours."""
-    names = [f'eigenvector {1 + column}' for column in columns]
-    axes.set(xticklabels=[], yticklabels=[], zticklabels=[])
-    axes.set_xlabel(names[0], labelpad=-10)
-    axes.set_ylabel(names[1], labelpad=-10)
-    axes.set_zlabel(names[2], labelpad=-10)
-    places = found.eigenvectors[:, columns].T
-    return axes.scatter(*places, c=found.responses, s=6, alpha=0.9, linewidths=0)
-
-
-@dataclass(frozen=True)
-class TorusPoints:
+class TorusPoints(NamedTuple):
     """Points of a torus and their responses."""
 
     tube: Floats  # (n,), angle about the circle within the tube, from 0 to 2 pi
@@ -136,65 +119,59 @@ def noisy_on_torus(count: int, seed: int) -> TorusPoints:
     clean = TorusPoints.at(*rng.uniform(0.0, 2.0 * np.pi, (2, count)))
     points = clean.points + 0.1 * rng.standard_normal(clean.points.shape)
     responses = clean.responses + 0.05 * rng.standard_normal(count)
-    return replace(clean, points=points, responses=responses)
+    return clean._replace(points=points, responses=responses)
 
 
-@dataclass(frozen=True)
-class TorusSettings:
-    """Settings of the runs on a torus, and limits that they are judged by."""
+class TorusSettings(NamedTuple):
+    """Settings of the experiment on a torus, and limits that it is judged by."""
 
     side: int = 31  # points of the grid along each angle; as many in all are drawn at random
     eigenvectors: int = 50  # in which the response is found
-    grid_neighbours: int = 10
-    noisy_neighbours: int = 15
     trials: int = 5  # random sets
     clean: float = 0.95  # least correlation
     noisy: float = 0.93
     slack: float = 0.03  # by which it may be less for responses that were hidden
-    share: float = 0.9  # least share of the trace of Theta in the first direction
 
 
-def run_torus(progress: Progress, *, quick: bool, seed: int = 0) -> Findings:
+class Torus(NamedTuple):
+    """A torus, and the projections of its grid and of a random set."""
+
+    points: TorusPoints
+    grid: Projection
+    noisy: Projection
+
+
+def fit_torus(settings: TorusSettings, seed: int, report: lab.Progress) -> Torus:
     """Predict a disk on a torus, from a grid and from noisy points."""
-    settings = TorusSettings()
-    if quick:
-        settings = TorusSettings(
-            side=14, eigenvectors=20, trials=1, clean=0.9, noisy=0.85, slack=0.15
-        )
-    progress('the grid', 0.0)
     torus = grid_on_torus(settings.side)
-    seeds = seeds_of_set(seed, settings.trials)
-    grid = _project_torus(torus, settings, settings.grid_neighbours, seeds[0])
-    noisy = []
-    for trial, each in enumerate(seeds, start=1):
-        progress(f'noisy points {trial} of {len(seeds)}', trial / (1 + len(seeds)))
-        drawn = noisy_on_torus(settings.side**2, each)
-        noisy.append(_project_torus(drawn, settings, settings.noisy_neighbours, each))
-    least, slack, share = (settings.clean, settings.noisy), settings.slack, settings.share
-    what = 'correlation of the first central direction with the response'
-    mean = float(np.mean([each.correlation for each in noisy]))
-    hidden = float(np.mean([each.hidden_correlation for each in noisy]))
-    claims = [
-        at_least(f'grid: {what}', 'Fig. 2a, a line', grid.correlation, least[0]),
-        at_least(
-            f'grid: {what}, where hidden', 'not in it', grid.hidden_correlation, least[0] - slack
-        ),
-        claim_one_direction('grid', [grid], share),
-        at_least(f'noisy: {what}', 'Fig. 2b, a broad line', mean, least[1]),
-        at_least(f'noisy: {what}, where hidden', 'not in it', hidden, least[1] - slack),
-        claim_one_direction('noisy', noisy, share),
-    ]
-    return claims, _draw_torus(torus, grid, noisy[0])
+    noisy = noisy_on_torus(settings.side**2, seed)
+    found: list[Projection] = []
+    for points, neighbours in ((torus, 10), (noisy, 15)):
+        report(f'{neighbours} neighbours', 0.5 * len(found))
+        eigenvectors = eigenvectors_of(points.points, settings.eigenvectors, neighbours)
+        found.append(project(eigenvectors, points.responses, seed))
+    return Torus(torus, *found)
 
 
-def _project_torus(
-    torus: TorusPoints, settings: TorusSettings, neighbours: int, seed: int
-) -> Projection:
-    eigenvectors = eigenvectors_of(torus.points, settings.eigenvectors, neighbours)
-    return project(eigenvectors, torus.responses, seed)
+def score_torus(settings: TorusSettings, found: list[Torus]) -> list[lab.Claim]:
+    """Claim that the response is linear in one direction, of a grid and of noisy points."""
+    claims = []
+    for name, paper, each, least in (
+        ('grid', 'Fig. 2a, a line', [found[0].grid], settings.clean),
+        ('noisy', 'Fig. 2b, a broad line', [one.noisy for one in found], settings.noisy),
+    ):
+        what = f'{name}: correlation of the first central direction with the response'
+        mean = float(np.mean([one.correlation for one in each]))
+        hidden = float(np.mean([one.hidden_correlation for one in each]))
+        claims += [
+            lab.at_least(what, paper, mean, least),
+            lab.at_least(f'{what}, where hidden', 'not in it', hidden, least - settings.slack),
+            claim_one_direction(name, each, 0.9),
+        ]
+    return claims
 
 
-def claim_one_direction(name: str, projections: list[Projection], least: float) -> Claim:
+def claim_one_direction(name: str, projections: list[Projection], least: float) -> lab.Claim:
     """Claim that one direction does for the response and its square, which may take two."""
     found = []
     for each in projections:
@@ -204,37 +181,34 @@ def claim_one_direction(name: str, projections: list[Projection], least: float) 
         found.append(find_predictive_directions(each.eigenvectors, powers))
     share = float(np.mean([each.strengths[0] for each in found]))
     what = f'{name}: share of the trace in the first direction, of the response and its square'
-    claim = at_least(what, 'nearly rank 1', share, least)
+    claim = lab.at_least(what, 'nearly rank 1', share, least)
     return replace(claim, ours=f'{claim.ours} (rank {max(each.rank for each in found)})')
 
 
-def _draw_torus(torus: TorusPoints, grid: Projection, noisy: Projection) -> Figure:
-    """Draw the torus, the eigenvectors that predict, both projections and two embeddings."""
-    figure = Figure(figsize=(13.0, 6.4), layout='constrained')
-    axes: Axes = figure.add_subplot(2, 4, 1, projection='3d')
-    axes.scatter(*torus.points[:, :3].T, c=torus.responses, s=10, linewidths=0)
-    axes.view_init(elev=50.0, azim=160.0)
-    axes.set_box_aspect((3.0, 3.0, 1.0), zoom=1.3)
-    axes.set(xticks=[-3, 0, 3], yticks=[-3, 0, 3], zticks=[-1, 1], xlabel='x1', ylabel='x2')
-    axes.set_title('torus, coloured by the response')
+def draw_torus(found: list[Torus]) -> list[lab.Panel]:
+    """Draw the torus, the eigenvectors that predict, and both projections."""
+    torus, grid, noisy = found[0]
+    shape = lab.dots(torus.points[:, :3], torus.responses)
+    panels = [lab.panel('torus, coloured by the response', shape, solid=True)]
     side = round(np.sqrt(len(grid.eigenvectors)))
-    for place, column in enumerate(grid.found.predictive_eigenvectors(3)):
-        axes = figure.add_subplot(2, 4, 2 + place)
+    for column in grid.found.predictive_eigenvectors(2):
         values = grid.eigenvectors[:, column].reshape(side, side)
-        axes.imshow(values, origin='lower', extent=(0.0, 2.0, 0.0, 2.0), cmap='gray')
-        axes.set(xticks=[0, 1, 2], yticks=[0, 1, 2])
-        axes.set(xlabel='angle about the axis / pi', ylabel='angle in the tube / pi')
-        axes.set_title(f'eigenvector {1 + column}')
-    for place, (name, found) in enumerate((('grid', grid), ('noisy', noisy)), start=5):
-        title = f'{name}: correlation {found.correlation:.3f}'
-        draw_projection(figure.add_subplot(2, 4, place), found, 'response', title)
-    best, bottom = (figure.add_subplot(2, 4, place, projection='3d') for place in (7, 8))
-    draw_embeddings(best, bottom, grid, 'response', 0.6)
-    return figure
+        image = lab.layer('imshow', values, origin='lower', extent=(0.0, 2.0, 0.0, 2.0))
+        names = {'xlabel': 'angle about the axis / pi', 'ylabel': 'angle in the tube / pi'}
+        panels.append(lab.panel(f'eigenvector {1 + column}', image, **names))
+    return panels + projection_panels(grid, 'response') + projection_panels(noisy, 'noisy')
 
 
-@dataclass(frozen=True)
-class Globe:
+run_torus = lab.Runner(
+    TorusSettings(),
+    TorusSettings(14, 20, 1, clean=0.9, noisy=0.85, slack=0.15),
+    fit_torus,
+    score_torus,
+    draw_torus,
+)
+
+
+class Globe(NamedTuple):
     """The points of a grid of latitudes and longitudes."""
 
     latitudes: Floats  # (rows,), degrees, south to north
@@ -305,71 +279,60 @@ def temperatures_on(globe: Globe, seed: int) -> Floats:
     return temperatures
 
 
-@dataclass(frozen=True)
-class SphereSettings:
-    """Settings of the runs on the globe, and limits that they are judged by."""
+class SphereSettings(NamedTuple):
+    """Settings of the experiment on the globe, and its limit."""
 
     rows: int = 44  # of the grid
     columns: int = 72
     eigenvectors: int = 100  # in which the temperature is found
-    neighbours: int = 8
     explained: float = 0.85  # least share of the variance
-    linear: float = 0.5  # most of it that latitude and longitude explain
+    trials: int = 1
 
 
-def run_sphere(progress: Progress, *, quick: bool, seed: int = 0) -> Findings:
+def fit_sphere(settings: SphereSettings, seed: int, _: lab.Progress) -> tuple[Globe, Projection]:
     """Predict a temperature on the globe from where it was measured."""
-    settings = SphereSettings()
-    if quick:
-        settings = SphereSettings(rows=14, columns=24, eigenvectors=30, explained=0.8)
-    progress('a temperature on the globe', 0.0)
     globe = Globe.of(settings.rows, settings.columns)
-    temperatures = temperatures_on(globe, seed)
-    eigenvectors = eigenvectors_of(globe.points, settings.eigenvectors, settings.neighbours)
-    progress('what predicts it', 0.5)
-    found = project(eigenvectors, temperatures, seed)
-    figure = _draw_globe(globe, found)
-    linear = multiple_correlation(globe.places, temperatures) ** 2
-    explained, hidden = found.correlation**2, found.hidden_correlation**2
+    eigenvectors = eigenvectors_of(globe.points, settings.eigenvectors, neighbours=8)
+    return globe, project(eigenvectors, temperatures_on(globe, seed), seed)
+
+
+def score_sphere(
+    settings: SphereSettings, found: list[tuple[Globe, Projection]]
+) -> list[lab.Claim]:
+    """Claim that the temperature is linear in a direction, and not in the places."""
+    globe, projection = found[0]
+    linear = multiple_correlation(globe.places, projection.responses) ** 2
     what = 'share explained by linear regression on'
-    direction = f'{what} the central direction'
+    direction, least = f'{what} the central direction', settings.explained
+    hidden = projection.hidden_correlation**2
     return [
-        at_least(direction, 'Fig. 4b, largely linear', explained, settings.explained),
-        at_least(f'{direction}, where hidden', 'not in it', hidden, settings.explained),
-        at_most(f'{what} latitude and longitude', 'not in it', linear, settings.linear),
-    ], figure
+        lab.at_least(direction, 'Fig. 4b, largely linear', projection.correlation**2, least),
+        lab.at_least(f'{direction}, where hidden', 'not in it', hidden, least),
+        lab.at_most(f'{what} latitude and longitude', 'not in it', linear, 0.5),
+    ]
 
 
-def _draw_globe(globe: Globe, found: Projection) -> Figure:
+def draw_sphere(found: list[tuple[Globe, Projection]]) -> list[lab.Panel]:
     """Draw maps of temperature, prediction and error, and the projection."""
-    temperatures = found.responses
-    line = np.polyfit(found.values, temperatures, 1)
-    predicted = line[0] * found.values + line[1]
-    errors = np.abs(predicted - temperatures)
-    figure = Figure(figsize=(11.0, 6.4), layout='constrained')
-    (first, second), (third, fourth) = figure.subplots(2, 2)
-    limits = (float(temperatures.min()), float(temperatures.max()))
-    maps = (
-        (first, temperatures, limits, 'temperature (made up)'),
-        (third, predicted, limits, 'predicted'),
-        (fourth, errors, (0.0, float(errors.max())), 'error'),
-    )
-    for index, (axes, values, (low, high), name) in enumerate(maps):
+    globe, projection = found[0]
+    temperatures = projection.responses
+    predicted = np.polyval(np.polyfit(projection.values, temperatures, 1), projection.values)
+    panels = []
+    for name, values in (
+        ('temperature (made up)', temperatures),
+        ('predicted', predicted),
+        ('error', np.abs(predicted - temperatures)),
+    ):
         grid = values.reshape(len(globe.latitudes), len(globe.longitudes))
-        shown = axes.pcolormesh(
-            globe.longitudes, globe.latitudes, grid, cmap='inferno', vmin=low, vmax=high
-        )
-        axes.set(xlabel='longitude (degrees)', ylabel='latitude (degrees)', title=name)
-        figure.colorbar(shown, ax=axes, label='degrees Celsius')
-        if index == 0:
-            title = f'explained by the regression: {found.correlation**2:.3f}'
-            draw_projection(second, found, 'temperature (degrees Celsius)', title)
-            ends = np.array([found.values.min(), found.values.max()])
-            second.plot(
-                ends / found.values.std(),
-                line[0] * ends + line[1],
-                color=Colour.VERMILION,
-                label='regression',
-            )
-            second.legend()
-    return figure
+        shown = lab.layer('pcolormesh', globe.longitudes, globe.latitudes, grid, cmap='inferno')
+        panels.append(lab.panel(name, shown, bar='degrees Celsius'))
+    return panels + projection_panels(projection, 'temperature (degrees Celsius)')
+
+
+run_sphere = lab.Runner(
+    SphereSettings(),
+    SphereSettings(14, 24, 30, explained=0.8),
+    fit_sphere,
+    score_sphere,
+    draw_sphere,
+)

@@ -8,31 +8,26 @@ Nilsson, Sha & Jordan (2007), Figs. 6 and 7, on shaded ellipsoids seen from far 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, TYPE_CHECKING
+from typing import NamedTuple, TYPE_CHECKING
 
-from matplotlib.figure import Figure
 import numpy as np
 
-from two_manifold_ros.experiments.experiment import at_least, at_most
+from two_manifold_ros.experiments import experiment as lab
 from two_manifold_ros.experiments.mkdr import (
-    draw_embeddings,
-    draw_projection,
     eigenvectors_of,
     multiple_correlation,
     project,
+    projection_panels,
 )
 
 if TYPE_CHECKING:
-    from two_manifold_ros.experiments.experiment import Findings, Progress
     from two_manifold_ros.experiments.mkdr import Projection
     from two_manifold_ros.typing import Floats
 
     Ellipsoid = tuple[tuple[float, ...], tuple[float, ...], float]
 
 
-@dataclass(frozen=True)
-class Poses:
+class Poses(NamedTuple):
     """The pose of the snowman in every picture."""
 
     turn: Floats  # (n,), degrees about its axis; to the right of the picture is positive
@@ -50,8 +45,7 @@ def sample_poses(count: int, seed: int) -> Poses:
     )
 
 
-@dataclass(frozen=True)
-class Snowman:
+class Snowman(NamedTuple):
     """Ellipsoids before a grey background, and the camera that sees them."""
 
     height: int = 110  # pixels
@@ -146,55 +140,57 @@ def principal_coordinates(rows: Floats, kept: float = 0.999) -> Floats:
     return coordinates
 
 
-@dataclass(frozen=True)
-class ImageSettings:
-    """Settings of the runs on pictures, and limits that they are judged by."""
+class ImageSettings(NamedTuple):
+    """Settings of the experiment, and limits that it is judged by."""
 
     pictures: int = 1_000
     eigenvectors: int = 100  # in which the turn is found
-    neighbours: int = 5
     known: float = 0.85  # least correlation with turns that the direction was found from
     hidden: float = 0.8  # and with others
-    bottom: float = 0.5  # most of the bottom eigenvectors
+    trials: int = 1
 
 
-def run(progress: Progress, *, quick: bool, seed: int = 0) -> Findings:
+class Turned(NamedTuple):
+    """Pictures, how the snowman is turned in each, and the direction that shows it."""
+
+    pictures: Floats
+    poses: Poses
+    projection: Projection
+
+
+def fit(settings: ImageSettings, seed: int, report: lab.Progress) -> Turned:
     """Find the turn of a snowman among all that changes in its pictures."""
-    settings = ImageSettings()
-    if quick:
-        settings = ImageSettings(pictures=150, eigenvectors=30, known=0.65, hidden=0.4)
-    progress('pictures of a snowman', 0.0)
     poses = sample_poses(settings.pictures, seed)
     pictures = Snowman().render(poses)
-    progress('what shows its turn', 0.6)
+    report('what shows its turn', 0.6)
     points = principal_coordinates(pictures.reshape(settings.pictures, -1))
-    eigenvectors = eigenvectors_of(points, settings.eigenvectors, settings.neighbours)
-    found = project(eigenvectors, poses.turn, seed)
-    bottom = multiple_correlation(eigenvectors[:, :3], poses.turn)
+    eigenvectors = eigenvectors_of(points, settings.eigenvectors, neighbours=5)
+    return Turned(pictures, poses, project(eigenvectors, poses.turn, seed))
+
+
+def score(settings: ImageSettings, found: list[Turned]) -> list[lab.Claim]:
+    """Claim that one direction shows the turn, and the bottom eigenvectors do not."""
+    _, poses, projection = found[0]
+    bottom = multiple_correlation(projection.eigenvectors[:, :3], poses.turn)
     what = 'correlation of the first direction with the turn'
     together = 'correlation of the bottom three eigenvectors, together, with the turn'
-    hidden = found.hidden_correlation
+    hidden = projection.hidden_correlation
     return [
-        at_least(what, 'Fig. 6b, fairly well', found.correlation, settings.known),
-        at_least(f'{what}, where hidden', 'not in it', hidden, settings.hidden),
-        at_most(together, 'Fig. 7b, no structure', bottom, settings.bottom),
-    ], _draw(pictures, poses, found)
+        lab.at_least(what, 'Fig. 6b, fairly well', projection.correlation, settings.known),
+        lab.at_least(f'{what}, where hidden', 'not in it', hidden, settings.hidden),
+        lab.at_most(together, 'Fig. 7b, no structure', bottom, 0.5),
+    ]
 
 
-def _draw(pictures: Floats, poses: Poses, found: Projection) -> Figure:
-    """Draw some pictures, the projection, and two embeddings coloured by the turn."""
-    figure = Figure(figsize=(12.0, 6.4), layout='constrained')
-    parts: Any = figure.subfigures(2, 1, height_ratios=(2.0, 3.0))
-    above, below = parts
-    # From the least to the greatest turn.
-    order = np.argsort(poses.turn)[np.linspace(0, len(pictures) - 1, 8).astype(int)]
-    for axes, index in zip(above.subplots(1, len(order)), order, strict=True):
-        axes.imshow(pictures[index], cmap='gray', vmin=0.0, vmax=1.0)
-        axes.set(xticks=[], yticks=[])
-        turn, lean = poses.turn[index], poses.lean[index]
-        axes.set_title(f'turn {turn:.0f}\nlean {lean:.0f}', fontsize='small')
-    title = f'correlation {found.correlation:.3f}'
-    draw_projection(below.add_subplot(1, 3, 1), found, 'turn (degrees)', title)
-    best, bottom = (below.add_subplot(1, 3, place, projection='3d') for place in (2, 3))
-    draw_embeddings(best, bottom, found, 'turn (degrees)', 0.7)
-    return figure
+def draw(found: list[Turned]) -> list[lab.Panel]:
+    """Draw some pictures, from the least to the greatest turn, and the projection."""
+    pictures, poses, projection = found[0]
+    order = np.argsort(poses.turn)[np.linspace(0, len(pictures) - 1, 3).astype(int)]
+    shown = [
+        lab.panel(f'turn {poses.turn[each]:.0f}', lab.layer('imshow', pictures[each], cmap='gray'))
+        for each in order
+    ]
+    return shown + projection_panels(projection, 'turn (degrees)')
+
+
+run = lab.Runner(ImageSettings(), ImageSettings(150, 30, known=0.65, hidden=0.4), fit, score, draw)

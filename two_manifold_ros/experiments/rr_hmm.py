@@ -8,14 +8,13 @@ Boots & Gordon (2011), Fig. 1: a chain of four states and two symbols, learned i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, TYPE_CHECKING
+from dataclasses import replace
+from typing import NamedTuple, TYPE_CHECKING
 
-from matplotlib.figure import Figure
 import numpy as np
 
 from two_manifold_ros.compilation import allocating
-from two_manifold_ros.experiments.experiment import at_most, Colour, seeds_of_set
+from two_manifold_ros.experiments import experiment as lab
 from two_manifold_ros.tpsr.features import IndicatorFeatures
 from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner, Triples
 
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from two_manifold_ros.experiments.experiment import Axes, Findings, Progress
     from two_manifold_ros.typing import Floats, Ints
 
     Complexes = NDArray[np.complex128]
@@ -194,107 +192,85 @@ def _leading(transition: Floats) -> Complexes:
     return values[np.argsort(-values.real)]
 
 
-@dataclass(frozen=True)
-class Curve:
-    """Eigenvalues (trials, m, 3), largest first, that a learner found after m sample counts."""
-
-    name: str
-    samples: tuple[int, ...]
-    eigenvalues: Complexes
-
-    @property
-    def mean_errors(self) -> Floats:
-        """RMS error over the eigenvalues, averaged over the trials: (m,)."""
-        errors: Floats = errors_of(self.eigenvalues).mean(axis=0)
-        return errors
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Settings of the runs, and limits that they are judged by."""
+class RankSettings(NamedTuple):
+    """Settings of the experiment."""
 
     samples: tuple[int, ...] = (1_000, 10_000, 100_000, 1_000_000)  # symbols of a sequence
     single: tuple[int, ...] = (1_000, 10_000)  # the first of these, also learned one by one: slow
     trials: int = 10  # sequences
-    # Factor by which the online error may exceed that of the batch learner on the same data. The
-    # error of a trial has a deviation of .64 of its mean, so that the mean of ten has one of .2.
-    ratio: float = 1.2
-    # Slope of the error against samples in a log-log plot, at most: -.5, that of a mean, and 2.5
-    # deviations. A deviation of .2 in each of four points a factor of ten apart is one of .04.
-    slope: float = -0.4
 
 
-def run(progress: Progress, *, quick: bool, seed: int = 0) -> Findings:
-    """Compare the errors of learners in batch, online and one sample at a time."""
-    settings = Settings()
-    if quick:
-        settings = Settings(samples=(1_000, 10_000), single=(1_000,), trials=2)
-    found: list[list[Complexes]] = [[], [], []]
-    for trial, drawn in enumerate(seeds_of_set(seed, settings.trials)):
-        share = trial / settings.trials
-        progress(f'learning from sequence {trial + 1} of {settings.trials}', share)
-        symbols = sample_symbols(settings.samples[-1], drawn)
-        found[0].append(learn_in_batch(symbols, settings.samples))
-        found[1].append(learn_online(symbols, settings.samples))
-        found[2].append(learn_online(symbols, settings.single, one_by_one=True))
-    batch = Curve('batch', settings.samples, np.array(found[0]))
-    online = Curve('online', settings.samples, np.array(found[1]))
-    single = Curve('one by one', settings.single, np.array(found[2]))
-    paper, errors = 'Fig. 1B, falls steadily', online.mean_errors
+class Learned(NamedTuple):
+    """Eigenvalues (m, 3), largest first, that each learner found after m sample counts."""
+
+    samples: tuple[int, ...]
+    batch: Complexes
+    online: Complexes
+    single: Complexes  # one by one
+
+
+def fit(settings: RankSettings, seed: int, _: lab.Progress) -> Learned:
+    """Learn from a sequence in batch, online, and one sample at a time."""
+    symbols, samples = sample_symbols(settings.samples[-1], seed), settings.samples
+    return Learned(
+        samples,
+        learn_in_batch(symbols, samples),
+        learn_online(symbols, samples),
+        learn_online(symbols, settings.single, one_by_one=True),
+    )
+
+
+def _mean_errors(found: list[Learned]) -> dict[str, Floats]:
+    """Return the RMS errors over the eigenvalues, averaged over the trials, by learner: (m,)."""
+    return {
+        name: errors_of(np.array([getattr(each, name) for each in found])).mean(axis=0)
+        for name in ('batch', 'online', 'single')
+    }
+
+
+def score(settings: RankSettings, found: list[Learned]) -> list[lab.Claim]:
+    """Claim that errors fall with samples, and online by as much as in batch."""
+    means = _mean_errors(found)
+    paper, errors = 'Fig. 1B, falls steadily', means['online']
     slope = float(np.polyfit(np.log(settings.samples), np.log(errors), 1)[0])
     what = 'online: slope of the RMS error of eigenvalues in a log-log plot'
-    falls = at_most(what, paper, slope, settings.slope)
+    # The slope is -.5, as of a mean. A deviation of .2 in each of four points a factor of ten
+    # apart is one of .04 in the slope, of which the limit is 2.5.
+    falls = lab.at_most(what, paper, slope, -0.4)
     found_errors = ', '.join(f'{error:.3g}' for error in errors)
     what = 'online: largest ratio of the error to that with a tenth of the samples'
     claims = [
         replace(falls, ours=f'{falls.ours} (errors {found_errors})'),
-        at_most(what, paper, float((errors[1:] / errors[:-1]).max()), 1.0),
+        lab.at_most(what, paper, float((errors[1:] / errors[:-1]).max()), 1.0),
     ]
-    for curve in (online, single):
-        worst = (curve.mean_errors / batch.mean_errors[: len(curve.samples)]).max()
-        what = f'{curve.name}: largest ratio to the error in batch'
-        claims.append(at_most(what, paper, float(worst), settings.ratio))
-    figure = Figure(figsize=(10.0, 4.2), layout='constrained')
-    plane, axes = figure.subplots(1, 2)
-    _draw_plane(plane, online)
-    _draw_errors(axes, [batch, online, single])
-    return claims, figure
+    for name, curve in (('online', errors), ('one by one', means['single'])):
+        worst = float((curve / means['batch'][: len(curve)]).max())
+        # The error of a trial has a deviation of .64 of its mean, the mean of ten one of .2.
+        what = f'{name}: largest ratio to the error in batch'
+        claims.append(lab.at_most(what, paper, worst, 1.2))
+    return claims
 
 
-def _draw_plane(axes: Axes, curve: Curve) -> None:
-    """Draw estimated and true eigenvalues in the complex plane."""
-    angles = np.linspace(-np.pi, np.pi, 400)
-    axes.plot(np.cos(angles), np.sin(angles), color=Colour.GREY, lw=0.8)
-    # The more samples the darker.
-    shades = ('#cfe3f1', '#9cc4e0', '#4f93c4', '#08306b')[-len(curve.samples) :]
-    for index, (samples, shade) in enumerate(zip(curve.samples, shades, strict=True)):
-        found = curve.eigenvalues[:, index].ravel()
-        label = f'learned {curve.name}, {samples:,} samples'
-        axes.plot(found.real, found.imag, 'o', color=shade, ms=4.5, label=label)
-    true = np.linalg.eigvalsh(TRANSITION)
-    axes.plot(true, 0.0 * true, 'x', color='black', ms=9, mew=1.6, label='true (two are at .714)')
-    axes.set(xlabel='real part', ylabel='imaginary part', xlim=(-0.08, 1.12), ylim=(-0.5, 0.5))
-    axes.set_title('Eigenvalues of the transition')
-    axes.legend(loc='upper left', fontsize='small')
-    axes.grid(alpha=0.3)
+def draw(found: list[Learned]) -> list[lab.Panel]:
+    """Draw estimated and true eigenvalues in the complex plane, and the errors of all learners."""
+    samples, true = np.array(found[0].samples), np.linalg.eigvalsh(TRANSITION)
+    plane = [
+        lab.layer('plot', each.real, each.imag, 'o', ms=4.5, label=f'online, {count:,} samples')
+        for index, count in enumerate(samples)
+        for each in (np.concatenate([one.online[index] for one in found]),)
+    ]
+    crosses = lab.layer('plot', true, 0.0 * true, 'kx', ms=9, label='true (two are at .714)')
+    curves = [
+        lab.layer('plot', samples[: len(errors)], errors, marker, ms=9, mfc='none', label=name)
+        for (name, errors), marker in zip(_mean_errors(found).items(), 'os^', strict=True)
+    ]
+    law = _mean_errors(found)['batch'][-1] * np.sqrt(samples[-1] / samples)
+    curves.append(lab.layer('plot', samples, law, ls=':', label='1/sqrt(samples)'))
+    logarithms = {'xscale': 'log', 'yscale': 'log', 'xlabel': 'samples'}
+    return [
+        lab.panel('Eigenvalues of the transition', *plane, crosses, ylim=(-0.5, 0.5)),
+        lab.panel(f'RMS error of eigenvalues, mean of {len(found)}', *curves, **logarithms),
+    ]
 
 
-def _draw_errors(axes: Axes, curves: Sequence[Curve]) -> None:
-    """Draw the errors of all learners; they lie on each other, so the first ones are broad."""
-    styles: tuple[dict[str, Any], ...] = (
-        {'color': '#9cc4e0', 'marker': 'o', 'ms': 13.0, 'lw': 7.0},
-        {'color': Colour.VERMILION, 'marker': 's', 'ms': 6.0, 'lw': 2.0},
-        {'color': Colour.GREEN, 'marker': '^', 'ms': 11.0, 'mfc': 'none', 'mew': 2.0, 'lw': 0.0},
-    )
-    for curve, style in zip(curves, styles, strict=True):
-        axes.plot(curve.samples, curve.mean_errors, label=curve.name, **style)
-    each = errors_of(curves[1].eigenvalues)
-    for row in each:
-        axes.plot(curves[1].samples, row, '.', color=Colour.VERMILION, alpha=0.3, ms=4.0)
-    samples, errors = np.array(curves[0].samples), curves[0].mean_errors
-    law = errors[-1] * np.sqrt(samples[-1] / samples)
-    axes.plot(samples, law, color=Colour.GREY, ls=':', label='1/sqrt(samples)')
-    axes.set(xscale='log', yscale='log', xlabel='samples', ylabel='RMS error of eigenvalues')
-    axes.set_title(f'Mean error of {len(each)} trials (dots: each of them, online)')
-    axes.legend(loc='lower left', fontsize='small')
-    axes.grid(alpha=0.3, which='both')
+run = lab.Runner(RankSettings(), RankSettings((1_000, 10_000), (1_000,), 2), fit, score, draw)

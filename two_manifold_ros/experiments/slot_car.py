@@ -8,46 +8,30 @@ Boots & Gordon (2012), Fig. 3, by `two-manifold compare --protocol slot-car` on 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, TYPE_CHECKING
+from dataclasses import replace
+from typing import NamedTuple, TYPE_CHECKING
 
 # The HMM needs it; without this import the experiment would stop half done.
 import hmmlearn.hmm  # type: ignore[import-untyped]  # noqa: F401
-from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullFormatter
 import numpy as np
 
 from two_manifold_ros.comparison.comparing import compare
 from two_manifold_ros.comparison.protocol import plan_slot_car, SLOT_CAR, SlotCarProtocol
 from two_manifold_ros.comparison.rivals import methods_named, own
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.experiments.experiment import (
-    at_most,
-    Claim,
-    Colour,
-    part_of,
-    seeds_of_set,
-)
+from two_manifold_ros.experiments import experiment as lab
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.comparison.comparing import Comparison, Result
+    from two_manifold_ros.comparison.comparing import Comparison
     from two_manifold_ros.comparison.protocol import Method
-    from two_manifold_ros.experiments.experiment import Axes, Findings, Progress
     from two_manifold_ros.typing import Floats
 
-METHODS: dict[str, dict[str, Any]] = {
-    'mean': {'color': Colour.GREY, 'ls': '-.'},
-    'previous': {'color': Colour.GREY, 'ls': (0, (1, 1))},
-    'kalman': {'color': Colour.GREEN, 'ls': (0, (5, 2))},
-    'hmm': {'color': Colour.PURPLE},
-    'gaussian': {'color': Colour.VERMILION, 'ls': (0, (5, 2))},
-    'manifold': {'color': Colour.BLUE, 'lw': 2.6},
-}
-"""The six methods of the paper's Fig. 3(C), with their lines."""
+METHODS = ('mean', 'previous', 'kalman', 'hmm', 'gaussian', 'manifold')
+"""The six methods of the paper's Fig. 3(C)."""
 
 READ_LINEARLY = {
     kernel: own(
@@ -72,58 +56,36 @@ so is what the kernel alone does.
 """
 
 
-@dataclass(frozen=True)
-class Settings:
-    """Settings of the runs, and limits that they are judged by."""
+class SlotCarRuns(NamedTuple):
+    """Settings of the experiment, and its limit."""
 
-    cars: int = 5  # simulated, each with a seed of its own
+    trials: int = 5  # simulated cars, each with a seed of its own
     protocol: SlotCarProtocol = SLOT_CAR  # ticks that are learned from and followed
     slack: float = 1.0  # factor by which an error that should be the smaller may be larger
 
-    @classmethod
-    def small(cls) -> Settings:
-        """Return the quick form."""
-        protocol = replace(
-            SLOT_CAR,
-            window=40,
-            neighbours=30,
-            farthest=20,
-            learned_ticks=700,
-            followed_ticks=200,
-            all_ticks=900,
-            extents=(60, 170),
-        )
-        return cls(1, protocol, 1.5)
 
-
-def run(progress: Progress, *, quick: bool, seed: int = 0) -> Findings:
-    """
-    Run all methods on all cars.
-
-    Raises
-    ------
-    InputError
-        If a method failed.
-
-    """
-    settings = Settings.small() if quick else Settings()
-    comparisons = []
-    for index, car in enumerate(seeds_of_set(seed, settings.cars)):
-        report = part_of(progress, f'slot car {car}', index, settings.cars)
-        comparisons.append(compare_on(car, settings.protocol, report))
-    progress('done', 1.0)
-    return claims_of(comparisons, settings.slack), _draw(comparisons)
+SMALL = replace(
+    SLOT_CAR,
+    window=40,
+    neighbours=30,
+    farthest=20,
+    learned_ticks=700,
+    followed_ticks=200,
+    all_ticks=900,
+    extents=(60, 170),
+)
+"""Protocol of the quick form."""
 
 
 def compare_on(
     car: int,
     protocol: SlotCarProtocol,
-    report: Progress,
+    report: lab.Progress,
     methods: Sequence[Method] | None = None,
 ) -> Comparison:
     """Drive a car and run methods on it, by default all; nothing is kept between runs."""
     if methods is None:
-        methods = [*methods_named(tuple(METHODS), protocol), *READ_LINEARLY.values()]
+        methods = [*methods_named(METHODS, protocol), *READ_LINEARLY.values()]
     report('driving', 0.0)
     settings = SlotCarSettings(car, protocol.rate_hz)
     driven = simulate(settings, samples=protocol.all_ticks + 1)
@@ -136,7 +98,7 @@ def compare_on(
     return comparison
 
 
-def claims_of(comparisons: Sequence[Comparison], slack: float) -> list[Claim]:
+def claims_of(comparisons: Sequence[Comparison], slack: float) -> list[lab.Claim]:
     """
     Return the order of the paper: of errors, of their curves, and of what states hold.
 
@@ -168,10 +130,8 @@ def claims_of(comparisons: Sequence[Comparison], slack: float) -> list[Claim]:
     largest = float(np.max(means['manifold'] / others))
     what = f'the manifold HSE-HMM / least other model, largest of {len(others)} horizons'
     claims.append(_limited(f'error of {what}', paper, largest, None))
-    for where, limit, readings in (
-        ('on the training data', None, {each: _learned_m(comparisons, each) for each in names}),
-        ('where followed', slack, {each: _followed_m(comparisons, each) for each in names}),
-    ):
+    for where, limit in (('on the training data', None), ('where followed', slack)):
+        readings = {each: _readings_m(comparisons, each, learned=limit is None) for each in names}
         claims += [
             _smaller(
                 f'read from states {where}: {what}',
@@ -188,22 +148,16 @@ def claims_of(comparisons: Sequence[Comparison], slack: float) -> list[Claim]:
     return claims
 
 
-def _learned_m(comparisons: Sequence[Comparison], name: str) -> Floats:
-    """Return the RMSE of positions read linearly on the training data of each car, metres."""
-    found = (result for each in comparisons for result in each.results if result.name == name)
-    return np.array([np.nan if each.learned_m is None else each.learned_m for each in found])
-
-
-def _followed_m(comparisons: Sequence[Comparison], name: str) -> Floats:
-    """Return the same where each car is followed."""
-    return np.array(
-        [
-            each.reading_rmse_m(result) if result.linear is not None else np.nan
-            for each in comparisons
-            for result in each.results
-            if result.name == name
-        ]
-    )
+def _readings_m(comparisons: Sequence[Comparison], name: str, *, learned: bool) -> Floats:
+    """Return the RMSE of linear readings of each car, learned from or followed, metres."""
+    found = []
+    for each in comparisons:
+        (result,) = (one for one in each.results if one.name == name)
+        if learned:
+            found.append(np.nan if result.learned_m is None else result.learned_m)
+        else:
+            found.append(np.nan if result.linear is None else each.reading_rmse_m(result))
+    return np.array(found)
 
 
 def _rmse_m(comparison: Comparison, index: int) -> Floats:
@@ -212,14 +166,16 @@ def _rmse_m(comparison: Comparison, index: int) -> Floats:
     return np.array([score.all.rmse_m for score in scores[1:]], dtype=np.float64)
 
 
-def _limited(what: str, paper: str, ours: float, limit: float | None) -> Claim:
+def _limited(what: str, paper: str, ours: float, limit: float | None) -> lab.Claim:
     """Claim that a number is at most a limit, or state it where there is none."""
     if limit is not None:
-        return at_most(what, paper, ours, limit)
-    return Claim(f'{what}, no limit', paper, f'{ours:.3g}', passed=True, value=ours)
+        return lab.at_most(what, paper, ours, limit)
+    return lab.Claim(f'{what}, no limit', paper, f'{ours:.3g}', passed=True, value=ours)
 
 
-def _smaller(what: str, errors: Floats, others: Floats, limit: float | None, paper: str) -> Claim:
+def _smaller(
+    what: str, errors: Floats, others: Floats, limit: float | None, paper: str
+) -> lab.Claim:
     """Claim that one mean over the cars is smaller than another, and say on how many cars."""
     error_m, other_m = float(errors.mean()), float(others.mean())
     claim = _limited(what, paper, error_m / other_m, limit)
@@ -227,70 +183,45 @@ def _smaller(what: str, errors: Floats, others: Floats, limit: float | None, pap
     return replace(claim, ours=f'{claim.ours} ({error_m:.3g} m / {other_m:.3g} m), {cars}')
 
 
-def _draw(comparisons: Sequence[Comparison]) -> Figure:
-    """Draw the readings of the first car on the left, and the mean errors on the right."""
-    figure = Figure(figsize=(11.5, 6.4), layout='constrained')
-    # matplotlib's stubs take the array of them for a single one.
-    parts: Any = figure.subfigures(1, 2, width_ratios=(0.34, 0.66))
-    left, right = parts
-    first = comparisons[0]
+def fit(settings: SlotCarRuns, car: int, report: lab.Progress) -> Comparison:
+    """Run all methods on a car; raise InputError if one fails."""
+    return compare_on(car, settings.protocol, report)
+
+
+def score(settings: SlotCarRuns, found: list[Comparison]) -> list[lab.Claim]:
+    """Claim the order of the paper."""
+    return claims_of(found, settings.slack)
+
+
+def draw(found: list[Comparison]) -> list[lab.Panel]:
+    """Draw the readings of the first car, and the mean errors."""
+    first, panels = found[0], []
     gaussian, manifold = (each.name for each in READ_LINEARLY.values())
-    kernels = {
-        'kalman': 'linear (Kalman filter)',
-        gaussian: 'Gaussian RBF (HSE-HMM)',
-        manifold: 'Laplacian eigenmap (manifold)',
-    }
-    panels = left.subplots(len(kernels), 1, sharex=True, sharey=True)
-    shown = [result for result in first.results if result.name in kernels]
-    for panel, result in zip(panels, shown, strict=True):
-        _draw_reading(panel, first, result)
-        title = f'{kernels[result.name]}: RMSE {first.reading_rmse_m(result):.2f} m'
-        panel.set_title(title, size=9)
-        panel.set_ylabel('y (m)')
-    panels[-1].set_xlabel('x (m)')
-    left.suptitle('What the states hold: first car, where it is followed', fontsize='medium')
-    left.legend(*panels[0].get_legend_handles_labels(), loc='outside lower center', fontsize=8)
-    axes: Axes = right.subplots()
+    for result in first.results:
+        if result.name in {'kalman', gaussian, manifold}:
+            true, read = (
+                lab.layer('plot', *np.concatenate(tracks).T, '.', ms=2, label=label)
+                for tracks, label in (
+                    (first.tracks, 'true position'),
+                    (first.readings(result), 'linear reading of the state'),
+                )
+            )
+            title = f'{result.title}: RMSE {first.reading_rmse_m(result):.2f} m'
+            low, high = (
+                edge(np.concatenate(first.tracks), axis=0) for edge in (np.nanmin, np.nanmax)
+            )
+            # The track is in sight, the outliers of a method are not.
+            x, y = np.stack([low - 0.3, high + 0.3], axis=1)
+            panels.append(lab.panel(title, true, read, aspect='equal', xlim=x, ylim=y))
+    seconds = np.array(first.horizons[1:]) / first.rate_hz
     curves = [
-        (result, np.mean([_rmse_m(each, index) for each in comparisons], axis=0))
+        lab.layer('plot', seconds, errors, label=result.title)
         for index, result in enumerate(first.results)
+        for errors in (np.mean([_rmse_m(each, index) for each in found], axis=0),)
         if result.name in METHODS
     ]
-    seconds = np.array(first.horizons[1:]) / first.rate_hz
-    # Named in the order of their ends.
-    for result, errors in sorted(curves, key=lambda curve: float(curve[1][-1]), reverse=True):
-        axes.plot(seconds, errors, label=result.title, **METHODS[result.name])
-    axes.set_yscale('log')
-    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axes.yaxis.set_major_formatter('{x:g}')
-    axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.set(xlabel='how far ahead (s)', ylabel='RMS error of the position (m)')
-    axes.grid(which='both', alpha=0.25)
-    axes.legend(loc='center left', bbox_to_anchor=(1.0, 0.5), frameon=False)
-    axes.set_title(f'Error of predictions, mean of {len(comparisons)} cars', fontsize='medium')
-    return figure
+    title = f'RMSE of predictions (m), mean of {len(found)} cars'
+    return [*panels, lab.panel(title, *curves, xlabel='seconds ahead')]
 
 
-def _draw_reading(axes: Axes, comparison: Comparison, result: Result) -> None:
-    """Draw the true track, and what is read linearly from the states of a method."""
-    true, read = _joined(comparison.tracks), _joined(comparison.readings(result))
-    axes.plot(*true.T, color='#a6a6a6', lw=3.5, label='true position')
-    axes.plot(*read.T, color='#0072B2', lw=0.9, label='linear reading of the state')
-    axes.set_aspect('equal')
-    # The track is in sight, the outliers of a method are not.
-    low, high = np.nanmin(true, axis=0), np.nanmax(true, axis=0)
-    margin = 0.12 * float(np.max(high - low)) + 1e-3
-    low, high = low - margin, high + margin
-    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
-    axes.grid(alpha=0.3)
-    beyond = np.maximum(low - read, read - high).max(axis=1)
-    outside = float(np.mean(beyond[np.isfinite(beyond)] > 0.0))
-    if outside > 0.2:  # a share that the picture must not hide
-        axes.text(0.5, 0.02, f'{outside:.0%} outside', transform=axes.transAxes, ha='center')
-
-
-def _joined(parts: Sequence[Floats]) -> Floats:
-    """Join (T, 2) tracks with a row of NaN between, which no line crosses."""
-    seam = np.full((1, 2), np.nan)
-    joined: Floats = np.concatenate([row for part in parts for row in (part, seam)][:-1])
-    return joined
+run = lab.Runner(SlotCarRuns(), SlotCarRuns(1, SMALL, 1.5), fit, score, draw)

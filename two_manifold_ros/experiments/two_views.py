@@ -12,8 +12,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple, TYPE_CHECKING
 
-from matplotlib.colors import to_rgb
-from matplotlib.figure import Figure
 import numpy as np
 from scipy.linalg import subspace_angles
 from sklearn.decomposition import PCA
@@ -24,13 +22,10 @@ from two_manifold_ros.estimators import (
     ManifoldEmbedding,
     TwoSubspacePCA,
 )
-from two_manifold_ros.experiments.experiment import at_least, at_most, Colour, seeds_of_set
+from two_manifold_ros.experiments import experiment as lab
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from two_manifold_ros.experiments.experiment import Axes, Claim, Findings, Progress
     from two_manifold_ros.typing import Floats
 
 HIDDEN = 2
@@ -75,113 +70,97 @@ def draw_views(seed: int) -> tuple[LinearView, LinearView]:
     return LinearView.draw(10, rng), LinearView.draw(8, rng)
 
 
-@dataclass(frozen=True)
-class Curve:
-    """Angles, degrees, that a method found: (trials, m) for m numbers of samples."""
+class LinearSettings(NamedTuple):
+    """Settings of ``linear-iv``."""
 
-    name: str
-    angles: Floats
-    samples: tuple[int, ...]
-
-    @property
-    def means(self) -> Floats:
-        """Angles averaged over the trials: (m,)."""
-        means: Floats = self.angles.mean(axis=0)
-        return means
-
-    @property
-    def slope(self) -> float:
-        """Slope of the mean angle against samples, both as logarithms."""
-        return float(np.polyfit(np.log(self.samples), np.log(self.means), 1)[0])
-
-
-def run_linear_iv(progress: Progress, *, quick: bool, seed: int = 0) -> Findings:
-    """Compare the angles of three methods for more and more samples."""
+    trials: int = 20
     samples: tuple[int, ...] = (100, 320, 1_000, 3_200, 10_000, 32_000, 100_000)
-    trials = 20
-    if quick:
-        samples, trials = (100, 1_000, 10_000), 10
-    names = ('PCA', 'two-subspace PCA', 'reduced-rank regression')
-    views = draw_views(seed)
-    angles = np.empty((len(names), trials, len(samples)))
-    for trial, drawn in enumerate(seeds_of_set(seed, trials)):
-        progress('trials', trial / trials)
-        for column, count in enumerate(samples):
-            angles[:, trial, column] = _trial(views, count, drawn)
-    curves = [Curve(*pair, samples) for pair in zip(names, angles, strict=True)]
-    bias = views[0].bias()
-    return _linear_claims(curves, bias), _draw_angles(curves, bias)
 
 
-def _trial(views: tuple[LinearView, LinearView], samples: int, seed: int) -> list[float]:
-    """Return the angles of what the methods find in the first view, in degrees."""
-    rng = np.random.default_rng((seed, samples))
-    hidden = rng.normal(size=(samples, HIDDEN))
-    rows = [view.sample(hidden, rng) for view in views]
-    plain: Floats = PCA(HIDDEN).fit(rows[0]).components_
-    subspace = TwoSubspacePCA(HIDDEN).fit(*rows)
-    regression = TwoSubspacePCA(HIDDEN, coupling='reduced-rank').fit(*rows)
-    found = (plain, subspace.components_, regression.components_)
-    return [views[0].angle(components.T) for components in found]
+class Angles(NamedTuple):
+    """Angles (m, 3) in degrees for m numbers of samples, and of PCA for infinitely many."""
+
+    samples: tuple[int, ...]
+    found: Floats
+    bias: float
 
 
-def _linear_claims(curves: list[Curve], bias: float) -> list[Claim]:
-    paper = 'section 3.1, in words'
-    claims = []
-    for curve in curves[1:]:
+METHODS = ('PCA', 'two-subspace PCA', 'reduced-rank regression')
+
+
+def find_angles(settings: LinearSettings, seed: int, _: lab.Progress) -> Angles:
+    """Return the angles of what the methods find in the first view; a set has the same views."""
+    views = draw_views(seed // settings.trials)
+    found = []
+    for samples in settings.samples:
+        rng = np.random.default_rng((seed, samples))
+        hidden = rng.normal(size=(samples, HIDDEN))
+        rows = [view.sample(hidden, rng) for view in views]
+        plain: Floats = PCA(HIDDEN).fit(rows[0]).components_
+        subspace = TwoSubspacePCA(HIDDEN).fit(*rows)
+        regression = TwoSubspacePCA(HIDDEN, coupling='reduced-rank').fit(*rows)
+        each = (plain, subspace.components_, regression.components_)
+        found.append([views[0].angle(components.T) for components in each])
+    return Angles(settings.samples, np.array(found), views[0].bias())
+
+
+def _mean_angles(found: list[Angles]) -> Floats:
+    """Return the mean angle of each method for each number of samples: (3, m)."""
+    by_method = ([each.found[:, method] for each in found] for method in range(len(METHODS)))
+    return np.stack([np.array(each).mean(axis=0) for each in by_method])
+
+
+def score_angles(settings: LinearSettings, found: list[Angles]) -> list[lab.Claim]:
+    """Claim that angles fall as one over the root of the samples, but for that of PCA."""
+    paper, claims, means = 'section 3.1, in words', [], _mean_angles(found)
+    for name, angles in zip(METHODS[1:], means[1:], strict=True):
         # The slope of a mean is -0.5; that of 20 trials spreads by some .02.
-        what = f'{curve.name}: log-log slope of the angle'
-        claims.append(at_least(what, paper, curve.slope, -0.6))
-        claims.append(at_most(what, paper, curve.slope, -0.4))
-    plain, subspace = curves[:2]
-    last = 'PCA: angle with most samples, relative to'
-    most = float(plain.means[-1])
+        slope = float(np.polyfit(np.log(settings.samples), np.log(angles), 1)[0])
+        what = f'{name}: log-log slope of the angle'
+        claims += [lab.at_least(what, paper, slope, -0.6), lab.at_most(what, paper, slope, -0.4)]
+    last, most = 'PCA: angle with most samples, relative to', float(means[0, -1])
     return [
         *claims,
-        at_least(f'{last} its limit', paper, most / bias, 0.95),
-        at_least(f'{last} {subspace.name}', paper, most / float(subspace.means[-1]), 10.0),
+        lab.at_least(f'{last} its limit', paper, most / found[0].bias, 0.95),
+        lab.at_least(f'{last} {METHODS[1]}', paper, most / float(means[1, -1]), 10.0),
     ]
 
 
-def _draw_angles(curves: Sequence[Curve], bias: float) -> Figure:
-    """Draw the angles of all methods, and the bias that PCA has with infinitely many samples."""
-    figure = Figure(figsize=(7.0, 4.6), layout='constrained')
-    axes = figure.subplots()
-    styles = (Colour.VERMILION, 'o'), (Colour.BLUE, 's'), (Colour.GREEN, '^')
-    for curve, (colour, marker) in zip(curves, styles, strict=True):
-        axes.plot(curve.samples, curve.angles.T, marker, color=colour, ms=3, alpha=0.2)
-        label = f'{curve.name}, slope {round(curve.slope, 2) + 0.0:.2f}'
-        axes.plot(curve.samples, curve.means, marker=marker, color=colour, ms=6, label=label)
-    axes.axhline(bias, color='black', lw=1, ls='--', label='PCA of infinitely many samples')
-    ends = np.array(curves[1].samples)[[0, -1]]
-    root = 2 * curves[1].means[0] * np.sqrt(ends[0] / ends)
-    axes.plot(ends, root, color=Colour.GREY, ls=':', label='1/sqrt(n)')
-    axes.set(xscale='log', yscale='log', xlabel='samples n')
-    axes.set_ylabel('largest subspace angle (degrees)')
-    axes.set_title(f'Mean of {len(curves[0].angles)} trials (pale: each of them)')
-    axes.legend(loc='lower left', fontsize='small')
-    axes.grid(alpha=0.3, which='both')
-    return figure
+def draw_angles(found: list[Angles]) -> list[lab.Panel]:
+    """Draw the mean angles of all methods, and the angle of PCA of infinitely many samples."""
+    samples, bias = found[0].samples, found[0].bias
+    colours = (lab.Colour.VERMILION, lab.Colour.BLUE, lab.Colour.GREEN)
+    lines = [
+        lab.layer('plot', samples, angles, marker='o', color=colour, label=name)
+        for name, angles, colour in zip(METHODS, _mean_angles(found), colours, strict=True)
+    ]
+    limit = lab.layer('axhline', bias, color='black', ls='--', label='PCA, infinitely many')
+    axes = {'xscale': 'log', 'yscale': 'log', 'xlabel': 'samples n'}
+    title, label = f'Mean of {len(found)} trials', 'largest subspace angle (degrees)'
+    return [lab.panel(title, *lines, limit, ylabel=label, **axes)]
 
 
-@dataclass(frozen=True)
-class Pairs:
+run_linear_iv = lab.Runner(
+    LinearSettings(),
+    LinearSettings(10, (100, 1_000, 10_000)),
+    find_angles,
+    score_angles,
+    draw_angles,
+)
+
+
+class Pairs(NamedTuple):
     """Noisy points on two rolls of one sheet."""
 
     latent: Floats  # (n, 2), places on the sheet, from 0 to 1 along both sides
     views: tuple[Floats, Floats]  # (n, 3) each, rolled up along the first and the second side
 
 
-def spiral(along: Floats) -> Floats:
-    """Return the points (n, 2) of the cross-section of a roll for (n,) numbers from 0 to 1."""
-    angle = 1.5 * np.pi + (4.5 * np.pi - 1.5 * np.pi) * along
-    points: Floats = angle[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    return points
-
-
 def roll(latent: Floats, side: int, width: float) -> Floats:
     """Roll the sheet (n, 2) up along one of its sides; the axis of the roll is the last column."""
-    return np.column_stack([spiral(latent[:, side]), width * latent[:, 1 - side]])
+    angle = 1.5 * np.pi + (4.5 * np.pi - 1.5 * np.pi) * latent[:, side]
+    section = angle[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    return np.column_stack([section, width * latent[:, 1 - side]])
 
 
 def draw_pairs(count: int, width: float, noise: float, seed: int) -> Pairs:
@@ -194,16 +173,15 @@ def draw_pairs(count: int, width: float, noise: float, seed: int) -> Pairs:
     return Pairs(latent, (first, second))
 
 
-@dataclass(frozen=True)
-class RollSettings:
-    """Number and dimensions of the embeddings."""
+class RollSettings(NamedTuple):
+    """Settings of ``swiss-rolls``."""
 
     points: int = 5_000  # pairs that are learned from
     new_points: int = 1_000  # pairs that are embedded out of sample
     neighbours: int = 20  # of the graphs
     dimension: int = 60  # of what is learned of either manifold before two are coupled
-    read_from: int = 10  # nearest points of an embedding whose mean place on the sheet is read
     slack: float = 0.0  # by which limits are looser
+    trials: int = 1
 
 
 class Case(NamedTuple):
@@ -217,8 +195,21 @@ class Case(NamedTuple):
     limit: float
 
 
-@dataclass(frozen=True)
-class Embeddings:
+USUAL, WIDE = 21.0, 50.0
+"""Widths: an eigenmap unrolls the wide one if there is no noise, the usual one never."""
+
+CASES = (
+    Case('noise 1: one manifold', USUAL, 1.0, '', 'Fig. 2A, fails', 0.65),
+    Case('noise 1: two, Algorithm 1', USUAL, 1.0, 'gram-product', 'Fig. 2B', 0.95),
+    Case('noise 1: two, canonical', USUAL, 1.0, 'canonical', 'footnote 2', 0.95),
+    Case('noise 2: two, canonical', USUAL, 2.0, 'canonical', 'footnote 2', 0.8),
+    Case('wide, no noise: one manifold', WIDE, 0.0, '', 'section 3', 0.95),
+    Case('wide, noise 1: one manifold', WIDE, 1.0, '', 'section 3, fails', 0.85),
+    Case('wide, noise 1: two, Algorithm 1', WIDE, 1.0, 'gram-product', 'section 4', 0.95),
+)
+
+
+class Embeddings(NamedTuple):
     """Pairs, and what a method made of them."""
 
     pairs: Pairs
@@ -247,91 +238,60 @@ def embed(
         each = [ManifoldEmbedding(alone).fit(view) for view in pairs.views]
         views = each[0].embedding_, each[1].embedding_
         embedded = each[0].transform(new.views[0]), each[1].transform(new.views[1])
+    # The mean place of the ten nearest points is read.
     first, second = (
-        KNeighborsRegressor(settings.read_from).fit(view, pairs.latent).score(rows, new.latent)
+        KNeighborsRegressor(10).fit(view, pairs.latent).score(rows, new.latent)
         for view, rows in zip(views, embedded, strict=True)
     )
     return Embeddings(pairs, views, (first, second))
 
 
-def run_swiss_rolls(progress: Progress, *, quick: bool, seed: int = 0) -> Findings:
+def unroll(settings: RollSettings, seed: int, report: lab.Progress) -> list[Embeddings]:
     """Unroll rolls of two widths alone and together, with and without noise."""
-    # An eigenmap unrolls the wide one if there is no noise; the usual one never.
-    usual, wide = 21.0, 50.0
-    cases = (
-        Case('noise 1: one manifold', usual, 1.0, '', 'Fig. 2A, fails', 0.65),
-        Case('noise 1: two, Algorithm 1', usual, 1.0, 'gram-product', 'Fig. 2B', 0.95),
-        Case('noise 1: two, canonical', usual, 1.0, 'canonical', 'footnote 2', 0.95),
-        Case('noise 2: two, canonical', usual, 2.0, 'canonical', 'footnote 2', 0.8),
-        Case('wide, no noise: one manifold', wide, 0.0, '', 'section 3', 0.95),
-        Case('wide, noise 1: one manifold', wide, 1.0, '', 'section 3, fails', 0.85),
-        Case('wide, noise 1: two, Algorithm 1', wide, 1.0, 'gram-product', 'section 4', 0.95),
-    )
-    settings = RollSettings(1_200, 200, 12, 20, slack=0.1) if quick else RollSettings()
-    found, claims = [], []
-    for index, case in enumerate(cases):
-        progress(case.name, index / len(cases))
+    found = []
+    for index, case in enumerate(CASES):
+        report(case.name, index / len(CASES))
         found.append(embed(settings, case.width, case.noise, case.coupling, seed))
-        what, score = f'{case.name}: R2 on new pairs', found[-1].score
+    return found
+
+
+def score_rolls(settings: RollSettings, found: list[list[Embeddings]]) -> list[lab.Claim]:
+    """Claim how well the place on the sheet can be read in each case."""
+    claims = []
+    for case, each in zip(CASES, found[0], strict=True):
+        what = f'{case.name}: R2 on new pairs'
         if case.paper.endswith('fails'):
-            claims.append(at_most(what, case.paper, score, case.limit + settings.slack))
+            claims.append(lab.at_most(what, case.paper, each.score, case.limit + settings.slack))
         else:
-            claims.append(at_least(what, case.paper, score, case.limit - settings.slack))
-    scores = {case.name: each.score for case, each in zip(cases, found, strict=True)}
-    return claims, _draw_rolls(found[0], found[1], usual, scores)
+            claims.append(lab.at_least(what, case.paper, each.score, case.limit - settings.slack))
+    return claims
 
 
-def _draw_rolls(
-    alone: Embeddings, both: Embeddings, width: float, scores: Mapping[str, float]
-) -> Figure:
-    """Draw the sheet, its rolls without and with noise, both kinds of embedding, and scores."""
-    figure = Figure(figsize=(15.0, 6.0), layout='constrained')
-    grid = figure.add_gridspec(2, 5)
-    shown = slice(2_500)  # points, of those that were learned from
-    latent = alone.pairs.latent[shown]
-    colours = colours_of(latent)
-    sheet = figure.add_subplot(grid[0, 0])
-    sheet.scatter(latent[:, 0], latent[:, 1], color=colours, s=4)
-    sheet.set(title='the sheet', xlabel='first side', ylabel='second side')
-    _draw_scores(figure.add_subplot(grid[1, 0]), scores)
-    for row, name in enumerate('xy'):
-        whole: Axes = figure.add_subplot(grid[row, 1], projection='3d')
-        points = roll(latent, row, width)
-        whole.scatter(points[:, 0], points[:, 2], points[:, 1], color=colours, s=3)
-        whole.view_init(elev=15.0, azim=-70.0)
-        whole.tick_params(labelsize='x-small', pad=-2)
-        whole.set_title(f'{name}: rolled along its {("first", "second")[row]} side')
-        section = figure.add_subplot(grid[row, 2])
-        points = alone.pairs.views[row][shown]
-        section.scatter(points[:, 0], points[:, 1], color=colours, s=3)
-        section.plot(*spiral(np.linspace(0.0, 1.0, 300)).T, color='black', lw=1.2)
-        section.set_aspect('equal')
-        section.set_title(f'{name}: from the side, noise 1')
-        methods = ('one manifold', alone), ('two manifolds', both)
-        for column, (many, found) in enumerate(methods, start=3):
-            axes = figure.add_subplot(grid[row, column])
-            rows = found.views[row][shown]
-            axes.scatter(rows[:, 0], rows[:, 1], color=colours, s=4)
-            axes.set(xlabel='coordinate 1', ylabel='coordinate 2', xticks=[], yticks=[])
-            axes.set_title(f'{name}, {many}: R2 {found.scores[row]:.2f}')
-    return figure
+def draw_rolls(found: list[list[Embeddings]]) -> list[lab.Panel]:
+    """Draw the sheet, its rolls, both kinds of embedding, and scores."""
+    alone, both = found[0][:2]
+    latent = alone.pairs.latent
+    # Red along one side and green along the other.
+    colours = np.column_stack([latent, np.full(len(latent), 0.4)])
+    names = [case.name for case in CASES]
+    bars = lab.layer('barh', names, [each.score for each in found[0]], color=lab.Colour.SKY)
+    panels = [
+        lab.panel('the sheet', lab.dots(latent, colours)),
+        lab.panel('R2 of new pairs, mean of x and y', bars, xlim=(0.0, 1.05)),
+    ]
+    for row, (name, view) in enumerate(zip('xy', alone.pairs.views, strict=True)):
+        rolled = lab.dots(view[:, [0, 2, 1]], colours)
+        panels.append(lab.panel(f'{name}: rolled up, noise 1', rolled, solid=True))
+        for many, each in (('one manifold', alone), ('two manifolds', both)):
+            title = f'{name}, {many}: R2 {each.scores[row]:.2f}'
+            panels.append(lab.panel(title, lab.dots(each.views[row], colours)))
+    return panels
 
 
-def colours_of(latent: Floats) -> Floats:
-    """Return (n, 3) colours of places on the sheet (n, 2), mixed from those of its corners."""
-    by_side = (('#0033cc', '#00b050'), ('#e0007a', '#ffc000'))
-    corners = np.array([[to_rgb(colour) for colour in pair] for pair in by_side])
-    first, second = latent.T
-    shares = np.stack([1.0 - first, first]), np.stack([1.0 - second, second])
-    colours: Floats = np.einsum('an,bn,abc->nc', *shares, corners)
-    return colours
-
-
-def _draw_scores(axes: Axes, scores: Mapping[str, float]) -> None:
-    names = list(scores)[::-1]
-    colours = [Colour.ORANGE if 'one' in name.split() else Colour.SKY for name in names]
-    axes.barh(names, [scores[name] for name in names], color=colours)
-    for height, name in enumerate(names):
-        axes.text(0.02, height, f'{scores[name]:.2f} {name}', va='center', fontsize='small')
-    axes.axvline(1.0, color=Colour.GREY, lw=0.8)
-    axes.set(xlim=(0.0, 1.05), yticks=[], xlabel='R2 of new pairs, mean of x and y')
+run_swiss_rolls = lab.Runner(
+    RollSettings(),
+    RollSettings(1_200, 200, 12, 20, slack=0.1),
+    unroll,
+    score_rolls,
+    draw_rolls,
+)

@@ -10,40 +10,27 @@ states.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import islice
-import math
 import resource
 import sys
 import time
-from typing import Any, TYPE_CHECKING
+from typing import NamedTuple, TYPE_CHECKING
 
-from matplotlib.figure import Figure
-from matplotlib.patches import Ellipse, Rectangle
 import numpy as np
 
-from two_manifold_ros.experiments.experiment import at_least, at_most, Colour
-from two_manifold_ros.experiments.video_learning import (
-    FilmSettings,
-    FrameWindows,
-    reading_ahead,
-    VideoLearner,
-)
-from two_manifold_ros.simulation.room_video import Room, room_video, RoomWalk
+from two_manifold_ros.experiments import experiment as lab
+from two_manifold_ros.experiments.video_learning import FilmSettings, FrameWindows, VideoLearner
+from two_manifold_ros.simulation.room_video import room_video
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from two_manifold_ros.experiments.experiment import Axes, Claim, Findings, Progress
-    from two_manifold_ros.simulation.room_video import RoomFrame
     from two_manifold_ros.typing import Floats, Ints
 
 FIRST, LAST = 0.1, 0.7
 """Shares of the frames between which a read-out is fitted; after the last one it is scored."""
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(NamedTuple):
     """Angle and direction read from states of which the read-out saw none."""
 
     first: int  # row of the first of them
@@ -88,125 +75,74 @@ def gap(views: Floats, older: int) -> float:
     return float(distances.min() / np.sqrt(2.0 * places.var(axis=0).sum()))
 
 
-@dataclass
-class Diary:
-    """The truth at each frame, and two pictures from one place, going one way and the other."""
-
-    window: int  # frames of a window
-    angles: list[float] = field(default_factory=list)  # radians
-    directions: list[int] = field(default_factory=list)  # +1 or -1
-    places: list[tuple[float, float]] = field(default_factory=list)  # x and y, metres
-    pictures: list[NDArray[np.uint8]] = field(default_factory=list)
-
-    def note(self, frame: RoomFrame) -> None:
-        """Add the next frame."""
-        self.angles.append(frame.angle)
-        self.directions.append(frame.direction)
-        self.places.append((frame.pose.x, frame.pose.y))
-        if len(self.angles) == self.window:
-            self.pictures = [frame.picture]
-        elif len(self.pictures) == 1 and frame.direction != self.directions[self.window - 1]:
-            away = math.remainder(frame.angle - self.angles[self.window - 1], 2 * math.pi)
-            if abs(away) < math.radians(1.0):
-                self.pictures.append(frame.picture)
-
-
-@dataclass(frozen=True)
-class Found:
-    """All that was found in a film."""
-
-    diary: Diary
-    maps: dict[int, Floats]  # views, (steps, states), by steps; each ends a frame later
-    gaps: Floats  # (n,), in the map after 1, 2, ... steps
-    states: Floats  # (m, states) of a filter over the last m frames with the last model
-    reading: Reading  # from the last of these
-    live: Reading  # from the states that the filter had at the time
-
-    @property
-    def view_angles(self) -> Floats:
-        """True angle, radians, at the end of each view."""
-        return np.array(self.diary.angles[self.diary.window - 1 :])
-
-    def steps_until(self, circuits: float) -> int:
-        """Return after how many steps the newest view is so far away from the first one."""
-        angles = np.unwrap(self.view_angles)
-        return int((np.abs(angles - angles[0]) >= circuits * 2 * np.pi).argmax()) + 1
-
-    @property
-    def returned(self) -> int:
-        """Steps after which the camera is back."""
-        return self.steps_until(1.0)
-
-    @property
-    def state_directions(self) -> Ints:
-        """True direction at each state."""
-        return np.array(self.diary.directions[-len(self.states) :])
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Settings of the runs, and limits that they are judged by."""
+class VideoSettings(NamedTuple):
+    """Settings of the experiment, and limits that it is judged by."""
 
     frames: int = 11_000
     width: int = 160  # pixels, a multiple of 8
     height: int = 120
-    film: FilmSettings = field(
-        default_factory=lambda: FilmSettings(400, 100_000, 400, states=50, ridge=1.0)
-    )
-    # Seed of the first room and its walk. Settings were chosen on rooms 0 and 1, and the restart
-    # of the filter on room 2; of those from 3 on none was looked at.
-    first_room: int = 3
-    kept_maps: tuple[float, ...] = (0.25, 0.875, 1.5)  # steps after which, in windows
-    r2: float = 0.9  # least explained share of the variance of the position
-    right: float = 0.9  # least share of right directions
-    live: float = 0.1  # by which both may be less for states as they were at their time
-    # Circuits before which a map is open: that of the paper is after 350 steps, the camera is
-    # back after 400 at its mean speed, but a hand may be quicker.
-    before: float = 0.875
-    open: float = 0.3  # gap in a map above which it is open, see `gap`
-    closed: float = 0.2  # and below which it is closed
+    film: FilmSettings = FilmSettings(400, 100_000, 400, states=50, ridge=1.0)
+    live: float = 0.1  # by which a score may be less for states as they were at their time
     late: float = 0.1  # share of a window by which the map may close off the camera's return
+    costs: bool = True  # whether time and memory are claims
+    trials: int = 1
 
 
-def run(progress: Progress, *, quick: bool, seed: int = 0) -> Findings:
-    """Learn from the film, and score the map and the states."""
-    settings = Settings()
-    if quick:
-        film = FilmSettings(60, 2_000, 100, states=20, ridge=0.1)
-        settings = Settings(1_800, 40, 32, film, live=0.2, late=0.3)
-    begun = time.process_time()
-    found = _watch(settings, seed, progress)
-    seconds = (time.process_time() - begun) / settings.frames * 1000.0
-    figure = _draw(found)
-    claims = _claims(found, settings)
-    if not quick:
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        # Bytes there, else kilobytes.
-        gigabytes = peak / (1e9 if sys.platform == 'darwin' else 1e6)
-        claims += [
-            replace(at_most(what, '', number, limit), varies=True)
-            for what, number, limit in (
-                ('seconds of CPU per 1,000 frames', seconds, 60.0),
-                ('memory at its peak, GB', gigabytes, 2.0),
-            )
-        ]
-    return claims, figure
+FIRST_ROOM = 3
+"""
+Seed of the first room and its walk.
+
+Settings were chosen on rooms 0 and 1, and the restart of the filter on room 2; of the rooms from 3
+on none was looked at.
+"""
+
+KEPT_MAPS = (0.25, 0.875, 1.5)
+"""Steps after which maps are kept, in windows."""
+
+BEFORE = 0.875
+"""
+Circuits before which a map is open.
+
+The paper's is open after 350 steps, and the camera is back after 400 at its mean speed, but a hand
+may be quicker.
+"""
 
 
-def _watch(settings: Settings, seed: int, progress: Progress) -> Found:
-    window = settings.film.window
-    learner, diary = VideoLearner(settings.film), Diary(window)
+class Found(NamedTuple):
+    """All that was found in a film."""
+
+    angles: Floats  # true angle at each frame, radians
+    maps: dict[int, Floats]  # views, (steps, states), by steps; each ends a frame later
+    gaps: Floats  # (n,), in the map after 1, 2, ... steps
+    states: Floats  # (m, states) of a filter over the last m frames with the last model
+    directions: Ints  # (m,), true direction at each of these
+    reading: Reading  # from these
+    live: Reading  # from the states that the filter had at the time
+    window: int  # frames
+    costs: tuple[float, float]  # seconds of CPU for 1,000 frames, and memory at its peak, GB
+
+    def steps_until(self, circuits: float) -> int:
+        """Return after how many steps the newest view is so far away from the first one."""
+        angles = np.unwrap(self.angles[self.window - 1 :])
+        return int((np.abs(angles - angles[0]) >= circuits * 2 * np.pi).argmax()) + 1
+
+
+def fit(settings: VideoSettings, seed: int, report: lab.Progress) -> Found:
+    """Learn from the film, and read the place from the states."""
+    begun, window = time.process_time(), settings.film.window
+    learner = VideoLearner(settings.film)
     maps: dict[int, Floats] = {}
     gaps: list[float] = []
-    kept = [round(share * window) for share in settings.kept_maps]
-    film = room_video(settings.first_room + seed, settings.width, settings.height, window)
+    kept = [round(share * window) for share in KEPT_MAPS]
+    film = room_video(FIRST_ROOM + seed, settings.width, settings.height, window)
     # Two seeds of random features.
     windows = FrameWindows(settings.film, seed=2 * seed)
-    seen = ((frame, windows.push(frame.picture)) for frame in islice(film, settings.frames))
-    for index, (frame, sample) in enumerate(reading_ahead(seen, 8)):
+    truth = []
+    for index, frame in enumerate(islice(film, settings.frames)):
         if index % 100 == 0:
-            progress(f'frame {index:,} of {settings.frames:,}', index / settings.frames)
-        diary.note(frame)
+            report(f'frame {index:,} of {settings.frames:,}', index / settings.frames)
+        truth.append((frame.angle, frame.direction))
+        sample = windows.push(frame.picture)
         if sample is None:
             continue
         learner.learn(sample)
@@ -216,130 +152,88 @@ def _watch(settings: Settings, seed: int, progress: Progress) -> Found:
             if steps in kept:
                 maps[steps] = views[:steps]
     states = learner.follow()
-    truth = (np.array(diary.angles[-len(states) :]), np.array(diary.directions[-len(states) :]))
-    live = read(learner.beliefs.rows, *truth)
-    return Found(diary, maps, np.array(gaps), states, read(states, *truth), live)
+    angles, ways = np.array([each[0] for each in truth]), np.array([each[1] for each in truth])
+    last = slice(-len(states), None)
+    live = read(learner.beliefs.rows, angles[last], ways[last])
+    reading = read(states, angles[last], ways[last])
+    seconds = (time.process_time() - begun) / settings.frames * 1000.0
+    # Bytes there, else kilobytes.
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    costs = seconds, peak / (1e9 if sys.platform == 'darwin' else 1e6)
+    return Found(angles, maps, np.array(gaps), states, ways[last], reading, live, window, costs)
 
 
-def _claims(found: Found, settings: Settings) -> list[Claim]:
+def score(settings: VideoSettings, films: list[Found]) -> list[lab.Claim]:
+    """Claim that states hold the place, and that the map closes as the camera returns."""
+    found = films[0]
     *_, last = found.maps
-    ahead = found.gaps[found.steps_until(settings.before) - 1]
-    below = found.gaps < settings.closed
+    ahead, back = found.gaps[found.steps_until(BEFORE) - 1], found.steps_until(1.0)
+    # Below a gap of .2 a map is closed, above one of .3 it is open, see `gap`.
+    below = found.gaps < 0.2
     closed = int(below.argmax()) + 1 if below.any() else np.inf
-    away, late = abs(closed - found.returned), settings.late * settings.film.window
-    least, gaps = (settings.r2 - settings.live, settings.right - settings.live), found.gaps
-    states, maps = 'Fig. 3B, by eye', 'Fig. 3C, by eye'
-    closing = at_most('steps between return and closing', maps, away, late)
-    return [
-        at_least('position from the state, R2', states, found.reading.r2, settings.r2),
-        at_least('share of directions right', states, found.reading.right, settings.right),
-        at_least('position live, R2', states, found.live.r2, least[0]),
-        at_least('share of directions right live', states, found.live.right, least[1]),
-        at_least(
-            f'gap in the map after {settings.before} of a circuit', maps, ahead, settings.open
-        ),
-        at_most(f'gap in the map after {last} steps', maps, gaps[last - 1], settings.closed),
-        replace(closing, ours=f'{closing.ours}, return after {found.returned}'),
+    late = settings.late * settings.film.window
+    states, maps, least = 'Fig. 3B, by eye', 'Fig. 3C, by eye', 0.9 - settings.live
+    closing = lab.at_most('steps between return and closing', maps, abs(closed - back), late)
+    claims = [
+        lab.at_least('position from the state, R2', states, found.reading.r2, 0.9),
+        lab.at_least('share of directions right', states, found.reading.right, 0.9),
+        lab.at_least('position live, R2', states, found.live.r2, least),
+        lab.at_least('share of directions right live', states, found.live.right, least),
+        lab.at_least(f'gap in the map after {BEFORE} of a circuit', maps, ahead, 0.3),
+        lab.at_most(f'gap in the map after {last} steps', maps, found.gaps[last - 1], 0.2),
+        replace(closing, ours=f'{closing.ours}, return after {back}'),
     ]
+    if settings.costs:
+        claims += [
+            replace(lab.at_most(what, '', number, limit), varies=True)
+            for what, number, limit in (
+                ('seconds of CPU per 1,000 frames', found.costs[0], 60.0),
+                ('memory at its peak, GB', found.costs[1], 2.0),
+            )
+        ]
+    return claims
 
 
-def _draw(found: Found) -> Figure:
-    """Draw the room, two frames, the map as it closes, the states and what is read from them."""
-    figure = Figure(figsize=(12.0, 10.5), layout='constrained')
-    parts: Any = figure.subfigures(3, 1, height_ratios=(1.0, 0.9, 1.0))
-    top, middle, bottom = parts
-    room, *frames = top.subplots(1, 3)
-    _draw_room(room, found)
-    for axes, picture, way in zip(frames, found.diary.pictures, _ways().values(), strict=False):
-        axes.imshow(picture, cmap='gray', vmin=0, vmax=255)
-        axes.set(xticks=[], yticks=[])
-        axes.set_title(f'A frame from there, going {way[0]}')
-    *maps, gaps = middle.subplots(1, 4)
-    for axes, steps in zip(maps, found.maps, strict=True):
-        dots = _draw_map(axes, found, steps)
-    middle.colorbar(dots, ax=maps[-1], label='true angle (degrees)', ticks=range(0, 361, 90))
-    maps[0].legend(loc='best', fontsize='x-small')
-    _draw_gaps(gaps, found)
-    *states, reading = bottom.subplots(1, 3)
-    _draw_states(states[0], found, (2, 3))
-    _draw_states(states[1], found, (4, 5))
-    _draw_reading(reading, found)
-    return figure
+def draw(films: list[Found]) -> list[lab.Panel]:
+    """Draw the map as it closes, its gap, the states, and the angle that is read from them."""
+    found = films[0]
+    panels = []
+    for steps, views in found.maps.items():
+        angles = np.degrees(found.angles[found.window - 1 :][:steps])
+        places = lab.dots(views[:, 1:3], angles, cmap='hsv', vmin=0, vmax=360, s=9)
+        newest = lab.layer('plot', *views[-1, 1:3], '*', color='red', ms=13, label='newest view')
+        panels.append(lab.panel(f'Map after {steps} steps', newest, places, bar='true angle'))
+    gaps = lab.layer('plot', np.arange(1, len(found.gaps) + 1), found.gaps, color='black')
+    back = lab.layer('axvline', found.steps_until(1.0), ls='--', label='the camera is back')
+    panels.append(lab.panel('Gap in the map (typical distances)', gaps, back, xlabel='steps'))
+    states, ways = found.states[::4], found.directions[::4]
+    shown = lab.dots(states[:, 3:5], ways.astype(np.float64), cmap='coolwarm', alpha=0.5)
+    # The states of the first frames may be far out.
+    (left, low), (right, high) = np.percentile(states[:, 3:5], [1, 99], axis=0)
+    limits = {'xlim': (left, right), 'ylim': (low, high)}
+    panels.append(lab.panel('States of the filter, by direction', shown, **limits))
+    count = min(1500, len(found.reading.angles))
+    true = np.degrees(found.angles[-len(found.reading.angles) :][:count])
+    lines = (
+        lab.layer('plot', true, '.', color=lab.Colour.GREY, ms=6, label='true angle'),
+        lab.layer('plot', np.degrees(found.reading.angles[:count]), '.', ms=2, label='read'),
+    )
+    panels.append(lab.panel('Angle read from the state (degrees)', *lines, xlabel='frames'))
+    return panels
 
 
-def _ways() -> dict[int, tuple[str, dict[str, Any]]]:
-    """Return the name of each direction and the style of its dots."""
-    dots = {'marker': '.', 'ls': 'none', 'ms': 2.5}
-    return {
-        1: ('counterclockwise', {'color': Colour.VERMILION, **dots}),
-        -1: ('clockwise', {'color': Colour.BLUE, **dots}),
-    }
-
-
-def _draw_room(axes: Axes, found: Found) -> None:
-    width, depth, _ = Room.size
-    axes.add_patch(Rectangle((-width / 2, -depth / 2), width, depth, fill=False, lw=2.5))
-    axes.add_patch(Ellipse((0, 0), 2 * Room.table[0], 2 * Room.table[1], color='#c8b28e'))
-    axes.text(0, 0, 'table', ha='center', va='center')
-    places = np.array(found.diary.places)
-    axes.plot(*places.T, color=Colour.GREY, lw=0.4, label='path of the camera')
-    place = places[found.diary.window - 1]
-    axes.plot(*place, 'k^', ms=8, label='the frames on the right')
-    axes.annotate('', 0.55 * place, place, arrowprops={'arrowstyle': '->', 'lw': 1.5})
-    axes.set(xlabel='x (m)', ylabel='y (m)', aspect='equal')
-    axes.set_title('The room from above')
-    axes.legend(loc='lower left', fontsize='x-small')
-
-
-def _draw_map(axes: Axes, found: Found, steps: int) -> Axes:
-    """Draw a map, and return what has colours."""
-    views = found.maps[steps]
-    angles = np.degrees(found.view_angles[: len(views)])
-    dots = axes.scatter(views[:, 1], views[:, 2], c=angles, cmap='hsv', vmin=0, vmax=360, s=9)
-    axes.plot(views[0, 1], views[0, 2], 's', mfc='none', mec='black', ms=9, label='first view')
-    axes.plot(views[-1, 1], views[-1, 2], '*', color='red', ms=13, label='newest view')
-    axes.set_title(f'Map after {steps} steps')
-    axes.set(xlabel='coordinate 2', ylabel='coordinate 3', xticks=[], yticks=[])
-    return dots
-
-
-def _draw_gaps(axes: Axes, found: Found) -> None:
-    axes.plot(np.arange(1, len(found.gaps) + 1), found.gaps, color='black', lw=1.3)
-    axes.axvline(found.returned, color=Colour.VERMILION, ls='--', label='the camera is back')
-    for steps in found.maps:
-        axes.axvline(steps, color=Colour.GREY, lw=0.8, zorder=0)
-    label = 'newest view to the circuit before\n(typical distances)'
-    axes.set(xlabel='steps', ylabel=label, ylim=(0, None))
-    axes.set_title('Gap in the map')
-    axes.legend(fontsize='x-small')
-
-
-def _draw_states(axes: Axes, found: Found, numbers: tuple[int, int]) -> None:
-    """Draw the states, after the first ones, in two coordinates that are counted from 1."""
-    first = round(FIRST * len(found.states))
-    states = found.states[first:, [number - 1 for number in numbers]]
-    ways = found.state_directions[first:]
-    for way, (name, style) in _ways().items():
-        axes.plot(*states[ways == way].T, alpha=0.35, label=name, **style)
-    low, high = np.percentile(states, [2, 98], axis=0)
-    low, high = low - 0.2 * (high - low), high + 0.2 * (high - low)
-    axes.set(xlabel=f'coordinate {numbers[0]}', ylabel=f'coordinate {numbers[1]}')
-    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
-    axes.set_title('States of the filter')
-    axes.legend(loc='upper right', fontsize='x-small', markerscale=4)
-
-
-def _draw_reading(axes: Axes, found: Found) -> None:
-    reading = found.reading
-    count = min(1500, len(reading.angles))
-    seconds = np.arange(count) / RoomWalk.frame_rate_hz
-    true = np.degrees(found.diary.angles[-len(reading.angles) :][:count])
-    axes.plot(seconds, true, '.', color=Colour.GREY, ms=6, label='true angle')
-    for way, (name, style) in _ways().items():
-        chosen = reading.directions[:count] == way
-        angles = np.degrees(reading.angles[:count][chosen])
-        axes.plot(seconds[chosen], angles, label=f'read, {name}', **style)
-    axes.set(xlabel='seconds since the read-out was fixed', ylabel='degrees', ylim=(0, 360))
-    axes.set_yticks(range(0, 361, 90))
-    axes.set_title('Angle and direction read from the state')
-    axes.legend(loc='lower left', fontsize='x-small', markerscale=4)
+run = lab.Runner(
+    VideoSettings(),
+    VideoSettings(
+        1_800,
+        40,
+        32,
+        FilmSettings(60, 2_000, 100, states=20, ridge=0.1),
+        live=0.2,
+        late=0.3,
+        costs=False,
+    ),
+    fit,
+    score,
+    draw,
+)

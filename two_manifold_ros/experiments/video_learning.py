@@ -4,10 +4,8 @@
 
 from __future__ import annotations
 
-from collections import deque
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import cast, NamedTuple, TYPE_CHECKING, TypeVar
+from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 from scipy.spatial.distance import pdist
@@ -18,26 +16,11 @@ from two_manifold_ros.tpsr.parameters import TpsrBelief
 from two_manifold_ros.tpsr.random_features import fourier_features, structured_fourier_features
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from concurrent.futures import Future
-
     from numpy.typing import NDArray
 
     from two_manifold_ros.tpsr.features import FeatureMap
     from two_manifold_ros.tpsr.parameters import Tpsr
     from two_manifold_ros.typing import Floats
-
-Item = TypeVar('Item')
-
-
-def reading_ahead(items: Iterator[Item], most: int) -> Iterator[Item]:
-    """Yield the same items in the same order, made ahead by one thread, ``most`` at a time."""
-    end = object()
-    with ThreadPoolExecutor(max_workers=1, thread_name_prefix='reading_ahead') as thread:
-        ready: deque[Future[object]] = deque(thread.submit(next, items, end) for _ in range(most))
-        while (item := ready.popleft().result()) is not end:
-            ready.append(thread.submit(next, items, end))
-            yield cast('Item', item)
 
 
 class Sample(NamedTuple):
@@ -199,16 +182,9 @@ class VideoLearner:
     An online TPSR of a film (Boots & Gordon 2011, eq. 8), and a filter that follows.
 
     The model lags a window behind the film, as tests need the frames to come. The filter does not
-    lag, and at each frame it knows only what was there by then.
-
-    Attributes
-    ----------
-    beliefs
-        States of the filter, each with what was known at its frame, from the first frame on at
-        which there was a model to filter with.
-    views
-        Coordinates of the first histories, at least as many as two windows have frames.
-
+    lag, and at each frame it knows only what was there by then: ``beliefs`` are its states, from
+    the first frame on at which there was a model. ``views`` are coordinates of the first
+    histories, at least as many as two windows have frames.
     """
 
     def __init__(self, settings: FilmSettings) -> None:

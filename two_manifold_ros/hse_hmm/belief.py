@@ -151,28 +151,15 @@ class Belief:
     """
     Belief about the hidden state, as weights on the training ticks.
 
-    Attributes
-    ----------
-    state : (k,)
-        Belief before the next observation; the first coordinate is 1.
-    weights : (n,)
-        Weights on the training ticks *at* the last observation, summing to one; negative entries
-        are part of the method. They give the filtered position, while the state is about the
-        tick after.
-    accepted
-        Whether the last observation moved the belief.
-    lost
-        Whether the last update left no finite state without guards, so that the belief started
-        again from the prior.
+    The ``state`` (k,) is the belief before the next observation; its first coordinate is 1. The
+    ``weights`` (n,) are those on the training ticks *at* the last observation, and sum to one;
+    negative ones are part of the method. They give the filtered position, while the state is about
+    the tick after. ``accepted`` tells whether the last observation moved the belief, ``lost``
+    whether it left no finite state without guards, so that the belief started again from the
+    prior.
 
-    Parameters
-    ----------
-    tables, operator
-        Of the HMM.
-    guarded
-        Whether observations of little evidence are passed over. Without, every observation is
-        taken, as in Song et al. 2010.
-
+    A ``guarded`` belief passes over observations of little evidence. Without, every observation is
+    taken, as in Song et al. 2010.
     """
 
     def __init__(
@@ -205,13 +192,9 @@ class Belief:
         """
         Take one (d,) observation, mathematics (6.2).
 
-        Returns
-        -------
-        float
-            Evidence in [-1, 1]: what is left of the weights after cancellation, and 0 for an
-            observation unlike any in training. At or below ``SMALLEST_EVIDENCE`` the observation
-            was passed over by a guarded belief and the state moved on by mathematics (6.3).
-
+        Returned: evidence in [-1, 1]: what is left of the weights after cancellation, and 0 for an
+        observation unlike any in training. At or below ``SMALLEST_EVIDENCE`` the observation was
+        passed over by a guarded belief and the state moved on by mathematics (6.3).
         """
         implied_weights(self._weight_table, self.state, self.weights)
         total, absolute = reweight(self.weights, self._evaluate(observation))

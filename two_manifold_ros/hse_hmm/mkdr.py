@@ -50,33 +50,16 @@ class Contrast:
 
     .. math:: V(\Theta) = \epsilon \operatorname{tr}[Y Y^\top (M \Theta M^\top + \epsilon I)^{-1}]
 
-    for centred eigenvectors whose columns have unit norm on average and centred responses with
-    :math:`\operatorname{tr} Y Y^\top = 1`, so that the units of neither matter. It is the share
-    of the responses that is left unexplained, penalty included: between 0 and 1. The columns of M
-    span all that the matrix in brackets does not just scale, so that it is inverted in an
-    orthonormal basis of them, which is the Woodbury identity: no system is larger than m x m.
-    V is convex, other than the paper says: the trace of an inverse is, and what is inverted is
-    linear in Theta.
+    for centred ``eigenvectors`` M (n, m) whose columns have unit norm on average and centred
+    ``responses`` Y (n, q) with :math:`\operatorname{tr} Y Y^\top = 1`, so that the units of
+    neither matter. It is the share of the responses that is left unexplained, penalty included:
+    between 0 and 1. The columns of M span all that the matrix in brackets does not just scale, so
+    that it is inverted in an orthonormal basis of them, which is the Woodbury identity: no system
+    is larger than m x m. V is convex, other than the paper says: the trace of an inverse is, and
+    what is inverted is linear in Theta. The ``penalty`` is :math:`n \epsilon` in both.
 
-    Parameters
-    ----------
-    eigenvectors : (n, m)
-        M; need be neither centred nor orthogonal.
-    responses : (n, q)
-        Y; need not be centred. Of any response kernel a root of its matrix, see
-        `response_features`.
-    penalty
-        :math:`\epsilon`, positive, which is :math:`n \epsilon` in both; beside the eigenvalues of
-        Theta, which sum to one.
-    regularised
-        Whether the penalty is added to the response kernel too, as in the paper's experiments:
-        :math:`Y Y^\top + \epsilon I` in the units of Y as given. V then grows without bound.
-
-    Raises
-    ------
-    InputError
-        If these do not fit together, are not finite or do not vary.
-
+    ``regularised`` adds the penalty to the response kernel too, as in the paper's experiments:
+    :math:`Y Y^\top + \epsilon I` in the units of Y as given. V then grows without bound.
     """
 
     def __init__(
@@ -136,11 +119,7 @@ def response_features(gram: Floats) -> Floats:
     r"""
     Return columns Y (n, q) with :math:`Y Y^\top = H K H` of a response kernel K (n, n).
 
-    Raises
-    ------
-    InputError
-        If K is not square, finite, symmetric or positive semidefinite.
-
+    Raises ``InputError`` if K is not square, finite, symmetric or positive semidefinite.
     """
     if gram.ndim != 2 or gram.shape[0] != gram.shape[1] or not np.isfinite(gram).all():
         msg = f'the response kernel has the shape {gram.shape}; give finite (n, n) numbers'
@@ -160,25 +139,14 @@ def response_features(gram: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class PredictiveDirections:
-    r"""
-    Directions in the space of an embedding whose projections predict the responses.
+    r"""Directions in the space of an embedding whose projections predict the responses."""
 
-    Parameters
-    ----------
-    directions : (m, r)
-        Orthonormal, leading first: points project as ``eigenvectors @ directions``.
-    strengths : (m,)
-        Eigenvalues of Theta, largest first; they sum to one.
-    theta : (m, m)
-        :math:`\Theta = \Phi^\top \Phi`, positive semidefinite with trace one.
-    objective : (steps + 1,)
-        Share of the responses left unexplained, penalty included, before and after every step.
-
-    """
-
+    # (m, r), orthonormal, leading first: points project as `eigenvectors @ directions`.
     directions: Floats
-    strengths: Floats
-    theta: Floats
+    strengths: Floats  # (m,), eigenvalues of Theta, largest first; they sum to one
+    theta: Floats  # (m, m), Phi' Phi, positive semidefinite with trace one
+    # (steps + 1,), share of the responses left unexplained, penalty included, before and after
+    # every step.
     objective: Floats
 
     @property
@@ -208,33 +176,15 @@ def find_predictive_directions(
     Unless ``literal``, other than in Algorithm 1 of Nilsson, Sha & Jordan 2007, whose rule stops
     above the minimum: steps are not ``1 / t`` but as long as the descent is sufficient, and Theta
     is projected to the nearest matrix that is allowed, where the paper clips eigenvalues and then
-    scales. With a linear kernel of the responses that is not regularised there are at most as many
-    directions as responses.
+    scales; its steps depend on the unit of the responses. With a linear kernel of the responses
+    that is not regularised there are at most as many directions as responses.
 
-    Parameters
-    ----------
-    eigenvectors : (n, m)
-        Of a graph Laplacian, or any embedding, at the points where the responses are known; a
-        column counts by how much it varies beside the others.
-    responses : (n, q)
-        Columns count by how much they vary.
-    penalty, regularised
-        See `Contrast`: the larger, the less directions follow eigenvectors that vary little.
-    tolerance
-        Stops when the objective falls by less than this, relatively.
-    most_steps
-        Stops then at the latest; at least 1.
-    literal
-        Algorithm 1 as printed, from the identity with trace m. Its steps depend on the unit of
-        the responses, and the objective may rise.
-    rank
-        Directions, r; ``None`` counts those that are at least a hundredth as strong as the first.
-
-    Raises
-    ------
-    InputError
-        If these do not fit together, are not finite or do not vary; see `Contrast`.
-
+    ``eigenvectors`` (n, m) are of a graph Laplacian, or any embedding, at the points where the
+    ``responses`` (n, q) are known; a column of both counts by how much it varies. The larger the
+    ``penalty``, the less directions follow eigenvectors that vary little. It stops when the
+    objective falls by less than ``tolerance``, relatively. ``rank`` is the number of directions,
+    r; ``None`` counts those that are at least a hundredth as strong as the first. Raises
+    ``InputError`` if these do not fit together, are not finite or do not vary.
     """
     contrast = Contrast(eigenvectors, responses, penalty, regularised=regularised)
     count = eigenvectors.shape[1]
@@ -288,21 +238,11 @@ def _descend(
 
 @dataclass(frozen=True)
 class PositionMap:
-    """
-    Position as a linear function of coordinates.
+    """Position as a linear function of coordinates."""
 
-    Parameters
-    ----------
-    centre : (m,), offset : (2,)
-        Coordinates and position, metres, that belong together.
-    coefficients : (m, 2)
-        Metres per unit of each coordinate.
-
-    """
-
-    centre: Floats
-    offset: Floats
-    coefficients: Floats
+    centre: Floats  # (m,), coordinates
+    offset: Floats  # (2,), the position, metres, that belongs to them
+    coefficients: Floats  # (m, 2), metres per unit of each coordinate
 
     def positions(self, coordinates: Floats) -> Floats:
         """Return the positions (n, 2) at (n, m) coordinates."""
@@ -311,26 +251,12 @@ class PositionMap:
 
 def fit_position_map(coordinates: Floats, positions: Floats, penalty: float) -> PositionMap:
     r"""
-    Learn position from points where it is known.
+    Learn position from ``coordinates`` (n, m) of points and their ``positions`` (n, 2), metres.
 
     The coefficients are those with which the directions explain position best under the same
     penalty: with :math:`\Theta = \Phi \Phi^\top` of the directions found, what they predict is
-    the :math:`\Theta`-kernel ridge regression whose residual mathematics (11.2) minimises.
-
-    Parameters
-    ----------
-    coordinates : (n, m)
-        Of an embedding; a column counts by how much it varies.
-    positions : (n, 2)
-        Metres.
-    penalty
-        See `find_predictive_directions`.
-
-    Returns
-    -------
-    PositionMap
-        Their mean everywhere where either does not vary.
-
+    the :math:`\Theta`-kernel ridge regression whose residual mathematics (11.2) minimises. Where
+    either does not vary the map is their mean.
     """
     centre, offset = coordinates.mean(axis=0), positions.mean(axis=0)
     centred = coordinates - centre
@@ -377,11 +303,7 @@ def within_reach(known: Floats, asked: Floats) -> Bools:
     Nothing is beyond where the known ones are spread over the track, most of it where they are
     not.
 
-    Parameters
-    ----------
-    known : (n, m), asked : (l, m)
-        Coordinates, the known ones in order of time.
-
+    ``known`` (n, m), ``asked`` (l, m): coordinates, the known ones in order of time.
     """
     nearest = [cKDTree(known[kept]).query(known[out])[0] for kept, out in _folds(len(known))]
     reach = 2.0 * np.quantile(np.concatenate(nearest), 0.95)

@@ -111,21 +111,12 @@ def second_moments(values: Floats) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True)
 class Calibration:
-    """
-    What makes ellipses hold their share of the errors (mathematics, section 7.3).
+    """What makes ellipses hold their share of the errors (mathematics, section 7.3)."""
 
-    Parameters
-    ----------
-    added : (c,)
-        Variance added to the covariance of each target, m^2 and of the velocity m^2/s^2: the error
-        that a target has however well its remembered ticks agree.
-    factors : (c,)
-        What the covariances are multiplied by then.
-
-    """
-
+    # (c,), variance added to the covariance of each target, m^2 and of the velocity m^2/s^2: the
+    # error that a target has however well its remembered ticks agree.
     added: Floats
-    factors: Floats
+    factors: Floats  # (c,), what the covariances are multiplied by then
 
     @classmethod
     def none(cls, targets: int) -> Calibration:
@@ -141,20 +132,11 @@ class Calibration:
 
 @dataclass(frozen=True)
 class RidgeReadout:
-    r"""
-    Linear read-out :math:`\hat p_{t+h} = W_h^\top b_{t+1}` with a fixed covariance.
+    r"""Linear read-out :math:`\hat p_{t+h} = W_h^\top b_{t+1}` with a fixed covariance."""
 
-    Parameters
-    ----------
-    coefficients : (c, 2, k)
-        :math:`W_h^\top`; the state's first coordinate, 1, carries the constant.
-    covariances : (c, 2, 2)
-        Of the residuals.
-
-    """
-
+    # (c, 2, k), transposed W_h; the state's first coordinate, 1, carries the constant.
     coefficients: Floats
-    covariances: Floats
+    covariances: Floats  # (c, 2, 2), of the residuals
 
     def read(self, weights: Floats, state: Floats) -> tuple[Floats, Floats]:  # noqa: ARG002
         """Read all targets of a (k,) state, the belief about the tick after the last."""
@@ -169,13 +151,9 @@ def fit_ridge(states: Floats, targets: Floats) -> RidgeReadout:
     """
     Fit one regression per target, with a penalty of `RIDGE` over the mean square of the states.
 
-    Parameters
-    ----------
-    states : (n, k)
-        Filtered states of the training run: the belief after the observation of each tick.
-    targets : (n, c, 2)
-        NaN where unknown; a target that is never known keeps the prior of ``second_moments``.
-
+    ``states`` (n, k): filtered states of the training run: the belief after the observation of
+    each tick. ``targets`` (n, c, 2): NaN where unknown; a target that is never known keeps the
+    prior of ``second_moments``.
     """
     means, covariances = second_moments(targets)
     least = floors(targets)
@@ -273,18 +251,11 @@ def fill_moments(
 
 class SharpenedReadout:
     """
-    Mean of the targets under the sixth power of the positive weights.
+    Mean of the ``targets`` (n, c, 2) of training ticks under the sixth power of positive weights.
 
-    The mean is convex, so every position lies in the hull of the training positions and is
-    always finite. Where no weighted tick has a target, the prior over training is returned.
-
-    Parameters
-    ----------
-    targets : (n, c, 2)
-        Of the training ticks, NaN where unknown.
-    added, factors : (c,)
-        See `Calibration`; by default none.
-
+    The mean is convex, so every position lies in the hull of the training positions and is always
+    finite. Where no weighted tick has a target, the prior over training is returned. ``added`` and
+    ``factors`` (c,) are those of a `Calibration`.
     """
 
     def __init__(
@@ -333,15 +304,8 @@ def calibrate(errors: Floats, covariances: Floats, independent: float) -> Calibr
     few remembered ticks agree by chance, their spread says little of the error, and a factor
     alone would widen all ellipses for it.
 
-    Parameters
-    ----------
-    errors : (n, c, 2)
-        Held-out errors, NaN where unknown. Of fewer than `FEWEST` nothing is learned.
-    covariances : (n, c, 2, 2)
-        Uncalibrated.
-    independent
-        See `tempered`.
-
+    ``errors`` (n, c, 2): held-out errors, NaN where unknown. Of fewer than `FEWEST` nothing is
+    learned. ``covariances`` (n, c, 2, 2): uncalibrated. ``independent``: see `tempered`.
     """
     found = Calibration.none(errors.shape[1])
     for column in range(errors.shape[1]):
@@ -386,20 +350,10 @@ def calibration_factors(errors: Floats, covariances: Floats, noise: Floats) -> F
     Of a filter whose covariances hold all that it does not know. The errors are those against
     positions that have noise of their own, which is none of the filter (mathematics, 7.3).
 
-    Parameters
-    ----------
-    errors : (n, c, 2)
-        Held-out errors, NaN where unknown. The factor of fewer than `FEWEST` is one.
-    covariances : (n, c, 2, 2)
-        Uncalibrated.
-    noise : (c,)
-        Variance of the noise in an axis of each target.
-
-    Returns
-    -------
-    (c,)
-        See `share_factor`; with noise at least `LEAST_LEFT` times the one without.
-
+    ``errors`` (n, c, 2): held-out errors, NaN where unknown. The factor of fewer than `FEWEST` is
+    one. ``covariances`` (n, c, 2, 2): uncalibrated. ``noise`` (c,): variance of the noise in an
+    axis of each target. Returned: see `share_factor`; with noise at least `LEAST_LEFT` times the
+    one without.
     """
     factors = np.ones(errors.shape[1])
     for column in range(errors.shape[1]):

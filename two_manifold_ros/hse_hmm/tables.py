@@ -81,17 +81,10 @@ class Tables:
 
     .. math:: \omega = Q b \quad\text{(weights on the training ticks)}, \qquad
               b^+ = X^\top \omega
-
-    Parameters
-    ----------
-    weights : (n, k)
-        :math:`Q`; the first column is 1/n.
-    states : (n, k)
-        :math:`X`; the state that each training tick goes over to; the first column is 1.
-
     """
 
-    weights: Floats
+    weights: Floats  # (n, k), Q; the first column is 1/n
+    # (n, k), X; the state that each training tick goes over to; the first column is 1.
     states: Floats
 
 
@@ -101,17 +94,10 @@ def build_tables(
     """
     Build tables with k = 1 + directions.
 
-    Parameters
-    ----------
-    past : (n, m_P)
-        Centred coordinates of the past windows.
-    shifted : (n, m_F)
-        Coordinates of the futures one tick later, centred with the mean of the own futures.
-    directions
-        From ``shared_directions``.
-    stable
-        Whether growing modes of the transition are shrunk to modulus 1.
-
+    ``past`` (n, m_P): centred coordinates of the past windows. ``shifted`` (n, m_F): coordinates
+    of the futures one tick later, centred with the mean of the own futures. ``directions``: from
+    ``shared_directions``. ``stable``: whether growing modes of the transition are shrunk to
+    modulus 1.
     """
     ones = np.ones((len(past), 1))
     weights = np.hstack([ones, past @ directions.past_map]) / len(past)
@@ -121,20 +107,10 @@ def build_tables(
 
 @dataclass(frozen=True)
 class RawKernel:
-    r"""
-    The kernel itself as a likelihood: :math:`\gamma_i(o) = k(o_{t_i}, o)`, in (0, 1].
+    r"""The kernel itself as a likelihood: :math:`\gamma_i(o) = k(o_{t_i}, o)`, in (0, 1]."""
 
-    Parameters
-    ----------
-    observations : (n, d)
-        Standardised observations of the training ticks.
-    bandwidth
-        Of the Gaussian kernel.
-
-    """
-
-    observations: Floats
-    bandwidth: float
+    observations: Floats  # (n, d), standardised observations of the training ticks
+    bandwidth: float  # of the Gaussian kernel
 
     @property
     def kernel_points(self) -> Floats:
@@ -148,24 +124,12 @@ class RidgeKernel:
     Kernel ridge regression on the observation, in features: mathematics (5.1).
 
     .. math:: n\gamma_i(o) = z_O(o_{t_i})^\top (\Sigma_{OO} + \lambda I)^{-1} z_O(o)
-
-    Parameters
-    ----------
-    landmarks : (l, d)
-        Observations that span the features.
-    bandwidth
-        Of the Gaussian kernel.
-    responses : (l, p)
-        :math:`V\Lambda^{-1/2}(\Sigma_{OO} + \lambda I)^{-1}`.
-    features : (n, p)
-        :math:`z_O` of the training ticks.
-
     """
 
-    landmarks: Floats
-    bandwidth: float
-    responses: Floats
-    features: Floats
+    landmarks: Floats  # (l, d), observations that span the features
+    bandwidth: float  # of the Gaussian kernel
+    responses: Floats  # (l, p), V Lambda^(-1/2) (Sigma_OO + lambda I)^-1
+    features: Floats  # (n, p), z_O of the training ticks
 
     @property
     def kernel_points(self) -> Floats:
@@ -188,11 +152,7 @@ def median_observation_distance(observations: Floats) -> float:
     """
     Return the median distance between observations, over some 1,000 evenly spread ones.
 
-    Raises
-    ------
-    InputError
-        If at least half of them are identical, so that there is no scale.
-
+    Raises ``InputError`` if at least half of them are identical, so that there is no scale.
     """
     # A filter of a route, which loads this file as well, needs no SciPy.
     from scipy.spatial.distance import pdist  # noqa: PLC0415 - see above
@@ -213,21 +173,12 @@ def make_ridge_kernel(
     features: int | None = 40,
 ) -> RidgeKernel:
     r"""
-    Fit the ridge form.
+    Fit the ridge form to ``observations`` (n, d), which stand for the training ticks.
 
-    Parameters
-    ----------
-    observations : (n, d)
-        Of the training ticks.
-    bandwidth
-        Of the Gaussian kernel.
-    ridge
-        :math:`\lambda` on :math:`\Sigma_{OO} = Z_O^\top Z_O / n` (unit-diagonal kernel).
-    landmarks, features
-        Observations that span the features, and features at most: 20 are needed and 40 suffice for
-        ridges of 0.1 and above. ``None`` keeps every feature that the ridge does not shrink to a
-        ten-thousandth: with all observations as landmarks that is mathematics (4.3).
-
+    The ridge is :math:`\lambda` on :math:`\Sigma_{OO} = Z_O^\top Z_O / n` (unit-diagonal kernel).
+    So many ``landmarks`` span the ``features``, of which 20 are needed and 40 suffice for ridges
+    of 0.1 and above. ``None`` keeps every feature that the ridge does not shrink to a
+    ten-thousandth: with all observations as landmarks that is mathematics (4.3).
     """
     points = observations[:: max(1, len(observations) // landmarks)]
     values, vectors = np.linalg.eigh(gaussian_kernel(points, points, bandwidth))

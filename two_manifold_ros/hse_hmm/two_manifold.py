@@ -28,52 +28,26 @@ SMALLEST_RATIO = 1e-3
 
 
 class Coupled(NamedTuple):
-    """
-    The directions of two embeddings that go with each other.
+    """The directions of two embeddings that go with each other."""
 
-    Parameters
-    ----------
-    first_map : (m_X, r), second_map : (m_Y, r)
-        Column i of one belongs to column i of the other; the largest entry of each column of the
-        first is positive.
-    singular_values : (r,)
-        Largest first.
-
-    """
-
+    # (m_X, r), column i of one belongs to column i of the other; the largest entry of each column
+    # of the first is positive.
     first_map: Floats
-    second_map: Floats
-    singular_values: Floats
+    second_map: Floats  # (m_Y, r)
+    singular_values: Floats  # (r,), largest first
 
 
 def couple(first: Floats, second: Floats, coupling: str) -> Coupled:
     """
-    Couple two centred embeddings.
+    Couple centred embeddings (n, m_X) and (n, m_Y), row i of both being the same sample.
 
-    Parameters
-    ----------
-    first : (n, m_X), second : (n, m_Y)
-        Centred coordinates; row i of both belongs to the same sample.
-    coupling
-        ``cross-covariance``: SVD of mathematics (3.1), the exact kernel SVD of
-        Boots & Gordon 2012, section 3.2.2.
-        ``gram-product``: SVD of C_X C_Y as in Algorithm 1 of Boots & Gordon 2012, in the form
-        mathematics (4.5).
-        ``canonical``: canonical correlation, which weighs every direction by how well it is
-        predicted and not by how much varies along it.
-        ``reduced-rank``: reduced-rank regression of the first on the second, which weighs a
-        direction by how much of what varies along it is predicted.
-
-    Returns
-    -------
-    Coupled
-        With r = min(m_X, m_Y) directions.
-
-    Raises
-    ------
-    InputError
-        If there is no coupling of that name.
-
+    ``cross-covariance`` is the SVD of mathematics (3.1), the exact kernel SVD of Boots & Gordon
+    2012, section 3.2.2; ``gram-product`` the SVD of C_X C_Y as in Algorithm 1 there, in the form
+    mathematics (4.5); ``canonical`` canonical correlation, which weighs every direction by how
+    well it is predicted and not by how much varies along it; ``reduced-rank`` the regression of
+    the first on the second, which weighs a direction by how much of what varies along it is
+    predicted. There are r = min(m_X, m_Y) directions. Raises ``InputError`` if there is no
+    coupling of that name.
     """
     if coupling == 'cross-covariance':
         product = first.T @ second / len(first)
@@ -121,25 +95,13 @@ def _ridged_root(features: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class SharedDirections:
-    r"""
-    Directions of the future embedding that the past predicts, and the regression onto them.
+    r"""Directions of the future embedding that the past predicts, and the regression onto them."""
 
-    Parameters
-    ----------
-    future_map : (m_F, r)
-        State of a future window: ``z_F @ future_map``.
-    past_map : (m_P, r)
-        Spectral regression from the past: its implied weights are
-        ``z_P @ past_map / n``, and
-        :math:`(A^\top C)\,\text{past\_map} = I` with A the future map and C of mathematics (3.1).
-    singular_values : (r,)
-        Largest first.
-
-    """
-
-    future_map: Floats
+    future_map: Floats  # (m_F, r), state of a future window: `z_F @ future_map`
+    # (m_P, r), spectral regression from the past: its implied weights are `z_P @ past_map / n`,
+    # and (A' C) past_map = I with A the future map and C of mathematics (3.1).
     past_map: Floats
-    singular_values: Floats
+    singular_values: Floats  # (r,), largest first
 
 
 def shared_directions(
@@ -151,20 +113,11 @@ def shared_directions(
     """
     Couple the centred embeddings of future and past windows.
 
-    Parameters
-    ----------
-    future : (n, m_F), past : (n, m_P)
-        Centred coordinates; row i of both belongs to the same training tick.
-    rank
-        Directions wanted; fewer are returned where the spectrum falls below ``SMALLEST_RATIO``.
-    coupling
-        One of ``COUPLINGS``, the future being the first.
-
-    Raises
-    ------
-    InputError
-        If the past predicts nothing of the future, or there is no coupling of that name.
-
+    ``future`` (n, m_F), ``past`` (n, m_P): centred coordinates; row i of both belongs to the same
+    training tick. ``rank``: directions wanted; fewer are returned where the spectrum falls below
+    ``SMALLEST_RATIO``. ``coupling``: one of ``COUPLINGS``, the future being the first. Raises
+    ``InputError`` if the past predicts nothing of the future, or there is no coupling of that
+    name.
     """
     future_map, past_map, values = couple(future, past, coupling)
     if not values[0] > 0.0:

@@ -42,21 +42,11 @@ class LocalMetric:
               = o_{im} - \tfrac12 \sum_k c_{ikm}\, s_{ik}(y),
 
     and its squared length is :math:`(y - y_i)^\top \Gamma_i^\dagger (y - y_i)`.
-
-    Parameters
-    ----------
-    members : (n, c) int64
-        Training points that the directions at each point are made of.
-    coefficients : (n, c, r)
-        :math:`c`; a zero where a direction or a member is missing.
-    offsets : (n, r)
-        :math:`o`, by which a point is at the origin of its own frame.
-
     """
 
-    members: Ints
-    coefficients: Floats
-    offsets: Floats
+    members: Ints  # (n, c) int64, training points that the directions at each point are made of
+    coefficients: Floats  # (n, c, r), c; a zero where a direction or a member is missing
+    offsets: Floats  # (n, r), o, by which a point is at the origin of its own frame
 
     def frame(self, index: int, squared: Floats) -> Floats:
         """Return (..., r) coordinates in the frame of a point, of (n, ...) squared distances."""
@@ -212,28 +202,17 @@ class AnisotropicTransition(LocalMetric):
 
     A new point has no covariance of its own: it takes that of the nearest training point, in
     the ordinary distance, and may step where that one may. The metric is that of the points.
-
-    Parameters
-    ----------
-    bandwidth, power
-        :math:`\sigma`, and the power of the mean of the two squared distances.
-    begins : (n + 1,) int64, targets : (e,) int64, places : (e, r)
-        See ``Steps``: where each training point may step to, itself among them.
-    factors : (n,)
-        :math:`q^{-\alpha}`.
-    reach
-        Typical distance of two training points, in the ordinary distance. Metrics do not see
-        how far off a point lies across all their directions; at several times as much it
-        resembles nothing.
-
     """
 
-    bandwidth: float
-    power: float
+    bandwidth: float  # sigma
+    power: float  # of the mean of the two squared distances
+    # (n + 1,) int64, see `Steps`: where each training point may step to, itself among them.
     begins: Ints
-    targets: Ints
-    places: Floats
-    factors: Floats
+    targets: Ints  # (e,) int64
+    places: Floats  # (e, r)
+    factors: Floats  # (n,), q^-alpha
+    # Typical distance of two training points, in the ordinary distance. Metrics do not see how far
+    # off a point lies across all their directions; at several times as much it resembles nothing.
     reach: float
 
     def weights(self, squared: Floats) -> Floats | None:
@@ -367,32 +346,20 @@ class AnisotropicDiffusion:
     with the neighbours of that one, which gives a training point its own row. At the ends of edges
     that join pieces of the graph it is off by up to a tenth of the spread or two; all copies get
     the row of one, from which theirs, with covariances of their own, are off by some hundredths.
-
-    Parameters
-    ----------
-    dimension, neighbours
-        As in ``DiffusionMap``.
-    metric
-        Where the covariances come from, and the rank of the pseudo-inverses.
-    density
-        :math:`\alpha`, see ``DiffusionMap``. 0 is the paper's; with 1/2 the limit is the
-        generator of the process itself, twice, where the points are its stationary distribution,
-        and errors at the edge of the points are an order smaller.
-    power
-        Of the mean of the two squared distances of a pair, from 0 to 1. Every mean of them is
-        right to second order: the paper's, 1, is too long where the map bends, the geometric,
-        0, hardly.
-    epsilon
-        :math:`\varepsilon`, positive; by default half the median squared distance of a point to
-        the last of its neighbours.
-
     """
 
-    dimension: int
+    dimension: int  # as in `DiffusionMap`
     neighbours: int
+    # Where the covariances come from, and the rank of the pseudo-inverses.
     metric: GivenCovariances | NeighboursInTime
+    # Alpha, see `DiffusionMap`. 0 is the paper's; with 1/2 the limit is the generator of the
+    # process itself, twice, where the points are its stationary distribution, and errors at the
+    # edge of the points are an order smaller.
     density: float = 0.0
+    # Of the mean of the two squared distances of a pair, from 0 to 1. Every mean of them is right
+    # to second order: the paper's, 1, is too long where the map bends, the geometric, 0, hardly.
     power: float = 1.0
+    # Positive; by default half the median squared distance of a point to its last neighbour.
     epsilon: float | None = None
 
     def __post_init__(self) -> None:

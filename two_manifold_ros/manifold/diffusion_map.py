@@ -38,22 +38,12 @@ class Transition:
     Probabilities :math:`a_i \propto \exp(-d_i^2 / 2\sigma^2)\, q_i^{-\alpha}` of a step.
 
     Steps go to the ``near_points``: from a training point, to the same points as in training.
-
-    Parameters
-    ----------
-    bandwidth
-        :math:`\sigma`.
-    neighbours, radii : (n,)
-        See ``near_points``.
-    factors : (n,)
-        :math:`q^{-\alpha}`, see ``DiffusionMap``.
-
     """
 
-    bandwidth: float
+    bandwidth: float  # sigma
     neighbours: int
-    radii: Floats
-    factors: Floats
+    radii: Floats  # (n,), see `near_points`
+    factors: Floats  # (n,), q^-alpha, see `DiffusionMap`
 
     def weights(self, squared: Floats) -> Floats | None:
         """Return (n,) weights that sum to one; ``None`` if all are out of reach."""
@@ -92,21 +82,14 @@ class DiffusionMap:
     :math:`\sigma^2` is half the median squared distance of a point to the last of its
     neighbours: the limits below hold where few affinities are cut off, and where the points
     are dense, more are.
-
-    Parameters
-    ----------
-    dimension, neighbours
-        Coordinates kept, m, and :math:`\kappa`; either point may be the neighbour of the other.
-    density
-        :math:`\alpha`, from 0 to 1. As points become many, P becomes the heat flow along the
-        manifold, whatever their density p, with 1 (Laplace-Beltrami); the diffusion in the
-        potential -log p with 1/2 (backward Fokker-Planck), and in -2 log p with 0 (the normalised
-        graph Laplacian).
-
     """
 
+    # Coordinates kept, m, and kappa; either point may be the neighbour of the other.
     dimension: int
     neighbours: int
+    # Alpha, from 0 to 1. As points become many, P becomes the heat flow along the manifold,
+    # whatever their density p, with 1 (Laplace-Beltrami); the diffusion in the potential -log p
+    # with 1/2 (backward Fokker-Planck), and in -2 log p with 0 (the normalised graph Laplacian).
     density: float = 0.0
 
     def __post_init__(self) -> None:

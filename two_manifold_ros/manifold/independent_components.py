@@ -22,21 +22,15 @@ if TYPE_CHECKING:
 
 def local_covariances(bursts: Floats, duration: float) -> Floats:
     r"""
-    Estimate :math:`J J^\top` (Singer & Coifman 2008, eq. 10) at the start of bursts.
-
-    The products of the steps along each path, its quadratic variation, are summed:
+    Estimate :math:`J J^\top` (Singer & Coifman 2008, eq. 10) by the quadratic variation of bursts.
 
     .. math:: \frac{1}{b\,T} \sum_{a=1}^b \sum_{k=1}^s
               (y^a_k - y^a_{k-1})(y^a_k - y^a_{k-1})^\top
 
-    With one step these are second moments about the start. More steps see less of the
-    drift, of walls and of the curvature of the map, and are s times as many numbers to
-    average: the covariance of the end points alone (Singer & Coifman 2008, eq. 35) is too
-    small near a wall.
-
-    ``bursts`` (n, b, s + 1, D) are positions of b paths of ``duration`` T from each of n points:
-    the point itself first, then after each of s equal steps in time. Covariances (n, D, D) are
-    per unit of time.
+    With one step these are second moments about the start. More steps see less of the drift, of
+    walls and of the curvature of the map: the covariance of the end points alone (eq. 35) is too
+    small near a wall. ``bursts`` (n, b, s + 1, D) are positions of b paths of ``duration`` T from
+    each of n points, the point itself first; covariances (n, D, D) are per unit of time.
     """
     if bursts.ndim != 4 or bursts.shape[2] < 2 or not bursts.size:
         msg = f'bursts have the shape {bursts.shape}; give (points, paths, steps + 1, dimensions)'
@@ -101,23 +95,15 @@ def _check_size(size: float, what: str, kind: str) -> None:
 
 
 class Separation(NamedTuple):
-    """
-    Functions of one independent variable each, and how well they are.
+    """Functions of one independent variable each, and how well they are."""
 
-    Parameters
-    ----------
-    coordinates : (n, d)
-        Of mean square one. Which variable comes first, and the signs, are not determined.
-    mixing : (m, d)
-        What multiplies the eigenfunctions, centred, for these coordinates; d rows are not zero.
-    correlations : (d (d - 1) / 2,)
-        Of the product of each pair of them with the eigenfunctions of products, between 0 and 1:
-        well below 1, they are not functions of one variable each.
-
-    """
-
+    # (n, d), of mean square one. Which variable comes first, and the signs, are not determined.
     coordinates: Floats
+    # (m, d), what multiplies the eigenfunctions, centred, for these coordinates; d rows are not
+    # zero.
     mixing: Floats
+    # (d (d - 1) / 2,), of the product of each pair of them with the eigenfunctions of products,
+    # between 0 and 1: well below 1, they are not functions of one variable each.
     correlations: Floats
 
 
@@ -140,20 +126,9 @@ def separate(functions: Floats, eigenvalues: Floats, count: int) -> Separation:
     in closed form, and pairs take turns. Of two variables it is the angle at which their product
     has the largest covariance with its eigenfunction.
 
-    Parameters
-    ----------
-    functions : (n, m)
-        Without the constant one, leading first, of any scale; at least d (d + 1) / 2 of them.
-    eigenvalues : (m,)
-        Of the random walk.
-    count
-        Variables, d.
-
-    Raises
-    ------
-    InputError
-        If there are too few functions, one is constant, or fewer than d are new.
-
+    ``functions`` (n, m): without the constant one, leading first, of any scale; at least d (d + 1)
+    / 2 of them. ``eigenvalues`` (m,): of the random walk. ``count``: variables, d. Raises
+    ``InputError`` if there are too few functions, one is constant, or fewer than d are new.
     """
     least = max(count * (count + 1) // 2, 1)
     if count < 1 or functions.ndim != 2 or functions.shape[1] < least:

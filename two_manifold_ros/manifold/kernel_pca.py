@@ -64,20 +64,12 @@ class InnerProduct:
 
     with the squared distances d of the new point to the members and :math:`h_j` as below:
     :math:`g_j(x)` is the inner product of x and member j, both taken from the mean of the members.
-
-    Parameters
-    ----------
-    members : (l,) int64
-        Training points that count.
-    spreads : (l,)
-        :math:`h`: mean squared distance of each member to all of them, less the mean over all.
-    scale, constant, degree
-        s, c and p; 1, 0 and 1, but in files of versions that trained polynomial kernels.
-
     """
 
-    members: Ints
+    members: Ints  # (l,) int64, training points that count
+    # (l,), h: mean squared distance of each member to all of them, less the mean over all.
     spreads: Floats
+    # S, c and p; 1, 0 and 1, but in files of versions that trained polynomial kernels.
     scale: float
     constant: float
     degree: int
@@ -142,17 +134,10 @@ class LinearKernel:
 
     The eigenvalues of the embedding are those of the inner products of the centred points. Memory
     is n times the number of landmarks.
-
-    Parameters
-    ----------
-    dimension
-        Coordinates kept, m.
-    landmarks
-        Most points whose kernel matrix is decomposed; of more, as many evenly spread ones.
-
     """
 
-    dimension: int
+    dimension: int  # coordinates kept, m
+    # Most points whose kernel matrix is decomposed; of more, as many evenly spread ones.
     landmarks: int = LANDMARKS
 
     def fit(self, samples: Samples) -> Embedding:

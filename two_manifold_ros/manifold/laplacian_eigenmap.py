@@ -63,30 +63,17 @@ class NearModes:
     denominator and so misses that of a training point: where :math:`\lambda > 0.95`, or, of a
     Laplacian that is not normalised, above about the degree of the point. An edge that joins two
     pieces counts for the two points that it joins alone.
-
-    Parameters
-    ----------
-    bandwidth, neighbours, radii : (n,)
-        Bandwidth of the affinity, 0 for affinities of 1; see ``near_points``.
-    normalised
-        1 for the normalised Laplacian, else 0.
-    eigenvalues : (m,)
-        :math:`\lambda`.
-    modes : (n, m)
-        :math:`\psi`; of the normalised Laplacian those of the random walk.
-    bridges : (b, 2) int64, bridge_weights : (b,)
-        Pairs that join pieces of the graph, in both directions, and their affinities.
-
     """
 
-    bandwidth: float
+    bandwidth: float  # of the affinity, 0 for affinities of 1
     neighbours: int
-    normalised: int
-    radii: Floats
-    eigenvalues: Floats
-    modes: Floats
+    normalised: int  # 1 for the normalised Laplacian, else 0
+    radii: Floats  # (n,), see `near_points`
+    eigenvalues: Floats  # (m,), lambda
+    modes: Floats  # (n, m), psi; of the normalised Laplacian those of the random walk
+    # (b, 2) int64, pairs that join pieces of the graph, in both directions.
     bridges: Ints
-    bridge_weights: Floats
+    bridge_weights: Floats  # (b,), their affinities
 
     def weights(self, squared: Floats) -> Floats | None:
         """Return the (m,) values of the modes; ``None`` if all points are out of reach."""
@@ -137,26 +124,15 @@ class LaplacianEigenmap:
     of a neighbour graph and D their row sums. The features are centred, and the eigenvalues of the
     embedding are those of the Laplacian, smallest first, without the zero. A training point gets
     its own row out of sample but for the roughest of many modes of few points, see `NearModes`.
-
-    Parameters
-    ----------
-    dimension, neighbours
-        Coordinates kept, m, and :math:`\kappa`; either point may be the neighbour of the other.
-    normalised
-        Whether the Laplacian is the normalised one, the first.
-    weights
-        Affinities: 'heat', :math:`\exp(-d^2/2\sigma^2)` with the median distance
-        :math:`\sigma`, or 'binary', 1.
-    scaled
-        Whether modes are divided by :math:`\sqrt{\lambda}`; all count alike without.
-
     """
 
+    # Coordinates kept, m, and kappa; either point may be the neighbour of the other.
     dimension: int
     neighbours: int
-    normalised: bool = True
+    normalised: bool = True  # whether the Laplacian is the normalised one, the first
+    # Affinities: 'heat', exp(-d^2/2sigma^2) with the median distance sigma, or 'binary', 1.
     weights: str = 'heat'
-    scaled: bool = True
+    scaled: bool = True  # whether modes are divided by sqrt(lambda); all count alike without
 
     def __post_init__(self) -> None:
         """Check the name of the weights."""

@@ -25,12 +25,8 @@ class PointSet:
     """
     A set of (n, D) points, one a row; see ``Samples``.
 
-    Raises
-    ------
-    InputError
-        If there is no row or no column, or a number is not finite or beyond 1e150, from where on
-        squares are not finite.
-
+    Raises ``InputError`` if there is no row or no column, or a number is not finite or beyond
+    1e150, from where on squares are not finite.
     """
 
     points: Floats
@@ -125,11 +121,8 @@ class Response(Protocol):
         """
         Return how many weights there are, l, where there are ``count`` training points.
 
-        Raises
-        ------
-        ValueError
-            If the fields, which have their types and are finite, do not fit together.
-
+        Raises ``ValueError`` if the fields, which have their types and are finite, do not fit
+        together.
         """
 
 
@@ -139,17 +132,11 @@ class Extension:
     Coordinates of a new point from its squared distances to the training points.
 
     .. math:: z(x) = \sum_i a_i(x)\, T_i + c
-
-    Parameters
-    ----------
-    response, table : (l, m), offset : (m,)
-        :math:`a`, T and c.
-
     """
 
-    response: Response
-    table: Floats
-    offset: Floats
+    response: Response  # a
+    table: Floats  # (l, m), T
+    offset: Floats  # (m,), c
 
     def transform(self, squared: Floats) -> Floats | None:
         """Return the (m,) coordinates for (n,) squared distances; ``None`` if none is near."""
@@ -165,29 +152,15 @@ class Extension:
 
 @dataclass(frozen=True)
 class Embedding:
-    """
-    A low-rank centred embedding of a set of points.
+    """A low-rank centred embedding of a set of points."""
 
-    Parameters
-    ----------
-    coordinates : (n, m)
-        Rows whose inner products are the learned, centred kernel; column means are zero.
-    extension
-        The same coordinates for new points; a training point gets its own row.
-    eigenvalues : (m,)
-        Eigenvalues of the learner's own operator, leading first.
-    bandwidth
-        Bandwidth of Gaussian weights, in units of distance; 0 where there are none.
-    notes
-        Sentences that must be logged.
-
-    """
-
+    # (n, m), rows whose inner products are the learned, centred kernel; column means are zero.
     coordinates: Floats
-    extension: Extension
-    eigenvalues: Floats
+    extension: Extension  # the same coordinates for new points; a training point gets its own row
+    eigenvalues: Floats  # (m,), eigenvalues of the learner's own operator, leading first
+    # Bandwidth of Gaussian weights, in units of distance; 0 where there are none.
     bandwidth: float = 0.0
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # sentences that must be logged
 
 
 class ManifoldLearner(Protocol):
@@ -206,10 +179,6 @@ class ManifoldLearner(Protocol):
         """
         Embed the points.
 
-        Raises
-        ------
-        InputError
-            If there are too few points for the dimension or the neighbours, or most are
-            identical, see ``require_scale``.
-
+        Raises ``InputError`` if there are too few points for the dimension or the neighbours, or
+        most are identical, see ``require_scale``.
         """

@@ -91,18 +91,11 @@ class FitTransform:
     step of ``DiffusionMap``, by numbers that a model file holds: the object is not asked again. A
     training point gets such a mean too, not quite its own row. The object decides what copies
     and pieces do; the sums of squares of its columns stand for eigenvalues.
-
-    Parameters
-    ----------
-    embedding
-        The object; a copy of it is fitted.
-    neighbours
-        See ``near_points``. New points of clean and noisy rolls differed by less than .02 of the
-        spread between 4, 10 and 20 neighbours.
-
     """
 
-    embedding: Any
+    embedding: Any  # the object; a copy of it is fitted
+    # See `near_points`. New points of clean and noisy rolls differed by less than .02 of the
+    # spread between 4, 10 and 20 neighbours.
     neighbours: int = 10
 
     def fit(self, samples: Samples) -> Embedding:

@@ -28,17 +28,9 @@ START_STAMP_NS = 1_767_225_600_000_000_000
 
 @dataclass(frozen=True)
 class Driver:
-    """
-    A driver who chooses once a second between two throttles, by the bend that lies ahead.
+    """A driver who chooses once a second between two throttles, by the bend that lies ahead."""
 
-    Parameters
-    ----------
-    bend, straight
-        Probability of the low throttle where a bend is ahead, and where none is.
-
-    """
-
-    bend: float
+    bend: float  # probability of the low throttle where a bend is ahead, and where none is
     straight: float
 
     # Shares of the full voltage, around the 0.48 of a steady hand; 0.4 takes every climb.
@@ -70,33 +62,19 @@ class SlotCarSettings:
     """
     Choices for one run; the same settings give the same samples bit by bit.
 
-    Parameters
-    ----------
-    seed
-        Integer from 0 on. It draws the throttle, the bias and noise of the IMU and the camera.
-    rate_hz
-        IMU samples per second, 1 to 1000 Hz.
-    noise
-        Scales bias, noise and vibration of the IMU and the noise of the camera, 0 to 100
-        (no unit); 1 is a cheap MEMS IMU, 0 the truth.
-    speed_wander
-        Scales the wander of the throttle and of the supply, 0 to 5 (no unit); 1 varies the speed
-        at one place by about 5 %, 0 makes every lap of a steady driver the same.
-    driver
-        One of `DRIVERS`.
-
-    Raises
-    ------
-    InputError
-        If a value is out of range.
-
+    Raises ``InputError`` if a value is out of range.
     """
 
+    # Integer from 0 on. It draws the throttle, the bias and noise of the IMU and the camera.
     seed: int = 0
-    rate_hz: float = 100.0
+    rate_hz: float = 100.0  # IMU samples per second, 1 to 1000 Hz
+    # Scales bias, noise and vibration of the IMU and the noise of the camera, 0 to 100 (no unit);
+    # 1 is a cheap MEMS IMU, 0 the truth.
     noise: float = 1.0
+    # Scales the wander of the throttle and of the supply, 0 to 5 (no unit); 1 varies the speed at
+    # one place by about 5 %, 0 makes every lap of a steady driver the same.
     speed_wander: float = 1.0
-    driver: str = 'steady'
+    driver: str = 'steady'  # one of `DRIVERS`
 
     def __post_init__(self) -> None:
         if self.seed < 0:

@@ -61,24 +61,10 @@ def simulate(
     """
     Drive a number of laps, or a number of IMU samples.
 
-    Parameters
-    ----------
-    settings
-        Seed, rate, noise and wander.
-    laps
-        Whole laps to drive; the last sample is the first one that completes them.
-    samples
-        IMU samples to take instead.
-    report
-        Receives the progress.
-    track
-        Another one than the usual.
-
-    Raises
-    ------
-    InputError
-        Unless exactly one of the two is given and is at least 1.
-
+    ``settings``: seed, rate, noise and wander. ``laps``: whole laps to drive; the last sample is
+    the first one that completes them. ``samples``: IMU samples to take instead. ``report``:
+    receives the progress. ``track``: another one than the usual. Raises ``InputError``: unless
+    exactly one of the two is given and is at least 1.
     """
     goal = laps if samples is None else samples
     if goal is None or (laps is not None and samples is not None):
@@ -181,11 +167,7 @@ def write_run(run: SlotCarRun, path: str | Path, sensors: Sequence[str] = ()) ->
     """
     Write a new rosbag2 (mcap) with ``/imu``, ``/reference`` and some of `SENSORS`.
 
-    Raises
-    ------
-    InputError
-        If the path exists already, or `rosbags` is missing.
-
+    Raises ``InputError`` if the path exists already, or `rosbags` is missing.
     """
     with BagWriter(path) as bag:
         write_messages(run, bag, sensors=sensors)

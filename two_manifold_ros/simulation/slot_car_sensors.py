@@ -71,21 +71,12 @@ def _wheel(random: np.random.Generator) -> Read:
 
 
 class FurtherSensor(NamedTuple):
-    """
-    A kind of sensor.
+    """A kind of sensor."""
 
-    Parameters
-    ----------
-    topic, msgtype, fields
-        Of its messages.
-    begin
-        Returns what reads it in one run, from a random generator.
-
-    """
-
-    topic: str
+    topic: str  # of its messages
     msgtype: str
     fields: tuple[str, ...]
+    # Returns what reads it in one run, from a random generator.
     begin: Callable[[np.random.Generator], Read]
 
     def reader(self, settings: SlotCarSettings) -> Read:

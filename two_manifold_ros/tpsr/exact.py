@@ -21,17 +21,9 @@ def learn(triples: Triples, constant: Floats, states: int, ridge: float) -> Tpsr
     """
     Learn by Boots & Gordon 2011, eq. 7a-c, without the third moments of all features.
 
-    Parameters
-    ----------
-    triples
-        The samples.
-    constant : (h,)
-        The constant written in history features: its product with each history is one.
-    states
-        Dimension of the state, k; fewer if the samples do not have so many.
-    ridge
-        Ridge on the observation covariance, per sample.
-
+    ``triples``: the samples. ``constant`` (h,): the constant written in history features: its
+    product with each history is one. ``states``: dimension of the state, k; fewer if the samples
+    do not have so many. ``ridge``: ridge on the observation covariance, per sample.
     """
     values, left, right = _leading(triples, states)
     tensor = OperatorTensor(triples.observations.shape[1])

@@ -45,11 +45,7 @@ def check_points(points: Floats, inputs: int) -> Floats:
     """
     Return points as (n, inputs) float64, the same array if it is that already.
 
-    Raises
-    ------
-    InputError
-        If their shape is another, or a number in them is not finite.
-
+    Raises ``InputError`` if their shape is another, or a number in them is not finite.
     """
     points = np.asarray(points, dtype=np.float64)
     if points.ndim != 2 or points.shape[1] != inputs:
@@ -85,12 +81,8 @@ class FeatureMap(Protocol):
         """
         Return (n, size) float64 features of (n, inputs) points, a new array.
 
-        Raises
-        ------
-        InputError
-            If the points have another shape or are not finite, or if the map has no features for
-            them.
-
+        Raises ``InputError`` if the points have another shape or are not finite, or if the map has
+        no features for them.
         """
 
 
@@ -130,11 +122,7 @@ class IndicatorFeatures:
     the order of the words: with two symbols 00, 01, 10, 11. The features of a point add up to one,
     so the constant is written in them as all ones.
 
-    Raises
-    ------
-    InputError
-        If a number is not a whole one of at least 1, or the words are too many.
-
+    Raises ``InputError`` if a number is not a whole one of at least 1, or the words are too many.
     """
 
     symbols: int
@@ -190,11 +178,7 @@ class ActionObservationFeatures:
     observation (Boots & Gordon 2011, the present features). With ``WithConstant`` around either
     map the product also holds the features of the other one alone.
 
-    Raises
-    ------
-    InputError
-        If the product has too many features.
-
+    Raises ``InputError`` if the product has too many features.
     """
 
     actions: FeatureMap
@@ -236,21 +220,10 @@ def importance_weights(probabilities: Floats) -> Floats:
 
     Tests ask what is observed if actions are *done*, but actions that the policy favours after
     some histories are over-represented there. A mean over samples weighted like this is an
-    unbiased estimate of the features under ``do`` (Bowling et al. 2006): the mean of
-    :math:`w\, \varphi(a) \otimes \varphi(o)` tends to the sum over all action sequences, each
-    with its own observations.
-
-    Parameters
-    ----------
-    probabilities : (n, l)
-        Probability, or density, with which the policy chose each of the l actions of a sample,
-        given the history at that moment.
-
-    Raises
-    ------
-    InputError
-        If a probability is not positive and finite, or so small that a weight overflows.
-
+    unbiased estimate of the features under ``do`` (Bowling et al. 2006). ``probabilities`` (n, l)
+    are those, or densities, with which the policy chose each of the l actions of a sample, given
+    the history at that moment. Raises ``InputError`` if one is not positive and finite, or so
+    small that a weight overflows.
     """
     probabilities = np.asarray(probabilities, dtype=np.float64)
     if probabilities.ndim != 2:

@@ -23,27 +23,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Triples:
-    r"""
-    Features of n ticks: of what came before, of the tick, and of what came from it on.
+    r"""Features of n ticks: of what came before, of the tick, and of what came from it on."""
 
-    Parameters
-    ----------
-    tests, next_tests : (n, d)
-        :math:`\varphi^T_t` and :math:`\varphi^T_{t+1}`, characteristic features: of the future
-        from the tick on, and from the tick after it on.
-    histories : (n, h)
-        :math:`\varphi^H_t`, indicative features: of the past before the tick.
-    observations : (n, p)
-        :math:`\varphi^{AO}_t`, present features: of the observation, or of action and observation.
-    importance : (n,)
-        :math:`\lambda_t`, one unless actions were chosen by a policy that looks at the past.
-
-    """
-
+    # (n, d), varphi^T_t and varphi^T_(t+1), characteristic features: of the future from the tick
+    # on, and from the tick after it on.
     tests: Floats
-    next_tests: Floats
-    histories: Floats
+    next_tests: Floats  # (n, d)
+    histories: Floats  # (n, h), varphi^H_t, indicative features: of the past before the tick
+    # (n, p), varphi^AO_t, present features: of the observation, or of action and observation.
     observations: Floats
+    # (n,), lambda_t, one unless actions were chosen by a policy that looks at the past.
     importance: Floats
 
     def __len__(self) -> int:
@@ -55,35 +44,23 @@ class LearnerSettings:
     """
     Settings for learning a TPSR from a stream.
 
-    Parameters
-    ----------
-    states
-        Dimension of the state, k.
-    rank
-        Directions that are kept, r; those beyond the states are a buffer, because what was cut
-        off once is lost. A third more than 60 states is enough for the slot car with 32 samples
-        to a fold; learned one by one, or with few states, it takes several times the states, see
-        docs/reproduce.md.
-    ridge
-        Ridge on the observation covariance, per sample, for features of length about one.
-    memory
-        Samples after which an old one counts only 1/e; infinite to forget nothing.
-    fold_every
-        Samples that share one update of the bases. One is Boots & Gordon 2011, eq. 9; more is
-        Boots & Gordon 2011, eq. 8, which costs a small part of it per sample and differs only in
-        what is cut off when.
-
-    Raises
-    ------
-    InputError
-        If one of them is not positive, or fewer directions are kept than there are states.
-
+    Raises ``InputError`` if one of them is not positive, or fewer directions are kept than there
+    are states.
     """
 
-    states: int
+    states: int  # dimension of the state, k
+    # Directions that are kept, r; those beyond the states are a buffer, because what was cut off
+    # once is lost. A third more than 60 states is enough for the slot car with 32 samples to a
+    # fold; learned one by one, or with few states, it takes several times the states, see
+    # docs/reproduce.md.
     rank: int
+    # Ridge on the observation covariance, per sample, for features of length about one.
     ridge: float
+    # Samples after which an old one counts only 1/e; infinite to forget nothing.
     memory: float = math.inf
+    # Samples that share one update of the bases. One is Boots & Gordon 2011, eq. 9; more is Boots
+    # & Gordon 2011, eq. 8, which costs a small part of it per sample and differs only in what is
+    # cut off when.
     fold_every: int = 32
 
     def __post_init__(self) -> None:
@@ -104,41 +81,12 @@ class LearnerSettings:
 
 class OnlineLearner:
     """
-    The online spectral algorithm of Boots & Gordon 2011, eq. 8 and 9.
+    Learn a TPSR from a stream of samples (Boots & Gordon 2011, eq. 8 and 9).
 
-    Samples come in one by one, and parameters can be asked for at any time. It gives what a batch
-    gives as long as no direction is cut off. The next test of a sample is mostly the test of the
-    one that follows, and the directions in which it is new come with that one. So the last sample
-    of a fold waits for the next fold before it counts in the third moments: what of its next test
-    lies outside of the directions so far would be lost. Learned one by one, the TPSR of the kart
-    errs by 11 m with this, and by 76 m without.
-
-    Parameters
-    ----------
-    settings
-        How it learns.
-    constant : (h,)
-        The constant written in history features: its product with each history is one.
-    tests, observations
-        Number of features of tests and of observations.
-
-    Attributes
-    ----------
-    svd
-        Decomposition of the sum of outer products of tests and histories.
-    tensor
-        The third moments in the form in which they can be kept.
-    covariance
-        That of the observations. All sums are weighted by importance and forgetting alike.
-    history_sum : (h,)
-        Weighted sum of the histories.
-    weight, test_square
-        Sum of the weights, and of the squared lengths of the tests.
-    samples, refused
-        How many samples were taken, and how many refused.
-    sizes
-        Number of features of each part of a sample.
-
+    The ``constant`` (h,) is the constant in history features: its product with each history is
+    one. ``tests`` and ``observations`` are numbers of features. All sums are weighted by
+    importance and forgetting alike. ``samples`` counts those that were taken, ``refused`` the
+    others.
     """
 
     def __init__(
@@ -176,28 +124,12 @@ class OnlineLearner:
         importance: float = 1.0,
     ) -> Move | None:
         """
-        Take one sample.
+        Take one sample, see `Triples`; return how the bases moved if it completed a fold.
 
-        Parameters
-        ----------
-        test, next_test, history, observation
-            Features, see `Triples`. A sample is refused and counted if a number in them is not
-            finite, or if together they are longer than 1e6 (`LARGEST_SQUARE`).
-        importance
-            Weight of the sample in every sum; one that is negative, not finite or beyond 1e60 is
-            refused as well, and one below 1e-60 changes nothing. It makes up for actions that
-            were not chosen blindly, see `Triples`.
-
-        Returns
-        -------
-        Move or None
-            How the bases moved, if this sample completed a fold.
-
-        Raises
-        ------
-        InputError
-            If it has another number of features than the learner was made for.
-
+        A sample is refused and counted if a number in it is not finite, if its features together
+        are longer than 1e6 (`LARGEST_SQUARE`), or if the importance is negative, not finite or
+        beyond 1e60. With an importance below 1e-60 it changes nothing. Raises ``InputError`` if it
+        has another number of features than the learner was made for.
         """
         if 0.0 <= float(importance) < 1e-60:
             self.samples += 1
@@ -281,13 +213,8 @@ class OnlineLearner:
         """
         Return the parameters as of the last fold, of the leading states only.
 
-        See Boots & Gordon 2011, eq. 7a-c.
-
-        Raises
-        ------
-        InputError
-            Before anything was learned, or when the histories do not hold the constant.
-
+        They are those of Boots & Gordon 2011, eq. 7a-c. Raises ``InputError`` before anything was
+        learned, or when the histories do not hold the constant.
         """
         states = self._count_states()
         ends = np.stack([self.constant, self.history_sum])

@@ -25,18 +25,8 @@ class ObservationCovariance:
     computed again when that is off by a tenth, or after 512 samples, so that rounding errors do
     not add up.
 
-    Parameters
-    ----------
-    size, ridge
-        Number of observation features, p, and :math:`\lambda`, per sample.
-
-    Attributes
-    ----------
-    total : (p, p), weight
-        Weighted sum of the outer products, and sum of the weights, n.
-    inverse : (p, p), ridge_within
-        Inverse of the total with a ridge of about :math:`\lambda n`, and that ridge.
-
+    ``total`` (p, p) is the weighted sum of the outer products, ``weight`` the sum of the weights,
+    n, and ``inverse`` (p, p) that of the total with ``ridge_within``, about :math:`\lambda n`.
     """
 
     def __init__(self, size: int, ridge: float) -> None:
@@ -95,15 +85,12 @@ class OperatorTensor:
     r"""
     The sum that gives a TPSR its operators, mathematics (10.4).
 
-    It is that of Boots & Gordon 2011, eq. 6d and 8f, but for a factor.
-
-    It is kept without the factor :math:`\hat S^{-1}`, so that each move of the bases is a
-    rotation and forgetting is a factor. Divided by the singular values along its last axis it is
-    :math:`\hat B_{AO}`.
-
-    The newest samples are kept apart, and with them the move since the last was added: to turn
-    their few coordinates costs nothing beside turning the sum. When there are ``together`` of
-    them, or when the moments are asked for, sum and samples are brought together.
+    It is the sum of Boots & Gordon 2011, eq. 6d and 8f, kept without the factor :math:`\hat
+    S^{-1}`, so that each move of the bases is a rotation and forgetting is a factor. Divided by
+    the singular values along its last axis it is :math:`\hat B_{AO}`. The newest samples are kept
+    apart, and with them the move since the last was added: to turn their few coordinates costs
+    nothing beside turning the sum. When there are ``together`` of them, or when the moments are
+    asked for, sum and samples are brought together.
     """
 
     def __init__(self, observations: int, together: int = 128) -> None:

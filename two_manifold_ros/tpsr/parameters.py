@@ -22,32 +22,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Tpsr:
-    r"""
-    A transformed predictive state representation (Boots & Gordon 2011, eq. 7a-c).
+    """A transformed predictive state representation (Boots & Gordon 2011, eq. 7a-c)."""
 
-    Parameters
-    ----------
-    start : (k,)
-        :math:`\hat b_*`, the state on average, scaled so that the normaliser makes it one.
-    normaliser : (k,)
-        :math:`\hat b_\infty`: its product with a state is one.
-    operators : (p, k, k)
-        :math:`\hat B_{AO}` by observation feature.
-    inverse : (p, p)
-        :math:`(\hat\Sigma_{AO,AO}/n+\lambda I)^{-1}`, of the mean, so that a likelihood keeps its
-        size however long was learned.
-    transition : (k, k)
-        One tick without an observation (mathematics, section 6.2); no mode of it grows.
-    bound
-        Length that no state exceeds: a state is a mean of test features, no longer than they are.
-
-    """
-
-    start: Floats
-    normaliser: Floats
-    operators: Floats
+    start: Floats  # (k,), b_*, the state on average, scaled so that the normaliser makes it one
+    normaliser: Floats  # (k,), b_infty: its product with a state is one
+    operators: Floats  # (p, k, k), B_AO by observation feature
+    # (p, p), (Sigma_AO,AO / n + lambda I)^-1, of the mean, so that a likelihood keeps its size
+    # however long was learned.
     inverse: Floats
+    # (k, k), one tick without an observation (mathematics, section 6.2); no mode of it grows.
     transition: Floats
+    # Length that no state exceeds: a state is a mean of test features, no longer than they are.
     bound: float
 
     @property
@@ -118,13 +103,8 @@ class TpsrBelief:
     """
     Belief about the hidden state, filtered by a TPSR that ``adopt`` exchanges.
 
-    Attributes
-    ----------
-    state : (k,)
-        Belief before the next observation, such that the normaliser gives one.
-    accepted
-        Whether the last observation moved the belief.
-
+    The normaliser times the ``state`` (k,) before the next observation is one; ``accepted`` tells
+    whether the last observation moved it.
     """
 
     def __init__(self, tpsr: Tpsr) -> None:
@@ -138,22 +118,14 @@ class TpsrBelief:
 
     def update(self, features: Floats) -> float:
         """
-        Take the (p,) features of one observation, Boots & Gordon 2011, eq. 2.
+        Take the (p,) features of one observation, Boots & Gordon 2011, eq. 2; return the evidence.
 
-        Returns
-        -------
-        float
-            Evidence in [-1, 1]: the likelihood of the observation given the belief, against the
-            sum of that and its likelihood on average. One half says that the belief predicts
-            no more than the average does, 1 that it knew. At or below ``SMALLEST_EVIDENCE``, and
-            when features are zero, not finite or longer than 1e6, the observation was passed
-            over and the state moved on by mathematics (6.3).
-
-        Raises
-        ------
-        InputError
-            If the number of features is another one than was learned from.
-
+        It is the likelihood of the observation given the belief, against the sum of this and its
+        likelihood on average, in [-1, 1]: with one half the belief predicts no more than the
+        average does, with 1 it knew. At or below ``SMALLEST_EVIDENCE``, and when features are
+        zero, not finite or longer than 1e6, the observation is passed over and the state moves on
+        by mathematics (6.3). Raises ``InputError`` if the number of features is another one than
+        was learned from.
         """
         wanted = len(self.tpsr.inverse)
         if len(features) != wanted:
@@ -201,69 +173,33 @@ class TpsrBelief:
         return True
 
 
-class RememberingBelief:
+class RememberingBelief(TpsrBelief):
     r"""
-    A `TpsrBelief` about observations, and the weights that it gives to remembered ticks.
+    A `TpsrBelief` about observations, and the ``weights`` (n,) that it gives to remembered ticks.
 
     The weight of a tick is that of its history under the state before an observation,
     :math:`b^\top\hat S^{-1}\hat V^\top\varphi^H_t`, times
     :math:`\varphi^{O\top}_t(\hat\Sigma_{OO}/n+\lambda I)^{-1}\varphi^O(o)`, mathematics (10.7):
-    summed over all ticks with their next tests they are the numerator of Boots & Gordon 2011,
-    eq. 2.
+    summed over all ticks with their next tests they are the numerator of Boots & Gordon 2011, eq.
+    2.
 
-    Parameters
-    ----------
-    tpsr
-        The parameters.
-    observations
-        Features of observations.
-    table : (n, k)
-        Its product with a state gives the weights of histories.
-    features : (n, p)
-        Of the observations at the remembered ticks.
-
-    Attributes
-    ----------
-    weights : (n,)
-        Of the remembered ticks, at the last observation.
-
+    The product of the ``table`` (n, k) and a state is the weights of histories; ``features`` (n,
+    p) are those of the observations at the remembered ticks.
     """
 
     def __init__(
         self, tpsr: Tpsr, observations: FeatureMap, table: Floats, features: Floats
     ) -> None:
-        self._map = observations
-        self._belief = TpsrBelief(tpsr)
-        self._take(table, features)
-        self.start()
-
-    def _take(self, table: Floats, features: Floats) -> None:
-        self.table, self.features = table, features
-        self.weights = self.table @ self.state
-
-    @property
-    def tpsr(self) -> Tpsr:
-        """The parameters."""
-        return self._belief.tpsr
-
-    @property
-    def state(self) -> Floats:
-        """Belief (k,) before the next observation."""
-        state: Floats = self._belief.state
-        return state
-
-    @property
-    def accepted(self) -> bool:
-        """Whether the last observation moved the belief."""
-        return self._belief.accepted
+        self._map, self.table, self.features = observations, table, features
+        super().__init__(tpsr)
 
     def start(self) -> None:
         """Restart at the state on average."""
-        self._belief.start()
+        super().start()
         self.weights = self.table @ self.state
 
     def update(self, observation: Floats) -> float:
-        """Take or pass over one observation (d,); return the evidence, see `TpsrBelief.update`."""
+        """Take or pass over one observation (d,); return the evidence."""
         try:
             features = self._map.transform(observation[None])[0]
         except InputError:
@@ -272,17 +208,14 @@ class RememberingBelief:
             # Too far out to have features; zeros are passed over.
             features = np.zeros(len(self.tpsr.inverse))
         before = self.state
-        evidence = self._belief.update(features)
+        evidence = super().update(features)
         self.weights = self.table @ before
         if self.accepted:
             self.weights *= self.features @ (self.tpsr.inverse @ features)
         return evidence
 
-    def skip(self, ticks: int) -> None:
-        """Move on by some ticks without observations, mathematics (6.3)."""
-        self._belief.skip(ticks)
-
-    def adopt(self, tpsr: Tpsr, move: Move, table: Floats, features: Floats) -> None:
-        """Continue with newer parameters and other remembered ticks, see `TpsrBelief.adopt`."""
-        self._belief.adopt(tpsr, move)
-        self._take(table, features)
+    def adopt(self, tpsr: Tpsr, move: Move, *remembered: Floats) -> None:
+        """Continue with newer parameters, and with another table and other features."""
+        super().adopt(tpsr, move)
+        self.table, self.features = remembered
+        self.weights = self.table @ self.state

@@ -39,18 +39,10 @@ def cosine_features(angles: NDArray[Any], phases: NDArray[Any]) -> Floats:
     r"""
     Return :math:`\sqrt{2/D} \cos(a + \beta)` as float64, mathematics (2.2).
 
-    Parameters
-    ----------
-    angles : (n, D) float64 or float32
-        Products of points and frequencies, radians; overwritten.
-    phases : (D,) of the same dtype
-
-    Raises
-    ------
-    InputError
-        If an angle is so large that its rounding alone passes 1e-3 radians: beyond 4.5e12 in
-        float64 and 8.4e3 in float32. A standardised point gives angles of a few radians.
-
+    ``angles`` (n, D) float64 or float32: products of points and frequencies, radians; overwritten.
+    ``phases`` is (D,) of the same dtype. Raises ``InputError`` if an angle is so large that its
+    rounding alone passes 1e-3 radians: beyond 4.5e12 in float64 and 8.4e3 in float32. A
+    standardised point gives angles of a few radians.
     """
     limit = 1e-3 / float(np.finfo(angles.dtype).eps)
     # Written so that a NaN, from an overflow to infinities of both signs, is refused as well.
@@ -77,18 +69,12 @@ class FourierFeatures:
 
     The error of an inner product falls like :math:`1/\sqrt D`. A point costs one matrix-vector
     product, which reads all frequencies, and one cosine a feature.
-
-    Parameters
-    ----------
-    frequencies : (inputs, D) float64 or float32
-        :math:`\Omega`; with float32 the product and the cosine are taken in float32.
-    phases : (D,) of the same dtype
-        :math:`\beta`.
-
     """
 
+    # (inputs, D) float64 or float32, omega; with float32 the product and the cosine are taken in
+    # float32.
     frequencies: NDArray[Any]
-    phases: NDArray[Any]
+    phases: NDArray[Any]  # (D,) of the same dtype, beta
 
     @property
     def inputs(self) -> int:
@@ -117,29 +103,14 @@ def fourier_features(
     precision: str = 'double',
 ) -> FourierFeatures:
     r"""
-    Draw random Fourier features.
+    Draw random Fourier features by a seed of PCG64.
 
-    Parameters
-    ----------
-    inputs, size
-        Numbers in a point, and in a feature vector, D.
-    bandwidth
-        :math:`\sigma`, in units of the distance between points.
-    seed
-        Seed of PCG64; a model keeps the numbers drawn, so that another NumPy changes nothing.
-    kernel
-        ``gaussian``, :math:`\exp(-\lVert x - y \rVert^2 / 2\sigma^2)` with normal frequencies, or
-        ``laplacian``, :math:`\exp(-\lVert x - y \rVert_1 / \sigma)` with Cauchy ones.
-    precision
-        ``double``, or ``single`` for half the memory and less than half the time: 2,000 features
-        are rounded by less than 1e-7, more of them by less. Not for the Laplacian kernel, whose
-        largest frequencies are too large for it.
-
-    Raises
-    ------
-    InputError
-        If a number is out of range or a name is unknown.
-
+    A number out of range and an unknown name are refused. The bandwidth :math:`\sigma` is in units
+    of the distance between points. The kernel is ``gaussian``, :math:`\exp(-\lVert x - y \rVert^2
+    / 2\sigma^2)` with normal frequencies, or ``laplacian``, :math:`\exp(-\lVert x - y \rVert_1 /
+    \sigma)` with Cauchy ones. The precision ``single`` takes half the memory and less than half
+    the time: 2,000 features are rounded by less than 1e-7. It is not for the Laplacian kernel,
+    whose largest frequencies are too large.
     """
     _check_drawing(inputs, size, bandwidth, seed, precision)
     _check_choice('kernel', kernel, 'gaussian', 'laplacian')
@@ -170,21 +141,13 @@ class StructuredFourierFeatures:
     signs. The error falls like :math:`1/\sqrt D` as that of independent frequencies does; but as
     all have one length, inner products are too small by up to :math:`0.54/d`, at a distance of
     two bandwidths. So it is for points of a hundred numbers and more.
-
-    Parameters
-    ----------
-    signs : (blocks, 3, inputs) int8
-        :math:`E_1, E_2, E_3` of each block, +1 or -1.
-    phases : (D,) float64 or float32
-        :math:`\beta`; with float32 the transforms and the cosine are taken in float32.
-    bandwidth
-        :math:`\sigma`.
-
     """
 
-    signs: NDArray[Any]
+    signs: NDArray[Any]  # (blocks, 3, inputs) int8, E_1, E_2, E_3 of each block, +1 or -1
+    # (D,) float64 or float32, beta; with float32 the transforms and the cosine are taken in
+    # float32.
     phases: NDArray[Any]
-    bandwidth: float
+    bandwidth: float  # sigma
 
     @property
     def inputs(self) -> int:

@@ -13,19 +13,10 @@ if TYPE_CHECKING:
 
 
 class Move(NamedTuple):
-    r"""
-    From coordinates in the old bases to coordinates in the new ones.
+    r"""From coordinates in the old bases to coordinates in the new ones."""
 
-    Parameters
-    ----------
-    left, right : (r', r)
-        :math:`\hat U_{new}^\top\hat U` for the space of tests, which the state lives in, and
-        :math:`\hat V_{new}^\top\hat V` for that of histories.
-
-    """
-
-    left: Floats
-    right: Floats
+    left: Floats  # (r', r), U_new' U for the space of tests, which the state lives in
+    right: Floats  # (r', r), V_new' V for the space of histories
 
     @staticmethod
     def none(rank: int) -> Move:
@@ -51,21 +42,12 @@ class Split(NamedTuple):
 
     Everything refers to the orthonormal rows :math:`\bar B` that are ``recipe @ [rows; vectors]``
     and that are never computed; the first r of them span the basis.
-
-    Parameters
-    ----------
-    own : (r, r), coordinates : (c, r + a)
-        The rows of the basis, lower triangular and nearly one, and the vectors in these.
-    recipe : (r + a, r + c)
-        How they would be computed.
-    products : (n + c, n + c)
-        Inner products of what is stored and the vectors with each other.
-
     """
 
-    own: Floats
-    coordinates: Floats
-    recipe: Floats
+    own: Floats  # (r, r), the rows of the basis in these, lower triangular and nearly one
+    coordinates: Floats  # (c, r + a), the vectors in these
+    recipe: Floats  # (r + a, r + c), how they would be computed
+    # (n + c, n + c), inner products of what is stored and the vectors with each other.
     products: Floats
 
 
@@ -175,17 +157,8 @@ class ThinSvd:
     turns the bases. When an update could leave more than 1e-11 (directions that were tiny before
     they were normalised), an empty one follows at once.
 
-    Parameters
-    ----------
-    rows, columns, rank
-        Lengths of x and y, and directions to keep.
-
-    Attributes
-    ----------
-    values : (r,), newest : (c, r)
-        Singular values, largest first; r grows from 0 to ``rank``. Coordinates of the last y in
-        the right basis.
-
+    The singular ``values`` (r,) are largest first; r grows from 0 to ``rank``. ``newest`` (c, r)
+    are the coordinates of the last y in the right basis.
     """
 
     def __init__(self, rows: int, columns: int, rank: int) -> None:

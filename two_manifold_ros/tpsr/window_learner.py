@@ -31,61 +31,28 @@ Fewer would read the frequencies of the features more often.
 
 
 class RememberedTicks(NamedTuple):
-    r"""
-    Ticks of which a state says how much it is like what came before each of them.
+    r"""Ticks of which a state says how much it is like what came before each of them."""
 
-    Parameters
-    ----------
-    numbers : (n,) int64
-        Of the ticks, ascending; with a jump between two stretches.
-    histories : (n, r)
-        Coordinates of their histories in the right basis, :math:`\hat V^\top\varphi^H_t`.
-    features : (n, p)
-        Of their observations, :math:`\varphi^O_t`.
-
-    """
-
-    numbers: Ints
-    histories: Floats
-    features: Floats
+    numbers: Ints  # (n,) int64, of the ticks, ascending; with a jump between two stretches
+    histories: Floats  # (n, r), coordinates of their histories in the right basis, V' varphi^H_t
+    features: Floats  # (n, p), of their observations, varphi^O_t
 
 
 class WindowLearner:
     r"""
     Learn a TPSR from a stream of observations and remember ticks, both in bounded memory.
 
-    The test of a tick is the window of observations that starts with it, the next test that which
-    starts a tick later, and the history that which ends just before it: each is learned when its
-    next test is whole, by Boots & Gordon 2011, eq. 8 and 9. Windows never reach over the end of a
-    stretch.
+    The test of a tick is the window of ``width`` observations that starts with it, the next test
+    the window that starts a tick later, and the history the window that ends just before it: each
+    is learned when its next test is whole, by Boots & Gordon 2011, eq. 8 and 9. Windows never
+    reach over the end of a stretch. Of the ticks ``most`` of the newest are remembered.
 
-    A state b gives the remembered tick t the weight
-    :math:`b^\top\hat S^{-1}\hat V^\top\varphi^H_t`: the mean over the ticks with these weights
-    is to any quantity what Boots & Gordon 2011, eq. 6d and 7c, is to the next test. By it
-    positions are read.
+    A state b gives the remembered tick t the weight :math:`b^\top\hat S^{-1}\hat
+    V^\top\varphi^H_t`: the mean over the ticks with these weights is to any quantity what Boots &
+    Gordon 2011, eq. 6d and 7c, is to the next test. By it positions are read.
 
-    Parameters
-    ----------
-    windows
-        Features of windows (width d,) channel by channel, with the constant as the last one.
-    observations
-        Features of observations.
-    width
-        Ticks in a window.
-    settings
-        How the operators are learned.
-    most
-        Newest ticks that are remembered.
-
-    Attributes
-    ----------
-    learner
-        What the stream has been learned by.
-    remembered
-        The ticks that are remembered, in the present bases.
-    begin
-        Number of the next tick that comes.
-
+    Features of windows (width d,) are channel by channel, with the constant as the last one.
+    ``begin`` is the number of the next tick that comes.
     """
 
     def __init__(
@@ -155,8 +122,8 @@ class WindowLearner:
         """
         Return the parameters as of now, and the table (n, k) of weights of remembered ticks.
 
-        The product of the table and a state is the weight of each tick, which the moments forget
-        as they do the tick itself.
+        The product of the table and a state is the weight of each tick, which is forgotten as its
+        moments.
         """
         tpsr = self.learner.parameters()
         values = self.learner.svd.values[: tpsr.states]
