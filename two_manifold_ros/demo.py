@@ -1,16 +1,12 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-The demo: simulate, inspect, train, filter on real topics, score and draw.
-
-Without ROS the filter runs over the bag instead, and its topics go into another one.
-"""
+"""The demo: simulate, inspect, train, filter, score and draw; then drive on, live."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser
 import atexit
-from contextlib import AbstractContextManager, contextmanager, ExitStack
+from contextlib import contextmanager, ExitStack
 from importlib.util import find_spec
 from pathlib import Path
 import signal
@@ -84,17 +80,6 @@ def running_node(name: str, log: Path, *parameters: str) -> Iterator[subprocess.
                 process.wait()
 
 
-def filter_node(folder: Path) -> AbstractContextManager[subprocess.Popen[bytes]]:
-    """Start the filter node on the model in a folder, see `running_node`."""
-    return running_node(
-        'filter_node',
-        folder / 'filter_node.log',
-        f'model:={folder / "model.npz"}',
-        # With best effort the middleware drops what is sent to a process that is paused.
-        'qos_overrides./imu.subscription.reliability:=reliable',
-    )
-
-
 def read_run(path: Path, model: ModelHead) -> tuple[Ints, Floats]:
     """
     Return the stamps (P,) of published estimates, ns, and their positions (P, H, 2), metres.
@@ -121,10 +106,9 @@ def _stamp(message: Any) -> int:  # noqa: ANN401 - a message of any type
 
 LAPS = 25
 TEST_LAPS_S = 55.0
-SPEED = 4.0
 MARKER = '.two_manifold_demo'
 STAGES = 6
-DESCRIPTION = 'Simulate, inspect, train, filter on real topics, score and draw: the whole way.'
+DESCRIPTION = 'Simulate, inspect, train, filter, score and draw: the whole way.'
 NEXT_SEED = 1
 """Of the car that drives on: not that of the training."""
 VIEW = (sys.executable, '-m', 'two_manifold_ros', 'view')
@@ -142,20 +126,11 @@ def _stage(number: int, title: str) -> Iterator[Callable[[float], None]]:
 
 def run_tour(folder_name: str, *, view: bool = False) -> None:
     """
-    Run every stage and leave bags, model, log and figure in a folder; ``view`` shows a page.
+    Run every stage and leave bags, model and figure in a folder; ``view`` shows a page.
 
-    Raises
-    ------
-    InputError
-        If the folder holds something else, or the node could not be reached.
-
+    An `InputError` says that the folder holds something else.
     """
     folder = make_folder(Path(folder_name).resolve(), MARKER)
-    with_node = find_spec('rclpy') is not None
-    if with_node:
-        isolate()
-    else:
-        print('ROS 2 is not here, so no node runs: the filter is replayed over the bag instead.')
     with _stage(1, f'simulating a slot car for {LAPS} laps') as show:
         run = simulate(SlotCarSettings(), laps=LAPS, report=lambda _, share: show(share))
         write_run(run, folder / 'recording')
@@ -171,42 +146,42 @@ def run_tour(folder_name: str, *, view: bool = False) -> None:
         model = train_model([training], TrainingSettings(), lambda _, share: show(share))
         save_model(model, folder / 'model.npz')
     held_out = recording.between(cut, None)
-    through = 'the filter node' if with_node else 'the filter, into a bag'
-    with _stage(4, f'replaying the rest through {through}') as show:
-        if with_node:
-            received = _filter_live(folder, held_out, show)
-        else:
-            received = _filter_offline(folder, held_out, show)
-    went = 'received' if with_node else 'written'
+    loaded = load_model(folder / 'model.npz')
+    with (
+        _stage(4, 'replaying the rest through the filter, into a bag') as show,
+        BagWriter(folder / 'predictions', latched=_latched()) as output,
+    ):
+        written = replay(loaded, held_out, output, lambda _, share: show(share))
     counts = ', '.join(
-        f'{received.get(name, 0)} {name}'
+        f'{written.get(name, 0)} {name}'
         for name, topic in PUBLISHED.items()
         if topic not in ROUTED
     )
-    _print_below(f'{went}: {counts}')
-    publisher = 'node' if with_node else 'filter'
-    with _stage(5, f'scoring what the {publisher} published'):
-        loaded = load_model(folder / 'model.npz')
-        evaluation = _score(folder, loaded, held_out, publisher)
+    _print_below(f'written: {counts}')
+    with _stage(5, 'scoring what the filter published'):
+        evaluation = _score(folder, loaded, held_out)
     print_scores(evaluation, loaded)
     print(f'[{STAGES}/{STAGES}] listing the files')
-    _explain(folder, with_node)
+    _explain(folder)
     command = Path(sys.executable).with_name('two-manifold')
     print(f'Look at it: {command} view {folder_name}/model.npz {folder_name}/recording')
     if view:
-        _drive_on(folder, live=with_node)
+        _drive_on(folder, live=find_spec('rclpy') is not None)
 
 
 def _drive_on(folder: Path, *, live: bool) -> None:
     """Show a page until Ctrl-C: of the bag, or of another drive of the car, which is live."""
     with until_ctrl_c(), ExitStack() as running:
         if live:
+            isolate()
             print('The car drives on, live, until Ctrl-C.', flush=True)
-            running.enter_context(filter_node(folder))
-            log = folder / 'slot_car_node.log'
-            running.enter_context(running_node('slot_car_node', log, f'seed:={NEXT_SEED}'))
+            for name, given in (
+                ('filter_node', f'model:={folder / "model.npz"}'),
+                ('slot_car_node', f'seed:={NEXT_SEED}'),
+            ):
+                running.enter_context(running_node(name, folder / f'{name}.log', given))
         else:
-            print('The page stays until Ctrl-C.', flush=True)
+            print('ROS 2 is not here, so the page stays on the bag until Ctrl-C.', flush=True)
         # Not before: a page would call the node gone as soon as the recording is over.
         seen = '--live' if live else str(folder / 'recording')
         page = subprocess.Popen([*VIEW, str(folder / 'model.npz'), seen])
@@ -224,71 +199,35 @@ def _latched() -> tuple[str, ...]:
     return tuple(f'/{topic.name}' for topic in PUBLISHED.values() if topic.latched)
 
 
-def _filter_offline(
-    folder: Path, held_out: Recording, show: Callable[[float], None]
-) -> dict[str, int]:
-    model = load_model(folder / 'model.npz')
-    with BagWriter(folder / 'predictions', latched=_latched()) as output:
-        return replay(model, held_out, output, lambda _, share: show(share))
-
-
-def _filter_live(
-    folder: Path, held_out: Recording, show: Callable[[float], None]
-) -> dict[str, int]:
-    from two_manifold_ros.nodes import bag_session  # noqa: PLC0415 - only a node needs ROS
-
-    with open_bag(folder / 'recording') as bag:
-        topics = [topic for topic in bag.topics if topic.name == held_out.imu.topic]
-        first, last = int(held_out.imu.receive_stamps[0]), int(held_out.imu.receive_stamps[-1])
-        messages = [
-            bag_session.Timed(received, raw)
-            for _, received, raw in bag.messages(topics)
-            if first <= received <= last
-        ]
-    with (
-        BagWriter(folder / 'predictions', latched=_latched()) as output,
-        filter_node(folder) as process,
-    ):
-        return bag_session.play_and_record(
-            output, messages, SPEED, lambda: process.poll() is None, show
-        )
-
-
-def _score(folder: Path, model: ModelHead, held_out: Recording, publisher: str) -> Evaluation:
+def _score(folder: Path, model: ModelHead, held_out: Recording) -> Evaluation:
     """Draw and score what the filter computes, and print whether it is what was published."""
     stamps, positions = read_run(folder / 'predictions', model)
     if not len(stamps):
-        log = folder / 'filter_node.log'
-        msg = f'the {publisher} published nothing' + (f'; see {log}' if log.exists() else '')
+        msg = 'the filter published nothing'
         raise InputError(msg)
     evaluation = evaluate(model, [held_out])
     draw_evaluation(
-        evaluation, model, folder / 'figure.png', f'Slot car: what the {publisher} publishes'
+        evaluation, model, folder / 'figure.png', 'Slot car: what the filter publishes'
     )
     (run,) = evaluation.runs
     computed = run.positions[run.published]
     if np.array_equal(stamps, run.stamps[run.published]) and np.array_equal(positions, computed):
-        _print_below(
-            f'The {publisher} published bit for bit what "two-manifold evaluate" computes.'
-        )
+        _print_below('The filter published bit for bit what "two-manifold evaluate" computes.')
     else:
         _print_below(
-            f'{len(stamps)} estimates of the {publisher} arrived, and "two-manifold evaluate" '
-            f'computes {len(computed)}: messages were lost on the way, or please report it.'
+            f'{len(stamps)} estimates are in the bag, and "two-manifold evaluate" computes '
+            f'{len(computed)}: please report it.'
         )
     return evaluation
 
 
-def _explain(folder: Path, with_node: bool) -> None:
-    topics = "the filter node's topics"
+def _explain(folder: Path) -> None:
     listed = {
         'recording': 'the simulated bag: /imu and /reference',
         'model.npz': 'the model; "two-manifold info" shows its contents',
-        'predictions': f'{topics}, recorded from DDS' if with_node else f'{topics}, from a replay',
+        'predictions': 'the topics of the filter node, from a replay',
         'figure.png': 'true and predicted track, error against horizon',
     }
-    if with_node:
-        listed['filter_node.log'] = 'what the node said'
     print(f'      in {folder}:')
     for name, what in listed.items():
         print(f'      {name:15} {what}')
