@@ -12,7 +12,7 @@ import pytest
 
 from two_manifold_ros.cli.status import StatusTable
 
-MODULE = 'two_manifold_ros.nodes.bag_session'
+MODULE = 'two_manifold_ros.nodes.watching'
 LOST = {'status': 'lost', 'cause': 'diverged'}
 WELL = {'status': 'tracking', 'cause': ''}
 

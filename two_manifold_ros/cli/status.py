@@ -78,7 +78,7 @@ def run(args: Namespace) -> int:
         msg = f'--seconds {args.seconds:g} must be more than 0: leave it out to watch until Ctrl-C'
         raise InputError(msg)
     try:
-        from two_manifold_ros.nodes.bag_session import listen  # noqa: PLC0415 - only this needs ROS
+        from two_manifold_ros.nodes.watching import listen  # noqa: PLC0415 - only this needs ROS
     except ImportError as error:
         msg = (
             f'this command listens to nodes and needs ROS 2 ({error}): source its setup file first'

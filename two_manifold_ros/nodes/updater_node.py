@@ -44,7 +44,7 @@ from two_manifold_ros.nodes.callbacks import (
 from two_manifold_ros.nodes.health import limits_line, StatusPublisher, topics_line
 from two_manifold_ros.nodes.live_input import (
     image_decoder,
-    LiveReference,
+    LiveTopic,
     ReferenceInput,
 )
 from two_manifold_ros.nodes.running import declare
@@ -106,8 +106,8 @@ class UpdaterNode(GuardedNode):
         self.serve(Trigger, 'forget', self._on_forget)
         self._input.wait()
         self._positions = ReferenceInput(self._session)
-        self._reference = LiveReference(
-            self, chosen.reference_type, self._positions.start, self._positions.take
+        self._reference = LiveTopic(
+            self, 'reference', self._positions.start, wanted=chosen.reference_type
         )
         self._input.listen(self._on_message)
         self._status = StatusPublisher(self, self._input, ADAPTING)
