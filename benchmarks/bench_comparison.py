@@ -23,8 +23,8 @@ from worlds.drive import drive
 from worlds.table import world_named
 
 from two_manifold_ros.comparison.comparing import compare
-from two_manifold_ros.comparison.own_filters import methods_named, NAMES
 from two_manifold_ros.comparison.protocol import plan_bags, plan_share
+from two_manifold_ros.comparison.rivals import methods_named, NAMES
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.training.settings import TrainingSettings
 

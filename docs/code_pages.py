@@ -61,7 +61,7 @@ REFERENCE = '\n## Reference\n'
 def commands() -> str:
     """Return the page of all commands."""
     parts = [f'# Commands\n\n{COMMANDS_INTRODUCTION}\n']
-    rows = [f'| [`{name}`](#{name}) | {summary} |' for name, summary in COMMANDS.items()]
+    rows = [f'| [`{name}`](#{name}) | {words} |' for name, (_, _, words) in COMMANDS.items()]
     parts.append('\n'.join(['| command | what it does |', '| --- | --- |', *rows]) + '\n')
     for name in COMMANDS:
         module = command_named(name)
@@ -149,7 +149,7 @@ def _settings() -> str:
         settled = f'; {offered.settled}' * bool(offered.settled)
         allowed = '0 first, increasing' if name == 'horizons' else about.allowed
         usual = f' (default: {about.usual})' if offered.default is None else ''
-        words = f'{about.what}{usual}{about.more}'.replace('|', '\\|')
+        words = f'{about.what}{usual}'.replace('|', '\\|')
         rows.append(
             f'| `{name}` | {offered.of_methods} | {default}{settled} | {allowed} | {words} |'
         )

@@ -109,9 +109,7 @@ def topics(page: str) -> str:
     """Return the page of topics with their types and qualities of service."""
     for topic in (Topics.IMU, Topics.IMAGE, *PUBLISHED.values()):
         page = _topic_row(page, topic.address, topic)
-    for topic in (Topics.LEARNING, Topics.STATUS):
-        page = _topic_row(page, f'{ADAPTING}{topic.name}', topic)
-    return page
+    return _topic_row(page, f'{ADAPTING}{Topics.STATUS.name}', Topics.STATUS)
 
 
 def _topic_row(page: str, address: str, topic: Topic) -> str:

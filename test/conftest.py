@@ -55,9 +55,9 @@ SLOW_FIXTURES = {
 """A test with one of these waits for another process or for real time, or trains for long."""
 
 SLOW_FILES = (
-    'test/adapting/test_training_process.py', 'test/benchmarks/', 'test/cli/test_listening.py',
-    'test/cli/test_terminal.py', 'test/cli/test_workers.py', 'test/comparison/test_comparing.py',
-    'test/comparison/test_own_filters.py', 'test/experiments/',
+    'test/adapting/test_worker.py', 'test/benchmarks/', 'test/cli/test_terminal.py',
+    'test/cli/test_workers.py', 'test/comparison/test_comparing.py',
+    'test/comparison/test_rivals.py', 'test/experiments/',
     'test/packaging/test_bare_robot.py', 'test/packaging/test_run_script.py',
     'test/test_compilation.py', 'test/test_fleet.py', 'test/test_stopping.py',
 )  # fmt: skip

@@ -24,7 +24,6 @@ import pytest
 import two_manifold_ros
 from two_manifold_ros.cli import running
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.figures import save
 from two_manifold_ros.experiments.experiment import Experiment
 from two_manifold_ros.files import replace_text
 from two_manifold_ros.fleet import ItemJournal
@@ -141,8 +140,6 @@ WRITE: dict[str, Callable[[Path], object]] = {
     'report.html': lambda path: Report('title').write(path),
     'vehicle.json': lambda path: UNKNOWN.save(str(path)),
     'journal': ItemJournal,
-    'figure.png': lambda path: save(Figure(), path),
-    'figure.svg': lambda path: save(Figure(), path),
     'picture.png': lambda path: PICTURE.run(path.parent, lambda *_: None),
 }
 """Writers of files, by names of files that they write."""

@@ -4,7 +4,6 @@
 
 from functools import partial
 import json
-import os
 import signal
 import sys
 
@@ -15,7 +14,7 @@ import pytest
 from two_manifold_ros import fleet
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import evaluate
-from two_manifold_ros.fleet import client_of, Shared, spread
+from two_manifold_ros.fleet import client_of, spread
 
 distributed = pytest.importorskip('distributed', reason='Dask is not installed (extra: fleet)')
 
@@ -95,25 +94,13 @@ def test_results_are_known_one_by_one(client, there):
     assert all(number == result for number, result in found)
 
 
-def test_what_is_shared_is_sent_once(client):
-    """What a worker keeps in it is there in the next call, and not where it is not shared."""
-    shared = Shared(partial(counted, []))
-    first, second = (spread(shared, range(4), client) for _ in range(2))
-    assert len({worker for worker, _ in first}) == 2
-    for worker in {worker for worker, _ in first + second}:
-        counts = [count for each, count in first + second if each == worker]
+def test_a_function_is_sent_once_to_each_worker(client):
+    """What it keeps in itself is there in the next item."""
+    found = spread(partial(counted, []), range(128), client)
+    assert len({worker for worker, _ in found}) == 2
+    for worker in {worker for worker, _ in found}:
+        counts = [count for each, count in found if each == worker]
         assert sorted(counts) == list(range(1, len(counts) + 1))
-    again = spread(partial(counted, []), range(4), client)
-    assert min(count for _, count in again) == 1
-    assert [count for _, count in map(Shared(partial(counted, [])), range(3))] == [1, 2, 3]
-
-
-def test_what_is_shared_outlives_all_workers(client):
-    shared = Shared(partial(counted, []))
-    workers = {worker for worker, _ in spread(shared, range(4), client)}
-    for worker in workers:
-        os.kill(worker, signal.SIGKILL)
-    assert not workers & {worker for worker, _ in spread(shared, range(4), client)}
 
 
 def test_when_no_worker_is_left_that_is_said(monkeypatch):

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from two_manifold_ros import progress as progress_module
-from two_manifold_ros.progress import in_words, Progress, time_left
+from two_manifold_ros.progress import in_words, Progress
 
 
 class Waits:
@@ -46,91 +46,56 @@ def test_nothing_shows_of_what_is_quick(capsys):
     assert capsys.readouterr() == ('', '')
 
 
-def test_a_file_gets_lines_that_become_rarer(waits, capsys):
+@pytest.mark.parametrize('terminal', ['', 'dumb', 'xterm'])
+def test_a_file_gets_lines_that_become_rarer_and_a_terminal_one_that_goes(
+    terminal, waits, monkeypatch, capsys
+):
+    now = [0.0]
+    monkeypatch.setattr(progress_module, 'monotonic', lambda: now[0])
+    monkeypatch.setattr('sys.stderr.isatty', lambda: bool(terminal))
+    monkeypatch.setenv('TERM', terminal)
+    monkeypatch.setenv('COLUMNS', '30')
     with Progress('reading') as progress:
-        passed = [waits.pass_by(), waits.pass_by()]
-        # Now the second line is out.
-        assert waits._asked.get(timeout=10) == 10.0
+        passed = [waits.pass_by(), waits.pass_by(), waits.pass_by()]
+        now[0] = 10.0
         progress('training', 0.25)
-        waits._answers.put(False)
         passed += [waits.pass_by() for _ in range(4)]
-    assert passed == [2.0, 5.0, 20.0, 40.0, 60.0, 60.0]
-    unknown = 'time left unknown'
-    lines = [f'reading: 0% after {seconds} s, {unknown}' for seconds in (2, 7)]
-    # The call came at once by the real clock, so that no rate explains what passed since.
-    passed = '17 s', '37 s', '77 s', '2 min', '3 min'
-    lines += [f'training: 25% after {each}, {unknown}' for each in passed]
-    assert capsys.readouterr() == ('', '\n'.join([*lines, '']))
-
-
-def test_a_terminal_gets_one_line_that_is_drawn_again_and_goes(waits, monkeypatch, capsys):
-    monkeypatch.setattr('sys.stderr.isatty', lambda: True)
-    monkeypatch.setenv('TERM', 'xterm')
-    monkeypatch.setenv('COLUMNS', '80')
-    with Progress('reading') as progress:
-        waits.pass_by()
-        waits.pass_by()
-        progress('something that needs more words than fit into a line', 0.5)
-        waits.pass_by()
-    output = capsys.readouterr()
-    assert output.out == ''
-    assert '\n' not in output.err
-    first, *_, last, empty = output.err.removeprefix('\r').replace('\x1b[K', '').split('\r')
-    assert re.fullmatch(r'reading +\[ {14}\]   0%  0 s, time left unknown', first)
-    assert re.fullmatch(
-        r'something that needs more wo \[#{7} {7}\]  50%  0 s, about 0 s left', last
+    *lines, last = re.split(r'[\r\n]', capsys.readouterr().err)
+    first, second = (
+        'reading: 0% after 0 s, time left unknown',
+        'training: 25% after 10 s, about 30 s left',
     )
-    assert empty == ''
-
-
-@pytest.mark.parametrize('width', [40, 80])
-def test_no_line_is_wider_than_the_terminal(width, waits, monkeypatch, capsys):
-    monkeypatch.setattr('sys.stderr.isatty', lambda: True)
-    monkeypatch.setenv('TERM', 'xterm')
-    monkeypatch.setenv('COLUMNS', str(width))
-    with Progress('x' * 99) as progress:
-        monkeypatch.setattr(progress, 'times', lambda _: '119 s, about 119 min left')
-        waits.pass_by()
-        waits.pass_by()
-    line = capsys.readouterr().err.split('\r')[1].removesuffix('\x1b[K')
-    assert len(line) <= width - 1
-    assert line.endswith('left') == (width == 80)
-
-
-def test_a_dumb_terminal_gets_lines(waits, monkeypatch, capsys):
-    monkeypatch.setattr('sys.stderr.isatty', lambda: True)
-    monkeypatch.setenv('TERM', 'dumb')
-    with Progress('reading'):
-        waits.pass_by()
-        waits.pass_by()
-    assert capsys.readouterr().err.splitlines()[0] == 'reading: 0% after 2 s, time left unknown'
+    if terminal == 'xterm':
+        assert passed == [2.0, *[0.25] * 6]
+        assert lines[1] == f'{first[:29]}\x1b[K'
+        assert lines[-1] == f'{second[:29]}\x1b[K'
+        assert last == '\x1b[K'
+    else:
+        assert passed == [2.0, 5.0, 10.0, 20.0, 40.0, 60.0, 60.0]
+        assert (lines[0], lines[-1], last) == (first, second, '')
 
 
 @pytest.mark.parametrize(
-    ('done', 'called_s', 'passed_s', 'left_s'),
+    ('done', 'called_s', 'passed_s', 'left'),
     [
         # Too little is done to know a rate.
-        (0.0, 0.0, 10.0, None),
-        (0.04, 1.0, 1.0, None),
+        (0.0, 0.0, 10.0, 'time left unknown'),
+        (0.04, 1.0, 1.0, 'time left unknown'),
         # A quarter took ten seconds, so that all takes forty.
-        (0.25, 10.0, 10.0, 30.0),
-        (0.25, 10.0, 25.0, 15.0),
+        (0.25, 10.0, 10.0, 'about 30 s left'),
+        (0.25, 10.0, 25.0, 'about 15 s left'),
         # The part takes longer than all that was left by the rate.
-        (0.25, 10.0, 41.0, None),
-        (1.0, 40.0, 40.0, 0.0),
+        (0.25, 10.0, 41.0, 'time left unknown'),
+        (1.0, 40.0, 40.0, 'about 0 s left'),
     ],
 )
-def test_the_time_left_follows_the_measured_rate(done, called_s, passed_s, left_s):
-    assert time_left(done, called_s, passed_s) == left_s
-
-
-def test_the_time_left_is_that_of_the_rate_until_now(monkeypatch):
+def test_the_time_left_follows_the_measured_rate(done, called_s, passed_s, left, monkeypatch):
     now = [0.0]
     monkeypatch.setattr(progress_module, 'monotonic', lambda: now[0])
-    with Progress('training') as progress:
-        now[0] = 10.0
-        progress('training', 0.25)
-        assert progress.times(20.0) == '20 s, about 20 s left'
+    progress = Progress('training')
+    now[0] = called_s
+    progress('training', done)
+    assert progress.line(passed_s) == f'training: {done:.0%} after {passed_s:.0f} s, {left}'
 
 
 @pytest.mark.parametrize(

@@ -23,87 +23,54 @@ if TYPE_CHECKING:
 
 DESCRIPTION = 'Estimate and predict the position of a vehicle on a route from its IMU.'
 
-# Each is a module of cli/ with HELP, add_arguments(parser) and run(args) -> int. Only the
-# module of the chosen command is imported, so help is quick and a missing extra hurts no other.
-COMMANDS = {
-    'simulate': 'drive a simulated slot car into a bag',
-    'import': 'make a bag of files of a data logger or a phone',
-    'inspect': 'look at recordings before training on them',
-    'train': 'learn a model from recordings',
-    'evaluate': 'run a model over recordings and score it',
-    'laps': 'time the laps of recordings by a model',
-    'vehicle': 'measure a vehicle that a model has not seen',
-    'compare': 'set every method side by side on the same recordings',
-    'replay': "run a model over a bag and write the filter node's topics into another",
-    'export': 'write estimates into a file for viewers: GPX, CSV',
-    'reproduce': 'run experiments of the papers again',
-    'info': 'show the contents of a model file',
-    'atlas': 'put several routes into one model, take some out, list them',
-    'merge': 'learn one model from what several robots keep of one route',
-    'view': 'show a drive, recorded or live, in the browser',
-    'status': 'watch the nodes that run, one line each',
-    'compile': 'compile all loops now, so that nodes and commands start at once',
+# Each is a module of cli/ with HELP, add_arguments(parser) and run(args) -> int, or a `Command` in
+# capitals of one that holds several. Only the module of the chosen command is imported, so help is
+# quick and a missing extra hurts no other. With it goes an example, and what that is for.
+WAY: dict[str, dict[str, tuple[str, str, str]]] = {
+    'With a recording of an IMU and positions, or a simulated one, in this order:': {
+        'simulate': ('simulate', '-o my_bag --laps 55', 'write a simulated bag'),
+        'import': ('simulate', 'drive.vbo -o my_bag', 'convert logger files'),
+        'inspect': ('looking', 'my_bag', 'is a bag good enough?'),
+        'train': ('train', 'my_bag -o model.npz --until 300', 'learn a model'),
+        'evaluate': ('evaluate', 'model.npz my_bag --from 300', 'score a model'),
+    },
+    'With a model:': {
+        'info': ('looking', 'model.npz', 'show what a model is'),
+        'view': ('view', 'model.npz my_bag', 'show it in a browser'),
+        'laps': ('running', 'model.npz my_bag', 'lap and sector times'),
+        'vehicle': ('running', 'model.npz its_bag -o its.json', 'measure another IMU'),
+        'replay': ('running', 'model.npz my_bag -o predictions', 'write the node topics'),
+        'export': ('running', 'model.npz my_bag -o a.gpx', 'write GPX or CSV'),
+        'status': ('status', '', 'watch running nodes'),
+    },
+    'Beside that:': {
+        'atlas': ('fleet', 'add oval.npz yard.npz -o both.npz', 'one model, two routes'),
+        'merge': ('fleet', 'learned1 learned2 -o both.npz', 'two robots, one route'),
+        'compare': ('compare', 'my_bag', 'compare methods'),
+        'reproduce': ('reproduce', '--list', 'experiments of papers'),
+        'compile': ('simulate', '', 'compile all loops now'),
+    },
 }
 
+COMMANDS = {name: how for commands in WAY.values() for name, how in commands.items()}
 
-TOGETHER = {
-    'atlas': 'fleet',
-    'compile': 'simulate',
-    'export': 'running',
-    'import': 'simulate',
-    'info': 'looking',
-    'inspect': 'looking',
-    'laps': 'running',
-    'merge': 'fleet',
-    'replay': 'running',
-    'vehicle': 'running',
-}
-"""Modules of cli/ that hold several commands, each under its name in capitals."""
-
-# The way through the commands: headings, and examples with what each is for.
-WAY = (
-    (
-        'With a recording of an IMU and positions, or a simulated one, in this order:',
-        (
-            ('two-manifold simulate -o my_bag --laps 55', 'write a bag of 500 s'),
-            ('two-manifold import drive.vbo -o my_bag', "of a logger's files"),
-            ('two-manifold inspect my_bag', 'is it good enough?'),
-            ('two-manifold train my_bag -o model.npz --until 300', 'learn from 300 s'),
-            ('two-manifold evaluate model.npz my_bag --from 300', 'score on the rest'),
-        ),
-    ),
-    (
-        'With a model:',
-        (
-            ('two-manifold info model.npz', 'its contents'),
-            ('two-manifold view model.npz my_bag', 'see it in the browser'),
-            ('two-manifold laps model.npz my_bag', 'lap and sector times'),
-            ('two-manifold vehicle model.npz its_bag -o its.json', 'IMU of another car'),
-            ('two-manifold replay model.npz my_bag -o predictions', "the node's topics"),
-            ('two-manifold export model.npz my_bag -o a.gpx', 'for other viewers'),
-            ('filter_node --ros-args -p model:=model.npz -r imu:=/imu', 'drive (ROS 2)'),
-            ('two-manifold status', 'watch running nodes'),
-        ),
-    ),
-    (
-        'Beside that:',
-        (
-            ('two-manifold atlas add oval.npz yard.npz -o both.npz', 'one model, two routes'),
-            ('two-manifold merge learned1 learned2 -o both.npz', 'two robots, one route'),
-            ('two-manifold compare my_bag', 'other methods on it'),
-            ('two-manifold reproduce --list', 'experiments of papers'),
-            ('two-manifold compile', 'start faster later on'),
-        ),
-    ),
-)
+NODE = 'filter_node --ros-args -p model:=model.npz -r imu:=/imu', 'drive (ROS 2)'
 
 
 def overview() -> str:
     """Return the way through the commands, which fits a terminal of 80 columns and 24 lines."""
-    width = 1 + max(len(example) for _, lines in WAY for example, _ in lines)
     shown = [DESCRIPTION]
-    for heading, lines in WAY:
-        shown += [heading, *(f'  {example:{width}} {words}' for example, words in lines)]
+    for heading, commands in WAY.items():
+        lines = [
+            (f'two-manifold {name} {example}'.rstrip(), words)
+            for name, (_, example, words) in commands.items()
+        ]
+        if 'view' in commands:
+            lines.append(NODE)
+        shown += [
+            heading,
+            *(f'  {example:{len(NODE[0]) + 1}} {words}' for example, words in lines),
+        ]
     return '\n'.join([*shown, 'two-manifold COMMAND --help has all options of a command.'])
 
 
@@ -211,8 +178,8 @@ def make_parser(arguments: list[str]) -> argparse.ArgumentParser:
     )
     parser.add_argument('--version', action='version', version=f'%(prog)s {__version__}')
     commands = parser.add_subparsers(metavar='COMMAND', required=True)
-    for name, summary in COMMANDS.items():
-        command = commands.add_parser(name, help=summary, formatter_class=_Help)
+    for name, (_, _, words) in COMMANDS.items():
+        command = commands.add_parser(name, help=words, formatter_class=_Help)
         if arguments[:1] == [name]:
             offered = command_named(name)
             command.description = offered.HELP
@@ -223,8 +190,8 @@ def make_parser(arguments: list[str]) -> argparse.ArgumentParser:
 
 def command_named(name: str) -> Any:  # noqa: ANN401 - a module, or a `Command` of one
     """Return what offers a command: HELP, add_arguments and run."""
-    module = import_module(f'two_manifold_ros.cli.{TOGETHER.get(name, name)}')
-    return getattr(module, name.upper()) if name in TOGETHER else module
+    module = import_module(f'two_manifold_ros.cli.{COMMANDS[name][0]}')
+    return getattr(module, name.upper(), module)
 
 
 def _refuse(message: str, status: int = BAD_INPUT) -> int:

@@ -127,17 +127,7 @@ def _is_private_group(number: int) -> bool:
 
 
 class Store:
-    """
-    The folder of compiled code, or why there is none.
-
-    Attributes
-    ----------
-    folder
-        ``None`` if nothing is kept.
-    trouble
-        Why nothing is kept, and the cure; empty if it is.
-
-    """
+    """The folder of compiled code, or ``None``, and then the trouble why, with its cure."""
 
     def __init__(self) -> None:
         self.folder: Path | None = None

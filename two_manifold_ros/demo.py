@@ -1,80 +1,53 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-The demo: simulate, inspect, train, filter on real topics, score and draw.
-
-Without ROS the filter runs over the bag instead, and its topics go into another one.
-"""
+"""The demo: all commands of the way on a simulated car, then its filter on live topics."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser
-import atexit
-from contextlib import AbstractContextManager, contextmanager, ExitStack
+from contextlib import contextmanager, ExitStack
 from importlib.util import find_spec
 from pathlib import Path
+import shlex
 import signal
 import subprocess
 import sys
-import textwrap
-import time
-from time import sleep
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
-from two_manifold_ros.threads import one_blas_thread
-
-# As in every program of the package, and before anything imports NumPy.
-one_blas_thread()
-
-import numpy as np
-
-from two_manifold_ros.cli.evaluate import print_scores
 from two_manifold_ros.cli.options import make_folder
 from two_manifold_ros.domains import isolate
-from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.evaluate import evaluate
-from two_manifold_ros.evaluation.figures import draw_evaluation
-from two_manifold_ros.evaluation.replaying import replay
-from two_manifold_ros.inspection.inspecting import inspect_recording
-from two_manifold_ros.interface.messages import PUBLISHED, ROUTED, Topics
-from two_manifold_ros.model.model_file import load_model, save_model
-from two_manifold_ros.progress import Progress
-from two_manifold_ros.recordings.bag_writer import BagWriter
-from two_manifold_ros.recordings.reading import open_bag, read_recording
-from two_manifold_ros.simulation.slot_car import SlotCarSettings
-from two_manifold_ros.simulation.slot_car_run import simulate, write_run
+from two_manifold_ros.errors import BAD_INPUT, InputError
 from two_manifold_ros.stopping import Stopping, until_ctrl_c
-from two_manifold_ros.training.settings import TrainingSettings
-from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator, Sequence
 
-    from two_manifold_ros.evaluation.evaluate import Evaluation
-    from two_manifold_ros.model.head import ModelHead
-    from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.typing import Floats, Ints
-
-
+DESCRIPTION = 'Simulate, inspect, train, evaluate and filter on live topics: the whole way.'
+MARKER = '.two_manifold_demo'
 ENDING_TIMEOUT_S = 10.0
+TRAINED_S = '174'
+"""Seconds of the 25 laps that are trained on; six laps are left for the test."""
+WAY = (
+    'simulate -o recording --laps 25',
+    'inspect recording',
+    f'train recording -o model.npz --until {TRAINED_S}',
+    f'evaluate model.npz recording --from {TRAINED_S} --report report.html',
+)
+OFFLINE = 'replay model.npz recording -o predictions'
+"""In place of live topics, where ROS 2 is missing."""
+LIVE = 'status --until tracking --seconds 60'
+NODES = {'filter_node': 'model:=model.npz', 'slot_car_node': 'seed:=1'}
+"""Nodes with a parameter each: the seed of the car is another one than in the training."""
 
 
 @contextmanager
-def running_node(name: str, log: Path, *parameters: str) -> Iterator[subprocess.Popen[bytes]]:
-    """
-    Start a node with parameters such as ``model:=PATH``, its log in a file; end it as Ctrl-C does.
-
-    It is handed out once it has said something, which it does when it is configured: compiling
-    takes as long as the machine is busy.
-    """
-    command = [sys.executable, '-m', 'two_manifold_ros.nodes', name, '--ros-args']
-    command += [part for each in parameters for part in ('-p', each)]
-    with log.open('wb') as output:
-        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
+def running_node(name: str, parameter: str, folder: Path) -> Iterator[None]:
+    """Run a node with a parameter, its log in a file of the folder; end it as Ctrl-C does."""
+    command = [sys.executable, '-m', 'two_manifold_ros.nodes', name, '--ros-args', '-p', parameter]
+    with (folder / f'{name}.log').open('wb') as output:
+        process = subprocess.Popen(command, cwd=folder, stdout=output, stderr=subprocess.STDOUT)
         try:
-            while process.poll() is None and not log.stat().st_size:
-                sleep(0.1)
-            yield process
+            yield
         finally:
             process.send_signal(signal.SIGINT)
             try:
@@ -84,214 +57,41 @@ def running_node(name: str, log: Path, *parameters: str) -> Iterator[subprocess.
                 process.wait()
 
 
-def filter_node(folder: Path) -> AbstractContextManager[subprocess.Popen[bytes]]:
-    """Start the filter node on the model in a folder, see `running_node`."""
-    return running_node(
-        'filter_node',
-        folder / 'filter_node.log',
-        f'model:={folder / "model.npz"}',
-        # With best effort the middleware drops what is sent to a process that is paused.
-        'qos_overrides./imu.subscription.reliability:=reliable',
-    )
+def run_command(line: str, folder: Path) -> int:
+    """Show a command and run it in the folder; return its exit status."""
+    print(f'\n$ two-manifold {line}', flush=True)
+    command = [sys.executable, '-m', 'two_manifold_ros', *shlex.split(line)]
+    return subprocess.run(command, cwd=folder, check=False).returncode
 
 
-def read_run(path: Path, model: ModelHead) -> tuple[Ints, Floats]:
+def run_tour(folder_name: str, *, view: bool = False, way: Sequence[str] = WAY) -> int:
     """
-    Return the stamps (P,) of published estimates, ns, and their positions (P, H, 2), metres.
+    Run commands, and then nodes, and leave what they write in a folder; ``view`` shows a page.
 
-    The bag has ``predicted_path``, of which the poses at the horizons of the model are read.
-    """
-    stamps, paths = [], []
-    with open_bag(path) as bag:
-        topics = {each.name: each for each in bag.topics}
-        topic = topics.get(f'/{Topics.PREDICTED_PATH.name}')
-        for _, _, raw in bag.messages([topic]) if topic else ():
-            message = bag.decode(raw, Topics.PREDICTED_PATH.msgtype)
-            stamps.append(_stamp(message))
-            places = {_stamp(each): each.pose.position for each in message.poses}
-            at = (stamps[-1] + each * model.period_ns for each in model.horizons)
-            paths.append([(places[each].x, places[each].y) for each in at])
-    positions = np.array(paths).reshape(-1, len(model.horizons), 2)
-    return np.array(stamps, dtype=np.int64), positions
-
-
-def _stamp(message: Any) -> int:  # noqa: ANN401 - a message of any type
-    return int(message.header.stamp.sec) * 10**9 + int(message.header.stamp.nanosec)
-
-
-LAPS = 25
-TEST_LAPS_S = 55.0
-SPEED = 4.0
-MARKER = '.two_manifold_demo'
-STAGES = 6
-DESCRIPTION = 'Simulate, inspect, train, filter on real topics, score and draw: the whole way.'
-NEXT_SEED = 1
-"""Of the car that drives on: not that of the training."""
-VIEW = (sys.executable, '-m', 'two_manifold_ros', 'view')
-
-
-@contextmanager
-def _stage(number: int, title: str) -> Iterator[Callable[[float], None]]:
-    """Announce a stage and time it; hand out a function that shows the share done of it."""
-    print(f'[{number}/{STAGES}] {title}', flush=True)
-    began = time.monotonic()
-    with Progress(title) as progress:
-        yield lambda share: progress(title, share)
-    print(f'      took {time.monotonic() - began:.1f} s', flush=True)
-
-
-def run_tour(folder_name: str, *, view: bool = False) -> None:
-    """
-    Run every stage and leave bags, model, log and figure in a folder; ``view`` shows a page.
-
-    Raises
-    ------
-    InputError
-        If the folder holds something else, or the node could not be reached.
-
+    Returns the exit status of the first command that fails, or 0. ``InputError`` says that the
+    folder holds something else.
     """
     folder = make_folder(Path(folder_name).resolve(), MARKER)
-    with_node = find_spec('rclpy') is not None
-    if with_node:
-        isolate()
-    else:
-        print('ROS 2 is not here, so no node runs: the filter is replayed over the bag instead.')
-    with _stage(1, f'simulating a slot car for {LAPS} laps') as show:
-        run = simulate(SlotCarSettings(), laps=LAPS, report=lambda _, share: show(share))
-        write_run(run, folder / 'recording')
-    with _stage(2, 'inspecting the recording'):
-        recording = read_recording(folder / 'recording')
-        report = inspect_recording(recording)
-    for finding in report.findings:
-        _print_below(f'{finding.severity}: {finding.sentence}')
-    duration = int(recording.imu.stamps[-1] - recording.imu.stamps[0]) * 1e-9
-    cut = duration - TEST_LAPS_S
-    with _stage(3, f'training on the first {cut:.0f} s') as show:
-        training = recording.between(None, cut)
-        model = train_model([training], TrainingSettings(), lambda _, share: show(share))
-        save_model(model, folder / 'model.npz')
-    held_out = recording.between(cut, None)
-    through = 'the filter node' if with_node else 'the filter, into a bag'
-    with _stage(4, f'replaying the rest through {through}') as show:
-        if with_node:
-            received = _filter_live(folder, held_out, show)
+    with_nodes = find_spec('rclpy') is not None
+    for line in way if with_nodes else (*way, OFFLINE):
+        if status := run_command(line, folder):
+            return status
+    with ExitStack() as running:
+        if with_nodes:
+            isolate()
+            print('\nThe car drives on, live, and filter_node follows it.', flush=True)
+            for name, parameter in NODES.items():
+                running.enter_context(running_node(name, parameter, folder))
+            if status := run_command(LIVE, folder):
+                print(f'The logs of the nodes are in {folder}.', file=sys.stderr)
+                return status
         else:
-            received = _filter_offline(folder, held_out, show)
-    went = 'received' if with_node else 'written'
-    counts = ', '.join(
-        f'{received.get(name, 0)} {name}'
-        for name, topic in PUBLISHED.items()
-        if topic not in ROUTED
-    )
-    _print_below(f'{went}: {counts}')
-    publisher = 'node' if with_node else 'filter'
-    with _stage(5, f'scoring what the {publisher} published'):
-        loaded = load_model(folder / 'model.npz')
-        evaluation = _score(folder, loaded, held_out, publisher)
-    print_scores(evaluation, loaded)
-    print(f'[{STAGES}/{STAGES}] listing the files')
-    _explain(folder, with_node)
-    command = Path(sys.executable).with_name('two-manifold')
-    print(f'Look at it: {command} view {folder_name}/model.npz {folder_name}/recording')
-    if view:
-        _drive_on(folder, live=with_node)
-
-
-def _drive_on(folder: Path, *, live: bool) -> None:
-    """Show a page until Ctrl-C: of the bag, or of another drive of the car, which is live."""
-    with until_ctrl_c(), ExitStack() as running:
-        if live:
-            print('The car drives on, live, until Ctrl-C.', flush=True)
-            running.enter_context(filter_node(folder))
-            log = folder / 'slot_car_node.log'
-            running.enter_context(running_node('slot_car_node', log, f'seed:={NEXT_SEED}'))
-        else:
-            print('The page stays until Ctrl-C.', flush=True)
-        # Not before: a page would call the node gone as soon as the recording is over.
-        seen = '--live' if live else str(folder / 'recording')
-        page = subprocess.Popen([*VIEW, str(folder / 'model.npz'), seen])
-        # However the demo ends.
-        atexit.register(page.terminate)
-        page.wait()
-
-
-def _print_below(text: str) -> None:
-    """Print below the title of a stage, on lines that fit 80 columns."""
-    print(textwrap.indent(textwrap.fill(text, 73), ' ' * 6), flush=True)
-
-
-def _latched() -> tuple[str, ...]:
-    return tuple(f'/{topic.name}' for topic in PUBLISHED.values() if topic.latched)
-
-
-def _filter_offline(
-    folder: Path, held_out: Recording, show: Callable[[float], None]
-) -> dict[str, int]:
-    model = load_model(folder / 'model.npz')
-    with BagWriter(folder / 'predictions', latched=_latched()) as output:
-        return replay(model, held_out, output, lambda _, share: show(share))
-
-
-def _filter_live(
-    folder: Path, held_out: Recording, show: Callable[[float], None]
-) -> dict[str, int]:
-    from two_manifold_ros.nodes import bag_session  # noqa: PLC0415 - only a node needs ROS
-
-    with open_bag(folder / 'recording') as bag:
-        topics = [topic for topic in bag.topics if topic.name == held_out.imu.topic]
-        first, last = int(held_out.imu.receive_stamps[0]), int(held_out.imu.receive_stamps[-1])
-        messages = [
-            bag_session.Timed(received, raw)
-            for _, received, raw in bag.messages(topics)
-            if first <= received <= last
-        ]
-    with (
-        BagWriter(folder / 'predictions', latched=_latched()) as output,
-        filter_node(folder) as process,
-    ):
-        return bag_session.play_and_record(
-            output, messages, SPEED, lambda: process.poll() is None, show
-        )
-
-
-def _score(folder: Path, model: ModelHead, held_out: Recording, publisher: str) -> Evaluation:
-    """Draw and score what the filter computes, and print whether it is what was published."""
-    stamps, positions = read_run(folder / 'predictions', model)
-    if not len(stamps):
-        log = folder / 'filter_node.log'
-        msg = f'the {publisher} published nothing' + (f'; see {log}' if log.exists() else '')
-        raise InputError(msg)
-    evaluation = evaluate(model, [held_out])
-    draw_evaluation(
-        evaluation, model, folder / 'figure.png', f'Slot car: what the {publisher} publishes'
-    )
-    (run,) = evaluation.runs
-    computed = run.positions[run.published]
-    if np.array_equal(stamps, run.stamps[run.published]) and np.array_equal(positions, computed):
-        _print_below(
-            f'The {publisher} published bit for bit what "two-manifold evaluate" computes.'
-        )
-    else:
-        _print_below(
-            f'{len(stamps)} estimates of the {publisher} arrived, and "two-manifold evaluate" '
-            f'computes {len(computed)}: messages were lost on the way, or please report it.'
-        )
-    return evaluation
-
-
-def _explain(folder: Path, with_node: bool) -> None:
-    topics = "the filter node's topics"
-    listed = {
-        'recording': 'the simulated bag: /imu and /reference',
-        'model.npz': 'the model; "two-manifold info" shows its contents',
-        'predictions': f'{topics}, recorded from DDS' if with_node else f'{topics}, from a replay',
-        'figure.png': 'true and predicted track, error against horizon',
-    }
-    if with_node:
-        listed['filter_node.log'] = 'what the node said'
-    print(f'      in {folder}:')
-    for name, what in listed.items():
-        print(f'      {name:15} {what}')
+            print('\nROS 2 is missing, so the filter was replayed over the bag instead of live.')
+        print(f'\nAll files are in {folder}; report.html opens in a browser.', flush=True)
+        if view:
+            with until_ctrl_c():
+                run_command(f'view model.npz {"--live" if with_nodes else "recording"}', folder)
+    return 0
 
 
 def main() -> int:
@@ -299,16 +99,15 @@ def main() -> int:
     parser = ArgumentParser(prog='demo', description=DESCRIPTION)
     parser.add_argument('folder', nargs='?', default='demo_output', help='folder to write')
     parser.add_argument(
-        '--view', action='store_true', help='then drive on, live in the browser, until Ctrl-C'
+        '--view', action='store_true', help='show the drive live in the browser, until Ctrl-C'
     )
     args = parser.parse_args()
     with Stopping() as stop:
         try:
-            run_tour(args.folder, view=args.view)
+            return run_tour(args.folder, view=args.view)
         except InputError as error:
             print(f'demo: error: {error}', file=sys.stderr)
-            return 2
-        return 0
+            return BAD_INPUT
     return 128 + stop.signal
 
 

@@ -69,19 +69,9 @@ def refuse(cause: str) -> NoReturn:
 
 def of_system(path: str | Path | None, said: str, error: OSError, cure: str) -> InputError:
     """
-    Return the sentence about a file with which the system does not do what it should.
+    Return the sentence about a file, or the one that the error names, of what was not done.
 
-    Parameters
-    ----------
-    path
-        Of the file; the one that the error names if ``None``.
-    said
-        What was not done.
-    error
-        Of the system.
-    cure
-        What to do about it, unless the name is too long.
-
+    The cure is said unless the name is too long.
     """
     cure = 'a name has 255 bytes at most' if error.errno == ENAMETOOLONG else cure
     cause = error.strerror or error
@@ -98,15 +88,7 @@ def in_words(error: BaseException) -> BaseException:
 
 @contextmanager
 def bags_wanted(*, to_write: bool = False) -> Iterator[None]:
-    """
-    Guard imports of a library that reads, or writes, bags.
-
-    Raises
-    ------
-    InputError
-        If it is missing; the sentence says how to install one.
-
-    """
+    """Guard imports of a library that reads, or writes, bags: say how to install one."""
     try:
         yield
     except ModuleNotFoundError as error:

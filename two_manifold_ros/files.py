@@ -45,22 +45,9 @@ def replace_file(
     symbolic link, the file that it leads to is written, and the link stays; a device or a pipe is
     written to as it is.
 
-    Parameters
-    ----------
-    path
-        File to write or replace.
-    write
-        Gets the temporary file.
-    what
-        Noun for the content, used in error messages.
-    mode
-        Permissions of the file; those of the old file, or the usual ones, if ``None``.
-
-    Raises
-    ------
-    InputError
-        If it cannot be written.
-
+    ``write`` gets the temporary file, and ``what`` is a noun for the content. The file gets the
+    permissions ``mode``, or those of the old file, or the usual ones. ``InputError`` says that it
+    cannot be written.
     """
     temporary: Path | None = None
     try:
@@ -115,19 +102,7 @@ def _sync_folder(folder: Path) -> None:
 
 @contextmanager
 def checked(path: str | Path, what: str, cure: str) -> Iterator[None]:
-    """
-    Raise one ``InputError`` for whatever is wrong with a file that is read within.
-
-    Parameters
-    ----------
-    path
-        Of the file.
-    what
-        Noun for the file.
-    cure
-        What to do about it.
-
-    """
+    """Raise one ``InputError`` for whatever is wrong with a file, a ``what``, with the cure."""
     try:
         yield
     except OSError as error:
@@ -141,13 +116,7 @@ def read_bytes(path: str | Path, most: int) -> bytes:
     """
     Return the content of a regular file, of ``most`` bytes at most.
 
-    Raises
-    ------
-    OSError
-        If it cannot be read.
-    UnfitError
-        If it is larger, or a pipe or device, of which reading may never end.
-
+    ``UnfitError`` says that it is larger, or a pipe or device, of which reading may never end.
     """
     # Not blocking, as opening a pipe waits for whoever writes into it.
     with open(path, 'rb', opener=_unblocked) as file:
@@ -189,19 +158,9 @@ def parse_json(text: str, *, unknown: bool = False) -> Any:  # noqa: ANN401 - an
     """
     Return the value in a JSON text that another program may have written.
 
-    Parameters
-    ----------
-    text
-        Of the value.
-    unknown
-        Whether ``NaN`` may stand for a number.
-
-    Raises
-    ------
-    UnfitError
-        If it is none, or has numbers that are not finite or fit no array, tables that name
-        something twice, or more than ``DEEPEST`` of them within each other.
-
+    ``NaN`` may stand for an ``unknown`` number. ``UnfitError`` says that it is none, or has
+    numbers that are not finite or fit no array, tables that name something twice, or more than
+    ``DEEPEST`` of them within each other.
     """
     try:
         value = json.loads(

@@ -10,22 +10,21 @@ worker that is lost is replaced, and what it had is computed again.
 
 from __future__ import annotations
 
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 import json
 import logging
 import math
 from pathlib import Path
 import signal
-from threading import Timer
 from time import monotonic
-from typing import Any, Generic, TYPE_CHECKING, TypeAlias, TypeVar
+from typing import Any, TYPE_CHECKING, TypeAlias, TypeVar
 
 from two_manifold_ros import __version__
 from two_manifold_ros.errors import InputError, refuse
 from two_manifold_ros.files import checked, MOST_KEPT, parse_json, read_text, replace_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 Item = TypeVar('Item')
 Result = TypeVar('Result')
@@ -45,50 +44,8 @@ batch costs the scheduler some milliseconds, whatever is in it.
 LOST_WORKERS = 3
 """Workers that may be lost while they have a batch, until it is taken to be what they die of."""
 
-MOST_SENT = '1 TB'
-"""What is sent without a warning of Dask, which is about data that workers could read."""
-
 START_S = 60.0
 """Time in which a scheduler and a worker have to answer."""
-
-SILENT_S = 3.0
-"""Time after which it is said that neither has answered: whoever waits longer wonders why."""
-
-
-class Shared(Generic[Item, Result]):
-    """
-    A function that workers get once, with all that it holds, for several calls of `spread`.
-
-    What it keeps in itself on a worker is there in the next call.
-
-    Parameters
-    ----------
-    function
-        See `spread`.
-
-    """
-
-    def __init__(self, function: Callable[[Item], Result]) -> None:
-        self.function = function
-        self._client: Any = None
-        self._future: Any = None
-
-    def __call__(self, item: Item) -> Result:
-        """Return what the function makes of an item."""
-        return self.function(item)
-
-    def on(self, client: Any) -> Any:  # noqa: ANN401 - of an extra
-        """Return the future of the function on all workers of a client."""
-        if self._client is not client:
-            # The result of a task, unlike data that is scattered, is made again where each worker
-            # that has it is lost.
-            self._future = client.submit(_same, self.function, pure=False)
-            for future in _as_they_end([self._future], client):
-                if future.status == 'finished':
-                    # Or all that needs it would be done where it is.
-                    client.replicate(future)
-            self._client = client
-        return self._future
 
 
 def spread(
@@ -101,26 +58,11 @@ def spread(
     """
     Return what a function makes of each item, in their order.
 
-    Parameters
-    ----------
-    function
-        A function of a module, or a ``partial`` of one, that depends on its arguments alone. Each
-        worker gets it once, so what all items need is to be in it; `Shared` keeps it there.
-    items
-        What it is called with.
-    client
-        A ``distributed.Client``, or none to do all of it here.
-    done
-        Gets the share of the items that are done.
-    keep
-        Gets each item with its result when it comes, in any order, as `ItemJournal` wants it.
-
-    Raises
-    ------
-    InputError
-        If the workers of a batch are lost again and again; else what the function raises for the
-        first item for which it does.
-
+    The function is of a module, or a ``partial`` of one, and depends on its arguments alone. Each
+    worker gets it once, so what all items need is to be in it. ``done`` gets the share of the
+    items that are done, ``keep`` each item with its result when it comes, in any order.
+    `LostWorkersError` says that workers died; else what the function raises for the first item
+    for which it does is raised.
     """
     if client is None or not items:
         results = []
@@ -129,65 +71,50 @@ def spread(
             results.append(function(item))
             keep(item, results[-1])
         return results
-    shared = function if isinstance(function, Shared) else Shared(function)
+    from distributed import KilledWorker  # noqa: PLC0415 - an extra
+
     workers = max(len(client.nthreads()), 1)
     size = math.ceil(len(items) / (workers * BATCHES))
     batches = [items[begin : begin + size] for begin in range(0, len(items), size)]
     parts: dict[int, _Part[Result]] = {}
-
-    def take(number: int, part: _Part[Result]) -> None:
-        parts[number] = part
-        # Where one was refused, those before it have a result.
-        for item, result in zip(batches[number], part[0], strict=False):
-            keep(item, result)
-        done(len(parts) / len(batches))
-
     done(0.0)
-    with closing(_computed(shared, batches, client)) as computed:
-        for number, part in computed:
-            if part is None:
-                raise LostWorkersError(_DYING)
-            take(number, part)
-    return _joined([parts[number] for number in range(len(batches))])
+    # The result of a task, unlike data that is scattered, is made again where each worker that has
+    # it is lost.
+    shared = client.submit(_same, function, pure=False)
+    for future in _as_they_end([shared], client):
+        if future.status == 'finished':
+            # Or all that needs it would be done where it is.
+            client.replicate(future)
+    # By default equal calls are one: results of an earlier run would be taken for this one's.
+    futures = client.map(_each_of, [shared] * len(batches), batches, pure=False)
+    numbers = {future.key: number for number, future in enumerate(futures)}
+    try:
+        for future in _as_they_end(futures, client):
+            number = numbers[future.key]
+            parts[number] = future.result()
+            # Where one was refused, those before it have a result.
+            for item, result in zip(batches[number], parts[number][0], strict=False):
+                keep(item, result)
+            done(len(parts) / len(batches))
+    except KilledWorker:
+        msg = (
+            'the workers were lost again and again while they did the same part of the work: look '
+            'at their logs; most often they had too little memory, then take fewer of them'
+        )
+        raise LostWorkersError(msg) from None
+    finally:
+        client.cancel(futures)
+    known: list[Result] = []
+    for number in range(len(batches)):
+        results, refusal = parts[number]
+        if refusal is not None:
+            raise refusal
+        known += results
+    return known
 
 
 class LostWorkersError(InputError):
     """Workers that were lost, so that work was not done."""
-
-
-_DYING = (
-    'the workers were lost again and again while they did the same part of the work: look at '
-    'their logs; most often they had too little memory, then take fewer of them'
-)
-
-
-_GONE = (
-    'no worker is left, and none came back: look at their logs; most often they had too little '
-    'memory, then take fewer of them'
-)
-
-
-def _computed(
-    shared: Shared[Item, Result],
-    batches: Sequence[Sequence[Item]],
-    client: Any,  # noqa: ANN401 - of an extra
-) -> Generator[tuple[int, _Part[Result] | None]]:
-    """Yield numbers of batches and what became of them as it comes; none where workers died."""
-    from distributed import KilledWorker  # noqa: PLC0415 - an extra
-
-    held = [shared.on(client)] * len(batches)
-    # By default equal calls are one: results of an earlier run would be taken for this one's.
-    futures = client.map(_each_of, held, batches, pure=False)
-    numbers = {future.key: number for number, future in enumerate(futures)}
-    try:
-        for future in _as_they_end(futures, client):
-            try:
-                part = future.result()
-            except KilledWorker:
-                part = None
-            yield numbers[future.key], part
-    finally:
-        client.cancel(futures)
 
 
 def _as_they_end(futures: Sequence[Any], client: Any) -> Iterator[Any]:  # noqa: ANN401
@@ -203,22 +130,16 @@ def _as_they_end(futures: Sequence[Any], client: Any) -> Iterator[Any]:  # noqa:
             # Dask starts none again that dies before it has said that it runs.
             if client.nthreads():
                 continue
-            raise LostWorkersError(_GONE) from None
+            msg = (
+                'no worker is left, and none came back: look at their logs; most often they had '
+                'too little memory, then take fewer of them'
+            )
+            raise LostWorkersError(msg) from None
         yield from ended
 
 
 def _same(value: Value) -> Value:
     return value
-
-
-def _joined(parts: Sequence[_Part[Result]]) -> list[Result]:
-    """Return all results; raise what was refused first in their order, not in that of time."""
-    known: list[Result] = []
-    for results, refusal in parts:
-        if refusal is not None:
-            raise refusal
-        known += results
-    return known
 
 
 class ItemJournal:
@@ -227,12 +148,6 @@ class ItemJournal:
 
     A line that was cut off by the end of a run is forgotten, and so is all that another version of
     this package wrote. Without a path nothing is kept.
-
-    Parameters
-    ----------
-    path
-        Of the file. ``InputError`` says that it is no journal, or cannot be written.
-
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -306,20 +221,10 @@ def client_of(
     """
     Connect to workers, and part from them at the end; ``None`` where none are asked for.
 
-    Parameters
-    ----------
-    workers
-        Processes on this machine, which are started and ended.
-    scheduler, scheduler_file
-        Address of a scheduler that runs, or the file into which it wrote its own.
-    say
-        Gets the address of the dashboard, in a sentence.
-
-    Raises
-    ------
-    InputError
-        If Dask is missing, no scheduler or worker answers, or their package is not this one.
-
+    ``workers`` are processes on this machine, which are started and ended; else a scheduler runs
+    at an address, or wrote a file with its own. ``say`` gets sentences, such as the address of the
+    dashboard. ``InputError`` says that Dask is missing, that no scheduler or worker answers, or
+    that their package is not this one.
     """
     asked = [each for each in (workers, scheduler, scheduler_file) if each is not None]
     if not asked:
@@ -346,11 +251,12 @@ def client_of(
         raise InputError(msg) from error
     settings = {
         'distributed.scheduler.allowed-failures': LOST_WORKERS,
-        # It would take what is shared from a worker that waits for the next call.
+        # It would take what is shared from a worker that waits.
         'distributed.scheduler.active-memory-manager.start': False,
         # Its profiler samples each worker a hundred times a second, which slows it by a sixth.
         'distributed.worker.profile.enabled': False,
-        'distributed.admin.large-graph-warning-threshold': MOST_SENT,
+        # Its warning is about data that workers could read.
+        'distributed.admin.large-graph-warning-threshold': '1 TB',
     }
     with dask.config.set(settings):
         if workers is not None:
@@ -358,13 +264,7 @@ def client_of(
                 yield _checked(client, say)
             return
         where = scheduler or scheduler_file
-        waiting = Timer(
-            SILENT_S,
-            say,
-            [f'no scheduler with a worker at {where} yet: waiting up to {START_S:g} s for it'],
-        )
-        waiting.daemon = True
-        waiting.start()
+        say(f'waiting up to {START_S:g} s for a scheduler with a worker at {where}')
         try:
             if scheduler_file is not None and not Path(scheduler_file).is_file():
                 # Dask would wait for ever until there is one.
@@ -379,8 +279,6 @@ def client_of(
                 "'dask scheduler' and 'dask worker ADDRESS', and compare the address"
             )
             raise InputError(msg) from error
-        finally:
-            waiting.cancel()
         with client:
             yield _checked(client, say)
 

@@ -29,18 +29,16 @@ first ones of a long training come late.
 """
 
 REDRAWN_S = 0.25
-_BAR_WIDTH, _WHAT_WIDTH = 14, 28
-"""Columns of the bar and of what is done: with the times the line fits 80."""
 
 
 class Progress:
     """
     A context manager that is called with what is done and how far it is.
 
-    Nothing shows during the first two seconds. Then a terminal gets a bar with the time that
-    passed, and anything else, such as a log file, whole lines with that time, each after a longer
-    pause until there is one a minute, whether there was a call since or not. Both have the time
-    left where the rate until now gives one.
+    Nothing shows during the first two seconds. Then a terminal gets a line that is drawn again,
+    and anything else, such as a log file, lines after longer and longer pauses until there is one
+    a minute, whether there was a call since or not. A line has the share done, the time that
+    passed, and the time left where the rate until now gives one.
 
     Parameters
     ----------
@@ -77,65 +75,32 @@ class Progress:
             self._called_s = monotonic()
         self._what, self._fraction = what, fraction
 
-    def times(self, passed_s: float) -> str:
-        """Return the time that passed, and about how long it will still take, in words."""
-        left_s = time_left(self._fraction, self._called_s - self._began_s, passed_s)
-        left = 'time left unknown' if left_s is None else f'about {in_words(left_s)} left'
-        return f'{in_words(passed_s)}, {left}'
+    def line(self, passed_s: float) -> str:
+        """Return what is done, how far it is after some seconds, and the time left if known."""
+        left = 'time left unknown'
+        if self._fraction >= LEAST_SHARE:
+            left_s = (self._called_s - self._began_s) / self._fraction - passed_s
+            # Else the present part takes longer than that rate allows for all that is left.
+            left = f'about {in_words(left_s)} left' if left_s >= 0.0 else left
+        return f'{self._what}: {self._fraction:.0%} after {in_words(passed_s)}, {left}'
 
     def _show(self) -> None:
         if self._over.wait(PATIENCE_S):
             return
-        if sys.stderr.isatty() and os.environ.get('TERM') != 'dumb':
-            self._draw()
-            return
-        passed_s, pause_s = PATIENCE_S, FIRST_PAUSE_S
+        redrawn = sys.stderr.isatty() and os.environ.get('TERM') != 'dumb'
+        pause_s = REDRAWN_S if redrawn else FIRST_PAUSE_S
         while True:
-            line = f'{self._what}: {self._fraction:.0%} after {self.times(passed_s)}'
-            print(line, file=sys.stderr, flush=True)
-            if self._over.wait(pause_s):
-                return
-            passed_s += pause_s
-            pause_s = min(2.0 * pause_s, LONGEST_PAUSE_S)
-
-    def _draw(self) -> None:
-        """Write one line over itself, which never is wider than the terminal."""
-        while True:
-            share = self._fraction
-            bar = f'[{"#" * round(_BAR_WIDTH * share):{_BAR_WIDTH}}]'
-            times = self.times(monotonic() - self._began_s)
-            line = f'{self._what:{_WHAT_WIDTH}.{_WHAT_WIDTH}} {bar} {share:4.0%}  {times}'
-            width = shutil.get_terminal_size().columns
-            sys.stderr.write(f'\r{line[: width - 1]}\x1b[K')
+            line = self.line(monotonic() - self._began_s)
+            # What is wider than the terminal would not be written over.
+            width = shutil.get_terminal_size().columns - 1
+            sys.stderr.write(f'\r{line[:width]}\x1b[K' if redrawn else f'{line}\n')
             sys.stderr.flush()
-            if self._over.wait(REDRAWN_S):
+            if self._over.wait(pause_s):
                 break
-        sys.stderr.write('\r\x1b[K')
-        sys.stderr.flush()
-
-
-def time_left(fraction: float, called_s: float, passed_s: float) -> float | None:
-    """
-    Return the seconds left, by the rate until now.
-
-    Parameters
-    ----------
-    fraction
-        Share done.
-    called_s, passed_s
-        Seconds from the begin until that share was done, and until now.
-
-    Returns
-    -------
-    float or None
-        ``None`` where too little is done to know a rate, or the present part takes longer than
-        that rate allows for all that is left.
-
-    """
-    if fraction < LEAST_SHARE:
-        return None
-    left_s = called_s / fraction - passed_s
-    return left_s if left_s >= 0.0 else None
+            pause_s = REDRAWN_S if redrawn else min(2.0 * pause_s, LONGEST_PAUSE_S)
+        if redrawn:
+            sys.stderr.write('\r\x1b[K')
+            sys.stderr.flush()
 
 
 def in_words(seconds: float) -> str:

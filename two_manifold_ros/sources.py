@@ -52,13 +52,8 @@ A cart on a mobile network may need some seconds. Half as long would give up on 
 twice as long would only delay the sentence about one that is down.
 """
 
-LARGEST_COPY, LARGEST_UNDECLARED = 100_000_000_000, 10_000_000_000
-"""
-Bytes of a copy at which it is given up: of a bag whose server declares the size, and of others.
-
-An hour with a camera is some 50 GB. An answer without a declared size may never end; with more
-than this the disks of most robots would be full before.
-"""
+LARGEST_COPY = 100_000_000_000
+"""Bytes of a copy at which it is given up: an hour with a camera is some 50 GB."""
 
 _TAGS = ('size', 'ETag', 'etag', 'LastModified', 'updated', 'Last-Modified')
 """What stores call the size of a file, and what changes with its content."""
@@ -96,11 +91,7 @@ def public(address: str | Path) -> str:
 
     Of one that no server could be asked for, as its password has a slash, the scheme is left.
     """
-    return '::'.join(map(_shown, _CHAINED.split(str(address))))
-
-
-def _shown(address: str) -> str:
-    """Return the same of an address of one protocol."""
+    address = str(address)
     scheme = _SCHEME.search(address)
     if scheme is None:
         return address
@@ -139,23 +130,10 @@ def expand(addresses: Sequence[str]) -> list[str]:
     """
     Return the bags that addresses stand for, each as it may be printed and as `fetched` takes it.
 
-    Parameters
-    ----------
-    addresses
-        Of bags, of folders with bags at any depth, or globs. A local path that is neither of the
-        last two is returned as it is, whether there is a bag or not.
-
-    Returns
-    -------
-    list of str
-        In the order of the addresses; bags of one address are sorted, and none of them is there
-        twice.
-
-    Raises
-    ------
-    InputError
-        If a glob or a folder elsewhere holds no bag, or cannot be listed.
-
+    They are of bags, of folders with bags at any depth, or globs; a local path that is neither of
+    the last two is returned as it is, whether there is a bag or not. Bags of one address are
+    sorted, and none of them is there twice. ``InputError`` says that a glob or a folder elsewhere
+    holds no bag, or cannot be listed.
     """
     bags: list[str] = []
     listed = set(addresses)
@@ -171,15 +149,7 @@ def expand(addresses: Sequence[str]) -> list[str]:
 
 
 def only_bag(address: str) -> str:
-    """
-    Return the one bag that an address stands for, as `expand` does.
-
-    Raises
-    ------
-    InputError
-        If there are several.
-
-    """
+    """Return the one bag that an address stands for, as `expand` does; several are refused."""
     bags = expand([address])
     if len(bags) > 1:
         msg = f'{public(address)} holds {len(bags)} bags, where one is needed: name one of them'
@@ -189,19 +159,10 @@ def only_bag(address: str) -> str:
 
 def bags_among(files: Iterable[str]) -> list[str]:
     """
-    Return the bags that files belong to.
+    Return the bags that files belong to, of paths with slashes, of all files of some folders.
 
-    Parameters
-    ----------
-    files
-        Paths with slashes, of all files of some folders.
-
-    Returns
-    -------
-    list of str
-        Folders with metadata or with parts of a rosbag2, but none within another; and files of
-        ROS 1 in other folders.
-
+    They are folders with metadata or with parts of a rosbag2, but none within another; and files
+    of ROS 1 in other folders.
     """
     folders: dict[str, list[str]] = {}
     for file in files:
@@ -255,15 +216,7 @@ def _files_below(folder: str) -> Iterator[str]:
 def _matching(
     address: str, matches: Mapping[str, bool], files_below: Callable[[str], Iterable[str]]
 ) -> list[str]:
-    """
-    Return the bags among what a glob matches, of which folders have a true value.
-
-    Raises
-    ------
-    InputError
-        If there is none.
-
-    """
+    """Return the bags among what a glob matches, of which folders have a true value."""
     found: set[str] = set()
     for match, is_folder in matches.items():
         if is_folder:
@@ -318,12 +271,6 @@ def fetched(address: str | Path) -> Iterator[Path]:
     Within another context of the same address its copy is taken. The temporary folder is that of
     the ``tempfile`` module, which TMPDIR sets, or that of a worker of Dask. Sentences of
     ``InputError`` and ``OSError`` that come from inside name the address instead of the copy.
-
-    Raises
-    ------
-    InputError
-        If it cannot be copied.
-
     """
     if not is_remote(address):
         yield Path(address)
@@ -384,14 +331,18 @@ def _copy(whole: str, folder: Path) -> Path:
     """Copy a bag into a folder, and return where it is."""
     from fsspec.callbacks import Callback  # noqa: PLC0415 - an extra
 
+    def bound(size: int | None, value: int, **_: object) -> None:
+        if max(value, size or 0) > LARGEST_COPY:
+            raise OSError(EFBIG, 'larger than it may be')
+
     store, path = _store(whole)
-    bound = Callback(hooks={'bound': _bound})
+    bounded = Callback(hooks={'bound': bound})
     name = public(whole).rstrip('/').rpartition('/')[2]
     place = folder / (name if name.strip('.') else 'bag')
     if storage_kind(place) in KINDS:
         # It may be a folder with such a name.
         with suppress(FileNotFoundError):
-            store.get_file(path, str(place), callback=bound)
+            store.get_file(path, str(place), callback=bounded)
             return place
         place.unlink(missing_ok=True)
     names = {each.rpartition('/')[2]: each for each in store.ls(path, detail=False)}
@@ -400,14 +351,8 @@ def _copy(whole: str, folder: Path) -> Path:
         raise FileNotFoundError(whole)
     place.mkdir()
     for name in parts:
-        store.get_file(names[name], str(place / name), callback=bound)
+        store.get_file(names[name], str(place / name), callback=bounded)
     return place
-
-
-def _bound(size: int | None, value: int, **_: object) -> None:
-    """End the copy of a bag that is larger than it may be, by all of its files until now."""
-    if max(value, size or 0) > (LARGEST_COPY if size else LARGEST_UNDECLARED):
-        raise OSError(EFBIG, 'larger than it may be')
 
 
 def _store(whole: str) -> tuple[Any, str]:
@@ -415,7 +360,7 @@ def _store(whole: str) -> tuple[Any, str]:
     from fsspec.core import url_to_fs  # noqa: PLC0415 - an extra
 
     if _CHAINED.search(whole):
-        # They write where they like, and without a bound.
+        # They write where they like.
         msg = 'Protocol not known: chained'
         raise ValueError(msg)
     settings: dict[str, Any] = {}
@@ -465,10 +410,7 @@ _REASONS = {
         'the connection fails or breaks: check the network, the address, and the endpoint if set'
     ),
     'filenotfound': 'it does not exist: check the address, its bucket or server included',
-    f'number {EFBIG}$': (
-        f'it is larger than {LARGEST_COPY / 1e9:g} GB, or than {LARGEST_UNDECLARED / 1e9:g} GB '
-        'where the server declares no size: copy it by hand, and name the copy'
-    ),
+    f'number {EFBIG}$': f'it is larger than {LARGEST_COPY / 1e9:g} GB: name a copy made by hand',
     f'number {ENOSPC}$': 'a copy has no room: free some, or set TMPDIR to a folder that has',
     '^valueerror protocol': 'such addresses are not known: give s3://, gs://, https:// or a path',
 }

@@ -52,22 +52,12 @@ def until_ctrl_c() -> Iterator[None]:
 
 class Stopping:
     """
-    A context manager that the first signal ends, or in which it only leaves its number.
+    A context manager that the first ``signal`` ends, or in which it only leaves its number.
 
-    Whichever it is, it raises `Stopped`, which the block ends with in silence, unless
-    ``at_once`` is false; later signals are left unheard, so that they disturb no cleaning up. A
-    hang-up that is ignored, as by ``nohup``, stays so. Only for the main thread, where signals
-    are heard.
-
-    Attributes
-    ----------
-    signal
-        Number of the first signal, 0 if there was none.
-    at_once
-        Whether a signal is raised.
-    is_last
-        Whether the process ends after the block, so that all signals after it are left unheard.
-
+    Whichever it is, it raises `Stopped`, which the block ends with in silence, unless ``at_once``
+    is false; later signals are left unheard, so that they disturb no cleaning up, and so are all
+    after the block where it ``is_last``. A hang-up that is ignored, as by ``nohup``, stays so.
+    Only for the main thread, where signals are heard.
     """
 
     def __init__(self) -> None:

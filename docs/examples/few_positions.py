@@ -23,7 +23,7 @@ assert known.positions is not None
 few = known.positions.select(known.positions.stamps % 4_000_000_000 == 0)
 print(f'{len(few.stamps)} positions of {len(known.positions.stamps)}')
 for readout in ('mkdr', 'sharpened'):
-    settings = RouteSettings(rate_hz=20.0, states=0, readout=readout, horizons=(0,))
+    settings = RouteSettings(rate_hz=20.0, readout=readout, horizons=(0,))
     model = train_model([replace(known, positions=few)], settings)
     evaluation = evaluate(model, [rest])
     share = evaluation.published / evaluation.ticks

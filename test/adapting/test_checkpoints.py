@@ -19,7 +19,6 @@ import pytest
 from updater_feed import feed, LEARNED, SMALL, small_session, tpsr_session
 
 from two_manifold_ros.adapting.checkpoints import Checkpoints, FORMAT, name_of_files, NumberedFiles
-from two_manifold_ros.adapting.stream_memory import make_head
 from two_manifold_ros.adapting.updater_session import UpdaterSession
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.parameters import UpdaterParameters
@@ -193,14 +192,16 @@ def test_killed_at_random_moments(tmp_path):
 MINUTE = 60.0
 
 
-def keeper(folder: Path, clock: Callable[[], float] = lambda: 0.0) -> Checkpoints:
+def keeper(
+    folder: Path, session: UpdaterSession, clock: Callable[[], float] = lambda: 0.0
+) -> Checkpoints:
     chosen = UpdaterParameters(
         learner='tpsr',
         horizons=list(SMALL.horizons),
         checkpoint_folder=str(folder),
         checkpoint_s=MINUTE,
     )
-    return Checkpoints(chosen, make_head(SMALL.horizons), clock)
+    return Checkpoints(chosen, session, clock)
 
 
 def saved(folder: Path) -> list[str]:
@@ -210,25 +211,24 @@ def saved(folder: Path) -> list[str]:
 @pytest.fixture
 def two(learned: UpdaterSession, tmp_path: Path) -> list[Path]:
     """Two checkpoints, the older one first."""
-    keeping = keeper(tmp_path)
-    keeping.save(learned)
-    keeping.end(learned)
+    keeping = keeper(tmp_path, learned)
+    keeping.save()
+    keeping.end()
     return [tmp_path / name for name in saved(tmp_path)]
 
 
 def test_it_goes_on_where_it_was(drive, learned, tmp_path):
     learned.head = replace(learned.head, origin=GeodeticOrigin(50.0, 10.0, 3.0))
     tmp_path /= 'made'
-    keeping = keeper(tmp_path)
+    keeping = keeper(tmp_path, learned)
+    assert keeping.begun == 'starts with nothing learned'
     assert keeping.kept == 'no checkpoint was written'
-    keeping.end(learned)
+    keeping.end()
     samples, path = learned.learner.counters['samples_learned'], tmp_path / 'updater.000001.npz'
     assert keeping.kept == f'checkpoint {path} at {samples} samples'
     again = small_session()
-    back = keeper(tmp_path)
-    assert back.resume(again) == []
-    assert back.resumed_samples == samples
-    assert back.begun == f'resumed at {samples} samples from {path}'
+    back = keeper(tmp_path, again)
+    assert (back.skipped, back.begun) == ([], f'resumed at {samples} samples from {path}')
     assert (again.head.frame_id, again.head.origin) == ('map', learned.head.origin)
     third = small_session()
     third.resume(again.head, *learned.learner.saved())
@@ -242,36 +242,74 @@ def test_it_goes_on_where_it_was(drive, learned, tmp_path):
 
 def test_one_a_minute_once_there_is_something_to_keep(drive, tmp_path):
     session, now = small_session(), [0.0]
-    keeping = keeper(tmp_path, lambda: now[0])
-    assert keeping.resume(session) == []
+    keeping = keeper(tmp_path, session, lambda: now[0])
     now[0] = 2 * MINUTE
-    keeping.look(session)
-    assert keeping.save(session) == 'nothing was learned yet'
+    keeping.look()
+    assert keeping.save() == 'nothing was learned yet'
     feed(session, drive, slice(0, LEARNED))
     for now[0] in (2 * MINUTE, 2.5 * MINUTE, 3.5 * MINUTE):
-        keeping.look(session)
+        keeping.look()
         keeping.finish()
     # Nothing was learned since.
     assert saved(tmp_path) == ['updater.000001.npz']
     feed(session, drive, slice(LEARNED, LEARNED + 250))
-    keeping.look(session)
+    keeping.look()
     keeping.finish()
     assert saved(tmp_path) == ['updater.000001.npz', 'updater.000002.npz']
     assert keeping.values['checkpoint'] == str(tmp_path / 'updater.000002.npz')
     assert keeping.values['checkpoint_samples'] == session.learner.counters['samples_learned']
 
 
-def test_a_damaged_one_is_skipped_and_named(two, tmp_path):
+def cut_off(percent: int) -> Callable[[Path], None]:
+    def cut(path: Path) -> None:
+        content = path.read_bytes()
+        path.write_bytes(content[: len(content) * percent // 100])
+
+    return cut
+
+
+def without(table: str, name: str = '') -> Callable[[Path], None]:
+    def spoil(path: Path) -> None:
+        header, arrays = read_container(path)
+        del (header['numbers'][table] if name else header['numbers'])[name or table]
+        write_container(path, header, arrays, 'checkpoint')
+
+    return spoil
+
+
+@pytest.mark.parametrize(
+    ('spoil', 'why'),
+    [
+        *((cut_off(percent), 'the checkpoint is damaged or cut off') for percent in (0, 50, 99)),
+        (lambda path: write_container(path, {'format': FORMAT}, {}), 'damaged'),
+        (
+            lambda path: write_container(
+                path, {'format': FORMAT, 'identity': [1], 'numbers': {}}, {}
+            ),
+            'damaged',
+        ),
+        (without('learner', 'lag_ns'), 'do not fit together'),
+        (without('stream', 'origin'), 'of the stream cannot be used'),
+        (without('learner'), 'of the stream cannot be used'),
+    ],
+)
+def test_one_that_cannot_be_used_is_named_and_the_one_before_is_taken(
+    learned, two, tmp_path, spoil, why
+):
     older, newest = two
-    content = newest.read_bytes()
-    for percent in (0, 50, 99):
-        newest.write_bytes(content[: len(content) * percent // 100])
-        back = keeper(tmp_path)
-        assert back.resume(small_session()) == [
-            f'{newest}: the checkpoint is damaged or cut off, and skipped'
-        ]
-        assert back.resumed == older
-        del back
+    spoil(newest)
+    again = small_session()
+    back = keeper(tmp_path, again)
+    (sentence,) = back.skipped
+    assert sentence.startswith(f'{newest}: skipped, because ')
+    assert why in sentence
+    assert again.learner.counters['samples_learned'] == learned.learner.counters['samples_learned']
+    assert back.begun.endswith(str(older))
+    # It does not count among those that are kept.
+    for _ in range(2):
+        back.save()
+        back.finish()
+    assert older.exists()
     with pytest.raises(InputError, match='this is a checkpoint of updater_node and not a model'):
         load_model(older)
 
@@ -280,10 +318,9 @@ def test_a_damaged_one_is_skipped_and_named(two, tmp_path):
     ('header', 'refusal'),
     [
         ({'format': 'something'}, 'this is no "two_manifold_ros checkpoint'),
-        ({'format': FORMAT, 'identity': {'learner': 'map'}, 'numbers': {}}, 'of another learner'),
         (
-            {'format': FORMAT, 'identity': {'learner': 'tpsr', 'window': 3}, 'numbers': {}},
-            r'channels None, not 6, .*, horizons None, not .*, window 3, not None; choose',
+            {'format': FORMAT, 'identity': {'learner': 'map', 'window': 3}, 'numbers': {}},
+            r'channels None, not 6, .*, horizons None, not .*, learner map, not tpsr, window 3',
         ),
     ],
 )
@@ -292,80 +329,40 @@ def test_one_of_something_else_is_refused_and_left_alone(header, refusal, tmp_pa
     (tmp_path / '.updater.000002.npz.abcdefgh').touch()
     before = names_in(tmp_path)
     with pytest.raises(InputError, match=refusal):
-        keeper(tmp_path)
+        keeper(tmp_path, small_session())
     assert names_in(tmp_path) == before
 
 
-def test_an_invented_header_is_skipped(tmp_path):
-    for header in ({}, {'identity': {}}, {'identity': [1], 'numbers': {}}):
-        write_container(tmp_path / 'updater.000007.npz', {'format': FORMAT, **header}, {})
-        keeping = keeper(tmp_path)
-        assert len(keeping.resume(small_session())) == 1
-        assert keeping.resumed is None
-        del keeping
-
-
-@pytest.mark.parametrize(
-    ('spoil', 'why'),
-    [
-        (lambda numbers: numbers['learner'].pop('known_s'), 'do not fit together'),
-        (lambda numbers: numbers['stream'].pop('origin'), 'of the stream cannot be used'),
-        (lambda numbers: numbers.pop('learner'), 'of the stream cannot be used'),
-    ],
-)
-def test_one_whose_content_is_refused_is_named_and_the_one_before_is_taken(
-    learned, two, tmp_path, spoil, why
-):
-    older, newest = two
-    header, arrays = read_container(newest)
-    spoil(header['numbers'])
-    write_container(newest, header, arrays, 'checkpoint')
-    again = small_session()
-    back = keeper(tmp_path)
-    (sentence,) = back.resume(again)
-    assert sentence.startswith(f'{newest}: skipped, because ')
-    assert why in sentence
-    assert again.learner.counters['samples_learned'] == learned.learner.counters['samples_learned']
-    assert back.begun.endswith(str(older))
-    # It does not count among those that are kept.
-    for _ in range(2):
-        back.save(again)
-        back.finish()
-    assert older.exists()
-
-
 def test_a_disk_that_is_full_stops_nothing(drive, learned, tmp_path, monkeypatch):
-    keeping = keeper(tmp_path)
-    keeping.save(learned)
+    keeping = keeper(tmp_path, learned)
+    keeping.save()
     keeping.finish()
     good = saved(tmp_path)
     with monkeypatch.context() as patch:
         patch.setattr(os, 'fsync', raising(errno.ENOSPC))
-        keeping.save(learned)
+        keeping.save()
         keeping.finish()
     assert 'No space left on device' in keeping.trouble
     assert keeping.values['checkpoint_trouble'] == keeping.trouble
     assert saved(tmp_path) == good
     assert feed(learned, drive, slice(LEARNED, LEARNED + 100))
-    keeping.end(learned)
+    keeping.end()
     assert keeping.trouble == ''
     assert len(saved(tmp_path)) == 2
 
 
 def test_a_folder_that_cannot_be_made_is_reported_at_once_and_stops_nothing(learned, tmp_path):
     (tmp_path / 'file').touch()
-    keeping = keeper(tmp_path / 'file')
+    keeping = keeper(tmp_path / 'file', learned)
     assert 'file: no checkpoint can be written here' in keeping.trouble
-    assert keeping.values['checkpoint_trouble'] == keeping.trouble
-    assert keeping.resume(learned) == []
     (tmp_path / 'file').unlink()
-    keeping.end(learned)
+    keeping.end()
     assert keeping.trouble == ''
     assert saved(tmp_path / 'file') == ['updater.000001.npz']
 
 
-def test_what_is_reported_of_is_on_the_disk_already(drive, learned, tmp_path, monkeypatch):
-    keeping = keeper(tmp_path)
+def test_what_is_reported_of_is_on_the_disk_already(learned, tmp_path, monkeypatch):
+    keeping = keeper(tmp_path, learned)
     going, sync = Event(), os.fsync
 
     def slow(descriptor: int) -> None:
@@ -373,20 +370,13 @@ def test_what_is_reported_of_is_on_the_disk_already(drive, learned, tmp_path, mo
         sync(descriptor)
 
     monkeypatch.setattr(os, 'fsync', slow)
-    keeping.save(learned)
-    assert keeping.save(learned) == 'the last checkpoint is still being written'
+    keeping.save()
+    assert keeping.save() == 'the last checkpoint is still being written'
     assert 'checkpoint' not in keeping.values
     first = learned.learner.counters['samples_learned']
     going.set()
     keeping.finish()
-    going.clear()
-    feed(learned, drive, slice(LEARNED, LEARNED + 100))
-    # Nobody has asked in between.
-    assert keeping.save(learned) == ''
     assert keeping.values['checkpoint_samples'] == first
-    going.set()
-    keeping.end(learned)
-    assert keeping.values['checkpoint_samples'] > first
 
 
 @pytest.mark.parametrize(
@@ -402,19 +392,14 @@ def test_files_are_named_after_the_robot(chosen, namespace, name):
 
 
 def test_a_checkpoint_in_another_plane_than_the_given_model_is_refused(tmp_path, learned):
-    keeper(tmp_path).end(learned)
-    model = learned.learner.model()
-    origin = GeodeticOrigin(48.0, 11.0, 3.0)
-    refused = partial(pytest.raises, InputError, match='but the given model has frame')
-    for plane, outcome in (
-        (('odom', None), refused), (('map', origin), refused), (('map', None), nullcontext)
-    ):  # fmt: skip
-        given = replace(model, frame_id=plane[0], origin=plane[1])
-        back, session = keeper(tmp_path), tpsr_session(given)
-        with outcome():
-            assert back.resume(session) == []
-        assert (session.head.frame_id, session.head.origin) == plane
-        back.end(session)
+    keeper(tmp_path, learned).end()
+    model, origin = learned.learner.model(), GeodeticOrigin(48.0, 11.0, 3.0)
+    for frame, around, is_refused in (('odom', None, 1), ('map', origin, 1), ('map', None, 0)):
+        session = tpsr_session(replace(model, frame_id=frame, origin=around))
+        refused = pytest.raises(InputError, match='but the given model has frame')
+        with refused if is_refused else nullcontext():
+            keeper(tmp_path, session)
+        assert (session.head.frame_id, session.head.origin) == (frame, around)
 
 
 def test_what_cannot_be_a_name_or_a_folder(tmp_path):

@@ -87,38 +87,6 @@ def test_it_sums_what_the_last_seconds_were_worth(rows, span):
     assert len(score) == min(span + 1, len(rows))
 
 
-@pytest.mark.parametrize(
-    ('cause', 'valid', 'refused'),
-    [('', True, False), ('novelty_warn', True, False), ('diverged', False, False)]
-    + [(cause, False, True) for cause in ('novelty', 'off_route', 'innovation', 'sign_of_z')],
-)
-def test_errors_contradict_a_filter_by_what_it_says_of_them(cause, valid, refused):
-    score = Prequential(100.0)
-    assert score.contradiction == 0.0
-    for second, error in enumerate([0.5, 3.0, 1.0, math.nan]):
-        score.add(estimate(second * SECOND_NS, error, valid=valid, cause=cause))
-    score.settle(3 * SECOND_NS, lambda _: (0.0, 0.0))
-    # The median of 1, 36 and 4, published or not.
-    assert score.contradiction == (math.inf if refused else pytest.approx(4.0))
-
-
-def test_large_errors_count_up_to_a_share_of_the_mean_position():
-    places = {second * SECOND_NS: (3.0 * (second % 2), 0.0) for second in range(3)}
-    score = settled((0.0, 1.0, 100.0), place=places.get)
-    most = 0.5 * score.mean_rmse_m
-    capped = [0.0, min(2.0, most), most]
-    assert score.capped_mean_m(0.5, 2.0) == pytest.approx(np.mean(capped))
-    assert score.capped_mean_m(0.5, math.nan) == score.capped_mean_m(0.5, 2.0)
-    # The newest seconds alone.
-    assert score.capped_mean_m(0.5, 1.0) == pytest.approx(np.mean(capped[1:]))
-
-
-@pytest.mark.parametrize('shift_ns', [0, 1, 255, 1_767_225_600 * 10**9 + 255])
-def test_what_is_the_newest_does_not_depend_on_the_epoch(shift_ns):
-    score = settled((0.0, 1.0, 2.0, 3.0), begin_ns=shift_ns)
-    assert score.capped_mean_m(math.inf, 1.0) == pytest.approx(2.5)
-
-
 def test_what_was_withheld_for_being_no_better_is_judged_as_reported():
     score = Prequential(100.0)
     for stamp_ns, cause in enumerate(('not_useful', 'diverged')):
@@ -187,7 +155,7 @@ def blocks_of(scales: tuple[float, float], blocks: int, seed: int) -> np.ndarray
 
 def decided(blocks: np.ndarray, mean_m: float = 1.0) -> tuple[str, int]:
     """Return how a contest ends, and after how many blocks."""
-    contest = Contest(LAP_S, 0.9)
+    contest = Contest(LAP_S)
     for count, (first_m, second_m) in enumerate(blocks.tolist()):
         contest.count(first_m, second_m, mean_m)
         assert not (contest.is_won and contest.is_lost)
@@ -203,7 +171,7 @@ def test_equal_filters_do_not_take_turns(error):
     assert min(count for _, count in found) == BLOCKS_PER_LAP
 
 
-@pytest.mark.parametrize(('ratio', 'laps'), [(0.5, 9.0), (0.25, 5.0)])
+@pytest.mark.parametrize(('ratio', 'laps'), [(0.4, 9.0), (0.25, 5.0)])
 def test_a_better_filter_wins_soon(ratio, laps):
     found = [decided(blocks_of((0.2, 0.2 * ratio), MOST_BLOCKS, seed)) for seed in range(20)]
     assert {how for how, _ in found} == {'won'}
@@ -225,7 +193,7 @@ GREAT = [[9.0, 0.1], [0.1, 0.11], [0.1, 0.11], [0.1, 0.11]]
         # One great success is worth nothing, however great.
         (np.tile(GREAT, (12, 1)), 9.0, ('lost', MOST_BLOCKS)),
         # It looks better, but is not surely better in all its time.
-        (np.tile([[2.0, 0.8], [2.0, 2.75]], (24, 1)), 9.0, ('lost', MOST_BLOCKS)),
+        (np.tile([[2.0, 0.8], [2.0, 2.36]], (24, 1)), 9.0, ('lost', MOST_BLOCKS)),
     ],
 )
 def test_outcomes(blocks, mean_m, outcome):
@@ -256,7 +224,7 @@ def follow(
 
 def test_from_estimates_to_the_outcome():
     """The first lap does not count, nor do blocks in which the vehicle stood."""
-    contest = Contest(LAP_S, 0.9)
+    contest = Contest(LAP_S)
     lap = round(LAP_S * RATE_HZ)
     follow(contest, (0.2, 0.1), range(lap), stands=False)
     assert contest.blocks == 0
@@ -271,7 +239,7 @@ def test_from_estimates_to_the_outcome():
 
 
 def test_a_filter_without_ticks_knows_no_more_than_the_mean_position():
-    contest = Contest(LAP_S, 0.9)
+    contest = Contest(LAP_S)
     follow(contest, (None, 0.1), range(round(3 * LAP_S * RATE_HZ)), stands=False)
     assert contest.is_won
     assert contest.errors_m == pytest.approx((1.0, 0.1), abs=0.1)
@@ -282,7 +250,7 @@ def test_a_filter_without_ticks_knows_no_more_than_the_mean_position():
 @pytest.mark.parametrize('every', [1, 4, 7])
 def test_a_tick_in_doubt_counts_as_the_mean_position(doubt, side, every):
     """Whichever filter it is of, and however small its error is."""
-    contest = Contest(LAP_S, 0.9)
+    contest = Contest(LAP_S)
     for tick in range(round(3 * LAP_S * RATE_HZ)):
         stamp = tick * SECOND_NS // RATE_HZ
         angle = 2.0 * math.pi * tick / (LAP_S * RATE_HZ)

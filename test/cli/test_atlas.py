@@ -4,8 +4,6 @@
 
 from dataclasses import replace
 import json
-import re
-import shutil
 import time
 
 import numpy as np
@@ -59,22 +57,6 @@ def test_bags_of_two_tracks_make_one_model_which_is_scored_by_route(command, bag
     assert 'position error by route' in words
     alone = command.words('evaluate', path, bags['ring_1'], '--until', 40)
     assert 'the route ring_0 is named at' in alone
-    assert 'is about one route' in command.refused(
-        'evaluate', path, bags['ring_1'], bags['hall_1'], '--figure', tmp_path / 'x.png'
-    )
-
-
-@pytest.mark.slow
-def test_positions_are_as_late_as_in_the_training_of_their_route(
-    command, kart_atlas, bags, tmp_path
-):
-    ring = kart_atlas.routes['ring']
-    summary = {**ring.summary, 'position_lag': [{'corrected_s': 0.25}]}
-    path = tmp_path / 'late.npz'
-    save_model(atlas_of({**kart_atlas.routes, 'ring': replace(ring, summary=summary)}), path)
-    said = command('evaluate', path, bags['ring_1'], '--until', 40)
-    assert 'positions made 0.250 s earlier, as in the training' in said.err
-    assert 'earlier' not in command('evaluate', path, bags['hall_1'], '--until', 40).err
 
 
 @pytest.mark.slow
@@ -92,29 +74,6 @@ def test_of_several_routes_too_doubts_are_said(command, files, bags):
     assert 'warning: hall: the model was trained on' in said.err
 
 
-@pytest.mark.slow
-def test_it_is_said_for_how_many_estimates_of_another_route_the_mean_stands(
-    command, files, bags, monkeypatch
-):
-    monkeypatch.setattr(
-        'two_manifold_ros.evaluation.evaluate.read_on',
-        lambda _, route, estimates: (
-            np.full((len(estimates), 4, 2), np.nan if route == 'hall' else 0.0),
-            np.full((len(estimates), 4, 2, 2), np.nan),
-        ),
-    )
-    both = 'evaluate', files / 'atlas.npz', bags['ring_1'], bags['hall_1'], '--until', 40
-    found = json.loads(command(*both, '--json').out)['routes']
-    counts = found['hall']['samples']
-    assert counts['unusable_positions'] == found['hall']['ticks_after_first_window']
-    others = counts['positions_on_other_routes']
-    assert 0 < others < counts['unusable_positions']
-    words = command.words(*both)
-    assert f'hall: {counts["unusable_positions"]} estimates' in words
-    assert f', {others} of them because they are of another route' in words
-    assert words.count('estimates had no usable position') == 1
-
-
 def test_one_page_of_several_routes_is_refused_before_the_filter_runs(
     command, files, bags, tmp_path, monkeypatch
 ):
@@ -123,37 +82,6 @@ def test_one_page_of_several_routes_is_refused_before_the_filter_runs(
         'evaluate', files / 'atlas.npz', bags['ring_1'], bags['hall_1'], '--report',
         tmp_path / 'x.html',
     )  # fmt: skip
-
-
-@pytest.mark.slow
-def test_of_what_is_not_known_no_share_is_given(command, files, bags, monkeypatch):
-    arguments = 'evaluate', files / 'atlas.npz', bags['ring_1']
-    assert 'is named at' not in command(*arguments, '--until', 5, status=3).out
-    monkeypatch.setattr('two_manifold_ros.cli.evaluate._naming', lambda _: ['9.0 %', '-'])
-    assert 'windows; none of them are published' in command.words(*arguments, '--until', 40)
-
-
-@pytest.mark.slow
-def test_names_are_the_users_and_one_name_is_one_map(command, bags, tmp_path):
-    path = tmp_path / 'karts.npz'
-    both = bags['hall_0'], bags['ring_0']
-    said = command('train', *both, '--routes', 'B, A', '-o', path, '--rate', 10)
-    assert 'trained 2 routes' in said.out
-    assert list(load_model(path).routes) == ['A', 'B']
-    assert 'names of routes for 1 bags' in command.refused(
-        'train', bags['hall_0'], '--routes', 'A,B', '-o', path
-    )
-    assert 'leave it out' in command.refused(
-        'train', bags['hall_0'], '--routes', 'A', '-o', path, '--method', 'tpsr'
-    )
-
-
-def test_names_are_checked_before_anything_is_trained(command, bags, tmp_path, monkeypatch):
-    monkeypatch.setattr('two_manifold_ros.cli.train.train_model', None)
-    both, path = (bags['hall_0'], bags['ring_0']), tmp_path / 'karts.npz'
-    for names in ('A,', 'A,none'):
-        words = command.refused('train', *both, '--routes', names, '-o', path)
-        assert 'is no name of a route' in words
 
 
 @pytest.mark.slow
@@ -193,27 +121,6 @@ def test_workers_that_are_lost_are_no_route_of_no_use(command, bags, tmp_path, m
     assert said.err.endswith('error: the workers are gone\n')
 
 
-@pytest.mark.slow
-def test_bags_that_were_taken_as_one_route_in_vain_are_said_to_be(command, bags, tmp_path):
-    both = bags['ring_0'], bags['ring_1']
-    rest = ('-o', tmp_path / 'karts.npz', '--rate', 10, '--until', 10, '--horizons', '0,10')
-    hint = 'the 2 bags were put onto one map'
-    assert hint in command('train', *both, *rest, status=NO_USE).err
-    assert hint not in command('train', *both, *rest, '--routes', 'a,a', status=NO_USE).err
-
-
-@pytest.mark.slow
-def test_few_bags_in_vain_may_be_too_few_for_a_network(command, bags, tmp_path):
-    rest = ('-o', tmp_path / 'yard.npz', '--rate', 10, '--until', 10, '--horizons', '0,10')
-    hint = 'give 3 or more bags, each a drive from where drives begin'
-    # Given twice by one path it would count once.
-    again = shutil.copytree(bags['ring_0'], tmp_path / 'again')
-    three = [bags['ring_0'], bags['ring_1'], again]
-    for count, few in ((2, True), (3, False)):
-        said = command('train', *three[:count], *rest, status=NO_USE).err
-        assert (hint in said) == few
-
-
 def test_models_are_joined_listed_and_taken_out(command, files, tmp_path):
     path = tmp_path / 'atlas.npz'
     hall, ring = (files / f'{name}.npz' for name in ('hall', 'ring'))
@@ -232,31 +139,9 @@ def test_models_are_joined_listed_and_taken_out(command, files, tmp_path):
     assert list(load_model(tmp_path / 'two.npz').routes) == ['new']
     words = command.words('info', path)
     assert 'known routes' in words
-    # Errors that are cut otherwise are others.
-    assert 'each error counts as the spread of the track at most' in words
-    chosen = command.words('info', hall)
-    assert 'each error counts as 25% of the spread of the track at most' in chosen
     named = [each['name'] for each in command.json('info', path)['routes']]
     assert named == ['hall', 'oval', 'ring']
     assert '(no name)' in command.words('atlas', 'list', hall)
-
-
-def test_what_was_there_is_kept_where_the_file_is_among_those_that_are_joined(
-    command, files, tmp_path
-):
-    path = tmp_path / 'atlas.npz'
-    for given, expected in (
-        (['hall.npz'], {'added': ['hall'], 'replaced': [], 'kept': []}),
-        (['hall.npz'], {'added': [], 'replaced': ['hall'], 'kept': []}),
-        ([path, 'ring.npz'], {'added': ['ring'], 'replaced': [], 'kept': ['hall']}),
-    ):
-        content = command.json('atlas', 'add', *(files / each for each in given), '-o', path)
-        assert {name: content[name] for name in expected} == expected
-    # A model of one route is no model of several, and is not kept.
-    ring = tmp_path / 'ring.npz'
-    ring.write_bytes((files / 'ring.npz').read_bytes())
-    content = command.json('atlas', 'add', files / 'hall.npz', '-o', ring)
-    assert list(content['routes']) == content['added'] == ['hall']
 
 
 def test_a_route_of_no_use_is_noted_beside_the_others(command, kart_atlas, tmp_path):
@@ -266,28 +151,6 @@ def test_a_route_of_no_use_is_noted_beside_the_others(command, kart_atlas, tmp_p
     for said in (('atlas', 'list', path), ('atlas', 'remove', path, 'hall')):
         assert 'note: ring: the model is of no use' in command.words(*said)
     assert ' note: the model is of no use ' in command.words('info', path)
-
-
-def test_info_describes_each_route_and_train_notes_what_was_chosen(
-    command, kart_atlas, bags, tmp_path, monkeypatch
-):
-    path = tmp_path / 'atlas.npz'
-    routes = {
-        name: replace(each, summary={**each.summary, 'notes': [f'{name} was icy']})
-        for name, each in kart_atlas.routes.items()
-    }
-    save_model(atlas_of(routes), path)
-    parts = re.split(r'^(\w+):$', command('info', path).out, flags=re.MULTILINE)
-    assert parts[1::2] == ['hall', 'paddock', 'ring']
-    for name, part in zip(parts[1::2], parts[2::2], strict=True):
-        assert f'{name}_0' in part
-        assert f'frame {name}' in ' '.join(part.split())
-        assert part.rstrip().endswith(f'\nnote: {name} was icy')
-    assert 'was icy' not in command.words('atlas', 'list', path)
-    trained = iter(routes.values())
-    monkeypatch.setattr('two_manifold_ros.cli.train.train_model', lambda *_, **__: next(trained))
-    words = command.words('train', bags['hall_0'], bags['ring_0'], '-o', tmp_path / 'new.npz')
-    assert 'note: hall_0: hall was icy' in words
 
 
 def test_it_is_listed_which_routes_are_followed_as_networks(command, kart_atlas, monkeypatch):
@@ -342,15 +205,6 @@ def test_laps_and_positions_are_those_of_the_route_that_is_driven(command, files
     assert tables[0] == tables[1]
 
 
-@pytest.mark.slow
-def test_a_replay_has_routes_branches_and_laps(command, files, bags, tmp_path):
-    written = command.json('replay', files / 'atlas.npz', bags['ring_1'], '-o', tmp_path / 'bag')
-    counts = written['messages']
-    assert counts['routes'] == counts['status']
-    assert counts['branches'] == counts['position']
-    assert counts['laps'] > 0
-
-
 @pytest.fixture(scope='module')
 def forked_bags(forked_drives, write_bag, tmp_path_factory):
     folder = tmp_path_factory.mktemp('fork')
@@ -403,17 +257,6 @@ def test_given_names_are_those_of_lines_and_of_one_route(command, forked_bags, t
     assert load_model(path).route_names == ('4',)
     command('atlas', 'add', path, '-o', tmp_path / 'atlas.npz')
     assert list(load_model(tmp_path / 'atlas.npz').routes) == ['4']
-
-
-def test_whoever_names_no_map_sees_how_maps_are_kept_apart(
-    command, forked_bags, forked_model, monkeypatch, tmp_path
-):
-    monkeypatch.setattr('two_manifold_ros.cli.train.train_model', lambda *_: forked_model)
-    both = forked_bags['right'], forked_bags['left']
-    for names, said in (('7,4', True), ('a/7,a/4', False)):
-        found = command('train', *both, '-o', tmp_path / 'fork.npz', '--routes', names)
-        assert 'are lines on one map' in found.err
-        assert ('MAP/NAME' in found.err) == said
 
 
 @pytest.mark.parametrize(

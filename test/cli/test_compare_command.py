@@ -3,25 +3,26 @@
 """`two-manifold compare`, and its table."""
 
 from argparse import Namespace
-from collections.abc import Callable
 from dataclasses import replace
 
 from ellipse import drive, write_bag
 import numpy as np
 import pytest
 
-from two_manifold_ros.cli.compare import print_comparison
+from two_manifold_ros.cli.compare import shown_comparison
+from two_manifold_ros.cli.options import print_table, print_wrapped
 from two_manifold_ros.cli.verdict import of_comparison
 from two_manifold_ros.comparison import comparing
-from two_manifold_ros.comparison.comparing import compare, Failure
-from two_manifold_ros.comparison.outcome import Comparison, Result
-from two_manifold_ros.comparison.own_filters import methods_named, NAMES
+from two_manifold_ros.comparison.comparing import compare, Comparison, Result
 from two_manifold_ros.comparison.protocol import plan_share
+from two_manifold_ros.comparison.rivals import methods_named
+from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.scores import ErrorSummary, Score
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate, write_run
 from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.typing import Table
 
 QUICK = ('--methods', 'mean,previous', '--window', '20', '--horizons', '0,5,20')
 SIMPLE = ('--methods', 'mean,previous')
@@ -57,15 +58,6 @@ def test_the_last_bag_or_those_named_are_followed(ellipse_bags, command):
         assert [each['recording'] for each in content['followed']] == followed
 
 
-def test_rate_window_and_horizons(ellipse_bags, command):
-    for options, wanted in (
-        ('--rate 12.5 --window 30 --horizons 0,7', (12.5, 30, [0, 7])),
-        ('', (20.0, 60, [0, 10, 50, 100])),
-    ):
-        content = command.json('compare', ellipse_bags[0], *SIMPLE, *options.split())
-        assert (content['rate_hz'], content['window'], content['horizons']) == wanted
-
-
 @pytest.mark.slow
 def test_the_slot_car_of_the_paper(tmp_path, command):
     bag = tmp_path / 'slot_car'
@@ -85,12 +77,6 @@ def test_bags_of_several_routes_are_refused(test, kart_drives, write_bag, tmp_pa
     assert line.endswith(
         f'the bags are of 2 routes ({bags[0]}, {bags[1]}; {bags[2]}): compare each route by itself'
     )
-
-
-def test_help_names_the_methods(command):
-    text = command.words('compare', '--help')
-    assert 'the last 30 % of a single bag' in text
-    assert ', '.join(NAMES) in text
 
 
 @pytest.mark.parametrize(
@@ -118,21 +104,15 @@ def test_bad_options(options, words, ellipse_bags, command):
 
 
 def test_no_method_that_works_is_an_error(ellipse_bags, command, monkeypatch):
-    monkeypatch.setattr(comparing, 'try_method', lambda *_: Failure('it is too short.'))
+    def refuse(*_: object) -> None:
+        msg = 'it is too short.'
+        raise InputError(msg)
+
+    monkeypatch.setattr(comparing, '_run', refuse)
     line = command.refused('compare', ellipse_bags[0], *QUICK)
     assert line.endswith(
         'no method worked, so there is nothing to compare (mean, previous: it is too short)'
     )
-
-
-def test_late_positions_are_reported_of_and_corrected(tmp_path, command):
-    bag = write_bag(tmp_path / 'late', drive(60.0, late_s=0.5))
-    said = command('compare', bag, *QUICK, '--position-lag', '0')
-    assert 'two-manifold: warning: ' in said.err
-    assert '--position-lag' in said.err
-    corrected = command('compare', bag, *QUICK)
-    assert 'two-manifold: note: positions made 0.50' in corrected.err
-    assert corrected.out != said.out
 
 
 def score_of(*errors: float, along: float | None = None, cross: float | None = None,
@@ -169,18 +149,11 @@ def result(name: str, *rmse: float | None, sees_positions: bool = False) -> Resu
     return Result(name, f'the {name}', sees_positions, chosen=chosen, scores=scores)
 
 
-Lines = Callable[[Comparison], list[str]]
-
-
-@pytest.fixture
-def lines(capsys: pytest.CaptureFixture[str]) -> Lines:
-    """Return a function that prints a comparison and returns its lines."""
-
-    def printed(of: Comparison) -> list[str]:
-        print_comparison(of)
-        return [line.strip() for line in capsys.readouterr().out.splitlines()]
-
-    return printed
+def lines(of: Comparison, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """Return the lines of a comparison on a terminal."""
+    for each in shown_comparison(of):
+        print_table(*each) if isinstance(each, Table) else print_wrapped(each)
+    return [line.strip() for line in capsys.readouterr().out.splitlines()]
 
 
 def row(name: str, found: list[str]) -> list[str]:
@@ -188,7 +161,7 @@ def row(name: str, found: list[str]) -> list[str]:
     return line.removeprefix(name).split()
 
 
-def test_each_method_has_its_errors_or_why_it_failed(lines):
+def test_each_method_has_its_errors_or_why_it_failed(capsys):
     found = lines(
         comparison(
             (0, 50),
@@ -197,7 +170,8 @@ def test_each_method_has_its_errors_or_why_it_failed(lines):
             result('bad', 0.5, 1.0),
             replace(result('bare', 1.5, 1.5), chosen={'weights': [1.0]}),
             Result('broken', 'the broken', sees_positions=False, failure='it is too short'),
-        )
+        ),
+        capsys,
     )
     assert row('the cheat', found) == ['0.000', '0.125']
     assert row('the good', found) == ['0.250', '-']
@@ -217,7 +191,7 @@ def test_each_method_has_its_errors_or_why_it_failed(lines):
         assert line in found
 
 
-def test_what_is_withheld_is_shown_and_errors_are_over_all(lines):
+def test_what_is_withheld_is_shown_and_errors_are_over_all(capsys):
     shy = replace(
         result('shy'),
         scores=(
@@ -229,7 +203,7 @@ def test_what_is_withheld_is_shown_and_errors_are_over_all(lines):
         result('sure'),
         scores=(score_of(0.7, 0.7, 0.7, share=1.0, published_m=0.7),) * 2,
     )
-    found = lines(comparison((0, 50), shy, sure, result('open', 0.4, 0.7)))
+    found = lines(comparison((0, 50), shy, sure, result('open', 0.4, 0.7)), capsys)
     assert row('method', found)[0] == 'published'
     assert row('the shy', found) == ['90.0', '%', '0.500', '0.600']
     quantiles = found[found.index(next(line for line in found if 'Median' in line)) :]
@@ -243,16 +217,6 @@ def test_what_is_withheld_is_shown_and_errors_are_over_all(lines):
     assert withheld == (
         'the shy would withhold 10.0 % of the present positions; RMSE of what it would publish: '
         '0.100, -'
-    )
-
-
-def test_of_many_horizons_some_are_shown(lines):
-    errors = [0.01 * horizon for horizon in range(101)]
-    found = lines(comparison(tuple(range(101)), result('good', *errors)))
-    assert row('method', found)[::3] == ['0', '33', '67', '100']
-    assert row('the good', found) == ['0.000', '0.330', '0.670', '1.000']
-    assert (
-        'every method is scored on the same 100, 67, 33, 0 predictions, published or not' in found
     )
 
 
@@ -277,16 +241,3 @@ def test_the_best_method_is_judged_and_the_default_beside_it(results, count, wor
     found = of_comparison(replace(of, scored=(count,), tracks=(track,)), Namespace(bags=['bag']))
     assert found.word == words[0]
     assert all(each in ' '.join(found.lines) for each in words[1:])
-
-
-def test_many_recordings_are_counted(lines):
-    cheat = comparison((0,), result('cheat', 1.0, sees_positions=True))
-    found = lines(replace(cheat, learned=(('a bag', 10.0),) * 3))
-    assert 'given true positions on the way: the cheat' in found
-    assert 'learned from 30.0 s of 3 recordings, followed 12.2 s of a test' in found
-
-
-def test_large_errors_do_not_break_lines(lines):
-    methods = [result(name, 3.0, 23.456, 98.7, 12345.6) for name in ('good', 'x' * 20)]
-    found = lines(comparison((0, 10, 50, 80), *methods))
-    assert row('the good', found) == ['3.000', '23.5', '98.7', '12346']

@@ -5,17 +5,12 @@
 from dataclasses import replace
 import json
 
-from logger_files import Drive, drive, DRIVER, racecapture, racechrono, vbo
-import numpy as np
+from logger_files import drive, DRIVER, racechrono
 import pytest
 
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.recordings.bag import Bag
-from two_manifold_ros.recordings.recording import GeodeticOrigin
-from two_manifold_ros.recordings.satellite_fixes import latitude_longitude
-from two_manifold_ros.simulation.slot_car import SlotCarSettings
-from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 
 pytest.importorskip('rosbags')
 pytest.importorskip('rich')
@@ -25,14 +20,6 @@ pytest.importorskip('rich')
 def session(tmp_path):
     """Return a file of a logger."""
     return racechrono(tmp_path / 'session.csv', drive(20.0))
-
-
-def test_import_prints_what_was_assumed(tmp_path, command):
-    output = command('import', vbo(tmp_path / 'a.vbo', drive(20.0)), '-o', tmp_path / 'bag')
-    assert '/imu' in output.out
-    assert 'Racelogic VBO' in output.out
-    assert str(tmp_path / 'bag') in output.out
-    assert 'assumed: ' in output.out
 
 
 def test_names_of_people_are_left_out(session, tmp_path, command):
@@ -53,30 +40,6 @@ def test_the_columns_of_a_table_are_an_option(tmp_path, command):
     table.write_text('a,b\n0,1\n0.1,2\n0.2,3\n')
     command('import', table, '-o', tmp_path / 'bag', '--columns', 't=a,ax=b:g')
     assert command.refused('import', table, '-o', tmp_path / 'c', '--columns', 't=a,ax=c')
-
-
-def test_one_command_goes_from_the_file_to_the_errors(tmp_path, command):
-    """With the slot car for a vehicle, whose mean position errs by metres."""
-    driven = run_to_recording(simulate(SlotCarSettings(seed=1, rate_hz=10.0), laps=20))
-    seconds = (driven.imu.stamps - driven.imu.stamps[0]) / 1e9
-    known = (driven.positions.stamps - driven.imu.stamps[0]) / 1e9
-    places = [np.interp(seconds[::4], known, each) for each in driven.positions.positions.T]
-    degrees = latitude_longitude(np.stack(places, axis=1), GeodeticOrigin(38.16, -122.45, 30.0))
-    fixes = np.column_stack([degrees, np.full(len(degrees), 30.0)])
-    log = racecapture(tmp_path / 'rc.log', Drive(seconds, driven.imu.samples, fixes))
-    words = command.words('import', log, '-o', tmp_path / 'bag', '--score')
-    assert 'position error in metres' in words
-    _, evaluated = words.split('position error in metres')
-    # The row of now: the error of the filter, and that of the mean position.
-    numbers = evaluated.split('0 (0 s)')[1].split()
-    assert float(numbers[1]) < 0.3 * float(numbers[6])
-    assert (tmp_path / 'bag.npz').exists()
-
-
-def test_a_score_is_no_json(session, tmp_path, command):
-    said = command.refused('import', session, '-o', tmp_path / 'bag', '--score', '--json')
-    assert '--json' in said
-    assert not (tmp_path / 'bag').exists()
 
 
 def test_export_writes_the_ticks_of_a_bag(slot_car_bag, model_file, tmp_path, command):

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exit statuses, and what stays out of the way of what."""
 
-import argparse
 from collections.abc import Callable
 import os
 import subprocess
@@ -12,8 +11,7 @@ from types import ModuleType, SimpleNamespace
 from command_runs import RUN
 import pytest
 
-from two_manifold_ros import __version__
-from two_manifold_ros.__main__ import command_named, COMMANDS, main, make_parser, WAY
+from two_manifold_ros.__main__ import command_named, COMMANDS, main, make_parser
 from two_manifold_ros.errors import InputError
 
 
@@ -135,7 +133,7 @@ def test_help_lists_the_commands_and_imports_none_of_them():
     output = subprocess.run(
         [sys.executable, '-c', code], capture_output=True, text=True, check=True
     ).stdout
-    assert all(name in output and summary[:20] in output for name, summary in COMMANDS.items())
+    assert all(name in output and words in output for name, (_, _, words) in COMMANDS.items())
     assert "'numpy'" not in output
     assert "'two_manifold_ros.errors'" in output
 
@@ -162,32 +160,15 @@ def test_alone_it_shows_the_way_through_all_commands(command):
     # The prompt takes a line as well.
     assert len(lines) <= 24 - 1
     assert max(map(len, lines)) <= 80
-    examples = [example for _, pairs in WAY for example, _ in pairs]
-    assert all(f'  {example} ' in said.out for example in examples)
-    named = [example.split()[1] for example in examples if example.startswith('two-manifold ')]
-    assert sorted(named) == sorted(COMMANDS)
-    assert named[:5] == ['simulate', 'import', 'inspect', 'train', 'evaluate']
-
-
-@pytest.mark.parametrize(
-    'example', [each for _, pairs in WAY for each, _ in pairs if each.startswith('two-manifold ')]
-)
-def test_every_example_of_the_way_is_a_command_line(example):
-    arguments = example.split()[1:]
-    parsed = make_parser(arguments).parse_args(arguments)
-    assert callable(parsed.run)
+    named = [line.split()[1] for line in lines if line.startswith('  two-manifold ')]
+    assert named == list(COMMANDS)
 
 
 @pytest.mark.parametrize('name', COMMANDS)
-def test_help_begins_with_at_most_ten_options_and_has_each_in_one_group(name):
-    parser = argparse.ArgumentParser()
-    command_named(name).add_arguments(parser)
-    groups = [each._group_actions for each in parser._action_groups]
-    assert sorted(map(id, parser._actions)) == sorted(
-        id(each) for group in groups for each in group
-    )
-    assert len(groups[1]) <= 10
-    assert len({each.title for each in parser._action_groups}) == len(groups)
+def test_every_example_of_the_way_is_a_command_line(name):
+    arguments = [name, *COMMANDS[name][1].split()]
+    parsed = make_parser(arguments).parse_args(arguments)
+    assert callable(parsed.run)
 
 
 @pytest.mark.parametrize('name', ['', *COMMANDS])
@@ -195,11 +176,6 @@ def test_help_fits_eighty_columns(name, monkeypatch, command):
     monkeypatch.setenv('COLUMNS', '80')
     said = command(*name.split(), '--help')
     assert max(map(len, said.out.splitlines())) <= 80
-
-
-def test_the_version_is_that_of_the_package(capsys):
-    assert main(['--version']) == 0
-    assert capsys.readouterr().out == f'two-manifold {__version__}\n'
 
 
 @pytest.mark.parametrize('name', ['x' * 256, f'{"x" * 256}/name', 'ä' * 128])

@@ -35,11 +35,14 @@ REFUSED = [
     ('evaluate {model} {none}', '{none} does not exist'),
     ('evaluate {bag}/metadata.yaml {bag}', '{bag}/metadata.yaml: the model is refused'),
     # Before anything is done.
-    ('evaluate {none} {bag} --figure {none}/x.png', '{none}/x.png'),
-    ('evaluate {none} {bag} --figure {new}.docx', 'a figure cannot be drawn into this'),
+    ('evaluate {none} {bag} --report {new}.docx', 'ends in .html'),
     ('evaluate --online {bag} --from 1000', 'it lasts 46.5 s'),
-    ('evaluate --online {bag} --figure {new}.png', 'leave them out with --online'),
-    ('evaluate --online {bag} --report {new}.html', 'leave them out with --online'),
+    ('evaluate --online {bag} --report {new}.html', 'not with --online: leave out one of both'),
+    ('evaluate {model} {bag} --learners map', '--learners goes with --online, not with a model'),
+    ('evaluate {model} {bag} --fleet --from 3', '--from goes with a model alone or --online, not'),
+    ('evaluate --online {bag} --learners hmm', "no learner named 'hmm'; choose among map, tpsr"),
+    *((f'evaluate --online {{bag}} --positions-until {each}', 'neither a number of seconds')
+      for each in ('%', '0', '101%', 'nan', '7laps')),
     ('evaluate --online {bag} --positions-until 5000', 'the drive ends after'),
     ('evaluate --online {none}', '{none}'),
     ('evaluate {model}', 'Name the bags'),

@@ -15,31 +15,25 @@ from two_manifold_ros.cli.verdict import WORDS
 
 pytest.importorskip('bokeh', reason='Bokeh is not installed')
 
-COMPARED = 'mean,previous'
-
 
 def reporting(
     what: str, bag: Path, model: Path, folder: Path
 ) -> tuple[list[object], tuple[str, ...]]:
     """Return the arguments of a command, and what its report has to have."""
     return {
-        'inspect': (['inspect', bag], ('Gaps', 'Vibration', 'Which lap was different')),
+        'inspect': (['inspect', bag], ('Gaps', 'Which lap was different')),
         'train': (
             ['train', bag, '-o', folder / 'new.npz', '--force', '--states', 0],
             ('The model', 'The map of the route', 'Where it was driven'),
         ),
         'evaluate': (
             ['evaluate', model, bag],
-            ('When it was unsure, and why', 'How far ahead can it be trusted', 'Vibration'),
-        ),
-        'compare': (
-            ['compare', bag, '--methods', COMPARED],
-            ('Errors of all methods', 'previous position', 'As printed'),
+            ('When it was unsure, and why', 'How far ahead can it be trusted', 'Gaps'),
         ),
     }[what]
 
 
-@pytest.mark.parametrize('what', ['inspect', 'train', 'evaluate', 'compare'])
+@pytest.mark.parametrize('what', ['inspect', 'train', 'evaluate'])
 def test_a_report_is_written_beside_what_is_printed(
     command: Command, slot_car_bag: Path, model_file: Path, tmp_path: Path, what: str
 ):
@@ -62,7 +56,7 @@ def test_a_report_is_written_beside_what_is_printed(
     assert len(html.encode()) < 2_000_000
 
 
-@pytest.mark.parametrize('what', ['inspect', 'train', 'evaluate', 'compare'])
+@pytest.mark.parametrize('what', ['inspect', 'train', 'evaluate'])
 def test_where_no_report_can_be_written_nothing_is_computed(
     command: Command, slot_car_bag: Path, model_file: Path, tmp_path: Path, what: str
 ):
@@ -70,34 +64,6 @@ def test_where_no_report_can_be_written_nothing_is_computed(
     assert 'page.pdf' in command.refused(*arguments, '--report', tmp_path / 'page.pdf')
     assert 'no_folder' in command.refused(*arguments, '--report', tmp_path / 'no_folder/page.html')
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.slow
-def test_a_tpsr_is_reported_like_any_other(command: Command, slot_car_bag: Path, tmp_path: Path):
-    model, page = tmp_path / 'tpsr.npz', tmp_path / 'page.html'
-    given = ('--method', 'tpsr', '--features', 200, '--force')
-    command('train', slot_car_bag, '-o', model, *given, '--report', page)
-    assert 'IMU: angular rate' in page.read_text(encoding='utf-8')
-    command('evaluate', model, slot_car_bag, '--report', page)
-    assert 'Where it was, and where it was thought to be' in page.read_text(encoding='utf-8')
-
-
-def test_json_goes_with_a_report(command: Command, slot_car_bag: Path, tmp_path: Path):
-    page = tmp_path / 'page.html'
-    assert command.json('inspect', slot_car_bag, '--report', page)['recordings']
-    assert page.exists()
-
-
-@pytest.mark.slow
-def test_another_process_writes_the_same_bytes(
-    command: Command, slot_car_bag: Path, tmp_path: Path
-):
-    pages = [tmp_path / name for name in ('a.html', 'b.html')]
-    given = ['inspect', str(slot_car_bag), '--report']
-    command(*given, pages[0])
-    program = [sys.executable, '-c', RUN, *given, str(pages[1])]
-    subprocess.run(program, check=True, capture_output=True)
-    assert pages[0].read_bytes() == pages[1].read_bytes()
 
 
 def test_without_the_library_a_report_is_refused_in_one_sentence(

@@ -112,11 +112,6 @@ def test_what_breaks_off_takes_no_other_with_it(calls, fault, reproduce):
         assert calls == []
 
 
-def test_every_experiment_gets_the_set_of_draws(calls, reproduce):
-    reproduce('all', '--quick', '--seed', '7')
-    assert [given['seed'] for _, given in calls] == [7] * len(EXPERIMENTS)
-
-
 @pytest.fixture
 def by_set(monkeypatch: pytest.MonkeyPatch, calls: Calls) -> set[int]:
     """Let the value of ``video`` be the set, and return the sets on which its claim fails."""
@@ -164,20 +159,4 @@ def test_a_claim_has_to_pass_on_nine_of_ten_sets(failing, status, by_set, tmp_pa
 )
 def test_bad_arguments(arguments, words, calls, slot_car_bag, reproduce):
     assert words in reproduce.refused(*arguments.format(bag=slot_car_bag).split())
-    assert calls == []
-
-
-def test_a_missing_package_shows_before_anything_runs(calls, monkeypatch, reproduce):
-    module = 'two_manifold_ros.experiments.video'
-
-    class Finder:
-        """Stands in for an import inside of a module that fails."""
-
-        def find_spec(self, name: str, *_: object) -> None:
-            if name == module:
-                raise ModuleNotFoundError(name='matplotlib')
-
-    monkeypatch.delitem(sys.modules, module, raising=False)
-    monkeypatch.setattr(sys, 'meta_path', [Finder(), *sys.meta_path])
-    assert "needs the Python package 'matplotlib'" in reproduce.refused('all')
     assert calls == []

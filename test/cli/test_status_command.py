@@ -12,7 +12,7 @@ import pytest
 
 from two_manifold_ros.cli.status import StatusTable
 
-MODULE = 'two_manifold_ros.nodes.bag_session'
+MODULE = 'two_manifold_ros.nodes.watching'
 LOST = {'status': 'lost', 'cause': 'diverged'}
 WELL = {'status': 'tracking', 'cause': ''}
 
@@ -120,12 +120,6 @@ def test_json_is_what_each_node_said_last(play, command):
     }
 
 
-def test_two_nodes_of_one_name_are_no_single_node(play, command):
-    play((0, 'tracking', WELL), nodes=2)
-    assert '2 nodes of this name' in command('status').out
-    assert command.json('status')['nodes']['filter_node']['nodes'] == 2
-
-
 @pytest.mark.parametrize(
     ('until', 'heard', 'status'),
     [('active', 2, 0), ('published', 3, 0), ('tracking', 4, 0), ('tracking', 3, 1)],
@@ -182,47 +176,13 @@ def test_without_ros_one_sentence_says_so(command, monkeypatch):
 NEWEST = WELL | {'input_rate_hz': '99.97', 'estimate_rate_hz': '20.01'}
 
 
-def test_a_line_says_how_a_node_is_and_a_change_of_state_is_seen():
-    table = StatusTable()
-    assert table.update('b/filter_node', 0, 'tracking', NEWEST, 0.0)
-    assert not table.update('b/filter_node', 0, 'tracking', NEWEST, 1.0)
-    lost = {**NEWEST, 'status': 'lost', 'cause': 'diverged', 'input_rate_hz': 'unknown'}
-    assert table.update('b/filter_node', 2, 'lost: why', lost, 2.0)
-    assert table.update('a/filter_node', 0, 'tracking', NEWEST, 2.0)
-    assert table.lines(2.5) == [
-        'a/filter_node  OK     100.0 Hz in, 20.0 Hz out  tracking',
-        'b/filter_node  ERROR  - Hz in, 20.0 Hz out  lost: why',
-    ]
-
-
-def test_a_namesake_that_comes_or_goes_is_a_change():
-    table = StatusTable()
-    changes = [table.update('a', 0, 'well', NEWEST, 0.0, nodes) for nodes in (1, 2, 2, 1)]
-    assert changes == [True, True, False, True]
-
-
 def test_others_are_left_out_and_one_that_is_gone_is_reported():
     table = StatusTable()
     assert not table.update('lidar', 0, 'fine', {'temperature': '30'}, 0.0)
     table.update('filter_node', 3, 'tracking', NEWEST, 0.0)
     assert table.lines(1.0) == ['filter_node  STALE  100.0 Hz in, 20.0 Hz out  tracking']
     assert table.lines(10.0) == ['filter_node  GONE   not heard for 10 s']
-
-
-def test_nodes_that_are_awaited_have_to_be_there_and_alone():
-    table, wanted = StatusTable(), {'tracking'}
-    assert not table.all_in(wanted, 0.0)
-    table.update('a', 0, 'tracking', NEWEST, 0.0)
-    assert table.all_in(wanted, 1.0)
-    assert not table.all_in(wanted, 10.0)
-    table.update('b', 2, 'lost', NEWEST | LOST, 1.0)
-    assert not table.all_in(wanted, 1.0)
-    table.update('b', 0, 'tracking', NEWEST, 2.0, 2)
-    assert not table.all_in(wanted, 2.0)
-    table.update('b', 0, 'tracking', NEWEST, 2.5, 1)
-    assert table.all_in(wanted, 2.5)
-    named = StatusTable(frozenset({'a', 'c'}))
-    assert not named.update('b', 2, 'lost', NEWEST | LOST, 0.0)
-    named.update('a', 0, 'tracking', NEWEST, 0.0)
-    assert not named.all_in(wanted, 0.0)
-    assert named.missing == ['c']
+    # A namesake that comes is a change, and none is waited for any longer that is not alone.
+    changes = [table.update('filter_node', 0, '', NEWEST, 11.0, nodes) for nodes in (1, 2, 2)]
+    assert changes == [True, True, False]
+    assert not table.all_in({'tracking'}, 11.0)

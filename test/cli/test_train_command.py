@@ -5,7 +5,6 @@
 from dataclasses import replace
 import json
 from pathlib import Path
-import threading
 from typing import Any
 
 from command_runs import Command
@@ -15,7 +14,6 @@ import pytest
 
 from two_manifold_ros.cli import train
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.inspection.inspecting import inspect_recording, Report
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.names import METHODS
 from two_manifold_ros.recordings.reading import read_recording
@@ -28,12 +26,6 @@ from two_manifold_ros.training.train import train_model, with_readout
 SETTINGS = TrainingSettings(window=20, states=9, horizons=(0, 5))
 OPTIONS = ['--window', '20', '--states', '9', '--horizons', '0,5']
 QUICK = [*OPTIONS, '--method', 'spectral']
-REPLACED = (
-    '--sharpness', '--persistence', '--max-step-load', '--dimension', '--neighbours', '--clock',
-    '--bandwidth', '--ridge', '--feature-seed', '--imu-field', '--imu-alone', '--scheduler',
-    '--scheduler-file', '--no-resume', '--verbose',
-)  # fmt: skip
-"""Options that the changelog of 0.13 says how to do without."""
 
 
 @pytest.fixture
@@ -60,29 +52,6 @@ def test_the_model_is_the_one_that_the_library_trains(slot_car_bag, tmp_path, tr
     }  # fmt: skip
     assert list(content['verdict']) == ['word', 'sentence', 'next']
     assert content['refusal'] is None
-
-
-def test_progress_is_reported_while_inspecting(training, monkeypatch):
-    seen: list[bool] = []
-
-    def inspected(recording: Recording) -> Report:
-        seen.append(any(thread.name == 'progress' for thread in threading.enumerate()))
-        return inspect_recording(recording)
-
-    monkeypatch.setattr(train, 'inspect_recording', inspected)
-    training.json(*QUICK)
-    assert seen == [True]
-
-
-def test_two_bags_and_a_table_for_people(slot_car_bag, tmp_path, training):
-    other = tmp_path / 'other'
-    write_run(simulate(SlotCarSettings(seed=3, rate_hz=10.0), laps=2), other)
-    text = training.words(other, '--until', '15', *OPTIONS)
-    for words in ('trained in', f'written to {tmp_path / "m"}', '10 Hz, windows of 20',
-                  '/imu -> /reference'):  # fmt: skip
-        assert words in text
-    recordings = load_model(tmp_path / 'm').summary['recordings']
-    assert recordings == [str(slot_car_bag), str(other)]
 
 
 def another(offered: Offered) -> Any:  # noqa: ANN401 - of any setting
@@ -133,39 +102,20 @@ def test_an_option_of_a_method_is_passed_on_and_one_of_another_is_refused(
         ('--window 400', 'training needs more than two windows of 400 ticks (80.0 s)'),
         ('--until 3 --window 20', 'the longest stretch without a gap is 2.9 s'),
         ('--until 0', '--until 0 must be more than 0'),
-        ('--until -1', '--until -1 must be more than 0'),
-        ('--until nan', "argument --until: 'nan' is no number of seconds"),
-        ('--until inf', "argument --until: 'inf' is no number of seconds"),
         ('--until soon', "argument --until: 'soon' is no number of seconds"),
         ('--position-lag soon', "argument --position-lag: a position lag of 'soon' is neither"),
-        ('--kernel cosine', "argument --kernel: invalid choice: 'cosine'"),
         ('--readout ridge', 'must be one of sharpened, mkdr'),
         (
             '--observation raw --features 9',
             'method route has no features, observation: leave them',
         ),
-        ('--states 1', 'states is 1, but with method route it must be 0 or 2 to 1000'),
         ('--method best', "argument --method: invalid choice: 'best'"),
-        ('--method tpsr --sensor-topic /wheel', 'method tpsr takes no --sensor-topic'),
-        *((f'{each} 1', f'unrecognized arguments: {each} 1') for each in REPLACED),
         ('--imu-topic /wheel', '/wheel'),
-        ('--position-topic /gps', '/gps'),
     ],
 )
 def test_bad_options_leave_no_model(options, words, tmp_path, training):
     assert words in training.refused(*options.split())
     assert not list(tmp_path.iterdir())
-
-
-def test_bad_bags(tmp_path, command):
-    missing, text = tmp_path / 'none', tmp_path / 'notes.txt'
-    text.write_text('no bag')
-    bare = write_bag(tmp_path / 'bare', replace(drive(4.0), positions=None))
-    for bag, words in ((missing, ''), (text, ''), (bare, 'holds no position topic')):
-        line = command.refused('train', bag, '-o', tmp_path / 'm')
-        assert str(bag) in line
-        assert words in line
-    assert not (tmp_path / 'm').exists()
 
 
 @pytest.mark.parametrize(
@@ -183,12 +133,6 @@ def test_a_place_that_cannot_be_written_is_refused_before_training(
     monkeypatch.setattr(train, 'train_model', lambda *_: pytest.fail('it trained'))
     assert words in training.refused('-o', tmp_path / place)
     assert (tmp_path / 'notes.txt').read_text() == 'mine'
-
-
-def test_an_old_model_survives_a_training_that_fails(tmp_path, training):
-    (tmp_path / 'm').write_bytes(b'old')
-    training.refused('--window', '400')
-    assert (tmp_path / 'm').read_bytes() == b'old'
 
 
 def test_wrong_units_are_warned_of_on_standard_error(slot_car_bag, monkeypatch, training):
@@ -260,22 +204,6 @@ def test_a_lag_is_said_and_undone_if_so_wished(
     assert ('not corrected' in text) == (corrected_s == 0.0)
 
 
-def test_a_lag_is_compared_with_half_a_tick_of_the_rate_asked_for(monkeypatch, training):
-    rates: list[float | None] = []
-    monkeypatch.setattr(train, 'training_warnings', lambda _, rate_hz: rates.append(rate_hz) or [])
-    training.refused('--rate', '5', '--window', '999')
-    assert rates == [5.0]
-
-
-def test_a_route_is_trained_shown_and_run(slot_car_bag, tmp_path, command, training):
-    options = ['--until', '60', '--window', '20', '--horizons', '0,5']
-    assert 'places' in training(*options).out
-    summary = command.json('info', tmp_path / 'm')['summary']
-    assert summary['method'] == 'route'
-    content = json.loads(command('evaluate', tmp_path / 'm', slot_car_bag, '--json').out)
-    assert content['horizons']['0']['rmse_m'] < 0.1
-
-
 @pytest.fixture(scope='module')
 def short_bag(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a bag of two laps of an ellipse, whose halves look alike, with a dead channel."""
@@ -320,12 +248,6 @@ def test_a_model_of_no_use_is_written_if_it_has_to_be(options, short_bag, tmp_pa
     assert sentence not in said.out
     assert load_model(path).summary['refusal']['sentence'] == sentence
     assert 'of no use: there are 2.0 laps' in command.words('info', path)
-
-
-def test_the_help_gives_the_status_of_a_model_of_no_use(command):
-    words = command.words('train', '--help')
-    assert 'writes no model, prints the likely reason first, and exits with status 3' in words
-    assert '--force' in words
 
 
 @pytest.mark.parametrize('options', [['--rate', '10'], QUICK])

@@ -10,7 +10,7 @@ import signal
 import pytest
 
 from two_manifold_ros.evaluation.drives import score_drives
-from two_manifold_ros.fleet import client_of, ItemJournal, LostWorkersError
+from two_manifold_ros.fleet import client_of, ItemJournal
 from two_manifold_ros.inspection.coverage import choose, Survey, survey_bag, survey_bags
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.recordings.reading import ReadingOptions
@@ -91,19 +91,7 @@ def test_a_model_of_many_bags_has_the_same_bytes_from_workers(command, fleet_bag
     )
 
 
-def test_a_model_is_kept_that_could_not_be_tried(command, fleet_bags, tmp_path, monkeypatch):
-    def lost(*_: object, **__: object) -> None:
-        msg = 'no worker is left'
-        raise LostWorkersError(msg)
-
-    monkeypatch.setattr('two_manifold_ros.cli.fleet.score_drives', lost)
-    file = tmp_path / 'model.npz'
-    said = command('train', *fleet_bags, '-o', file, '--most-minutes', 2, '--rate', 10)
-    assert 'no worker is left' in said.err
-    assert 'fleet' not in load_model(file).summary
-
-
-def test_fleets_are_scored_by_workers_as_here(command, fleet_bags, model_file, tmp_path):
+def test_fleets_are_scored_by_workers_as_here(command, fleet_bags, model_file):
     said = [
         command('evaluate', model_file, *fleet_bags, '--fleet', *more, '--json').out
         for more in ((), ('--workers', 2))
@@ -115,11 +103,9 @@ def test_fleets_are_scored_by_workers_as_here(command, fleet_bags, model_file, t
     assert 'the worst drive is' in content['verdict']['sentence']
     (trouble,) = filter(None, (each['trouble'] for each in content['drives']))
     assert 'bad.mcap' in trouble
-    figure = tmp_path / 'fleet.png'
-    words = command('evaluate', model_file, *fleet_bags, '--fleet', '--figure', figure)
+    words = command('evaluate', model_file, *fleet_bags, '--fleet')
     assert 'car1' in words.out
     assert 'bad.mcap' in words.err
-    assert figure.exists()
 
 
 def test_what_a_killed_worker_surveyed_and_followed_is_done_again(fleet_bags, model_file):
@@ -142,25 +128,6 @@ def test_what_a_killed_worker_surveyed_and_followed_is_done_again(fleet_bags, mo
     assert choose(there, 60.0) == choose(here, 60.0)
     for one, other in zip(scores, score_drives(model, fleet_bags, options), strict=True):
         assert (one.path, one.trouble, one.error_m) == (other.path, other.trouble, other.error_m)
-
-
-def test_a_run_that_was_stopped_does_not_survey_again(command, fleet_bags, tmp_path, monkeypatch):
-    file = tmp_path / 'model.npz'
-    arguments = (*fleet_bags[:-1], '-o', file, '--most-minutes', 2, '--rate', 10)
-    command('train', *arguments)
-    first = file.read_bytes()
-
-    def never(*_: object) -> None:
-        msg = 'surveyed again'
-        raise AssertionError(msg)
-
-    monkeypatch.setattr('two_manifold_ros.inspection.coverage.survey_bag', never)
-    command('train', *arguments)
-    assert file.read_bytes() == first
-    assert Path(f'{file}.bags.jsonl').exists()
-    Path(f'{file}.bags.jsonl').unlink()
-    with pytest.raises(AssertionError, match='surveyed again'):
-        command('train', *arguments)
 
 
 def test_a_run_that_is_stopped_says_what_it_keeps(command, fleet_bags, tmp_path, monkeypatch):
@@ -190,15 +157,3 @@ def test_a_run_that_is_stopped_says_what_it_keeps(command, fleet_bags, tmp_path,
     few = ('train', fleet_bags[0], '-o', file, '--rate', 10)
     assert 'kept' not in command(*few, status=130).err
     assert journal.read_text() == 'of another program'
-
-
-def test_a_bag_counts_once_however_its_path_is_written(command, fleet_bags, tmp_path):
-    file = tmp_path / 'model.npz'
-    bag = Path(fleet_bags[0])
-    twice = f'{bag.parent}/../{bag.parent.name}/{bag.name}'
-    arguments = ('-o', file, '--rate', 10, '--routes', 'a,a,a', '--force')
-    captured = command('train', *fleet_bags[:2], twice, *arguments)
-    assert f'{bag} is given again as {twice}: it counts once' in captured.err
-    assert load_model(file).summary['recordings'] == fleet_bags[:2]
-    said = command('train', *fleet_bags[:2], twice, '-o', file, '--routes', 'a,a,b', status=2).err
-    assert f'--routes names {bag} a and b' in said

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from two_manifold_ros.comparison.method import FittedMethod, Method, TrainSplit
+from two_manifold_ros.comparison.protocol import Fitted, TrainSplit
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.ticks.segments import fit_channels, Segment
 from two_manifold_ros.training.dataset import build_dataset, Dataset
@@ -53,7 +53,7 @@ def without_positions(segment: Segment) -> Segment:
     return replace(segment, positions=np.full_like(segment.positions, np.nan))
 
 
-def check_causal(fitted: FittedMethod, segment: Segment, now: int) -> None:
+def check_causal(fitted: Fitted, segment: Segment, now: int) -> None:
     """Change what comes after a tick: predictions up to it stay the same bits."""
     values, positions = segment.values.copy(), segment.positions.copy()
     values[now + 1 :] += np.random.default_rng(7).normal(size=values[now + 1 :].shape)
@@ -63,15 +63,6 @@ def check_causal(fitted: FittedMethod, segment: Segment, now: int) -> None:
     np.testing.assert_array_equal(before.positions[: now + 1], after.positions[: now + 1])
     if before.states is not None and after.states is not None:
         np.testing.assert_array_equal(before.states[: now + 1], after.states[: now + 1])
-
-
-def check_repeatable(method: Method, train: TrainSplit, segment: Segment) -> None:
-    """Fit twice, follow twice: the same settings and the same bits."""
-    first, second = method.fit(train), method.fit(train)
-    assert first.chosen == second.chosen
-    wanted = first.predict(segment).positions.tobytes()
-    assert first.predict(segment).positions.tobytes() == wanted
-    assert second.predict(segment).positions.tobytes() == wanted
 
 
 PERIOD_S = PERIOD_NS * 1e-9

@@ -4,18 +4,17 @@
 
 from dataclasses import replace
 import itertools
-import logging
 import sys
 
 import numpy as np
 import pytest
-from small_trains import circle, segment_of, train_of, wander, without_positions
+from small_trains import circle, train_of, wander, without_positions
 
 from two_manifold_ros.comparison.hidden_markov import (
     Codebook,
     count_labels,
-    FittedHiddenMarkov,
-    HiddenMarkov,
+    follow_markov,
+    hidden_markov,
     improve,
     learn_codebook,
     Learning,
@@ -106,14 +105,6 @@ def test_a_state_that_dies_out_does_not_end_the_learning():
         assert (rows > 0.0).all()
 
 
-def test_the_library_keeps_its_advice_to_itself(caplog):
-    pytest.importorskip('hmmlearn')
-    caplog.set_level(logging.INFO, logger='hmmlearn')
-    improve(TRUTH, [np.array([0, 1, 2, 3, 0])], 3)
-    assert not caplog.records
-    assert logging.getLogger('hmmlearn').level == logging.INFO
-
-
 def test_every_code_is_used_and_no_row_is_needed_twice():
     rows = np.repeat(np.arange(7.0), 30)[:, None]
     book = learn_codebook(rows, 50, seed=0)
@@ -138,47 +129,13 @@ def test_a_short_training_has_fewer_symbols_and_one_without_positions_is_refused
     assert len(Learning(train_of(wander(0, 3000))).codebook) > 350
 
 
-def test_roads_that_cross_become_different_states():
-    """On a figure of eight, the crossing is passed in two directions."""
-    phase = 2 * np.pi * np.arange(1600) / 80
-    positions = np.stack([np.sin(phase), np.sin(2 * phase) / 2], axis=1)
-    rng = np.random.default_rng(0)
-    segment = segment_of(rng.normal(size=(1600, 6)), positions)
-    learning = Learning(train_of(segment))
-    tables = learning.tables(24, 0)
-    onward = tables.transition - np.diag(np.diag(tables.transition))
-    assert (np.sort(onward, axis=1)[:, -2] < 0.02).all()
-
-
-def test_ticks_without_a_position_have_no_label():
-    known, holes = circle(0, 400), circle(0, 400)
-    holes.positions[100:300] = np.nan
-    learning = Learning(train_of(holes, without_positions(circle(2, 100))))
-    assert np.isnan(learning.targets).any()
-    found, wanted = (
-        each.tables(8, 0).transition for each in (learning, Learning(train_of(known)))
-    )
-    assert np.isfinite(found).all()
-    assert np.diag(found).mean() == pytest.approx(np.diag(wanted).mean(), abs=0.05)
-
-
-@pytest.mark.parametrize('passes', [0, 3])
-def test_the_likeliest_restart_is_taken(passes):
-    pytest.importorskip('hmmlearn')
-    learning = Learning(train_of(circle(0, 300)))
-    tables = [learning.learn(6, passes, seed) for seed in range(3)]
-    found = [each.filter_all(learning.stretches)[1] for each in tables]
-    assert len(set(found)) > 1
-    assert learning.tables(6, passes).filter_all(learning.stretches)[1] == max(found)
-
-
 FEW = MarkovSettings(states=6, passes=2, sharpness=0.5, readout='mean')
 
 
 def test_states_are_filtered_with_shared_and_softened_emissions():
     learning = Learning(train_of(circle(0, 300)))
     segment = circle(1, 30)
-    states = FittedHiddenMarkov(learning, FEW).predict(segment).states
+    states = follow_markov(learning, FEW).predict(segment).states
     tables = learning.tables(6, 2)
     emission = tables.emission @ learning.codebook.nearness(4.0) + 1e-6
     emission /= emission.sum(axis=1, keepdims=True)
@@ -190,19 +147,11 @@ def test_states_are_filtered_with_shared_and_softened_emissions():
             np.testing.assert_allclose(states[tick], believed / believed.sum(), rtol=1e-9)
 
 
-def test_a_drive_may_start_anywhere():
-    """EM learns where the recording started, which says nothing of the next one."""
-    learning = Learning(train_of(circle(0, 300)))
-    assert learning.tables(6, 20).start.max() > 0.99
-    fitted = FittedHiddenMarkov(learning, replace(FEW, passes=20))
-    assert 0.05 < fitted.tables.start.min() < fitted.tables.start.max() < 0.5
-
-
 def test_positions_mix_the_mean_of_what_followed_each_state():
     first, second = wander(0, 60), circle(1, 90)
     first.positions[20:30] = np.nan
     train = train_of(first, second, horizons=(0, 3, 85))
-    fitted = FittedHiddenMarkov(Learning(train), FEW)
+    fitted = follow_markov(Learning(train), FEW)
     found = [fitted.predict(segment) for segment in (first, second)]
     for place, horizon in enumerate(train.horizons):
         sums, weights = np.zeros((6, 2)), np.zeros(6)
@@ -218,25 +167,8 @@ def test_positions_mix_the_mean_of_what_followed_each_state():
             np.testing.assert_allclose(predicted.positions[:, place], mixed, atol=1e-9)
 
 
-@pytest.mark.parametrize('readout', ['ridge', 'mean'])
-def test_a_horizon_beyond_every_segment_is_not_reported(readout):
-    train = train_of(circle(0, 80), horizons=(0, 80))
-    fitted = FittedHiddenMarkov(Learning(train), replace(FEW, readout=readout))
-    positions = fitted.predict(circle(1, 20)).positions
-    assert np.isfinite(positions[:, 0]).all()
-    assert np.isnan(positions[:, 1]).all()
-
-
-def test_input_unlike_any_in_training_still_gives_positions():
-    train = train_of(circle(0, 400), window=10)
-    novel = replace(wander(1, 50), values=1e6 * wander(1, 50).values)
-    predicted = HiddenMarkov(states=(6,)).fit(train).predict(novel)
-    assert np.isfinite(predicted.positions).all()
-    assert np.isfinite(predicted.states).all()
-
-
 def test_without_a_block_to_choose_on_the_first_is_taken():
-    chosen = HiddenMarkov(states=(7, 3)).fit(train_of(circle(0, 60), window=25)).chosen
+    chosen = hidden_markov(train_of(circle(0, 60), window=25), (7, 3)).chosen
     first = {'states': 7, 'passes': 5, 'sharpness': 0.25, 'readout': 'ridge'}
     assert chosen.items() >= first.items()
 
@@ -245,4 +177,4 @@ def test_the_library_is_missing(monkeypatch):
     """Candidates without a pass of EM are not chosen instead, without a word."""
     monkeypatch.setitem(sys.modules, 'hmmlearn.hmm', None)
     with pytest.raises(ImportError, match='hmmlearn'):
-        HiddenMarkov(states=(5,)).fit(train_of(circle(0, 400), window=10))
+        hidden_markov(train_of(circle(0, 400), window=10), (5,))

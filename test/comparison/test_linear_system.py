@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.linalg import block_diag, solve_discrete_are
-from small_trains import circle, segment_of, train_of, wander, without_positions
+from small_trains import circle, segment_of, train_of, wander
 
 from two_manifold_ros.comparison import linear_system as module
 from two_manifold_ros.comparison.linear_system import (
@@ -20,14 +20,12 @@ from two_manifold_ros.comparison.linear_system import (
     identify,
     innovation_form,
     InnovationForm,
-    KalmanFilter,
-    Limits,
+    kalman_filter,
     needed_windows,
-    settled_covariance,
+    SLOWEST,
     stabilised,
 )
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.hse_hmm.readout import segment_targets
 from two_manifold_ros.ticks.segments import Segment
 
 
@@ -42,26 +40,6 @@ def random_system(seed: int, k: int = 5, d: int = 2) -> tuple[np.ndarray, np.nda
 
 def spectral_radius(matrix: np.ndarray) -> float:
     return float(np.abs(np.linalg.eigvals(matrix)).max())
-
-
-@pytest.mark.parametrize('seed', range(2))
-def test_gain_is_the_limit_of_a_filter_that_corrects_then_predicts(seed):
-    transition, output, noise = random_system(seed)
-    k = len(transition)
-    q, s, r = noise[:k, :k], noise[:k, k:], noise[k:, k:]
-    # Without correlation between the noises: the usual way to take S out.
-    free = transition - s @ np.linalg.solve(r, output)
-    rest = q - s @ np.linalg.solve(r, s.T)
-    spread = np.eye(k)
-    for _ in range(3000):
-        information = np.linalg.inv(spread) + output.T @ np.linalg.solve(r, output)
-        corrected = np.linalg.inv(information)
-        spread = free @ corrected @ free.T + rest
-    form = innovation_form(transition, output, noise)
-    innovation = output @ spread @ output.T + r
-    np.testing.assert_allclose(form.innovation, innovation, rtol=1e-8)
-    wanted = (transition @ spread @ output.T + s) @ np.linalg.inv(innovation)
-    np.testing.assert_allclose(form.gain, wanted, atol=1e-8)
 
 
 def test_without_a_solution_or_with_one_that_is_unstable_the_recursion_is_run(monkeypatch):
@@ -79,22 +57,12 @@ def test_without_a_solution_or_with_one_that_is_unstable_the_recursion_is_run(mo
         np.testing.assert_allclose(innovation_form(*system).gain, wanted.gain, atol=1e-8)
 
 
-@pytest.mark.parametrize('steps', [1, 3, 30])
-def test_every_stage_of_the_recursion_makes_a_stable_filter(steps, monkeypatch):
-    monkeypatch.setattr(Limits, 'STEPS', steps)
-    transition, output, noise = random_system(4)
-    transition *= 0.9999 / 0.95
-    spread = settled_covariance(transition, output, noise)
-    gain, _ = module.kalman_gain(transition, output, noise, spread)
-    assert spectral_radius(transition - gain @ output) < 1.0
-
-
 def test_only_what_is_unstable_is_pulled_in():
     diagonal = block_diag(1.2 * turn_by(0.3), 0.7, -1.5, 0.2)
     basis = np.random.default_rng(0).normal(size=(5, 5))
     stable = stabilised(basis @ diagonal @ np.linalg.inv(basis))
-    pair = Limits.SLOWEST * np.exp(np.array([0.3j, -0.3j]))
-    wanted = np.sort_complex(np.array([*pair, 0.7, -Limits.SLOWEST, 0.2]))
+    pair = SLOWEST * np.exp(np.array([0.3j, -0.3j]))
+    wanted = np.sort_complex(np.array([*pair, 0.7, -SLOWEST, 0.2]))
     np.testing.assert_allclose(np.sort_complex(np.linalg.eigvals(stable)), wanted, atol=1e-8)
     # So are equal ones.
     jordan = np.eye(3) + np.eye(3, k=1)
@@ -221,14 +189,6 @@ def test_as_another_library_says():
     assert np.std(predicted - by_other) < 0.02 * np.std(predicted)
 
 
-def test_columns_may_come_in_chunks(monkeypatch):
-    segments = [simulate(300), simulate(100, 1)]
-    whole = decompose_hankel(segments, 4).factor
-    monkeypatch.setattr(Limits, 'CHUNK', 7)
-    factor = decompose_hankel(segments, 4).factor
-    np.testing.assert_allclose(factor @ factor.T, whole @ whole.T, atol=1e-12)
-
-
 def test_just_long_enough_and_too_short():
     enough = needed_windows(2, 5) + 9
     decompose_hankel([simulate(enough)], 5)
@@ -245,15 +205,6 @@ def test_no_more_states_than_the_data_has():
     np.testing.assert_allclose(turns, [0.1, 0.1, 0.23, 0.23], atol=1e-6)
 
 
-def test_a_channel_that_is_there_twice_does_no_harm():
-    measured = simulate(3000)
-    once = identified([measured], 6, 4)
-    twice = identified([np.tile(measured, 2)], 6, 4)
-    predicted = once.filter(measured) @ once.output.T
-    again = (twice.filter(np.tile(measured, 2)) @ twice.output.T)[:, :2]
-    np.testing.assert_allclose(again, predicted, atol=0.05)
-
-
 TURN = 0.98 * turn_by(0.2)
 SEEN = np.random.default_rng(5).normal(size=(6, 2))
 
@@ -265,22 +216,6 @@ def swinging(seed: int, ticks: int) -> Segment:
     for tick in range(1, ticks):
         state[tick] = TURN @ state[tick - 1] + rng.normal(scale=0.3, size=2)
     return segment_of(state @ SEEN.T + rng.normal(scale=2.0, size=(ticks, 6)), state)
-
-
-def test_nearly_as_good_as_the_best_possible_filter():
-    train = train_of(swinging(0, 3000), swinging(1, 2000), window=10)
-    fitted = KalmanFilter(states=2, block_rows=10).fit(train)
-    segment = swinging(2, 3000)
-    noise = np.diag([0.09] * 2 + [4.0] * 6)
-    states = innovation_form(TURN, SEEN, noise).filter(segment.values)
-    truth = segment_targets(segment.positions, train.horizons, train.period_s)[:, :-1]
-    errors = fitted.predict(without_positions(segment)).positions - truth
-    reached = np.sqrt(np.nanmean(np.square(errors[20:]).sum(axis=2), axis=0))
-    for column, horizon in enumerate(train.horizons):
-        # The state after a tick is that of the next one.
-        best = states @ (np.linalg.matrix_power(TURN, horizon) @ np.linalg.inv(TURN)).T
-        errors = best[20 : len(best) - horizon] - segment.positions[20 + horizon :]
-        assert reached[column] < 1.05 * np.sqrt(np.square(errors).sum(axis=1).mean())
 
 
 def test_readout_is_a_regression_on_states_of_full_windows_with_known_positions():
@@ -303,38 +238,32 @@ def test_readout_is_a_regression_on_states_of_full_windows_with_known_positions(
 
 def test_what_was_asked_for_is_taken_and_the_rest_chosen(monkeypatch):
     train = train_of(circle(0, 400), window=8)
-    chosen = KalmanFilter(states=3, block_rows=9).fit(train).chosen
+    chosen = kalman_filter(train, 3, 9).chosen
     assert (chosen['states'], chosen['block_rows']) == (3, 9)
-    fitted = KalmanFilter(block_rows=9).fit(train)
-    assert fitted.chosen['states'] in {20, 40, 80, 160}
-    assert len(fitted.system.transition) == fitted.chosen['states']
-    assert KalmanFilter(states=3).fit(train).chosen['block_rows'] in {4, 6, 8, 12, 16}
+    assert kalman_filter(train, block_rows=9).chosen['states'] in {20, 40, 80, 160}
+    assert kalman_filter(train, 3).chosen['block_rows'] in {4, 6, 8, 12, 16}
     # As many as their limit allows.
-    monkeypatch.setattr(Limits, 'MOST_ROWS', 30)
-    train = train_of(circle(0, 400), window=10)
-    assert KalmanFilter(states=3).fit(train).chosen['block_rows'] == 5
+    monkeypatch.setattr(module, 'MOST_ROWS', 30)
+    assert kalman_filter(train_of(circle(0, 400), window=10), 3).chosen['block_rows'] == 5
 
 
 @pytest.mark.parametrize(
-    ('method', 'segment', 'window', 'states', 'block_rows'),
+    ('given', 'segment', 'window', 'states', 'block_rows'),
     [
         # As many states as block rows can distinguish, at most.
-        (KalmanFilter(states=20, block_rows=3), circle(0, 400), 5, 12, 3),
+        ({'states': 20, 'block_rows': 3}, circle(0, 400), 5, 12, 3),
         # As many block rows as there are windows for.
-        (KalmanFilter(states=5), wander(0, 100), 16, 5, 8),
+        ({'states': 5}, wander(0, 100), 16, 5, 8),
         # Too short once blocks are held out: the first candidate, of the whole.
-        (KalmanFilter(block_rows=12), wander(0, 130), 12, 20, 12),
+        ({'block_rows': 12}, wander(0, 130), 12, 20, 12),
     ],
 )
-def test_settings_stay_within_what_the_data_supports(method, segment, window, states, block_rows):
-    chosen = method.fit(train_of(segment, window=window)).chosen
+def test_settings_stay_within_what_the_data_supports(given, segment, window, states, block_rows):
+    chosen = kalman_filter(train_of(segment, window=window), **given).chosen
     assert (chosen['states'], chosen['block_rows']) == (states, block_rows)
 
 
 def test_too_short_is_refused():
-    train = train_of(wander(0, 60), window=20)
-    with pytest.raises(InputError, match=r'20 block rows of 6 channels .* record longer'):
-        KalmanFilter(block_rows=20).fit(train)
     train = train_of(*(wander(seed, 11) for seed in range(3)), window=20)
-    with pytest.raises(InputError, match='20 block rows'):
-        KalmanFilter().fit(train)
+    with pytest.raises(InputError, match=r'20 block rows of 6 channels .* record longer'):
+        kalman_filter(train)

@@ -21,7 +21,6 @@ from two_manifold_ros.evaluation.drives import (
     total_of,
 )
 from two_manifold_ros.evaluation.evaluate import evaluate
-from two_manifold_ros.evaluation.figures import draw_fleet
 from two_manifold_ros.recordings.reading import read_recording, ReadingOptions
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate, write_run
@@ -174,23 +173,3 @@ def test_carts_of_two_yards_with_one_name_are_two(slot_car_model, bags, tmp_path
         paths.append(str(place / 'drive'))
     found = score_drives(slot_car_model, [*paths, bags[1]], ReadingOptions())
     assert [each.vehicle for each in found] == ['north/cart', 'south/cart', 'car1']
-
-
-def test_a_bag_without_a_present_position_is_named(slot_car_model, bags, monkeypatch):
-    recording = read_recording(bags[0])
-    last_ns = int(recording.imu.last_stamp - recording.positions.stamps[0]) + 10**9
-    late = replace(recording.positions, stamps=recording.positions.stamps + last_ns)
-    monkeypatch.setattr(
-        'two_manifold_ros.evaluation.drives.read_recording',
-        lambda *_: replace(recording, positions=late),
-    )
-    score = score_drive(slot_car_model, ReadingOptions(), bags[0])
-    assert score.ticks == 0
-    assert 'position' in score.trouble
-
-
-def test_a_fleet_is_drawn_the_same_twice(slot_car_model, scores, tmp_path):
-    (fleet,) = fleets_of(slot_car_model, scores).values()
-    for name in ('one.png', 'two.png'):
-        draw_fleet(fleet, tmp_path / name)
-    assert (tmp_path / 'one.png').read_bytes() == (tmp_path / 'two.png').read_bytes()

@@ -87,17 +87,3 @@ def test_without_positions_there_are_the_same_laps_and_no_others_beside(
     assert times.references == ()
     assert len(times.errors()) == 0
     assert [lap.begin_ns for lap in times.laps] == [lap.begin_ns for lap in timed.laps]
-
-
-def test_a_recording_too_short_for_a_lap_has_none(slot_car_model, laps):
-    times = time_laps(slot_car_model, laps.between(0, 4), make_timer(slot_car_model))
-    assert times.best is None
-    assert math.isnan(times.ideal_s)
-    assert times.to_json()['best_lap'] is None
-
-
-def test_a_lap_whose_begin_was_not_seen_has_no_stamp_and_no_other_beside(timed):
-    lost = replace(timed.laps[0], begin_ns=None)
-    times = replace(timed, laps=(lost, *timed.laps[1:]), references=(lost, *timed.references))
-    assert times.reference_of(lost) is None
-    assert times.to_json()['laps'][0]['begin_ns'] is None

@@ -101,14 +101,6 @@ def test_an_end_of_less_than_half_a_lap_is_of_the_lap_before(drive, seconds, lap
 
 
 @pytest.mark.usefixtures('no_training')
-def test_a_silent_learner_errs_as_much_as_the_mean_position(drive):
-    curve = learning_curve([drive(24.0)], {'mute': Parrot(off=math.nan)}, SETTINGS)
-    mute, mean = rows_of(curve, 'mute'), rows_of(curve, MEAN)
-    assert [row.rmse_m for row in mute.values()] == [row.rmse_m for row in mean.values()]
-    assert {row.published for row in mute.values()} == {0.0}
-
-
-@pytest.mark.usefixtures('no_training')
 @pytest.mark.parametrize('period_s', [0.05, 1.6])
 def test_an_estimate_ends_once_the_next_tick_is_overdue(drive, period_s):
     learner = Parrot(period_s=period_s, stops_s=2.5 * LAP_S)

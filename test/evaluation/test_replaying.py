@@ -132,15 +132,6 @@ def test_no_tick_is_refused_and_leaves_no_bag(slot_car_model, short, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_diagnostics_once_a_second_from_the_first_tick(short, replayed):
-    rows = replayed.messages['/diagnostics']
-    first = short.imu.stamps[0] + 100_000_000
-    assert [time for time, _ in rows] == [first + i * SECOND for i in range(8)]
-    said = [message.status[0].message for _, message in rows]
-    assert said[0] == 'filling the window: 1 of 20 ticks'
-    assert said[-1] == 'tracking'
-
-
 def test_status_at_ten_hertz_states_what_the_estimate_does(replayed):
     rows = [message for _, message in replayed.messages['/status']]
     names = rows[0].layout.dim[0].label.split(',')

@@ -11,7 +11,6 @@ import pytest
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import ELSEWHERE, evaluate, run_filter, UNUSABLE
 from two_manifold_ros.evaluation.routes import (
-    are_alike,
     are_passing,
     recordings_by_route,
     score_naming,
@@ -61,10 +60,6 @@ def test_a_recording_of_no_known_frame_or_road_is_refused(kart_atlas, kart_drive
         recordings_by_route(kart_atlas, [replace(drive, positions=moved)])
 
 
-def test_one_route_has_all_recordings_under_no_name(slot_car_model, slot_car_laps):
-    assert recordings_by_route(slot_car_model, slot_car_laps) == {'': list(slot_car_laps)}
-
-
 def test_an_atlas_errs_as_the_model_of_the_route(kart_atlas, kart_drives):
     drive = kart_drives['ring'][1]
     ours = evaluate(kart_atlas, [drive], route='ring')
@@ -107,17 +102,6 @@ def test_lines_pass_where_their_drives_went(forked_model, forked_drives):
     passing, known = are_passing(forked_model, ['left', ''], unknown)
     assert not passing.any()
     assert not known.any()
-
-
-def test_lines_are_alike_along_a_drive_where_all_of_them_pass(forked_model, forked_drives):
-    lines = forked_model.lines
-    everywhere = replace(lines, passes=np.ones_like(lines.passes))
-    whole = forked_drives['both'].positions.positions
-    trunk = whole[(np.abs(whole[:, 1]) < 1.0) & (np.abs(whole[:, 0]) < 30.0)]
-    assert not are_alike(forked_model, whole)
-    assert are_alike(forked_model, trunk)
-    assert are_alike(replace(forked_model, lines=everywhere), whole)
-    assert not are_alike(replace(forked_model, lines=None), whole)
 
 
 @pytest.mark.slow

@@ -1,10 +1,8 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Scores against plain loops, coverage against a known Gaussian, and the baselines' ellipses."""
+"""Scores against plain loops, and coverage against a known Gaussian."""
 
 import math
-from types import SimpleNamespace
-from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,13 +10,11 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.evaluation.scores import (
-    directions_ahead,
     ErrorSummary,
-    mean_covariance,
-    previous_covariance,
     Score,
     score,
     travel_directions,
+    truth_ahead,
 )
 from two_manifold_ros.recordings.recording import PositionStream
 
@@ -168,35 +164,9 @@ def test_a_standing_vehicle_keeps_the_last_direction():
     'stream', [None, positions(np.empty((0, 2))), positions(np.ones((50, 2)))]
 )
 def test_a_vehicle_that_never_moves_has_no_direction(stream):
-    found = directions_ahead(stream, START_NS + np.arange(3), (0, 5), 100_000_000)
+    _, found = truth_ahead(stream, START_NS + np.arange(3), (0, 5), 100_000_000)
     assert found.shape == (3, 2, 2)
     assert np.isnan(found).all()
-
-
-NOWHERE = np.full((1, 2), np.nan)
-TRACK = np.random.default_rng(0).normal(size=(50, 2)).cumsum(axis=0)
-
-
-def model_of(*segments: np.ndarray) -> Any:  # noqa: ANN401 - what a baseline needs of a model
-    parts = [part for segment in segments for part in (segment, NOWHERE)]
-    mean = np.nanmean(np.concatenate(segments), axis=0)
-    return SimpleNamespace(track=np.concatenate(parts[:-1]), mean_position=mean)
-
-
-@pytest.mark.parametrize('horizon', [1, 7, 19])
-def test_the_displacement_over_a_horizon_never_crosses_a_seam(horizon):
-    first, second = TRACK[:20], TRACK[20:] + 1000.0
-    moves = np.concatenate([part[horizon:] - part[:-horizon] for part in (first, second)])
-    wanted = moves.T @ moves / len(moves) + 1e-4 * np.eye(2)
-    np.testing.assert_allclose(previous_covariance(model_of(first, second), horizon), wanted)
-
-
-def test_the_spread_around_the_mean():
-    model = model_of(TRACK[:20], TRACK[20:])
-    wanted = np.cov(TRACK.T, bias=True) + 1e-4 * np.eye(2)
-    np.testing.assert_allclose(mean_covariance(model), wanted)
-    # A horizon beyond every segment knows no more.
-    np.testing.assert_array_equal(previous_covariance(model, 99), mean_covariance(model))
 
 
 def test_the_direction_on_a_bend_is_its_tangent():
@@ -215,8 +185,9 @@ def test_the_direction_on_a_bend_is_its_tangent():
     np.testing.assert_array_equal(*found)
 
 
-def test_the_direction_of_a_horizon_is_that_of_its_own_time():
+def test_the_truth_of_a_horizon_is_that_of_its_own_time():
     stream = on_a_circle(7.0)
     stamps = START_NS + np.array([1, 2, 3]) * 1_000_000_000
-    found = directions_ahead(stream, stamps, (0, 10), 100_000_000)
-    np.testing.assert_array_equal(found[1:, 0], found[:-1, 1])
+    for found in truth_ahead(stream, stamps, (0, 10), 100_000_000):
+        assert found.shape == (3, 2, 2)
+        np.testing.assert_array_equal(found[1:, 0], found[:-1, 1])

@@ -5,19 +5,16 @@
 from dataclasses import fields
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 import numpy as np
 from other_models import small_tpsr
 from other_recordings import with_imu, with_positions
 import pytest
 
-from two_manifold_ros.adapting.references import ReferenceMonitor
 from two_manifold_ros.evaluation.evaluate import estimates_along, evaluate
 from two_manifold_ros.filtering.estimate import Estimate, limits_of
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.inspection.inspecting import inspect_recording
-from two_manifold_ros.inspection.lag import put_in_step
 from two_manifold_ros.model.head import TrainedModel
 from two_manifold_ros.model.model_file import model_parts
 from two_manifold_ros.recordings.reading import read_recording, ReadingOptions
@@ -114,19 +111,6 @@ def test_models_and_their_limits(slot_car_laps, models, method, shift):
     assert limits_of(models[method]) == limits_of(model)
 
 
-@pytest.mark.slow
-@settings(max_examples=6)
-@given(ANY_SHIFT_NS)
-def test_what_inspection_measures_and_corrects(slot_car_laps, shift_ns):
-    recording = slot_car_laps[0].between(None, 60.0).with_positions_earlier(-0.2)
-    moved = shifted(recording, shift_ns)
-    one, other = (bits_of(inspect_recording(each).to_json()) for each in (recording, moved))
-    assert one == other
-    (one,), (other,) = (put_in_step([each], 'auto') for each in (recording, moved))
-    assert one.notes == other.notes
-    assert (other.positions.stamps - one.positions.stamps == shift_ns).all()
-
-
 @given(ANY_SHIFT_NS, st.integers(0, 100), st.integers(0, 100))
 def test_parts_and_ticks(slot_car_laps, shift_ns, start_s, end_s):
     found = []
@@ -136,18 +120,6 @@ def test_parts_and_ticks(slot_car_laps, shift_ns, start_s, end_s):
         ticks = [(each.stamps - by, each.values, each.positions) for each in segments]
         found.append((counts, bits_of(ticks)))
     assert found[0] == found[1]
-
-
-@pytest.mark.slow
-@given(ANY_SHIFT_NS)
-def test_which_references_are_used(slot_car_laps, shift_ns):
-    used = []
-    for by in (0, shift_ns):
-        stream, monitor = slot_car_laps[1].positions, ReferenceMonitor()
-        rows = zip(stream.stamps.tolist(), stream.positions.tolist(), strict=True)
-        used.append([monitor.add(stamp + by, *position) for stamp, position in rows])
-        assert any(used[-1])
-    assert used[0] == used[1]
 
 
 @pytest.mark.parametrize('receive_time', [False, True])

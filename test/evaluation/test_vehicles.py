@@ -3,7 +3,6 @@
 """A vehicle whose IMU is turned, scaled and offset is measured against the map, and followed."""
 
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,9 +20,7 @@ from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.model.vehicle import (
     PRIOR,
-    UNKNOWN,
     Vehicle,
-    VehicleCorrection,
 )
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.ticks.segments import positions_at
@@ -62,24 +59,6 @@ def test_what_an_imu_differs_by_is_found_within_what_is_stated(
     assert size.max() < 4.0
 
 
-def test_an_imu_as_that_of_the_training_is_left_alone(
-    slot_car_model: RouteModel, slot_car_laps: tuple[Recording, Recording]
-) -> None:
-    found, deviations = found_by(slot_car_model, slot_car_laps[1])
-    assert (np.abs(found) < 3.0 * deviations).all()
-    assert np.degrees(np.linalg.norm(found[:3])) < 1.5
-    assert np.abs(found[3:9]).max() < 0.05
-
-
-def test_more_driving_makes_it_surer(
-    slot_car_model: RouteModel, slot_car_laps: tuple[Recording, Recording]
-) -> None:
-    laps = slot_car_laps[1]
-    once, twice = (measure_vehicle(slot_car_model, [laps] * times) for times in (1, 2))
-    assert twice.ticks == 2 * once.ticks
-    assert (twice.vehicle.deviations < once.vehicle.deviations).all()
-
-
 def errors_of(live: Filter, recording: Recording) -> tuple[float, float]:
     """Return the mean error after the first window, and the share that is published."""
     estimates = [each for each, _ in estimates_along(live, recording, lambda *_: None)]
@@ -114,18 +93,6 @@ def test_another_route_is_not_taken_for_this_one_by_another_vehicle(
     # What is not believed to be this route says next to nothing about the sensor.
     found = measure_vehicle(kart_atlas.routes['hall'], [kart_drives[other][1]])
     assert found.counted < 0.2 * found.ticks
-
-
-def test_a_correction_of_nothing_changes_nothing(
-    slot_car_model: RouteModel, slot_car_laps: tuple[Recording, Recording]
-) -> None:
-    along = partial(estimates_along, recording=slot_car_laps[1], progress=lambda *_: None)
-    plain = [each for each, _ in along(Filter(slot_car_model))]
-    none = VehicleCorrection(slot_car_model, UNKNOWN)
-    same = [each for each, _ in along(Filter(slot_car_model, correction=none))]
-    np.testing.assert_array_equal(
-        [each.positions for each in plain], [each.positions for each in same]
-    )
 
 
 def test_nothing_to_follow_is_refused(

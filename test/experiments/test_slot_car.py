@@ -10,8 +10,8 @@ import pytest
 pytest.importorskip('hmmlearn')
 pytest.importorskip('matplotlib')
 
-from two_manifold_ros.comparison.outcome import Comparison, Result
-from two_manifold_ros.comparison.own_filters import methods_named
+from two_manifold_ros.comparison.comparing import Comparison, Result
+from two_manifold_ros.comparison.rivals import methods_named
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.scores import Score, score
 from two_manifold_ros.experiments import slot_car

@@ -162,14 +162,12 @@ class StreamFault(Fault):
     may_count: tuple[str, ...] = ()  # counters of which it does not matter
     words: str = ''  # part of the sentence that has to be reported
     counter: str = ''  # by which the fault shows, where it does no harm that would be reported
-    lane: str = ''  # which kind of node serves it over DDS, see `LANES`; empty for one in-process
-    reorder_s: float = 0.0  # parameter of the one in this process
-    # Over DDS, messages a second of real time during the fault; 0 for as quickly as they are
-    # taken. What follows is then paced as well, at three times the rate of the drive.
-    pace_hz: float = 0.0
-    batch: int = 1  # messages that are sent at once, where they are paced
-    # Real time after the faulty stretch in which nothing is sent, unless the fault is reported
-    # sooner.
+    # Parameters of the node: trials pause, which is no silence but where it is meant.
+    timeout_s: float = 60.0
+    reorder_s: float = 0.0
+    simulated: bool = False
+    batch: int = 1  # messages that are sent at once during the fault
+    # Time after the faulty stretch in which nothing is sent, unless the fault is reported sooner.
     silent_s: float = 0.0
 
     @property

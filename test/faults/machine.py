@@ -10,10 +10,9 @@ import subprocess
 import sys
 from time import monotonic, sleep
 
-from fault import HealthyDrive, TRACKING
+from fault import HealthyDrive
 import pytest
 from ros_talk import environment_of, given, NodeProcess, PATIENCE_S, Process, Talk
-from served_node import ServedNode
 
 COMMAND = 'import sys; from two_manifold_ros.__main__ import main; sys.exit(main())'
 
@@ -60,12 +59,9 @@ class Machine:
     drive: HealthyDrive
     _processes: list[WatchedProcess] = field(default_factory=list)
     _talks: list[Talk] = field(default_factory=list)
-    _served: list[ServedNode] = field(default_factory=list)
 
     def close(self) -> None:
         """End whatever still runs."""
-        for served in self._served:
-            served.close()
         for talk in self._talks:
             talk.close()
         for process in self._processes:
@@ -86,28 +82,6 @@ class Machine:
         """Start a command of the command line."""
         words = [sys.executable, '-c', COMMAND, *map(str, arguments)]
         return self._start([*prefix, *words])
-
-    def python(self, program: str) -> WatchedProcess:
-        """Start a program of the trial's own."""
-        return self._start([sys.executable, '-c', program])
-
-    def served(self) -> ServedNode:
-        """Start a filter node that can be driven."""
-        self._served.append(ServedNode(self.domain, self.model, input_timeout_s=60.0))
-        self._served[-1].connect()
-        return self._served[-1]
-
-    def follow(self, served: ServedNode, begin_s: float, end_s: float) -> None:
-        """Send a node a part of the drive, which it has to track in the end."""
-        served.send(self.drive.between(begin_s, end_s))
-        served.settle()
-        assert served.words[-1].status == TRACKING, served.words[-1]
-
-    def kill(self, served: ServedNode) -> None:
-        """Kill such a node, and let go who drove it."""
-        self._served.remove(served)
-        served.process.stop(signal.SIGKILL)
-        served.close()
 
     def talk(self) -> Talk:
         """Return a node of the trial's own."""

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """All rows of the fault matrix: of streams, and of the machine around all programs."""
 
-from fault import Fault, FILLING, TRACKING
+from fault import Fault, TRACKING
 from rows_stamps import DRIVER, STAMPS
 from rows_values import VALUES, VEHICLE
 
@@ -90,36 +90,6 @@ TRIALS = {
             'no network interface but loopback',
             'nodes find each other',
             GOES_ON,
-        ),
-        _row(
-            'no network interface at all',
-            'the node lives and says that no node can be found',
-            ('"No network interface is up"', ''),
-        ),
-    ),
-    'on_the_wire': (
-        _row(
-            'a subscriber asks for more than is offered (deadline, transient local)',
-            'it gets nothing, which is logged with the name of the policy; others get all',
-            ('"incompatible QoS"', ''),
-            20.0,
-        ),
-        _row(
-            'a subscriber that hangs (reliable)',
-            'the node never waits for it, nor does its memory grow; others get all',
-            GOES_ON,
-        ),
-        _row(
-            'the model file is overwritten, deleted or replaced under a filter node',
-            'the one in memory goes on; `swap_model` refuses the broken one and takes the new one',
-            GOES_ON,
-        ),
-    ),
-    'clock_jumps': (
-        _row(
-            'the clock of the machine jumps by 30 s, either way (use_receive_time)',
-            'start again exactly once each',
-            (FILLING, 'filling'),
         ),
     ),
 }

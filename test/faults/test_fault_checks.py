@@ -11,6 +11,9 @@ from checks import judge
 from fault import HealthyDrive, Look, LOST, Published, Sample, StreamFault, TRACKING, Word
 import numpy as np
 import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
 from trial import Trial
 
 from two_manifold_ros.interface.assessment import REJECTIONS

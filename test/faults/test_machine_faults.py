@@ -17,7 +17,6 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 from machine import Machine
 import machine_disk as disk
 import machine_signals as signals
-import machine_wire as wire
 
 from two_manifold_ros.domains import free_domains
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
@@ -36,8 +35,6 @@ FUNCTIONS: tuple[Callable[[Machine], Seconds], ...] = (
     disk.updater_in_trouble,
     disk.on_a_full_disk,
     disk.in_poor_surroundings,
-    wire.on_the_wire,
-    wire.clock_jumps,
 )
 """Each returns for each of its faults the seconds until it was reported, or until the end."""
 

@@ -4,17 +4,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from time import monotonic
-from typing import Any
 
-from fault import HealthyDrive, Look, Published, RATE_HZ, Sample, StreamFault, TICK_NS, Word
+from driven_node import DrivenNode
+from fault import HealthyDrive, Look, Published, Sample, StreamFault, TICK_NS, Word
 import numpy as np
-
-IN_FLIGHT = 40
-"""Messages that may be on their way: their ticks are fewer than what publishers keep."""
-
-CLOSE = 20
-"""The same where it matters after how many of them something is published."""
 
 BEGIN_S = 20.0
 LEAD_S, AFTER_S = 5.0, 10.0
@@ -24,9 +17,6 @@ Lead and recovery, seconds.
 The window of two seconds, as long again until a status that is better is believed, and what is
 left to measure errors.
 """
-
-EPOCH_NS = 6 * 3600 * 10**9
-"""From one trial of a node to the next, later than whatever the first did to the stamps."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +33,7 @@ class Trial:
     words: list[Word]
     looks: list[Look]
     published: list[Published]
-    silence_s: float  # when the faulty stretch had been sent, on the clock of `monotonic`
+    silence_s: float  # when the faulty stretch had been sent, on the clock of the node
     not_finite: int  # messages that held a number that is not finite
     survived: bool  # whether the node still runs, without an error
 
@@ -72,50 +62,25 @@ class Trial:
         return max(0.0, (last.at_ns - self.sent[self.begin].at_ns) / 1e9)
 
 
-def play(
-    fault: StreamFault,
-    drive: HealthyDrive,
-    node: Any,  # noqa: ANN401 - a ServedNode or a SessionNode
-    index: int = 0,
-) -> Trial:
+def play(fault: StreamFault, drive: HealthyDrive, node: DrivenNode) -> Trial:
     """Let a node hear a healthy stretch, the fault, and a healthy stretch again."""
-    stretches = _stretches(fault, drive, index)
-    node.forget()
-    before = node.received
-    lead, faulty, after = stretches
+    times = np.cumsum([BEGIN_S, LEAD_S, fault.seconds, AFTER_S]).tolist()
+    lead, faulty, after = map(drive.between, times, times[1:])
+    faulty = fault.change(faulty, drive) if faulty else faulty
+    after = fault.after(after, drive)
     node.send(lead)
     node.settle()
-    node.send(faulty, CLOSE, fault.pace_hz, fault.batch)
-    silence_s = monotonic()
+    node.send(faulty, fault.batch)
+    silence_s = node.now_s
     if fault.silent_s:
         node.listen_for(fault.says[0], fault.silent_s)
     else:
         node.settle()
-    node.send(after, IN_FLIGHT, 3.0 * RATE_HZ if fault.pace_hz else 0.0)
+    node.send(after)
     node.settle()
-    sent = [*lead, *faulty, *after]
+    begin, end = len(lead), len(lead) + len(faulty)
+    heard = node.words, node.looks, node.published
     return Trial(
-        fault,
-        drive,
-        sent,
-        len(lead),
-        len(lead) + len(faulty),
-        [word._replace(received=word.received - before) for word in node.words],
-        [look._replace(received=look.received - before) for look in node.looks],
-        node.published(sent),
-        silence_s,
-        node.not_finite,
-        node.alive and node.callback_errors == '0',
-    )
-
-
-def _stretches(fault: StreamFault, drive: HealthyDrive, index: int) -> list[list[Sample]]:
-    times = np.cumsum([BEGIN_S, LEAD_S, fault.seconds, AFTER_S]).tolist()
-    lead, faulty, after = map(drive.between, times, times[1:])
-    faulty = fault.change(faulty, drive) if faulty else faulty
-    parts = [lead, faulty, fault.after(after, drive)]
-    return [[_at_epoch(each, index * EPOCH_NS) for each in part] for part in parts]
-
-
-def _at_epoch(sample: Sample, shift: int) -> Sample:
-    return sample._replace(stamp_ns=sample.stamp_ns + shift) if sample.stamp_ns else sample
+        fault, drive, [*lead, *faulty, *after], begin, end, *heard, silence_s,
+        not_finite=node.not_finite, survived=node.errors == 0,
+    )  # fmt: skip

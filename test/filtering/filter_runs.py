@@ -9,7 +9,8 @@ import numpy as np
 
 from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.filtering.tracker import UpdateResult
+from two_manifold_ros.filtering.status import TickDiagnostics
+from two_manifold_ros.filtering.tracker import TickFilter
 from two_manifold_ros.typing import Floats
 
 Stream = Sequence[tuple[int, Floats]]
@@ -104,8 +105,10 @@ WRONG: dict[str, Change] = {
 """Samples of misconfigured IMUs, written down once more, by the cause that should be named."""
 
 
-class Adding:
+class Adding(TickFilter):
     """Has the sum of the pixels for its state, and the newest one for a position."""
+
+    state, seen = np.zeros(2), 0
 
     def __init__(self) -> None:
         self.state = np.zeros(2)
@@ -118,16 +121,13 @@ class Adding:
         self.state[1] += ticks
         self.seen = 0
 
-    def update(self, values: np.ndarray) -> UpdateResult:
+    def update(self, values: np.ndarray) -> TickDiagnostics:
         self.state[0] = values.sum()
         self.seen += 1
-        return UpdateResult(1.0, True, 1.0, False)
+        return TickDiagnostics(1.0, True, 1.0, False)
 
     def read(self) -> tuple[np.ndarray, np.ndarray]:
         return np.full((2, 2), self.state[0]), np.stack([0.01 * np.eye(2)] * 2)
 
     def places(self) -> np.ndarray:
         return np.array([[1.0, 2.0, 1.0]])
-
-    def lines(self) -> None:
-        return None

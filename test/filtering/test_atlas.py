@@ -2,17 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The filter of many routes: which one is driven, changes, cost, and the same as one alone."""
 
-from collections import Counter
 from dataclasses import replace
 import inspect
 import itertools
-import weakref
 
 from filter_runs import bits, feed, Stream
 import numpy as np
 import pytest
 
-from two_manifold_ros.filtering import atlas
 from two_manifold_ros.filtering.atlas import AtlasFilter, make_filter
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import CAUSES, Status
@@ -123,18 +120,6 @@ def test_the_route_that_is_driven_is_found_and_followed_as_by_its_own_model(
         assert 0.0 <= sum(each.chances.values()) <= 1.0 + 1e-9
 
 
-def test_a_change_of_the_route_is_followed(kart_atlas, kart_drives):
-    stream = joined(*(later(kart_drives, name) for name in ('hall', 'ring', 'hall')))
-    live = make_filter(kart_atlas)
-    found = feed(live, stream)
-    named = [each.route for each in found if each.status is Status.TRACKING]
-    changes = [one for one, other in zip(['', *named], named, strict=False) if one != other]
-    assert len(changes) == 3
-    assert Counter(named)['paddock'] == 0
-    stamps = [each.stamp_ns for each in found]
-    assert stamps == sorted(set(stamps))
-
-
 @pytest.mark.parametrize(('one', 'other'), [('hall', 'ring'), ('ring', 'hall')])
 def test_a_change_without_a_gap_is_followed_within_two_windows(
     one, other, fast_kart_atlas, kart_drives
@@ -155,16 +140,6 @@ def test_a_road_that_is_none_of_them_is_off_all(fast_kart_atlas, kart_drives):
     found = feed(make_filter(known), later(kart_drives, 'ring'))
     assert np.mean([each.valid for each in found]) < 0.05
     assert np.mean([sum(each.chances.values()) < 0.5 for each in found[200:]]) > 0.9
-
-
-def test_counters_are_those_of_the_stream(kart_atlas, kart_drives):
-    stream = joined(later(kart_drives, 'hall')[:4000], later(kart_drives, 'ring')[:4000])
-    live = make_filter(kart_atlas)
-    feed(live, stream)
-    counters = live.counters
-    assert counters['received'] == len(stream)
-    aside = sum(counters[cause] for cause in ('non_finite', 'out_of_range', 'wild_stamp'))
-    assert counters['used'] + aside + live.waiting == len(stream)
 
 
 def test_what_the_followed_route_refuses_wakes_the_others(kart_atlas, kart_drives):
@@ -234,32 +209,11 @@ def test_twins_that_pass_a_place_in_opposite_directions_are_rivals(kart_atlas, k
     assert not any(each.status is Status.TRACKING for each in found)
 
 
-@pytest.mark.slow
-def test_however_many_routes_are_known_few_are_followed(kart_atlas, kart_drives):
-    # Also where none of them is driven, and from the first sample on.
-    known = {f'{name} {number}': kart_atlas.routes[name] for name in ('hall', 'paddock')
-             for number in range(4)}  # fmt: skip
-    live = make_filter(atlas_of(known))
-    for stamp, sample in later(kart_drives, 'ring')[:6000]:
-        live.push(stamp, sample)
-        assert live.awake <= 3
-
-
 def test_a_route_behind_many_others_is_found_from_a_cold_start(kart_atlas, kart_drives):
     live = make_filter(many_routes(kart_atlas))
     found = feed(live, later(kart_drives, 'ring')[:5000])
     assert found[-1].route == 'ring'
     assert found[-1].status is Status.TRACKING
-
-
-def test_a_route_of_another_rate_takes_part(fast_kart_atlas, kart_drives):
-    slower = kart_drives['hall'][0]
-    model = train_model([slower], TrainingSettings(rate_hz=10.0))
-    mixed = atlas_of({'hall': model, 'ring': fast_kart_atlas.routes['ring']})
-    for name in ('hall', 'ring'):
-        found = feed(make_filter(mixed), later(kart_drives, name))
-        assert found[-1].route == name
-        assert found[-1].positions.shape == (len(mixed.routes[name].horizons), 2)
 
 
 def moved(model, by_m):
@@ -289,18 +243,6 @@ def test_after_a_long_gap_the_search_starts_again_over_all_routes(kart_atlas, ka
     assert found[-1].status is cold[-1].status is Status.TRACKING
 
 
-def test_what_was_before_a_gap_is_no_chance_after_it(fast_kart_atlas, kart_drives):
-    ring = later(kart_drives, 'ring')
-    slower = train_model([kart_drives['hall'][0]], TrainingSettings(rate_hz=5.0))
-    live = make_filter(atlas_of({'hall': slower, 'ring': fast_kart_atlas.routes['ring']}))
-    feed(live, later(kart_drives, 'hall')[:6000])
-    assert live.chances['hall'] > 0.9
-    shift_ns = later(kart_drives, 'hall')[-1][0] + 3600 * 10**9 - ring[0][0]
-    found = feed(live, [(stamp + shift_ns, sample) for stamp, sample in ring[:15]])
-    assert found
-    assert all(each.chances['hall'] < 0.9 for each in found)
-
-
 def test_what_is_withheld_says_so_as_a_filter_does(kart_atlas, kart_drives):
     stream = later(kart_drives, 'hall')[:4000]
     live = make_filter(kart_atlas)
@@ -316,17 +258,6 @@ def test_what_is_withheld_says_so_as_a_filter_does(kart_atlas, kart_drives):
     assert live.status is Status.TRACKING
 
 
-def test_a_reset_forgets_which_route_was_driven(kart_atlas, kart_drives):
-    live = make_filter(kart_atlas)
-    feed(live, later(kart_drives, 'ring')[:3000])
-    counted = live.counters['received']
-    assert live.route == 'ring'
-    live.reset('again')
-    assert live.route == make_filter(kart_atlas).route
-    assert live.counters['received'] == counted
-    assert live.counters['resets'] == 1
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize('wrong_ns', [3600 * 10**9, -3600 * 10**9])
 def test_one_wild_stamp_starts_no_search(wrong_ns, kart_atlas, kart_drives):
@@ -338,36 +269,3 @@ def test_one_wild_stamp_starts_no_search(wrong_ns, kart_atlas, kart_drives):
     assert live.counters['wild_stamp'] == 1
     assert live.awake == 1
     assert bits(again) == bits(found)
-
-
-def test_samples_of_a_clock_that_stands_still_are_not_all_kept(
-    kart_atlas, kart_drives, monkeypatch
-):
-    monkeypatch.setattr(atlas, 'MOST_RECENT', 50)
-    live = make_filter(kart_atlas)
-    stamp, sample = later(kart_drives, 'hall')[0]
-    copies = [np.array(sample) for _ in range(200)]
-    held = [weakref.ref(each) for each in copies]
-    while copies:
-        live.push(stamp, copies.pop())
-    assert sum(each() is not None for each in held) <= 51
-
-
-def test_a_filter_that_catches_up_is_no_rival_by_what_it_said_before(
-    fast_kart_atlas, kart_drives, monkeypatch
-):
-    # All routes stay awake, and start again together when the one that is driven is left.
-    monkeypatch.setattr(atlas, 'FAINT', -1.0)
-    live = make_filter(fast_kart_atlas)
-    stream = joined(
-        later(kart_drives, 'hall')[:5000], later(kart_drives, 'ring')[500:2000], pause_s=0.01
-    )
-    ratios = [
-        live.chances['ring'] / live.chances['paddock']
-        for stamp, sample in stream
-        if live.push(stamp, sample) and live.chances['paddock'] > 0.0
-    ]
-    # Their odds were those of the past until they had caught up, after a dozen ticks.
-    kept = np.isclose(ratios[1:], ratios[:-1], rtol=1e-12, atol=0.0)
-    streaks = np.diff(np.flatnonzero(~np.concatenate([[False], kept, [False]])))
-    assert streaks.max() < 9

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import math
 from typing import Any
 
-from filter_runs import Adding, bits, feed
+from filter_runs import Adding, feed
 import numpy as np
 import pytest
 
@@ -20,8 +20,8 @@ from two_manifold_ros.filtering.estimate import (
     make_tick_filter,
 )
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.filtering.status import EllipseLimits, Status
-from two_manifold_ros.filtering.tracker import PositionModes, UpdateResult
+from two_manifold_ros.filtering.status import EllipseLimits, Status, TickDiagnostics
+from two_manifold_ros.filtering.tracker import PositionModes
 from two_manifold_ros.model.head import ModelHead
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.ticks.segments import Channels
@@ -99,29 +99,6 @@ def test_passes_of_one_place_are_one_place(positions, weights, wanted):
     np.testing.assert_allclose(found, wanted)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(('places_hz', 'every'), [(5.0, 2), (3.0, 4), (99.0, 1)])
-def test_they_are_reported_as_often_as_asked(places_hz, every, slot_car_model, stream, usual):
-    found = feed(Filter(slot_car_model, places_hz), stream)
-    published = [each.tick for each in found if each.places is not None]
-    assert published == list(range(0, len(found), every))
-    assert bits(found) == bits(usual)
-
-
-def test_they_are_where_the_position_is_once_it_is_found(slot_car_model, stream):
-    # Not where the drives started, which says where it is before anything is observed.
-    found = feed(Filter(slot_car_model, 5.0), stream[65:])
-    first, later = found[0].places, [each for each in found[40:] if each.places is not None]
-    assert len(first) > 10
-    assert first[:, 2].max() < 0.5
-    for each in later:
-        chances = each.places[:, 2]
-        assert 0.9 < chances.sum() <= 1.0 + 1e-12
-        assert (np.diff(chances) <= 0.0).all()
-        mean = chances @ each.places[:, :2] / chances.sum()
-        np.testing.assert_allclose(mean, each.positions[0], atol=0.1)
-
-
 def test_they_are_not_reported_unasked_nor_by_the_spectral_filter(usual, spectral_model, stream):
     for each in usual, feed(Filter(spectral_model, 5.0), stream[:60]):
         assert all(estimate.places is None for estimate in each)
@@ -194,7 +171,7 @@ def test_ticks_at_rest_are_neither_rejected_nor_restarts(pixels, monkeypatch):
     adding = Adding()
     live = Filter(pixels, tick_filter=adding)
     for standing in (True, False):
-        result = UpdateResult(0.0, False, 1.0, True, standing=standing)
+        result = TickDiagnostics(0.0, False, 1.0, True, standing=standing)
         monkeypatch.setattr(adding, 'update', lambda _, result=result: result)
         pushed(live, 1, 2, 3)
         assert live.counters['rejected_observations'] == (0 if standing else 2)

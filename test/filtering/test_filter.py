@@ -18,8 +18,6 @@ from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.model.model import Model, RouteModel
 from two_manifold_ros.recordings.recording import ImuStream, Recording
 from two_manifold_ros.ticks.segments import cut_segments
-from two_manifold_ros.training.settings import TrainingSettings
-from two_manifold_ros.training.train import train_model
 from two_manifold_ros.typing import Floats
 
 Fault = Callable[[int, Floats, Model], tuple[int, Floats]]
@@ -66,16 +64,6 @@ def test_shifting_all_stamps_changes_the_stamps_only(slot_car_model, stream, shi
     assert bits(moved) == bits(usual)
     assert stamps(moved) == [stamp + shift for stamp in stamps(usual)]
     assert there.counters == here.counters
-
-
-@pytest.mark.parametrize('convert', [np.ndarray.tolist, np.float64, np.asarray])
-def test_samples_come_in_any_sequence(convert, slot_car_model, stream):
-    single = [(stamp, sample.astype(np.float32)) for stamp, sample in stream]
-    wanted, found = (
-        feed(Filter(slot_car_model), [(stamp, make(sample)) for stamp, sample in single])
-        for make in (lambda sample: sample.astype(float), convert)
-    )
-    assert bits(found) == bits(wanted)
 
 
 @pytest.mark.parametrize('cause', CAUSES)
@@ -157,20 +145,6 @@ def test_what_unusable_samples_showed_outlasts_the_hole_that_they_leave(
         assert each.counters['gaps'] >= 1
     assert live.finding == finding
     assert silent.finding is None
-
-
-@pytest.mark.slow
-def test_an_axis_that_the_model_does_not_use_may_hold_anything(slot_car_laps, stream):
-    laps = slot_car_laps[0].between(None, 60.0)
-    samples = laps.imu.samples.copy()
-    samples[:, 4] = np.nan
-    settings = TrainingSettings(window=20, horizons=(0, 5), states=20)
-    model = train_model([replace(laps, imu=replace(laps.imu, samples=samples))], settings)
-    assert 'angular_velocity.y' not in model.live_channels
-    broken = [(stamp, [*sample[:4], np.nan, sample[5]]) for stamp, sample in stream]
-    found = feed(Filter(model), broken)
-    assert bits(found) == bits(feed(Filter(model), stream))
-    assert found[-1].valid
 
 
 SPAN = 250_000_000

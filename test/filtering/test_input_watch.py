@@ -99,15 +99,6 @@ def test_what_was_coarse_in_training_is_no_fault(watch, slot_car_model, samples)
     assert 'channel_stuck' not in causes_along(InputWatch(trained_so), still)
 
 
-def test_what_stood_still_in_training_may_do_so_again(watch, slot_car_model, samples):
-    stood = slot_car_model.still.copy()
-    stood[5] = 5
-    dead = channel(5, np.zeros_like)(samples)
-    begins = causes_along(watch, dead).index('channel_stuck')
-    later = causes_along(InputWatch(replace(slot_car_model, still=stood)), dead)
-    assert later.index('channel_stuck') > begins + 0.7 * RATE_HZ
-
-
 def test_what_never_reached_further_is_not_cut_off(watch, slot_car_model, samples):
     clipped = channel(5, lambda values: np.minimum(values, 2.0))(samples)
     limit = slot_car_model.channels.limit.copy()
@@ -131,15 +122,6 @@ def test_samples_out_of_range_show_the_unit(watch, samples):
         found.add(cause_of(watch))
     assert found == {'', 'accelerations_in_milli_g'}
     assert watch.finding.refuses
-
-
-def test_the_same_stream_gives_the_same_findings(watch, samples):
-    wrong = WRONG['turned'](samples)
-    first = causes_along(watch, wrong)
-    watch.clear()
-    assert watch.finding is None
-    # Later by an hour, which is a gap and no more.
-    assert causes_along(watch, wrong, begin=3600 * RATE_HZ) == first
 
 
 @pytest.mark.parametrize('cause', ['', 'turned'])

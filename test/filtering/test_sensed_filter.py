@@ -7,10 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import run_filter
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.model.model_file import load_model, model_from, model_parts, save_model
 
 
 def error_of(model, recording) -> float:
@@ -64,19 +62,3 @@ def test_a_sensor_neither_refuses_samples_nor_makes_findings(sensed_model, sense
         live.push(stamp, sample)
     assert live.counters['used'] == len(samples)
     assert live.finding is None
-
-
-def test_a_file_holds_sensors_and_is_checked(sensed_model, sensed_laps, tmp_path):
-    save_model(sensed_model, tmp_path / 'm.npz')
-    loaded = load_model(tmp_path / 'm.npz')
-    assert loaded.further_names == sensed_model.further_names
-    assert loaded.further_names[3] == '/wheel:twist.linear.x'
-    assert error_of(loaded, sensed_laps[1]) == error_of(sensed_model, sensed_laps[1])
-    header, arrays = model_parts(sensed_model)
-    for name in [each for each in arrays if each.startswith('sensors.')]:
-        short = arrays | {name: arrays[name][:-1]}
-        with pytest.raises(InputError, match=r'does not fit together|has the shape|features'):
-            model_from('m.npz', dict(header), short)
-    for change in ({'sensors': []}, {'sensors': 3}, {'sensors': header['sensors'] * 2}):
-        with pytest.raises(InputError, match=r'^m\.npz: '):
-            model_from('m.npz', header | change, dict(arrays))

@@ -47,6 +47,9 @@ signs = st.builds(
     off_route=st.sampled_from([0.0, 0.0, 0.2, 0.6, math.nan]),
     unlike=st.sampled_from([0.0, 0.0, 0.6, math.nan]),
     standing=st.sampled_from([False, False, True]),
+    stays_off=st.booleans(),
+    unlikely=st.sampled_from([False, False, True]),
+    outside=st.sampled_from([False, False, True]),
 )
 histories = st.lists(st.tuples(signs, st.integers(1, 14)), max_size=12).map(
     lambda runs: [each for each, times in runs for _ in range(times)]
@@ -117,7 +120,7 @@ def naive_judgement(
         (not signs.window_full and not usable, before),
         (signs.finding or not signs.window_full or signs.restarted, Status.UNSURE),
         (rejected >= 3 or signs.ellipse_m > limits.warn_m, Status.UNSURE),
-        (signs.off_route > 0.1 or signs.unlike > 0.5, Status.UNSURE),
+        (signs.off_route > 0.1 or signs.unlike > 0.5 or signs.unlikely, Status.UNSURE),
         (signs.novelty > 1.41, Status.UNSURE),
         (True, Status.TRACKING),
     ]
@@ -162,8 +165,8 @@ def test_a_reset_leaves_no_trace(first, second):
     machine = StateMachine(LIMITS, 20)
     run(first, machine)
     machine.reset()
-    assert (machine.status, machine.cause) == (Status.FILLING, 'filling')
-    assert machine.why == 'filling the window: 0 of 20 ticks'
+    assert (machine.verdict.status, machine.verdict.cause) == (Status.FILLING, 'filling')
+    assert machine.verdict.why == 'filling the window: 0 of 20 ticks'
     assert run(second, machine) == run(second)
 
 
@@ -217,8 +220,8 @@ def test_a_finding_names_why_the_input_is_novel():
 def test_nothing_is_sure_from_a_gap_on(machine):
     run([GOOD], machine)
     machine.pause()
-    assert (machine.status, machine.cause) == (Status.UNSURE, 'gap')
-    assert 'the window has 0 of 20 ticks' in machine.why
+    assert (machine.verdict.status, machine.verdict.cause) == (Status.UNSURE, 'gap')
+    assert 'the window has 0 of 20 ticks' in machine.verdict.why
     assert {each.status for each in run([GOOD] * (STEADY - 1), machine)} == {Status.UNSURE}
     assert machine.step(GOOD).status is Status.TRACKING
 

@@ -4,14 +4,13 @@
 
 from dataclasses import replace
 
-from filter_runs import feed, shifted, Stream
+from filter_runs import feed, Stream
 import naive
 import numpy as np
 import pytest
 
-from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.filtering.status import REJECTED_BEFORE_RESTART, Status
+from two_manifold_ros.filtering.status import REJECTED_BEFORE_RESTART
 from two_manifold_ros.filtering.tracker import PositionModes, Tracker
 from two_manifold_ros.hse_hmm.belief import Belief
 from two_manifold_ros.hse_hmm.tables import RidgeKernel
@@ -64,18 +63,6 @@ def test_a_window_unlike_all_of_the_training_starts_at_the_prior(spectral_model)
     np.testing.assert_array_equal(tracker.belief.state, prior.state)
 
 
-def test_the_warm_start_knows_where_the_car_is(spectral_model, stream):
-    """Restarted at every tick, the filter still agrees with the one that never was."""
-    restarted = feed(Filter(replace(spectral_model, state_bound=1e-9)), stream)
-    usual = feed(Filter(spectral_model), stream)
-    apart = [
-        float(np.linalg.norm(left.positions[0] - right.positions[0]))
-        for left, right in zip(restarted, usual, strict=True)
-        if right.valid
-    ]
-    assert np.median(apart) < 0.3
-
-
 def test_observations_that_fit_nothing(contrary_model, stream):
     live = Filter(contrary_model)
     found = feed(live, stream[: 1 + 4 * REJECTED_BEFORE_RESTART])
@@ -85,36 +72,6 @@ def test_observations_that_fit_nothing(contrary_model, stream):
     for tick in (REJECTED_BEFORE_RESTART - 1, 4 * REJECTED_BEFORE_RESTART - 1):
         wanted = restarted_state(contrary_model, stream, tick)
         np.testing.assert_allclose(found[tick].state, wanted, atol=1e-9)
-
-
-def test_a_gap_forgives_rejected_observations(contrary_model, stream):
-    live = Filter(contrary_model)
-    feed(live, stream[:REJECTED_BEFORE_RESTART])
-    feed(live, stream[REJECTED_BEFORE_RESTART + 5 : 2 * REJECTED_BEFORE_RESTART + 5])
-    assert live.counters['rejected_observations'] == 2 * (REJECTED_BEFORE_RESTART - 1)
-    assert live.counters['restarts'] == 0
-
-
-def test_an_observation_unlike_any_in_training_is_passed_over(spectral_model, stream):
-    """The belief moves on as if the tick had no observation."""
-    belief = Belief(spectral_model.tables, spectral_model.operator)
-    means = np.array([sample for _, sample in stream[:30]])
-    for observation in spectral_model.channels.standardise(means):
-        belief.update(observation)
-    before = belief.state.copy()
-    assert belief.update(np.full(6, 60.0)) == 0.0
-    after = belief.state.copy()
-    belief.start(before)
-    belief.skip(1)
-    np.testing.assert_allclose(after, belief.state)
-
-
-def test_a_belief_that_everything_contradicts_is_lost(contrary_model, spectral_model, stream):
-    found = feed(Filter(contrary_model), stream[:100])
-    width = contrary_model.window
-    assert [each.status for each in found[width:]] == [Status.LOST] * len(found[width:])
-    assert not any(each.valid for each in found)
-    assert all(each.valid for each in feed(Filter(spectral_model), stream[:100])[width:])
 
 
 TICKS = 5
@@ -148,26 +105,6 @@ def test_how_long_it_stood_makes_no_difference(standing_model, stream):
     assert after[0] == after[1]
 
 
-def test_the_estimate_is_held_and_reported(standing_model, stream):
-    """A vehicle stands for 100 ticks after it has driven."""
-    period, begin = standing_model.period_ns, stream[DRIVEN][0]
-    stop = enumerate(at_rest(standing_model, 100))
-    stopped = [(begin + tick * period, sample) for tick, sample in stop]
-    after = shifted(stream[DRIVEN:], 100 * period)
-    said = feed(Filter(standing_model), [*stream[:DRIVEN], *stopped, *after])
-    ticks = [each for each in said if each.tick >= DRIVEN + TICKS]
-    standing = ticks[: 100 - TICKS - 1]
-    first = standing[0]
-    for each in standing:
-        np.testing.assert_array_equal(each.positions, first.positions)
-        np.testing.assert_array_equal(each.covariances, first.covariances)
-        assert not each.velocity.any()
-        assert each.status == first.status
-    assert standing[-1].tick - first.tick == len(standing) - 1
-    assert np.linalg.norm(ticks[100].velocity) > 0.0
-    assert (np.linalg.eigvalsh(first.covariances) > 0.0).all()
-
-
 def test_a_sensor_that_froze_does_not_pass_for_a_vehicle_at_rest(standing_model, driven, stream):
     frozen = standing_model.novelty.still + standing_model.window
     steps = [driven.update(stream[DRIVEN][1]) for _ in range(frozen + 3)]
@@ -194,24 +131,6 @@ def test_over_a_gap_a_standing_vehicle_is_taken_to_stand_still(standing_model, d
     assert driven.seen == 1
 
 
-def test_a_reset_forgets_that_it_stood(standing_model, stream):
-    tracker = Tracker(standing_model)
-    values = np.concatenate(
-        [[sample for _, sample in stream[:DRIVEN]], at_rest(standing_model, 9)]
-    )
-    for each in values:
-        tracker.update(each)
-    tracker.start()
-    assert np.linalg.norm(tracker.read()[0][-1]) > 0.0
-    assert not any(tracker.update(each).standing for each in values[-TICKS + 1 :])
-    tracker.start()
-    fresh = Tracker(standing_model)
-    for each in values[:40]:
-        assert tracker.update(each) == fresh.update(each) or tracker.seen < standing_model.window
-        np.testing.assert_array_equal(tracker.belief.state, fresh.belief.state)
-    np.testing.assert_array_equal(tracker.read()[0], fresh.read()[0])
-
-
 @pytest.fixture
 def driven(standing_model: Model, stream: Stream) -> Tracker:
     """Return a tracker that followed the drive up to a stop."""
@@ -219,35 +138,6 @@ def driven(standing_model: Model, stream: Stream) -> Tracker:
     for _, sample in stream[:DRIVEN]:
         tracker.update(sample)
     return tracker
-
-
-def test_it_is_right_at_every_tick_and_its_ellipses_hold(slot_car_model, slot_car_laps):
-    now, _, later = evaluate(slot_car_model, [slot_car_laps[1]]).scores
-    assert now.model.published_share == 1.0
-    assert now.model.all.rmse_m < 0.06
-    assert later.model.all.rmse_m < 0.3
-    assert 0.85 < now.model.coverage95 <= 1.0
-
-
-@pytest.mark.slow
-def test_a_vehicle_that_stands_for_a_minute_is_known_afterwards(
-    live, slot_car_model, slot_car_laps
-):
-    """It stops within a tick, which no vehicle can; what it knew must not be lost for that."""
-    stamps, samples = slot_car_laps[1].imu.stamps, slot_car_laps[1].imu.samples
-    stop, still = 150, 600
-    noise = np.random.default_rng(1).normal(size=(still, 6)) * [0.05, 0.05, 0.05, 0.01, 0.01, 0.01]
-    standing = np.array([0.0, 0.0, 9.81, 0.0, 0.0, 0.0]) + noise
-    order = np.concatenate([samples[:stop], standing, samples[stop:]])
-    ticks = stamps[0] + 100_000_000 * np.arange(len(order))
-    found = feed(live, zip(ticks.tolist(), order, strict=True))
-    usual = feed(Filter(slot_car_model), zip(stamps.tolist(), samples, strict=True))
-    settled = stop + 60
-    apart = [
-        float(np.linalg.norm(one.positions[0] - other.positions[0]))
-        for one, other in zip(found[still + settled :], usual[settled:], strict=False)
-    ]
-    assert np.quantile(apart, 0.9) < 0.1
 
 
 @pytest.mark.parametrize('shift', [(5e5, 5.4e6), (-3e7, 3e7)])

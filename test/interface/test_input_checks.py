@@ -77,9 +77,6 @@ def test_what_happened_in_the_last_second_is_reported_once(monitor):
     assert (found.rejected_share, found.rejected_most) == (0.75, 'malformed')
     assert list(found.complaints) == ['frame_changed']
     assert found.stamp_age_s == 1.0
-    assert monitor.distance(arrivals, 32 * SECOND) == ''
-    assert 'behind the clock' in monitor.distance(arrivals, 42 * SECOND)
-    assert monitor.distance(arrivals, 42 * SECOND) == ''
     assert (
         monitor.update(Counter(), Counter(), arrivals, 1.0, (31 * SECOND, 2.0), simulated=True)
         == {}
@@ -87,7 +84,7 @@ def test_what_happened_in_the_last_second_is_reported_once(monitor):
     assert health(monitor, arrivals).clock == 'clock_stands'
 
 
-@pytest.mark.parametrize('ahead_s', [-3e7, -3600.0, -0.99, 0.99, 1.01, 60.0, 3600.0, 3e8])
+@pytest.mark.parametrize('ahead_s', [-3e7, 0.99, 1.01, 3e8])
 @pytest.mark.parametrize('simulated', [False, True])
 @pytest.mark.parametrize('used', [False, True])
 def test_stamps_ahead_of_the_clock_are_a_cause(used, simulated, ahead_s, monitor):
@@ -101,19 +98,16 @@ def test_stamps_ahead_of_the_clock_are_a_cause(used, simulated, ahead_s, monitor
     is_warned = ahead_s > InputLimits.most_ahead_s and used and not simulated
     assert found.cause == ('stamps_ahead' if is_warned else '')
     assert found[:2] == (Level.WARN if is_warned else Level.OK, Status.TRACKING)
-    # Late ones are those of a bag, which a line of the log states once.
-    assert bool(monitor.distance(arrivals, now_ns)) == (ahead_s < -10.0)
 
 
-@pytest.mark.parametrize('count', [1, 7, 699])
 @pytest.mark.parametrize('cause', REJECTIONS)
-def test_sentences_state_the_counts_of_the_diagnostics(count, cause, monitor):
+def test_sentences_state_the_counts_of_the_diagnostics(cause, monitor):
     """Of the session, however many of them are of the last second."""
-    counts = Counter({'received': count, cause: count})
+    counts = Counter({'received': 7, cause: 7})
     events = monitor.update(
         Counter({cause: 1}), counts, Arrivals(), 0.0, (1, 1.0), simulated=False
     )
-    assert f'{cause} ({count}):' in events[f'rejected {cause}']
+    assert f'{cause} (7):' in events[f'rejected {cause}']
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,6 @@ from two_manifold_ros.interface.messages import (
     choose_scene,
     ellipse95,
     labelled_array,
-    learning_message,
     Message,
     messages_of,
     PUBLISHED,
@@ -155,13 +154,6 @@ def test_the_latent_state_is_a_labelled_array(build, estimate):
     label = 'sec,nanosec,state_0,state_1,state_2'
     assert dimension == {'label': label, 'size': 5, 'stride': 5}
     assert isinstance(labelled_array(0, {'used': 3})['data'][2], float)
-
-
-def test_learning_is_not_reported_unless_all_of_it_is_finite():
-    message = learning_message(7 * 10**9, {'learned_s': 12.5, 'models': 2})
-    assert message['data'] == [7.0, 0.0, 12.5, 2.0]
-    for number in (math.nan, math.inf):
-        assert learning_message(7 * 10**9, {'error_m': number}) is None
 
 
 def test_particles_are_points_and_their_weights(build):

@@ -24,7 +24,6 @@ from two_manifold_ros.interface import model_swap
 from two_manifold_ros.interface.model_swap import (
     check_input,
     check_successor,
-    file_version,
     ModelSwap,
 )
 from two_manifold_ros.interface.session import Session
@@ -45,7 +44,7 @@ class Bench:
     def __init__(self, drive: SlotCarRun, path: Path, kept: int = 1000) -> None:
         self.session = Session(load_model(path), kept=kept)
         self.said: list[str] = []
-        self.swap = ModelSwap(self.session, str(path), file_version(str(path)), Filter)
+        self.swap = ModelSwap(self.session, str(path), Filter)
         self.published = []
         self.late_ns: list[int] = []
         self._messages = zip(drive.stamps_ns.tolist(), raw_drive(drive), strict=True)
@@ -60,10 +59,10 @@ class Bench:
     def advance(self, *, idle: bool = False) -> None:
         self.said += filter(None, [self.swap.advance(idle=idle)])
 
-    def load(self, path: Path | None, before: int = 0) -> Successor:
-        """Load a model, or the first one again, while no message comes after so many."""
+    def load(self, path: Path, before: int = 0) -> Successor:
+        """Load a model while no message comes after so many."""
         self.go(before)
-        assert (self.swap.start(str(path)) if path else self.swap.take_back()) == ''
+        assert self.swap.start(str(path)) == ''
         successor = self.session.successor
         assert successor is not None
         successor._thread.join()
@@ -150,7 +149,6 @@ def test_what_comes_while_it_loads_is_not_missed(bench, other_path, monkeypatch)
     bench.go(20)
     assert bench.swap.state == 'loading'
     assert 'swap in progress' in bench.swap.start(str(other_path))
-    assert 'swap in progress' in bench.swap.take_back()
     bench.go(30)
     loading.set()
     bench.session.successor._thread.join()
@@ -171,41 +169,16 @@ def test_it_waits_until_the_other_one_has_seen_a_window(bench, slower_path):
     assert len(bench.published[-1].positions) == 4
 
 
-def test_the_first_one_is_taken_back_once(bench, model_path, other_path):
-    assert 'no earlier model' in bench.swap.take_back()
+def test_the_model_before_runs_again_by_its_file(bench, model_path, other_path):
     bench.load(other_path, before=300)
-    bench.load(None, before=100)
+    bench.load(model_path, before=100)
     bench.go(100)
     assert (bench.swap.path, bench.swap.swaps) == (str(model_path), 2)
     assert [len(each.positions) for each in bench.published[-15:]] == [3] * 15
     assert bench.gaps().max() < 2.0
     counts = bench.session.counts()
     assert (counts['received'], counts['resets']) == (500, 0)
-    # A caller that did not hear the answer asks again.
-    assert 'no earlier model' in bench.swap.take_back()
-    assert any('runs again in place of' in each for each in bench.said)
-
-
-def test_the_one_that_runs_is_swapped_only_if_its_file_has_changed(
-    bench, model_path, other, tmp_path
-):
-    path, link = tmp_path / 'new.npz', tmp_path / 'link.npz'
-    save_model(other, path)
-    link.symlink_to(path)
-    assert 'this model runs already' in bench.swap.start(str(model_path))
-    bench.load(path, before=200)
-    bench.go(1)
-    for same in (path, link):
-        assert bench.swap.start(str(same)).startswith(f'{same}: this model runs already')
-    bench.load(None)
-    bench.go(1)
-    assert bench.swap.path == str(model_path)
-    assert 'this model runs already' in bench.swap.start(str(model_path))
-    bench.load(path)
-    bench.go(1)
-    assert bench.swap.path == str(path)
-    save_model(other, path)
-    bench.load(path)
+    assert bench.said[-1] == f'Model {model_path} runs in place of {other_path}'
 
 
 def test_a_file_that_is_no_model_changes_nothing(bench, tmp_path):
@@ -214,14 +187,13 @@ def test_a_file_that_is_no_model_changes_nothing(bench, tmp_path):
     assert bench.swap.start('') == (
         'No next model is given: set the parameter next_model to the path of one.'
     )
-    missing = tmp_path / 'none.npz'
-    assert bench.swap.start(str(missing)).startswith(f'{missing}: there is no such file')
     assert bench.swap.state == 'none'
     bench.go(200)
-    bench.load(broken)
-    bench.go(20)
-    bench.assert_failed(f'^{broken}: ')
-    assert bench.said[-1] == bench.swap.trouble
+    for path in (broken, tmp_path / 'none.npz'):
+        bench.load(path)
+        bench.go(20)
+        bench.assert_failed(f'^{path}: ')
+        assert bench.said[-1] == bench.swap.trouble
 
 
 def divide_by_zero(*_: object) -> Any:  # noqa: ANN401
@@ -368,7 +340,7 @@ def test_the_other_model_has_its_time_by_the_ticks_of_the_route_that_is_driven(k
     assert both.window_ns == slow.window * 10**9
     session = Session(both, make=make_filter)
     live = session.filter
-    swap = ModelSwap(session, '', None, make_filter)
+    swap = ModelSwap(session, '', make_filter)
     live._follow(1)
     new: Any = SimpleNamespace(model=fast)
     assert not swap._has_waited_for(new)

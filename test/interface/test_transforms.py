@@ -152,48 +152,6 @@ def test_the_yaw_follows_a_noisy_course_as_slowly_as_it_drifts(at):
     assert np.sqrt(np.mean(np.square(errors))) < 0.15 * spread
 
 
-@pytest.mark.parametrize(('lap_s', 'rate_hz'), [(8.0, 5.0), (8.0, 100.0), (90.0, 10.0)])
-@pytest.mark.parametrize('way', ['lap', 'eight', 'straight', 'reverse'])
-@pytest.mark.parametrize('scale', [1.0, 0.8, 1.3, -1.0, -0.7, 0.0])
-def test_an_odometry_whose_turning_contradicts_the_course_is_named(scale, way, lap_s, rate_hz, at):
-    """At any rate and speed, within a lap or two, and never where it turns as it should."""
-    rng, frame = np.random.default_rng(3), OdometryFrame('map', 'base_link')
-    seconds = np.arange(0.0, 3.0 * lap_s, 1.0 / rate_hz)
-    phase = math.tau * seconds / lap_s
-    yaws = {'straight': 0.0 * phase, 'eight': 4.0 * np.sin(phase)}.get(way, phase)
-    # A gyroscope drifts by degrees in a minute; a course is off by less than is sure.
-    drifted = scale * yaws + math.radians(3.0) * seconds / 60.0
-    backwards = way == 'reverse'
-    courses = yaws + 0.1 * rng.standard_normal(len(yaws)) + math.pi * backwards
-    named = []
-    for now_s, yaw, course in zip(
-        seconds.tolist(), drifted.tolist(), courses.tolist(), strict=True
-    ):
-        frame.take(odometry(now_s, (0.0, 0.0, yaw), speed=-2.0 if backwards else 2.0))
-        frame.locate(at(now_s, (0.0, 0.0, course)))
-        named.append(frame.contradiction)
-    is_wrong = scale <= 0.0 and way != 'straight'
-    assert bool(named[-1]) == is_wrong
-    assert any(named) == is_wrong
-    assert frame.trouble == ''
-
-
-def test_a_turn_that_the_estimates_jumped_in_contradicts_nothing(at):
-    """They are elsewhere, once a lap; and an odometry that starts again is compared again."""
-    frame = OdometryFrame('map', 'base_link')
-    for tick in range(800):
-        yaw = 0.05 * tick
-        frame.take(odometry(0.1 * tick, (0.0, 0.0, yaw)))
-        frame.locate(at(0.1 * tick, (0.0, 0.0, yaw + 2.0 * (tick % 120 > 100))))
-        assert not frame.contradiction
-    for tick in range(800, 1200):
-        frame.take(odometry(0.1 * tick, (0.0, 0.0, -0.05 * tick)))
-        frame.locate(at(0.1 * tick, (0.0, 0.0, 0.05 * tick)))
-    assert 'turned by -' in frame.contradiction
-    frame.take(odometry(0.0, (0.0, 0.0, 0.0)))
-    assert not frame.contradiction
-
-
 def test_poses_are_kept_by_their_age(at):
     frame = OdometryFrame('map', 'base_link')
     for tick in range(3000):

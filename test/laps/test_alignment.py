@@ -6,10 +6,16 @@ from lap_drives import driven, phases_driven, RATE_HZ, recorded, signal, wrong_b
 import numpy as np
 import pytest
 
-from two_manifold_ros.errors import InputError
 from two_manifold_ros.laps import alignment
-from two_manifold_ros.laps.alignment import align_marks, find_path, Grid, Template
+from two_manifold_ros.laps.alignment import (
+    align_marks,
+    find_path,
+    Grid,
+    most_likely_way,
+    Template,
+)
 from two_manifold_ros.laps.series import drive_series
+from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.typing import Floats
 
 SMALL = Grid(6, 2, np.array([0, 1, 2, 3, 4]))
@@ -58,22 +64,42 @@ def test_the_path_is_the_cheapest_of_all(seed: int) -> None:
     assert find_path(seen, template, SMALL).tolist() == wanted.tolist()
 
 
+@pytest.mark.parametrize('seed', range(3))
+def test_the_way_of_one_gear_is_the_most_likely_of_all(seed: int) -> None:
+    """As where a loop is searched: a step does not depend on the one before."""
+    random = np.random.default_rng(seed)
+    seen, means = random.standard_normal((5, 2)), random.standard_normal((4, 2))
+    seen[2] = np.nan
+    weights, steps, most = np.array([1.0, 0.35]), -np.log([0.2, 0.5, 0.3]), 9.0
+    moves = np.column_stack([np.zeros((3, 2)), np.arange(3), steps])
+    low = np.zeros(5, dtype=np.int64)
+    found = most_likely_way(seen, means, weights, low, 4, moves, np.array([[0.0, most]]))
+
+    def cost(start: int, gone: tuple[int, ...]) -> float:
+        at = start + np.concatenate([[0], np.cumsum(gone)]).astype(np.int64)
+        costs = np.minimum(np.square(seen - means[at % 4]) @ weights, most)
+        return float(steps[list(gone)].sum() + np.nansum(costs))
+
+    best = min(cost(start, gone) for start in range(4) for gone in np.ndindex(3, 3, 3, 3))
+    assert cost(found[0], tuple(np.diff(found))) == pytest.approx(best)
+
+
 def test_without_evidence_the_speed_is_the_usual_one() -> None:
     template = Template(np.zeros((SMALL.bins, 2)), np.ones(2))
     path = find_path(np.full((9, 2), np.nan), template, SMALL)
     assert np.diff(path).tolist() == [SMALL.bins_a_step] * 8
 
 
-def marks_of(phases: Floats) -> Floats:
-    marks: Floats = np.interp(np.arange(1, int(phases[-1]) + 1), phases, np.arange(len(phases)))
-    return marks
+def aligned(seen: Recording, phases: Floats) -> Floats:
+    """Return the phases that marks at the passages of the line give."""
+    marks = np.interp(np.arange(1, int(phases[-1]) + 1), phases, np.arange(len(phases)))
+    return align_marks(drive_series(seen), marks, np.arange(float(len(marks))))
 
 
 @pytest.mark.parametrize('seed', range(3))
 def test_marks_give_phases_to_one_per_cent(seed: int) -> None:
     recording, phases = driven(laps=10.5, seed=seed)
-    series = drive_series(recording)
-    found = align_marks(series, marks_of(phases))
+    found = aligned(recording, phases)
     assert (np.diff(found) >= -1e-9).all()
     assert wrong_by(found, phases[: len(found)]) < 0.01
 
@@ -89,17 +115,8 @@ def test_a_halt_a_gap_and_a_bad_lap_do_not_disturb_the_others() -> None:
     bad = (phases > 6.0) & (phases < 6.5)
     seen[bad] = random.standard_normal((int(bad.sum()), 6))
     seen[(phases > 7.2) & (phases < 7.4)] = np.nan
-    found = align_marks(
-        drive_series(recorded(seen)), marks_of(phases + 1e-9 * np.arange(len(phases)))
-    )
+    found = aligned(recorded(seen), phases + 1e-9 * np.arange(len(phases)))
     usual = ~bad & ((phases < 3.3) | (phases > 3.8))
     assert wrong_by(found[usual[: len(found)]], phases[: len(found)][usual[: len(found)]]) < 0.01
     stands = found[rest + 40 : rest + 160]
     assert np.ptp(stands) < 0.05
-
-
-def test_marks_that_are_no_laps_are_refused() -> None:
-    series = drive_series(driven()[0])
-    for marks in (np.array([1.0, 400.0]), np.array([1.0, 400.0, 300.0])):
-        with pytest.raises(InputError, match='marks are no laps'):
-            align_marks(series, marks)

@@ -14,13 +14,6 @@ from two_manifold_ros.laps.timing import THIRDS
 from two_manifold_ros.names import LAP_FRAME
 
 
-def test_the_usual_lines_are_the_models_own_and_thirds(slot_car_model):
-    timer = make_timer(slot_car_model)
-    assert timer.circuit is slot_car_model.circuit
-    assert timer.sectors == THIRDS
-    assert live_timer(slot_car_model).sectors == THIRDS
-
-
 def test_a_start_line_by_share_and_by_place_are_the_same(slot_car_model):
     circuit = slot_car_model.circuit
     point = circuit.points[len(circuit) // 4]
@@ -46,7 +39,6 @@ def test_sectors_count_from_the_start_line_that_is_named(slot_car_model):
         ('1,2,3', '', "start line '1,2,3': write X,Y"),
         ('nan', '', "start line 'nan': write X,Y"),
         ('1.0', '', "start line '1.0': a share of a lap is at least 0 and below 1"),
-        ('-0.1', '', 'a share of a lap is at least 0 and below 1'),
         ('900,900', '', 'm beside the route; name a place on it'),
         ('', 'x', "sector 'x': write X,Y in metres"),
         ('', '0.5 0.2', 'in the order driven'),
@@ -62,11 +54,14 @@ def test_a_line_that_is_none_is_refused_in_a_sentence(slot_car_model, start_line
     assert '\n' not in str(caught.value)
 
 
-def test_a_model_without_a_lap_has_no_timer(slot_car_model):
+def test_a_model_without_a_lap_has_no_timer(slot_car_model, spectral_model):
     model = replace(slot_car_model, circuit=None)
     assert live_timer(model) is None
     with pytest.raises(InputError, match='never come back to where they were'):
         make_timer(model)
+    part = spectral_model.track[: len(spectral_model.track) // 40]
+    with pytest.raises(InputError, match='train on whole laps'):
+        circuit_of(replace(spectral_model, track=part))
 
 
 def test_live_only_a_map_has_laps(slot_car_model, spectral_model):
@@ -74,6 +69,8 @@ def test_live_only_a_map_has_laps(slot_car_model, spectral_model):
     with pytest.raises(InputError, match='a map of the route'):
         live_timer(spectral_model, sectors='0.5')
     assert live_timer(slot_car_model, '0.25', '0.5').sectors == (0.5,)
+    usual = live_timer(slot_car_model)
+    assert (usual.circuit, usual.sectors) == (slot_car_model.circuit, THIRDS)
 
 
 def test_the_track_of_a_spectral_model_has_the_lap_of_the_route(slot_car_model, spectral_model):
@@ -81,12 +78,6 @@ def test_the_track_of_a_spectral_model_has_the_lap_of_the_route(slot_car_model, 
     assert circuit.length_m == pytest.approx(slot_car_model.circuit.length_m, rel=0.03)
     assert circuit.lap_s == pytest.approx(slot_car_model.circuit.lap_s, rel=0.05)
     assert np.diff(circuit.seconds).argmin() == 0
-
-
-def test_a_track_that_never_comes_back_has_no_lap(spectral_model):
-    part = spectral_model.track[: len(spectral_model.track) // 40]
-    with pytest.raises(InputError, match='train on whole laps'):
-        circuit_of(replace(spectral_model, track=part))
 
 
 @pytest.mark.parametrize(('start_line', 'sectors'), [('1.0,2.0', ''), ('', '0.2 3,4')])

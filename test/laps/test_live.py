@@ -99,42 +99,6 @@ def test_laps_are_timed_from_where_marks_come(late_s):
         assert last.lap == len(passages(drive, 0.3))
 
 
-def test_the_line_is_where_most_marks_are():
-    drive = driven([LAP_S] * 10)
-    random = np.random.default_rng(3)
-    marks = [each + round(0.2 * SECOND * random.normal()) for each in passages(drive, 0.6)]
-    # A hand that presses twice.
-    marks[4] += 3 * SECOND
-    laps = live('map')
-    follow(laps, drive, marks)
-    assert laps.marks == len(marks)
-    begin = math.atan2(*laps.timer.circuit.points[0, ::-1]) / (2.0 * math.pi)
-    # A fifth of a second is .02 of this lap, where it is driven fast.
-    assert begin % 1.0 == pytest.approx(0.6, abs=0.02)
-
-
-def test_the_line_stays_after_many_marks():
-    drive = driven([LAP_S] * (LAST_MOVE + 4))
-    laps = live('map')
-    follow(laps, drive, passages(drive, 0.5))
-    assert laps.marks == LAST_MOVE
-
-
-@pytest.mark.parametrize('away', [Status.LOST, Status.UNSURE])
-@pytest.mark.parametrize('stamp_s', [-20.0, 7.0])
-def test_a_mark_of_no_sure_estimate_moves_nothing(stamp_s, away):
-    """It is older than what is remembered, or comes while the filter does not track."""
-    drive = driven([LAP_S] * 2)
-    laps = live('map')
-    for tick in range(len(drive.stamps)):
-        seconds = (drive.stamps[tick] - BEGIN_NS) / SECOND
-        status = away if 5.0 < seconds < 9.0 else Status.TRACKING
-        laps.push(estimate_of(drive, tick, status))
-        if tick == 150:
-            laps.take_mark(BEGIN_NS + round(stamp_s * SECOND))
-    assert laps.marks == 0
-
-
 def test_fixes_place_the_laps():
     drive = driven([LAP_S] * 4)
     laps = live()
@@ -210,16 +174,6 @@ def test_few_fixes_claim_little():
     assert spreads[1] < spreads[0]
 
 
-def test_fixes_in_another_frame_are_counted_and_not_used():
-    drive = driven([LAP_S])
-    laps = live()
-    placed_drive(laps, drive, range(0, 40, 5))
-    assert not laps.take_position(int(drive.stamps[-1]), 'odom', 1.0, 2.0)
-    assert laps.position_counts == {'used': 8, 'other_frame': 1}
-    assert laps.fits_origin(geodetic=False)
-    assert not laps.fits_origin(geodetic=True)
-
-
 def test_stamps_on_arrival_are_those_of_the_clock():
     drive = driven([LAP_S] * 2)
     now = [0]
@@ -235,19 +189,6 @@ def test_stamps_on_arrival_are_those_of_the_clock():
     assert laps.marks == 1
     begin = math.atan2(*laps.timer.circuit.points[0, ::-1]) / (2.0 * math.pi)
     assert begin % 1.0 == pytest.approx(0.4, abs=5e-3)
-
-
-def test_a_stamp_that_jumps_back_forgets_what_was_before():
-    drive = driven([LAP_S] * 2)
-    laps = live('map')
-    for tick in range(100):
-        laps.push(estimate_of(drive, tick))
-    for tick in range(40, 60):
-        laps.push(estimate_of(drive, tick))
-    laps.take_mark(int(drive.stamps[45]) + 1)
-    laps.take_mark(int(drive.stamps[80]))
-    laps.push(estimate_of(drive, 60))
-    assert laps.marks == 1
 
 
 @pytest.mark.parametrize('share', [0.3, 0.45, 0.6, 0.9])
@@ -284,37 +225,6 @@ def test_marks_at_a_standstill_are_where_the_vehicle_stands():
     assert begin % 1.0 == pytest.approx(shares[stands] % 1.0, abs=2e-3)
 
 
-def test_a_button_that_is_pressed_again_at_once_marks_once():
-    drive = driven([LAP_S] * 3)
-    marks = passages(drive, 0.5)
-    again = [each + round(late * SECOND) for each in marks for late in (0.0, 0.3, 3.0)]
-    laps = live('map')
-    follow(laps, drive, again)
-    assert laps.marks == len(marks)
-
-
-def test_a_mark_of_a_time_that_is_yet_to_come_moves_nothing():
-    """Its clock is another one."""
-    drive = driven([LAP_S] * 5)
-    laps = live('map')
-    for tick in range(len(drive.stamps)):
-        laps.push(estimate_of(drive, tick))
-        if tick == 10:
-            laps.take_mark(int(drive.stamps[10]) + round(2.0 * LATE_S * SECOND))
-    assert laps.marks == 0
-
-
-def test_a_mark_that_waits_while_the_clock_is_set_back_moves_nothing():
-    drive = driven([LAP_S] * 5)
-    laps = live('map')
-    for tick in range(100):
-        laps.push(estimate_of(drive, tick))
-    laps.take_mark(int(drive.stamps[101]))
-    for tick in range(60, 200):
-        laps.push(estimate_of(drive, tick))
-    assert laps.marks == 0
-
-
 def test_a_line_that_stays_where_it_is_forgets_no_lap():
     drive = driven([LAP_S] * 9)
     laps = live('map')
@@ -323,61 +233,6 @@ def test_a_line_that_stays_where_it_is_forgets_no_lap():
     # From the end of the lap that the first mark began.
     assert all(timed[timed.index(True) :])
     assert timed.index(True) < 200
-
-
-@pytest.mark.slow
-def test_a_mark_holds_up_no_estimate_however_many_there_are():
-    """A model of 1 kHz has ten thousand of them in the time that a mark may be late."""
-    drive = driven([LAP_S] * 2, period_s=1e-3)
-    model: Any = SimpleNamespace(period_ns=SECOND // 1000, frame_id='map')
-    laps = LiveLaps(model, LapTimer(oval()))
-    begun = drive.stamps[drive.shares >= 0.9][0]
-    pushed = []
-    for tick in range(15_000):
-        laps.push(estimate_of(drive, tick))
-    laps.take_mark(int(begun))
-    followed = LapTimer.follow
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(LapTimer, 'follow', lambda *a: pushed.append(0) or followed(*a))
-        state = laps.push(estimate_of(drive, 15_000))
-    assert len(pushed) < 500
-    assert state is not None
-    assert state.elapsed.seconds == pytest.approx(
-        (drive.stamps[15_000] - begun) / SECOND, abs=5e-3
-    )
-
-
-def test_a_wild_fix_spoils_no_line():
-    drive = driven([LAP_S] * 5)
-    ellipses = []
-    for off in (0.0, 1e5):
-        laps = live()
-        for tick in range(500):
-            laps.push(estimate_of(drive, tick))
-            x, y = plane(drive.shares[tick]) + off * (tick in {150, 151, 300})
-            laps.take_position(int(drive.stamps[tick]), 'map', x, y)
-        placed = laps.placed(estimate_of(drive, 505))
-        assert placed is not None
-        assert placed.positions == pytest.approx(plane(drive.shares[[505, 510]]), abs=0.5)
-        ellipses.append(placed.ellipse_m)
-    assert laps.position_counts['far_off'] == 3
-    assert ellipses[1] == pytest.approx(ellipses[0], rel=0.05)
-
-
-@pytest.mark.slow
-def test_fixes_that_keep_to_another_way_are_believed():
-    """A line of five fixes may be wrong and sure."""
-    drive = driven([LAP_S] * 30)
-    laps = live()
-    for tick in range(len(drive.stamps) - 10):
-        laps.push(estimate_of(drive, tick))
-        x, y = plane(drive.shares[tick]) + (30.0 if tick < 140 else 0.0)
-        laps.take_position(int(drive.stamps[tick]), 'map', x, y)
-    assert laps.position_counts['far_off'] < 300
-    tick = len(drive.stamps) - 10
-    placed = laps.placed(estimate_of(drive, tick))
-    assert placed is not None
-    assert placed.positions[0] == pytest.approx(plane(drive.shares[tick]), abs=3.0)
 
 
 def test_fixes_at_one_place_have_no_way():
@@ -392,18 +247,6 @@ def test_fixes_at_one_place_have_no_way():
     assert placed.positions == pytest.approx(np.array([[4e5, 5e6]] * 2))
     assert states[-1] is not None
     assert states[-1].distance_m == pytest.approx(0.0, abs=1e-3)
-
-
-def test_of_thousands_of_fixes_a_second_many_are_used():
-    """They come before the estimates of their time."""
-    drive = driven([LAP_S] * 2)
-    laps = live()
-    for tick in range(len(drive.stamps) // 2):
-        for part in range(0, PERIOD_NS, PERIOD_NS // 500):
-            laps.take_position(int(drive.stamps[tick]) + part, 'map', 1.0, 2.0)
-        if tick >= 3:
-            laps.push(estimate_of(drive, tick - 3))
-    assert laps.fixes > 300
 
 
 @pytest.mark.parametrize('stamp_s', [-3600.0, 3600.0])
@@ -421,40 +264,6 @@ def test_marks_and_fixes_by_another_clock_are_said(stamp_s):
     for tick in range(50, 53):
         laps.push(estimate_of(drive, tick))
     assert laps.mark_problem == ''
-
-
-@pytest.mark.parametrize('place', [(math.nan, 1.0), (math.inf, 0.0), (1e300, 1.0), (0.0, 0.0)])
-def test_what_is_no_position_is_no_fix(place):
-    drive = driven([LAP_S] * 4)
-    laps = live()
-    placed_drive(laps, drive, range(1, 200, 7))
-    assert not laps.take_position(int(drive.stamps[210]), 'map', *place)
-    assert laps.position_counts['no_fix'] == 1
-    placed_drive(laps, drive, range(210, 400, 7))
-    placed = laps.placed(estimate_of(drive, 420))
-    assert placed is not None
-    assert np.isfinite(placed.positions).all()
-
-
-def test_one_wrong_fix_is_left_out_and_many_begin_the_line_again():
-    drive = driven([LAP_S] * 12)
-    laps = live()
-    for tick in range(1300):
-        laps.push(estimate_of(drive, tick))
-        # The receiver has another origin in the end.
-        x, y = plane(drive.shares[tick])
-        x += 900.0 * (tick > 410) + 5000.0 * (tick == 400)
-        if tick % 3 == 0 or tick == 400:
-            laps.take_position(int(drive.stamps[tick]), 'map', x, y)
-        if tick == 410:
-            placed = laps.placed(estimate_of(drive, tick))
-            assert placed is not None
-            assert placed.positions[0] == pytest.approx(plane(drive.shares[tick]), abs=1.0)
-            assert laps.position_counts['far_off'] == 1
-    placed = laps.placed(estimate_of(drive, 1299))
-    assert placed is not None
-    x, y = plane(drive.shares[1299])
-    assert placed.positions[0] == pytest.approx([x + 900.0, y], abs=1.0)
 
 
 @pytest.mark.parametrize(
@@ -478,35 +287,6 @@ def test_laps_are_counted_by_marks_however_the_line_moves(lap_s, noise_s):
         assert laps.marks == len(marks)
 
 
-def test_a_stuck_button_marks_one_passage():
-    drive = driven([LAP_S] * 6)
-    laps = live('map')
-    true = passages(drive, 0.4)
-    stuck = [true[0] + k * SECOND // 50 for k in range(75)]
-    follow(laps, drive, [*stuck, *true[1:]])
-    assert laps.marks == len(true)
-
-
-def test_fixes_far_ahead_do_not_keep_others_out():
-    drive = driven([LAP_S] * 4)
-    laps = live()
-    laps.push(estimate_of(drive, 0))
-    for k in range(1200):
-        laps.take_position(int(drive.stamps[0]) + (1_000_000 + k) * SECOND, 'map', 1.0, 2.0)
-    placed_drive(laps, drive, range(1, 300, 2))
-    assert laps.fixes > 140
-
-
-def test_a_fix_without_a_stamp_is_of_now():
-    drive = driven([LAP_S] * 4)
-    laps = live()
-    for tick in range(400):
-        laps.push(estimate_of(drive, tick))
-        x, y = plane(drive.shares[tick])
-        laps.take_position(0, 'map', x, y)
-    assert laps.fixes > 390
-
-
 def test_another_model_goes_on_with_count_frame_and_origin():
     drive = driven([LAP_S] * 4)
     before, after = live(), live()
@@ -516,23 +296,6 @@ def test_another_model_goes_on_with_count_frame_and_origin():
     state = after.push(estimate_of(drive, len(drive.stamps) - 1))
     assert state is not None
     assert state.lap == before.timer.number > 2
-
-
-@pytest.mark.slow
-def test_a_stretch_without_a_view_of_the_sky_keeps_the_line():
-    """Fixes that are off for seconds on one lap, a hundred in a row."""
-    drive = driven([LAP_S] * 6, period_s=0.02)
-    model: Any = SimpleNamespace(period_ns=SECOND // 50, frame_id=LAP_FRAME)
-    laps = LiveLaps(model, LapTimer(oval()))
-    for tick in range(3000):
-        laps.push(estimate_of(drive, tick))
-        x, y = plane(drive.shares[tick]) + 60.0 * (1500 <= tick < 1600)
-        laps.take_position(int(drive.stamps[tick]), 'map', x, y)
-        assert tick < 1500 or laps.problem == ''
-    placed = laps.placed(estimate_of(drive, 3000))
-    assert placed is not None
-    assert placed.positions[0] == pytest.approx(plane(drive.shares[3000]), abs=0.5)
-    assert placed.ellipse_m < 3.0
 
 
 @pytest.mark.slow
@@ -555,3 +318,130 @@ def test_fixes_of_a_vehicle_that_stands_do_not_outweigh_those_of_its_way():
         apart = placed.positions[0] - plane(drive.shares[tick])
         scores.append(apart @ np.linalg.solve(placed.covariances[0], apart))
     assert np.mean(np.array(scores) < 5.991) > 0.9
+
+
+def start_of(laps: LiveLaps) -> float:
+    """Return where the start line is, laps."""
+    return math.atan2(*laps.timer.circuit.points[0, ::-1]) / (2.0 * math.pi) % 1.0
+
+
+def pressed(marks: list[int], how: str) -> list[int]:
+    """Return what a hand or a button makes of marks."""
+    noise = np.random.default_rng(3).normal(size=len(marks))
+    if how == 'by hand':
+        marks = (np.array(marks) + np.rint(0.2 * SECOND * noise).astype(np.int64)).tolist()
+        marks[4] += 3 * SECOND
+    if how == 'again':
+        return [each + round(late * SECOND) for each in marks for late in (0.0, 0.3, 3.0)]
+    return [marks[0] + k * SECOND // 50 for k in range(75 * (how == 'stuck'))] + marks
+
+
+@pytest.mark.parametrize('how', ['by hand', 'again', 'stuck'])
+def test_the_line_is_where_most_marks_are(how):
+    drive = driven([LAP_S] * 10)
+    true = passages(drive, 0.6)
+    laps = live('map')
+    follow(laps, drive, pressed(true, how))
+    assert laps.marks == len(true)
+    # A fifth of a second is .02 of this lap, where it is driven fast.
+    assert start_of(laps) == pytest.approx(0.6, abs=0.02)
+
+
+def test_the_line_stays_after_many_marks():
+    drive = driven([LAP_S] * (LAST_MOVE + 4))
+    laps = live('map')
+    follow(laps, drive, passages(drive, 0.5))
+    assert laps.marks == LAST_MOVE
+
+
+AHEAD, OLD, LOST = 2.0 * LATE_S, -20.0, -3.0
+
+
+@pytest.mark.parametrize(
+    ('stamp_s', 'away', 'back'),
+    [
+        (OLD, Status.TRACKING, 0),
+        (AHEAD, Status.TRACKING, 0),
+        (LOST, Status.LOST, 0),
+        (LOST, Status.UNSURE, 0),
+        # It waits for an estimate when the clock is set back.
+        (0.1, Status.TRACKING, 40),
+    ],
+)
+def test_a_mark_of_no_sure_estimate_moves_nothing(stamp_s, away, back):
+    drive = driven([LAP_S] * 5)
+    laps = live('map')
+    ticks = [*range(101), *range(101 - back, 400)] if back else [*range(400)]
+    for index, tick in enumerate(ticks):
+        laps.push(estimate_of(drive, tick, away if 50 < tick < 90 else Status.TRACKING))
+        if index == 100:
+            laps.take_mark(int(drive.stamps[100]) + round(stamp_s * SECOND))
+    assert laps.marks == 0
+    # One of now does.
+    laps.take_mark(int(drive.stamps[400]))
+    laps.push(estimate_of(drive, 400))
+    laps.push(estimate_of(drive, 401))
+    assert laps.marks == 1
+
+
+WRONG = {
+    'three wild fixes': (lambda tick: 1e5 * (tick in {150, 151, 300}), 0.0, 3),
+    'a stretch without a view of the sky': (lambda tick: 60.0 * (300 <= tick < 320), 0.0, 20),
+    # A line of few fixes may be wrong and sure; and the receiver has another origin in the end.
+    'the first lap': (lambda tick: 30.0 * (tick < 140), 0.0, None),
+    'from a lap on': (lambda tick: 900.0 * (tick > 410), 900.0, None),
+}
+
+
+@pytest.mark.parametrize(('off', 'in_the_end', 'far'), WRONG.values(), ids=WRONG)
+def test_few_wrong_fixes_spoil_no_line_and_many_are_believed(off, in_the_end, far):
+    drive = driven([LAP_S] * 20)
+    laps = live()
+    count = 600 if far else len(drive.stamps) - 10
+    for tick in range(count):
+        laps.push(estimate_of(drive, tick))
+        x, y = plane(drive.shares[tick])
+        laps.take_position(int(drive.stamps[tick]), 'map', x + off(tick), y)
+        assert tick < 150 or laps.problem == ''
+    placed = laps.placed(estimate_of(drive, count))
+    assert placed is not None
+    truth = plane(drive.shares[count]) + np.array([in_the_end, 0.0])
+    assert placed.positions[0] == pytest.approx(truth, abs=0.5 if far else 3.0)
+    if far:
+        assert laps.position_counts['far_off'] == far
+        assert placed.ellipse_m < 3.0
+
+
+@pytest.mark.parametrize(
+    ('frame', 'place', 'cause'),
+    [
+        ('odom', (1.0, 2.0), 'other_frame'),
+        *(('map', place, 'no_fix') for place in ((math.nan, 1.0), (1e300, 1.0), (0.0, 0.0))),
+    ],
+)
+def test_a_fix_that_cannot_be_used_is_counted(frame, place, cause):
+    drive = driven([LAP_S])
+    laps = live()
+    placed_drive(laps, drive, range(0, 40, 5))
+    assert not laps.take_position(int(drive.stamps[-1]), frame, *place)
+    assert laps.position_counts == {'used': 8, cause: 1}
+    assert laps.fits_origin(geodetic=False)
+    assert not laps.fits_origin(geodetic=True)
+
+
+@pytest.mark.parametrize('kind', ['without a stamp', 'far ahead before', 'thousands a second'])
+def test_many_fixes_are_used_whatever_their_stamps(kind):
+    drive = driven([LAP_S] * 4)
+    laps = live()
+    laps.push(estimate_of(drive, 0))
+    if kind == 'far ahead before':
+        for k in range(1200):
+            laps.take_position(int(drive.stamps[0]) + (1_000_000 + k) * SECOND, 'map', 1.0, 2.0)
+    for tick in range(1, 350):
+        laps.push(estimate_of(drive, tick))
+        stamp, (x, y) = int(drive.stamps[tick]), plane(drive.shares[tick])
+        for part in range(0, PERIOD_NS, PERIOD_NS // (300 if 'thousands' in kind else 1)):
+            # They come before the estimates of their time.
+            later = 3 * PERIOD_NS + part if 'thousands' in kind else 0
+            laps.take_position(0 if kind == 'without a stamp' else stamp + later, 'map', x, y)
+    assert laps.fixes > 300

@@ -10,7 +10,7 @@ from worlds.shuttle import Line, shuttle
 from worlds.table import world_named
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.laps.loop import find_loop, most_likely_way, OUTLIER, unevenness
+from two_manifold_ros.laps.loop import find_loop, unevenness
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.typing import Floats
 
@@ -49,14 +49,6 @@ def test_windows_two_laps_apart_are_not_taken_for_one_lap() -> None:
     made = drive(world_named('kart_25hz'), day=1, laps=12, seed=1)
     loop = find_loop(made.recording)
     assert loop.laps == pytest.approx(made.laps[-1] - made.laps[0], abs=0.5)
-
-
-def test_more_laps_of_the_same_noise_are_surer() -> None:
-    doubts = []
-    for laps in (4.0, 8.0):
-        recording, _ = driven(laps=laps, noise=1.0, seed=2)
-        doubts.append(1.0 - find_loop(recording).confidence)
-    assert doubts[1] < doubts[0]
 
 
 def test_there_and_back_of_a_shuttle_is_one_lap() -> None:
@@ -101,40 +93,15 @@ def test_nothing_is_claimed_where_nothing_repeats(kind: str, seed: int) -> None:
         find_loop(recorded(without_a_loop(kind, seed)))
 
 
-@pytest.mark.parametrize('seed', range(3))
-def test_the_way_around_a_ring_is_the_most_likely_of_all(seed: int) -> None:
-    random = np.random.default_rng(seed)
-    seen, means = random.standard_normal((5, 2)), random.standard_normal((4, 2))
-    known = np.array([1.0, 1.0, 0.0, 1.0, 1.0])
-    weights, steps = np.array([2.0, 0.7]), np.log([0.2, 0.5, 0.3])
-    found = most_likely_way(seen, known, means, weights, steps)
-
-    def log_chance(start: int, gone: tuple[int, ...]) -> float:
-        at = start + np.concatenate([[0], np.cumsum(gone)]).astype(np.int64)
-        away = np.square(seen - means[at % 4]) @ weights
-        costs = known * np.minimum(0.5 * away, 0.5 * OUTLIER**2 * 2)
-        return float(steps[list(gone)].sum() - costs.sum())
-
-    best = max((log_chance(start, gone), start, gone) for start in range(4)
-               for gone in np.ndindex(3, 3, 3, 3))  # fmt: skip
-    assert found.tolist() == (best[1] + np.concatenate([[0], np.cumsum(best[2])])).tolist()
-
-
 def test_a_steady_drive_is_even_and_a_wild_one_is_not() -> None:
     steady = np.arange(500)
     stops = np.concatenate([steady[:200], np.full(100, 199), steady[200:]])
     wild = np.cumsum(np.random.default_rng(0).permutation(np.repeat([0, 3], [30, 30]).repeat(8)))
-    seen = np.ones(500, dtype=np.bool_)
-    assert unevenness(steady, 50, seen) == 0.0
+    # Between two drives the way leaps, and nothing is seen.
+    leaps = np.concatenate([np.arange(200), 260 + np.arange(300)])
+    seen = abs(np.arange(500) - 200) > 5
+    assert unevenness(steady, 50, seen) == unevenness(leaps, 50, seen) == 0.0
     # Where it stands it has no speed.
     assert unevenness(stops, 50, np.ones(len(stops), dtype=np.bool_)) < 0.3
     assert unevenness(wild, 50, np.ones(len(wild), dtype=np.bool_)) > 0.5
-
-
-def test_what_is_not_seen_is_not_uneven() -> None:
-    """Between two drives the way leaps."""
-    way = np.concatenate([np.arange(200), 260 + np.arange(300)])
-    seen = np.ones(500, dtype=np.bool_)
-    seen[195:205] = False
-    assert unevenness(way, 50, seen) == 0.0
-    assert unevenness(way, 50, np.zeros(500, dtype=np.bool_)) == np.inf
+    assert unevenness(leaps, 50, np.zeros(500, dtype=np.bool_)) == np.inf

@@ -54,11 +54,6 @@ def argument_names(description: Remembered) -> set[str]:
     return {argument.args[0] for argument in named(description, 'DeclareLaunchArgument')}
 
 
-def test_the_six_files_are_there():
-    names = [path.name.removesuffix('.launch.py') for path in FILES]
-    assert names == ['adapt', 'demo', 'fleet', 'onboard', 'replay', 'train']
-
-
 def words(description: object) -> set[str]:
     """Return all words among the arguments of a description, and of its programs."""
     return {
@@ -229,10 +224,6 @@ def test_the_file_holds_every_default(node):
         assert type(value) is type(table[name]), name
 
 
-def test_there_is_one_file_per_node():
-    assert {path.stem for path in (ROOT / 'config').glob('*.yaml')} == set(PARAMETERS)
-
-
 def handlers(path: Path, **given: str) -> dict[str, Callable[..., list[Any]]]:
     """Return what is done after the end of a program, by the last word of its command or name."""
     description = describe(path, **GIVEN | given)
@@ -284,21 +275,15 @@ def test_a_bag_is_played_after_the_filter_is_active_and_ends_the_launch_unless_i
         describe(path, 'ros2bag', **GIVEN)
 
 
-def test_programs_of_ours_exist():
-    for path in FILES:
-        for each in named(describe(path, **GIVEN), 'ExecutableInPackage'):
-            assert (ROOT / 'resource' / 'lib' / each.kwargs['executable']).is_file()
-
-
-@pytest.mark.parametrize('robots', ['', 'a a', 'a,/a', '/'])
-def test_a_fleet_without_robots_or_with_one_twice_is_refused(robots):
-    with pytest.raises(RuntimeError, match='names no robots, or one twice'):
-        describe(ROOT / 'launch' / 'fleet.launch.py', **GIVEN | {'robots': robots})
-
-
-@pytest.mark.parametrize('robots', ['a b-c', 'a 2car', 'a b//c', 'a b.c', 'a ä', 'a b__c'])
-def test_a_fleet_with_a_wrong_name_is_refused_before_anything_starts(robots):
-    with pytest.raises(RuntimeError, match='is no namespace'):
+@pytest.mark.parametrize(
+    ('robots', 'why'),
+    [
+        *((each, 'names no robots, or one twice') for each in ('', 'a,/a', '/')),
+        *((each, 'is no namespace') for each in ('a b-c', 'a 2car', 'a b//c', 'a ä', 'a b__c')),
+    ],
+)
+def test_a_fleet_of_wrong_names_is_refused_before_anything_starts(robots, why):
+    with pytest.raises(RuntimeError, match=why):
         describe(ROOT / 'launch' / 'fleet.launch.py', **GIVEN | {'robots': robots})
 
 

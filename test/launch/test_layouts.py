@@ -15,7 +15,6 @@ from snapshots import estimate_with
 from two_manifold_ros.interface.assessment import Level
 from two_manifold_ros.interface.messages import (
     markers_message,
-    particles_message,
     PUBLISHED,
     Scene,
     Topic,
@@ -32,26 +31,6 @@ DISPLAYS = {
     'rviz_default_plugins/PoseWithCovariance': 'geometry_msgs/msg/PoseWithCovarianceStamped',
     'rviz_default_plugins/Pose': 'geometry_msgs/msg/PoseStamped',
 }
-OTHERS = {
-    'rviz_common/Displays',
-    'rviz_common/Views',
-    'rviz_default_plugins/FocusCamera',
-    'rviz_default_plugins/Grid',
-    'rviz_default_plugins/Interact',
-    'rviz_default_plugins/Measure',
-    'rviz_default_plugins/MoveCamera',
-    'rviz_default_plugins/TF',
-    'rviz_default_plugins/TopDownOrtho',
-}
-PANELS = {
-    '3D', 'StateTransitions', 'DiagnosticSummary', 'DiagnosticStatusPanel', 'RawMessages', 'Plot',
-    'Tab',
-}  # fmt: skip
-"""What Foxglove and its open fork call the panels that the layout has."""
-
-DRAWN = {kind for name, kind in DISPLAYS.items() if not name.endswith('/Odometry')}
-"""Types that the 3D panel draws in both."""
-
 ADVERTISED = {**PUBLISHED, 'imu': Topics.IMU, 'reference': Topic('reference', REFERENCE_TYPE)}
 TYPES = {f'/{name}': topic.msgtype for name, topic in ADVERTISED.items()}
 LABELS = ('sec', 'nanosec', *NUMBERS)
@@ -89,10 +68,6 @@ def classes(part: object) -> Iterator[str]:
     elif isinstance(part, list):
         for each in part:
             yield from classes(each)
-
-
-def test_every_class_is_one_that_rviz_knows(layout):
-    assert set(classes(layout)) <= OTHERS | set(DISPLAYS)
 
 
 def test_topics_types_and_quality_are_what_is_advertised(displays):
@@ -175,48 +150,6 @@ def follow(wanted: Wanted, msgtype: str, definitions: Any) -> None:  # noqa: ANN
 def index_of(wanted: Wanted) -> int:
     """Return which entry of the data is wanted."""
     return int(wanted.steps[1].strip('[]'))
-
-
-def test_numbers_and_traces_that_matter_are_in_both_layouts():
-    layouts = load(CONFIG, TYPES)
-    for wanted in layouts[1:]:
-        shown = {LABELS[index_of(each)] for each in wanted if each.steps[:1] == ('data',)}
-        # The state shows whether it is valid.
-        assert shown == set(NUMBERS) - {'valid'}
-        fields = {each.steps for each in wanted if each.topic == '/imu'}
-        axes = {
-            (name, axis) for name in ('linear_acceleration', 'angular_velocity') for axis in 'xyz'
-        }
-        assert axes <= fields
-
-
-def test_every_panel_is_one_that_foxglove_knows_and_is_in_the_layout(panels):
-    placed = {*leaves(load(CONFIG, TYPES).foxglove['layout'])}
-    for tab in panels['Tab!plots']['tabs']:
-        placed |= {*leaves(tab['layout'])}
-    assert placed == set(panels)
-    assert {name.partition('!')[0] for name in panels} == PANELS
-
-
-def leaves(part: Any) -> Iterator[str]:  # noqa: ANN401 - a tree
-    if isinstance(part, str):
-        yield part
-    else:
-        assert part['direction'] in {'row', 'column'}
-        yield from leaves(part['first'])
-        yield from leaves(part['second'])
-
-
-def test_the_scene_of_foxglove_draws_what_it_can(panels, drawn):
-    topics = panels['3D!scene']['topics']
-    assert set(topics) == {name for name, kind in TYPES.items() if kind in DRAWN}
-    assert all(each['visible'] for each in topics.values())
-    assert set(topics['/markers']['namespaces']) == {marker['ns'] for marker in drawn}
-    # That of unknown axes would hide the scene.
-    assert topics['/position']['showCovariance'] is False
-    places = estimate_with(places=np.ones((1, 3)))
-    cloud = particles_message(places, Scene(SimpleNamespace(), 'map', 'car'))
-    assert topics['/particles']['colorField'] in {each['name'] for each in cloud['fields']}
 
 
 def test_states_and_levels_have_their_names_and_colours_of_their_own(panels):

@@ -125,7 +125,7 @@ def test_accelerations_by_satellites_are_named(device, tmp_path):
     head += ['timestamp,longitudinal_acc,lateral_acc', 'unix time,G,G', f',{device},{device}']
     path.write_text('\n'.join([*head, *rows]))
     log = read_log([path], {})
-    assert log.axes == 'satellites'
+    assert log.by_satellites
     assert any('no accelerometer' in note for note in drive_of(log).notes)
 
 

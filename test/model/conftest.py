@@ -4,22 +4,37 @@
 
 from collections.abc import Callable
 import copy
+from dataclasses import replace
 from typing import Any, TypeAlias
 
+import numpy as np
 import pytest
+from small_network import network_of
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.model import Model, RouteModel
 from two_manifold_ros.model.model_file import model_from, model_parts
+from two_manifold_ros.network.network import Network
 
 Content: TypeAlias = tuple[dict[str, Any], dict[str, Any]]
 Refusal: TypeAlias = Callable[..., str]
 
 
+def network_of_map(model: RouteModel) -> Network:
+    """Return a network of the places of a map."""
+    places = model.route.places
+    return network_of(model.live, places, np.linspace(-3.0, 3.0, places))
+
+
 @pytest.fixture(scope='session')
-def contents(spectral_model: Model, slot_car_model: RouteModel) -> dict[str, Content]:
+def contents(
+    spectral_model: Model, slot_car_model: RouteModel, forked_model: RouteModel
+) -> dict[str, Content]:
     """Return header and arrays of a model of each kind."""
-    return {'spectral': model_parts(spectral_model), 'route': model_parts(slot_car_model)}
+    networked = replace(slot_car_model, network=network_of_map(slot_car_model))
+    models = {'spectral': spectral_model, 'route': slot_car_model}
+    models |= {'lines': forked_model, 'network': networked}
+    return {kind: model_parts(each) for kind, each in models.items()}
 
 
 @pytest.fixture

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Speed ratios on a network and how they change, and what is learned of drives."""
 
-from dataclasses import replace
-
 from grid_drives import driven, line_of, passes_of, PERIOD_S
 import numpy as np
 import pytest
@@ -35,12 +33,6 @@ def test_speed_ratios_change_by_probabilities_that_sum_to_one(spread, period_s, 
     assert np.allclose(chances.sum(axis=1), 1.0, rtol=0.0, atol=1e-12)
     # From any to any, at last.
     assert (np.linalg.matrix_power(chances + np.eye(len(chances)), 40) > 0.0).all()
-
-
-def test_all_changes_are_half_as_likely_in_half_a_tick():
-    """What is likely in a second does not depend on the rate."""
-    slow, fast = (exchanges_of_ratios(0.1, period_s, 2.0) for period_s in (0.02, 0.01))
-    assert np.allclose(np.linalg.matrix_power(fast, 2), slow, atol=2e-3)
 
 
 def test_a_driver_stops_step_by_step_and_drives_on_the_same_way():
@@ -125,42 +117,6 @@ def test_a_misfit_is_what_shakes_unlike_any_speed():
     usual = np.median(means)
     largest = usual + 2.0 * max(max(means) - usual, 0.5 * usual)
     assert network.largest_misfit == pytest.approx(largest)
-
-
-def test_drives_shorter_than_a_window_show_a_largest_misfit():
-    network, passes, _ = learned(stands_s=10.0)
-    longest = max(map(len, passes.shakes))
-    whole = [misfits(each, network.shakes, network.scales) for each in passes.shakes]
-    usual = np.median([each.mean() for each in whole])
-    assert learn_network(passes, 2 * longest).largest_misfit == pytest.approx(2.0 * usual, rel=0.3)
-
-
-def test_where_no_speed_was_driven_for_long_all_ticks_are_alike():
-    """As in short drives, or where positions are known now and then alone."""
-    _, passes, _ = learned(stands_s=10.0)
-    track = passes.tracks[0].copy()
-    track[40:] = np.nan
-    few = passes._replace(
-        tracks=[track, *(np.full_like(each, np.nan) for each in passes.tracks[1:])],
-        passes=replace(
-            passes.passes,
-            places=replace(
-                passes.passes.places,
-                standing=tuple(np.zeros(len(each), dtype=bool) for each in passes.tracks),
-            ),
-        ),
-    )
-    network = learn_network(few, WINDOW)
-    assert len(network.speeds) == 1
-    shakes = np.concatenate(passes.shakes)
-    assert np.allclose(network.shakes[0], np.median(shakes, axis=0))
-    assert np.isfinite(network.scales).all()
-
-
-def test_no_row_is_learned_of_a_speed_that_nobody_drove():
-    network, _, _ = learned(stands_s=0.0)
-    assert len(network.speeds) == 3
-    assert network.speeds[0] > 2.5
 
 
 def test_turns_are_as_likely_on_any_road_as_they_were_driven():

@@ -16,7 +16,7 @@ from two_manifold_ros.network.places import (
     turning_apart,
     wrapped,
 )
-from two_manifold_ros.route.merging import FINENESS, Places
+from two_manifold_ros.route.merging import Places
 
 NODES = [(0, 0), (1, 0), (2, 0), (2, 1), (1, 1), (1, 2), (2, 2), (3, 2), (3, 1), (3, 0), (2, 0)]
 DEGREE = np.pi / 180.0
@@ -65,27 +65,6 @@ def test_headings_and_what_shows_turning_are_learned(seed):
     assert straight == pytest.approx(0.0, abs=0.005)
 
 
-def test_noisy_positions_do_not_turn_the_headings():
-    """A fifth of a tick's travel turns a chord of three ticks by a tenth of a radian."""
-    drives = both_ways(noise_m=0.2)
-    places, courses = courses_for(drives)
-    errors = apart(places, courses, drives)
-    assert np.median(errors) < 1.5 * DEGREE
-    assert np.quantile(errors, 0.99) < 8.0 * DEGREE
-    assert courses.turning[1] == pytest.approx(0.5, rel=0.05)
-
-
-def test_the_turn_between_visits_is_that_of_the_observations_there():
-    drives = both_ways(Sensor(noise=0.0), noise_m=0.0)
-    places, courses = courses_for(drives)
-    mine = np.flatnonzero(places.segments == 0)
-    first, last = mine[20:-20:7], mine[40::7][: len(mine[20:-20:7])]
-    ticks = np.arange(len(drives[0].headings))
-    true = np.interp(places.times[last], ticks, drives[0].headings)
-    true -= np.interp(places.times[first], ticks, drives[0].headings)
-    assert np.allclose(courses.turned(first, last, places.times), true, atol=2.0 * DEGREE)
-
-
 def test_a_rotated_drive_has_rotated_headings():
     drives, angle = both_ways(), 1.3
     cosine, sine = np.cos(angle), np.sin(angle)
@@ -114,18 +93,6 @@ def test_places_have_the_mean_heading_of_their_visits():
     # One that no heading is known of has that of its positions.
     none = courses_of(places, replace(courses, known=np.zeros_like(courses.known)))
     assert np.allclose(none, np.arctan2(places.headings[:, 1], places.headings[:, 0]))
-
-
-def test_turns_of_ticks_are_those_of_the_places():
-    places, courses = courses_for(both_ways())
-    differences = turning_apart(places, courses, courses_of(places, courses))
-    ends = np.arange(len(places.visited) - FINENESS)
-    whole = places.runs[ends] == places.runs[ends + FINENESS]
-    assert len(differences) == whole.sum()
-    # In a bend a tick turns by a quarter of a radian.
-    assert np.sqrt(np.mean(differences**2)) < 0.05
-    straight = turning_apart(places, courses, np.zeros(len(places)))
-    assert np.abs(straight).max() > 0.2
 
 
 def test_too_short_a_drive_shows_no_headings():

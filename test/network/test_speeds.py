@@ -66,44 +66,6 @@ def test_usual_is_what_nine_tenths_of_the_visits_and_one_of_like_bends_are_below
     assert np.median(np.abs(found.stays / ticks - 1.0)) < 0.05
 
 
-def test_one_drive_that_stops_in_a_bend_does_not_slow_it():
-    """The only drive crawls through the second bend, and takes the others at the usual speed."""
-    passes = laid(slowed(70.0, 82.0, 0.2))
-    speeds, _ = driving_speeds(passes.places, PERIOD_S)
-    _, usual_mps = with_usual_speeds(passes)
-    x, y = passes.places.positions.T
-    bend = np.hypot(x - 40.0, y - 40.0) < 4.0
-    assert bend.any()
-    assert np.median(speeds[bend[passes.places.visited]]) < 4.0
-    assert (usual_mps[bend] > 7.0).all()
-    elsewhere = np.hypot(x - 120.0, y - 80.0) < 4.0
-    assert np.allclose(usual_mps[elsewhere], 10.0, rtol=0.15)
-
-
-def test_bends_that_all_drives_slow_down_in_are_slow():
-    """Every bend is: what others are like is no reason to take them for fast."""
-    line = line_of(NODES)
-    steps = np.linalg.norm(np.diff(line, axis=0), axis=1)
-    along = np.concatenate([[0.0], np.cumsum(steps)])
-    headings = np.unwrap(np.arctan2(*np.diff(line, axis=0).T[::-1]))
-    bent = (
-        np.abs(
-            np.interp(along + 2.0, along[1:], headings)
-            - np.interp(along - 2.0, along[1:], headings)
-        )
-        > 0.1
-    )
-    metres, strides = 0.0, []
-    while metres < along[-1]:
-        strides.append(0.4 if bent[np.searchsorted(along, metres)] else 1.0)
-        metres += strides[-1]
-    passes = laid(np.array(strides))
-    _, usual_mps = with_usual_speeds(passes)
-    x, y = passes.places.positions.T
-    assert np.median(usual_mps[np.hypot(x - 40.0, y - 40.0) < 2.0]) < 6.0
-    assert np.median(usual_mps[np.hypot(x - 40.0, y - 20.0) < 5.0]) > 9.0
-
-
 def pulls_away(stands_s: float, gains_mps2: float, ticks: int) -> np.ndarray:
     """Return strides of a drive that stands, and gains speed up to 10 m/s."""
     seconds = np.arange(ticks) * PERIOD_S - stands_s
@@ -124,22 +86,3 @@ def test_around_a_standstill_at_a_start_the_speed_is_that_four_seconds_later(sta
     assert speeds[near].mean() == pytest.approx(4.0 + left * PERIOD_S - stands_s, abs=1.0)
     assert speeds[mine][-1] == pytest.approx(10.0, rel=0.05)
     assert np.allclose(speeds[~mine], 10.0, rtol=0.3)
-
-
-def test_a_drive_shorter_than_what_is_around_a_standstill():
-    """It stands for a second of seven, and has its full speed for less than two."""
-    passes = laid(pulls_away(1.0, 2.0, 68), 1.0)
-    places = passes.places
-    left = np.flatnonzero(~places.standing[0])[0]
-    assert 10 <= left <= 20
-    speeds, _ = driving_speeds(places, PERIOD_S)
-    first = speeds[places.segments == 0]
-    assert len(first) > 40
-    assert np.allclose(first[:30], 10.0, rtol=0.1)
-
-
-def test_a_drive_that_stands_near_all_its_visits_keeps_its_speeds():
-    passes = laid(pulls_away(1.5, 1.0, 45), 1.0)
-    speeds, strides = driving_speeds(passes.places, PERIOD_S)
-    assert np.isfinite(speeds).all()
-    assert (strides > 0.0).all()

@@ -40,7 +40,6 @@ from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.nodes import callbacks
 from two_manifold_ros.nodes.callbacks import (
-    choose_hints,
     EstimatePublishers,
     find_publishers,
     find_shared,
@@ -143,20 +142,6 @@ def test_other_publishers_of_an_output(publishers, others):
     assert find_shared(node, ['/odometry']) == ({} if others is None else {'/odometry': others})
 
 
-@pytest.mark.parametrize(
-    ('namespace', 'others', 'hints'),
-    [
-        ('/', {'/car3'}, ('/camera/imu', '/car1/imu', '/imu/data')),
-        ('/car1', {'/', '/car3'}, ('/car1/imu',)),
-        # One robot in a namespace, and a driver that is in none.
-        ('/car2', {'/', '/car1', '/car3'}, ('/camera/imu', '/imu/data')),
-    ],
-)
-def test_no_topic_of_another_robot_is_a_hint(namespace, others, hints):
-    known = ('/camera/imu', '/car1/imu', '/car3/imu', '/imu/data')
-    assert choose_hints(known, namespace, others) == hints
-
-
 def test_a_topic_that_is_only_subscribed_as_the_type_is_no_hint():
     imu, pose = Topics.IMU.msgtype, 'geometry_msgs/msg/PoseStamped'
     kinds = {'/reference': [pose], '/spare': [imu], '/nobody': []}
@@ -169,13 +154,17 @@ def test_a_topic_that_is_only_subscribed_as_the_type_is_no_hint():
             SimpleNamespace(topic_type=kind, node_namespace='/', node_name='driver')
             for kind in kinds.get(name, [])
         ],
-        get_node_names_and_namespaces=lambda: [('driver', '/')],
         get_namespace=lambda: '/',
     )
     # Nor is one named where the topic itself has a publisher of the type.
     for own, hints in (([], ('/spare',)), ([pose], ('/spare',)), ([imu], ())):
         kinds['/imu'] = own
         assert SensorTopic(node, Topics.IMU, 'IMU').health(1.0).elsewhere == hints
+    # A topic in the namespace of the node is meant rather than the topic of another robot.
+    kinds |= {'/imu': [], '/car1/imu_raw': [imu]}
+    subscribed['/car1/imu_raw'] = [imu]
+    node.get_namespace = lambda: '/car1'
+    assert SensorTopic(node, Topics.IMU, 'IMU').health(1.0).elsewhere == ('/car1/imu_raw',)
 
 
 @pytest.mark.parametrize('rules', [('imu:=/imu/data',), ('imu:=/spare', '/spare:=imu')])
@@ -355,6 +344,7 @@ def test_missing_transforms_are_noticed_after_a_missing_name_and_before_a_missin
     monkeypatch.setattr(callbacks, 'message_class', without_transforms)
     assert 'tf2_msgs' in refusal(domain, UpdaterNode, **wanted, **missing)
     assert 'missing.npz' in refusal(domain, UpdaterNode, **missing)
+    assert 'set the parameter checkpoint_folder' in refusal(domain, UpdaterNode, filter_node='f')
 
 
 class Laps:

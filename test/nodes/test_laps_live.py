@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The filter node times laps live as the command does offline, on lines that a user names."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,7 @@ from dataclasses import replace
 from geometry_msgs.msg import PointStamped, PoseStamped
 from imu_feed import connect, Feed
 from nav_msgs.msg import Odometry
-from ros_talk import Health, numbers_of, stamp_of
+from ros_talk import Health, numbers_of, ros, stamp_of
 from sensor_msgs.msg import Imu
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
@@ -25,6 +27,7 @@ from two_manifold_ros.laps.unplaced import place_by_imu
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.nodes.callbacks import EstimatePublishers
+from two_manifold_ros.nodes.filter_node import FilterNode
 from two_manifold_ros.recordings.ros_messages import to_message
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, TRACK_FRAME
 from two_manifold_ros.training.settings import TrainingSettings
@@ -68,42 +71,23 @@ def test_the_laps_of_the_node_are_those_of_the_command(talk, start, drive, model
 
 
 @pytest.mark.parametrize(
-    ('name', 'value', 'words'),
+    ('given', 'words'),
     [
-        ('start_line', 'pits', "start line 'pits': write X,Y in metres, or a share of a lap"),
-        (
-            'sectors',
-            '0.6 0.3',
-            'name where each sector after the first begins, in the order driven',
-        ),
+        ({'start_line': 'pits'}, "start line 'pits': write X,Y in metres, or a share of a lap"),
+        ({'sectors': '0.6 0.3'}, 'name where each sector after the first begins, in the order'),
+        ({'mark_topic': '1line'}, 'mark_topic 1line is no name of a topic'),
+        ({'mark_topic': 'line', 'start_line': "'0.5'"}, 'both give the start line'),
+        ({'mark_topic': 'line', 'sectors': '1.0,2.0'}, 'write them as shares of a lap'),
+        ({'fix_topic': 'fix'}, 'fix_topic is for a model that knows laps and no positions'),
+        ({'sensor_topics': '["compass"]'}, 'sensor_topics names 1 topics, but the model takes 0'),
     ],
 )
-def test_a_line_that_is_none_leaves_the_node_unconfigured(
-    talk, start, model_path, name, value, words
-):
-    node = start('filter_node', model=model_path, **{name: value})
-    health = Health(talk)
-    health.until(words)
-    assert health.level == 2
-    assert node.alive
-
-
-def test_a_model_of_laps_alone_publishes_laps_and_no_position(
-    talk, start, drive, model_path, tmp_path
-):
-    path = tmp_path / 'laps.npz'
-    save_model(replace(load_model(model_path), frame_id=LAP_FRAME), path)
-    node = start('filter_node', model=path, input_timeout_s=60.0)
-    health = Health(talk)
-    health.until('waiting for the first IMU message on /imu')
-    heard = talk.listen(Float64MultiArray, 'laps', 1000)
-    feed = Feed(talk, drive, connect(talk, health))
-    feed.send(len(drive.stamps_ns) // 4)
-    talk.until(lambda: len(heard) > 20, 'the laps')
-    topics = dict(talk.node.get_topic_names_and_types())
-    assert '/laps' in topics
-    assert '/position' not in topics
-    assert node.stop() == 0
+def test_inputs_that_make_no_sense_are_refused(domain, model_path, given, words):
+    with ros(domain, model=model_path, managed='true', **given):
+        node = FilterNode()
+        with pytest.raises(InputError, match=re.escape(words)):
+            node.complete(node.prepare()())
+        node.destroy_node()
 
 
 def test_nothing_is_advertised_where_a_transform_has_no_positions(talk, model_path):
@@ -168,22 +152,6 @@ def test_fixes_and_marks_that_come_while_driving_place_laps_and_move_the_line(
     health.until('tracking')
     assert int(health.values['marks']) == len([each for each in passages if each < end])
     assert int(health.values['fixes']) > 20
-
-
-@pytest.mark.parametrize(
-    ('parameters', 'words'),
-    [
-        ({'mark_topic': '1line'}, 'mark_topic 1line is no name of a topic'),
-        ({'mark_topic': 'line', 'start_line': "'0.5'"}, 'both give the start line'),
-        ({'mark_topic': 'line', 'sectors': '1.0,2.0'}, 'write them as shares of a lap'),
-        ({'fix_topic': 'fix'}, 'fix_topic is for a model that knows laps and no positions'),
-    ],
-)
-def test_topics_that_make_no_sense_leave_the_node_unconfigured(
-    talk, start, model_path, parameters, words
-):
-    start('filter_node', model=model_path, **parameters)
-    Health(talk).until(words)
 
 
 def test_marks_come_through_every_transition_and_a_swap(talk, start, drive, model_path, tmp_path):

@@ -25,11 +25,12 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.assessment import InputHealth, Level, Publisher
 from two_manifold_ros.interface.image_values import channel_names
 from two_manifold_ros.interface.messages import Message
+from two_manifold_ros.interface.transforms import OdometryFrame
 from two_manifold_ros.nodes import live_input, trainer_node
 from two_manifold_ros.nodes.live_input import (
     image_decoder,
-    LiveMarks,
-    LiveOdometry,
+    live_marks,
+    live_odometry,
     LiveSensor,
     ReferenceInput,
 )
@@ -77,8 +78,10 @@ def test_an_odometry_is_taken_and_says_what_is_missing(monkeypatch):
         subscribe=lambda topic, take: taken.append(take) or topic,
         destroy_subscription=taken.remove,
         resolve_topic_name=lambda name: f'/car/{name}',
+        get_logger=lambda: SimpleNamespace(info=lambda _: None),
     )
-    live = LiveOdometry(node, 'odom', 'map', 'base_link')
+    frame = OdometryFrame('map', 'base_link')
+    live = live_odometry(node, 'odom', frame)
     # Nothing can be found at once.
     assert live.complaints == {}
     now_s[0] = 10.0
@@ -86,7 +89,7 @@ def test_an_odometry_is_taken_and_says_what_is_missing(monkeypatch):
     (take,) = taken
     take(raw('nav_msgs/msg/Odometry', {'child_frame_id': 'base_link'}, frame='wheels'))
     assert live.complaints == {}
-    assert live.frame.frame == 'wheels'
+    assert frame.frame == 'wheels'
 
 
 class Recorder:
@@ -98,7 +101,7 @@ class Recorder:
         self.imu = SimpleNamespace(name='/imu', health=self._health, listen=self._listen)
         self.reference = SimpleNamespace(topic='/reference', problem='')
         monkeypatch.setattr(trainer_node, 'SensorTopic', lambda *_: self.imu)
-        monkeypatch.setattr(trainer_node, 'LiveReference', self._listen_to_positions)
+        monkeypatch.setattr(trainer_node, 'LiveTopic', self._listen_to_positions)
         monkeypatch.setattr(trainer_node, 'monotonic', lambda: self.now_s)
         logger = SimpleNamespace(warning=lambda _: None, info=lambda _: None)
         names = '/{}'.format
@@ -114,10 +117,13 @@ class Recorder:
         self.take_imu = take
 
     def _listen_to_positions(
-        self, _: object, __: str, start: Callable[[str], object], take: Callable[[bytes], object]
+        self, _: object, __: str, begin: Callable[[str], Callable[[bytes], object]], **_given: str
     ) -> SimpleNamespace:
-        self.start_reference, self.take_reference = start, take
+        self.begin = begin
         return self.reference
+
+    def start_reference(self, msgtype: str) -> None:
+        self.take_reference = self.begin(msgtype)
 
     @property
     def state(self) -> tuple[Level, str]:
@@ -229,7 +235,7 @@ FLOAT = 'std_msgs/msg/Float64'
 class HeardSensor:
     """A live sensor with a stand-in for its node."""
 
-    def __init__(self, msgtype: str = FLOAT) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, msgtype: str = FLOAT) -> None:
         self.now_s = 10.0
         self.publishers = [
             SimpleNamespace(topic_type=msgtype, node_namespace='/', node_name='driver')
@@ -241,8 +247,8 @@ class HeardSensor:
             resolve_topic_name=lambda name: f'/{name.lstrip("/")}',
             subscribe=lambda _, take: setattr(self, 'take', take),
         )
-        topic = SensorTopic('wheel', ('data',))
-        self.live = LiveSensor(node, topic, self.held.append, lambda: self.now_s)
+        monkeypatch.setattr(live_input, 'monotonic', lambda: self.now_s)
+        self.live = LiveSensor(node, SensorTopic('wheel', ('data',)), self.held.append)
 
     def hear(self, value: float, at_s: float) -> None:
         self.now_s = at_s
@@ -253,10 +259,12 @@ class HeardSensor:
         return [*self.live.complaints]
 
 
-def test_a_sensor_that_comes_no_more_is_reported_after_twice_its_longest_step_and_a_second():
-    wrong = HeardSensor(POSE)
+def test_a_sensor_that_comes_no_more_is_reported_after_twice_its_longest_step_and_a_second(
+    monkeypatch,
+):
+    wrong = HeardSensor(monkeypatch, POSE)
     assert f'/wheel is published as {POSE}: publish it as one of' in str(wrong.live.complaints)
-    sensor = HeardSensor()
+    sensor = HeardSensor(monkeypatch)
     assert sensor.causes(11.0) == ['no_sensor']
     assert 'set sensor_topics to its topic' in str(sensor.live.complaints)
     sensor.hear(0.5, 12.0)
@@ -264,7 +272,7 @@ def test_a_sensor_that_comes_no_more_is_reported_after_twice_its_longest_step_an
     assert sensor.causes(1000.0) == []
     sensor.hear(0.6, 1001.0)
     assert sensor.held == [(0.5,), (0.6,)]
-    other = HeardSensor()
+    other = HeardSensor(monkeypatch)
     for at_s in (0.0, 0.5, 2.5, 3.0):
         other.hear(0.1 * at_s, at_s)
     assert other.causes(7.9) == []
@@ -284,9 +292,15 @@ class Reference:
     def __init__(self, msgtype: str = FIX, session: UpdaterSession | None = None) -> None:
         self.session = session or small_session()
         self.seen: list[tuple[int, float, float]] = []
-        self.session.on_position.append(lambda *each: self.seen.append(each))
+        taker = self.session.take_position
+
+        def take_position(*given: Any) -> bool:  # noqa: ANN401 - passed on
+            used = taker(*given)
+            self.seen += self.session.learner.reference.taken if used else []
+            return used
+
+        self.session.take_position = take_position  # type: ignore[method-assign]
         self.input = ReferenceInput(self.session)
-        assert not self.input.take(b'before its type is known')
         self.input.start(msgtype)
         self.take, self.counts = self.input.take, self.input.counts
 
@@ -366,9 +380,10 @@ def test_positions_of_another_origin_are_not_used(msgtype, known, messages):
     assert positions.session.head.origin == known
 
 
-def test_it_knows_how_long_nothing_could_be_used():
+def test_it_knows_how_long_nothing_could_be_used(monkeypatch):
     now = [0.0]
-    positions = ReferenceInput(small_session(), lambda: now[0])
+    monkeypatch.setattr(live_input, 'monotonic', lambda: now[0])
+    positions = ReferenceInput(small_session())
     positions.start(POINT)
     assert np.isnan(positions.silence_s)
     positions.take(raw(POINT, REFERENCES[POINT]))
@@ -452,7 +467,7 @@ class Marked:
             resolve_topic_name=lambda name: f'/{name.lstrip("/")}',
             subscribe=lambda _, take: self.taken.append(take),
         )
-        self.marks = LiveMarks(node, 'line', lambda: laps)
+        self.marks = live_marks(node, 'line', lambda: laps)
 
 
 def test_marks_count_by_their_stamp_or_when_they_were_received() -> None:

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The speed ratio of the simulated car, and the node as a process, over DDS."""
+"""The node of the simulated car as a process, over DDS."""
 
 import pytest
 
@@ -11,29 +11,7 @@ import numpy as np
 from ros_talk import stamp_of
 from sensor_msgs.msg import Imu
 
-from two_manifold_ros.nodes.slot_car_node import Pacing
 from two_manifold_ros.simulation.slot_car import ImuNoise, SlotCar, SlotCarSettings
-
-MS = 1_000_000
-
-
-def test_what_is_due_by_the_clock():
-    pacing = Pacing(10 * MS, speed=2.0)
-    assert pacing.due(25 * MS) == 5
-    pacing.sent += 5
-    assert pacing.due(25 * MS) == 0
-    assert pacing.due(30 * MS) == 1
-
-
-def test_a_stall_is_caught_up_with_in_portions_and_reported_where_it_is_long():
-    pacing = Pacing(10 * MS, speed=1.0)
-    assert pacing.troubles(1000 * MS) == {}
-    assert pacing.due(5000 * MS) == 100
-    pacing.sent += 100
-    assert list(pacing.troubles(5000 * MS)) == ['behind']
-    assert pacing.due(5000 * MS) == 100
-    pacing.sent += 300
-    assert pacing.troubles(5000 * MS) == {}
 
 
 def test_slot_car_is_the_simulator_with_exact_stamps(talk, start):

@@ -19,11 +19,8 @@ from sensor_msgs.msg import Imu
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
-from two_manifold_ros.model.model_file import load_model, save_model
-from two_manifold_ros.recordings.reading import read_recording
+from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.simulation.slot_car_run import write_run
-from two_manifold_ros.training.settings import TrainingSettings
-from two_manifold_ros.training.train import train_model
 
 SMALL = {'rate_hz': 10.0, 'window': 20, 'states': 8, 'horizons': '[0, 5, 10]'}
 
@@ -42,41 +39,6 @@ def test_trains_from_bags_warns_once_of_what_inspection_finds_and_exits(
     (warning,) = [line for line in log.splitlines() if '[WARN]' in line and 'rad/s' in line]
     assert str(bag) in warning
     np.testing.assert_array_equal(load_model(path).track, load_model(model_path).track)
-
-
-@pytest.mark.parametrize(
-    'chosen',
-    [
-        {'method': 'paper', 'window': 20, 'guards': 'on'},
-        {
-            'method': 'spectral', 'window': 20, 'coupling': 'canonical', 'observation': 'ridge',
-            'ridge': 0.5, 'bandwidth_factor': 2.0, 'neighbours': 12, 'dimension': 30,
-            'clock': 'time', 'guards': 'off', 'readout': 'ridge', 'kernel': 'gaussian',
-        },
-        {'method': 'tpsr', 'features': 150, 'feature_seed': 3, 'states': 20},
-    ],
-    ids=lambda each: each['method'],
-)  # fmt: skip
-def test_every_method_and_setting_gives_the_model_of_the_library(start, drive, tmp_path, chosen):
-    """As `test_training_job` says of all settings; here through parameters of ROS."""
-    pytest.importorskip('rosbags', reason='rosbags is not installed')
-    bag, path = tmp_path / 'bag', tmp_path / 'model.npz'
-    write_run(drive, bag)
-    parameters = {
-        key: f'"{each}"' if each in {'on', 'off'} else each for key, each in chosen.items()
-    }
-    node = start(
-        'trainer_node', model=path, bags=f'[{bag}]', position_lag="'0'", force='true',
-        horizons='[0, 5]', rate_hz=10.0, **parameters,
-    )  # fmt: skip
-    log = node.log()
-    assert node.process.returncode == 0, log
-    settings = TrainingSettings(horizons=(0, 5), rate_hz=10.0, **chosen)
-    save_model(train_model([read_recording(str(bag))], settings), tmp_path / 'wanted.npz')
-    # The headers differ in the delay of the stamps that was asked for.
-    with np.load(path) as found, np.load(tmp_path / 'wanted.npz') as wanted:
-        for name in {*wanted.files, *found.files} - {'header'}:
-            np.testing.assert_array_equal(found[name], wanted[name])
 
 
 @pytest.mark.parametrize(
@@ -114,13 +76,6 @@ def test_a_model_of_no_use_is_written_only_by_force(start, tmp_path, force, stat
     assert f'[{level}]' in line
     assert 'there are 2.0 laps; drive at least five' in line
     assert path.exists() == force
-
-
-def test_the_type_of_the_reference_can_be_reported(talk, start, tmp_path):
-    start(
-        'trainer_node', model=tmp_path / 'm.npz', reference_type='geometry_msgs/msg/PointStamped'
-    )
-    Health(talk).until_value('reference_type', 'geometry_msgs/msg/PointStamped')
 
 
 def test_records_until_reported_to_finish_and_no_longer(talk, start, drive, tmp_path):
@@ -175,22 +130,6 @@ def test_a_recording_of_given_length_ends_when_training_starts(talk, start, driv
     assert ' positions on /reference, 1 of 2 s' in node.log()
 
 
-def test_two_publishers_of_the_imu_are_named(talk, start, tmp_path):
-    """In the log and in diagnostics, as filter_node does; one that ends is not any more."""
-    node = start('trainer_node', model=tmp_path / 'm.npz')
-    health, one = Health(talk), talk.publisher(Imu, 'imu')
-    other = talk.node.create_publisher(Imu, 'imu', 10)
-    timer = talk.node.create_timer(0.05, lambda: one.publish(Imu()))
-    health.until_value('cause', 'several_publishers')
-    assert '2 publishers are on /imu' in health.why
-    talk.node.destroy_publisher(other)
-    health.until_value('cause', 'no_reference')
-    talk.node.destroy_timer(timer)
-    node.stop()
-    (line,) = [each for each in node.log().splitlines() if '[WARN]' in each]
-    assert 'their messages are mixed' in line
-
-
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 def test_one_that_is_ended_without_a_model_says_so_in_its_status(talk, start, tmp_path, number):
     node = start('trainer_node', model=tmp_path / 'm.npz')
@@ -199,15 +138,3 @@ def test_one_that_is_ended_without_a_model_says_so_in_its_status(talk, start, tm
     assert 'Traceback' not in node.log()
     assert node.process.returncode == 128 + number
     assert not (tmp_path / 'm.npz').exists()
-
-
-def test_slot_car_trains_a_model_without_anybodys_help(talk, start, tmp_path):
-    path = tmp_path / 'model.npz'
-    trainer = start('trainer_node', model=path, record_seconds=2.0, **SMALL)
-    talk.until(lambda: talk.node.count_subscribers('imu'), 'the trainer')
-    car = start('slot_car_node', seed=5, speed=20.0, imu_rate_hz=50.0, reference_rate_hz=10.0)
-    talk.until(lambda: not talk.node.count_subscribers('imu'), 'the end of recording')
-    assert car.stop() == 0
-    log = trainer.log()
-    assert trainer.process.returncode == 0, log
-    assert np.isfinite(load_model(path).track).all(axis=1).sum() > 100

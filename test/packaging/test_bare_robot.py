@@ -60,28 +60,6 @@ def test_a_node_without_ros_is_refused_in_one_sentence():
     assert line.startswith('filter_node needs ROS 2 (')
 
 
-def test_another_library_that_is_broken_is_not_taken_for_ros():
-    pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-    done = run_without('numpy')
-    assert done.returncode == 1
-    assert 'needs ROS 2' not in done.stderr
-
-
-def test_a_signal_while_a_node_loads_is_no_missing_library():
-    program = (
-        'import os, signal, sys\n'
-        'from two_manifold_ros.nodes import __main__ as nodes\n'
-        'def load(_):\n'
-        '    os.kill(os.getpid(), signal.SIGTERM)\n'
-        '    raise ImportError("import interrupted", name="rclpy")\n'
-        'nodes.import_module = load\n'
-        'sys.exit(nodes.run_node(sys.argv[1], [sys.argv[1]]))'
-    )
-    for name, status in (('filter_node', 0), ('trainer_node', 143)):
-        done = run_program(program, name)
-        assert (done.returncode, done.stderr) == (status, '')
-
-
 @pytest.mark.parametrize('name', UNUSED)
 def test_it_imports_without_any_extra_and_without_what_it_does_not_use(name):
     if name.startswith('nodes.'):

@@ -10,7 +10,6 @@ import shlex
 import subprocess
 import sys
 
-import code_pages
 import pytest
 
 from two_manifold_ros.__main__ import main
@@ -149,11 +148,3 @@ def test_the_tutorial_and_the_examples_print_what_they_show(
         if not printed or (shown and not same(shown, printed)):
             lost.append((path.name, printed))
     assert lost == []
-
-
-def test_the_page_of_commands_has_every_option_of_each():
-    pytest.importorskip('rich')
-    page = code_pages.commands()
-    assert '## train\n' in page
-    assert '| `-o`, `--output MODEL` | file to write |' in page
-    assert 'SUPPRESS' not in page

@@ -75,29 +75,6 @@ def test_locks_agree_with_each_other_and_name_no_index(checkout):
         seen = versions | seen
 
 
-def test_there_is_a_lock_for_every_python_that_run_takes(checkout):
-    bounds = re.search(
-        r'\(3, (\d+)\) <= sys.version_info < \(3, (\d+)\)', (checkout / 'run').read_text()
-    )
-    minors = range(int(bounds[1]), int(bounds[2]))
-    assert [f'3.{minor}' for minor in minors] == [*PYTHONS]
-
-
-@pytest.mark.parametrize(('python', 'library', 'version'), APT)
-def test_the_oldest_are_no_newer_than_those_of_robots(checkout, python, library, version):
-    lock = locked(checkout / 'requirements' / f'oldest-{python}.txt')
-    assert requirements.Requirement(f'{library}<={version}').specifier.contains(lock[library])
-
-
-def test_ros_is_exactly_pinned_for_its_platform(setup_arguments):
-    for text in setup_arguments['extras_require']['ros']:
-        requirement = requirements.Requirement(text)
-        assert requirement.name.startswith('ros-jazzy-')
-        assert [pin.operator for pin in requirement.specifier] == ['==']
-        elsewhere = {'sys_platform': 'linux', 'platform_machine': 'aarch64'}
-        assert not requirement.marker.evaluate(elsewhere)
-
-
 def unmet(versions: dict[str, str], python: str) -> list[str]:
     """Return what members ask for that is no member, by what is installed here of each."""
     asked: dict[str, set[str]] = {name: {''} for name in versions}

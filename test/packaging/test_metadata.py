@@ -108,7 +108,3 @@ def test_package_xml_names_the_packages_of_the_messages(checkout, manifest):
     named = set(re.findall(r'(\w+)/(?:msg|srv)/\w', sources(folders)))
     assert 'sensor_msgs' in named
     assert named <= {dependency.name for dependency in manifest.exec_depends}
-
-
-def test_an_install_by_pip_needs_no_ros(setup_arguments):
-    assert not [name for name in setup_arguments['install_requires'] if 'ros' in name]

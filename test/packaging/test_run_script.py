@@ -187,20 +187,6 @@ def test_the_core_is_tested_on_the_libraries_of_the_system(machine):
     assert (environment / 'bin' / 'python').is_file()
 
 
-def test_everyone_runs_what_waits_for_no_other_program(machine):
-    machine.run('demo')
-    assert machine.run('test').returncode == 0
-    assert machine.steps() == ['tools']
-    (line,) = (line for line in machine.asked() if line.startswith('-m pytest'))
-    assert line == f'{PYTEST} -m not slow {TWO}'
-
-
-def test_all_tests_take_no_further_arguments(machine):
-    refused = machine.run('test', 'all', '-k', 'one')
-    assert refused.returncode == 2
-    assert "'test all' takes no further arguments" in refused.stderr
-
-
 def test_faults_and_some_on_the_oldest_libraries_follow_all_tests(machine):
     machine.run('lint')
     assert machine.run('test', 'all').returncode == 0
@@ -228,25 +214,6 @@ def test_faults_and_some_on_the_oldest_libraries_follow_all_tests(machine):
 def test_the_first_failure_is_what_it_ends_with(machine, arguments, variables, status, pytests):
     assert machine.run(*arguments, **variables).returncode == status
     assert machine.notes.read_text().count('-m pytest') == pytests
-
-
-@pytest.mark.parametrize(
-    ('verbs', 'before', 'lock', 'left'),
-    [
-        (['demo'], [], 'build', INSTALLED),
-        (['test', 'all'], ['test', '-k', 'one'], 'oldest-3.11', ['oldest-3.11']),
-    ],
-)
-def test_an_interrupted_install_is_taken_up_again(machine, verbs, before, lock, left):
-    machine.run(*before)
-    done = machine.run(*verbs, NO_NETWORK='1')
-    assert done.returncode == 2
-    assert 'ERROR: no such host' in done.stderr
-    assert 'It stopped at one==1.0.' in done.stderr
-    assert f'pip could not install requirements/{lock}.txt' in done.stderr
-    assert '-m pytest' not in machine.notes.read_text()
-    assert machine.run(*verbs).returncode == 0
-    assert machine.steps() == left
 
 
 def test_demo_runs_in_the_callers_folder_with_clean_surroundings(machine):
@@ -305,21 +272,3 @@ def test_arm_does_without_nodes_and_says_so_once(machine, architecture):
     assert refused.returncode == 2
     assert 'none without ROS 2' in refused.stderr
     assert not any(line.startswith('-m pytest') for line in machine.asked())
-
-
-def test_a_benchmark_is_named_and_arm_runs_none_of_nodes(machine):
-    machine.pretend('aarch64')
-    for name in ('node', 'spectral'):
-        path = machine.checkout / 'benchmarks' / f'bench_{name}.py'
-        path.parent.mkdir(exist_ok=True)
-        path.touch()
-    arm = {'PATH': f'{machine.elsewhere}:/usr/bin:/bin'}
-    for arguments in (['node'], ['spectral', '--case', 'one'], [], ['hamster']):
-        done = machine.run('bench', *arguments, **arm)
-        assert done.returncode == (2 if 'hamster' in arguments else 0)
-        asked = [line for line in machine.asked() if line.startswith('benchmarks/')]
-        if 'spectral' in arguments:
-            assert asked == ['benchmarks/bench_spectral.py --case one']
-        else:
-            assert asked == []
-    assert done.stdout.endswith('Name one of these benchmarks: node spectral\n')

@@ -148,24 +148,6 @@ def test_a_click_on_the_timeline_goes_there(browse, url):
     tab.until('Math.abs(model("time").value - 50.0) < 5.0')
 
 
-def test_the_map_is_zoomed_by_the_wheel_and_stays_so(browse, url):
-    tab = browse(url)
-    tab.until('model("map").x_range.end > 3.0')
-    before = tab.value('map', 'x_range.end') - tab.value('map', 'x_range.start')
-    x_m = tab.value('map', 'inner_width') / before
-    y_m = tab.value('map', 'inner_height') / (
-        tab.value('map', 'y_range.end') - tab.value('map', 'y_range.start')
-    )
-    assert x_m == pytest.approx(y_m, rel=0.02)
-    box = tab.page.locator('.map').bounding_box()
-    tab.page.mouse.move(box['x'] + 300, box['y'] + 200)
-    tab.page.mouse.wheel(0, -400)
-    tab.until(f'model("map").x_range.end - model("map").x_range.start < {0.8 * before}')
-    zoomed = tab.value('map', 'x_range.start')
-    tab.page.wait_for_timeout(1500)
-    assert tab.value('map', 'x_range.start') == zoomed
-
-
 def test_several_robots_are_on_the_map_and_one_in_detail(browse, scene, url):
     drive('other', scene, shift=0.5)
     tab = browse(url)
@@ -201,17 +183,6 @@ def test_live_it_follows_the_present_and_says_when_a_node_is_gone(browse):
         tab.until('model("banner").text.includes("gone")')
         assert 'car1/filter_node was not heard for 7 s' in tab.text('.banner')
         tab.until('model("ellipse").data.x.length === 0')
-
-
-def test_a_recording_without_estimates_says_so(browse):
-    scene = Scene('a drive')
-    vehicle = scene.vehicle('bag')
-    vehicle.set_imu(np.arange(0.0, 50.0, 0.01), np.ones((5000, 6)))
-    scene.duration_s = 50.0
-    with PageServer(lambda document: LivePage(document, scene) and None, port=0) as server:
-        tab = browse(server.url)
-        assert tab.text('.banner b') == 'recording'
-        tab.until('model("imu").data.t.length > 1000')
 
 
 @pytest.mark.parametrize(('width', 'height'), [(1280, 800), (390, 844)])
@@ -252,7 +223,7 @@ def test_a_played_bag_fits_a_screen_wherever_it_was_driven(browse):
 
 @pytest.mark.parametrize(
     ('low', 'high'),
-    [(0.12, 0.27), (0.02, 0.3), (0.011, 0.97), (1e-4, 9.0), (0.21, 0.22), (3.0, 4e6), (7.0, 8e9)],
+    [(0.12, 0.27), (0.011, 0.97), (0.21, 0.22), (7.0, 8e9)],
 )
 def test_labels_of_logarithmic_axes_are_apart(browse, url, low, high):
     tab = browse(url)

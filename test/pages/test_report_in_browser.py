@@ -12,9 +12,8 @@ pytest.importorskip('bokeh', reason='Bokeh is not installed')
 from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.inspection.inspecting import inspect_recording
-from two_manifold_ros.pages.recording_sections import inspection_sections
 from two_manifold_ros.pages.report import Report
-from two_manifold_ros.pages.run_sections import run_sections
+from two_manifold_ros.pages.sections import inspection_sections, run_sections
 
 PAPER = """() => {
   const plots = document.querySelectorAll('canvas'), seen = [];
@@ -65,20 +64,6 @@ def test_what_is_on_the_page_is_what_was_computed(page, browse):
     tab.shoot('report')
 
 
-def test_a_metre_is_as_long_in_y_as_in_x_whatever_the_window(page, browse):
-    _, address = page
-    tab = browse(address, ready='track')
-    for size in ((1280, 800), (700, 900), (1600, 700)):
-        tab.page.set_viewport_size({'width': size[0], 'height': size[1]})
-        tab.page.wait_for_timeout(300)
-        scales = tab.page.evaluate(
-            """() => { const plot = Bokeh.documents[0].get_model_by_name('track');
-            return [(plot.x_range.end - plot.x_range.start) / plot.inner_width,
-                    (plot.y_range.end - plot.y_range.start) / plot.inner_height]; }"""
-        )
-        assert scales[0] == pytest.approx(scales[1], rel=1e-3)
-
-
 def test_the_wheel_zooms_the_map_and_a_click_on_a_name_hides_its_curve(page, browse):
     _, address = page
     tab = browse(address, ready='track')
@@ -90,15 +75,6 @@ def test_the_wheel_zooms_the_map_and_a_click_on_a_name_hides_its_curve(page, bro
     tab.until(f'model("track").x_range.end - model("track").x_range.start < {0.9 * before}')
     tab.page.get_by_text('always the mean position').first.click()
     tab.until('model("horizons").renderers.some((each) => !each.visible)')
-
-
-def test_zooming_one_time_axis_zooms_the_other(page, browse):
-    _, address = page
-    tab = browse(address, ready='states')
-    tab.page.evaluate(
-        "() => { Bokeh.documents[0].get_model_by_name('errors').x_range.start = 7.5; }"
-    )
-    assert tab.value('states', 'x_range.start') == 7.5
 
 
 @pytest.mark.parametrize('scheme', ['light', 'dark'])

@@ -15,14 +15,13 @@ from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.inspection.inspecting import inspect_recording
 from two_manifold_ros.inspection.motion import lap_spans, put_together
-from two_manifold_ros.pages.recording_sections import (
+from two_manifold_ros.pages.report import Report
+from two_manifold_ros.pages.sections import (
     inspection_sections,
     lap_rows,
-    odd_ones,
     PHASES,
+    run_sections,
 )
-from two_manifold_ros.pages.report import Report
-from two_manifold_ros.pages.run_sections import holes, run_sections
 
 MOST_BYTES = 2_000_000
 
@@ -57,12 +56,6 @@ def test_laps_are_from_one_passage_of_a_gate_to_the_next():
     assert np.nanmax(rows) <= 1.1 * speed.max()
 
 
-def test_no_lap_is_driven_where_nothing_moves():
-    both = put_together(drive().positions, drive().imu)
-    still = replace(both.motion, moving=np.zeros_like(both.motion.moving))
-    assert not len(lap_spans(still))
-
-
 def test_a_hole_in_the_recording_is_no_lap():
     recording = drive()
     whole = lap_spans(put_together(recording.positions, recording.imu).motion)
@@ -77,18 +70,6 @@ def test_a_hole_in_the_recording_is_no_lap():
         assert last <= begin_s + 0.5 or first >= end_s - 0.5
 
 
-def test_a_lap_unlike_the_others_is_odd_and_usual_ones_are_not():
-    usual = np.array([9.0, 9.1, 8.9, 9.05, 8.95, 9.02, 9.08, 8.97])
-    assert not odd_ones(usual).any()
-    assert odd_ones(np.append(usual, 12.0)).tolist() == [False] * 8 + [True]
-    assert odd_ones(np.append(usual, [np.nan, 12.0])).tolist() == [False] * 9 + [True]
-    assert not odd_ones(np.full(9, 9.0)).any()
-    # Nothing is said of few laps, of what is the same but for rounding, and of nothing.
-    assert not odd_ones(np.array([9.0, 9.1, 12.0])).any()
-    assert not odd_ones(np.append(np.full(9, 9.0), 9.0001)).any()
-    assert not odd_ones(np.full(9, np.nan)).any()
-
-
 def test_an_inspection_shows_findings_laps_and_what_to_look_at(laps):
     report = Report('recorded')
     found = inspect_recording(laps)
@@ -96,56 +77,22 @@ def test_an_inspection_shows_findings_laps_and_what_to_look_at(laps):
     words = words_of(report)
     for finding in found.findings:
         assert finding.sentence in words
-    for title in ('Where it was driven', 'Which lap was different', 'Gaps', 'Vibration', 'lag'):
+    for title in ('Where it was driven', 'Which lap was different', 'Gaps', 'lag'):
         assert title in words
     assert str(found.imu.timing.count) in words
     assert str(found.positions.lag) in words
 
 
-def test_an_inspection_without_positions_shows_the_imu_alone(laps):
-    alone = replace(laps, positions=None)
-    report = Report('recorded')
-    inspection_sections(report, [inspect_recording(alone)], [alone])
-    words = words_of(report)
-    assert 'IMU: specific force' in words
-    assert 'Where it was driven' not in words
-
-
-def test_a_run_shows_its_scores_its_causes_and_its_odd_laps(slot_car_model, laps):
+def test_a_run_shows_its_scores_and_its_causes(slot_car_model, laps):
     evaluation = evaluate(slot_car_model, [laps])
     report = Report('run')
     run_sections(report, evaluation, [laps], slot_car_model)
     words = words_of(report)
-    assert re.search(r'One point for each of \d+ laps', words)
     run = evaluation.runs[0]
     for code, cause in zip(run.statuses, run.causes, strict=True):
         if cause:
             assert cause in words
             assert list(Status)[code].value in words
-
-
-def test_where_nothing_was_published_the_report_says_why(slot_car_model, laps):
-    turned = replace(laps, imu=replace(laps.imu, samples=-laps.imu.samples))
-    evaluation = evaluate(slot_car_model, [turned])
-    assert not evaluation.published
-    report = Report('run')
-    run_sections(report, evaluation, [turned], slot_car_model)
-    words = words_of(report)
-    assert 'withheld' in words
-
-
-def test_a_clock_that_was_set_takes_no_memory(laps):
-    imu = laps.imu
-    later = imu.stamps + (np.arange(len(imu.stamps)) > len(imu.stamps) // 2) * 365 * 86_400 * 10**9
-    moved = replace(laps, imu=replace(imu, stamps=later), positions=None)
-    report = Report('a leap')
-    inspection_sections(report, [inspect_recording(moved)], [moved])
-    assert 'Vibration' in words_of(report)
-
-
-def test_a_hole_in_the_recording_is_in_no_state():
-    seconds = np.array([0.0, 0.1, 0.2, 9.0, 9.1, 30.0])
-    assert holes(seconds).tolist() == [0, 0, 0, 1, 1, 2]
 
 
 def test_an_hour_of_driving_is_two_megabytes_at_most(slot_car_model, laps):

@@ -6,9 +6,8 @@ from collections.abc import Callable
 import json
 import socket
 from time import monotonic, sleep
-from urllib.error import HTTPError
 from urllib.parse import urlsplit
-from urllib.request import Request, urlopen
+from urllib.request import urlopen
 
 import pytest
 
@@ -121,18 +120,3 @@ def test_little_is_loaded(browse):
         loaded = dict(json.loads(tab.page.evaluate(code)))
         assert any('bokeh-widgets' in name for name in loaded)
         assert 100_000 < sum(loaded.values()) < MOST_BYTES
-
-
-def test_nothing_but_the_page_is_there():
-    with serve(a_scene()) as server, pytest.raises(HTTPError, match='404'):
-        urlopen(Request(f'{server.url}etc'))  # noqa: S310 - our own server
-
-
-def test_whatever_keeps_it_from_starting_is_raised_and_nothing_waits(monkeypatch):
-    def fail(*_: object) -> None:
-        msg = 'no server today'
-        raise RuntimeError(msg)
-
-    monkeypatch.setattr('two_manifold_ros.pages.serving.PageServer._bind', fail)
-    with pytest.raises(RuntimeError, match='no server today'), PageServer(lambda _: None, port=0):
-        pass

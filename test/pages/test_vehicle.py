@@ -140,13 +140,6 @@ def test_messages_of_a_node_become_moments(slot_car_model):
     assert np.array_equal(vehicle.routes[0], scene.drawn.runs[0])
 
 
-def test_diagnostics_of_other_programs_say_nothing():
-    vehicle = Vehicle('filter_node')
-    message = diagnostics_message(0, 'battery', 2, 'empty', {'voltage': 1.0})
-    vehicle.hear('diagnostics', as_object(message).status[0], 1.0)
-    assert not vehicle.count
-
-
 def test_imu_samples_of_the_last_minute_are_kept():
     vehicle = Vehicle('car', live=True)
     for second in range(100):
@@ -156,28 +149,6 @@ def test_imu_samples_of_the_last_minute_are_kept():
     assert samples[-1].tolist() == [99.0, 100.0, 101.0, 102.0, 103.0, 104.0]
     vehicle.hear('imu', raw_imu(0, np.zeros(6)), 100.0)
     assert vehicle.imu(-1.0, 100.0)[0][0] == 40.0
-
-
-def test_a_scene_makes_each_vehicle_once_with_the_route_of_the_model():
-    scene = Scene('live', duration_s=None, routes=[np.zeros((3, 2))])
-    assert scene.vehicle('a') is scene.vehicle('a')
-    assert len(scene.vehicle('b').routes) == 1
-    assert sorted(scene.vehicles) == ['a', 'b']
-
-
-def test_an_imu_that_goes_on_is_no_sign_of_its_filter():
-    vehicle = Vehicle('filter_node', live=True)
-    vehicle.heard_s = 3.0
-    vehicle.hear('imu', raw_imu(0, np.zeros(6)), 9.0)
-    assert vehicle.heard_s == 3.0
-
-
-def test_numbers_of_other_nodes_are_no_status():
-    vehicle = Vehicle('arm', live=True)
-    for dimensions in ([], [SimpleNamespace(label='joint_1,joint_2')]):
-        numbers = SimpleNamespace(layout=SimpleNamespace(dim=dimensions), data=[1.0, 2.0])
-        vehicle.hear('status', numbers, 1.0)
-    assert not vehicle.count
 
 
 def stamped(sec: int = 1, **fields: object) -> SimpleNamespace:

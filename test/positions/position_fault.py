@@ -58,7 +58,6 @@ class PositionFault:
     """A fault of the positions of a drive, and what has to hold."""
 
     name: str  # what goes wrong
-    rule: str  # what is done about it, in words
     # Makes the faulty drive of the clean one; the generator has a seed of its own.
     change: Change
     # Codes of findings of `inspect` that it has to give beside those of the clean drive, and of
@@ -78,8 +77,6 @@ class PositionFault:
     # on it follows the like.
     of_route: bool = False
     refused: str = ''  # part of the sentence by which training refuses; empty where it trains
-    together: bool = False  # whether training is given the clean drive as well, as the first one
-    unscored: str = ''  # part of the sentence by which `evaluate` refuses; empty where it does not
 
 
 class Measured(Limits):

@@ -3,7 +3,6 @@
 """Try a row: train, inspect, evaluate and update with a faulty drive beside the clean one."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from zlib import crc32
 
@@ -27,12 +26,9 @@ from two_manifold_ros.typing import Bools
 
 # One car on one day, which is followed more sharply than another day's drive would allow.
 SETTINGS = TrainingSettings(
-    rate_hz=10.0, window=20, states=0, horizons=(0, 5), sharpness=0.4, persistence=0.5
+    rate_hz=10.0, window=20, states=2, horizons=(0, 5), sharpness=0.4, persistence=0.5
 )
 LAPS, TRAINED_SHARE = 10, 0.75
-
-REACHING = '2 % of the positions off by 1 m to 100 km, each alone'
-"""A row that is trained and evaluated though all that is wrong is left out of it."""
 
 LEAST_KNOWN = 0.9
 """Share of the ticks with a place from which those without one show in no error."""
@@ -77,16 +73,15 @@ def codes_of(recording: Recording) -> frozenset[str]:
 def try_fault(fault: PositionFault, clean: CleanDrive) -> list[str]:
     """Do to the clean drive what the row says, and return what does not hold after it."""
     faulty = _changed(fault, clean.train)
-    complaints: list[str] = []
-    complaints += _wrongly_said(fault, faulty, clean)
-    complaints += _wrongly_left(fault, faulty.positions, clean)
-    _train(fault, faulty, clean, complaints)
+    complaints = [
+        *_wrongly_said(fault, faulty, clean),
+        *_wrongly_left(fault, faulty.positions, clean),
+        *_wrongly_trained(fault, faulty, clean),
+    ]
     followed = _changed(fault, clean.test) if fault.evaluated is not None else clean.test
-    if fault.evaluated is not None and _is_reached(fault, followed, clean.test):
-        with _refused(fault.unscored, 'evaluate', complaints):
-            score = evaluate(clean.model, [followed])
-            evaluated = Measured(1.0, 1.0, *_beside(score, clean.score))
-            complaints += evaluated.complaints(fault.evaluated, 'evaluated')
+    if fault.evaluated is not None and _is_reached(followed, clean.test):
+        evaluated = Measured(1.0, 1.0, *_beside(evaluate(clean.model, [followed]), clean.score))
+        complaints += evaluated.complaints(fault.evaluated, 'evaluated')
     if fault.updater is not None:
         _update(fault, faulty, clean, complaints)
     return complaints
@@ -119,31 +114,27 @@ def _wrongly_left(
         yield f'{lost} right positions are left out'
 
 
-def _train(
-    fault: PositionFault, faulty: Recording, clean: CleanDrive, complaints: list[str]
-) -> None:
-    """Train on a faulty drive, if the row asks for it and its damage reaches the training."""
-    if fault.trained is None or not _is_reached(fault, faulty, clean.train):
+def _wrongly_trained(fault: PositionFault, faulty: Recording, clean: CleanDrive) -> Iterator[str]:
+    """Yield what is wrong with a model of a faulty drive, if its damage reaches the training."""
+    if fault.trained is None or not (fault.refused or _is_reached(faulty, clean.train)):
         return
-    with _refused(fault.refused, 'training', complaints):
-        drives = [clean.train, faulty] if fault.together else [faulty]
-        followed = _changed(fault, clean.test) if fault.of_route else clean.test
-        model = train_model(drives, SETTINGS)
-        trained = _measured(model, followed, clean)
-        complaints += trained.complaints(fault.trained, 'trained')
-        drawn = DrawnTrack(model.track).size / DrawnTrack(clean.model.track).size
-        if drawn > fault.trained.ellipse:
-            complaints.append(f'the track is drawn {drawn:.3g} times as large')
+    try:
+        model = train_model([faulty], SETTINGS)
+    except InputError as error:
+        if not (fault.refused and fault.refused in str(error)):
+            yield f'training is refused: {error}'
+        return
+    if fault.refused:
+        yield 'training is not refused'
+    followed = _changed(fault, clean.test) if fault.of_route else clean.test
+    yield from _measured(model, followed, clean).complaints(fault.trained, 'trained')
+    drawn = DrawnTrack(model.track).size / DrawnTrack(clean.model.track).size
+    if drawn > fault.trained.ellipse:
+        yield f'the track is drawn {drawn:.3g} times as large'
 
 
-def _is_reached(fault: PositionFault, faulty: Recording, clean: Recording) -> bool:
-    """
-    Return whether a drive has other places at its ticks than the clean one, or is to be refused.
-
-    Of the same places, less a few, the same is learned. `REACHING` is tried all the same.
-    """
-    if fault.refused or fault.together or fault.name == REACHING:
-        return True
+def _is_reached(faulty: Recording, clean: Recording) -> bool:
+    """Return whether a drive has other places at its ticks: of the same, the same is learned."""
     both = [build_dataset([each], SETTINGS).tracks for each in (faulty, clean)]
     if [len(each) for each in both[0]] != [len(each) for each in both[1]]:
         return True
@@ -151,19 +142,6 @@ def _is_reached(fault: PositionFault, faulty: Recording, clean: Recording) -> bo
     away = np.linalg.norm(given - right, axis=1)
     known = np.isfinite(away)
     return bool(known.mean() < LEAST_KNOWN or away[known].max() > LEAST_ERROR_M)
-
-
-@contextmanager
-def _refused(words: str, what: str, complaints: list[str]) -> Iterator[None]:
-    """Complain of a refusal in other words, or of none where there are words."""
-    try:
-        yield
-    except InputError as error:
-        if not (words and words in str(error)):
-            complaints.append(f'{what} is refused: {error}')
-    else:
-        if words:
-            complaints.append(f'{what} is not refused')
 
 
 def _changed(fault: PositionFault, recording: Recording) -> Recording:

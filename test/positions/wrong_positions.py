@@ -106,18 +106,6 @@ def moved_for_good(stamps: Ints, places: Floats, _: Generator, metres: float) ->
 
 
 @of_positions
-def wandering(
-    stamps: Ints, places: Floats, rng: Generator, metres: float, seconds: float
-) -> Streams:
-    """Let the receiver wander: an error with that spread which lasts that long."""
-    knots = np.arange(0.0, 1e-9 * np.ptp(stamps) + 2.0 * seconds, seconds)
-    elapsed = (stamps - stamps[0]) * 1e-9
-    for axis in range(2):
-        places[:, axis] += np.interp(elapsed, knots, rng.normal(scale=metres, size=len(knots)))
-    return stamps, places
-
-
-@of_positions
 def at_rate(
     stamps: Ints, places: Floats, rng: Generator, rate_hz: float, noise_m: float = 0.0
 ) -> Streams:
@@ -182,20 +170,18 @@ def unrolled(stamps: Ints, places: Floats, _: Generator) -> Streams:
 
 
 @with_options
-def shuttling(recording: Recording, _: Generator, line: Line, white_m: float) -> Recording:
+def shuttling(recording: Recording, _: Generator) -> Recording:
     """Drive to and fro on a line instead, with another seed for each part of the clean drive."""
-    world = replace(SHUTTLE, positions=replace(SHUTTLE.positions, white_m=white_m))
+    world = replace(SHUTTLE, positions=replace(SHUTTLE.positions, white_m=0.0))
     begin = int(recording.imu.stamps[0] // 10**9)
-    return shuttle(SHUTTLE_LEGS, line, world=world, seed=begin).recording
+    return shuttle(SHUTTLE_LEGS, Line(), world=world, seed=begin).recording
 
 
-LEFT_OUT = 'left out, counted and reported'
 LEFT = ('positions_left_out',)
-HOLES = 'interpolated over holes of up to three usual intervals'
 
 PLACES = (
     *(
-        PositionFault(name, LEFT_OUT, change, LEFT, updater=updater)
+        PositionFault(name, change, LEFT, updater=updater)
         for name, change, updater in (
             ('one position off by 1 m', glitch(1.0), 0),
             ('one position off by 50 m', glitch(50.0), 0),
@@ -212,7 +198,6 @@ PLACES = (
     ),
     PositionFault(
         'localisation moved for good by 1 m',
-        'used, and reported: either part may be right',
         moved_for_good(1.0),
         ('position_jumps',),
         updater=1419,
@@ -222,33 +207,13 @@ PLACES = (
         evaluated=Limits(error=15.0),
     ),
     PositionFault(
-        'localisation moved for good by 100 km',
-        'the shorter part is left out: no time of the drive is enough for the way',
-        moved_for_good(1e5),
-        (*LEFT, 'positions_missing'),
-        updater=1419,
-        trained=Limits(ellipse=1.2),
-    ),
-    PositionFault(
-        'a receiver that wanders by 0.3 m within 20 s',
-        'used: every step can be driven; `inspect` prints how far apart the laps are, and '
-        'the calibrated ellipses are as large as the errors',
-        wandering(0.3, 20.0),
-        wrong=200,
-        updater=200,
-        trained=Limits(ellipse=1.4, error=5.0),
-        evaluated=Limits(error=5.0),
-    ),
-    PositionFault(
         'a fifth of the positions twice',
-        'the second one is not used',
         doubled(),
         ('position_duplicates',),
     ),
-    PositionFault('a third of the positions missing', HOLES, missing(0.33), ('position_uneven',)),
+    PositionFault('a third of the positions missing', missing(0.33), ('position_uneven',)),
     PositionFault(
         '95 % of the positions missing',
-        f'{HOLES}; others are estimated from windows of the IMU',
         missing(0.95),
         ('position_gaps', 'positions_missing'),
         trained=Limits(ellipse=1.3, error=2.5),
@@ -256,39 +221,31 @@ PLACES = (
     ),
     PositionFault(
         'positions at 1 Hz',
-        'those between are estimated from windows of the IMU',
         at_rate(1.0),
         trained=Limits(places=1.2, ellipse=1.3, error=5.0),
         evaluated=Limits(error=5.0),
     ),
-    PositionFault('positions at 5 Hz', 'interpolated', at_rate(5.0), trained=Limits(ellipse=1.3)),
-    PositionFault('positions at 100 Hz, with noise', 'interpolated', at_rate(100.0, 0.005)),
+    PositionFault('positions at 100 Hz, with noise', at_rate(100.0, 0.005)),
     PositionFault(
         'throttled half-way, from 50 Hz to 2 Hz',
-        'holes are measured by the intervals around them, so that both halves count',
         throttled(25),
         trained=Limits(ellipse=1.3),
         evaluated=Limits(error=1.3),
     ),
     PositionFault(
         'positions at 10 Hz, each given five times',
-        'what is given again is no position of its own, nor a stop',
         repeated(5),
         # Each is given for 0.1 s, so that they are late by half of that.
         ('time_offset',),
     ),
     PositionFault(
         'parked for five minutes first',
-        'speeds are those of driving, and so are the parts that are left out in turn',
         parked_first(300.0, 0.005),
         ('standing',),
         evaluated=None,
     ),
     PositionFault(
         'a loop seen from its side: positions on a line',
-        'learned, with a variance across the line that is not zero; passes on top of each'
-        ' other are the same places, so that estimates are withheld (`off_route`) or wrong where'
-        ' they part',
         on_a_line(),
         of_route=True,
         # A projection of the track, at whose ends the car seems to turn back.
@@ -297,28 +254,18 @@ PLACES = (
     ),
     PositionFault(
         'straight on, without a lap',
-        'learned, and reported: of a place that is met once nothing can be validated',
         unrolled(),
         ('no_laps',),
         of_route=True,
         trained=ANY,
         evaluated=None,
     ),
-    *(
-        PositionFault(
-            f'a shuttle: there and back in reverse, {what}',
-            'learned: each direction has places of its own, and they lead to each other at'
-            ' the ends; withheld until it is found, a few seconds after it drives off',
-            shuttling(line, white_m),
-            of_route=True,
-            # Of a line of 12 m there and 12 m back, at another speed than the track.
-            trained=Limits(places=2.2, ellipse=3.0, valid=0.06, error=2.0),
-            evaluated=None,
-        )
-        for what, line, white_m in (
-            ('on a perfectly straight line', Line(), 0.0),
-            ('on a straight line, with noise of 1 cm', Line(), 0.01),
-            ('on a bend', Line(sagitta_m=1.0), 0.0),
-        )
+    PositionFault(
+        'a shuttle: there and back in reverse, on a perfectly straight line',
+        shuttling(),
+        of_route=True,
+        # Of a line of 12 m there and 12 m back, at another speed than the track.
+        trained=Limits(places=2.2, ellipse=3.0, valid=0.06, error=2.0),
+        evaluated=None,
     ),
 )

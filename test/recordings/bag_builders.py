@@ -1,12 +1,9 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Bags to damage, the records of an MCAP file, and the sentence that refuses one."""
+"""Bags to damage, and the sentence that refuses one."""
 
-from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
-import struct
-from typing import NamedTuple
 
 import pytest
 
@@ -14,27 +11,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.reading import read_recording, ReadingOptions
 from two_manifold_ros.recordings.recording import Recording
 
-SECOND = 1_000_000_000
 WITHOUT_POSITIONS = ReadingOptions(need_positions=False)
-
-SCHEMA, CHANNEL, MESSAGE, CHUNK = 3, 4, 5, 6
-MAGIC = b'\x89MCAP0\r\n'
-
-
-class Record(NamedTuple):
-    """A record: its code, and where its content is."""
-
-    code: int
-    begin: int
-    end: int
-
-
-def records(content: bytes, begin: int = 0) -> Iterator[Record]:
-    """Yield the records of a whole file behind its magic bytes, or of an unpacked chunk."""
-    while begin + 9 <= len(content):
-        code, length = struct.unpack_from('<BQ', content, begin)
-        yield Record(code, begin + 9, begin + 9 + length)
-        begin += 9 + length
 
 
 def file_of(bag: Path) -> Path:

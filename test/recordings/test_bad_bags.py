@@ -7,7 +7,6 @@ import os
 from pathlib import Path
 import shutil
 import sqlite3
-import warnings
 
 import numpy as np
 import pytest
@@ -97,12 +96,7 @@ CALCULATED = """
     INSERT INTO messages VALUES (1, 1, 1);
 """
 NO_TEXT = 'the name of a topic or of its type is no text'
-# Nested aliases of lists, which expand exponentially.
-ALIASES = '\n'.join(
-    ['a0: &a0 [x, x]']
-    + [f'a{n}: &a{n} [*a{n - 1}, *a{n - 1}]' for n in range(1, 60)]
-    + ['rosbag2_bagfile_information:', '  relative_file_paths: *a59']
-)
+LISTED = 'relative_file_paths:\n  - a.mcap' + 100_000 * ' '
 EMPTY, OTHER = 'is empty, so it was never finished', 'is no bag: give a rosbag2 folder'
 TEXT, DAMAGED = 'does not start like a', 'metadata.yaml is damaged: remove it'
 REFUSED: list[tuple[str, Make]] = [
@@ -115,21 +109,12 @@ REFUSED: list[tuple[str, Make]] = [
     ('is not a readable file', lambda folder: pipe(folder).parent),
     *[
         (DAMAGED, metadata(content))
-        for content in (
-            '',
-            '{',
-            'a: b',
-            'rosbag2_bagfile_information: 3',
-            ALIASES,
-            2_000_000 * 'a',
-        )
+        for content in ('', '{', 'relative_file_paths: {a: b}', f'{LISTED}\n' + 900_000 * '#')
     ],
-    (DAMAGED, metadata('a:\n' + '- &a x\n' * 9)),
-    (DAMAGED, metadata('a: !!python/object/apply:os.system [exit]')),
-    (
-        'lists no files, so the recording is empty',
-        metadata('rosbag2_bagfile_information: {relative_file_paths: []}'),
-    ),
+    *[
+        ('lists no files, so the recording is empty', metadata(f'relative_file_paths:{none}'))
+        for none in (' []', '\n    []')
+    ],
     ('holds no messages at all', ros_1_bag(0)),
     ('holds no IMU topic', ros_1_bag(100)),
     ('try "rosbag reindex"', ros_1_bag(100, share=0.7)),
@@ -143,10 +128,7 @@ REFUSED: list[tuple[str, Make]] = [
 
 @pytest.mark.parametrize(('words', 'make'), REFUSED, ids=range(len(REFUSED)))
 def test_one_sentence_names_path_cause_and_cure(tmp_path, words, make):
-    with warnings.catch_warnings():
-        # Such as of names that YAML gives twice.
-        warnings.simplefilter('error')
-        assert words in refusal(make(tmp_path), ReadingOptions())
+    assert words in refusal(make(tmp_path), ReadingOptions())
 
 
 def test_a_truncated_zstd_file(tmp_path, ellipse_bag):
@@ -193,42 +175,27 @@ def test_a_message_that_is_a_bomb(tmp_path, monkeypatch):
     assert 'more than 1000000 bytes are packed' in refusal(file_of(bag))
 
 
-@pytest.mark.parametrize(
-    'listed',
-    ['[../../secret.mcap]', '[/etc/passwd]', '[..]', '[""]', '[{a: b}]', '[[[x]]]', '{a: b}'],
-)
+@pytest.mark.parametrize('listed', ['../../secret.mcap', '/etc/passwd', '..', '""', '{a: b}'])
 def test_paths_in_the_metadata_lead_nowhere_else(tmp_path, ellipse_bag, listed):
     shutil.copy(file_of(ellipse_bag), tmp_path / 'secret.mcap')
     (tmp_path / 'a' / 'bag').mkdir(parents=True)
-    text = f'rosbag2_bagfile_information: {{relative_file_paths: {listed}}}'
-    message = refusal(metadata(text)(tmp_path / 'a' / 'bag'))
-    assert 'but not there' in message or 'is damaged' in message or 'is no bag' in message
-
-
-@pytest.mark.parametrize(
-    'text',
-    ['[' * 40_000, '[' + ','.join(['[[a]]'] * 60) + ']', '- a\n' * 20_000],
-    ids=['deep', 'many', 'long'],
-)
-def test_metadata_that_would_take_long_is_not_parsed(tmp_path, monkeypatch, text):
-    monkeypatch.setattr('ruamel.yaml.YAML.load', lambda *_: pytest.fail('it was parsed'))
-    assert DAMAGED in refusal(metadata(text)(tmp_path))
+    message = refusal(metadata(f'relative_file_paths:\n  - {listed}')(tmp_path / 'a' / 'bag'))
+    assert 'but not there' in message or 'is no bag' in message
 
 
 @pytest.mark.parametrize('indent', ['  ', '    '])
-def test_a_bag_in_thousands_of_files_is_read(tmp_path, indent):
-    """Repeated notes about each of them are ignored."""
-    names = [f'x_{index}.mcap' for index in range(2000)]
-    listed = ''.join(f'{indent}- {name}\n' for name in names)
-    text = ''.join(
-        f'{indent}- path: {name}\n{indent}  message_count: 1\n' + 20 * f'{indent}  # to fill\n'
-        for name in names
-    )
-    (tmp_path / 'metadata.yaml').write_text(
+@pytest.mark.parametrize('quote', ['', '"', "'"])
+@pytest.mark.parametrize('end', ['\n', '\r\n'])
+def test_a_bag_in_thousands_of_files_is_read(tmp_path, indent, quote, end):
+    names = [f'x {index}.mcap' for index in range(2000)]
+    text = ''.join(f'{indent}- path: {name}\n{indent}  message_count: 1\n' for name in names)
+    listed = ''.join(f'{indent}- {quote}x/{name}{quote}\n' for name in names)
+    content = (
         f'rosbag2_bagfile_information:\n  files:\n{text}  message_count: 2000\n'
         f'  topics_with_message_count:\n{indent}- message_count: 9\n'
         f'  relative_file_paths:\n{listed}  duration:\n    nanoseconds: 1500000000\n'
     )
+    (tmp_path / 'metadata.yaml').write_bytes(content.replace('\n', end).encode())
     assert read_metadata(tmp_path / 'metadata.yaml') == (names, 2000)
 
 

@@ -4,6 +4,7 @@
 
 import gc
 from pathlib import Path
+import sys
 
 from ellipse import write_messages
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.bag_writer import BagWriter
+from two_manifold_ros.recordings.reading import read_recording
 
 rosbag2 = pytest.importorskip('rosbags.rosbag2')
 interfaces = pytest.importorskip('rosbags.interfaces')
@@ -108,6 +110,24 @@ def test_the_same_messages_give_the_same_bytes(tmp_path):
         for name in ('one', 'two')
     )
     assert one == two
+
+
+@pytest.mark.parametrize(
+    ('use', 'words'),
+    [
+        (read_recording, 'neither rosbags nor rosbag2_py .* or install .* pip install rosbags'),
+        (BagWriter, 'written: rosbags cannot .* pip install rosbags'),
+    ],
+)
+def test_without_a_library_it_is_said_what_to_install(use, words, tmp_path, monkeypatch):
+    for name in ('rosbag2_py', *sys.modules):
+        if name.split('.')[0] in {'rosbags', 'rosbag2_py'}:
+            monkeypatch.setitem(sys.modules, name, None)
+    for name in ('bag', 'message_building', 'ros2_bag'):
+        monkeypatch.delitem(sys.modules, f'two_manifold_ros.recordings.{name}', raising=False)
+    monkeypatch.delattr('two_manifold_ros.recordings.message_building', raising=False)
+    with pytest.raises(InputError, match=words):
+        use(tmp_path / 'bag')
 
 
 def test_a_bag_whose_block_never_began_leaves_nothing(tmp_path):

@@ -7,20 +7,14 @@ import re
 import shutil
 import sqlite3
 
+import numpy as np
 import pytest
 
 from two_manifold_ros.recordings.reading import read_recording
 
 pytest.importorskip('rosbags')
 
-from bag_builders import (
-    add_checksums,
-    CHUNK,
-    file_of,
-    MESSAGE,
-    records,
-    refusal,
-)
+from bag_builders import add_checksums, file_of, read_or_refused, refusal
 from ellipse import drive, write_bag
 
 SECONDS = 0.8
@@ -48,59 +42,39 @@ def database(tmp_path: Path) -> Path:
 def test_every_cut(bag):
     file = file_of(bag)
     content = file.read_bytes()
-    for share in range(1, 100):
+    for share in range(1, 100, 3):
         file.write_bytes(content[: len(content) * share // 100])
-        assert str(file) in refusal(file)
-    assert 'mcap recover' in refusal(file)
+        assert 'mcap recover' in refusal(file) or share < 2
     assert sorted(each.name for each in bag.iterdir()) == sorted(['metadata.yaml', file.name])
 
 
-def cut_off(content: bytearray, _: list[int], __: list[int]) -> None:
-    del content[len(content) * 3 // 10 :]
-
-
-def wrong_bytes(content: bytearray, _: list[int], ends: list[int]) -> None:
-    content[ends[4] - 40 : ends[4] - 20] = bytes(20)
-
-
-def impossible_length(content: bytearray, begins: list[int], _: list[int]) -> None:
-    content[begins[4] - 4] = 200
-    # As long as the list of chunks is there, the length that a chunk states is not read.
-    del content[-30:]
-
-
-def wrong_checksum(content: bytearray, begins: list[int], _: list[int]) -> None:
-    content[begins[4] + 24] = 1
-
-
-def all_spoilt(content: bytearray, _: list[int], ends: list[int]) -> None:
-    for end in ends:
-        content[end - 9 : end] = bytes(9)
-
-
-@pytest.mark.parametrize(
-    'spoil', [cut_off, wrong_bytes, impossible_length, wrong_checksum, all_spoilt]
-)
-def test_what_is_damaged_is_refused(bag, spoil):
-    content = bytearray(file_of(bag).read_bytes())
-    chunks = [each for each in records(bytes(content), 8) if each.code == CHUNK]
-    spoil(content, [each.begin for each in chunks], [each.end for each in chunks])
-    file_of(bag).write_bytes(content)
-    assert 'mcap recover' in refusal(file_of(bag))
+def test_changed_bytes_are_refused_or_change_nothing(bag, whole):
+    """Wherever they are: in the data, a length, a checksum, or what nobody reads."""
+    file, known, rng = file_of(bag), read_recording(whole), np.random.default_rng(3)
+    content, refused = file.read_bytes(), 0
+    for begin in rng.integers(len(content), size=80):
+        changed = bytearray(content)
+        changed[begin : begin + 20] = rng.bytes(len(changed[begin : begin + 20]))
+        file.write_bytes(changed)
+        found = read_or_refused(file)
+        if isinstance(found, str):
+            refused += 1
+        else:
+            np.testing.assert_array_equal(found.imu.samples, known.imu.samples)
+            np.testing.assert_array_equal(found.imu.stamps, known.imu.stamps)
+    assert refused > 40
 
 
 def test_a_record_that_vanishes_without_a_checksum_is_missed(tmp_path, monkeypatch):
-    """In a bag of 80 samples whose only chunk has no checksum and is not packed."""
     monkeypatch.setattr('rosbags.rosbag2.Writer.set_compression', lambda *_: None)
     bag = write_bag(tmp_path / 'unvouched', drive(seconds=SECONDS))
     content = bytearray(file_of(bag).read_bytes())
-    chunk = next(each for each in records(bytes(content), 8) if each.code == CHUNK)
-    # Its head is 40 bytes long where nothing is packed.
-    inside = bytes(content[chunk.begin + 40 : chunk.end])
-    messages = [each for each in records(inside) if each.code == MESSAGE]
-    content[chunk.begin + 40 + messages[60].begin - 9] = 77
+    # Each record begins with its code, 5 of a message, and its length.
+    begins = [each.start() for each in re.finditer(rb'\x05.\x01\0{6}', content, re.DOTALL)]
+    assert len(begins) == 80
+    content[begins[60]] = 77
     file_of(bag).write_bytes(content)
-    assert re.search(r'1 of [82]0 messages on .* are not there', refusal(file_of(bag)))
+    assert '1 of 80 messages on' in refusal(file_of(bag))
 
 
 @pytest.mark.parametrize(('said', 'lost'), [(130, 30), (70, 0)])
@@ -131,7 +105,6 @@ def test_damaged_sqlite_is_refused_with_the_tool_that_saves_it(database):
     for damaged in (content[:-20], content[: 8 * 4096] + bytes([77]) + content[8 * 4096 + 1 :]):
         database.write_bytes(damaged)
         words = refusal(database)
-        assert str(database) in words
         assert 'is damaged, cut short or not supported' in words
         assert 'sqlite3 FILE .recover' in words
 
@@ -141,9 +114,8 @@ def test_a_log_that_was_never_merged_is_named(database, tmp_path):
     connection = sqlite3.connect(database)
     connection.execute('PRAGMA journal_mode = WAL')
     connection.execute('PRAGMA wal_autocheckpoint = 0')
-    rows = connection.execute('SELECT topic_id, timestamp, data FROM messages').fetchall()
-    statement = 'INSERT INTO messages (topic_id, timestamp, data) VALUES (?, ?, ?)'
-    connection.executemany(statement, rows[:50])
+    columns = 'topic_id, timestamp, data'
+    connection.execute(f'INSERT INTO messages ({columns}) SELECT {columns} FROM messages')  # noqa: S608
     connection.commit()
     killed = tmp_path / 'killed'
     killed.mkdir()

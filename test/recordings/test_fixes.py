@@ -6,8 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ellipse import IMU, stamped, write_messages
-from hypothesis import given
-from hypothesis import strategies as st
 import numpy as np
 import pytest
 
@@ -191,38 +189,3 @@ def test_the_origin_is_zero_and_axes_point_east_and_north():
     east = np.radians(0.001) * (normal + 500.0) * np.cos(np.radians(48.0))
     north = np.radians(0.001) * (meridian + 500.0)
     np.testing.assert_allclose(plane[1:], [[east, 0.0], [0.0, north]], atol=2e-3)
-
-
-@given(
-    st.floats(-80, 80),
-    st.floats(-180, 180),
-    st.floats(-100, 3000),
-    st.floats(-5000, 5000),
-    st.floats(-5000, 5000),
-)
-def test_round_trip(latitude, longitude, altitude, east, north):
-    origin = GeodeticOrigin(latitude, longitude, altitude)
-    there = inverse(origin, east, north)
-    back = east_north(*(np.array([value]) for value in there), origin)
-    np.testing.assert_allclose(back[0], [east, north], atol=1e-4)
-
-
-def inverse(origin: GeodeticOrigin, east: float, north: float) -> tuple[float, float, float]:
-    """Return latitude, longitude and altitude of a point of the plane, by iteration."""
-    phi, lam = np.radians([origin.latitude_deg, origin.longitude_deg])
-    start = earth_centred(
-        np.array([origin.latitude_deg]),
-        np.array([origin.longitude_deg]),
-        np.array([origin.altitude_m]),
-    )[0]
-    east_axis = np.array([-np.sin(lam), np.cos(lam), 0.0])
-    up_axis = np.array([np.cos(phi) * np.cos(lam), np.cos(phi) * np.sin(lam), np.sin(phi)])
-    x, y, z = start + east * east_axis + north * np.cross(up_axis, east_axis)
-    across = np.hypot(x, y)
-    squared = FLATTENING * (2 - FLATTENING)
-    latitude, altitude = np.arctan2(z, across), 0.0
-    for _ in range(50):
-        normal = RADIUS / np.sqrt(1 - squared * np.sin(latitude) ** 2)
-        altitude = across / np.cos(latitude) - normal
-        latitude = np.arctan2(z, across * (1 - squared * normal / (normal + altitude)))
-    return np.degrees(latitude), np.degrees(np.arctan2(y, x)), altitude

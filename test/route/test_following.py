@@ -8,13 +8,10 @@ import pytest
 from small_route import changed
 
 from two_manifold_ros.route.belief import RouteBelief
-from two_manifold_ros.route.route import FREE, OFF, ON, ON_NEW, Route, STANDS
+from two_manifold_ros.route.route import FREE, OFF, ON_NEW, Route, STANDS
 
 TICK_M = 2.0 * np.pi * 20.0 / LAP_TICKS
 """Nearly: what is driven in a tick."""
-
-BRAKES = np.log(np.linspace(1.0, 0.0, 11)[1:-1])
-"""Log-ratios of who comes to a standstill within a second."""
 
 
 def followed(belief: RouteBelief, drive: Drive) -> np.ndarray:
@@ -62,16 +59,6 @@ def test_a_lap_is_followed_to_a_tick_at_any_speed_ratio(ratio, belief):
     assert belief.on_route > 0.95
 
 
-def test_a_vehicle_that_drives_on_becomes_settled(belief):
-    shares = []
-    for observation in lap(seed=21).observations:
-        belief.update(observation)
-        rows = belief.chances.sum(axis=0)
-        shares.append(rows[ON] / (rows[ON] + rows[ON_NEW]))
-    assert shares[0] < 0.2
-    assert min(shares[100:]) > 0.8
-
-
 def test_standing_for_a_minute_keeps_the_place(belief):
     minute = round(60.0 / PERIOD_S)
     drive = Circuit().halting(before=200, standing=minute, after=100, seed=6)
@@ -85,61 +72,6 @@ def test_standing_for_a_minute_keeps_the_place(belief):
     assert standing(belief) < 0.1
 
 
-@pytest.mark.parametrize('ticks', [20, 40])
-@pytest.mark.parametrize('seed', range(6, 10))
-def test_a_start_is_integrated_from_its_first_ticks_on(seed, ticks, route, belief):
-    """However long it takes to the usual speed, where nothing but the push forward is felt."""
-    gains = np.log(np.linspace(0.0, 1.0, ticks + 1)[1:])
-    drive = Circuit().drive(np.concatenate([np.full(20, -np.inf), gains]), seed=seed, begin=0.3)
-    blind = drive.observations.copy()
-    blind[:, :-1] = NOISE * np.random.default_rng(seed).normal(size=blind[:, :-1].shape)
-    apart = np.linalg.norm(route.readout.targets[:, 0] - drive.track[0], axis=1)
-    belief.chances[:] = 0.0
-    belief.chances[np.argmin(apart), STANDS] = 1.0
-    belief.elsewhere = 0.0
-    missed = followed(belief, Drive(drive.shares, drive.log_ratios, blind, drive.track))
-    until = 20 + 3 * ticks // 4
-    way = np.linalg.norm(drive.track[until] - drive.track[0])
-    assert missed[:until].max() < 0.55 * way
-
-
-@pytest.fixture(scope='module')
-def station() -> Route:
-    """Return a route on every lap of which drives stopped for four seconds at its start."""
-    ratios = np.concatenate([BRAKES, np.full(40, -np.inf), BRAKES[::-1], np.zeros(LAP_TICKS - 9)])
-    return learned(laid(Circuit().drive(np.tile(ratios, 8), seed=4)))
-
-
-def stopping(route: Route, begin: float, standing: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return errors and the chance to be off the route, from braking on to three seconds later."""
-    stand = np.full(standing, -np.inf)
-    ratios = np.concatenate([np.zeros(120), BRAKES, stand, BRAKES[::-1], np.zeros(30)])
-    drive = Circuit().drive(ratios, seed=5, begin=begin - 120.0 / LAP_TICKS)
-    belief, missed, doubt = RouteBelief(route), [], []
-    for tick in range(len(ratios)):
-        missed.append(followed(belief, part(drive, slice(tick, tick + 1)))[0])
-        doubt.append(1.0 - belief.on_route)
-    return np.array(missed[120:]), np.array(doubt[120:])
-
-
-@pytest.mark.parametrize('ticks', [5, 40, 300])
-def test_a_stop_where_drives_stopped_is_no_reason_for_doubt(ticks, station):
-    """However long it takes; whoever stops anywhere else may have left the route."""
-    stands = slice(len(BRAKES), len(BRAKES) + ticks)
-    missed, doubt = stopping(station, 0.0, ticks)
-    _, elsewhere = stopping(station, 0.5, ticks)
-    assert missed.max() < 4.0 * TICK_M
-    assert doubt[stands].max() < 0.05
-    assert doubt[stands].max() < 0.5 * elsewhere[stands].max()
-    # Above a half nothing would be published.
-    assert doubt.max() < 0.5
-
-
-def test_a_vehicle_that_passes_a_station_is_followed_through_it(station):
-    missed = followed(RouteBelief(station), lap(seed=6, begin=-0.7, ticks=200))
-    assert missed[60:].max() < 4.0 * TICK_M
-
-
 @pytest.mark.parametrize('begin', [0.0, 0.4, 0.6, 0.8])
 def test_a_vehicle_put_down_elsewhere_is_found_there(begin, settled):
     """Within half a lap, which is a few of the bends of the circuit."""
@@ -151,13 +83,6 @@ def test_a_vehicle_put_down_elsewhere_is_found_there(begin, settled):
     settled.start()
     missed = followed(settled, lap(seed=14, begin=begin))
     assert missed[60:].max() < 4.0 * TICK_M
-
-
-def test_a_start_where_drives_began_is_known_at_once(belief):
-    beginning = followed(belief, lap(seed=15, ticks=6))
-    belief.start()
-    elsewhere = followed(belief, lap(seed=15, begin=0.5, ticks=6))
-    assert np.median(beginning) < 0.3 * np.median(elsewhere)
 
 
 @pytest.mark.parametrize('ticks', [3, 10, 20])
@@ -201,29 +126,10 @@ def test_another_road_is_off_the_route(kind, route, settled):
     assert missed[-LAP_TICKS:].max() < 4.0 * TICK_M
 
 
-def test_shaking_is_nothing_that_training_saw(settled):
-    """And it is over when it is over, at the place where it started."""
-    shaken = 3.0 * np.random.default_rng(0).normal(size=(15, CHANNELS))
-    for observation in shaken:
-        settled.update(observation)
-    assert settled.unlike > 0.9
-    followed(settled, lap(seed=23, begin=200 / LAP_TICKS % 1.0 + 14 / LAP_TICKS, ticks=100))
-    assert settled.unlike < 0.1
-    assert settled.on_route > 0.9
-
-
 @pytest.fixture(scope='module')
 def pit() -> Route:
     """Return a route where a vehicle stood when the training started."""
     return learned(laid(pulling_away(seed=1, laps=8)))
-
-
-def test_a_standing_vehicle_is_reported_from_the_start(pit):
-    belief = RouteBelief(pit)
-    missed = followed(belief, Circuit().drive(np.full(50, -np.inf), seed=24))
-    assert standing(belief) > 0.9 * belief.on_route > 0.0
-    # Most drives start there, and no pit is known off the route.
-    assert missed[-1] < 10.0 * TICK_M
 
 
 def pulling_away(seed: int, laps: int) -> Drive:

@@ -6,13 +6,11 @@ import numpy as np
 
 from two_manifold_ros.route.forks import split_before_forks
 from two_manifold_ros.route.merging import merge_passes, Places
-from two_manifold_ros.route.visits import lay_out
 
 PERIOD_S = 0.1
 STEP_M = 0.2
 BRAKES_M = 3.0
 FORK_M = 30.0
-MEMORY_S = 8.0
 
 
 def drive(turns: bool, seed: int) -> np.ndarray:
@@ -69,19 +67,3 @@ def test_one_road_has_the_places_it_had():
 def test_one_drive_alone_makes_no_fork():
     places = places_of(True, False, False, False)
     assert split_before_forks(places, 60) is places
-
-
-def test_before_a_fork_each_place_has_the_usual_speed_of_one_road():
-    """Half of the drives turn: in places for all of them the usual speed would be between."""
-    turns = [False, True, False, True, False, True]
-    tracks = [drive(each, seed) for seed, each in enumerate(turns)]
-    rng = np.random.default_rng(1)
-    observations = [rng.normal(size=(len(each), 2)) for each in tracks]
-    none = np.zeros(2)
-    passes = lay_out(observations, tracks, (0,), PERIOD_S, none, none, MEMORY_S, none)
-    assert passes is not None
-    places = passes.places
-    x = places.positions[places.visited, 0]
-    near = (x > FORK_M - 2.0) & (x < FORK_M - 1.0) & (places.positions[places.visited, 1] < 0.2)
-    # Log-ratios of drives at their usual speed, were it not for the ticks between both speeds.
-    assert np.abs(passes.log_ratios[near]).max() < 0.2

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Learned values of a place: levels, slopes by speed ratio, chances, successors."""
 
-from dataclasses import astuple, is_dataclass, replace
+from dataclasses import replace
 
 from circuit import (
     CHANNELS,
@@ -12,15 +12,12 @@ from circuit import (
     learned,
     NOISE,
     PERIOD_S,
-    PULL,
-    TUNING,
 )
 from naive_route import log_density
 import numpy as np
 import pytest
 from small_route import numbers_of
 
-from two_manifold_ros.route.learning import learn_route
 from two_manifold_ros.route.route import LIMITS, Route
 from two_manifold_ros.route.visits import Passes
 
@@ -174,25 +171,6 @@ def test_how_fast_a_speed_ratio_of_its_own_may_be():
     assert faster.mean() <= 0.011
 
 
-def test_how_fast_places_are_passed(passes, route):
-    """Two places to a tick, and the acceleration that is felt is that of the track."""
-    assert np.median(route.motion.rates) == pytest.approx(2.0, rel=0.05)
-    speeds = PERIOD_S / route.motion.tick_lengths
-    assert np.median(speeds) == pytest.approx(passes.places.usual_mps, rel=0.1)
-    assert speeds.std() < 0.2 * passes.places.usual_mps
-    # What little speeds change from lap to lap is felt, beside the noise.
-    assert 0.5 * PULL < route.motion.forward[-1] < 1.1 * PULL
-    assert 0.3 < route.motion.trust <= 1.0
-
-
-def test_what_does_not_depend_on_the_speed_ratio_gains_nothing():
-    drive = Circuit().laps(40)
-    noise = np.random.default_rng(3).normal(scale=NOISE, size=drive.observations.shape)
-    plain = replace(drive, observations=Circuit().felt(drive.shares) + noise)
-    route = learned(laid(plain))
-    assert np.sqrt(np.mean(observed(route, route.likelihood.slopes) ** 2)) < 0.3
-
-
 def test_positions_ahead_and_the_velocity(passes, route):
     circuit, shares = Circuit(), shares_at(passes)
     usual = float(np.median(passes.log_ratios))
@@ -207,30 +185,6 @@ def test_positions_ahead_and_the_velocity(passes, route):
     gained = np.linalg.norm(route.readout.drifts[:, 2], axis=1)
     way = 20 * 2.0 * np.pi * 20.0 / LAP_TICKS
     assert np.median(gained) == pytest.approx(way, rel=0.35)
-
-
-def test_covariances_are_some_and_larger_ahead(route):
-    assert (np.linalg.eigvalsh(route.readout.covariances) > 0.0).all()
-    sizes = np.median(np.sqrt(np.linalg.det(route.readout.covariances)), axis=0)
-    assert sizes[0] < sizes[1] < sizes[2]
-
-
-def test_one_lap_that_stops_changes_little():
-    ratios = np.zeros(8 * LAP_TICKS)
-    halted = np.insert(ratios, 5 * LAP_TICKS + 40, np.full(300, -np.inf))
-    first, second = (laid(Circuit().drive(each, seed=2)) for each in (ratios, halted))
-    assert len(second.places) == pytest.approx(len(first.places), rel=0.03)
-    one, other = learned(first), learned(second)
-    for passes, route in ((first, one), (second, other)):
-        wanted = Circuit().felt(shares_at(passes))
-        missed = np.sqrt(np.mean((observed(route, route.likelihood.means) - wanted) ** 2, axis=1))
-        assert np.median(missed) < NOISE
-        assert missed.max() < 6.0 * NOISE
-    assert len(first.rest) == 0
-    assert len(second.rest) > 200
-    assert other.motion.ratio_spread == pytest.approx(one.motion.ratio_spread, abs=0.03)
-    medians = [np.median(each.motion.rates) for each in (other, one)]
-    np.testing.assert_allclose(*medians, rtol=0.03)
 
 
 def test_what_is_left_out_is_not_learned(laps, passes):
@@ -260,38 +214,6 @@ def test_places_that_no_kept_pass_visited_expect_nothing(passes):
     assert np.isfinite(route.readout.targets).all()
     assert route.likelihood.noise[unknown].min() > 10.0 * route.likelihood.noise[known].max()
     assert (route.likelihood.slopes[unknown] == 0.0).all()
-
-
-def test_drives_too_short_to_settle_are_learned_from_all_the_same(passes, route):
-    found = learned(replace(passes, settled=np.zeros_like(passes.settled)))
-    apart = np.abs(found.likelihood.means - route.likelihood.means)
-    assert np.median(apart) < 0.2 * np.abs(route.likelihood.means).max()
-
-
-def test_states_are_passed_on(passes):
-    states = np.random.default_rng(0).normal(size=(len(passes.places), 5))
-    every = np.ones(len(passes.settled), dtype=np.bool_)
-    assert learn_route(passes, every, TUNING, states).readout.states is states
-    np.testing.assert_array_equal(learned(passes).readout.states, 1.0)
-
-
-def test_the_same_bits_twice(laps, route):
-    second = numbers_of(learned(laid(laps)))
-    for name, value in numbers_of(route).items():
-        one, two = (astuple(x) if is_dataclass(x) else x for x in (value, second[name]))
-        np.testing.assert_equal(one, two)
-
-
-def test_a_place_leads_on_along_the_way(passes, route):
-    shares = shares_at(passes)
-    for place in range(route.places):
-        for way in range(route.geometry.begins[place], route.geometry.begins[place + 1]):
-            there, step = route.geometry.targets_of[way], route.geometry.steps_of[way]
-            onward = (shares[there] - shares[place]) % 1.0
-            back = min(onward, 1.0 - onward)
-            assert back < (step + 3) * 1.5 / (2 * LAP_TICKS)
-            if step == 0:
-                assert there == place
 
 
 def test_a_place_is_where_it_is_however_unusual_the_speed_of_its_visits(passes):

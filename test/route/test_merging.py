@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.route.merging import FINENESS, merge_passes, merge_steps, Places
-from two_manifold_ros.ticks.standing import standing, stretches_of, usual_speed
+from two_manifold_ros.ticks.standing import standing, usual_speed
 
 PERIOD_S = 0.1
 RADIUS_M = 20.0
@@ -67,68 +67,6 @@ def test_a_receiver_that_wanders_while_the_vehicle_stands_makes_no_places(wander
     assert len(places.visited) < 1.03 * len(plain.visited)
 
 
-def test_a_receiver_of_one_position_a_second_still_shows_a_stop():
-    """Between them lie straight lines, as fast as a vehicle that creeps."""
-    rng = np.random.default_rng(3)
-    laps, ticks = circle(2, noise=0.0), 300
-    line = np.concatenate([laps[:100], np.repeat(laps[100:101], ticks, axis=0), laps[100:]])
-    seconds = np.arange(0, len(line), 10)
-    noisy = line[seconds] + 0.5 * STEP_M * rng.normal(size=(len(seconds), 2))
-    track = np.stack(
-        [np.interp(np.arange(seconds[-1]), seconds, axis) for axis in noisy.T], axis=1
-    )
-    still = stands(track)
-    begin, end = max(stretches_of(still), key=lambda each: each[1] - each[0])
-    assert (begin, end) == (pytest.approx(100, abs=15), pytest.approx(100 + ticks, abs=15))
-
-
-@pytest.mark.parametrize('seconds', [0.5, 1.5, 3.0])
-def test_standing_is_reported_from_a_second_on(seconds):
-    ticks = round(seconds / PERIOD_S)
-    laps = circle(2, noise=0.0)
-    track = np.insert(laps, 100, np.repeat(laps[100:101], ticks, axis=0), axis=0)
-    still = stands(track)
-    wanted = ticks if seconds > 1.0 else 0
-    assert still.sum() == pytest.approx(wanted, abs=2)
-    assert still[101 : 99 + wanted].all()
-
-
-def test_two_stops_beside_each_other_are_both_reported():
-    """As of a queue that moves up, or a receiver that drifts."""
-    laps = circle(2, noise=0.0)
-    stops = np.concatenate([np.repeat(laps[100:101], 300, 0), np.repeat(laps[102:103], 250, 0)])
-    drift = laps[150] + np.linspace(0.0, 3.0 * STEP_M, 600)[:, None] * [1.0, 0.0]
-    track = np.concatenate([laps[:100], stops, laps[103:150], drift, laps[151:]])
-    still = stands(track, laps)
-    assert still[100:650].mean() > 0.95
-    assert still[697:1297].mean() > 0.9
-    assert still.sum() < 1160
-
-
-def test_creeping_is_no_standstill():
-    """A fifth of the usual speed is still driving; unknown positions show nothing."""
-    laps = circle(2, noise=0.0)
-    slow = np.stack([np.interp(np.arange(0, 149, 0.2), np.arange(150), c) for c in laps[:150].T])
-    track = np.concatenate([laps, slow.T, np.full((50, 2), np.nan)])
-    assert not stands(track, laps).any()
-
-
-@pytest.mark.parametrize('lap_ticks', [8, 15, 30])
-def test_a_lap_of_a_second_or_two_is_no_standstill(lap_ticks):
-    angle = 2.0 * np.pi * np.arange(200) / lap_ticks
-    assert not stands(np.stack([np.cos(angle), np.sin(angle)], axis=1)).any()
-
-
-def test_laps_in_several_drives_are_merged_too():
-    """And no stretch goes over from one of them to the next."""
-    drives = [circle(3, seed) for seed in range(3)]
-    places = places_of(*drives)
-    assert len(places) == pytest.approx(FINENESS * LAP_TICKS, rel=0.06)
-    assert sorted(set(places.segments.tolist())) == [0, 1, 2]
-    for run in np.unique(places.runs):
-        assert len(set(places.segments[places.runs == run].tolist())) == 1
-
-
 def test_visits_are_where_and_when_they_say():
     track = circle(4)
     places = places_of(track)
@@ -145,30 +83,6 @@ def test_visits_are_where_and_when_they_say():
     assert places.usual_mps == pytest.approx(STEP_M / PERIOD_S, rel=0.05)
 
 
-def two_lanes(apart: float) -> np.ndarray:
-    """Drive a stretch five times along one line and five times along another, back elsewhere."""
-    track, far = [], 200.0
-    for lap in range(10):
-        y = apart * STEP_M * (lap % 2)
-        track += [
-            np.linspace((0.0, y), (100.0, y), 100),
-            np.linspace((101.0, y), (101.0, far), 150),
-            np.linspace((100.0, far), (0.0, far), 100),
-            np.linspace((-1.0, far), (-1.0, y), 150),
-        ]
-    return np.concatenate(track)
-
-
-def test_lines_farther_apart_than_the_radius_stay_apart():
-    places = places_of(two_lanes(30.0))
-    assert places.radius_m < 30.0 * STEP_M
-    middle = places.positions[np.abs(places.positions[:, 0] - 50.0) < 30.0]
-    lower = middle[middle[:, 1] < 100.0]
-    spread = np.unique(np.round(lower[:, 1] / (30.0 * STEP_M), 1))
-    np.testing.assert_allclose(spread, [0.0, 1.0])
-    assert (lower[:, 1] < 15.0 * STEP_M).mean() == pytest.approx(0.5, abs=0.1)
-
-
 def test_a_figure_of_eight_keeps_its_crossing_apart():
     angle = 2.0 * np.pi * np.arange(6 * 200) / 200
     track = 30.0 * np.stack([np.sin(angle), np.sin(2.0 * angle) / 2.0], axis=1)
@@ -182,16 +96,6 @@ def test_a_figure_of_eight_keeps_its_crossing_apart():
         if near[here]:
             turned = places.headings[before] @ places.headings[after]
             assert turned > 0.7
-
-
-def test_opposite_directions_stay_apart():
-    there = np.linspace((0.0, 0.0), (100.0, 0.0), 100)
-    track = np.concatenate([there, there[::-1]] * 5)
-    places = places_of(track)
-    middle = np.abs(places.positions[:, 0] - 50.0) < 30.0
-    ways = np.sign(places.headings[middle, 0])
-    assert (ways > 0).mean() == pytest.approx(0.5, abs=0.1)
-    assert len(places) == pytest.approx(2 * FINENESS * 100, rel=0.1)
 
 
 def test_unknown_positions_part_the_stretches():
@@ -216,12 +120,6 @@ def test_what_never_moves_has_no_places(track):
     assert merge_passes([track], PERIOD_S) is None
 
 
-def test_the_usual_speed_is_that_of_driving():
-    moving = np.linspace((0.0, 0.0), (100.0, 0.0), 101)
-    parked = np.repeat(moving[-1:], 150, axis=0)
-    assert usual_speed([np.concatenate([moving, parked])], 0.5) == pytest.approx(2.0)
-
-
 @pytest.mark.parametrize('parked', [0, 2_000, 20_000])
 @pytest.mark.parametrize('leap_m', [0.0, 1e5])
 def test_the_usual_speed_however_long_it_is_parked(parked, leap_m):
@@ -231,24 +129,6 @@ def test_the_usual_speed_however_long_it_is_parked(parked, leap_m):
     track = np.concatenate([laps[0] + 0.1 * STEP_M * noise, laps])
     track[-200] += leap_m
     assert usual_speed([track], PERIOD_S) == pytest.approx(STEP_M / PERIOD_S, rel=0.03)
-
-
-@pytest.mark.parametrize('metres', [60.0, 6e4])
-def test_no_places_lie_where_positions_jump(metres):
-    """Localisation is moved half-way: there are two circles and nothing in between."""
-    track = circle(10)
-    track[5 * LAP_TICKS :] += metres
-    places = places_of(track)
-    assert len(places) == pytest.approx(2 * FINENESS * LAP_TICKS, rel=0.06)
-    centre = np.where(places.positions[:, :1] > metres / 2.0, metres, 0.0)
-    assert np.linalg.norm(places.positions - centre, axis=1) == pytest.approx(RADIUS_M, rel=0.1)
-
-
-def test_shifted_and_turned_the_places_are_the_same():
-    track = circle(3)
-    turn = np.array([[0.0, -1.0], [1.0, 0.0]])
-    places, other = places_of(track), places_of(track @ turn.T + [1000.0, -500.0])
-    assert len(other) == pytest.approx(len(places), abs=3)
 
 
 @pytest.mark.parametrize('seed', range(3))

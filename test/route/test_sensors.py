@@ -18,7 +18,6 @@ from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.learning import Tuning
 from two_manifold_ros.route.route import LIMITS, Route, ROWS, STANDS
 from two_manifold_ros.route.sensors import SensedBelief, Sensor, Trust
-from two_manifold_ros.route.visits import Passes
 from two_manifold_ros.ticks.segments import Channels
 from two_manifold_ros.training.route import (
     _shifts_between,
@@ -149,11 +148,6 @@ def test_a_frozen_sensor_is_left_out_and_one_that_is_back_is_believed_after_its_
     assert all(moved[warm + 1 :])
 
 
-def every(passes: Passes) -> np.ndarray:
-    """Return that all visits count."""
-    return np.ones(len(passes.places.visited), dtype=np.bool_)
-
-
 def landmarks(drive: Drive, seed: int, noise: float = 0.1) -> list[np.ndarray]:
     """Return readings (T, 2) of a field that is another at each place of a circuit."""
     random = np.random.default_rng(seed)
@@ -204,21 +198,6 @@ def test_a_sensor_that_never_changes_is_none(laps, passes):
     assert learn_sensor(passes, still, [True], stream, Tuning()) is None
     unknown = [each * np.nan for each in still]
     assert learn_sensor(passes, unknown, [True], stream, Tuning()) is None
-
-
-def test_readings_that_are_missing_in_training_move_nothing(laps, passes):
-    values = landmarks(laps, 0)
-    gone = [each.copy() for each in values]
-    gone[0][:40] = np.nan
-    stream = HeldStream(
-        '/m', 'sensor_msgs/msg/MagneticField', ('x', 'y'), np.arange(3), np.zeros((3, 2))
-    )
-    one, other = (learn_sensor(passes, each, [True], stream, Tuning()) for each in (values, gone))
-    assert one is not None
-    assert other is not None
-    apart = np.abs(one.likelihood.new_means - other.likelihood.new_means)
-    assert np.median(apart) < 0.1
-    assert np.isfinite(other.likelihood.means).all()
 
 
 def test_held_readings_count_as_often_as_they_come(passes, laps):

@@ -26,10 +26,8 @@ from two_manifold_ros.route.visits import (
     Forward,
     lay_out,
     learn_forward,
-    MEMORIES,
     memory_of,
     motionless,
-    SETTLED,
 )
 
 G = constants.g
@@ -74,19 +72,6 @@ def test_the_memory_is_when_the_slowest_channel_is_forgotten(memory):
     assert memory_of([series], 0.5 * PERIOD_S) == pytest.approx(half, rel=0.1)
 
 
-def test_the_memory_of_several_drives():
-    """Weighs each by its length; no lag goes over from one to the next."""
-    series = forgetful((20.0,), 6000)
-    whole = memory_of([series], PERIOD_S)
-    parts = memory_of([series[:3000], series[3000:]], PERIOD_S)
-    assert parts == pytest.approx(whole, rel=0.1)
-    noise = np.random.default_rng(0).normal(size=(600, 1))
-    assert memory_of([series, noise], PERIOD_S) == pytest.approx(whole, rel=0.1)
-    # Nor does what one of them is off as a whole count.
-    shifted = memory_of([series[:3000] + 5.0, series[3000:] - 5.0], PERIOD_S)
-    assert shifted == pytest.approx(parts)
-
-
 def test_the_memory_has_bounds():
     noise = np.random.default_rng(0).normal(size=(2000, 3))
     assert memory_of([noise], PERIOD_S) == pytest.approx(4.0 * PERIOD_S)
@@ -113,17 +98,6 @@ def test_features_against_a_loop():
         means += gains[:, None] * (seen[tick] - means)
 
 
-def test_means_last_as_long_as_the_memory_says(passes):
-    memories_s = tuple(each * MEMORY_S for each in MEMORIES)
-    np.testing.assert_allclose(passes.gains, 1.0 - np.exp(-PERIOD_S / np.array(memories_s)))
-    assert passes.memory_s == pytest.approx(MEMORY_S)
-    assert passes.channels == CHANNELS
-    assert passes.features.shape == (len(passes.places.times), CHANNELS * (1 + len(MEMORIES)))
-    warm = SETTLED * max(memories_s) / PERIOD_S
-    np.testing.assert_array_equal(passes.settled, passes.places.times > warm)
-    assert 0 < np.count_nonzero(~passes.settled) < 0.1 * len(passes.settled)
-
-
 def test_visits_see_what_was_seen_when_they_were(laps, passes):
     """Between two ticks what lies between."""
     along = features_along(laps.observations, passes.gains)
@@ -140,22 +114,6 @@ def test_visits_see_what_was_seen_when_they_were(laps, passes):
             np.testing.assert_allclose(found[inside], wanted[inside], atol=1e-9)
 
 
-def test_drives_do_not_see_each_other():
-    """Slow means start again, and positions past the end of a drive are unknown."""
-    first, second = Circuit().laps(3, seed=1), Circuit().laps(3, seed=2)
-    passes = laid(first, second)
-    alone = laid(second)
-    here = passes.places.segments == 1
-    begin = features_along(second.observations, passes.gains)
-    times = np.clip(passes.places.times[here], 0.0, len(begin) - 1.0)
-    np.testing.assert_allclose(
-        passes.features[here][:, 0], np.interp(times, np.arange(len(begin)), begin[:, 0])
-    )
-    assert not passes.settled[here][times < 20].any()
-    assert np.isnan(passes.targets[:, 2]).any(axis=1).sum() > 2 * 2 * 15
-    assert len(passes.series) == pytest.approx(len(laid(first).series) + len(alone.series))
-
-
 def test_speed_ratios_are_those_driven(laps, passes):
     times = np.clip(np.round(passes.places.times).astype(int), 0, len(laps.log_ratios) - 1)
     driven = laps.log_ratios[times]
@@ -165,18 +123,6 @@ def test_speed_ratios_are_those_driven(laps, passes):
     assert np.median(apart) < 0.02
     medians = [np.median(passes.log_ratios[visited == i]) for i in range(len(passes.places))]
     np.testing.assert_allclose(medians, 0.0, atol=1e-12)
-
-
-def test_rest_is_reported_from_driving():
-    """Half a second after it started and before it ends."""
-    ratios = np.zeros(4 * LAP_TICKS)
-    halted = np.insert(ratios, 2 * LAP_TICKS, np.full(100, -np.inf))
-    plain, stopped = (laid(Circuit().drive(each, seed=2)) for each in (ratios, halted))
-    assert len(plain.rest) == 0
-    assert len(stopped.rest) == pytest.approx(90, abs=3)
-    assert np.abs(stopped.rest[:, -CHANNELS:]).max() < 0.2
-    # What is at the edges of the stop is neither.
-    assert len(stopped.series) == pytest.approx(len(plain.series), abs=3)
 
 
 def test_where_and_how_long_vehicles_stood():
@@ -211,13 +157,6 @@ def test_a_stop_known_in_part_has_no_length(unknown):
     passes = laid(drive)
     for found in (passes.halts, passes.starts):
         assert set(np.round(found[found > 0.0], -1)) <= {60.0}
-
-
-def test_a_standing_start_known_in_part_has_no_length():
-    drive = Circuit().drive(np.concatenate([STAND, np.zeros(2 * LAP_TICKS)]), seed=2)
-    assert laid(drive).starts.sum() == pytest.approx(60, abs=4)
-    drive.track[30:40] = np.nan
-    assert not laid(drive).starts.any()
 
 
 def test_what_never_moves_cannot_be_laid():
@@ -256,20 +195,6 @@ def test_however_the_sensor_is_mounted():
     assert turned.offset == pytest.approx(plain.offset, abs=1e-9)
 
 
-def test_unknown_positions_show_nothing():
-    drive = stop_and_go()
-    short = Drive(*(array[:6] for array in vars(drive).values()))
-    drive.track[20:30] = np.nan
-    found = forward(drive)
-    assert np.isfinite(found.weights).all()
-    assert found.weights[-1] == pytest.approx(PULL, rel=0.2)
-    drive.track[:] = np.nan
-    for each in (drive, short):
-        nothing = forward(each)
-        np.testing.assert_array_equal(nothing.weights, 0.0)
-        assert (nothing.offset, nothing.explained) == (0.0, 0.0)
-
-
 def shuttled(*, turns: bool, begin: int = 0, legs: int = 8, seed: int = 0) -> Drive:
     """Drive to and fro on a line of 100 m, back in reverse, or after turning round."""
     rng = np.random.default_rng(seed)
@@ -296,7 +221,3 @@ def test_which_places_are_driven_in_reverse(turns):
     assert same.all() or (not turns and not same.any())
     assert abs(passes.forward.weights[-1]) == pytest.approx(PULL, rel=0.1)
     assert passes.forward.explained > 0.9
-
-
-def test_a_vehicle_that_never_turns_back_drives_forwards(passes):
-    np.testing.assert_array_equal(passes.gears, 1.0)

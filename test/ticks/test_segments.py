@@ -11,10 +11,8 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.recordings.excursions import usable_places
 from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
 from two_manifold_ros.ticks.segments import (
-    absurd_values,
     believable,
     cut_segments,
     fit_channels,
@@ -23,7 +21,6 @@ from two_manifold_ros.ticks.segments import (
     only_near_fixes,
     positions_at,
     Segment,
-    unmeasured_axes,
     usable_samples,
     with_shakes,
 )
@@ -221,21 +218,6 @@ def test_absurd_samples_do_not_move_the_range(count, spoiled, value):
     assert np.delete(inside, spoiled).all()
 
 
-def test_a_channel_that_is_hardly_ever_used_keeps_its_range():
-    samples = SAMPLES.copy()
-    samples[:, 4] = 0.0
-    samples[100, 4] = 0.7
-    assert largest_believable([samples])[4] == 0.7
-    assert believable(samples, largest_believable([samples])).all()
-
-
-def test_nothing_finite():
-    nothing = np.full((4, 6), np.nan)
-    assert unmeasured_axes(nothing).all()
-    assert not usable_samples(nothing)[0].any()
-    assert (largest_believable([nothing]) == 0.0).all()
-
-
 def test_an_axis_that_is_not_measured_has_the_range_zero_and_hides_no_other():
     samples = np.hstack([SAMPLES, SAMPLES[:, :1]])
     samples[:, 4] = np.nan
@@ -260,14 +242,6 @@ def test_an_unmeasured_axis_is_zero_and_a_missing_value_is_not_usable():
     np.testing.assert_array_equal(cleaned[usable][:, :3], samples[usable][:, :3])
 
 
-def test_absurd_values_are_reported_by_sample_and_channel():
-    spoiled = SAMPLES.copy()
-    spoiled[[1, 2], [3, 4]] = [1e5, -1e300]
-    spoiled[5, 0] = np.nan
-    usable, cleaned = usable_samples(spoiled)
-    assert np.argwhere(absurd_values(cleaned, usable)).tolist() == [[1, 3], [2, 4]]
-
-
 def test_a_stream_that_is_throttled_half_way_has_no_holes():
     elapsed_ms = np.concatenate([np.arange(0, 20_000, 20), np.arange(20_000, 40_000, 500)])
     stream = along_x(START_NS + 1_000_000 * elapsed_ms)
@@ -279,23 +253,6 @@ def test_a_stream_that_is_throttled_half_way_has_no_holes():
         seen = stream.select((elapsed_ms <= begin) | (elapsed_ms >= end))
         inside = (asked_ms > begin) & (asked_ms < end)
         assert np.isnan(positions_at(seen, asked)[inside, 0]).all()
-
-
-@pytest.mark.parametrize('none', [None, 0, -1])
-def test_what_no_speed_explains_and_what_has_no_stamp_is_not_interpolated(none):
-    asked = START_NS + PERIOD_NS * np.arange(200)
-    stream = along_x(asked.copy())
-    wanted = stream.positions.copy()
-    if none is None:
-        stream.positions[100, 1] = 1e5
-    else:
-        stream.stamps[50:150:20] = none
-    np.testing.assert_allclose(positions_at(stream, asked), wanted, atol=1e-6)
-
-
-def test_places_are_on_earth():
-    places = np.array([[0.0, 6.4e6], [1e300, 0.0], [0.0, -np.inf], [np.nan, 0.0], [-1e7, 1e7]])
-    assert usable_places(places).tolist() == [True, False, False, False, True]
 
 
 SCALES = np.array([2.0, 0.5, 1e-3, 0.0, 0.0, 40.0])
@@ -333,11 +290,6 @@ def test_channels_are_measured_over_all_segments():
     np.testing.assert_array_equal(channels.standardise(values[7]), scaled[7])
 
 
-def test_rounding_noise_on_a_large_constant_is_no_signal():
-    scales = np.array([1.0, 0.0, 0.0, 0.0, 1e-12, 0.0])
-    assert fit_channels(segments(scales), LARGEST).live.tolist() == [True, *[False] * 5]
-
-
 def test_no_live_channel_is_refused():
     with pytest.raises(InputError, match='no channel varies during training; record while'):
         fit_channels(segments(np.zeros(6)), LARGEST)
@@ -369,11 +321,6 @@ def test_only_ticks_near_a_fix_keep_their_position(fixes, reach, kept):
     np.testing.assert_array_equal(found.positions[kept], SEGMENT.positions[kept])
     assert found.stamps is SEGMENT.stamps
     assert found.values is SEGMENT.values
-
-
-@pytest.mark.parametrize('fixes', [stream(20, lost=(0,)), stream(), None])
-def test_without_a_fix_there_is_nothing_to_forget(fixes):
-    assert only_near_fixes(SEGMENT, fixes, 5) is SEGMENT
 
 
 @pytest.mark.parametrize(('margin', 'kept'), [(0, [5]), (2, [0, 1, 5, 10, 11]), (99, range(12))])

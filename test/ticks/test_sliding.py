@@ -96,20 +96,6 @@ def test_streams_longer_than_the_buffer(cleared_at):
     follow(['push'] * cleared_at + ['clear'] + ['push'] * 4 * 256, 7)
 
 
-def test_window_longer_than_the_slack_of_its_buffer():
-    width = 2 * 256 + 3
-    rng = np.random.default_rng(2)
-    series, starts = rng.normal(size=(2, width + 20)), np.array([0, 4, 20])
-    stream = rng.normal(size=(3 * width, 2))
-    window = SlidingWindow(series, starts, width)
-    for tick, observation in enumerate(stream):
-        window.push(observation)
-        if tick >= width - 1 and tick % 50 == 0:
-            newest = stream[tick - width + 1 : tick + 1].T
-            expected = naive.window_distances(series, newest)[starts]
-            np.testing.assert_allclose(window.distances(), expected, rtol=1e-9)
-
-
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=30), st.integers(1, 40))
 @settings(derandomize=True, deadline=None)
 def test_nearest_is_the_front_of_a_full_sort(values, count):

@@ -54,9 +54,6 @@ def flat_rows(windows: WindowSet) -> np.ndarray:
     )
 
 
-increasing_starts = st.lists(st.integers(0, 60), min_size=1, max_size=25, unique=True).map(sorted)
-
-
 def test_rows_are_tick_after_tick():
     windows = make_windows([0, 2, 7], 4)
     np.testing.assert_array_equal(windows.rows(np.array([2, 0])), flat_rows(windows)[[2, 0]])
@@ -83,21 +80,3 @@ def test_pairs_are_different_windows_of_the_set():
     shares = np.bincount(off.argmin(axis=1)) / len(drawn)
     assert shares == pytest.approx(1 / 6, abs=0.03)
     np.testing.assert_array_equal(drawn, windows.pair_distances(3000))
-
-
-@given(st.integers(2, 40), st.integers(1, 5), st.integers(1, 12), st.integers(0, 999))
-@settings(derandomize=True, deadline=None)
-def test_neighbours_of_every_window(n, width, count, seed):
-    # Small whole numbers make many ties and no rounding.
-    series = np.random.default_rng(seed).integers(-1, 2, size=(2, n + width - 1)).astype(float)
-    windows = WindowSet(series, np.arange(n), width)
-    rows = windows.rows(np.arange(n))
-    expected = naive.squared_distances(rows, rows)
-    indices, squared = windows.neighbours(count)
-    assert indices.shape == squared.shape == (n, min(count, n - 1))
-    for i in range(n):
-        others = np.delete(expected[i], i)
-        np.testing.assert_array_equal(squared[i], np.sort(others)[:count])
-        np.testing.assert_array_equal(expected[i, indices[i]], squared[i])
-        assert i not in indices[i]
-        assert len(set(indices[i].tolist())) == len(indices[i])

@@ -27,11 +27,3 @@ def felt(angle: np.ndarray) -> np.ndarray:
 
 def on_circle(angle: np.ndarray, radius_m: float = 1.0) -> np.ndarray:
     return radius_m * np.stack([np.cos(angle), np.sin(angle)], axis=1)
-
-
-def noisy_laps() -> tuple[np.ndarray, np.ndarray]:
-    """Return 500 angles at an unsteady speed, and two noisy channels that show them."""
-    rng = np.random.default_rng(3)
-    angles = np.cumsum(0.2 * (1.0 + 0.1 * rng.standard_normal(500)))
-    series = np.stack([np.sin(angles), np.cos(2.0 * angles)], axis=1)
-    return angles, series + 0.1 * rng.standard_normal(series.shape)

@@ -18,7 +18,6 @@ from two_manifold_ros.ticks.segments import Channels, Segment
 from two_manifold_ros.training.dataset import (
     build_dataset,
     driving_dataset,
-    learn_rest,
     rest_limit,
     usual_step,
     velocity_noise,
@@ -117,16 +116,6 @@ def test_noise_of_positions_in_velocities(rate_hz, noise_m):
     assert np.sqrt(again.velocity_noise) == pytest.approx(wanted, rel=0.2)
 
 
-def test_two_positions_show_no_noise():
-    whole = drive()
-    few = with_positions(
-        whole,
-        stamps=whole.positions.stamps[[0, 900]],
-        positions=whole.positions.positions[[0, 900]],
-    )
-    assert build_dataset([few], USUAL).velocity_noise == 0.0
-
-
 @pytest.mark.parametrize('shift_s', [-1000, 1000])
 def test_positions_of_another_time_are_refused(shift_s):
     whole = drive()
@@ -149,15 +138,6 @@ def test_absurd_values_are_set_aside_and_counted():
     assert np.nanmax(np.abs(np.concatenate([s.positions for s in dataset.segments]))) < 1e3
 
 
-def test_an_axis_that_one_recording_did_not_measure_is_dead_in_all():
-    whole = drive()
-    samples = whole.imu.samples.copy()
-    samples[:, 3] = np.nan
-    dataset = build_dataset([whole, with_imu(whole, samples=samples)], USUAL)
-    assert not dataset.channels.live[3]
-    assert all((segment.values[:, 3] == 0.0).all() for segment in dataset.segments)
-
-
 def test_the_step_between_positions_is_that_of_most_of_the_way():
     """Of ten positions 1 m apart and then three 8 m apart: 9 m against 24 m."""
     metres = np.concatenate([np.arange(10.0), [17.0, 25.0, 33.0]])
@@ -172,20 +152,6 @@ def test_the_step_between_positions_is_that_of_most_of_the_way():
     assert usual_step([replace(whole, positions=None)]) == 0.0
     standing = with_positions(rare, stamps=stamps, positions=np.ones((13, 2)))
     assert usual_step([standing]) == 0.0
-
-
-def test_neither_order_nor_wild_stamps_make_a_long_step(slot_car_laps):
-    whole = slot_car_laps[0]
-    usual, count = usual_step([whole]), len(whole.positions.stamps)
-    assert 0.0 < usual < 0.15
-    turned = replace(whole, positions=whole.positions.select(np.arange(count)[::-1]))
-    assert usual_step([turned]) == pytest.approx(usual)
-    for wild in (-86_400 * 10**9, 86_400 * 10**9):
-        stamps = whole.positions.stamps.copy()
-        stamps[count // 2] += wild
-        assert usual_step([with_positions(whole, stamps=stamps)]) == pytest.approx(usual, rel=0.1)
-    stamps = np.where(np.arange(count) % 50 == 7, 0, whole.positions.stamps)
-    assert usual_step([with_positions(whole, stamps=stamps)]) == pytest.approx(usual, rel=0.1)
 
 
 TICK_HZ = 10.0
@@ -238,13 +204,6 @@ def test_stops_are_left_out_but_for_their_first_second(stopping):
     # A vehicle that hardly drives between stops keeps them.
     recording, _ = stop_rounds(3, lambda _: 400)
     assert driving_dataset([recording], replace(CLOCKED, window=150)).rest is None
-
-
-def test_with_the_clock_of_the_papers_nothing_is_left_out(stopping):
-    settings = replace(CLOCKED, clock='time')
-    dataset = driving_dataset([stopping[0]], settings)
-    assert dataset.rest is None
-    assert len(dataset.segments[0]) == len(build_dataset([stopping[0]], settings).segments[0])
 
 
 SPREADS = st.lists(st.floats(1e-3, 1e3), max_size=12).map(np.array)
@@ -305,10 +264,3 @@ def test_short_stretches_between_gaps_are_left_out_and_recordings_stay_apart():
     assert [len(segment) for segment in other.segments] == [160, 240]
     message = refusal([drive(3.0, name='a'), drive(4.0, name='b')])
     assert message.startswith('a, b: the longest stretch without a gap is 4.0 s')
-
-
-def test_nothing_is_learned_where_no_position_is_known():
-    observations = [stop_rounds(12, lambda _: 0)[0].imu.samples]
-    tracks = [np.full((len(observations[0]), 2), np.nan)]
-    tracks[0][:3] = [[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]]
-    assert learn_rest(observations, tracks, 1.0 / TICK_HZ) is None

@@ -7,28 +7,20 @@ import re
 
 import naive
 import numpy as np
-from other_recordings import with_imu
 import pytest
-from rounds import felt, on_circle, recording_of
+from rounds import felt, on_circle
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.evaluate import evaluate
-from two_manifold_ros.hse_hmm.mkdr import cross_validated, fit_position_map
 from two_manifold_ros.names import KERNELS
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.ticks.novelty import NoveltyAnchors
 from two_manifold_ros.ticks.windows import WindowSet
-from two_manifold_ros.training import cross_validation
-from two_manifold_ros.training.cross_validation import Candidate, Fold
-from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.embeddings import (
     embed,
-    embed_surroundings,
+    Embeddings,
     impute_positions,
-    ManifoldEmbeddings,
     novelty_anchors,
 )
-from two_manifold_ros.training.held_out import hold_out, squared_distances
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model, with_readout
 
@@ -46,7 +38,7 @@ def segments(lengths: tuple[int, ...] = LENGTHS) -> list[np.ndarray]:
 
 
 @pytest.fixture(scope='module', params=KERNELS)
-def structure(request: pytest.FixtureRequest) -> ManifoldEmbeddings:
+def structure(request: pytest.FixtureRequest) -> Embeddings:
     return embed(segments(), WINDOW, replace(SETTINGS, kernel=request.param), NEIGHBOURS)
 
 
@@ -105,7 +97,7 @@ class Drives:
 
     observations: list[np.ndarray]
     positions: list[np.ndarray]
-    structure: ManifoldEmbeddings
+    structure: Embeddings
 
 
 @pytest.fixture(scope='module')
@@ -156,26 +148,6 @@ def test_every_training_tick_gets_a_position(drives):
     assert np.isnan(np.concatenate(positions)).any(), 'what was given has changed'
 
 
-def test_the_manifold_with_the_least_error_is_taken(drives, monkeypatch):
-    good = next(iter(embed_surroundings(drives.structure)))
-    noise = np.random.default_rng(0).normal(size=good.shape)
-    monkeypatch.setattr(
-        'two_manifold_ros.training.embeddings.embed_surroundings',
-        lambda _: iter([noise, good, noise]),
-    )
-    positions = seen(drives, 5)
-    found = np.concatenate(impute_positions(drives.structure, positions)[0])
-    ticks = drives.structure.training.ticks
-    wanted = np.concatenate(positions)[ticks]
-    known = np.isfinite(wanted[:, 0])
-    penalty = min(
-        (1e-4, 1e-3, 1e-2), key=lambda each: cross_validated(good[known], wanted[known], each)
-    )
-    expected = fit_position_map(good[known], wanted[known], penalty).positions(good)
-    # Products of matrices at other places in memory may round otherwise.
-    np.testing.assert_allclose(found[ticks[~known]], expected[~known], atol=1e-9)
-
-
 def test_nothing_is_estimated_of_all_or_next_to_nothing(drives):
     few = [np.full_like(each, np.nan) for each in drives.positions]
     shown = slice(CIRCLE_WINDOW, CIRCLE_WINDOW + 9)
@@ -194,34 +166,6 @@ def rarely_seen(slot_car_laps: tuple[Recording, Recording]) -> Recording:
     return replace(recording, positions=recording.positions.select(rare))
 
 
-@pytest.mark.parametrize('method', ['route', 'spectral'])
-def test_only_what_was_measured_counts_as_known(rarely_seen, method):
-    for readout, least, most in (('sharpened', 0.95, 1.0), ('mkdr', 0.05, 0.2)):
-        settings = TrainingSettings(window=20, method=method, readout=readout)
-        dataset = build_dataset([rarely_seen], settings)
-        positions = np.concatenate([each.positions[20:-20] for each in dataset.segments])
-        assert least <= np.isfinite(positions).all(axis=1).mean() <= most
-        ends = dataset.segments[0].positions[:20]
-        assert np.isfinite(ends).all() == (method == 'route' or readout == 'sharpened')
-
-
-def test_candidates_are_compared_with_completed_positions(rarely_seen, monkeypatch):
-    def all_at_one_place(
-        _: ManifoldEmbeddings, positions: list[np.ndarray]
-    ) -> tuple[list[np.ndarray], None]:
-        return [np.full_like(each, 7.0) for each in positions], None
-
-    monkeypatch.setattr(cross_validation, 'impute_positions', all_at_one_place)
-    settings = replace(QUICK, readout='mkdr')
-    dataset = build_dataset([rarely_seen], settings)
-    fit, held = hold_out(dataset.segments, dataset.window)
-    bench = Fold(fit, held, dataset, settings)
-    squared = [squared_distances(each) for each, _ in bench.run(Candidate(20, 1.4), 0)]
-    for block, found in zip(held, squared, strict=True):
-        expected = np.square(block.positions - 7.0).sum(axis=1)
-        np.testing.assert_allclose(found[:, 0], expected, rtol=1e-9)
-
-
 @pytest.mark.parametrize('method', ['route', pytest.param('spectral', marks=pytest.mark.slow)])
 def test_a_training_estimates_positions_and_says_so(rarely_seen, method):
     settings = QUICK.with_method(method, readout='mkdr')
@@ -237,49 +181,6 @@ def test_positions_are_estimated_where_few_are_known(rarely_seen, slot_car_laps,
     assert with_readout([slot_car_laps[0]], asked) == replace(asked, readout='sharpened')
     given = replace(asked, readout='sharpened')
     assert with_readout([rarely_seen], given) == given
-
-
-@pytest.mark.slow
-def test_the_default_is_followed_with_few_positions(slot_car_laps):
-    """Of one tick in ten, drawn at random, the position is known; others cut the curves."""
-    whole, followed = slot_car_laps
-    stream = whole.positions
-    pairs = np.random.default_rng(2).choice(len(stream.stamps) - 1, len(stream.stamps) // 20)
-    kept = np.zeros(len(stream.stamps), dtype=bool)
-    kept[pairs] = kept[pairs + 1] = True
-    rare = replace(whole, positions=stream.select(kept))
-    errors = {}
-    for readout in (None, 'sharpened'):
-        settings = TrainingSettings(window=20, horizons=(0,), readout=readout)
-        (score,) = evaluate(train_model([rare], settings), [followed]).scores
-        errors[readout] = score.model.all.rmse_m
-    assert errors[None] < 0.5 * errors['sharpened']
-
-
-def test_positions_seen_from_one_place_do_not_show_others(drives):
-    positions = [np.where(each[:, :1] > 1.0, each, np.nan) for each in drives.positions]
-    tracks, _ = impute_positions(drives.structure, positions)
-    ticks = drives.structure.training.ticks
-    found = np.concatenate(tracks)[ticks]
-    unknown = np.isnan(np.concatenate(positions)[ticks, 0])
-    assert np.isnan(found[:, 0]).sum() > 0.7 * unknown.sum()
-    errors = np.linalg.norm(found - np.concatenate(drives.positions)[ticks], axis=1)
-    assert np.nanmax(errors) < 0.4 * RADIUS_M
-
-
-def test_pictures_are_followed_as_well():
-    """Of another sensor neither units nor a lag are known."""
-    angles = 2.0 * np.pi * np.arange(1500) / 160.0 + 0.2 * np.sin(np.arange(1500) / 70.0)
-    names = tuple(f'box {each}' for each in range(8))
-    centres = np.linspace(0.0, 2.0 * np.pi, 8, endpoint=False)
-    samples = np.exp(2.0 * np.cos(angles[:, None] - centres))
-    samples += 0.05 * np.random.default_rng(1).standard_normal(samples.shape)
-    recording = with_imu(recording_of(samples, on_circle(angles, 2.0), 20.0), names=names)
-    model = train_model([recording.between(None, 55.0)], TPSR)
-    assert model.channels.names == names
-    assert model.summary['method'] == 'tpsr'
-    (score, *_) = evaluate(model, [recording.between(55.0, None)]).scores
-    assert score.model.rmse_m < 0.3
 
 
 WIDTH = 5

@@ -11,8 +11,6 @@ from scipy.special import stdtrit
 
 from two_manifold_ros.ticks.segments import Segment
 from two_manifold_ros.training.held_out import (
-    capped_mean,
-    follow_held_out,
     hold_out,
     hold_out_in_turn,
     surely_lower,
@@ -82,19 +80,6 @@ def test_a_quarter_without_a_position_is_not_held_out():
     assert [int(held[0].stamps[0]) for _, held in turns] == [400, 600]
     whole.positions[600:] = np.nan
     assert [int(held[0].stamps[0]) for _, held in hold_out_in_turn([whole], 20)] == []
-
-
-def test_errors_are_those_after_the_lead():
-    truth = np.arange(24.0).reshape(6, 2, 2)
-    truth[4] = np.nan
-    blocks = [(5, truth), (6, truth)]
-    runs = follow_held_out(lambda count: (np.ones((count, 2, 2)), np.arange(count)), blocks, 2)
-    for count, (errors, others) in zip((5, 6), runs, strict=True):
-        np.testing.assert_array_equal(errors, 1.0 - truth[2:count])
-        assert others.tolist() == list(range(2, count))
-    # A mean error is capped and over what is known.
-    assert capped_mean(np.array([4.0, np.nan, 1.0, 100.0]), 3.0) == 2.0
-    assert np.isnan(capped_mean(np.array([np.nan]), 3.0))
 
 
 @given(st.integers(2, 48), st.floats(0.0, 0.9), st.sampled_from([0.975, 0.9999]), st.integers(0))

@@ -10,27 +10,22 @@ import numpy as np
 import pytest
 from worlds.network import travel, Yard, yard_network
 
-from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import estimates_along
 from two_manifold_ros.filtering.atlas import make_filter
-from two_manifold_ros.filtering.estimate import limits_of
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.successor import Successor
 from two_manifold_ros.model.atlas import atlas_of
 from two_manifold_ros.model.head import ModelHead
 from two_manifold_ros.model.model import RouteModel
-from two_manifold_ros.model.model_file import load_model, model_from, model_parts, save_model
+from two_manifold_ros.model.model_file import load_model, save_model
+from two_manifold_ros.network.belief import NetworkBelief
 from two_manifold_ros.network.network import shakes_of
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.route.learning import learn_route, Tuning
 from two_manifold_ros.ticks.novelty import NOVEL
 from two_manifold_ros.ticks.segments import cut_segments
-from two_manifold_ros.training.networks import (
-    choose_network,
-    follow_roads,
-    Roads,
-    where_drives_begin,
-)
+from two_manifold_ros.training.followed import follow
+from two_manifold_ros.training.networks import choose_network, Roads, where_drives_begin
 from two_manifold_ros.training.route import lay_out_recordings
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
@@ -185,12 +180,6 @@ def made_warm(model: ModelHead) -> tuple[ModelHead, Filter]:
     return model, make_filter(model)
 
 
-def test_limits_of_the_ellipse_are_those_of_the_whole_network(yard_model):
-    track = yard_model.track[np.isfinite(yard_model.track).all(axis=1)]
-    widest_m = np.ptp(track, axis=0).max()
-    assert 0.3 * widest_m < limits_of(yard_model).error_m < 1.2 * widest_m
-
-
 def test_samples_one_by_one_give_what_ticks_of_a_recording_do(yard_model, errands):
     recording, _ = errands
     live = [
@@ -199,11 +188,12 @@ def test_samples_one_by_one_give_what_ticks_of_a_recording_do(yard_model, errand
     channels, period_ns = yard_model.channels, yard_model.period_ns
     (segment, *_), _ = cut_segments(recording, period_ns, yard_model.max_gap_ns, spreads=True)
     shakes = shakes_of(segment.spreads[:, channels.live] / channels.scale[channels.live])
-    seen = np.hstack([channels.standardise(segment.values), shakes])
-    network = yard_model.network
-    means, *_ = follow_roads(yard_model.route, network, period_ns * 1e-9, seen)
+    belief = NetworkBelief(yard_model.route, yard_model.network, period_ns * 1e-9)
+    nowhere = np.zeros((len(segment), len(yard_model.horizons) + 1, 2))
+    seen = channels.standardise(segment.values)
+    run = follow(belief, seen, nowhere, 0, lambda tick: belief.take(shakes[tick]))
     count = len(segment) - 1
-    assert np.allclose(np.array(live)[: count - 1], means[: count - 1, 0], atol=1e-6)
+    assert np.allclose(np.array(live)[: count - 1], run.errors[: count - 1, 0], atol=1e-6)
 
 
 def test_aisles_that_come_in_another_order_are_no_route_driven_the_other_way_round(yard_model):
@@ -231,19 +221,6 @@ def test_a_vehicle_that_shakes_as_none_of_the_training_is_not_believed(yard_mode
         assert novel == pytest.approx(float(samples is shaken), abs=0.01)
     assert found[:2] == [1.0, 1.0]
     assert found[2] > NOVEL
-
-
-@pytest.mark.parametrize('version', [20, 21])
-def test_a_network_of_an_old_version_is_refused(yard_model, version):
-    header, arrays = model_parts(yard_model)
-    assert model_from('m.npz', header, dict(arrays)).network is not None
-    with pytest.raises(InputError, match=f'version {version}'):
-        model_from('m.npz', header | {'version': version}, dict(arrays))
-
-
-@pytest.mark.slow
-def test_a_network_that_a_route_map_follows_stays_a_route(forked_model):
-    assert forked_model.network is None
 
 
 def test_a_yard_in_an_atlas_is_followed_as_alone(yard_model, errands, forked_model):
@@ -293,11 +270,6 @@ def test_where_drives_begin_is_among_the_notes(short_drives):
     # A start beside the others is none of its own, and who has no positions shows none.
     assert len(where_drives_begin(short_drives, 2.0)) == 1
     assert where_drives_begin([replace(first, positions=None)], 2.0) == []
-
-
-def test_a_network_has_no_laps(yard_model):
-    assert yard_model.circuit is None
-    assert any('4 of 4 drives begin at (-13.' in each for each in yard_model.summary['notes'])
 
 
 def test_drives_are_no_network_where_too_few_have_positions_or_move(short_drives):

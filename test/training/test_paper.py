@@ -17,7 +17,6 @@ from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.tracker import Tracker
 from two_manifold_ros.manifold.affinity import median_distance
 from two_manifold_ros.model.model import Model
-from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.ticks.windows import WindowSet
 from two_manifold_ros.training.settings import PaperSettings
@@ -118,14 +117,6 @@ def test_tables_and_filter(model, slot_car_laps):
         # Small differences would grow from tick to tick.
         state = tracker.state.copy()
     assert min(evidences) < 0.1, 'there was something that guards would have rejected'
-
-
-def test_it_is_saved_with_its_guards_off(model, tmp_path):
-    save_model(model, tmp_path / 'model')
-    loaded = load_model(tmp_path / 'model')
-    assert isinstance(loaded, Model)
-    assert not loaded.guarded
-    assert replace(loaded, guarded=True).guarded
 
 
 def test_a_node_publishes_only_finite_numbers(model, slot_car_laps):

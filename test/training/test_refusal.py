@@ -22,7 +22,7 @@ from two_manifold_ros.training.summary import judge, measure_drives
 from two_manifold_ros.training.train import train_model
 
 QUICK = {
-    'route': TrainingSettings(states=0, horizons=(0,), max_step_load=0.0),
+    'route': TrainingSettings(states=2, horizons=(0,), max_step_load=0.0),
     'spectral': TrainingSettings(
         method='spectral', rate_hz=10.0, window=20, states=30, bandwidth_factor=1.4, neighbours=30,
         horizons=(0,),

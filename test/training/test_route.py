@@ -3,6 +3,7 @@
 """Training of a map: parts that are followed without knowing them, and what a model keeps."""
 
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
@@ -15,21 +16,18 @@ import pytest
 from rounds import on_circle
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.evaluate import run_filter
 from two_manifold_ros.fleet import LostWorkersError
 from two_manifold_ros.hse_hmm.readout import segment_targets, squared_mahalanobis
-from two_manifold_ros.model.model_file import load_model, save_model
+from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.learning import learn_route, Tuning
 from two_manifold_ros.route.merging import Places
-from two_manifold_ros.route.route import Route
 from two_manifold_ros.route.visits import Passes
 from two_manifold_ros.training import following as module
 from two_manifold_ros.training import route as training_route
-from two_manifold_ros.training.followed import Followed, Run
+from two_manifold_ros.training.followed import follow, Followed, Run
 from two_manifold_ros.training.following import (
     choose_by_parts,
     Drives,
-    follow,
     follow_parts,
     MOST_FOLLOWED,
     parts_to_follow,
@@ -86,17 +84,19 @@ def test_what_was_followed_is_scored(unknown, circuit, passes, monkeypatch):
     """By the mean error of the positions now, where they are known, cut where it is lost."""
     runs: list[np.ndarray] = []
 
-    def remembered(route: Route, observations: np.ndarray) -> tuple[np.ndarray, ...]:
-        found = follow(route, observations)
-        runs.append(found[0][:, 0])
+    def remembered(*given: Any) -> Run:  # noqa: ANN401 - as `follow` has them
+        found = follow(*given)
+        runs.append(found.errors[:, 0] + found.truths[:, 0])
         return found
 
     track = circuit.track.copy()
     track[unknown] = np.nan
     monkeypatch.setattr(module, 'follow', remembered)
     found = calibration(passes, replace(circuit, track=track))
-    counted = [np.arange(len(means)) >= LEAD for means in runs]
-    errors = np.linalg.norm(np.concatenate(runs) - track, axis=1)[np.concatenate(counted)]
+    parts = [each[LEAD:] for each in np.array_split(track, FOLDS)]
+    errors = np.linalg.norm(np.concatenate(runs) - np.concatenate(parts), axis=1)
+    known = np.isfinite(np.concatenate(parts)[:, 0])
+    np.testing.assert_array_equal(np.isfinite(errors), known)
     assert found.ticks == len(errors) == len(track) - FOLDS * LEAD
     assert found.score_m == pytest.approx(np.nanmean(np.minimum(errors, found.lost_m)))
     spread_m = np.sqrt(np.nanvar(circuit.track, axis=0).sum())
@@ -136,21 +136,6 @@ def test_parts_cover_every_tick_once_and_have_no_part_in_their_map(circuit):
         begin = end
 
 
-def test_each_part_is_followed_on_the_map_of_the_others_as_sharply_as_asked_for(
-    circuit, passes, monkeypatch
-):
-    given: list[tuple[np.ndarray, Tuning]] = []
-
-    def learned(passes: Passes, kept: np.ndarray, tuning: Tuning) -> Route:
-        given.append((kept, tuning))
-        return learn_route(passes, kept, tuning)
-
-    monkeypatch.setattr(module, 'learn_route', learned)
-    calibration(passes, circuit, tuning=Tuning(sharpness=0.3))
-    np.testing.assert_array_equal((~np.array([kept for kept, _ in given])).sum(axis=0), 1)
-    assert [tuning for _, tuning in given] == [Tuning(sharpness=0.3)] * FOLDS
-
-
 def test_only_the_start_of_each_part_of_a_long_drive_is_followed(circuit):
     parts = parts_of(circuit, most=800)
     edges = np.linspace(0, len(circuit.track), FOLDS + 1)[:-1].astype(int)
@@ -168,11 +153,11 @@ def test_ellipses_are_calibrated_where_it_drives_on_the_route(
 ):
     """An error while the vehicle is believed elsewhere does not count."""
 
-    def blind(route: Route, observations: np.ndarray) -> tuple[np.ndarray, ...]:
-        means, covariances, driving, *others = follow(route, observations)
-        driving[-100:] = False
-        means[-100:] += 5.0
-        return means, covariances, driving, *others
+    def blind(*given: Any) -> Run:  # noqa: ANN401 - as `follow` has them
+        run = follow(*given)
+        run.driving[-100:] = False
+        run.errors[-100:] += 5.0
+        return run
 
     monkeypatch.setattr(module, 'follow', blind)
     found = calibration(passes, circuit)
@@ -205,31 +190,22 @@ def test_no_rate_is_tried_where_the_time_scales_are_given(given, slot_car_laps, 
     assert faster_where_asked_for(slot_car_laps, monkeypatch, {'max_step_load': 0.07}) == [0.07]
 
 
-def test_a_rate_that_cannot_be_laid_out_is_passed_over(circuit, passes):
-    def refuse(_: Drives) -> Drives:
-        msg = 'windows of 60 ticks leave too little of the recording'
-        raise InputError(msg)
+def test_a_rate_that_cannot_be_laid_out_is_passed_over_but_not_one_that_workers_lost(
+    circuit, passes
+):
+    def refuse(_: Drives, error: type[Exception] = InputError) -> Drives:
+        raise error
 
-    usual = drives_of(passes, circuit)
-    chosen, followed, compared = choose_by_parts(usual, refuse, 0.1)
+    usual, said = drives_of(passes, circuit), []
+    chosen, followed, compared = choose_by_parts(
+        usual, refuse, 0.1, progress=lambda *each: said.append(each)
+    )
     assert chosen is usual
     assert followed is not None
     assert len(compared) == 1
-
-
-def test_on_a_straight_line_log_scores_are_finite(circuit):
-    flat = replace(circuit, track=circuit.track * [1.0, 0.0] + [0.0, 3.0])
-    _, _, (row,) = choose_by_parts(drives_of(laid(flat), flat), lambda _: None, 0.0)
-    assert np.isfinite(row['log_score'])
-
-
-def test_a_rate_that_lost_workers_did_not_try_is_not_passed_over(circuit, passes):
-    def lost(_: Drives) -> Drives:
-        msg = 'no worker is left'
-        raise LostWorkersError(msg)
-
+    assert [share for _, share in said] == sorted(share for _, share in said)
     with pytest.raises(LostWorkersError):
-        choose_by_parts(drives_of(passes, circuit, LEAD), lost, 0.1)
+        choose_by_parts(usual, partial(refuse, error=LostWorkersError), 0.1)
 
 
 @pytest.mark.slow
@@ -319,9 +295,9 @@ def test_factors_make_ellipses_hold_their_share():
         route = learn_route(passes, np.ones(len(passes.settled), dtype=np.bool_), tuning)
         for seed in range(1, 4):
             other = Circuit().laps(6, seed=trained + seed)
-            means, covariances, *_ = follow(route, other.observations)
             truth = segment_targets(other.track, passes.horizons, passes.period_s)
-            errors, spreads = (means - truth)[LEAD:], covariances[LEAD:]
+            run = follow(RouteBelief(route), other.observations, truth, LEAD)
+            errors, spreads = run.errors, run.covariances
             for column, each in enumerate(squares):
                 known = np.isfinite(errors[:, column]).all(axis=1)
                 wide = spreads[known, column] * found.calibration.factors[column]
@@ -330,12 +306,6 @@ def test_factors_make_ellipses_hold_their_share():
         every = np.concatenate(each)
         assert np.mean(every < 2.28) == pytest.approx(0.68, abs=near)
         assert least < np.mean(every < 5.99) < 0.99
-
-
-def test_places_on_a_line_have_finite_ellipses(circuit):
-    flat = replace(circuit, track=circuit.track * [1.0, 0.0] + [0.0, 3.0])
-    found = calibration(laid(flat), flat)
-    assert np.isfinite([found.score_m, *found.calibration.factors]).all()
 
 
 def test_of_a_drive_that_is_parked_first_each_part_has_some_driving(circuit):
@@ -362,18 +332,6 @@ def test_the_file_does_not_grow_with_the_recording(monkeypatch, slot_car_laps):
     assert 300 < known.sum() <= 400
     apart = model.route.readout.targets[:, 0, None] - model.track[known]
     assert np.linalg.norm(apart, axis=2).min(axis=1).max() < 0.2
-
-
-def test_without_states_the_positions_are_the_same(slot_car_laps, tmp_path):
-    whole = train_model([slot_car_laps[0]], SETTINGS)
-    without = train_model([slot_car_laps[0]], replace(SETTINGS, states=0))
-    assert (whole.states, without.states) == (20, 1)
-    assert without.summary['singular_values'] == []
-    save_model(without, tmp_path / 'model.npz')
-    models = load_model(tmp_path / 'model.npz'), whole
-    mine, its = (run_filter(each, slot_car_laps[1], lambda *_: None) for each in models)
-    assert mine.positions.tobytes() == its.positions.tobytes()
-    assert mine.withheld == its.withheld
 
 
 def places_of(lengths: list[int], lap: int) -> Places:
@@ -408,16 +366,6 @@ def test_they_are_in_order_within_the_drives_and_not_too_long(extra, window):
         assert found == [Stretch(index, 0, length) for index, length in enumerate(lengths)]
 
 
-def test_every_place_is_visited_where_they_suffice_for_that():
-    lengths, window = [20_000, 30_000], 20
-    places = places_of(lengths, 1300)
-    seen = set()
-    for segment, begin, end in choose_stretches(lengths, places, window):
-        inside = (places.segments == segment) & (places.times >= begin + window)
-        seen |= set(places.visited[inside & (places.times < end - window)].tolist())
-    assert len(seen) == 1300
-
-
 def test_states_are_means_over_visits_and_else_those_of_the_nearest_place():
     lengths, lap = [50, 60], 20
     places = places_of(lengths, lap)
@@ -432,64 +380,8 @@ def test_states_are_means_over_visits_and_else_those_of_the_nearest_place():
     assert found[0, 1] in {3.0, 7.0}
 
 
-@pytest.mark.slow
-def test_the_map_is_as_long_as_the_route_and_more_laps_are_merged(slot_car_model, slot_car_laps):
-    first, second = slot_car_laps
-    half = train_model([first.between(None, 75.0)], SETTINGS)
-    both = train_model([first, second], SETTINGS)
-    assert both.summary['segments'] == 2
-    assert both.route.places <= 1.1 * slot_car_model.route.places
-    assert slot_car_model.route.places <= 1.1 * half.route.places
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize('change', [{'kernel': 'gaussian'}, {'coupling': 'gram-product'}], ids=str)
-def test_learner_and_coupling_make_the_state_and_nothing_else(
-    change, slot_car_laps, slot_car_model
-):
-    other = train_model([slot_car_laps[0]], replace(SETTINGS, **change)).route
-    usual = slot_car_model.route
-    assert other.readout.states.shape == usual.readout.states.shape
-    assert not np.allclose(other.readout.states, usual.readout.states, atol=1e-3)
-    np.testing.assert_array_equal(other.likelihood.means, usual.likelihood.means)
-    np.testing.assert_array_equal(other.readout.targets, usual.readout.targets)
-
-
 def test_given_numbers_are_not_fitted(slot_car_laps):
     settings = replace(SETTINGS, sharpness=0.3, persistence=0.7)
     model = train_model([slot_car_laps[0].between(None, 40.0)], settings)
     assert (model.route.likelihood.sharpness, model.route.likelihood.persistence) == (0.3, 0.7)
     assert len(model.summary['validation']['compared']) == 1
-
-
-def test_the_progress_goes_on_while_rates_are_tried(circuit, passes):
-    noise = np.random.default_rng(0).standard_normal(circuit.observations.shape)
-    blind = replace(circuit, observations=circuit.observations + 3.0 * noise)
-    offered = [drives_of(passes, circuit, rate_hz=20.0)]
-    seen: list[tuple[str, float]] = []
-    choose_by_parts(
-        drives_of(laid(blind), blind),
-        lambda _: offered.pop(),
-        0.1,
-        doublings=1,
-        progress=lambda *each: seen.append(each),
-    )
-    shares = [share for _, share in seen]
-    assert shares == sorted(shares)
-    assert max(np.diff([*shares, 1.0])) < 0.25
-    # The trial at the faster rate takes longer, and a rate that is taken is followed once more.
-    trials = [what for what, _ in seen]
-    slow, fast = 'following parts at 10 Hz', 'following parts at 20 Hz'
-    assert list(dict.fromkeys(trials)) == [slow, 'laying out a faster rate', fast]
-    assert shares[trials.index(fast)] == pytest.approx(1.0 / 6.0)
-
-
-@pytest.mark.parametrize(('native_hz', 'doubled'), [(10.0, 0), (20.0, 1), (100.0, 2)])
-def test_as_many_rates_are_planned_as_the_imu_allows(native_hz, doubled):
-    settings = TrainingSettings(rate_hz=10.0, window=20)
-    assert training_route._doublings(settings, native_hz) == doubled
-    begins = training_route._stages(doubled)
-    assert begins == sorted(begins)
-    # Beside 1.5 for all else following takes 1, then 2.5 and 6.25 more, and the last once more.
-    follows = (1.0, 1.0 + 2.5 + 2.5, 1.0 + 2.5 + 6.25 + 6.25)[doubled]
-    assert begins[2] - begins[1] == pytest.approx(follows / (follows + 1.5))

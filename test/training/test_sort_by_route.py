@@ -17,7 +17,6 @@ from two_manifold_ros.inspection.shared_places import (
     shared_places,
     sort_by_route,
 )
-from two_manifold_ros.model.head import trouble_with
 
 
 def names(routes):
@@ -90,12 +89,6 @@ def test_closed_tracks_that_cross_are_routes_of_their_own_and_their_days_are_not
     found = sort_by_route(days[::turned])
     assert names(found) == expected
     assert {each.line for group in found.values() for each in group} == {''}
-
-
-def test_other_frames_are_other_routes(kart_drives):
-    one, other = kart_drives['hall']
-    away = replace(other, positions=replace(other.positions, frame_id='twin'))
-    assert len(sort_by_route([one, away])) == 2
 
 
 def lines(routes):
@@ -198,23 +191,6 @@ def test_a_clock_that_is_set_on_the_way_parts_no_day_from_its_route(jump_s, kart
     )
     jumped = replace(one, imu=imu, positions=positions)
     assert names(sort_by_route([jumped, other])) == {'hall_0': ['hall_0', 'hall_1']}
-
-
-def test_no_bag_is_lost_by_its_name_and_every_name_can_be_one(kart_drives):
-    hall, ring, paddock = (kart_drives[name][0] for name in ('hall', 'ring', 'paddock'))
-    bags = [named(hall, 'a/run'), named(ring, 'b/run'), named(paddock, 'c/a_run')]
-    assert list(sort_by_route(bags)) == ['a', 'b', 'a_run']
-    deep = '/'.join(['folder'] * 20)
-    bags = [named(hall, f'{deep}/run'), named(ring, 'b/run'), named(paddock, 'c/2024,none')]
-    found = sort_by_route(bags)
-    assert len(found) == 3
-    assert {'2024_none', 'b'} < found.keys()
-    assert not any(trouble_with(each) for each in found)
-
-
-def test_given_names_are_checked_before_anything_is_trained(kart_drives):
-    with pytest.raises(InputError, match='is no name of a route'):
-        sort_by_route(list(kart_drives['hall']), ['hall', ''])
 
 
 def test_what_is_driven_once_makes_no_line(forked_drives):

@@ -100,19 +100,8 @@ def test_what_vibration_hides_is_known_from_laps_alone():
     assert len([row for row in tried if row['rate_hz'] == usual_hz]) == 2
 
 
-NATIVE_HZ = 5.0
 SPECTRAL = TrainingSettings(method='spectral')
 TPSR = TrainingSettings(method='tpsr', features=200, horizons=(0, 5, 20))
-
-
-def rounds(lap_s: float, laps: int, noise: float) -> Recording:
-    """Drive rounds, each a little longer or shorter than the one before; the IMU is noisy."""
-    rng = np.random.default_rng(0)
-    ratios = np.repeat(1.0 + 0.05 * rng.normal(size=laps), round(lap_s * NATIVE_HZ))
-    angle = 2.0 * np.pi * np.cumsum(ratios) / (lap_s * NATIVE_HZ)
-    samples = felt(angle)
-    samples += noise * rng.normal(size=samples.shape)
-    return recording_of(samples, on_circle(angle, 20.0), NATIVE_HZ)
 
 
 FOLLOWED_AT: dict[tuple[float, float], list[float]] = {
@@ -145,7 +134,7 @@ FOLLOWED_AT: dict[tuple[float, float], list[float]] = {
 def test_what_is_chosen_of_what_was_compared(changes, wanted, drive, monkeypatch):
     known = FOLLOWED_AT | changes
 
-    def followed(_: Sequence[Recording], settings: TrainingSettings, *_say: object) -> list[float]:
+    def followed(_: Sequence[Recording], settings: TrainingSettings) -> list[float]:
         return known.get((settings.window / settings.rate_hz, settings.rate_hz), [])
 
     monkeypatch.setattr(module, 'errors_in_turn', followed)
@@ -179,21 +168,6 @@ def test_a_window_is_tried_on_whole_drives_that_are_evenly_spread(drive):
     assert part_to_try([wild, drives[1]], 61.0) == [wild, drives[1]]
 
 
-def test_no_more_ticks_are_tried_than_are_seen_in_time(drive, monkeypatch):
-    seen = []
-
-    def built(recordings: Sequence[Recording], settings: TrainingSettings) -> None:
-        seen.append(sum(lasting(recordings)) * settings.rate_hz)
-        raise InputError
-
-    monkeypatch.setattr(module, 'driving_dataset', built)
-    monkeypatch.setattr(module, 'MOST_TRIED', 300)
-    for rate_hz in (2.0, 20.0):
-        settings = replace(SPECTRAL, rate_hz=rate_hz, window=20)
-        assert module.errors_in_turn([drive(30.0)] * 3, settings) == []
-    assert seen == pytest.approx([180.0, 300.0], rel=0.02)
-
-
 @pytest.mark.slow
 def test_progress_never_goes_back_and_says_what_is_tried(drive):
     said = []
@@ -205,12 +179,6 @@ def test_progress_never_goes_back_and_says_what_is_tried(drive):
     assert shares[-1] == 1.0
     assert any('trying windows of' in what for what, share in said if share > 0.0)
     assert model.window
-
-
-@pytest.mark.slow
-def test_a_quick_vehicle_keeps_a_short_window():
-    chosen = with_time_scales([rounds(12.0, 16, 0.2)], SPECTRAL)
-    assert chosen.window / chosen.rate_hz <= 12.0
 
 
 @pytest.mark.parametrize(('seconds', 'window'), [(155.0, 150), (145.0, None), (5.0, None)])

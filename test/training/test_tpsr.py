@@ -7,7 +7,6 @@ import pickle
 
 import numpy as np
 import pytest
-from rounds import noisy_laps, on_circle, recording_of
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import evaluate
@@ -76,19 +75,6 @@ def test_it_goes_on_learning_whatever_a_channel_that_is_left_out_holds(laps, com
     assert len(learned.route.learner.remembered.numbers) > count + 300
 
 
-def test_it_is_learned_in_parts_as_at_once(laps):
-    """The parts of a drive make the same parameters, however long they are."""
-    found = []
-    for ends in ((60.0,), (37.0, 45.1, 45.2, 60.0)):
-        _, learned = learn_model([laps.between(None, 30.0)], SETTINGS)
-        for end in ends:
-            learned.go_on(laps.between(None, end))
-        rest = laps.between(60.0, None)
-        found.append(errors_m(learned.model, rest))
-    # Ticks of a part begin with its first sample, so that they are not quite the same.
-    assert found[0] == pytest.approx(found[1], rel=0.3)
-
-
 def test_it_goes_on_with_a_drive_of_an_earlier_clock_that_was_too_short_to_train_on(laps):
     _, learned = learn_model([laps.between(40.0, 80.0), laps.between(None, 3.0)], SETTINGS)
     count = len(learned.route.learner.remembered.numbers)
@@ -143,26 +129,6 @@ def test_a_filter_goes_on_with_newer_parameters(laps):
     ):
         for mine, theirs in zip(live.push(stamp, sample), other.push(stamp, sample), strict=True):
             assert np.hypot(*(mine.positions[0] - theirs.positions[0])) < 0.1
-
-
-def test_ellipses_of_a_walk_are_as_wide_as_it_is():
-    """Of a walk that never repeats other laps show nothing; of a circle they show the place."""
-    angles, series = noisy_laps()
-    samples = np.zeros((len(series), 6))
-    samples[:, : series.shape[1]] = series
-    settings = replace(SETTINGS, horizons=(0,), states=12, window=15, rate_hz=20.0)
-    walk = np.random.default_rng(4).standard_normal((len(series), 2)).cumsum(axis=0)
-    shown, unknown = (
-        train_model([recording_of(samples, places, 20.0)], settings)
-        for places in (on_circle(angles), walk)
-    )
-    shares = []
-    for model in (shown, unknown):
-        (row,) = model.summary['validation']['compared']
-        lost_m = 0.25 * float(np.sqrt(np.nanvar(model.track, axis=0).sum()))
-        shares.append(row['score_m'] / lost_m)
-    assert shares[0] < 0.3
-    assert 0.9 < shares[1] <= 1.0
 
 
 def test_features_are_as_many_and_as_drawn_as_asked_for(laps):

@@ -26,7 +26,7 @@ from two_manifold_ros.names import frame_name
 from two_manifold_ros.recordings.recording import GeodeticOrigin, IMU_CHANNELS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping
 
     from numpy.typing import NDArray
 
@@ -160,28 +160,40 @@ def name_of_files(chosen: UpdaterParameters, namespace: str = '') -> str:
     return chosen.checkpoint_name or '_'.join([*filter(None, namespace.split('/')), 'updater'])
 
 
+KEPT = 3
+"""Newest checkpoints that can be read which are kept: with one fewer a damaged one may be all."""
+
+
 class Checkpoints:
     """
-    Save a session every so many seconds of a clock, and resume it.
+    Resume a session from the newest checkpoint that can be used, and save it now and then.
+
+    A checkpoint has the newest drives of the stream, and the model, which runs until it was
+    trained on them again. ``skipped`` has a sentence for each checkpoint that could not be used,
+    ``begun`` says how the learner started.
 
     A folder that cannot be made or written is no reason to stop: ``trouble`` says so at once, and
-    every `save` tries again. A name that is in use, or a checkpoint of another learner, other
-    horizons or another sensor, raises `InputError`; all files are left alone then. ``head`` is
-    that of the stream, and ``clock`` gives seconds and never goes back.
+    every `save` tries again. `InputError` is raised for a name that is in use, and for a
+    checkpoint of another learner, other horizons or another sensor, or with positions in another
+    frame or about another origin than a given model: side by side they would be of two places.
+    All files are left alone then. ``clock`` gives seconds and never goes back.
     """
 
     def __init__(
-        self, chosen: UpdaterParameters, head: ModelHead, clock: Callable[[], float] = monotonic
+        self,
+        chosen: UpdaterParameters,
+        session: UpdaterSession,
+        clock: Callable[[], float] = monotonic,
     ) -> None:
-        names = head.channels.names
+        names = session.head.channels.names
         self._identity = {
             'learner': learner_name(chosen),
             'horizons': list(chosen.horizons),
             'channels': f'{len(names)}, {names[0]} to {names[-1]}',
         }
-        name, keep = name_of_files(chosen), chosen.checkpoints_kept
-        self._files = NumberedFiles(chosen.checkpoint_folder, name, 'checkpoint', keep)
-        self._every_s, self._clock = chosen.checkpoint_s, clock
+        name = name_of_files(chosen)
+        self._files = NumberedFiles(chosen.checkpoint_folder, name, 'checkpoint', KEPT)
+        self._session, self._every_s, self._clock = session, chosen.checkpoint_s, clock
         self._thread: Thread | None = None
         self._begun_s = clock()
         # Samples and models of the last checkpoint that was started.
@@ -189,20 +201,17 @@ class Checkpoints:
         self._written = 0
         # The newest on the disk: its file, the samples in it, and when it was finished.
         self._kept: tuple[Path, int, float] | None = None
-        # The file that was resumed, None if learning started from nothing; its samples.
-        self.resumed: Path | None = None
-        self.resumed_samples = 0
         # Why no checkpoint can be written, or the last could not be.
         self.trouble = ''
-        for path in self._files.paths():
-            try:
-                header, _ = _read(path)
-            except InputError:
-                self._files.damaged.add(path)
-                continue
-            if refusal := self._refusal(header):
-                msg = f'{path}: {refusal}'
-                raise InputError(msg)
+        self.skipped: list[str] = []
+        self.begun = 'starts with nothing learned'
+        for path in reversed(self._files.paths()):
+            why = self._resume(path)
+            if not why:
+                self.begun = f'resumed at {self._learned} samples from {path}'
+                break
+            self.skipped.append(f'{path}: skipped, because {why}')
+            self._files.damaged.add(path)
         try:
             self._files.lock()
         except OSError:
@@ -221,13 +230,6 @@ class Checkpoints:
         return values
 
     @property
-    def begun(self) -> str:
-        """Sentence on how the learner started: from nothing or from a checkpoint."""
-        if self.resumed is None:
-            return 'starts with nothing learned'
-        return f'resumed at {self.resumed_samples} samples from {self.resumed}'
-
-    @property
     def kept(self) -> str:
         """Sentence on what outlives the process."""
         if self._kept is None:
@@ -235,46 +237,59 @@ class Checkpoints:
         path, samples, _ = self._kept
         return f'checkpoint {path} at {samples} samples'
 
-    def resume(self, session: UpdaterSession) -> list[str]:
-        """
-        Resume from the newest checkpoint that can be used; return a sentence per newer one.
+    @property
+    def _learned(self) -> int:
+        return self._session.learner.counters['samples_learned']
 
-        Raises `InputError` if its positions are in another frame, or about another origin, than
-        those of the given model: side by side they would be of two places.
-        """
-        skipped = []
-        for path in reversed(self._files.paths()):
-            try:
-                header, arrays = _read(path)
-            except InputError:
-                skipped.append(f'{path}: the checkpoint is damaged or cut off, and skipped')
-            else:
-                _refuse_other_plane(session.head, path, header['numbers'])
-                why = _resume(session, header['numbers'], arrays)
-                if not why:
-                    self.resumed, self.resumed_samples = (
-                        path,
-                        session.learner.counters['samples_learned'],
-                    )
-                    break
-                skipped.append(f'{path}: skipped, because {why}')
-            self._files.damaged.add(path)
-        return skipped
+    def _resume(self, path: Path) -> str:
+        """Put the session where a checkpoint left off; return why not, or an empty string."""
+        session, wanted = self._session, self._identity
+        try:
+            header, arrays = _read(path)
+        except InputError:
+            return 'the checkpoint is damaged or cut off'
+        cure = 'choose another name or folder, or remove it'
+        if header.get('format') != FORMAT:
+            msg = f'{path}: this is no "{FORMAT}"; {cure}'
+            raise InputError(msg)
+        found = header['identity']
+        unlike = sorted(name for name in {*found, *wanted} if found.get(name) != wanted.get(name))
+        if unlike:
+            has = ', '.join(f'{name} {found.get(name)}, not {wanted.get(name)}' for name in unlike)
+            msg = f'{path}: this is a checkpoint of something else: it has {has}; {cure}'
+            raise InputError(msg)
+        try:
+            head, numbers = _head(session.head, header), header['numbers']['learner']
+        except (KeyError, TypeError, ValueError) as error:
+            return f'what it states of the stream cannot be used ({error!r})'
+        plane, given = (head.frame_id, head.origin), (session.head.frame_id, session.head.origin)
+        if len(session.head.track) and head.frame_id and plane != given:
+            msg = (
+                f'{path}: its positions are in frame {plane[0]} with origin {plane[1]}, but the '
+                f'given model has frame {given[0]} with origin {given[1]}; choose another '
+                'checkpoint_folder, or the model that was given before'
+            )
+            raise InputError(msg)
+        try:
+            session.resume(head, numbers, arrays)
+        except InputError as error:
+            return str(error)
+        return ''
 
-    def look(self, session: UpdaterSession) -> None:
+    def look(self) -> None:
         """Start a checkpoint if it is time, and a model or a tenth more samples were learned."""
         if self._clock() - self._begun_s < self._every_s:
             return
-        samples = session.learner.counters['samples_learned']
+        samples = self._learned
         has_grown = samples < self._samples or samples > 1.1 * self._samples
-        if has_grown or session.learner.models != self._models:
-            self.save(session)
+        if has_grown or self._session.learner.models != self._models:
+            self.save()
 
-    def save(self, session: UpdaterSession) -> str:
+    def save(self) -> str:
         """Start a checkpoint now; return why not, or an empty string."""
         if self._thread is not None and self._thread.is_alive():
             return 'the last checkpoint is still being written'
-        samples = session.learner.counters['samples_learned']
+        session, samples = self._session, self._learned
         if not samples:
             return 'nothing was learned yet'
         head = session.head
@@ -297,10 +312,10 @@ class Checkpoints:
         if self._thread is not None:
             self._thread.join()
 
-    def end(self, session: UpdaterSession) -> None:
+    def end(self) -> None:
         """Write the last checkpoint, wait for it, and leave the name to others."""
         self.finish()
-        self.save(session)
+        self.save()
         self.finish()
         self._files.close()
 
@@ -321,21 +336,6 @@ class Checkpoints:
             self._written += 1
             self.trouble = ''
 
-    def _refusal(self, header: dict[str, Any]) -> str:
-        """Return why a checkpoint cannot be resumed, or an empty string."""
-        cure = 'choose another name or folder, or remove it'
-        if header.get('format') != FORMAT:
-            return f'this is no "{FORMAT}"; {cure}'
-        found, wanted = header['identity'], self._identity
-        if found.get('learner') != wanted['learner']:
-            return (
-                'the checkpoint is of another learner, map or tpsr: choose the other learner, or '
-                'another checkpoint_folder, or remove it'
-            )
-        unlike = sorted(name for name in {*found, *wanted} if found.get(name) != wanted.get(name))
-        has = ', '.join(f'{name} {found.get(name)}, not {wanted.get(name)}' for name in unlike)
-        return f'this is a checkpoint of something else: it has {has}; {cure}' if has else ''
-
 
 def newest_in(folder: str | Path, skipped: Callable[[str], object] = lambda _: None) -> list[str]:
     """
@@ -344,28 +344,28 @@ def newest_in(folder: str | Path, skipped: Callable[[str], object] = lambda _: N
     As for an updater node it is the newest that can be read; ``skipped`` gets a sentence about
     each that is newer. Where none can be read it is the newest, of which `drives_in` says why.
     """
-    place = Path(folder)
-    known: dict[str, list[Path]] = {}
-    if place.is_dir():
-        found = [each for each in place.iterdir() if re.fullmatch(_CHECKPOINT, each.name)]
-        for each in sorted(found, key=_number, reverse=True):
+    place, known = Path(folder), dict[str, list[Path]]()
+    for each in place.iterdir() if place.is_dir() else ():
+        if re.fullmatch(_CHECKPOINT, each.name):
             known.setdefault(each.name.partition('.')[0], []).append(each)
-    return [str(_first_readable(known[name], skipped)) for name in sorted(known)]
+    newest = []
+    for name in sorted(known):
+        paths = sorted(known[name], key=_number, reverse=True)
+        troubles = list(map(_trouble_of, paths))
+        first = troubles.index('') if '' in troubles else 0
+        newest.append(str(paths[first]))
+        for trouble in troubles[:first]:
+            skipped(f'{trouble}; the checkpoint before it is taken')
+    return newest
 
 
-def _first_readable(paths: Sequence[Path], skipped: Callable[[str], object]) -> Path:
-    """Return the first of some checkpoints that can be read, or the first of all."""
-    reasons = []
-    for path in paths:
-        try:
-            _read(path)
-        except (InputError, OSError) as error:
-            reasons.append(str(error))
-            continue
-        for reason in reasons:
-            skipped(f'{reason}; the checkpoint before it is taken')
-        return path
-    return paths[0]
+def _trouble_of(path: Path) -> str:
+    """Return why a checkpoint cannot be read, or an empty string."""
+    try:
+        _read(path)
+    except (InputError, OSError) as error:
+        return str(error)
+    return ''
 
 
 def drives_in(path: str | Path) -> list[Recording]:
@@ -390,17 +390,11 @@ def drives_in(path: str | Path) -> list[Recording]:
         )
         raise InputError(msg)
     try:
-        stream, learner = header['numbers']['stream'], header['numbers']['learner']
+        learner = header['numbers']['learner']
         width = arrays['samples'].shape[1]
         memory = StreamMemory(width)
         memory.restore(learner['stretches'], arrays)
-        origin = None if stream['origin'] is None else GeodeticOrigin(**stream['origin'])
-        head = replace(
-            make_head(),
-            origin=origin,
-            frame_id=frame_name(str(stream['frame_id'])),
-            imu_frame_id=frame_name(str(stream['imu_frame_id'])),
-        )
+        head = _head(make_head(), header)
         lag_s = int(learner['lag_ns']) * 1e-9
     # Numbers of any size and arrays of any shape make Python and NumPy raise almost anything.
     except Exception as error:
@@ -429,33 +423,12 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     return header, arrays
 
 
-def _refuse_other_plane(head: ModelHead, path: Path, numbers: Mapping[str, Any]) -> None:
-    """Refuse a checkpoint in another plane than that of a given model."""
-    stream = numbers.get('stream')
-    if not len(head.track) or not isinstance(stream, dict) or not stream.get('frame_id'):
-        return
-    origin = None if head.origin is None else asdict(head.origin)
-    if (frame_name(str(stream['frame_id'])), stream.get('origin')) == (head.frame_id, origin):
-        return
-    msg = (
-        f'{path}: its positions are in frame {stream["frame_id"]} with origin '
-        f'{stream.get("origin")}, but the given model has frame {head.frame_id} with origin '
-        f'{origin}; choose another checkpoint_folder, or the model that was given before'
+def _head(head: ModelHead, header: Mapping[str, Any]) -> ModelHead:
+    """Return a head with the frames and the origin of a checkpoint."""
+    stream = header['numbers']['stream']
+    return replace(
+        head,
+        origin=None if stream['origin'] is None else GeodeticOrigin(**stream['origin']),
+        frame_id=frame_name(str(stream['frame_id'])),
+        imu_frame_id=frame_name(str(stream['imu_frame_id'])),
     )
-    raise InputError(msg)
-
-
-def _resume(
-    session: UpdaterSession, numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
-) -> str:
-    """Put a session where a checkpoint left off; return why not, or an empty string."""
-    try:
-        stream = dict(numbers['stream'])
-        if stream['origin'] is not None:
-            stream['origin'] = GeodeticOrigin(**stream['origin'])
-        session.resume(replace(session.head, **stream), numbers['learner'], arrays)
-    except InputError as error:
-        return str(error)
-    except (KeyError, TypeError, ValueError) as error:
-        return f'what it states of the stream cannot be used ({error!r})'
-    return ''

@@ -16,7 +16,6 @@ import numpy as np
 
 from two_manifold_ros.adapting.references import LONGEST_STEP_NS
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.hse_hmm.readout import squared_mahalanobis
 from two_manifold_ros.training.held_out import surely_lower
 
 if TYPE_CHECKING:
@@ -38,6 +37,14 @@ After as many a contest can be decided, because every place was visited once.
 MOST_BLOCKS = 48
 """Newest blocks of a contest that count, and after which it ends: an error of long ago is none."""
 
+BETTER = 0.8
+"""
+Error over that of another one below which a model, or a filter, is better.
+
+In a contest; of a model of what came since a change alone beside the one that runs; of a withheld
+filter beside the mean position. At 1 they would come and go.
+"""
+
 USEFUL = 0.5
 """
 Share of the mean position's error that a model has to undercut to win a contest.
@@ -56,10 +63,6 @@ Of a quarter of a circle it is .43. At 0 a parked vehicle would decide a contest
 """
 
 
-UNRESOLVED = frozenset({'filling', 'gap', 'converging', 'diverged'})
-"""Causes for which nothing is published, though the filter finds nothing wrong with its input."""
-
-
 class _Scored(NamedTuple):
     """A judged tick: squared errors of the estimate and of the mean position, metres squared."""
 
@@ -68,17 +71,6 @@ class _Scored(NamedTuple):
     usual: float
     known: bool
     position: tuple[float, float]
-    contradiction: float  # see ``Prequential.contradiction``
-
-
-class _Waiting(NamedTuple):
-    """An estimate that waits for the position: what is published of it, and what it says."""
-
-    stamp_ns: int
-    published: tuple[float, float]
-    position: Floats  # (2,)
-    covariance: Floats  # (2, 2)
-    refused: bool  # whether the filter says that its input is unlike that of training
 
 
 class Prequential:
@@ -94,7 +86,8 @@ class Prequential:
 
     def __init__(self, span_s: float) -> None:
         self.span_s = span_s
-        self._waiting: deque[_Waiting] = deque(maxlen=4096)
+        # Stamps, and what is published then, NaN for nothing.
+        self._waiting: deque[tuple[int, float, float]] = deque(maxlen=4096)
         self._scored: deque[_Scored] = deque()
         self._covered_ns = 0
         self._mean = (0.0, 0.0)
@@ -110,40 +103,11 @@ class Prequential:
         """Root mean square error of the mean position, metres; NaN before the first."""
         return math.sqrt(self._mean_of([each.usual for each in self._scored]))
 
-    def capped_mean_m(self, share: float, newest_s: float) -> float:
-        """
-        Return the mean error, metres, each at most a share of ``mean_rmse_m``; NaN at first.
-
-        The share is the error of a lost filter; the newest seconds count, NaN for all.
-        """
-        if not self._scored:
-            return math.nan
-        most_m, newest_ns = share * self.mean_rmse_m, self._scored[-1].stamp_ns
-        return self._mean_of(
-            [
-                min(math.sqrt(each.error), most_m)
-                for each in self._scored
-                if not newest_ns - each.stamp_ns > 1e9 * newest_s
-            ]
-        )
-
     @property
     def spread_m(self) -> float:
         """Root mean square distance of the positions from their mean, metres; NaN at first."""
         positions = np.array([each.position for each in self._scored] or [(math.nan, math.nan)])
         return float(np.sqrt(positions.var(axis=0).sum()))
-
-    @property
-    def contradiction(self) -> float:
-        """
-        Median squared Mahalanobis length of the errors, published or not; 0 before the first.
-
-        Infinite where the filter says that its input is unlike that of training. So it is about
-        that of a standard Gaussian where the filter is sure and right, and where it is lost and
-        says so by its covariance; and large where position and sensor contradict each other.
-        """
-        known = [each.contradiction for each in self._scored if each.contradiction >= 0.0]
-        return float(np.median(known)) if known else 0.0
 
     @property
     def published(self) -> float:
@@ -165,28 +129,18 @@ class Prequential:
         counts = known and not (surely and estimate.status is Status.UNSURE)
         x, y = estimate.positions[0].tolist() if counts else (math.nan, math.nan)
         # The clock was set back.
-        if self._waiting and estimate.stamp_ns < self._waiting[-1].stamp_ns:
+        if self._waiting and estimate.stamp_ns < self._waiting[-1][0]:
             self._waiting.clear()
-        refused = not known and estimate.cause not in UNRESOLVED
-        self._waiting.append(
-            _Waiting(
-                estimate.stamp_ns,
-                (x, y),
-                # Copies: a view would keep those of all horizons.
-                estimate.positions[0].copy(),
-                estimate.covariances[0].copy(),
-                refused,
-            )
-        )
+        self._waiting.append((estimate.stamp_ns, x, y))
 
     def settle(self, until_ns: int, position_at: PositionAt) -> None:
         """Judge all estimates up to the newest position; None where a position is not known."""
         waiting = self._waiting
-        while waiting and waiting[0].stamp_ns <= until_ns:
-            estimate = waiting.popleft()
-            position = position_at(estimate.stamp_ns)
+        while waiting and waiting[0][0] <= until_ns:
+            stamp_ns, x, y = waiting.popleft()
+            position = position_at(stamp_ns)
             if position is not None:
-                self._score(estimate, position)
+                self._score(stamp_ns, (x, y), position)
 
     def rise_ns(self) -> int:
         """
@@ -216,25 +170,22 @@ class Prequential:
     def _mean_of(numbers: list[float]) -> float:
         return math.fsum(numbers) / len(numbers) if numbers else math.nan
 
-    def _score(self, estimate: _Waiting, position: tuple[float, float]) -> None:
+    def _score(
+        self, stamp_ns: int, published: tuple[float, float], position: tuple[float, float]
+    ) -> None:
         usual = math.dist(self._mean, position) ** 2 if self._known else 0.0
         self._known, most = self._known + 1, 20_000
         self._mean = (
             self._mean[0] + (position[0] - self._mean[0]) / self._known,
             self._mean[1] + (position[1] - self._mean[1]) / self._known,
         )
-        published = estimate.published
-        known, stamp_ns, scored = math.isfinite(published[0]), estimate.stamp_ns, self._scored
+        known, scored = math.isfinite(published[0]), self._scored
         error = math.dist(published, position) ** 2 if known else usual
-        contradiction = math.inf
-        if not estimate.refused:
-            away = estimate.position - position
-            contradiction = float(squared_mahalanobis(away[None], estimate.covariance[None])[0])
         if scored and stamp_ns < scored[-1].stamp_ns:
             self.restart()
         if scored:
             self._covered_ns += _counted_ns(stamp_ns - scored[-1].stamp_ns)
-        scored.append(_Scored(stamp_ns, error, usual, known, position, contradiction))
+        scored.append(_Scored(stamp_ns, error, usual, known, position))
         while stamp_ns - scored[0].stamp_ns > 1e9 * self.span_s or len(scored) > most:
             oldest_ns = scored.popleft().stamp_ns
             self._covered_ns -= _counted_ns(scored[0].stamp_ns - oldest_ns)
@@ -254,12 +205,11 @@ class Contest:
     mean position. The first lap does not count: in it both filters find their place, and the mean
     position becomes known. Nor does a block in which the vehicle stood.
 
-    A lap takes ``lap_s``; ``margin`` is the share of the first one's error that the second one has
-    to undercut.
+    A lap takes ``lap_s``.
     """
 
-    def __init__(self, lap_s: float, margin: float) -> None:
-        self._block_s, self._margin = lap_s / BLOCKS_PER_LAP, margin
+    def __init__(self, lap_s: float) -> None:
+        self._block_s = lap_s / BLOCKS_PER_LAP
         self._block = Prequential(math.inf), Prequential(math.inf)
         self._settling = BLOCKS_PER_LAP
         # Mean errors of both, and of the mean position.
@@ -272,6 +222,15 @@ class Contest:
     def blocks(self) -> int:
         """Number of blocks that count."""
         return len(self._errors)
+
+    @property
+    def in_words(self) -> str:
+        """Both errors, in words."""
+        first_m, second_m = self.errors_m
+        return (
+            f'the new model errs by {second_m:.2g} m, the running one by {first_m:.2g} m (less '
+            f'than {BETTER:g} times as much is needed)'
+        )
 
     @property
     def errors_m(self) -> tuple[float, float]:
@@ -311,7 +270,7 @@ class Contest:
             return
         first, second, mean = np.array(self._errors).T
         useful = second.mean() <= USEFUL * mean.mean()
-        looks_better = bool(useful and second.mean() <= self._margin * first.mean())
+        looks_better = bool(useful and second.mean() <= BETTER * first.mean())
         self.is_won = looks_better and better_by_more_than_chance(second, first)
         self.is_lost = not self.is_won and not (looks_better and self.blocks < MOST_BLOCKS)
 

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from dataclasses import replace
 from importlib import import_module
 import math
@@ -12,7 +12,12 @@ from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.adapting.prequential import BLOCKS_PER_LAP, Contest, Prequential
+from two_manifold_ros.adapting.prequential import (
+    BETTER,
+    BLOCKS_PER_LAP,
+    Contest,
+    Prequential,
+)
 from two_manifold_ros.adapting.references import LONGEST_STEP_NS, ReferenceMonitor
 from two_manifold_ros.adapting.schedule import FIRST_S, Schedule
 from two_manifold_ros.adapting.stream_memory import (
@@ -23,15 +28,13 @@ from two_manifold_ros.adapting.stream_memory import (
     StreamMemory,
 )
 from two_manifold_ros.adapting.training_material import (
-    Candidate,
     holds_all,
     lap_seconds,
-    newest_part,
+    Trained,
     Training,
     with_route,
     without,
 )
-from two_manifold_ros.adapting.training_process import Trainer
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.atlas import make_filter
 from two_manifold_ros.filtering.filter import Filter
@@ -39,15 +42,14 @@ from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.filtering.successor import Successor
 from two_manifold_ros.inspection.lag import parse_position_lag
 from two_manifold_ros.model.atlas import AtlasModel
-from two_manifold_ros.model.model import RouteModel, TpsrModel
+from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.model.model_file import model_from, model_parts
 from two_manifold_ros.names import LEARNERS
 from two_manifold_ros.ticks.stamps import StampGate, USED
-from two_manifold_ros.training.held_out import LOST_SHARE
 from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -61,17 +63,34 @@ if TYPE_CHECKING:
 JUDGED_LAPS = 2.0
 """Newest laps over which the error is reported, and estimates are withheld by."""
 
-BETTER = 0.8
-"""
-Error over that of another one below which a model, or a filter, is better.
 
-Of a learned model beside a given one; of one of what came since a change alone beside the one that
-runs; of a withheld filter beside the mean position. At 1 they would come and go.
-"""
+class Candidate(Successor):
+    """A model in training, then its filter, until it runs or has lost the contest."""
 
+    def __init__(
+        self, training: Training, make: Callable[[Candidate], Filter], *, at_once: bool
+    ) -> None:
+        self.training = training
+        self.trained = Trained()
+        # First stamp after the clock was set back, if that happened since the training started.
+        self.set_back_ns: int | None = None
+        # Contest with the model that runs, if that was given.
+        self.contest: Contest | None = None
 
-MOST_CHANGES = 1000
-"""Newest changes of the route that are remembered; one a minute fills half a day."""
+        def made() -> tuple[ModelHead, Filter]:
+            live = make(self)
+            return live.model, live
+
+        super().__init__(made, at_once=at_once)
+
+    def push(
+        self, stamp_ns: int, sample: Sequence[float] | Floats, running: Sequence[Estimate]
+    ) -> None:
+        """Take a sample, and the estimates of the model that runs."""
+        own = self.take(stamp_ns, tuple(sample))
+        if self.contest is not None and self.prepared and not self.failure:
+            self.contest.add(0, running)
+            self.contest.add(1, own)
 
 
 class StreamLearner:
@@ -89,11 +108,12 @@ class StreamLearner:
 
     The filter itself never sees reference positions.
 
-    ``head`` is the model that runs until there is a better one, or what `make_head` makes, and
-    ``trainer`` trains, in a thread of its own. ``position_lag`` is how late positions are, see
-    ``put_in_step``. ``reorder_ns`` is how late samples may come, see `Filter`. ``ellipse_m`` are
-    limits of the ellipse for a warning and an error, metres; 0 for what the model says. With
-    ``at_once`` samples wait for trainings: then the same stream gives bit-equal estimates.
+    ``head`` is the model that runs until there is a better one, or what `make_head` makes.
+    ``train`` runs a training, in a thread of its own, until ``close``. ``position_lag`` is how
+    late positions are, see ``put_in_step``, and ``reorder_ns`` how late samples may come, see
+    `Filter`. ``ellipse_m`` are limits of the ellipse for a warning and an error, metres; 0 for
+    what the model says. With ``at_once`` samples wait for trainings: then the same stream gives
+    bit-equal estimates.
     """
 
     def __init__(
@@ -101,7 +121,8 @@ class StreamLearner:
         head: ModelHead,
         settings: TrainingSettings,
         *,
-        trainer: Trainer | None = None,
+        train: Callable[[Training], Trained] = Training.run,
+        close: Callable[[], object] = lambda: None,
         position_lag: str = '',
         reorder_ns: int = 0,
         ellipse_m: tuple[float, float] = (0.0, 0.0),
@@ -109,7 +130,9 @@ class StreamLearner:
     ) -> None:
         # A trial of rates takes longer than a lap.
         self._settings = settings.at_one_rate()
-        self._trainer = trainer or Trainer()
+        # Ends a running training, if any; no sample may be pushed afterwards.
+        self.close = close
+        self._train = train
         self._at_once, self._reorder_ns, self._ellipse_m = at_once, reorder_ns, ellipse_m
         self._position_lag = position_lag
         asked_s = parse_position_lag(position_lag) if position_lag else 0.0
@@ -132,10 +155,10 @@ class StreamLearner:
         if isinstance(head, StreamHead):
             self.filter = Filter(head, tick_filter=NothingLearned(head), reorder_ns=reorder_ns)
         else:
-            self._run(self._make_filter(head))
+            self._run(self.make_filter(head))
         self._candidate: Candidate | None = None
-        # Begin and end, ns, of the newest times on each route, where several are known.
-        self._driven: deque[tuple[int, int, str]] = deque(maxlen=MOST_CHANGES)
+        # Ticks on each known route since the newest training, None for those on no such route.
+        self._followed: Counter[str | None] = Counter()
         # The TPSR that runs, if it was learned here.
         self._learned: LearnedTpsr | None = None
 
@@ -189,17 +212,16 @@ class StreamLearner:
             if verdict not in USED:
                 continue
             if used_ns <= self.memory.newest_ns - SEAM_NS:
-                # Later no stamp would say any more that this is no longer true.
-                self.memory.forget_before(self.schedule.epoch_ns)
                 self.schedule.set_back()
-                self._driven.clear()
                 if self._learned is not None:
                     self._learned.restart_at(used_ns)
                 if self._candidate is not None:
-                    self._candidate.training.set_back_ns = used_ns
+                    self._candidate.set_back_ns = used_ns
             self.memory.add(used_ns, used.tolist())
-            self._look_for_end(used_ns)
+            self.schedule.look_for_end(used_ns, self._longest_step_ns, self.lap_s)
         self._look_for_model()
+        if self.schedule.is_due:
+            self._learn()
         # A model knows which axes are not measured.
         known = values if self.has_model else self.memory.filled(values)
         estimates = self.filter.push(stamp_ns, known)
@@ -208,18 +230,10 @@ class StreamLearner:
             if estimate.status is not Status.FILLING:
                 self.score.add(estimate)
                 self._part.add(estimate)
-            if estimate.valid and estimate.route:
-                self._note_route(estimate)
+                self._followed[estimate.route if estimate.valid else None] += 1
         if self._candidate is not None:
             self._candidate.push(stamp_ns, sample, estimates)
         return estimates
-
-    def _note_route(self, estimate: Estimate) -> None:
-        """Note on which route the vehicle is now."""
-        begin_ns = estimate.stamp_ns
-        if self._driven and self._driven[-1][2] == estimate.route:
-            begin_ns = self._driven.pop()[0]
-        self._driven.append((begin_ns, estimate.stamp_ns, estimate.route))
 
     def add_reference(self, stamp_ns: int, x: float, y: float) -> bool:
         """Take a reference position in metres; return whether it is used."""
@@ -234,16 +248,14 @@ class StreamLearner:
         if len(self.memory):
             # Before the first sample there is nothing that they could be learned with.
             reference.counters['not_learned'] += len(reference.taken) - len(kept)
-        for settle in (self.score.settle, self._part.settle):
-            settle(self.known_until_ns, self.position_at)
-        if self._candidate is not None:
-            self._candidate.settle(self.known_until_ns, self.position_at)
+        contest = self._candidate.contest if self._candidate is not None else None
+        for judge in (self.score, self._part, contest):
+            if judge is not None:
+                judge.settle(self.known_until_ns, self.position_at)
         for fix in kept:
             self.schedule.count(fix.stamp_ns, self._longest_step_ns)
         if BLOCKS_PER_LAP * self._part.seconds >= self.lap_s:
             self._end_part()
-        if self.schedule.is_due:
-            self._learn()
         return True
 
     @property
@@ -263,25 +275,19 @@ class StreamLearner:
         self.score.forget()
         self._part.forget()
         if self._candidate is not None:
-            self._candidate.successor.reset(cause)
-
-    def close(self) -> None:
-        """End a running training, if any; no sample may be pushed afterwards."""
-        self._trainer.close()
+            self._candidate.reset(cause)
 
     def model(self) -> ModelHead | None:
         """Return the model with what was learned here; ``None`` before the first."""
         return self.filter.model if self.models else None
 
     def saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the stream that is kept, and the model, as JSON values and arrays."""
+        """Return the newest drives, and the model, as JSON values and arrays."""
         lengths, arrays = self.memory.saved()
         numbers: dict[str, Any] = {
             'stretches': lengths,
-            'models': self.models,
             'lag_ns': self._lag_ns,
             'withheld': self.filter.withheld,
-            **self.schedule.saved(),
         }
         if self.models:
             numbers['model'], own = model_parts(self.filter.model)
@@ -289,17 +295,19 @@ class StreamLearner:
         return numbers, arrays
 
     def restore(self, numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Restore what ``saved`` returned; raises `InputError` if its parts do not match."""
+        """
+        Run the model that ``saved`` returned, and train again on its drives.
+
+        Raises `InputError` if they do not match.
+        """
         try:
             memory = StreamMemory(len(self.head.channels.names))
             memory.restore(numbers['stretches'], arrays)
-            schedule = Schedule.restored(numbers)
             model = None
             if 'model' in numbers:
                 own = {name[6:]: each for name, each in arrays.items() if name[:6] == 'model.'}
                 model = model_from('the model', dict(numbers['model']), own)
-            withheld = bool(numbers['withheld'])
-            models, lag_ns = (int(numbers[name]) for name in ('models', 'lag_ns'))
+            withheld, lag_ns = bool(numbers['withheld']), int(numbers['lag_ns'])
         # Numbers of any size and arrays of any shape make Python and NumPy raise almost anything.
         except Exception as error:
             if isinstance(error, InputError):
@@ -309,16 +317,19 @@ class StreamLearner:
                 f'({error!r}); choose another checkpoint folder'
             )
             raise InputError(msg) from error
-        self.memory, self.schedule, self._lag_ns = memory, schedule, lag_ns
+        self.memory, self._lag_ns, self.schedule = memory, lag_ns, Schedule()
+        for stamp_ns in memory.fixes_ns():
+            self.schedule.count(stamp_ns, LONGEST_STEP_NS)
+        self.schedule.newest_ns = None
         if model is not None:
-            self._run(self._make_filter(model))
-            self.models = models
+            self._run(self.make_filter(model))
+            self.models = 1
         self.filter.withheld = withheld
-        # What a TPSR goes on from is not saved, but learned again.
-        if schedule.has_grown(self.lap_s) or isinstance(model, TpsrModel):
+        if self.schedule.known_s >= FIRST_S:
             self._learn()
 
-    def _make_filter(self, model: ModelHead) -> Filter:
+    def make_filter(self, model: ModelHead) -> Filter:
+        """Return a filter with the options of this one, compiled."""
         live = make_filter(model, ellipse_m=self._ellipse_m, reorder_ns=self._reorder_ns)
         live.warm_up()
         return live
@@ -331,19 +342,6 @@ class StreamLearner:
     def _longest_step_ns(self) -> int:
         return max(self.reference.gap_ns, LONGEST_STEP_NS)
 
-    def _look_for_end(self, stamp_ns: int) -> None:
-        """Learn from the remaining laps when positions have ended."""
-        schedule = self.schedule
-        if not schedule.has_stopped(stamp_ns, self._longest_step_ns, self.lap_s):
-            return
-        due_s = schedule.due_s
-        if schedule.has_grown(self.lap_s) and not self._learn():
-            # A training runs; look again after it.
-            return
-        # If positions come back, the next training comes no later for it.
-        schedule.due_s = min(due_s, schedule.due_s)
-        schedule.ended = True
-
     def _end_part(self) -> None:
         """Judge the model by the last part of a lap."""
         score = self.score
@@ -352,10 +350,9 @@ class StreamLearner:
             limit = BETTER if self.filter.withheld else 1.0
             self.filter.withheld = score.rmse_m > limit * score.mean_rmse_m
         error_m, rise_ns = self._part.rmse_m, self._part.rise_ns() + self._lag_ns
-        contradiction = self._part.contradiction
         self._part.forget()
         end_ns = self.reference.newest_ns
-        self.schedule.judge(error_m, contradiction, rise_ns, end_ns, self.lap_s)
+        self.schedule.judge(error_m, rise_ns, end_ns, self.lap_s)
         if self._learned is not None:
             self._go_on(self._learned)
 
@@ -368,76 +365,53 @@ class StreamLearner:
             move = learned.go_on(recording)
             self.filter.adopt(learned.model, move)
 
-    def _learn(self) -> bool:
-        """Start to train a model from the newest laps; return whether that can be done now."""
+    def _learn(self) -> None:
+        """Start to train a model from the newest laps, unless one is in training."""
         # One that was judged just now is not to be lost.
         self._look_for_model()
         # It is in training, or beside a given model; any other one makes room.
-        if self._candidate is not None and (
-            self._runs_given or not self._candidate.successor.prepared
-        ):
-            return False
         if self._candidate is not None:
+            if self._runs_given or not self._candidate.prepared:
+                return
             self._end_training('lost', 'its model had no estimate yet when the next was due')
         self._trainings['tried'] += 1
-        schedule = self.schedule
-        lately = schedule.begin_training(self.lap_s, self.memory.seconds, self.memory.oldest_ns)
-        error_m = self.score.capped_mean_m(LOST_SHARE, self.lap_s) if lately else 0.0
-        # What was driven on other routes is known as theirs.
-        elsewhere = [
-            (begin_ns, end_ns)
-            for begin_ns, end_ns, route in self._driven
-            if route != self._driven[-1][2]
-        ]
-        before = self.known if self.has_model else None
+        schedule, memory = self.schedule, self.memory
+        schedule.begin_training(self.lap_s, memory.seconds, memory.oldest_ns)
         training = Training(
             # Copies of the newest drives.
-            self.memory.recordings(self.head),
-            self._trainer,
+            memory.recordings(self.head),
             self._settings,
             self._position_lag,
             lap_s=self.lap_s if self.models else math.nan,
             longest_step_ns=self._longest_step_ns,
-            since_ns=schedule.since_ns,
-            epoch_ns=schedule.epoch_ns,
-            outliers=[*schedule.outliers, *elsewhere],
+            outliers=list(schedule.outliers),
             counts_laps=not self.has_model,
-            lately_below_m=BETTER * error_m,
+            since_ns=schedule.since_ns,
+            below_m=BETTER * self.score.rmse_m,
         )
-        beside_given = self._runs_given
+        before, given = (self.known if self.has_model else None), self._runs_given
+        followed = self._followed.most_common(1)[0][0] if self._followed else None
+        self._followed.clear()
 
-        def make() -> tuple[ModelHead, Filter]:
-            model = training.run()
-            if beside_given:
+        def make(candidate: Candidate) -> Filter:
+            trained = candidate.trained = self._train(training)
+            if trained.model is None:
+                raise InputError(trained.why)
+            known: ModelHead = trained.model
+            if isinstance(before, (RouteModel, AtlasModel)):
+                known = with_route(before, trained.model, followed)
+            if given:
                 # For the test of their contest: no sample waits for that.
                 import_module('scipy.stats')
-            known: ModelHead = model
-            if isinstance(before, (RouteModel, AtlasModel)):
-                newest = newest_part(training.drives, lap_seconds(model), training.longest_step_ns)
-                known = with_route(before, model, self._route_of(before, newest))
-            return known, self._caught_up(known, training.drives[-1])
+                candidate.contest = Contest(lap_seconds(known))
+            return self._caught_up(known, training.drives[-1])
 
         self.failure = self.details = ''
-        successor = Successor(make, at_once=self._at_once)
-        self._candidate = Candidate(training, successor, BETTER)
-        return True
-
-    def _route_of(self, model: ModelHead, drives: Sequence[Recording]) -> str | None:
-        """Return the route on which a model follows drives most of the time, if it does."""
-        live, named = self._make_filter(model), list[str | None]()
-        for each in drives:
-            live.reset('another drive')
-            for stamp, sample in zip(each.imu.stamps.tolist(), each.imu.samples, strict=True):
-                named += [
-                    estimate.route if estimate.valid else None
-                    for estimate in live.push(stamp, sample)
-                    if estimate.status is not Status.FILLING
-                ]
-        return Counter(named).most_common(1)[0][0] if named else None
+        self._candidate = Candidate(training, make, at_once=self._at_once)
 
     def _caught_up(self, model: ModelHead, drive: Recording) -> Filter:
         """Return a filter that has seen the newest lap."""
-        live, imu = self._make_filter(model), drive.imu
+        live, imu = self.make_filter(model), drive.imu
         span_s = max(lap_seconds(model), 2e-9 * model.window_ns)
         newest = imu.stamps >= imu.stamps[-1] - round(1e9 * span_s)
         for stamp, sample in zip(imu.stamps[newest].tolist(), imu.samples[newest], strict=True):
@@ -451,42 +425,50 @@ class StreamLearner:
     def _look_for_model(self) -> None:
         """Let a candidate take over if it may, or drop it if it is no better."""
         candidate = self._candidate
-        if candidate is None or not candidate.successor.prepared:
+        if candidate is None or not candidate.prepared:
             return
-        successor, training = candidate.successor, candidate.training
-        successor.catch_up()
-        self.failure, self.details = successor.failure, successor.details
-        if training.laps is not None:
-            self.schedule.count_laps(training.laps.count, training.laps.time_s)
-        if successor.failure:
+        candidate.catch_up()
+        trained, contest = candidate.trained, candidate.contest
+        self.failure, self.details = candidate.failure, candidate.details
+        if trained.laps is not None:
+            self.schedule.count_laps(trained.laps.count, trained.laps.time_s)
+            trained.laps = None
+        if candidate.failure:
             # Before the first model there was just too little, unless it is a bug.
-            failed = bool(self.models) or bool(successor.details)
-            self._end_training('failed' if failed else '', f'no model: {successor.failure}')
-        elif self._runs_given and candidate.contest.is_lost:
-            self._end_training('lost', f'{_compared(candidate.contest)} stays')
-        # Beside a model of less of the same drive there is no contest.
+            failed = bool(self.models) or bool(candidate.details)
+            self._end_training('failed' if failed else '', f'no model: {candidate.failure}')
+        elif contest is not None and contest.is_lost:
+            self._end_training('lost', f'{contest.in_words}, so that stays')
+        # Beside a model of less of the same drive there is no contest. A route beside those that
+        # are known takes nothing away.
         elif not self.has_model or (
-            successor.tracks
-            and (
-                not self._runs_given
-                or candidate.contest.is_won
-                # A route beside those that are known takes nothing away.
-                or holds_all(successor.model, self.known)
-            )
+            candidate.tracks
+            and (contest is None or contest.is_won or holds_all(candidate.model, self.known))
         ):
-            won = self._runs_given and candidate.contest.is_won
-            if not self.has_model or self.filter.withheld:
-                # It says nothing of the new one.
-                self.score.forget()
-            successor.filter.take_over(self.filter)
-            self._run(successor.filter)
-            self._lag_ns, self._learned = training.lag_ns, training.learned
-            if self._learned is not None and training.set_back_ns is not None:
-                self._learned.restart_at(training.set_back_ns)
-            self.schedule.end_training(training.since_ns, training.epoch_ns)
-            self.models += 1
-            apart = f'its model runs, and errs by {training.error_m:.2g} m on parts left out of it'
-            self._end_training('', f'{_compared(candidate.contest)} makes room' if won else apart)
+            self._take_over(candidate)
+
+    def _take_over(self, candidate: Candidate) -> None:
+        """Run what was trained."""
+        trained, contest = candidate.trained, candidate.contest
+        if not self.has_model or self.filter.withheld:
+            # It says nothing of the new one.
+            self.score.forget()
+        candidate.filter.take_over(self.filter)
+        self._run(candidate.filter)
+        self._lag_ns, self._learned = trained.lag_ns, trained.learned
+        if candidate.set_back_ns is not None:
+            if self._learned is not None:
+                self._learned.restart_at(candidate.set_back_ns)
+        elif trained.alone:
+            # What was before the change is over, and is not learned again.
+            self.memory.forget_before(candidate.training.since_ns)
+            if self.schedule.since_ns == candidate.training.since_ns:
+                self.schedule.since_ns = 0
+        self.models += 1
+        how = f'its model runs, and errs by {trained.error_m:.2g} m on parts left out of it'
+        if contest is not None and contest.is_won:
+            how = f'{contest.in_words}, so that makes room'
+        self._end_training('', how)
 
     def _end_training(self, end: str, how: str) -> None:
         """Count how a training ended, if it is ``lost`` or ``failed``, and put it into words."""
@@ -496,14 +478,6 @@ class StreamLearner:
         laps = self.known_s / self.lap_s
         driven = f'{laps:.1f} laps' if laps > 0.0 else f'{self.known_s:.0f} s'
         self.verdict = f'Training {self._trainings["tried"]}, after {driven} with positions: {how}'
-
-
-def _compared(contest: Contest) -> str:
-    running_m, own_m = contest.errors_m
-    return (
-        f'the new model errs by {own_m:.2g} m, the running one by {running_m:.2g} m (less than '
-        f'{BETTER:g} times as much is needed), so the running one'
-    )
 
 
 def make_learner(name: str) -> StreamLearner:

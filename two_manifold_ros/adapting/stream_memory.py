@@ -14,7 +14,8 @@ from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.filtering.tracker import UpdateResult
+from two_manifold_ros.filtering.status import TickDiagnostics
+from two_manifold_ros.filtering.tracker import TickFilter
 from two_manifold_ros.model.head import ModelHead
 from two_manifold_ros.recordings.recording import (
     IMU_CHANNELS,
@@ -27,7 +28,7 @@ from two_manifold_ros.training.dataset import LEAST_WINDOW, USUAL_RATE_HZ
 from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -89,14 +90,20 @@ def make_head(
     )
 
 
-class NothingLearned:
+class NothingLearned(TickFilter):
     """A `TickFilter` without estimates, for a stream of which nothing was learned yet."""
 
+    # No window is ever full.
+    seen = 0
+
     def __init__(self, head: StreamHead) -> None:
-        self.state = np.zeros(head.states)
-        # No window is ever full.
-        self.seen = 0
+        self._state = np.zeros(head.states)
         self._columns = len(head.horizons) + 1
+
+    @property
+    def state(self) -> Floats:
+        """Zeros (k,)."""
+        return self._state
 
     def start(self) -> None:
         """There is nothing to forget."""
@@ -104,19 +111,13 @@ class NothingLearned:
     def coast(self, ticks: int) -> None:
         """There is nothing to predict."""
 
-    def update(self, values: Floats) -> UpdateResult:  # noqa: ARG002 - as every tick filter
+    def update(self, values: Floats) -> TickDiagnostics:  # noqa: ARG002 - as every tick filter
         """Take the (c,) means of one tick."""
-        return UpdateResult(0.0, accepted=True, novelty=math.nan, restarted=False)
+        return TickDiagnostics(0.0, accepted=True, novelty=math.nan, restarted=False)
 
     def read(self) -> tuple[Floats, Floats]:
         """Return means (H + 1, 2) and covariances (H + 1, 2, 2), all NaN."""
         return np.full((self._columns, 2), math.nan), np.full((self._columns, 2, 2), math.nan)
-
-    def places(self) -> None:
-        """Return ``None``: there are no places."""
-
-    def lines(self) -> None:
-        """Return ``None``: there are no lines."""
 
 
 COLUMNS = ('stamps', 'samples', 'fixes', 'places')
@@ -249,6 +250,10 @@ class StreamMemory:
             return True
         # Close together they are one; back, they are of another clock.
         return stamp_ns > drive.fixes[-1]
+
+    def fixes_ns(self) -> Iterator[int]:
+        """Return the stamps of all reference positions that are kept."""
+        return itertools.chain.from_iterable(each.fixes for each in self._drives)
 
     def forget_before(self, stamp_ns: int) -> None:
         """Forget samples before the newest one that is older than a stamp."""

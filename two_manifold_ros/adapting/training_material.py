@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.adapting.prequential import BLOCKS_PER_LAP, Contest
+from two_manifold_ros.adapting.prequential import BLOCKS_PER_LAP
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.lag import put_in_step
 from two_manifold_ros.inspection.motion import count_laps, put_together
@@ -24,16 +24,11 @@ from two_manifold_ros.recordings.reading import without_frozen
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.adapting.prequential import PositionAt
-    from two_manifold_ros.adapting.training_process import Trainer
-    from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.filtering.successor import Successor
     from two_manifold_ros.inspection.motion import Laps
     from two_manifold_ros.model.head import ModelHead, TrainedModel
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.training.tpsr import LearnedTpsr
-    from two_manifold_ros.typing import Floats
 
 
 NEWEST_LAPS = 16.0
@@ -47,59 +42,62 @@ laps, maps of the newest 16 err by 0.7 to 1.15 times as much as those of all lap
 
 
 @dataclass
+class Trained:
+    """What a training gave: a ``model``, or ``why`` there is none."""
+
+    why: str = ''
+    model: TrainedModel | None = None
+    learned: LearnedTpsr | None = None  # what goes on learning, of a TPSR
+    error_m: float = math.nan  # mean error on parts that were left out
+    lag_ns: int = 0  # how late positions were found to be
+    laps: Laps | None = None  # what was driven, if that was looked for and found
+    alone: bool = False  # whether it is of what came since a change alone
+
+
+@dataclass(frozen=True)
 class Training:
-    """One training of a model, run in a thread that changes no shared state."""
+    """One training of a model; it changes nothing and may be run in another process."""
 
     drives: list[Recording]  # copies of the newest with reference positions, oldest first
-    trainer: Trainer
     settings: TrainingSettings
     position_lag: str  # how late positions are, see ``put_in_step``
     lap_s: float  # how long a lap takes; NaN before the first model
     longest_step_ns: int  # between two positions, above which there are none
-    since_ns: int  # see `Schedule`
-    epoch_ns: int  # see `Schedule`; afterwards the stamp from which on it was trained
     outliers: list[tuple[int, int]]  # start and end of what is not learned, ns
     counts_laps: bool = False  # whether two laps have to be counted, as before the first model
-    # Error on parts that were left out below which a model of what came since ``since_ns`` alone,
-    # which is tried first, is used; 0 for none.
-    lately_below_m: float = 0.0
-    error_m: float = math.nan  # result: mean error on parts that were left out
-    lag_ns: int = 0  # result: how late positions were found to be
-    laps: Laps | None = None  # result: what was driven, where that was looked for and found
-    learned: LearnedTpsr | None = None  # result: what goes on learning, of a TPSR
-    # First stamp after the clock was set back, if that happened since the training started.
-    set_back_ns: int | None = None
+    # Stamp of a change, 0 if there was none. A model of what came since alone is tried first, and
+    # used if it errs less than this on parts that were left out of it.
+    since_ns: int = 0
+    below_m: float = math.inf
 
-    def run(self) -> TrainedModel:
-        """Train a model from the laps that count; an `InputError` says what is missing."""
-        met_once = 'no place of the route was met twice yet: drive another lap'
-        if not self.drives:
-            msg = 'no drive with positions is kept any more'
-            raise InputError(msg)
+    def run(self) -> Trained:
+        """Train a model from the laps that count, or say what is missing."""
+        laps = None
         if self.counts_laps and len(self.drives) == 1:
             # Counting takes far less time than training.
-            self.laps = _count_laps(self.drives[0])
-            if self.laps is None or round(self.laps.count) <= 1:
-                raise InputError(met_once)
+            laps = _count_laps(self.drives[0])
+            if laps is None or round(laps.count) <= 1:
+                return Trained(MET_ONCE, laps=laps)
         counting = self.drives
         if self.lap_s > 0.0:
             counting = newest_part(counting, NEWEST_LAPS * self.lap_s, self.longest_step_ns)
             counting = without(counting, self.outliers, self.lap_s / BLOCKS_PER_LAP)
-        model = None
-        if self.lately_below_m:
-            # Too little for a model of its own, perhaps.
-            with suppress(InputError):
-                model = self._train(since(counting, self.since_ns), self.lately_below_m)
-        if model is not None:
-            self.epoch_ns = self.since_ns
-            return model
-        model = self._train(since(counting, self.epoch_ns), math.inf)
-        if model is None:
-            raise InputError(met_once)
-        return model
+        try:
+            if self.since_ns:
+                # Too little for a model of its own, perhaps.
+                with suppress(InputError):
+                    found = self._train(since(counting, self.since_ns))
+                    if found.error_m < self.below_m:
+                        return replace(found, alone=True)
+            return replace(self._train(counting), laps=laps)
+        except InputError as error:
+            return Trained(str(error), laps=laps)
 
-    def _train(self, recordings: Sequence[Recording], below_m: float) -> TrainedModel | None:
-        """Return a model if its error on parts that were left out is known and low enough."""
+    def _train(self, recordings: Sequence[Recording]) -> Trained:
+        """Return a model whose error on parts that were left out is known."""
+        # No process that filters loads what trains.
+        from two_manifold_ros.training.train import learn_model  # noqa: PLC0415
+
         if not recordings:
             msg = 'no drive with positions is left to learn from'
             raise InputError(msg)
@@ -108,54 +106,22 @@ class Training:
             groups = group_by_places(recordings)
             recordings = next(each for each in groups if each[-1] is recordings[-1])
         stepped = put_in_step(list(map(_driven, recordings)), self.position_lag)
-        model, learned = self.trainer.train(stepped, self.settings)
+        model, learned = learn_model(stepped, self.settings)
         # Without, no part of the drives could be followed on the model of the others.
         if model.summary['validation'] is None or not lap_seconds(model) > 0.0:
-            return None
-        self.lag_ns = max(
-            0 if each.positions is None else round(1e9 * each.positions.earlier_s)
-            for each in stepped
-        )
+            raise InputError(MET_ONCE)
+        lags_s = [each.positions.earlier_s for each in stepped if each.positions is not None]
         # Mean errors on parts that were left out, each at most that of a lost filter.
-        self.error_m = min(each['score_m'] for each in model.summary['validation']['compared'])
-        if not self.error_m < below_m:
-            return None
-        self.learned = learned
-        return model
+        error_m = min(each['score_m'] for each in model.summary['validation']['compared'])
+        lag_ns = round(1e9 * max(lags_s, default=0.0))
+        return Trained('', model, learned, error_m, lag_ns)
+
+
+MET_ONCE = 'no place of the route was met twice yet: drive another lap'
 
 
 def _driven(recording: Recording) -> Recording:
     return replace(recording, positions=without_frozen(recording.positions, recording.imu)[0])
-
-
-class Candidate:
-    """A model in training, or its filter beside the one that runs until their contest is over."""
-
-    def __init__(self, training: Training, successor: Successor, margin: float) -> None:
-        self.training, self.successor = training, successor
-        self._margin = margin
-        self._contest: Contest | None = None
-
-    @property
-    def contest(self) -> Contest:
-        """Contest with the model that runs; only to be used once the successor is prepared."""
-        if self._contest is None:
-            self._contest = Contest(lap_seconds(self.successor.model), self._margin)
-        return self._contest
-
-    def push(
-        self, stamp_ns: int, sample: Sequence[float] | Floats, running: Sequence[Estimate]
-    ) -> None:
-        """Take a sample, and the estimates of the model that runs."""
-        own = self.successor.take(stamp_ns, tuple(sample))
-        if self.successor.prepared and not self.successor.failure:
-            self.contest.add(0, running)
-            self.contest.add(1, own)
-
-    def settle(self, until_ns: int, position_at: PositionAt) -> None:
-        """Judge estimates of both, see `Contest`."""
-        if self._contest is not None:
-            self._contest.settle(until_ns, position_at)
 
 
 def with_route(known: ModelHead, model: TrainedModel, named: str | None) -> ModelHead:
@@ -163,16 +129,9 @@ def with_route(known: ModelHead, model: TrainedModel, named: str | None) -> Mode
     Return the known routes with a newly learned one: in place of that which it is of, or beside.
 
     Only maps of routes go together; any other model takes the place of the one before. In an
-    atlas, a route that was learned from more laps stays as it is.
-
-    Parameters
-    ----------
-    known, model
-        What ran until now, and what was learned of the newest laps.
-    named
-        Name of the route on which ``known`` follows these laps; ``None`` if it does not. What it
-        follows by the IMU is no other road, but the same one at new positions.
-
+    atlas, a route that was learned from more laps stays as it is. ``named`` is the route on which
+    ``known`` follows the newest laps, ``None`` if it does not: what it follows by the IMU is no
+    other road, but the same one at new positions.
     """
     routes = dict(known.routes)
     if not isinstance(model, RouteModel) or not isinstance(known, (RouteModel, AtlasModel)):

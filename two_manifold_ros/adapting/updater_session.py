@@ -6,13 +6,15 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.adapting.prequential import USEFUL
 from two_manifold_ros.adapting.stream_learner import StreamLearner
 from two_manifold_ros.adapting.stream_memory import make_head
-from two_manifold_ros.adapting.training_process import TrainingProcess
+from two_manifold_ros.adapting.training_material import Training
+from two_manifold_ros.adapting.worker import Worker
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.estimate import limits_of
 from two_manifold_ros.inspection.lag import parse_position_lag
@@ -70,10 +72,10 @@ class UpdaterSession:
         self.other_frame = ''
         # Times to take one sample, learning included.
         self.durations = Durations()
-        # Called with every sample, before the filter takes it.
-        self.on_sample: list[Callable[[int, Values], object]] = []
-        # Called with stamp, x and y of every reference position that is used.
-        self.on_position: list[Callable[[int, float, float], object]] = []
+        # Called with every sample, what the filter says of it, and the learner.
+        self.on_sample: Callable[[int, Values, list[Estimate], StreamLearner], object] | None = (
+            None
+        )
         self._counters: Counter[str] = Counter()
 
     @property
@@ -149,9 +151,6 @@ class UpdaterSession:
             return False
         if not head.frame_id:
             self.head = replace(head, frame_id=frame_id)
-        for fix in self.learner.reference.taken:
-            for listener in self.on_position:
-                listener(*fix)
         return True
 
     def reset(self, cause: str) -> None:
@@ -202,9 +201,9 @@ class UpdaterSession:
             stamp_ns = self._clock_ns()
         if not self.head.imu_frame_id:
             self.head = replace(self.head, imu_frame_id=frame_id)
-        for listener in self.on_sample:
-            listener(stamp_ns, values)
         estimates = self.learner.push(stamp_ns, values)
+        if self.on_sample is not None:
+            self.on_sample(stamp_ns, values, estimates, self.learner)
         live = self.filter
         self.arrivals.take(stamp_ns, frame_id, arrived_ns, used=live.used, broke=live.broke)
         valid = [estimate for estimate in estimates if estimate.valid]
@@ -260,12 +259,12 @@ def learner_maker(chosen: UpdaterParameters, head: ModelHead) -> Callable[[], St
 
     def make() -> StreamLearner:
         # One for each learner: what one has started ends with it, and nothing else.
-        trainer = TrainingProcess(settings.method)
-        trainer.begin()
+        worker = Worker(settings.method)
         return StreamLearner(
             head,
             settings,
-            trainer=trainer,
+            train=partial(worker.run, Training.run),
+            close=worker.close,
             position_lag=chosen.position_lag,
             reorder_ns=round(1e9 * chosen.reorder_s),
             ellipse_m=ellipse_m,
@@ -283,7 +282,7 @@ def learning_values(learner: StreamLearner) -> dict[str, float | str]:
     if len(score):
         values['error_m'], values['mean_error_m'] = score.rmse_m, score.mean_rmse_m
         values['published_share'], values['judged_s'] = score.published, score.seconds
-    values['learning'] = _describe(learner)
+    values['learning'] = describe_learning(learner)
     if learner.failure:
         values['learning_trouble'] = learner.failure
     if learner.verdict:
@@ -291,17 +290,7 @@ def learning_values(learner: StreamLearner) -> dict[str, float | str]:
     return values
 
 
-def learning_progress(learner: StreamLearner) -> dict[str, float]:
-    """Return seconds and models learned, and the errors, where they are known, for plots."""
-    score = learner.score
-    numbers = {'learned_s': learner.known_s, 'models': float(learner.models)}
-    if len(score):
-        numbers |= {'error_m': score.rmse_m, 'mean_error_m': score.mean_rmse_m}
-        numbers['published_share'] = score.published
-    return numbers
-
-
-def _describe(learner: StreamLearner) -> str:
+def describe_learning(learner: StreamLearner) -> str:
     """Return a sentence on the model, its error, and what would improve it."""
     score = learner.score
     if not learner.has_model:

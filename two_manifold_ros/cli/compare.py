@@ -5,9 +5,6 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from contextlib import redirect_stdout
-from io import StringIO
-import json
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,24 +13,18 @@ from two_manifold_ros.cli.options import (
     add_bags,
     add_json,
     add_position_lag,
-    add_report,
     add_topics,
+    answer,
     Bags,
-    check_report,
     in_step,
     metres,
-    on_stderr,
     percent,
-    print_table,
-    print_verdict,
-    print_wrapped,
-    print_written,
     recordings_of,
+    warn,
 )
 from two_manifold_ros.cli.training_options import add_settings, given_settings
 from two_manifold_ros.cli.verdict import of_comparison
 from two_manifold_ros.comparison.comparing import compare
-from two_manifold_ros.comparison.own_filters import methods_named, NAMES
 from two_manifold_ros.comparison.protocol import (
     plan_bags,
     plan_share,
@@ -41,17 +32,19 @@ from two_manifold_ros.comparison.protocol import (
     SHARE,
     SLOT_CAR,
 )
+from two_manifold_ros.comparison.rivals import methods_named, NAMES
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.inspecting import inspect_recording, training_warnings
 from two_manifold_ros.inspection.shared_places import sort_by_route
 from two_manifold_ros.progress import Progress
 from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.typing import Table
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Callable, Iterator, Sequence
 
-    from two_manifold_ros.comparison.outcome import Comparison, Result
+    from two_manifold_ros.comparison.comparing import Comparison, Result
     from two_manifold_ros.comparison.protocol import Plan
     from two_manifold_ros.evaluation.scores import Score
 
@@ -62,25 +55,46 @@ MOST_NAMED = 2
 """Recordings that are named; the JSON names all."""
 
 
-def print_comparison(comparison: Comparison) -> None:
-    """Print the tables, with notes on how to read them."""
-    shown = _shown(len(comparison.horizons))
+def shown_comparison(comparison: Comparison) -> Iterator[str | Table]:
+    """Yield the tables, and sentences on how to read them."""
+    count = len(comparison.horizons)
+    shown = np.linspace(0, count - 1, min(count, MOST_COLUMNS)).round().astype(int).tolist()
     ticks = [comparison.horizons[column] for column in shown]
     headings = [f'{each} ({each / comparison.rate_hz:g} s)' for each in ticks]
-    withholding = any(_share(result) is not None for result in comparison.results)
+    shares = {result.name: _share(result) for result in comparison.results}
+    withholding = any(share is not None for share in shares.values())
     for title, cell in _TABLES.items():
-        shares = withholding and title == next(iter(_TABLES))
+        # Beside the first table alone.
+        published = withholding and title == next(iter(_TABLES))
         rows = [
             [
                 result.title,
-                *([percent(_share(result))] if shares else []),
+                *([percent(shares[result.name])] if published else []),
                 *(cell(result.scores[column]) if result.scores else 'failed' for column in shown),
             ]
             for result in comparison.results
         ]
-        print_table(title, ['method', *(['published'] if shares else []), *headings], rows)
-    for line in (*_legend(comparison), *comparison.notes, *_details(comparison)):
-        print_wrapped(line, '    ')
+        yield Table(title, ['method', *(['published'] if published else []), *headings], rows)
+    yield f'learned from {_named(comparison.learned)}, followed {_named(comparison.followed)}'
+    window_s = comparison.window / comparison.rate_hz
+    yield f'every method at {comparison.rate_hz:.3g} Hz, windows of {window_s:.3g} s'
+    scored = ', '.join(str(comparison.scored[column]) for column in shown)
+    yield f'every method is scored on the same {scored} predictions, published or not'
+    for result in comparison.results:
+        scores, share = result.scores or (), shares[result.name]
+        if share is not None and any(each.published_share not in {1.0, None} for each in scores):
+            left = ', '.join(metres(scores[column].rmse_m) for column in shown)
+            yield (
+                f'{result.title} would withhold {100 * (1.0 - share):.1f} % of the present '
+                f'positions; RMSE of what it would publish: {left}'
+            )
+    if seeing := [result.title for result in comparison.results if result.sees_positions]:
+        yield f'given true positions on the way: {", ".join(seeing)}'
+    yield from comparison.notes
+    yield 'names of the methods, as for --methods; --json has their settings:'
+    for result in comparison.results:
+        failed = f', failed: {result.failure}' if result.failure is not None else ''
+        yield f'  {result.name}: {result.title}{failed}'
 
 
 def _pair(first: float | None, second: float | None) -> str:
@@ -96,57 +110,12 @@ _TABLES: dict[str, Callable[[Score], str]] = {
         lambda each: _pair(each.along_rmse_m, each.cross_rmse_m)
     ),
 }
-"""Cells of the tables by their titles, the first beside the share that is published."""
-
-
-def _shown(count: int) -> list[int]:
-    """Return which of so many horizons have a column."""
-    columns: list[int] = (
-        np.linspace(0, count - 1, min(count, MOST_COLUMNS)).round().astype(int).tolist()
-    )
-    return columns
+"""Cells of the tables by their titles."""
 
 
 def _share(result: Result) -> float | None:
     """Return the share of the present positions that a method would have published."""
     return None if not result.scores else result.scores[0].published_share
-
-
-def _legend(comparison: Comparison) -> Iterator[str]:
-    yield f'learned from {_named(comparison.learned)}, followed {_named(comparison.followed)}'
-    window_s = comparison.window / comparison.rate_hz
-    yield f'every method at {comparison.rate_hz:.3g} Hz, windows of {window_s:.3g} s'
-    shown = _shown(len(comparison.scored))
-    counts = [comparison.scored[column] for column in shown]
-    yield (
-        f'every method is scored on the same {", ".join(map(str, counts))} predictions, published '
-        'or not'
-    )
-    for result in comparison.results:
-        yield from _withheld(result, shown)
-    seeing = [result.title for result in comparison.results if result.sees_positions]
-    if seeing:
-        yield f'given true positions on the way: {", ".join(seeing)}'
-
-
-def _withheld(result: Result, shown: Sequence[int]) -> Iterator[str]:
-    """Yield how much a method would not have published, and its errors without that."""
-    share = _share(result)
-    scores = result.scores or ()
-    if share is None or all(each.published_share in {1.0, None} for each in scores):
-        return
-    left = ', '.join(metres(scores[column].rmse_m) for column in shown)
-    yield (
-        f'{result.title} would withhold {100 * (1.0 - share):.1f} % of the present positions; '
-        f'RMSE of what it would publish: {left}'
-    )
-
-
-def _details(comparison: Comparison) -> Iterator[str]:
-    yield 'names of the methods, as for --methods; --json has their settings:'
-    for each in comparison.results:
-        failed = f', failed: {each.failure}' if each.failure is not None else ''
-        yield f'  {each.name}: {each.title}{failed}'
 
 
 def _named(recordings: Sequence[tuple[str, float]]) -> str:
@@ -187,7 +156,6 @@ def add_arguments(parser: ArgumentParser) -> None:
         'for paper with that kernel, tpsr for train --method tpsr',
     )
     add_position_lag(add_topics(parser))
-    add_report(parser, 'errors and readings of all methods; a click shows or hides each')
     add_json(parser)
     group = parser.add_argument_group('every method')
     add_settings(group, 'rate_hz', 'window', 'horizons')
@@ -201,23 +169,20 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """
-    Compare and report; return 0.
-
-    Raises
-    ------
-    InputError
-        If no method worked; nothing is written then.
-
-    """
+    """Compare and report; return 0. ``InputError`` says that no method worked."""
     methods = methods_named(args.methods.split(','), SLOT_CAR if args.protocol else None)
-    check_report(args)
     plan = _plan(args)
     _warn(plan)
     with Progress('comparing') as progress:
         found = compare(plan, methods, progress)
-    _check_any(found)
-    _report(args, found)
+    if not found.succeeded:
+        names: dict[str, list[str]] = {}
+        for result in found.results:
+            names.setdefault((result.failure or '').rstrip('.'), []).append(result.name)
+        reasons = '; '.join(f'{", ".join(who)}: {reason}' for reason, who in names.items())
+        msg = f'no method worked, so there is nothing to compare ({reasons})'
+        raise InputError(msg)
+    answer(args, found.to_json(), shown_comparison(found), of_comparison(found, args))
     return 0
 
 
@@ -255,42 +220,4 @@ def _warn(plan: Plan) -> None:
     dataset = plan.train.dataset
     with Progress('inspecting'):
         reports = [inspect_recording(each) for each in plan.train.recordings]
-    for sentence in training_warnings(reports, dataset.rate_hz):
-        on_stderr(f'two-manifold: warning: {sentence}')
-
-
-def _check_any(comparison: Comparison) -> None:
-    if comparison.succeeded:
-        return
-    names: dict[str, list[str]] = {}
-    for result in comparison.results:
-        names.setdefault((result.failure or '').rstrip('.'), []).append(result.name)
-    reasons = '; '.join(f'{", ".join(who)}: {reason}' for reason, who in names.items())
-    msg = f'no method worked, so there is nothing to compare ({reasons})'
-    raise InputError(msg)
-
-
-def _report(args: Namespace, found: Comparison) -> None:
-    verdict = of_comparison(found, args)
-    if args.report:
-        from two_manifold_ros.pages.model_sections import (  # noqa: PLC0415 - an extra
-            comparison_sections,
-        )
-        from two_manifold_ros.pages.report import Report, title_of  # noqa: PLC0415 - an extra
-
-        page = Report(title_of(args.bags, 'methods side by side'), ', '.join(args.bags))
-        page.say(*verdict.lines)
-        comparison_sections(page, found)
-        page.section('As printed')
-        text = StringIO()
-        with redirect_stdout(text):
-            print_comparison(found)
-        page.preformatted(text.getvalue())
-        page.write(args.report)
-    if args.json:
-        content = {**found.to_json(), 'verdict': verdict._asdict()}
-        print(json.dumps(content, indent=2, allow_nan=False))
-    else:
-        print_verdict(verdict)
-        print_comparison(found)
-        print_written(args)
+    warn(*training_warnings(reports, dataset.rate_hz))

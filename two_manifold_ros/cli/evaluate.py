@@ -5,12 +5,9 @@
 from __future__ import annotations
 
 from argparse import ArgumentTypeError
-import json
 import math
 import re
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from two_manifold_ros.cli.fleet import run_fleet
 from two_manifold_ros.cli.options import (
@@ -22,27 +19,24 @@ from two_manifold_ros.cli.options import (
     add_report,
     add_sensor_topics,
     add_topics,
+    answer,
     check_report,
     fleet_of,
     in_step,
     metres,
     name_sensors,
-    on_stderr,
     part_of,
     percent,
-    print_table,
-    print_verdict,
-    print_wrapped,
-    print_written,
     recordings_in_planes,
     recordings_of,
+    warn,
 )
 from two_manifold_ros.cli.verdict import of_curve, of_evaluation, of_routes, trained_on
 from two_manifold_ros.errors import InputError, NO_USE
 from two_manifold_ros.evaluation.drives import trained_lag
 from two_manifold_ros.evaluation.evaluate import ELSEWHERE, evaluate, UNUSABLE
 from two_manifold_ros.evaluation.online import AFTERWARDS, learning_curve, MEAN, OFFLINE
-from two_manifold_ros.evaluation.routes import are_alike, recordings_by_route
+from two_manifold_ros.evaluation.routes import recordings_by_route
 from two_manifold_ros.evaluation.vehicles import correction_from
 from two_manifold_ros.inspection.lag import estimate_lag, late_sentences
 from two_manifold_ros.inspection.positions import left_out_sentence
@@ -52,6 +46,7 @@ from two_manifold_ros.progress import Progress
 from two_manifold_ros.recordings.recording import check_one_plane
 from two_manifold_ros.sources import expand
 from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.typing import Table
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -60,7 +55,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.cli.verdict import Verdict
     from two_manifold_ros.evaluation.evaluate import Evaluation
     from two_manifold_ros.evaluation.online import LearningCurve
-    from two_manifold_ros.evaluation.scores import Score
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.recordings.recording import Recording
 
@@ -68,17 +62,23 @@ if TYPE_CHECKING:
 MOST_INSPECTED = 2
 """Recordings whose inspection is in a report, each some hundred kilobytes of the 2 MB."""
 
+ALONE, FLEET, ONLINE = 'a model alone', '--fleet', '--online'
+
+FITTING = {
+    'report': (ALONE,),
+    'vehicle': (ALONE,),
+    'start': (ALONE, ONLINE),
+    'until': (ALONE, ONLINE),
+    'workers': (ALONE, FLEET),
+    'sensor_topic': (ALONE, FLEET),
+    'learners': (ONLINE,),
+    'positions_until': (ONLINE,),
+}
+"""What the options go with that do not go with everything."""
+
 
 def seconds_or_share(text: str) -> tuple[float, bool]:
-    """
-    Parse ``120`` or ``70%`` for argparse: a number, and whether it is a share.
-
-    Raises
-    ------
-    ArgumentTypeError
-        If it is neither.
-
-    """
+    """Parse ``120`` or ``70%`` for argparse: a number, and whether it is a share."""
     number, unit = re.fullmatch(r'(.*?)\s*(%?)', text.strip(), re.DOTALL).groups()  # type: ignore[union-attr]
     try:
         value = float(number)
@@ -92,100 +92,13 @@ def seconds_or_share(text: str) -> tuple[float, bool]:
 
 
 def some_learners(text: str) -> tuple[str, ...]:
-    """
-    Parse names of learners, separated by commas, for argparse.
-
-    Raises
-    ------
-    ArgumentTypeError
-        If there is none of a name.
-
-    """
+    """Parse names of learners, separated by commas, for argparse."""
     names = tuple(dict.fromkeys(each.strip() for each in text.split(',')))
     for name in names:
         if name not in LEARNERS:
             msg = f'there is no learner named {name!r}; choose among {", ".join(LEARNERS)}'
             raise ArgumentTypeError(msg)
     return names
-
-
-def run_online(args: Namespace) -> int:
-    """Feed learners with the bags, report, and return 0."""
-    # All of training with it, which the other form of the command does without.
-    from two_manifold_ros.adapting.stream_learner import make_learner  # noqa: PLC0415
-
-    if args.report or args.figure:
-        msg = '--report and --figure show what a model does; leave them out with --online'
-        raise InputError(msg)
-    if args.workers is not None:
-        msg = '--online goes from one lap to the next: leave out --workers'
-        raise InputError(msg)
-    if args.sensor_topic:
-        msg = '--sensor-topic is for models; leave it out, learners with --online take no sensor'
-        raise InputError(msg)
-    whole = recordings_of(args)
-    recordings = in_step([part_of(each, args.start, args.until) for each in whole], args)
-    _check(recordings)
-    seconds = sum(each.imu.span_ns * 1e-9 for each in recordings)
-    known_s = math.inf
-    if args.positions_until is not None:
-        number, is_share = args.positions_until
-        known_s = number * seconds if is_share else number
-        if known_s > seconds:
-            msg = f'--positions-until {number:g}: the drive ends after {seconds:.0f} s; give less'
-            raise InputError(msg)
-    learners = {name: make_learner(name) for name in args.learners or LEARNERS}
-    with Progress('evaluating online') as progress:
-        curve = learning_curve(
-            recordings, learners, TrainingSettings().at_one_rate(), known_s, progress
-        )
-    verdict = of_curve(curve)
-    if args.json:
-        content = {'bags': args.bags, 'verdict': verdict._asdict(), **curve.to_json()}
-        print(json.dumps(content, indent=2, allow_nan=False))
-    else:
-        print_verdict(verdict)
-        print_curve(curve)
-    return 0
-
-
-def _check(recordings: Sequence[Recording]) -> None:
-    for recording in recordings:
-        if len(recording.imu.stamps) < 2:
-            msg = (
-                f'{recording.name}: topic {recording.imu.topic} has no two IMU samples in the '
-                'part asked for; check --from and --until'
-            )
-            raise InputError(msg)
-    check_one_plane(recordings)
-
-
-def print_curve(curve: LearningCurve) -> None:
-    """Print errors by lap as a table."""
-    found = {(row.lap, row.name): row for row in curve.rows}
-    laps = list(dict.fromkeys(row.lap for row in curve.rows))
-    header = ['lap' if curve.laps else 'tenth', 'from, s']
-    for name in curve.names:
-        header += [f'{name}:\nRMSE', f'{name}:\npublished'] if name != MEAN else [f'{MEAN}:\nRMSE']
-    rows = []
-    for lap in laps:
-        first = next(row for row in curve.rows if row.lap == lap)
-        cells = ['IMU alone' if lap == AFTERWARDS else str(lap), f'{first.seconds:.0f}']
-        for name in curve.names:
-            row = found.get((lap, name))
-            cells.append('-' if row is None else f'{row.rmse_m:.3f}')
-            if name != MEAN:
-                cells.append('-' if row is None else f'{100 * row.published:.0f} %')
-        rows.append(cells)
-    print_table(
-        'position error in metres over all ticks, published or not, before the position is given',
-        header,
-        rows,
-    )
-    print_wrapped(
-        f'{OFFLINE}: the default, trained on all that came before the lap, where that is 1, 2, 3, '
-        f'5, 8, ... laps; {MEAN}: always the mean of the positions so far'
-    )
 
 
 HELP = (
@@ -208,9 +121,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_bags(parser, '*')
     add_part(parser)
     recordings = add_topics(parser)
-    parser.add_argument(
-        '--figure', metavar='FILE', help='draw track and errors into a PNG, PDF or SVG file'
-    )
     add_report(parser, 'the track, when the filter was unsure and why, and the recording')
     add_json(parser)
     add_sensor_topics(recordings)
@@ -248,21 +158,23 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Evaluate and report; return 0, or ``NO_USE`` if nothing would have been published."""
-    _check_vehicle(args)
+    mode = ONLINE if args.online else FLEET if args.fleet else ALONE
+    for option, modes in FITTING.items():
+        if mode not in modes and getattr(args, option) not in (None, []):
+            name = 'from' if option == 'start' else option.replace('_', '-')
+            msg = (
+                f'--{name} goes with {" or ".join(modes)}, not with {mode}: leave out one of both'
+            )
+            raise InputError(msg)
     if args.online:
         args.bags = [*expand([args.model]), *args.bags]
         return run_online(args)
-    if args.positions_until is not None or args.learners is not None:
-        option = '--learners' if args.positions_until is None else '--positions-until'
-        msg = f'{option} is about learning while driving: add --online in place of the model'
-        raise InputError(msg)
     if not args.bags:
         msg = 'Name the bags to evaluate on after the model, or --online to learn from them.'
         raise InputError(msg)
-    _check_figure(args)
-    check_report(args)
     if args.fleet:
         return run_fleet(args)
+    check_report(args)
     model = load_model(args.model)
     name_sensors(args, model)
     whole = recordings_in_planes(args, model)
@@ -271,7 +183,12 @@ def run(args: Namespace) -> int:
         name: [part_of(one, args.start, args.until) for one in each]
         for name, each in recordings_by_route(model, whole).items()
     }
-    _check_one_route(args, by_route)
+    if args.report and len(by_route) > 1:
+        msg = (
+            f'--report is about one route, and the recordings are of {len(by_route)} '
+            f'({", ".join(by_route)}): evaluate each route by itself'
+        )
+        raise InputError(msg)
     # Each as in the training of its route.
     by_route = {
         name: in_step(each, args, trained_lag(model.routes[name]))
@@ -283,73 +200,40 @@ def run(args: Namespace) -> int:
             name: evaluate(model, [correct(one) for one in each], progress, name, client)
             for name, each in by_route.items()
         }
-    if len(found) > 1:
-        return _report_routes(args, model, by_route, found)
-    ((route, evaluation),) = found.items()
-    model, recordings = model.routes[route], by_route[route]
-    if args.figure:
-        from two_manifold_ros.evaluation.figures import draw_evaluation  # noqa: PLC0415 - an extra
-
-        draw_evaluation(evaluation, model, args.figure)
-    verdict = of_evaluation(args, model, evaluation)
-    if args.report:
-        _write_report(args, evaluation, recordings, model, verdict)
-    of_route = {'route': route} if route else {}
-    content = {'model': args.model, 'bags': args.bags, **of_route, **evaluation.to_json()}
-    content['verdict'] = verdict._asdict()
-    for doubt in _doubts(args, model, recordings):
-        on_stderr(f'two-manifold: warning: {doubt}')
-    if args.json:
-        print(json.dumps(content, indent=2, allow_nan=False))
-    else:
-        print_verdict(verdict)
-        print_scores(evaluation, model)
-        _print_naming(evaluation, model, route)
-        print_unusable(content['samples'])
-        _print_figure(args)
-        print_written(args)
-    return 0 if evaluation.published else NO_USE
+    _report(args, model, by_route, found)
+    return 0 if any(each.published for each in found.values()) else NO_USE
 
 
-def _check_vehicle(args: Namespace) -> None:
-    if args.vehicle and (args.online or args.fleet):
-        msg = '--vehicle is about one model and one vehicle: leave out --online and --fleet'
-        raise InputError(msg)
-
-
-def _check_one_route(args: Namespace, by_route: Mapping[str, Sequence[Recording]]) -> None:
-    """Refuse what is about one route with recordings of several."""
-    if len(by_route) > 1 and (args.figure or args.report):
-        option = '--figure' if args.figure else '--report'
-        msg = (
-            f'{option} is about one route, and the recordings are of {len(by_route)} '
-            f'({", ".join(by_route)}): evaluate each route by itself'
-        )
-        raise InputError(msg)
-
-
-def _report_routes(
+def _report(
     args: Namespace,
     model: ModelHead,
     by_route: Mapping[str, list[Recording]],
     found: Mapping[str, Evaluation],
-) -> int:
-    """Report on recordings of several routes; return the exit status."""
-    status = 0 if any(each.published for each in found.values()) else NO_USE
+) -> None:
+    """Report on recordings of a route, or of several."""
+    several = len(found) > 1
     verdicts = {}
     for name, each in found.items():
-        own, recordings = model.routes[name], by_route[name]
-        verdicts[name] = of_evaluation(args, own, each)
-        for doubt in _doubts(args, own, recordings):
-            on_stderr(f'two-manifold: warning: {name}: {doubt}')
-    verdict = of_routes(verdicts)
-    if args.json:
-        routes = {name: each.to_json() for name, each in found.items()}
-        content = {'model': args.model, 'bags': args.bags, 'routes': routes}
-        content['verdict'] = verdict._asdict()
-        print(json.dumps(content, indent=2, allow_nan=False))
-        return status
-    print_verdict(verdict)
+        verdicts[name] = of_evaluation(args, model.routes[name], each)
+        for doubt in _doubts(args, model.routes[name], by_route[name]):
+            warn(f'{name}: {doubt}' if several else doubt)
+    content = {'model': args.model, 'bags': args.bags}
+    if several:
+        content['routes'] = {name: each.to_json() for name, each in found.items()}
+        answer(args, content, _by_route(found), of_routes(verdicts))
+        return
+    ((route, evaluation),) = found.items()
+    own, verdict = model.routes[route], verdicts[route]
+    tables = score_tables(evaluation, own)
+    if args.report:
+        _write_report(args, evaluation, by_route[route], own, verdict, tables)
+    content |= ({'route': route} if route else {}) | evaluation.to_json()
+    shown: list[str | Table] = [*tables, *_sentences(evaluation, own, route)]
+    answer(args, content, shown, verdict)
+
+
+def _by_route(found: Mapping[str, Evaluation]) -> Iterator[str | Table]:
+    """Yield the errors of several routes."""
     rows = []
     for name, each in found.items():
         now = each.scores[0]
@@ -368,37 +252,13 @@ def _report_routes(
         'route', 'ticks', 'named\nright', 'wrong,\npublished', 'published', 'RMSE, m',
         'published:\nRMSE', 'mean:\nRMSE',
     ]  # fmt: skip
-    print_table('position error by route, at all ticks after the first window', header, rows)
-    print_wrapped(
+    yield Table('position error by route, at all ticks after the first window', header, rows)
+    yield (
         'named right: after one and a half windows; wrong, published: published positions that '
         'are on another route'
     )
     for name, each in found.items():
-        print_unusable(each.to_json()['samples'], f'{name}: ')
-    return status
-
-
-def _print_naming(evaluation: Evaluation, model: ModelHead, route: str) -> None:
-    """Print how well the route, or lines on its map, were named, if a name could be wrong."""
-    if evaluation.naming is None or not evaluation.naming.ticks:
-        return
-    lines = bool(model.route_names) and not are_alike(
-        model, np.concatenate([each[:, 0] for each in evaluation.truths])
-    )
-    if not (route or lines):
-        return
-    right, wrong = _naming(evaluation)
-    of_another = (
-        'none of them are published'
-        if wrong == '-'
-        else f'{wrong} of the positions that are published then are of another one'
-    )
-    subject = f'the route {route} is' if route else 'a line that passes there is'
-    if route and lines:
-        subject = f'the route {route}, and a line that passes there, are'
-    print_wrapped(
-        f'{subject} named at {right} of the ticks after one and a half windows; {of_another}'
-    )
+        yield from _unusable(each, f'{name}: ')
 
 
 def _naming(evaluation: Evaluation) -> list[str]:
@@ -412,26 +272,62 @@ def _naming(evaluation: Evaluation) -> list[str]:
     ]
 
 
+def _sentences(evaluation: Evaluation, model: ModelHead, route: str) -> Iterator[str]:
+    """Yield what was withheld, how well names were known if they could be wrong, what was lost."""
+    if evaluation.published and evaluation.withheld:
+        yield evaluation.describe_withheld()
+    if evaluation.naming is not None and evaluation.naming.ticks:
+        lines = bool(model.route_names)
+        named = [f'the route {route}'] * bool(route) + ['a line that passes there'] * lines
+        if named:
+            right, wrong = _naming(evaluation)
+            of_another = (
+                'none of them are published'
+                if wrong == '-'
+                else f'{wrong} of the positions that are published then are of another one'
+            )
+            subject = ', and '.join(named) + (' is' if len(named) == 1 else ', are')
+            yield (
+                f'{subject} named at {right} of the ticks after one and a half windows; '
+                f'{of_another}'
+            )
+    yield from _unusable(evaluation)
+
+
+def _unusable(evaluation: Evaluation, whose: str = '') -> Iterator[str]:
+    """Yield for which estimates the mean position stands, if for any."""
+    counters = evaluation.to_json()['samples']
+    count, elsewhere = counters.get(UNUSABLE, 0), counters.get(ELSEWHERE, 0)
+    if count:
+        those = 'all' if elsewhere == count else str(elsewhere)
+        because = f', {those} of them because they are of another route' if elsewhere else ''
+        yield (
+            f'{whose}{count} estimates had no usable position at one horizon or more{because}: '
+            'the mean position stands for it there'
+        )
+
+
 def _write_report(
     args: Namespace,
     evaluation: Evaluation,
     recordings: Sequence[Recording],
     model: ModelHead,
     verdict: Verdict,
+    tables: Sequence[Table],
 ) -> None:
     from two_manifold_ros.inspection.inspecting import inspect_recording  # noqa: PLC0415 - as below
-    from two_manifold_ros.pages.recording_sections import (  # noqa: PLC0415 - an extra
-        inspection_sections,
-    )
     from two_manifold_ros.pages.report import Report, title_of  # noqa: PLC0415 - an extra
-    from two_manifold_ros.pages.run_sections import run_sections  # noqa: PLC0415 - an extra
+    from two_manifold_ros.pages.sections import (  # noqa: PLC0415 - an extra
+        inspection_sections,
+        run_sections,
+    )
 
     part = f', from {args.start:g} s on; times count from there' if args.start else ''
     report = Report(
         title_of(args.bags, 'evaluation'), f'{args.model} on {", ".join(args.bags)}{part}'
     )
     report.say(*verdict.lines)
-    drawn = run_sections(report, evaluation, recordings, model, score_tables(evaluation, model))
+    drawn = run_sections(report, evaluation, recordings, model, tables)
     shown = [recordings[number] for number in drawn[:MOST_INSPECTED]]
     if len(shown) < len(recordings):
         report.say(f'{len(shown)} of these are inspected below.')
@@ -439,77 +335,29 @@ def _write_report(
     report.write(args.report)
 
 
-def _check_figure(args: Namespace) -> None:
-    if args.figure:
-        from two_manifold_ros.evaluation.figures import check_path  # noqa: PLC0415 - an extra
-
-        check_path(args.figure)
-
-
-def _print_figure(args: Namespace) -> None:
-    if args.figure:
-        print(f'drawn into {args.figure}')
-
-
-def print_scores(evaluation: Evaluation, model: ModelHead) -> None:
-    """Print the errors of the model and of the baselines as tables, and what was withheld."""
-    for table in score_tables(evaluation, model):
-        print_table(*table)
-    if evaluation.published and evaluation.withheld:
-        print_wrapped(evaluation.describe_withheld())
-
-
-def score_tables(
-    evaluation: Evaluation, model: ModelHead
-) -> Iterator[tuple[str, list[str], list[list[str]]]]:
-    """Yield title, header and rows of the errors at all ticks, and of those published."""
-    ahead = [
-        f'{each.horizon} ({round(each.horizon / model.rate_hz, 2):g} s)'
-        for each in evaluation.scores
-    ]
-    rows = [
-        [
-            name,
-            str(each.model.all.n),
-            metres(each.model.all.rmse_m),
-            metres(each.model.all.median_m),
-            metres(each.model.all.p95_m),
-            metres(each.model.along_rmse_m),
-            metres(each.model.cross_rmse_m),
-            metres(each.mean.all.rmse_m),
-            metres(each.previous.all.rmse_m),
-        ]
-        for name, each in zip(ahead, evaluation.scores, strict=True)
-    ]
+def score_tables(evaluation: Evaluation, model: ModelHead) -> list[Table]:
+    """Return tables of the errors at all ticks, and of those published."""
+    every, published = [], []
+    for each in evaluation.scores:
+        own = each.model
+        name = f'{each.horizon} ({round(each.horizon / model.rate_hz, 2):g} s)'
+        errors = (
+            own.all.rmse_m, own.all.median_m, own.all.p95_m, own.along_rmse_m, own.cross_rmse_m,
+            each.mean.all.rmse_m, each.previous.all.rmse_m,
+        )  # fmt: skip
+        every.append([name, str(own.all.n), *map(metres, errors)])
+        inside = [each for each in (own.coverage68, own.coverage95) if each is not None]
+        ellipses = '/'.join(f'{100 * each:.0f}' for each in inside) or '-'
+        published.append([name, percent(own.published_share), metres(own.rmse_m), ellipses])
     header = [
         'ticks ahead', 'n', 'RMSE', 'median', '95 %', 'along', 'cross', 'mean:\nRMSE',
         'previous:\nRMSE',
     ]  # fmt: skip
-    yield 'position error in metres at all ticks after the first window', header, rows
-    published = [
-        [
-            name,
-            percent(each.model.published_share),
-            metres(each.model.rmse_m),
-            _ellipses(each.model),
-        ]
-        for name, each in zip(ahead, evaluation.scores, strict=True)
+    shares = ['ticks ahead', 'published', 'RMSE', 'in the ellipse of 68/95 %']
+    return [
+        Table('position error in metres at all ticks after the first window', header, every),
+        Table('the same, only where the filter publishes', shares, published),
     ]
-    header = ['ticks ahead', 'published', 'RMSE', 'in the ellipse of 68/95 %']
-    yield 'the same, only where the filter publishes', header, published
-
-
-def print_unusable(counters: Mapping[str, int], whose: str = '') -> None:
-    """Print for which estimates the mean position stands, if for any."""
-    count, elsewhere = counters.get(UNUSABLE, 0), counters.get(ELSEWHERE, 0)
-    if not count:
-        return
-    those = 'all' if elsewhere == count else str(elsewhere)
-    because = f', {those} of them because they are of another route' if elsewhere else ''
-    print_wrapped(
-        f'{whose}{count} estimates had no usable position at one horizon or more{because}: the '
-        'mean position stands for it there'
-    )
 
 
 def _doubts(args: Namespace, model: ModelHead, recordings: list[Recording]) -> Iterator[str]:
@@ -526,7 +374,60 @@ def _doubts(args: Namespace, model: ModelHead, recordings: list[Recording]) -> I
     yield from late_sentences(names, list(map(estimate_lag, recordings)), 0.5 / model.rate_hz)
 
 
-def _ellipses(score: Score) -> str:
-    if score.coverage68 is None or score.coverage95 is None:
-        return '-'
-    return f'{100 * score.coverage68:.0f}/{100 * score.coverage95:.0f}'
+def run_online(args: Namespace) -> int:
+    """Feed learners with the bags, report, and return 0."""
+    # All of training with it, which the other forms of the command do without.
+    from two_manifold_ros.adapting.stream_learner import make_learner  # noqa: PLC0415
+
+    whole = recordings_of(args)
+    recordings = in_step([part_of(each, args.start, args.until) for each in whole], args)
+    for each in recordings:
+        if len(each.imu.stamps) < 2:
+            msg = (
+                f'{each.name}: topic {each.imu.topic} has no two IMU samples in the part asked '
+                'for; check --from and --until'
+            )
+            raise InputError(msg)
+    check_one_plane(recordings)
+    seconds = sum(each.imu.span_ns * 1e-9 for each in recordings)
+    known_s = math.inf
+    if args.positions_until is not None:
+        number, is_share = args.positions_until
+        known_s = number * seconds if is_share else number
+        if known_s > seconds:
+            msg = f'--positions-until {number:g}: the drive ends after {seconds:.0f} s; give less'
+            raise InputError(msg)
+    learners = {name: make_learner(name) for name in args.learners or LEARNERS}
+    with Progress('evaluating online') as progress:
+        curve = learning_curve(
+            recordings, learners, TrainingSettings().at_one_rate(), known_s, progress
+        )
+    answer(args, {'bags': args.bags, **curve.to_json()}, _curve(curve), of_curve(curve))
+    return 0
+
+
+def _curve(curve: LearningCurve) -> Iterator[str | Table]:
+    """Yield errors by lap as a table, and what is in it."""
+    found = {(row.lap, row.name): row for row in curve.rows}
+    header = ['lap' if curve.laps else 'tenth', 'from, s']
+    for name in curve.names:
+        header += [f'{name}:\nRMSE', f'{name}:\npublished'] if name != MEAN else [f'{MEAN}:\nRMSE']
+    rows = []
+    for lap in dict.fromkeys(row.lap for row in curve.rows):
+        first = next(row for row in curve.rows if row.lap == lap)
+        cells = ['IMU alone' if lap == AFTERWARDS else str(lap), f'{first.seconds:.0f}']
+        for name in curve.names:
+            row = found.get((lap, name))
+            cells.append('-' if row is None else f'{row.rmse_m:.3f}')
+            if name != MEAN:
+                cells.append('-' if row is None else f'{100 * row.published:.0f} %')
+        rows.append(cells)
+    yield Table(
+        'position error in metres over all ticks, published or not, before the position is given',
+        header,
+        rows,
+    )
+    yield (
+        f'{OFFLINE}: the default, trained on all that came before the lap, where that is 1, 2, 3, '
+        f'5, 8, ... laps; {MEAN}: always the mean of the positions so far'
+    )

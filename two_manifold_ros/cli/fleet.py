@@ -13,26 +13,24 @@ from argparse import SUPPRESS
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-import json
 import math
 from pathlib import Path
 from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.adapting.checkpoints import drives_in, newest_in
-from two_manifold_ros.cli.looking import kind_of, print_routes
+from two_manifold_ros.cli.looking import kind_of, shown_routes
 from two_manifold_ros.cli.options import (
     add_json,
     add_topics,
+    answer,
     Command,
     fleet_of,
     metres,
     name_sensors,
     on_stderr,
     percent,
-    print_table,
-    print_verdict,
-    print_wrapped,
     reading_options,
+    warn,
 )
 from two_manifold_ros.cli.verdict import of_fleet
 from two_manifold_ros.errors import InputError, NO_USE
@@ -55,10 +53,11 @@ from two_manifold_ros.recordings.satellite_fixes import in_plane
 from two_manifold_ros.sources import expand, identity, is_remote, public
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
+from two_manifold_ros.typing import Table
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from two_manifold_ros.evaluation.drives import DriveScore, Fleet, Total
     from two_manifold_ros.inspection.coverage import Choice
@@ -85,10 +84,8 @@ def chosen_bags(
     """
     Leave in ``args.bags`` those to train on, where all last longer than ``args.most_minutes``.
 
-    Each is surveyed where it is read, and the surveys are kept in a journal beside the model,
-    which is said if the training in the context is stopped. Yielded are the names of the routes of
-    the bags that are left, and what tries a model on the others, `try_on_others`, if there are
-    such.
+    Each is surveyed where it is read, and a journal beside the model keeps the surveys. Yielded
+    are the names of the routes of the bags that are left, and `try_on_others` if there are others.
     """
     names = _drop_duplicates(args, names)
     most_s, paths = 60.0 * args.most_minutes, list(args.bags)
@@ -111,7 +108,11 @@ def chosen_bags(
         names = [names[each] for each in choice.trained] if names else names
         yield names, partial(try_on_others, args, choice=choice, paths=paths, client=client)
     except KeyboardInterrupt:
-        say_kept(len(journal), 'surveys', journal.path)
+        if count := len(journal):
+            on_stderr(
+                f'two-manifold: stopped: {count} surveys are kept in {journal.path}, from which '
+                'the same command goes on'
+            )
         raise
 
 
@@ -142,17 +143,8 @@ def _chosen(
         f'{minutes:.0f} of {of_minutes:.0f} min: {choice.times} at each place, or as many as '
         f'drove there (--most-minutes {args.most_minutes:g}){on_others}'
     )
-    _warn_of(choice.troubles.values())
+    warn(*filter(None, choice.troubles.values()))
     return choice
-
-
-def say_kept(count: int, what: str, path: Path | None) -> None:
-    """Say from what a training that was stopped goes on, if there is something."""
-    if count:
-        on_stderr(
-            f'two-manifold: stopped: {count} {what} are kept in {path}, from which the same '
-            f'command goes on'
-        )
 
 
 def _drop_duplicates(args: Namespace, names: Sequence[str]) -> list[str]:
@@ -175,7 +167,7 @@ def _drop_duplicates(args: Namespace, names: Sequence[str]) -> list[str]:
             )
             raise InputError(msg)
         other = '' if before == public(path) else f' as {public(path)}'
-        on_stderr(f'two-manifold: warning: {before} is given again{other}: it counts once')
+        warn(f'{before} is given again{other}: it counts once')
     kept = [first[each] for each in sorted(first)]
     args.bags = [args.bags[number] for number in kept]
     return [names[number] for number in kept] if names else []
@@ -196,12 +188,6 @@ def _refuse_missing(paths: Sequence[str]) -> None:
             continue
 
 
-def _warn_of(troubles: Iterable[str]) -> None:
-    """Name each bag of which nothing is used."""
-    for sentence in filter(None, troubles):
-        on_stderr(f'two-manifold: warning: {sentence}')
-
-
 def try_on_others(
     args: Namespace,
     model: ModelHead,
@@ -220,7 +206,7 @@ def try_on_others(
             lambda share: progress('trying the model', share),
             until_s=args.until,
         )
-    _warn_of(each.trouble for each in scores)
+    warn(*filter(None, (each.trouble for each in scores)))
     good = [each for each in scores if each.ticks]
     total = total_of(good).to_json() if good else None
     return {
@@ -234,12 +220,6 @@ def try_on_others(
 
 def run_fleet(args: Namespace) -> int:
     """Score each bag where it is read and report; return 0, or ``NO_USE`` as ``run`` does."""
-    if args.start is not None or args.until is not None or args.report:
-        msg = (
-            '--fleet scores whole bags into a table and a figure: leave out --from, --until and '
-            '--report'
-        )
-        raise InputError(msg)
     model = load_model(args.model)
     name_sensors(args, model)
     _drop_duplicates(args, [])
@@ -254,38 +234,18 @@ def run_fleet(args: Namespace) -> int:
             sensors=args.trained_sensors,
         )
     fleets = fleets_of(model, scores)
-    status = 0 if any(each.published for each in scores) else NO_USE
-    _warn_of(each.trouble for each in scores)
-    drawn = bool(args.figure) and len(fleets) == 1
-    if args.figure and not drawn:
-        on_stderr(
-            f'two-manifold: warning: nothing is drawn: --figure is about one route, and the bags '
-            f'are of {len(fleets)} ({", ".join(fleets)}); evaluate each route by itself'
-        )
-    if drawn:
-        from two_manifold_ros.evaluation.figures import draw_fleet  # noqa: PLC0415 - an extra
-
-        (fleet,) = fleets.values()
-        draw_fleet(fleet, args.figure)
+    troubles = [each.trouble for each in scores if each.trouble]
+    warn(*troubles)
     totals = {name: total_of(each.scores) for name, each in fleets.items()}
-    verdict = of_fleet(totals, args, model)
-    if args.json:
-        content = {
-            'model': args.model,
-            'verdict': verdict._asdict(),
-            'routes': {name: each.to_json(WEAKEST) for name, each in fleets.items()},
-            'drives': [_plain(each) for each in scores],
-        }
-        print(json.dumps(content, indent=2, allow_nan=False))
-        return status
-    print_verdict(verdict)
-    for name, fleet in fleets.items():
-        print_fleet(fleet, name)
-    if missing := sum(bool(each.trouble) for each in scores):
-        print_wrapped(f'bags without a score: {missing}')
-    if drawn:
-        print(f'drawn into {args.figure}')
-    return status
+    content = {
+        'model': args.model,
+        'routes': {name: each.to_json(WEAKEST) for name, each in fleets.items()},
+        'drives': [_plain(each) for each in scores],
+    }
+    shown = [each for name, fleet in fleets.items() for each in _fleet(fleet, name)]
+    shown += [f'bags without a score: {len(troubles)}'] if troubles else []
+    answer(args, content, shown, of_fleet(totals, args, model))
+    return 0 if any(each.published for each in scores) else NO_USE
 
 
 def _plain(score: DriveScore) -> dict[str, Any]:
@@ -297,8 +257,8 @@ def _plain(score: DriveScore) -> dict[str, Any]:
     }
 
 
-def print_fleet(fleet: Fleet, route: str = '') -> None:
-    """Print tables of the scores by vehicle and by day, and the weakest places."""
+def _fleet(fleet: Fleet, route: str) -> Iterator[str | Table]:
+    """Yield tables of the scores by vehicle and by day, and the weakest places."""
     named = f'route {route}, ' if route else ''
     for what in ('vehicle', 'day'):
         totals = fleet.by(what)
@@ -309,25 +269,22 @@ def print_fleet(fleet: Fleet, route: str = '') -> None:
             what, 'drives', 'ticks', 'published', 'mean, m', 'published:\nmean', 'worst, m',
             'worst drive',
         ]  # fmt: skip
-        print_table(
-            f'{named}mean position error by {what}, at all ticks after the first window',
-            header,
-            rows,
-        )
+        title = f'{named}mean position error by {what}, at all ticks after the first window'
+        yield Table(title, header, rows)
         for name, total in totals.items():
             if what == 'vehicle' and total.grows_m is not None:
-                first, last = total.grows_m
-                print_wrapped(
+                first, last = map(metres, total.grows_m)
+                yield (
                     f'{name} drifts: its error grows from drive to drive, from a mean of '
-                    f'{metres(first).strip()} m over the first third to {metres(last).strip()} m '
-                    'over the last; look at the mounting of its IMU, or train on newer drives'
+                    f'{first.strip()} m over the first third to {last.strip()} m over the last; '
+                    'look at the mounting of its IMU, or train on newer drives'
                 )
     places = [
         [f'{_rounded(each["x"])}, {_rounded(each["y"])}', metres(each['mean_m']),
          percent(each['published_share'])]
         for each in fleet.weakest(WEAKEST)
     ]  # fmt: skip
-    print_table('places of the largest errors', ['x, y in m', 'mean, m', 'published'], places)
+    yield Table('places of the largest errors', ['x, y in m', 'mean, m', 'published'], places)
 
 
 def _rounded(value: float) -> str:
@@ -366,16 +323,12 @@ def add_merge(parser: ArgumentParser) -> None:
 
 def run_merge(args: Namespace) -> int:
     """Train on the drives of all robots, save the model, and return 0 or ``NO_USE``."""
-    paths = [
-        each
-        for given in args.bags
-        for each in newest_in(given, lambda trouble: _warn_of([trouble])) or expand([given])
-    ]
+    paths = [each for given in args.bags for each in newest_in(given, warn) or expand([given])]
     of, drives = drives_of(paths, reading_options(args))
     surveys = [survey_recording(each) for each in drives]
     # Parts of a route that robots saw need not meet, and all are wanted.
     choice = choose(surveys, math.inf, fewest=1)
-    _warn_of(choice.troubles.values())
+    warn(*filter(None, choice.troubles.values()))
     with Progress('training') as progress:
         model = train_model(
             [drives[each] for each in choice.trained], TrainingSettings(), progress
@@ -390,13 +343,10 @@ def run_merge(args: Namespace) -> int:
     minutes = dict.fromkeys(paths, 0.0)
     for each in choice.trained:
         minutes[of[each]] += surveys[each].lasts_s / 60.0
-    if args.json:
-        content = {'model': None if status else args.output, 'minutes': minutes, **model.summary}
-        print(json.dumps(content, indent=2, allow_nan=False))
-    elif not status:
-        rows = [[path, f'{lasting:.1f}'] for path, lasting in minutes.items()]
-        print_table(f'merged into {args.output}', ['of', 'minutes trained on'], rows)
-        print_wrapped(f'see two-manifold info {args.output}')
+    rows = [[path, f'{lasting:.1f}'] for path, lasting in minutes.items()]
+    table = Table(f'merged into {args.output}', ['of', 'minutes trained on'], rows)
+    content = {'model': None if status else args.output, 'minutes': minutes, **model.summary}
+    answer(args, content, [] if status else [table, f'see two-manifold info {args.output}'])
     return status
 
 
@@ -472,25 +422,19 @@ def run_atlas(args: Namespace) -> int:
     else:
         model, path = without(load_model(args.model), args.names), args.output or args.model
         save_model(model, path)
-    if args.json:
-        routes = {
-            name: {
-                'frame_id': each.frame_id,
-                'rate_hz': each.rate_hz,
-                'kind': kind_of(each),
-                'lines': list(each.route_names),
-                **each.summary,
-            }
-            for name, each in model.routes.items()
+    routes = {
+        name: {
+            'frame_id': each.frame_id,
+            'rate_hz': each.rate_hz,
+            'kind': kind_of(each),
+            'lines': list(each.route_names),
+            **each.summary,
         }
-        print(json.dumps({'model': path, **done, 'routes': routes}, indent=2, allow_nan=False))
-        return 0
-    if args.action != 'list':
-        print_wrapped(f'written to {path}')
-        for what, names in done.items():
-            if names:
-                print_wrapped(f'{what}: {", ".join(names)}')
-    print_routes(model)
+        for name, each in model.routes.items()
+    }
+    said = [] if args.action == 'list' else [f'written to {path}']
+    said += [f'{what}: {", ".join(names)}' for what, names in done.items() if names]
+    answer(args, {'model': path, **done, 'routes': routes}, [*said, *shown_routes(model)])
     return 0
 
 
@@ -498,14 +442,7 @@ def joined(models: Sequence[str], output: str) -> tuple[AtlasModel, dict[str, li
     """
     Return the atlas of models by ``MODEL`` or ``NAME=MODEL``; it goes on with that in ``output``.
 
-    The second has the names of routes that are ``added`` to those that were there, are
-    ``replaced`` by them, and are ``kept``.
-
-    Raises
-    ------
-    InputError
-        If a file is no model of a route, or two routes have one name.
-
+    And the names of the routes that were ``added`` there, ``replaced`` and ``kept``.
     """
     known: dict[str, ModelHead] = {}
     for given in models:

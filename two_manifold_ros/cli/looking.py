@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-import json
 from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.cli.options import (
@@ -15,21 +14,18 @@ from two_manifold_ros.cli.options import (
     add_json,
     add_report,
     add_topics,
+    answer,
     check_report,
     Command,
-    console,
     fleet_of,
     on_stderr,
-    print_table,
-    print_verdict,
-    print_wrapped,
-    print_written,
     reading_options,
     say_notes,
 )
 from two_manifold_ros.cli.verdict import of_inspection
 from two_manifold_ros.errors import BAD_INPUT, InputError
 from two_manifold_ros.inspection.inspecting import inspect_bags, inspect_recording
+from two_manifold_ros.inspection.rendering import describe, describe_all
 from two_manifold_ros.model.atlas import AtlasModel
 from two_manifold_ros.model.head import TrainedModel
 from two_manifold_ros.model.model import RouteModel
@@ -40,9 +36,8 @@ from two_manifold_ros.recordings.further_channels import SensorTopic
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
 from two_manifold_ros.sources import public
-from two_manifold_ros.training.following import RULE
-from two_manifold_ros.training.held_out import LOST_SHARE
 from two_manifold_ros.training.summary import fleet_sentence
+from two_manifold_ros.typing import Table
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -67,7 +62,7 @@ def add_inspect(parser: ArgumentParser) -> None:
     """Add the arguments of inspect."""
     add_bags(parser)
     add_topics(parser)
-    add_report(parser, 'findings with cures, the drive, laps, gaps, vibration and lag')
+    add_report(parser, 'findings with cures, the drive, laps, gaps and lag')
     add_fleet(parser)
     add_json(parser)
 
@@ -98,29 +93,20 @@ def run_inspect(args: Namespace) -> int:
         say_notes(each.notes)
     for sentence in unread.values():
         on_stderr(f'two-manifold: error: {sentence}')
-    status = BAD_INPUT if unread else 0
-    if args.json:
-        content: dict[str, Any] = {'recordings': [report.to_json() for report in reports]}
-        content |= {'verdict': of_inspection(reports, args)._asdict()} if reports else {}
-        content |= {'unread': unread} if unread else {}
-        print(json.dumps(content, indent=2, allow_nan=False))
-        return status
-    if reports:
-        print_verdict(of_inspection(reports, args))
-        _print(reports, whole=len(args.bags) <= MOST_IN_FULL)
-        print_written(args)
-    return status
+    content: dict[str, Any] = {'recordings': [report.to_json() for report in reports]}
+    content |= {'unread': unread} if unread else {}
+    shown = describe_all(reports)
+    if len(args.bags) <= MOST_IN_FULL:
+        shown = (part for report in reports for part in _in_full(report))
+    if reports or args.json:
+        answer(args, content, shown, of_inspection(reports, args) if reports else None)
+    return BAD_INPUT if unread else 0
 
 
-def _print(reports: Sequence[Report], *, whole: bool) -> None:
-    # Not needed for JSON, and slow to import.
-    from two_manifold_ros.inspection.rendering import print_report, print_reports  # noqa: PLC0415
-
-    if not whole:
-        print_reports(reports, console())
-        return
-    for report in reports:
-        print_report(report, console())
+def _in_full(report: Report) -> Iterator[str | Table]:
+    yield from describe(report)
+    for each in report.findings:
+        yield f'{each.severity}: {each.sentence}'
 
 
 def _inspect_here(
@@ -154,9 +140,7 @@ def _write_page(
     args: Namespace, reports: Sequence[Report], recordings: Sequence[Recording]
 ) -> None:
     from two_manifold_ros.pages import report as pages  # noqa: PLC0415 - an extra
-    from two_manifold_ros.pages.recording_sections import (  # noqa: PLC0415 - an extra
-        inspection_sections,
-    )
+    from two_manifold_ros.pages.sections import inspection_sections  # noqa: PLC0415 - an extra
 
     page = pages.Report(pages.title_of([each.name for each in recordings], 'recording'))
     page.say(*of_inspection(reports, args).lines)
@@ -167,14 +151,10 @@ def _write_page(
 MOST_NAMES = len(IMU_CHANNELS)
 """Channels that are named; a camera has hundreds, all named alike."""
 
-INFO_HELP = 'Check a model file and show what it was trained on, what was chosen, and why.'
-
-_TITLES = {
-    'bandwidth_factor': 'bandwidth (medians)',
-    'ridge': 'observation',
-    'rate_hz': 'rate (Hz)',
-}
-"""Choices that need other words than their names."""
+INFO_HELP = (
+    'Check a model file and show what it was trained on and what it is. `--json` shows what was '
+    'tried in the training, and every other number.'
+)
 
 
 def add_info(parser: ArgumentParser) -> None:
@@ -186,11 +166,11 @@ def add_info(parser: ArgumentParser) -> None:
 def run_info(args: Namespace) -> int:
     """Print the model's header; return 0."""
     if args.json:
-        print(json.dumps(header_of(args.model), indent=2, allow_nan=False))
+        answer(args, header_of(args.model))
         return 0
     model = load_model(args.model)
     try:
-        print_model(model)
+        answer(args, {}, list(shown_model(model)))
     # Its notes on the training may be anything; a filter does not use them.
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         msg = (
@@ -201,63 +181,67 @@ def run_info(args: Namespace) -> int:
     return 0
 
 
-def print_model(model: ModelHead, *, verbose: bool = True) -> None:
-    """Print a model as tables, of several routes each by itself as well."""
+def shown_model(model: ModelHead, said: str = '') -> Iterator[str | Table]:
+    """Yield a model as tables and notes but what is ``said``; each of several routes by itself."""
     if isinstance(model, AtlasModel):
-        print_table(*routes_table(model))
+        yield from shown_routes(model)
         for name, each in model.routes.items():
-            print(f'\n{name}:')
-            print_model(each)
+            yield f'\n{name}:'
+            yield from shown_model(each)
         return
     if model.frame_id == LAP_FRAME:
         lap = model.circuit if isinstance(model, RouteModel) else None
         usual = '' if lap is None else f', which takes {lap.lap_s:.3f} s'
-        print_wrapped(
-            f'This model knows laps and no positions: its errors are in seconds of a usual '
+        yield (
+            'This model knows laps and no positions: its errors are in seconds of a usual '
             f'lap{usual}.'
         )
-    for table in model_tables(model, verbose=verbose):
-        print_table(*table)
-    summary = model.summary
-    validation = summary['validation']
-    tried = len(validation['compared']) if validation and verbose else 0
-    if tried > 1 and not summary['chosen'].get('network'):
-        narrowest = '-> the narrowest bandwidth among those within 5 % of the best'
-        print_wrapped(RULE if summary['method'] == 'route' else narrowest)
-    said = [] if verbose else _refusals(summary)
-    for note in notes_of(summary):
-        if note not in said:
-            print_wrapped(f'note: {note}')
+    yield model_table(model)
+    yield from (f'note: {note}' for note in notes_of(model.summary) if note != said)
 
 
-def model_tables(
-    model: ModelHead, *, verbose: bool = True
-) -> Iterator[tuple[str, list[str], list[list[str]]]]:
-    """Yield title, header and rows of what a model is and, for a developer, what it is out of."""
+def model_table(model: ModelHead) -> Table:
+    """Return what a model was trained on and is, as a table."""
     if not isinstance(model, TrainedModel):
         msg = f'a {type(model).__name__} has no notes on its training'
         raise TypeError(msg)
     summary, placed = model.summary, model.frame_id != LAP_FRAME
-    rows = [
-        ['recordings', ', '.join(summary['recordings'])],
-        ['training', f'{summary["seconds"]:.1f} s, {summary["training_ticks"]} windows'],
-        *([['fleet', fleet_sentence(summary['fleet'])]] if 'fleet' in summary else []),
-        ['laps', f'{summary["laps"]:.1f}'],
-        *([['position lag', _lags(summary['position_lag'])]] if placed else []),
-        *_head(model, verbose=verbose),
-        *(_route(model) if isinstance(model, RouteModel) else _spectral(model)),
-    ]
-    yield 'model', ['', ''], [row for row in rows if verbose or row[0] not in _DEVELOPERS]
-    if summary['validation'] and verbose:
-        yield _validation(model)
+    seconds = ', '.join(f'{round(horizon / model.rate_hz, 2):g}' for horizon in model.horizons)
+    names = model.live_channels
+    few = [*names[:MOST_NAMES], *(['...'] if len(names) > MOST_NAMES else [])]
+    rows = {
+        'recordings': ', '.join(summary['recordings']),
+        'training': f'{summary["seconds"]:.1f} s, {summary["training_ticks"]} windows',
+        'fleet': fleet_sentence(summary['fleet']) if 'fleet' in summary else '',
+        'laps': f'{summary["laps"]:.1f}',
+        'position lag': _lags(summary['position_lag']) if placed else '',
+        'ticks': f'{model.rate_hz:g} Hz, windows of {model.window}',
+        'horizons': f'{", ".join(map(str, model.horizons))} ticks = {seconds} s',
+        'topics': ' -> '.join(filter(None, (model.imu_topic, model.position_topic))),
+        'frame': model.frame_id or '(not named)',
+        'channels': ', '.join(few) if names != IMU_CHANNELS else '',
+        'sensors': ', '.join(e.written for e in SensorTopic.of_names(model.further_names)),
+        'origin': '',
+        'map': '',
+        'lines': '',
+    }
+    if (origin := model.origin) is not None:
+        rows['origin'] = f'{origin.latitude_deg:.7f}, {origin.longitude_deg:.7f} deg'
+    if isinstance(model, RouteModel):
+        spread = 100.0 * model.route.motion.ratio_spread
+        rows['map'] = f'{model.route.places} places, speed ratios within {spread:.0f} %'
+        rows['lines'] = '' if model.lines is None else ', '.join(model.lines.names)
+    else:
+        rows['method'] = f'{summary["method"]}, {model.states} states'
+    return Table('model', ['', ''], [[name, words] for name, words in rows.items() if words])
 
 
-def print_routes(model: ModelHead, *, notes: bool = False) -> None:
-    """Print the routes that a model knows as a table, and which are of no use, or all notes."""
-    print_table(*routes_table(model))
+def shown_routes(model: ModelHead, *, notes: bool = False) -> Iterator[str | Table]:
+    """Yield the routes that a model knows as a table, and which are of no use, or all notes."""
+    yield routes_table(model)
     for name, each in model.routes.items():
         for note in notes_of(each.summary) if notes else _refusals(each.summary):
-            print_wrapped(f'note: {name or NO_NAME}: {note}')
+            yield f'note: {name or NO_NAME}: {note}'
 
 
 def notes_of(summary: Mapping[str, Any]) -> list[str]:
@@ -280,8 +264,8 @@ def kind_of(model: ModelHead) -> str:
     return 'network' if network else 'route'
 
 
-def routes_table(model: ModelHead) -> tuple[str, list[str], list[list[str]]]:
-    """Return title, header and rows of the routes that a model knows."""
+def routes_table(model: ModelHead) -> Table:
+    """Return the routes that a model knows."""
     rows = []
     for name, each in model.routes.items():
         summary, frame = each.summary, each.frame_id or '(not named)'
@@ -302,68 +286,12 @@ def routes_table(model: ModelHead) -> tuple[str, list[str], list[list[str]]]:
             ]
         )
     header = [
-        'route',
-        'kind',
-        'bags',
-        'laps',
-        'places',
-        'rate (Hz)',
-        'error on parts left out (m)',
-    ]
+        'route', 'kind', 'bags', 'laps', 'places', 'rate (Hz)', 'error on parts left out (m)',
+        'frame',
+    ]  # fmt: skip
     # Not the error in the table of what one map was chosen from, which is cut sooner.
     title = 'known routes; each error counts as the spread of the track at most'
-    return title, [*header, 'frame'], rows
-
-
-_DEVELOPERS = ('method', 'belief', 'states')
-"""Rows about how the filter works inside."""
-
-
-def _head(model: ModelHead, *, verbose: bool) -> list[list[str]]:
-    seconds = ', '.join(f'{round(horizon / model.rate_hz, 2):g}' for horizon in model.horizons)
-    names = model.live_channels
-    few = [*names[:MOST_NAMES], *(['...'] if len(names) > MOST_NAMES else [])]
-    rows = [
-        ['ticks', f'{model.rate_hz:g} Hz, windows of {model.window}'],
-        ['horizons', f'{", ".join(map(str, model.horizons))} ticks = {seconds} s'],
-        ['topics', ' -> '.join(filter(None, (model.imu_topic, model.position_topic)))],
-        ['frame', model.frame_id or '(not named)'],
-        *([['channels', ', '.join(few)]] if verbose or names != IMU_CHANNELS else []),
-    ]
-    if model.further_names:
-        sensors = SensorTopic.of_names(model.further_names)
-        rows.append(['sensors', ', '.join(each.written for each in sensors)])
-    if model.origin is not None:
-        origin = model.origin
-        rows.append(['origin', f'{origin.latitude_deg:.7f}, {origin.longitude_deg:.7f} deg'])
-    return rows
-
-
-def _route(model: RouteModel) -> list[list[str]]:
-    summary, route = model.summary, model.route
-    likelihood, spread = route.likelihood, 100.0 * route.motion.ratio_spread
-    return [
-        ['method', f'route, {model.kernel}, {summary["coupling"]}'],
-        ['map', f'{route.places} places, speed ratios within {spread:.0f} %'],
-        *([] if model.lines is None else [['lines', ', '.join(model.lines.names)]]),
-        [
-            'belief',
-            f'sharpness {likelihood.sharpness:g}, persistence {likelihood.persistence:.3g}',
-        ],
-        ['states', str(model.states)],
-    ]
-
-
-def _spectral(model: TrainedModel) -> list[list[str]]:
-    summary = model.summary
-    words = summary['method']
-    guards = '' if getattr(model, 'guarded', True) else ', no guards'
-    if summary['coupling'] is not None:
-        words += f', {model.kernel}, {summary["coupling"]}'
-    return [
-        ['method', f'{words}, {summary["readout"]} read-out{guards}'],
-        ['states', f'{model.states}, transition radius {summary["spectral_radius"]:.4f}'],
-    ]
+    return Table(title, header, rows)
 
 
 def _lags(rows: Sequence[dict[str, Any]]) -> str:
@@ -381,40 +309,6 @@ def _lags(rows: Sequence[dict[str, Any]]) -> str:
 def _range(seconds: Sequence[float]) -> str:
     least, most = f'{min(seconds):.3f}', f'{max(seconds):.3f}'
     return f'{least} s' if least == most else f'{least} to {most} s'
-
-
-def _validation(model: TrainedModel) -> tuple[str, list[str], list[list[str]]]:
-    validation = model.summary['validation']
-    # In alphabetical order as in the file, before it is saved too.
-    compared = validation['compared']
-    names = sorted(name for name in compared[0] if name not in {'score_m', 'log_score'})
-    scored = 'log_score' in compared[0]
-    chosen: dict[str, Any] = model.summary['chosen']
-    rows = [
-        [
-            '-> ' if all(row[name] == chosen.get(name, row[name]) for name in names) else '',
-            *(_choice(name, row[name]) for name in names),
-            *([f'{row["log_score"]:.2f}'] if scored else []),
-            f'{row["score_m"]:.3f}',
-        ]
-        for row in compared
-    ]
-    # Not the error in a list of routes, which is cut at the whole spread.
-    title = (
-        f'closed loop over {validation["ticks"]} held-out ticks; each error counts as '
-        f'{LOST_SHARE:.0%} of the spread of the track at most'
-    )
-    titles = [*(_TITLES.get(name, name) for name in names), *(['log score'] if scored else [])]
-    unit = 's' if model.frame_id == LAP_FRAME else 'm'
-    return title, ['', *titles, f'capped mean error ({unit})'], rows
-
-
-def _choice(name: str, value: float | bool | None) -> str:
-    if name == 'ridge':
-        return 'raw kernel' if value is None else f'ridge {value:g}'
-    if isinstance(value, bool):
-        return 'yes' if value else 'no'
-    return f'{value:.3g}' if isinstance(value, float) and value < 100.0 else f'{value:g}'
 
 
 INSPECT = Command(INSPECT_HELP, add_inspect, run_inspect)

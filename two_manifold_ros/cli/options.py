@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from argparse import Action, ArgumentTypeError, Namespace
 from dataclasses import replace
+import json
 import math
 from pathlib import Path
 import re
@@ -18,16 +19,17 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 from rich import box
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+from rich.table import Table as RichTable
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.fleet import client_of
 from two_manifold_ros.progress import Progress
 from two_manifold_ros.sources import expand, only_bag
+from two_manifold_ros.typing import Table
 
 if TYPE_CHECKING:
     from argparse import _ArgumentGroup, ArgumentParser
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from two_manifold_ros.cli.verdict import Verdict
@@ -66,21 +68,33 @@ def console() -> Console:
     return plain if plain.is_terminal else _Piped(highlight=False, width=_PIPED_WIDTH)
 
 
+def answer(
+    args: Namespace,
+    content: Mapping[str, Any],
+    shown: Iterable[str | Table] = (),
+    verdict: Verdict | None = None,
+) -> None:
+    """
+    Print the result of a command: with ``--json`` one object, else the verdict and what is shown.
+
+    Where a report was asked for, its place is the last line.
+    """
+    if args.json:
+        judged = {} if verdict is None else {'verdict': verdict._asdict()}
+        print(json.dumps({**content, **judged}, indent=2, allow_nan=False))
+        return
+    for each in (*(verdict.lines if verdict else ()), *shown):
+        if isinstance(each, Table):
+            print_table(*each)
+        else:
+            print_wrapped(each)
+    if getattr(args, 'report', None):
+        print(f'report: {args.report}, open it in a browser')
+
+
 def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """
-    Print a table; columns that hold numbers only are aligned to the right.
-
-    Parameters
-    ----------
-    title
-        Printed above the table, may be empty.
-    header
-        Column names, units included.
-    rows
-        Cells as text.
-
-    """
-    table = Table(
+    """Print a table; columns that hold numbers only are aligned to the right."""
+    table = RichTable(
         title=escape(title) or None,
         title_justify='left',
         box=box.SIMPLE_HEAD,
@@ -127,12 +141,6 @@ def print_wrapped(text: str, indent: str = '', *, on_error: bool = False) -> Non
     print(text, file=stream)
 
 
-def print_verdict(verdict: Verdict) -> None:
-    """Print how good a result is, and on a line of its own what to do next."""
-    for each in verdict.lines:
-        print_wrapped(each)
-
-
 def metres(value: float | None) -> str:
     """Return five characters, so that many columns fit wherever tables do."""
     if value is None:
@@ -152,19 +160,8 @@ def make_folder(path: str | Path, marker: str | None = None) -> Path:
     """
     Make a folder for results, before anything is computed.
 
-    Parameters
-    ----------
-    path
-        The folder; it may exist.
-    marker
-        Name of a file that marks a folder as made by this program: one that exists has to have it,
-        and is made again without what is in it.
-
-    Raises
-    ------
-    InputError
-        If it has no marker, or nothing can be written into it.
-
+    A ``marker`` is a file in folders that this program made: a folder that exists is emptied if it
+    has the marker, else refused with an ``InputError``, as one that cannot be written into.
     """
     folder = Path(path)
     try:
@@ -243,14 +240,8 @@ def name_sensors(args: Namespace, model: ModelHead) -> None:
     """
     Set ``sensor_topic`` to the topics that a model takes, by default as in training.
 
-    ``args.trained_sensors`` are the topics of the training, in the order of those that are read;
-    a sensor that is not named may be missing.
-
-    Raises
-    ------
-    InputError
-        If it takes none and one is named, or the named ones are not as many, or of other fields.
-
+    ``args.trained_sensors`` are the topics of the training, by those that are read. A sensor that
+    is not named may be missing; named ones that do not fit the model are an ``InputError``.
     """
     # NumPy is slow.
     from two_manifold_ros.recordings.further_channels import SensorTopic  # noqa: PLC0415
@@ -292,6 +283,12 @@ def on_stderr(line: str) -> None:
     print_wrapped(line, on_error=True)
 
 
+def warn(*sentences: str) -> None:
+    """Print warnings on standard error."""
+    for each in sentences:
+        on_stderr(f'two-manifold: warning: {each}')
+
+
 def in_step(
     recordings: Sequence[Recording],
     args: Namespace,
@@ -315,15 +312,7 @@ def in_step(
 
 
 def seconds(text: str) -> float:
-    """
-    Parse a number of seconds for argparse.
-
-    Raises
-    ------
-    ArgumentTypeError
-        If it is no finite number.
-
-    """
+    """Parse a finite number of seconds for argparse."""
     try:
         number = float(text)
     except ValueError:
@@ -336,20 +325,9 @@ def seconds(text: str) -> float:
 
 def part_of(recording: Recording, start_s: float | None, end_s: float | None) -> Recording:
     """
-    Return the part of a recording selected by ``--from`` and ``--until``.
+    Return the part of a recording between ``--from`` and ``--until``, ``None`` for an open end.
 
-    Parameters
-    ----------
-    recording
-        Recording that was read.
-    start_s, end_s
-        Seconds from its first IMU stamp, ``None`` where that end is open.
-
-    Raises
-    ------
-    InputError
-        If that is no stretch of the recording.
-
+    Seconds count from its first IMU stamp; ``InputError`` says that this is no stretch of it.
     """
     if start_s is not None and start_s < 0.0:
         msg = f'--from {start_s:g} must be at least 0: seconds count from the first IMU stamp'
@@ -434,12 +412,6 @@ def check_report(args: Namespace) -> None:
         check_report_path(args.report)
 
 
-def print_written(args: Namespace) -> None:
-    """Print where the report is, if one was asked for."""
-    if args.report:
-        print(f'report: {args.report}, open it in a browser')
-
-
 def reading_options(args: Namespace) -> ReadingOptions:
     """Return how bags are read, by the options of `add_topics` and of `add_sensor_topics`."""
     from two_manifold_ros.recordings.reading import ReadingOptions  # noqa: PLC0415 - as above
@@ -464,26 +436,11 @@ def recordings_of(
     say: Callable[[str], None] = on_stderr,
 ) -> list[Recording]:
     """
-    Read ``args.bags`` as the options say, and print their notes on standard error.
+    Read ``args.bags`` as the options say, and ``say`` their notes.
 
-    Parameters
-    ----------
-    args
-        With the attributes of `add_bags` and `add_topics`.
-    need_positions
-        Whether a bag without positions is an error.
-    find_positions
-        Whether to look for positions that are neither needed nor named.
-    origin
-        Origin of the tangent plane for geodetic positions, when a model prescribes one.
-    say
-        Takes the notes instead.
-
-    Raises
-    ------
-    InputError
-        If a bag cannot be read, or its positions are surely not in metres.
-
+    Positions may be needed, or looked for though neither needed nor named; geodetic ones are put
+    into the tangent plane of an ``origin``. ``InputError`` says that a bag cannot be read, or that
+    its positions are surely not in metres.
     """
     from two_manifold_ros.inspection.positions import check_units  # noqa: PLC0415 - as above
     from two_manifold_ros.recordings.reading import read_recordings  # noqa: PLC0415 - as above

@@ -4,12 +4,13 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from functools import partial
 import json
 import sys
 import time
 from traceback import print_exception
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from two_manifold_ros.cli.options import (
     add_fleet,
@@ -32,10 +33,10 @@ from two_manifold_ros.progress import Progress
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from two_manifold_ros.experiments.experiment import Claim, Experiment
+    from two_manifold_ros.experiments.experiment import Experiment
 
 HELP = (
     'Run experiments of the papers again: each prints its claims beside the figures of the paper '
@@ -88,20 +89,31 @@ def run(args: Namespace) -> int:
     if args.list:
         _list(as_json=args.json)
         return 0
-    if args.name is None:
-        msg = 'name an experiment; see two-manifold reproduce --list'
-        raise InputError(msg)
-    _check_sets(args)
+    _check(args)
     chosen = experiments_named(args.name)
     # A missing package shows before anything is computed.
     for experiment in chosen:
         experiment.load()
     folder = make_folder(args.output)
+    seeds = range(args.seed, args.seed + args.sets)
+    groups = [[(each, seed) for seed in seeds] for each in chosen]
+    alone = len(groups) == len(seeds) == 1
+    done: list[Attempt | Series] = []
     with fleet_of(args) as client:
-        if client is None:
-            done = _run_here(args, chosen, folder)
-        else:
-            done = _run_there(args, chosen, folder, client)
+        here = client is None
+        attempt = partial(
+            _attempt, args.quick, folder.absolute(), args.seed, here=here, alone=alone
+        )
+        # Here one after the other, so that each is printed at once; workers take all together.
+        for batch in groups if here else [[part for group in groups for part in group]]:
+            with Progress('reproducing') if not here else nullcontext() as bar:
+                shown = partial(bar, 'reproducing') if bar else lambda _: None
+                attempts = spread(attempt, batch, client, shown)
+            for at in range(0, len(attempts), args.sets):
+                each = tuple(attempts[at : at + args.sets])
+                done.append(each[0] if args.sets == 1 else Series(args.seed, each))
+                if not args.json:
+                    _print(done[-1])
     if args.json:
         print(json.dumps({'experiments': [each.to_json() for each in done]}, indent=2))
     elif len(done) > 1:
@@ -111,68 +123,32 @@ def run(args: Namespace) -> int:
     return 0 if all(each.passed for each in done) else _FAILED
 
 
-def _run_here(
-    args: Namespace, chosen: Sequence[Experiment], folder: Path
-) -> list[Attempt | Series]:
-    """Run experiments one after another, and print what each found at once."""
-    done: list[Attempt | Series] = []
-    for experiment in chosen:
-        place = f' ({len(done) + 1} of {len(chosen)})' if len(chosen) > 1 else ''
-        begin = partial(experiment.run, quick=args.quick)
-        if args.sets > 1:
-            attempts = [
-                _attempt(
-                    experiment,
-                    # One picture, as of a single run.
-                    partial(begin, folder if seed == args.seed else None, seed=seed),
-                    f'{place}, set {seed}',
-                )
-                for seed in range(args.seed, args.seed + args.sets)
-            ]
-            done.append(Series(args.seed, tuple(attempts)))
-        else:
-            done.append(_attempt(experiment, partial(begin, folder, seed=args.seed), place))
-        if not args.json:
-            _print(done[-1])
-    return done
-
-
-def _run_there(
-    args: Namespace,
-    chosen: Sequence[Experiment],
-    folder: Path,
-    client: Any,  # noqa: ANN401 - of an extra
-) -> list[Attempt | Series]:
-    """Run experiments and their sets of draws on workers, and print all of it at the end."""
-    parts = [
-        # One picture, as of a single run.
-        (each, seed, folder.absolute() if seed == args.seed else None)
-        for each in chosen
-        for seed in range(args.seed, args.seed + args.sets)
-    ]
-    run_part = partial(_attempt_there, args.quick)
-    with Progress('reproducing') as bar:
-        attempts = spread(run_part, parts, client, partial(bar, 'reproducing'))
-    groups = [attempts[at : at + args.sets] for at in range(0, len(attempts), args.sets)]
-    done: list[Attempt | Series] = [
-        Series(args.seed, tuple(each)) if args.sets > 1 else each[0] for each in groups
-    ]
-    if not args.json:
-        for each in done:
-            _print(each)
-    return done
-
-
-def _attempt_there(
+def _attempt(
     quick: bool,
-    part: tuple[Experiment, int, Path | None],
+    folder: Path,
+    first: int,
+    part: tuple[Experiment, int],
+    *,
+    here: bool,
+    alone: bool,
 ) -> Attempt:
-    """Run an experiment on a worker; the others go on when it breaks off."""
-    experiment, seed, folder = part
-    begun = time.monotonic()
+    """Run an experiment on a set of draws; if it breaks off, others go on, unless ``alone``."""
+    experiment, seed = part
+    begun, what = time.monotonic(), f'{experiment.name}, set {seed}'
     try:
-        claims = experiment.run(folder, lambda *_: None, quick=quick, seed=seed)
-    except Exception as error:  # noqa: BLE001 - as in this process
+        # Workers show no progress of their own.
+        with Progress(what) if here else nullcontext() as bar:
+            claims = experiment.run(
+                # One picture, as of a single run.
+                folder if seed == first else None,
+                lambda stage, share: bar(f'{what}, {stage}', share) if bar else None,
+                quick=quick,
+                seed=seed,
+            )
+    except Exception as error:
+        if alone:
+            raise
+        print_exception(error)
         seconds = time.monotonic() - begun
         return Attempt(experiment, seconds, error=f'{type(error).__name__}: {error}')
     return Attempt(experiment, time.monotonic() - begun, tuple(claims))
@@ -187,29 +163,17 @@ def _list(*, as_json: bool) -> None:
         print_wrapped(f'{each.name:{width}}  {each.shows} ({each.paper})', ' ' * (width + 2))
 
 
-def _check_sets(args: Namespace) -> None:
-    if args.seed < 0:
+def _check(args: Namespace) -> None:
+    """Refuse arguments that do not go together."""
+    msg = ''
+    if args.name is None:
+        msg = 'name an experiment; see two-manifold reproduce --list'
+    elif args.seed < 0:
         msg = f'--seed counts sets of draws from 0 on, and {args.seed} is below'
-        raise InputError(msg)
-    if args.sets < 1:
+    elif args.sets < 1:
         msg = f'--sets is how many sets of draws are run, and {args.sets} is less than one'
+    if msg:
         raise InputError(msg)
-
-
-def _attempt(experiment: Experiment, begin: Callable[..., list[Claim]], place: str) -> Attempt:
-    """Run an experiment; if it has a place among others, they go on when it breaks off."""
-    begun = time.monotonic()
-    what = f'{experiment.name}{place}'
-    try:
-        with Progress(what) as bar:
-            claims = begin(lambda part, share: bar(f'{what}, {part}', share))
-    except Exception as error:
-        if not place:
-            raise
-        print_exception(error)
-        seconds = time.monotonic() - begun
-        return Attempt(experiment, seconds, error=f'{type(error).__name__}: {error}')
-    return Attempt(experiment, time.monotonic() - begun, tuple(claims))
 
 
 def _print(found: Attempt | Series) -> None:

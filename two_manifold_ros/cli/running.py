@@ -7,7 +7,6 @@ from __future__ import annotations
 import csv
 from dataclasses import replace
 from io import StringIO
-import json
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,15 +19,13 @@ from two_manifold_ros.cli.options import (
     add_part,
     add_sensor_topics,
     add_topics,
+    answer,
     Command,
     name_sensors,
-    on_stderr,
     part_of,
-    print_table,
-    print_verdict,
-    print_wrapped,
     recordings_in_planes,
     recordings_of,
+    warn,
 )
 from two_manifold_ros.cli.verdict import of_laps
 from two_manifold_ros.errors import InputError
@@ -48,10 +45,11 @@ from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.progress import Progress
 from two_manifold_ros.recordings.bag_writer import BagWriter
 from two_manifold_ros.recordings.recording import IMU_CHANNELS, IMU_UNITS
+from two_manifold_ros.typing import Table
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from two_manifold_ros.evaluation.lap_times import LapTimes
     from two_manifold_ros.interface.assessment import Assessment
@@ -113,9 +111,9 @@ def run_laps(args: Namespace) -> int:
     driven, found = [route for route, _ in timed], [times for _, times in timed]
     for recording, times in zip(recordings, found, strict=True):
         if not times.states:
-            on_stderr(
-                f'two-manifold: warning: {recording.name}: no position may be used, so nothing '
-                f'is timed; see why with two-manifold evaluate {args.model} {recording.name}'
+            warn(
+                f'{recording.name}: no position may be used, so nothing is timed; see why with '
+                f'two-manifold evaluate {args.model} {recording.name}'
             )
     if args.csv:
         _write(args.csv, *_lap_table(recordings, found))
@@ -124,23 +122,21 @@ def run_laps(args: Namespace) -> int:
     verdict = of_laps(
         [(each.name, times) for each, times in zip(whole, found, strict=True)], args, model
     )
-    if args.json:
-        content = {
-            'model': args.model,
-            'verdict': verdict._asdict(),
-            'recordings': [
-                {'bag': recording.name, 'route': route or None, **times.to_json()}
-                for recording, route, times in zip(recordings, driven, found, strict=True)
-            ],
-        }
-        print(json.dumps(content, indent=2, allow_nan=False))
-        return 0
-    print_verdict(verdict)
+    content = {
+        'model': args.model,
+        'recordings': [
+            {'bag': recording.name, 'route': route or None, **times.to_json()}
+            for recording, route, times in zip(recordings, driven, found, strict=True)
+        ],
+    }
     # Seconds count from where the recording begins, wherever its part does.
-    for recording, route, times in zip(whole, driven, found, strict=True):
-        print_laps(recording, times, placed=placed, route=route)
-    for path in filter(None, (args.csv, args.course)):
-        print(f'written to {path}')
+    shown = [
+        part
+        for recording, route, times in zip(whole, driven, found, strict=True)
+        for part in _laps(recording, times, placed=placed, route=route)
+    ]
+    shown += [f'written to {path}' for path in (args.csv, args.course) if path]
+    answer(args, content, shown, verdict)
     return 0
 
 
@@ -163,8 +159,10 @@ def _timed(
     return timed
 
 
-def print_laps(recording: Recording, times: LapTimes, *, placed: bool, route: str = '') -> None:
-    """Print the laps of a recording as a table, and what is best of them."""
+def _laps(
+    recording: Recording, times: LapTimes, *, placed: bool, route: str
+) -> Iterator[str | Table]:
+    """Yield the laps of a recording as a table, and what is best of them."""
     circuit, first_ns = times.circuit, recording.imu.first_stamp
     sectors = len(times.laps[0].sectors) if times.laps else 0
     header = ['lap', 'begins, s', 'time, s', *(f'sector {k + 1}' for k in range(sectors))]
@@ -182,16 +180,16 @@ def print_laps(recording: Recording, times: LapTimes, *, placed: bool, route: st
         rows.append(row)
     east, north = circuit.points[0].tolist()
     length = f' of {circuit.length_m:.2f} m' if placed else ''
-    print_table(f'{recording.name}: laps{length}', header, rows)
+    yield Table(f'{recording.name}: laps{length}', header, rows)
     if route:
-        print_wrapped(f'on the route {route}')
+        yield f'on the route {route}'
     where = f'start line at {east:.2f}, {north:.2f}; ' if placed else ''
-    print_wrapped(f'{where}a usual lap of the training takes {circuit.lap_s:.3f} s')
+    yield f'{where}a usual lap of the training takes {circuit.lap_s:.3f} s'
     if best is not None and sectors > 1:
-        print_wrapped(f'the best times of all sectors together take {_seconds(times.ideal_s)} s')
+        yield f'the best times of all sectors together take {_seconds(times.ideal_s)} s'
     errors = np.abs(times.errors())
     if len(errors):
-        print_wrapped(
+        yield (
             f'lap times differ from those by positions by {np.median(errors):.3f} s (median of '
             f'{len(errors)}), at most {errors.max():.3f} s'
         )
@@ -271,15 +269,13 @@ def run_replay(args: Namespace) -> int:
         ends: list[Assessment] = []
         written = replay(model, recording, bag, progress, ends.append)
     if Topics.POSITION.name not in written:
-        on_stderr(
-            f'two-manifold: warning: no position would have been published: {ends[0].why}; '
-            f'/diagnostics in {args.output} has state, cause and cure of each second'
+        warn(
+            f'no position would have been published: {ends[0].why}; /diagnostics in {args.output} '
+            'has state, cause and cure of each second'
         )
-    if args.json:
-        print(json.dumps({'bag': args.output, 'messages': written}, indent=2))
-        return 0
     rows = [[f'/{name}', PUBLISHED[name].msgtype, str(count)] for name, count in written.items()]
-    print_table(f'written to {args.output}', ['topic', 'type', 'messages'], rows)
+    table = Table(f'written to {args.output}', ['topic', 'type', 'messages'], rows)
+    answer(args, {'bag': args.output, 'messages': written}, [table])
     return 0
 
 
@@ -324,25 +320,15 @@ def run_export(args: Namespace) -> int:
     written = write_track(args.output, track)
     published = int(track.published.sum())
     if not published:
-        on_stderr(
-            f'two-manifold: warning: no position would have been published; see why with '
-            f'two-manifold evaluate {args.model} {recording.name}'
+        warn(
+            'no position would have been published; see why with two-manifold evaluate '
+            f'{args.model} {recording.name}'
         )
-    if args.json:
-        content = {
-            'file': args.output,
-            'route': route or None,
-            'ticks': len(track.stamps),
-            'published': published,
-            'written': written,
-        }
-        print(json.dumps(content, indent=2))
-        return 0
-    along = f' along the route {route}' if route else ''
-    print_wrapped(
-        f'{written} of {len(track.stamps)} ticks{along}, {published} of them published, written '
-        f'to {args.output}'
-    )
+    ticks, along = len(track.stamps), f' along the route {route}' if route else ''
+    counts = {'ticks': ticks, 'published': published, 'written': written}
+    words = f'{written} of {ticks} ticks{along}, {published} of them published, written to'
+    content = {'file': args.output, 'route': route or None, **counts}
+    answer(args, content, [f'{words} {args.output}'])
     return 0
 
 
@@ -396,16 +382,12 @@ def run_vehicle(args: Namespace) -> int:
         measured = measure_vehicle(model, recordings, progress)
     share = measured.counted / measured.ticks
     if share < LEAST_COUNTED:
-        on_stderr(
-            f'two-manifold: warning: the vehicle is believed to drive on the route on {share:.0%} '
-            'of the ticks, so little is measured; give a drive of the route'
+        warn(
+            f'the vehicle is believed to drive on the route on {share:.0%} of the ticks, so '
+            'little is measured; give a drive of the route'
         )
     if args.output:
         measured.vehicle.save(args.output)
-    if args.json:
-        content = {'ticks': measured.ticks, 'counted': measured.counted}
-        print(json.dumps(content | measured.vehicle.to_json(), indent=2, allow_nan=False))
-        return 0
     numbers = measured.vehicle.to_json()
     names = [(f'turned about {axis}, degrees', 'angles_deg', k) for k, axis in enumerate('xyz')]
     names += [(f'scale error of {name}', 'scales', k) for k, name in enumerate(IMU_CHANNELS)]
@@ -414,19 +396,17 @@ def run_vehicle(args: Namespace) -> int:
     before = replace(UNKNOWN, deviations=PRIOR.deviations[:-1]).to_json()
     rows = []
     for words, group, k in names:
-        shown = numbers[group], numbers[f'{group}_std'], before[f'{group}_std']
-        found, deviation, prior = (f'{each[k]:.4f}' for each in shown)
+        three = numbers[group], numbers[f'{group}_std'], before[f'{group}_std']
+        found, deviation, prior = (f'{each[k]:.4f}' for each in three)
         # A drive says nothing of what it leaves as unknown as before, such as dead channels.
         rows.append(
             [words, *(['not measured', '-'] if deviation == prior else [found, deviation])]
         )
-    print_table(
-        f'beside the IMUs of the training, from {share:.0%} of {measured.ticks} ticks',
-        ['what', 'found', 'standard deviation'],
-        rows,
-    )
-    if args.output:
-        print(f'written to {args.output}')
+    title = f'beside the IMUs of the training, from {share:.0%} of {measured.ticks} ticks'
+    shown = [Table(title, ['what', 'found', 'standard deviation'], rows)]
+    content = {'ticks': measured.ticks, 'counted': measured.counted} | numbers
+    written = [f'written to {args.output}'] if args.output else []
+    answer(args, content, [*shown, *written])
     return 0
 
 

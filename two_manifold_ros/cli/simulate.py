@@ -4,11 +4,9 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
-import json
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
-from two_manifold_ros.cli.options import add_json, Command, print_table, print_wrapped
+from two_manifold_ros.cli.options import add_json, answer, Command
 from two_manifold_ros.compilation import STORE
 from two_manifold_ros.loggers.columns import parse_columns
 from two_manifold_ros.loggers.reading import read_log
@@ -28,11 +26,10 @@ from two_manifold_ros.simulation.slot_car_run import (
     write_messages,
 )
 from two_manifold_ros.simulation.slot_car_sensors import SENSORS
+from two_manifold_ros.typing import Table
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from two_manifold_ros.simulation.slot_car_run import SlotCarRun
+    from argparse import ArgumentParser, Namespace
 
 HELP = 'Drive a simulated slot car and write its IMU and its positions into a rosbag2.'
 
@@ -90,48 +87,25 @@ def run(args: Namespace) -> int:
     with BagWriter(args.output) as bag, Progress('simulating') as progress:
         driven = simulate(settings, laps=args.laps, report=progress)
         write_messages(driven, bag, progress, args.sensors)
-    summary = _summary(args, driven)
-    if args.json:
-        print(json.dumps(summary, indent=2))
-    else:
-        _print(summary)
-    return 0
-
-
-def _summary(args: Namespace, driven: SlotCarRun) -> dict[str, Any]:
-    count = len(driven.stamps_ns)
-    every = samples_per_reference(args.rate)
-    return {
+    count, every = len(driven.stamps_ns), samples_per_reference(args.rate)
+    slower = ((REFERENCE_TOPIC, REFERENCE_TYPE), *(SENSORS[name][:2] for name in args.sensors))
+    topics = [(IMU_TOPIC, IMU_TYPE, count, args.rate)]
+    topics += [(*each, len(range(0, count, every)), args.rate / every) for each in slower]
+    content = {
         'bag': args.output,
         'laps': args.laps,
         'seconds': int(driven.stamps_ns[-1] - driven.stamps_ns[0]) / 1e9,
         'metres': float(driven.distances[-1] - driven.distances[0]),
         'mean_speed_m_s': float(driven.speeds.mean()),
-        'topics': [
-            {'topic': IMU_TOPIC, 'type': IMU_TYPE, 'messages': count, 'rate_hz': args.rate},
-            *(
-                {
-                    'topic': topic,
-                    'type': msgtype,
-                    'messages': len(range(0, count, every)),
-                    'rate_hz': args.rate / every,
-                }
-                for topic, msgtype in (
-                    (REFERENCE_TOPIC, REFERENCE_TYPE),
-                    *(SENSORS[name][:2] for name in args.sensors),
-                )
-            ),
-        ],
     }
-
-
-def _print(summary: dict[str, Any]) -> None:
     title = '{laps} laps, {metres:.1f} m in {seconds:.1f} s ({mean_speed_m_s:.2f} m/s): {bag}'
-    rows = [
-        [each['topic'], each['type'], str(each['messages']), f'{each["rate_hz"]:g}']
-        for each in summary['topics']
+    header = ['topic', 'type', 'messages', 'rate (Hz)']
+    rows = [[*each[:2], str(each[2]), f'{each[3]:g}'] for each in topics]
+    content['topics'] = [
+        dict(zip(('topic', 'type', 'messages', 'rate_hz'), each, strict=True)) for each in topics
     ]
-    print_table(title.format(**summary), ['topic', 'type', 'messages', 'rate (Hz)'], rows)
+    answer(args, content, [Table(title.format(**content), header, rows)])
+    return 0
 
 
 COMPILE_HELP = (
@@ -169,13 +143,9 @@ def run_compile(args: Namespace) -> int:
                 filtering.push(stamp_ns, sample)
     # A disk may be full by now.
     kept = STORE.folder
-    if args.json:
-        folder = None if kept is None else str(kept)
-        print(json.dumps({'folder': folder, 'trouble': STORE.trouble}, indent=2))
-    elif kept is None:
-        print_wrapped(f'Nothing is kept: {STORE.trouble}.')
-    else:
-        print_wrapped(f'Compiled code is in {kept}.')
+    said = f'Nothing is kept: {STORE.trouble}.' if kept is None else f'Compiled code is in {kept}.'
+    content = {'folder': None if kept is None else str(kept), 'trouble': STORE.trouble}
+    answer(args, content, [said])
     return 0 if kept is not None else 1
 
 
@@ -201,13 +171,7 @@ def add_import(parser: ArgumentParser) -> None:
         'ax, ay, az, gx, gy, gz, lat, lon, alt; a minus turns the sign (default of each role: '
         'usual names, SI units)',
     )
-    printed = parser.add_mutually_exclusive_group()
-    printed.add_argument(
-        '--score',
-        action='store_true',
-        help='train on the first three quarters at once, into BAG.npz, and evaluate on the rest',
-    )
-    add_json(printed)
+    add_json(parser)
 
 
 def run_import(args: Namespace) -> int:
@@ -215,40 +179,15 @@ def run_import(args: Namespace) -> int:
     log = read_log(args.files, parse_columns(args.columns))
     drive = drive_of(log)
     counts = write_drive(drive, args.output)
-    begin, end = int(drive.imu_stamps[0]), int(drive.imu_stamps[-1])
-    if args.json:
-        content = {
-            'bag': args.output,
-            'format': log.kind,
-            'seconds': (end - begin) * 1e-9,
-            'messages': counts,
-            'notes': drive.notes,
-        }
-        print(json.dumps(content, indent=2, allow_nan=False))
-        return 0
+    seconds = int(drive.imu_stamps[-1] - drive.imu_stamps[0]) * 1e-9
+    content = {'bag': args.output, 'format': log.kind, 'seconds': seconds, 'messages': counts}
     rows = [[topic, str(count)] for topic, count in counts.items()]
-    print_wrapped(f'{log.kind}, {(end - begin) * 1e-9:.1f} s, written to {args.output}')
-    print_table('', ['topic', 'messages'], rows)
-    for note in drive.notes:
-        print_wrapped(f'assumed: {note}')
-    return _score(args.output, round(0.75e-9 * (end - begin), 1)) if args.score else 0
-
-
-def _score(bag: str, split_s: float) -> int:
-    """Train on a bag until some seconds, evaluate from there on, and return the exit status."""
-    from two_manifold_ros.cli import evaluate, train  # noqa: PLC0415 - many imports
-
-    model = f'{bag.rstrip("/")}.npz'
-    given = {
-        train: [bag, '-o', model, '--until', str(split_s)],
-        evaluate: [model, bag, '--from', str(split_s)],
-    }
-    for command, arguments in given.items():
-        parser = ArgumentParser()
-        command.add_arguments(parser)
-        status: int = command.run(parser.parse_args(arguments))
-        if status:
-            return status
+    shown: list[str | Table] = [
+        f'{log.kind}, {seconds:.1f} s, written to {args.output}',
+        Table('', ['topic', 'messages'], rows),
+        *(f'assumed: {note}' for note in drive.notes),
+    ]
+    answer(args, content | {'notes': drive.notes}, shown)
     return 0
 
 

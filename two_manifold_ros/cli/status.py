@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-import json
 import math
 from shutil import get_terminal_size
 import sys
@@ -13,7 +12,7 @@ from textwrap import wrap
 from time import monotonic
 from typing import NamedTuple, TYPE_CHECKING
 
-from two_manifold_ros.cli.options import add_json, on_stderr, seconds
+from two_manifold_ros.cli.options import add_json, answer, on_stderr, seconds
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.status import Status, USABLE
 from two_manifold_ros.interface.assessment import Level
@@ -79,36 +78,25 @@ def run(args: Namespace) -> int:
         msg = f'--seconds {args.seconds:g} must be more than 0: leave it out to watch until Ctrl-C'
         raise InputError(msg)
     try:
-        from two_manifold_ros.nodes.bag_session import listen  # noqa: PLC0415 - only this needs ROS
+        from two_manifold_ros.nodes.watching import listen  # noqa: PLC0415 - only this needs ROS
     except ImportError as error:
         msg = (
             f'this command listens to nodes and needs ROS 2 ({error}): source its setup file first'
         )
         raise InputError(msg) from error
     wanted = _UNTIL[args.until] if args.until else frozenset()
-    limit_s = args.seconds
     names = frozenset(name.lstrip('/') for name in args.nodes)
+    endless = args.seconds is None and not wanted and not args.json
+    table = StatusTable(names)
+    board = _Board(table, silent=args.json)
+    limit_s = _JSON_S if args.json and not wanted and args.seconds is None else args.seconds
+    stopped = endless
+    with until_ctrl_c() if endless else nullcontext():
+        listen(board.hear, board.look, limit_s, lambda: table.settled(wanted, monotonic()))
+        stopped = False
     if args.json:
-        table = StatusTable(names)
-
-        def hear(name: str, level: int, why: str, values: Mapping[str, str], nodes: int) -> None:
-            table.update(name, level, why, values, monotonic(), nodes)
-
-        if not wanted:
-            limit_s = limit_s or _JSON_S
-        listen(hear, lambda: None, limit_s, lambda: table.settled(wanted, monotonic()))
-        nodes = table.nodes(monotonic())
-        print(json.dumps({'nodes': nodes}, indent=2, allow_nan=False))
-    else:
-        board = _Board(names)
-        table = board.table
-        stopped = endless = not wanted and limit_s is None
-        with until_ctrl_c() if endless else nullcontext():
-            listen(board.hear, board.look, limit_s, lambda: table.settled(wanted, monotonic()))
-            stopped = False
-        if stopped:
-            return 0
-    why = _why_not(table, wanted, args.until)
+        answer(args, {'nodes': table.nodes(monotonic())})
+    why = '' if stopped else _why_not(table, wanted, args.until)
     if why:
         on_stderr(f'two-manifold: note: {why}')
     return _NOT_REACHED if why else 0
@@ -118,9 +106,9 @@ def _why_not(table: StatusTable, wanted: Collection[str], until: str | None) -> 
     """Return why what was waited for did not happen; empty if it did."""
     if not table.heard and not table.others:
         return _NOBODY_WORDS
-    if table.missing:
-        others = f' (but {", ".join(table.others)})' if table.others else ''
-        return f'{" and ".join(table.missing)} not heard{others}'
+    if missing := sorted(table.names - table.heard.keys()):
+        others = f' (but {", ".join(sorted(table.others))})' if table.others else ''
+        return f'{" and ".join(missing)} not heard{others}'
     if wanted and not table.all_in(wanted, monotonic()):
         return f'not {until}: {"; ".join(table.lines(monotonic()))}'
     return ''
@@ -140,17 +128,21 @@ class _Heard(NamedTuple):
     route: str
     heard_s: float
 
+    def is_gone(self, now_s: float) -> bool:
+        """Return whether nothing was heard for a while."""
+        return now_s - self.heard_s > _GONE_S
+
 
 class StatusTable:
     """
-    Table of the newest reports of nodes whose diagnostics have ``status`` and ``cause``.
+    Newest reports of nodes whose diagnostics have ``status`` and ``cause``.
 
-    Of those with the given ``names``, or of all.
+    ``heard`` are those with the given ``names``, or all; ``others`` are names that were not given.
     """
 
     def __init__(self, names: frozenset[str] = frozenset()) -> None:
-        self._names, self._others = names, set[str]()
-        self._heard: dict[str, _Heard] = {}
+        self.names, self.others = names, set[str]()
+        self.heard: dict[str, _Heard] = {}
 
     def update(
         self,
@@ -164,103 +156,85 @@ class StatusTable:
         """
         Take a ``DiagnosticStatus``, and when it came by a clock that never goes back.
 
-        Nothing in a message says which of several ``nodes`` of one name sent it.
-
-        Returns
-        -------
-        bool
-            Whether the node is one of ours, and in another state than before or heard again, has
-            got or lost a namesake, or failed to take a model or to hand one over.
-
+        Nothing in a message says which of several ``nodes`` of one name sent it. Returned is
+        whether the node is one of ours, and in another state than before or heard again, has got
+        or lost a namesake, or failed to take a model or to hand one over.
         """
         if not {'status', 'cause'} <= values.keys():
             return False
-        self._others |= {name} - self._names
-        if self._names and name not in self._names:
+        if self.names and name not in self.names:
+            self.others.add(name)
             return False
-        word = Level(level).name if level in set(Level) else 'STALE'
-        received, published = _rate(values, 'input_rate_hz'), _rate(values, 'estimate_rate_hz')
-        before = self._heard.get(name)
-        state = values['status'], values['cause']
-        trouble = values.get('swap_trouble', values.get('promotion_trouble', ''))
-        route = values.get('route', '')
-        here = _Heard(word, *state, why, received, published, nodes, trouble, route, now_s)
-        self._heard[name] = here
+        here = _Heard(
+            Level(level).name if level in set(Level) else 'STALE',
+            values['status'],
+            values['cause'],
+            why,
+            _rate(values, 'input_rate_hz'),
+            _rate(values, 'estimate_rate_hz'),
+            nodes,
+            values.get('swap_trouble', values.get('promotion_trouble', '')),
+            values.get('route', ''),
+            now_s,
+        )
+        before = self.heard.get(name)
+        self.heard[name] = here
+        state = ('status', 'cause', 'nodes', 'trouble', 'route')
         return (
             before is None
-            or now_s - before.heard_s > _GONE_S
-            or (before.status, before.cause, before.nodes, before.trouble, before.route)
-            != (*state, nodes, trouble, route)
+            or before.is_gone(now_s)
+            or any(getattr(before, each) != getattr(here, each) for each in state)
         )
-
-    @property
-    def heard(self) -> bool:
-        """True if any node was heard."""
-        return bool(self._heard)
-
-    @property
-    def others(self) -> list[str]:
-        """Names that were heard and not asked for, where some were asked for."""
-        return sorted(self._others) if self._names else []
-
-    @property
-    def missing(self) -> list[str]:
-        """Names that were asked for and not heard."""
-        return sorted(self._names - self._heard.keys())
 
     def all_in(self, statuses: Collection[str], now_s: float) -> bool:
         """Return whether every node is there now, is the only one of its name, and in these."""
-        return (
-            self.heard
-            and not self.missing
-            and all(
-                each.status in statuses and each.nodes == 1 and now_s - each.heard_s <= _GONE_S
-                for each in self._heard.values()
-            )
+        return bool(self.heard) and all(
+            each is not None
+            and each.status in statuses
+            and each.nodes == 1
+            and not each.is_gone(now_s)
+            for each in map(self.heard.get, self.names | self.heard.keys())
         )
 
     def settled(self, statuses: Collection[str], now_s: float) -> bool:
         """Return whether all nodes are in these, or waiting is in vain, if there are any."""
         failed = any(
             each.cause == 'unconfigured' and each.level == Level.ERROR.name
-            for each in self._heard.values()
+            for each in self.heard.values()
         )
         return bool(statuses) and (failed or self.all_in(statuses, now_s))
 
-    def line(self, name: str, now_s: float) -> str:
-        """Return the line about a node."""
-        here = self._heard[name]
-        silent_s = now_s - here.heard_s
-        if silent_s > _GONE_S:
-            return f'{name}  GONE   not heard for {silent_s:.0f} s'
-        received, published = (
-            '-' if rate is None else f'{rate:.1f}'
-            for rate in (here.input_rate_hz, here.estimate_rate_hz)
-        )
-        several = f' ({here.nodes} nodes of this name, in turn)' if here.nodes > 1 else ''
-        line = f'{name}{several}  {here.level:5}  {received} Hz in, {published} Hz out  {here.why}'
-        if here.route:
-            line += f', on {here.route}'
-        return f'{line}  ({here.trouble})' if here.trouble else line
-
-    def gone(self, now_s: float) -> set[str]:
-        """Return the nodes that were heard and are not any more."""
-        return {name for name, here in self._heard.items() if now_s - here.heard_s > _GONE_S}
-
-    def lines(self, now_s: float) -> list[str]:
-        """Return the lines about all nodes, by name."""
-        return [self.line(name, now_s) for name in sorted(self._heard)]
+    def lines(self, now_s: float, *names: str) -> list[str]:
+        """Return the lines about all nodes, or about some, by name."""
+        found = []
+        for name in sorted(names or self.heard):
+            here = self.heard[name]
+            if here.is_gone(now_s):
+                found.append(f'{name}  GONE   not heard for {now_s - here.heard_s:.0f} s')
+                continue
+            received, published = (
+                '-' if rate is None else f'{rate:.1f}'
+                for rate in (here.input_rate_hz, here.estimate_rate_hz)
+            )
+            several = f' ({here.nodes} nodes of this name, in turn)' if here.nodes > 1 else ''
+            on = f', on {here.route}' if here.route else ''
+            trouble = f'  ({here.trouble})' if here.trouble else ''
+            found.append(
+                f'{name}{several}  {here.level:5}  {received} Hz in, {published} Hz out  '
+                f'{here.why}{on}{trouble}'
+            )
+        return found
 
     def nodes(self, now_s: float) -> dict[str, dict[str, float | str | bool | None]]:
         """Return the newest report of each node, for JSON: unknown rates are ``None``."""
         found: dict[str, dict[str, float | str | bool | None]] = {}
-        for name, here in sorted(self._heard.items()):
+        for name, here in sorted(self.heard.items()):
             said = here._asdict()
             if not here.route:
                 # Where one alone is known there is none to name.
                 del said['route']
             silent_s = round(now_s - said.pop('heard_s'), 1)
-            found[name] = {**said, 'silent_s': silent_s, 'gone': name in self.gone(now_s)}
+            found[name] = {**said, 'silent_s': silent_s, 'gone': here.is_gone(now_s)}
         return found
 
 
@@ -273,32 +247,34 @@ def _rate(values: Mapping[str, str], key: str) -> float | None:
 
 
 class _Board:
-    """Lines that stay in place on a terminal, or one after the other elsewhere."""
+    """Lines that stay in place on a terminal, or one after the other elsewhere, or none."""
 
-    def __init__(self, names: frozenset[str]) -> None:
-        self.table = StatusTable(names)
+    def __init__(self, table: StatusTable, *, silent: bool) -> None:
+        self._table, self._silent = table, silent
         self._shown = 0
         self._gone: set[str] = set()
         self._stays = sys.stdout.isatty()
 
     def hear(self, name: str, level: int, why: str, values: Mapping[str, str], nodes: int) -> None:
         """Take a word; print it where lines do not stay in place."""
-        new = self.table.update(name, level, why, values, monotonic(), nodes)
-        if new and not self._stays:
-            print(self.table.line(name, monotonic()), flush=True)
+        new = self._table.update(name, level, why, values, monotonic(), nodes)
+        if new and not self._stays and not self._silent:
+            print(*self._table.lines(monotonic(), name), flush=True)
 
     def look(self) -> None:
         """Write all lines over those of before; elsewhere those of nodes that have gone."""
+        if self._silent:
+            return
+        now_s = monotonic()
         if not self._stays:
-            now_s = monotonic()
-            gone, before = self.table.gone(now_s), self._gone
-            self._gone = gone
-            for name in sorted(gone - before):
-                print(self.table.line(name, now_s), flush=True)
+            before = self._gone
+            self._gone = {name for name, each in self._table.heard.items() if each.is_gone(now_s)}
+            for name in sorted(self._gone - before):
+                print(*self._table.lines(now_s, name), flush=True)
             return
         size = get_terminal_size()
         width = max(size.columns, 21)
-        lines = self.table.lines(monotonic()) or ['no node was heard yet']
+        lines = self._table.lines(now_s) or ['no node was heard yet']
         # The terminal must not wrap: lines that it makes would not be written over.
         lines = [part for line in lines for part in wrap(line, width - 1, subsequent_indent='  ')]
         # Nor can lines that left it at the top.

@@ -6,22 +6,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-import json
 from pathlib import Path
 import time
 from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.cli.fleet import chosen_bags
-from two_manifold_ros.cli.looking import model_tables, print_model, print_routes
+from two_manifold_ros.cli.looking import model_table, shown_model, shown_routes
 from two_manifold_ros.cli.options import (
+    answer,
     check_report,
     fleet_of,
     in_step,
     on_stderr,
     part_of,
-    print_verdict,
-    print_written,
     recordings_of,
+    warn,
 )
 from two_manifold_ros.cli.training_options import (
     add_arguments,
@@ -54,6 +53,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.inspection.inspecting import Report
     from two_manifold_ros.model.head import ModelHead, TrainedModel
     from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.typing import Table
 
 
 _ZIP = b'PK\x03\x04'
@@ -63,7 +63,7 @@ _ZIP = b'PK\x03\x04'
 def run(args: Namespace) -> int:
     """Train, save and report; return 0, or ``NO_USE`` if the model is of no use."""
     later: list[str] = []
-    args.saved = False
+    args.saved, args.told = False, set()
     try:
         check_options(args)
         with fleet_of(args) as client:
@@ -75,7 +75,9 @@ def run(args: Namespace) -> int:
     finally:
         # After the judgement of the model, which is the first line.
         for line in later:
-            on_stderr(line)
+            # What is among the notes of the model was printed with it.
+            if line.removeprefix('two-manifold: note: ') not in args.told:
+                on_stderr(line)
 
 
 def _run(args: Namespace, say: Callable[[str], None], client: Any) -> int:  # noqa: ANN401 - of an extra
@@ -102,8 +104,52 @@ def _train(
     """
     Train on ``args.bags``, of routes with these names if any, and return the exit status.
 
-    ``tried`` follows the bags that were not trained on, if there are such; ``say`` gets notes.
+    ``tried`` follows the bags that were not trained on, if there are such; ``say`` gets notes. Of
+    several routes one whose model is of no use, or whose bags cannot be trained on, is left out.
     """
+    recordings, reports, routes = _routes_of(args, settings, names, say, client)
+    models, took_each_s, poor = _models_of(args, routes, settings, reports, say, client)
+    if not models:
+        raise InputError('; '.join(f'{name}: {each}'.lstrip(': ') for name, each in poor.items()))
+    # The paper's filter is for study, not for a robot.
+    forced = args.force or args.method == 'paper'
+    used = {name: each for name, each in models.items() if forced or name not in poor}
+    _say_poor(args, poor, models, used, recordings)
+    fleet = _save(args, models, used, tried) if used else {}
+    verdicts = {name: of_training(each, args) for name, each in (used or models).items()}
+    took_s = f'{sum(took_each_s.values()):.1f} s, written to {args.output}'
+    content: dict[str, Any] = {'model': args.output if used else None}
+    contents = {name: _content(each, took_each_s[name]) for name, each in models.items()}
+    if len(routes) > 1:
+        content |= {'routes': contents} | ({'fleet': fleet} if fleet else {})
+        verdict = of_routes(verdicts)
+        shown: list[str | Table] = [
+            f'trained {len(used)} route{"s" * (len(used) > 1)} in {took_s}'
+        ]
+        if used:
+            shown += shown_routes(atlas_of(used), notes=True)
+            shown += [fleet_sentence(fleet)] if fleet else []
+    else:
+        (model,), (verdict,) = models.values(), verdicts.values()
+        if args.report:
+            _write_report(args, model, recordings, reports)
+        content |= contents['']
+        shown = [f'trained in {took_s}', *shown_model(model, said=poor.get('', ''))]
+    told = bool(used) or args.json
+    answer(args, content, shown if told else [], verdict if told else None)
+    if told and not args.json:
+        args.told.update(*(each.summary['notes'] for each in used.values()))
+    return 0 if used else NO_USE
+
+
+def _routes_of(
+    args: Namespace,
+    settings: TrainingSettings,
+    names: Sequence[str],
+    say: Callable[[str], None],
+    client: Any,  # noqa: ANN401 - of an extra
+) -> tuple[list[Recording], list[Report], Mapping[str, Sequence[Recording]]]:
+    """Return the recordings in step, their inspections, and those of each route: '' if of one."""
     recordings = _training_part(args, say)
     if args.marks:
         with Progress('finding laps'):
@@ -112,28 +158,27 @@ def _train(
         say(f'two-manifold: note: {found}')
     if not args.marks or args.position_lag != AUTO:
         recordings = in_step(recordings, args, say=say)
+    with Progress('inspecting') as progress:
+        reports = spread(inspect_recording, recordings, client, partial(progress, 'inspecting'))
     # Of positions that laps make there is nothing to warn.
-    quiet = args.marks
-    reports = _inspect(recordings, settings.rate_hz, (lambda _: None) if quiet else say, client)
-    drives = [each.positions for each in reports if each.positions is not None]
-    if isinstance(settings, RouteSettings) and not quiet:
+    for sentence in [] if args.marks else training_warnings(reports, settings.rate_hz):
+        say(f'two-manifold: warning: {sentence}')
+    routes: Mapping[str, Sequence[Recording]] = {'': recordings}
+    if isinstance(settings, RouteSettings) and not args.marks:
         routes = sort_by_route(recordings, names)
         _say_lines(routes, say, named=bool(names))
-        if len(routes) > 1:
-            return _train_routes(args, settings, routes, tried, client)
-        line_of = {id(each.positions): each.line for each in next(iter(routes.values()))}
-        recordings = [replace(each, line=line_of[id(each.positions)]) for each in recordings]
-    settings = with_readout(recordings, settings)
-    if settings.imputes_positions and args.readout is None:
-        say(
-            'two-manifold: positions are far between: `train` estimates the positions of the '
-            'ticks between them, as by --readout mkdr; --readout sharpened interpolates instead'
-        )
-    began = time.monotonic()
-    with Progress('training') as progress:
-        model = train_model(recordings, settings, progress, drives, client)
-    took_s = time.monotonic() - began
-    return _finish(args, model, took_s, recordings, reports, tried)
+        if len(routes) == 1:
+            line_of = {id(each.positions): each.line for each in next(iter(routes.values()))}
+            recordings = [replace(each, line=line_of[id(each.positions)]) for each in recordings]
+            routes = {'': recordings}
+        elif args.report:
+            msg = (
+                f'--report is about one route, and the bags are of {len(routes)} '
+                f'({", ".join(routes)}): train each by itself and join the models with '
+                'two-manifold atlas add, or see --routes'
+            )
+            raise InputError(msg)
+    return recordings, reports, routes
 
 
 def _say_lines(
@@ -165,23 +210,35 @@ def _say_lines(
 
 
 def _models_of(
+    args: Namespace,
     routes: Mapping[str, Sequence[Recording]],
     settings: TrainingSettings,
+    reports: Sequence[Report],
+    say: Callable[[str], None],
     client: Any,  # noqa: ANN401 - of an extra
 ) -> tuple[dict[str, TrainedModel], dict[str, float], dict[str, str]]:
     """Return models and seconds of the routes, and why those that are poor, or fail, are so."""
     models: dict[str, TrainedModel] = {}
     took_each_s, poor = {}, {}
+    drives = None
+    if len(routes) == 1:
+        drives = [each.positions for each in reports if each.positions is not None]
     with Progress('training') as progress:
         for number, (name, recordings) in enumerate(routes.items()):
 
             def part(what: str, share: float, done: int = number, name: str = name) -> None:
-                progress(f'{name}: {what}', (done + share) / len(routes))
+                progress(f'{name}: {what}'.lstrip(': '), (done + share) / len(routes))
 
             started = time.monotonic()
             try:
                 chosen = with_readout(recordings, settings)
-                models[name] = train_model(recordings, chosen, part, client=client)
+                if chosen.imputes_positions and args.readout is None:
+                    say(
+                        'two-manifold: positions are far between: `train` estimates the positions '
+                        'of the ticks between them, as by --readout mkdr; --readout sharpened '
+                        'interpolates instead'
+                    )
+                models[name] = train_model(recordings, chosen, part, drives, client)
             except LostWorkersError:
                 raise
             except InputError as error:
@@ -193,123 +250,54 @@ def _models_of(
     return models, took_each_s, poor
 
 
-def _train_routes(
+def _say_poor(
     args: Namespace,
-    settings: TrainingSettings,
-    routes: Mapping[str, Sequence[Recording]],
-    tried: Callable[[ModelHead], dict[str, Any]] | None,
-    client: Any,  # noqa: ANN401 - of an extra
-) -> int:
-    """
-    Train a model of each route, save those of use as one, report, and return the exit status.
-
-    A route whose model is of no use, or whose bags cannot be trained on, is named and left out.
-    ``tried`` follows the bags that were not trained on, if there are such.
-    """
-    if args.report:
-        msg = (
-            f'--report is about one route, and the bags are of {len(routes)} '
-            f'({", ".join(routes)}): train each by itself and join the models with two-manifold '
-            'atlas add, or see --routes'
-        )
-        raise InputError(msg)
-    began = time.monotonic()
-    models, took_each_s, poor = _models_of(routes, settings, client)
-    if not models:
-        raise InputError('; '.join(f'{name}: {sentence}' for name, sentence in poor.items()))
-    used = {name: each for name, each in models.items() if args.force or name not in poor}
-    status = 0 if used else NO_USE
+    poor: Mapping[str, str],
+    models: Mapping[str, TrainedModel],
+    used: Mapping[str, TrainedModel],
+    recordings: Sequence[Recording],
+) -> None:
+    """Say of each model of no use why, what is done with it, and what its user may have meant."""
     kind, done = ('warning', 'left out') if used else ('error', 'not written')
     for name, sentence in poor.items():
-        cure = f'{done}; see --force' if name in models else done
+        cure = f' ({done}; see --force)' if name in models else f' ({done})'
+        words = f'{name}: {sentence}'.lstrip(': ')
+        on_stderr(f'two-manifold: {kind}: {words}{"" if name in used else cure}')
+    laps = args.method not in {None, 'route'} or args.marks
+    if '' not in poor or laps:
+        return
+    if len(recordings) < LEAST_DRIVES:
         on_stderr(
-            f'two-manifold: {kind}: {name}: {sentence}{"" if name in used else f" ({cure})"}'
+            'two-manifold: note: if these are errands on roads that look alike, give '
+            f'{LEAST_DRIVES} or more bags, each a drive from where drives begin (docs/routes.md)'
         )
-    took_s = time.monotonic() - began
-    fleet = {}
-    if used:
-        atlas = atlas_of(used)
-        save_model(atlas, args.output)
-        args.saved = True
-        fleet = _tried_on(atlas, tried)
-    judged = used or models
-    verdict = of_routes({name: of_training(each, args) for name, each in judged.items()})
-    if args.json:
-        contents = {name: _content(each, took_each_s[name]) for name, each in models.items()}
-        content = {'model': None if status else args.output, 'routes': contents}
-        content['verdict'] = verdict._asdict()
-        content |= {'fleet': fleet} if fleet else {}
-        print(json.dumps(content, indent=2, allow_nan=False))
-    elif not status:
-        print_verdict(verdict)
-        plural = 's' * (len(used) > 1)
-        print(f'trained {len(used)} route{plural} in {took_s:.1f} s, written to {args.output}')
-        print_routes(atlas, notes=True)
-        if fleet:
-            print(fleet_sentence(fleet))
-    return status
+    if len(recordings) > 1 and not args.routes:
+        on_stderr(
+            f'two-manifold: note: the {len(recordings)} bags were put onto one map, since they '
+            'share places; if of several routes, name the map of each with --routes MAP/NAME,...; '
+            'of a network, record several laps of each line'
+        )
 
 
-def _tried_on(
-    model: ModelHead, tried: Callable[[ModelHead], dict[str, Any]] | None
-) -> dict[str, Any]:
-    """Return how a model that is saved does on other bags; empty if that could not be tried."""
-    try:
-        return {} if tried is None else tried(model)
-    except InputError as error:
-        on_stderr(f'two-manifold: warning: the model was not tried on other bags: {error}')
-        return {}
-
-
-def _finish(
+def _save(
     args: Namespace,
-    model: TrainedModel,
-    took_s: float,
-    recordings: Sequence[Recording],
-    reports: Sequence[Report],
+    models: dict[str, TrainedModel],
+    used: Mapping[str, TrainedModel],
     tried: Callable[[ModelHead], dict[str, Any]] | None,
-) -> int:
-    """Save the model if it is of use, try it, report, and return the exit status."""
-    refusal = model.summary['refusal']
-    # The paper's filter is for study, not for a robot.
-    forced = args.force or args.method == 'paper'
-    status = NO_USE if refusal and not forced else 0
-    if refusal:
-        kind, done = ('warning', '') if forced else ('error', ' (not written; see --force)')
-        on_stderr(f'two-manifold: {kind}: {refusal["sentence"]}{done}')
-        laps = args.method not in {None, 'route'} or args.marks
-        if len(recordings) < LEAST_DRIVES and not laps:
-            on_stderr(
-                'two-manifold: note: if these are errands on roads that look alike, give '
-                f'{LEAST_DRIVES} or more bags, each a drive from where drives begin '
-                '(docs/routes.md)'
-            )
-        if len(recordings) > 1 and not (laps or args.routes):
-            on_stderr(
-                f'two-manifold: note: the {len(recordings)} bags were put onto one map, since '
-                'they share places; if of several routes, name the map of each with --routes '
-                'MAP/NAME,...; of a network, record several laps of each line'
-            )
-    if not status:
-        save_model(model, args.output)
-        args.saved = True
-        if fleet := _tried_on(model, tried):
-            model = replace(model, summary={**model.summary, 'fleet': fleet})
-            save_model(model, args.output)
-    if args.report:
-        _write_report(args, model, recordings, reports)
-    if args.json:
-        path = None if status else args.output
-        content = {'model': path, **_content(model, took_s)}
-        content['verdict'] = of_training(model, args)._asdict()
-        print(json.dumps(content, indent=2, allow_nan=False))
-    elif not status:
-        print_verdict(of_training(model, args))
-        print(f'trained in {took_s:.1f} s, written to {args.output}')
-        print_model(model, verbose=False)
-    if not args.json:
-        print_written(args)
-    return status
+) -> dict[str, Any]:
+    """Save the models that are used as one, and return how it does on other bags, if tried."""
+    model: ModelHead = used[''] if '' in used else atlas_of(used)
+    save_model(model, args.output)
+    args.saved = True
+    try:
+        fleet = {} if tried is None else tried(model)
+    except InputError as error:
+        warn(f'the model was not tried on other bags: {error}')
+        return {}
+    if fleet and '' in used:
+        models[''] = replace(used[''], summary={**used[''].summary, 'fleet': fleet})
+        save_model(models[''], args.output)
+    return fleet
 
 
 def _training_part(args: Namespace, say: Callable[[str], None]) -> list[Recording]:
@@ -343,21 +331,6 @@ def _check_output(path: Path) -> None:
                 raise InputError(msg)
 
 
-def _inspect(
-    recordings: list[Recording],
-    rate_hz: float | None,
-    say: Callable[[str], None],
-    client: Any,  # noqa: ANN401 - of an extra
-) -> list[Report]:
-    """Say the warnings of the inspection before training, which runs in any case."""
-    with Progress('inspecting') as progress:
-        done = partial(progress, 'inspecting')
-        reports = spread(inspect_recording, recordings, client, done)
-    for sentence in training_warnings(reports, rate_hz):
-        say(f'two-manifold: warning: {sentence}')
-    return reports
-
-
 def _write_report(
     args: Namespace,
     model: TrainedModel,
@@ -365,15 +338,15 @@ def _write_report(
     reports: Sequence[Report],
 ) -> None:
     from two_manifold_ros.pages import report as pages  # noqa: PLC0415 - an extra
-    from two_manifold_ros.pages.model_sections import model_sections  # noqa: PLC0415 - an extra
-    from two_manifold_ros.pages.recording_sections import (  # noqa: PLC0415 - an extra
+    from two_manifold_ros.pages.sections import (  # noqa: PLC0415 - an extra
         inspection_sections,
+        model_sections,
     )
 
     title = pages.title_of([args.output], 'model')
     page = pages.Report(title, f'learned from {", ".join(args.bags)}')
     page.say(*of_training(model, args).lines)
-    model_sections(page, model, list(model_tables(model, verbose=False)))
+    model_sections(page, model, model_table(model))
     inspection_sections(page, reports, recordings)
     page.write(args.report)
 

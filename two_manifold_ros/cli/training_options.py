@@ -68,7 +68,7 @@ def add_settings(group: _ArgumentGroup | ArgumentParser, *names: str) -> None:
             type=str if name == 'horizons' else about.kind,
             choices=about.choices or None,
             metavar='NAME' if listed else None if about.choices else about.letter,
-            help=f'{about.what}{names_too} (default: {usual}){about.more}',
+            help=f'{about.what}{names_too} (default: {usual})',
         )
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Mapping, Sequence
 
-    from two_manifold_ros.comparison.outcome import Comparison
+    from two_manifold_ros.comparison.comparing import Comparison
     from two_manifold_ros.evaluation.drives import Total
     from two_manifold_ros.evaluation.evaluate import Evaluation
     from two_manifold_ros.evaluation.lap_times import LapTimes

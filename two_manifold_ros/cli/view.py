@@ -12,7 +12,7 @@ import os
 import sys
 from threading import Event
 from time import monotonic
-from typing import Any, NamedTuple, TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 import webbrowser
 
 import numpy as np
@@ -47,7 +47,7 @@ from two_manifold_ros.ticks.segments import positions_at
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from bokeh.document import Document
     from typing_extensions import Self
@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.interface.assessment import Assessment
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.pages.vehicle import Vehicle
-    from two_manifold_ros.recordings.bag_topics import OpenBag
     from two_manifold_ros.recordings.recording import Recording
 
 HELP = (
@@ -311,63 +310,46 @@ def _hear_bag(
     """Show what filter nodes published into a bag, on the time axis of the IMU beside it."""
     scene.note = 'reading the estimates'
     scene.vehicles.clear()
-    with open_bag(args.bags[0]) as bag:
-        heard = list(_messages(bag, scene, published))
-    positions = None if recording is None else recording.positions
-    stamps = [stamp_of(each.message) for each in heard if each.kind == Topics.POSITION.name]
-    truths = iter(positions_at(positions, np.array(stamps, dtype=np.int64)))
-    origin_ns = heard[0].received_ns
-    if recording is not None:
-        imu = recording.imu
-        origin_ns = imu.first_stamp + int(np.median(imu.receive_stamps - imu.stamps))
-        for vehicle in scene.vehicles.values():
-            _show_recording(scene, recording, vehicle)
-    for received_ns, vehicle, kind, message in heard:
-        error_m = math.nan
-        if kind == Topics.POSITION.name:
-            place = message.pose.pose.position
-            error_m = math.hypot(*(np.array([place.x, place.y]) - next(truths)))
-        vehicle.hear(kind, message, (received_ns - origin_ns) * 1e-9, error_m)
-    last_s = max(each.heard_s for each in scene.vehicles.values())
-    scene.duration_s = max(scene.duration_s or 0.0, last_s)
-
-
-class _Heard(NamedTuple):
-    """A message in a bag, and the vehicle that it is about."""
-
-    received_ns: int
-    vehicle: Vehicle
-    kind: str
-    message: Any
-
-
-def _messages(
-    bag: OpenBag, scene: Scene, published: Mapping[str, tuple[str, str]]
-) -> Iterator[_Heard]:
-    """Yield the messages of filter nodes by topics, and their share of all diagnostics."""
-    kinds = {each.name: each for each in bag.topics if each.count}
-    reports = [each for each in kinds.values() if each.msgtype == Topics.DIAGNOSTICS.msgtype]
     vehicles = {
         prefix: scene.vehicle(f'{prefix.strip("/")}/filter_node'.lstrip('/'))
         for prefix, _ in published.values()
     }
-    routed: set[str] = set()
-    for name, received_ns, raw in bag.messages([*map(kinds.__getitem__, published), *reports]):
-        prefix, kind = published.get(name, ('', Topics.DIAGNOSTICS.name))
-        if kind == Topics.MARKERS.name:
-            # All markers but one with the route would be decoded in vain.
-            if prefix in routed or b'track\0' not in raw:
+    positions, origin_ns = None, None
+    if recording is not None:
+        imu, positions = recording.imu, recording.positions
+        origin_ns = imu.first_stamp + int(np.median(imu.receive_stamps - imu.stamps))
+        for vehicle in vehicles.values():
+            _show_recording(scene, recording, vehicle)
+    last_s, routed = 0.0, set[str]()
+    with open_bag(args.bags[0]) as bag:
+        kinds = {each.name: each for each in bag.topics if each.count}
+        reports = [each for each in kinds.values() if each.msgtype == Topics.DIAGNOSTICS.msgtype]
+        for name, received_ns, raw in bag.messages([*map(kinds.__getitem__, published), *reports]):
+            origin_ns = received_ns if origin_ns is None else origin_ns
+            seconds = (received_ns - origin_ns) * 1e-9
+            prefix, kind = published.get(name, ('', Topics.DIAGNOSTICS.name))
+            if kind == Topics.MARKERS.name:
+                # All markers but one with the route would be decoded in vain.
+                if prefix in routed or b'track\0' not in raw:
+                    continue
+                routed.add(prefix)
+            message = bag.decode(raw, kinds[name].msgtype)
+            if prefix:
+                error_m = math.nan
+                if kind == Topics.POSITION.name:
+                    place = message.pose.pose.position
+                    (truth,) = positions_at(positions, np.array([stamp_of(message)]))
+                    error_m = math.hypot(*(np.array([place.x, place.y]) - truth))
+                vehicles[prefix].hear(kind, message, seconds, error_m)
+                last_s = max(last_s, seconds)
                 continue
-            routed.add(prefix)
-        message = bag.decode(raw, kinds[name].msgtype)
-        if prefix:
-            yield _Heard(received_ns, vehicles[prefix], kind, message)
-            continue
-        for status in message.status:
-            space, _, node = status.name.rpartition('/')
-            vehicle = vehicles.get(f'/{space}/'.replace('//', '/'))
-            if vehicle is not None and node not in _OTHER_NODES:
-                yield _Heard(received_ns, vehicle, kind, status)
+            for status in message.status:
+                space, _, node = status.name.rpartition('/')
+                of = vehicles.get(f'/{space}/'.replace('//', '/'))
+                if of is not None and node not in _OTHER_NODES:
+                    of.hear(kind, status, seconds)
+                    last_s = max(last_s, seconds)
+    scene.duration_s = max(scene.duration_s or 0.0, last_s)
 
 
 def _view_live(args: Namespace, model: ModelHead | None) -> int:

@@ -3,5 +3,5 @@
 """
 Other methods under the same protocol.
 
-Start with `method.Method` and `comparing.compare`.
+Start with `protocol.Method` and `comparing.compare`.
 """

@@ -6,21 +6,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 import itertools
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy.signal import savgol_filter
 
-from two_manifold_ros.comparison.method import Predictions
+from two_manifold_ros.comparison.protocol import Fitted, Predictions
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.ticks.standing import stretches_of
 
 if TYPE_CHECKING:
-    from two_manifold_ros.comparison.method import TrainSplit
+    from two_manifold_ros.comparison.protocol import TrainSplit
     from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.typing import Bools, Floats, Ints
-
 
 SPAN_S = 0.6
 """Seconds over which channels and motion are averaged: half as long lets more noise of the
@@ -31,7 +30,7 @@ GIVEN_S = 0.5
 
 
 @dataclass(frozen=True)
-class FittedDeadReckoning:
+class Motion:
     """
     Linear maps from the IMU to the motion in the plane, and how the speed is corrected.
 
@@ -47,11 +46,6 @@ class FittedDeadReckoning:
     fastest_m_s: float
     ahead_s: Floats
     period_s: float
-
-    @property
-    def chosen(self) -> dict[str, Any]:
-        """The weights."""
-        return {'weights': self.weights.tolist()}
 
     def predict(self, segment: Segment) -> Predictions:
         """Integrate from the first second of driving on: x, y (m), course (rad), speed (m/s)."""
@@ -71,80 +65,71 @@ class FittedDeadReckoning:
         course, speed = float(np.arctan2(velocity[1], velocity[0])), float(np.hypot(*velocity))
         for tick in range(used[-1] + 1, len(segment)):
             rate, ahead, aside = (self.weights @ np.append(segment.values[tick], 1.0)).tolist()
-            place = place + self._way(course, speed, rate, np.array([self.period_s]))[0]
+            place = place + _way(course, speed, rate, np.array([self.period_s]))[0]
             course += self.period_s * rate
             ahead += self.gain * np.sign(rate) * (aside - speed * rate)
             speed = float(np.clip(speed + self.period_s * ahead, 0.0, self.fastest_m_s))
-            positions[tick] = place + self._way(course, speed, rate, self.ahead_s)
+            positions[tick] = place + _way(course, speed, rate, self.ahead_s)
             states[tick] = *place, course, speed
         return Predictions(positions, states)
 
-    @staticmethod
-    def _way(course: float, speed: float, rate: float, seconds: Floats) -> Floats:
-        """Return the (H, 2) ways driven after (H,) seconds at one speed and one course rate."""
-        half = rate * seconds / 2.0
-        chord = speed * seconds * np.sinc(half / np.pi)
-        return np.stack([chord * np.cos(course + half), chord * np.sin(course + half)], axis=1)
+
+def _way(course: float, speed: float, rate: float, seconds: Floats) -> Floats:
+    """Return the (H, 2) ways driven after (H,) seconds at one speed and one course rate."""
+    half = rate * seconds / 2.0
+    chord = speed * seconds * np.sinc(half / np.pi)
+    return np.stack([chord * np.cos(course + half), chord * np.sin(course + half)], axis=1)
 
 
-class DeadReckoning:
+def dead_reckoning(train: TrainSplit) -> Fitted:
+    """Return the filter that integrates `learn_motion`, with the weights as its settings."""
+    motion = learn_motion(train)
+    return Fitted(motion.predict, {'weights': motion.weights.tolist()})
+
+
+def learn_motion(train: TrainSplit) -> Motion:
     """
-    Dead reckoning: no map and no laps, only the IMU and where and how fast it set off.
+    Regress course rate and accelerations on the live axes, whatever their mounting and units.
 
-    Course rate and accelerations are regressed on the live axes, so no convention of mounting or
-    units is needed. The speed is integrated, and corrected in bends, where the leftward
-    acceleration is speed times course rate. Ahead it drives on at the present speed and course
-    rate. It drifts, since nothing corrects the position: at speed v a course rate that is wrong
-    by b costs v b t^2 / 2 after t seconds, 54 m after a minute at 3 m/s and 0.01 rad/s.
+    The speed is integrated, and corrected in bends, where the leftward acceleration is speed
+    times course rate. Nothing corrects the position, so that it drifts. ``InputError`` if an axis
+    of each kind or known motion is missing.
     """
-
-    name = 'imu-only'
-    title = 'integrated IMU'
-    sees_positions = True
-
-    def fit(self, train: TrainSplit) -> FittedDeadReckoning:
-        """Learn the maps; ``InputError`` if an axis of each kind or known motion is missing."""
-        live = train.dataset.channels.live
-        for kind, each in (('accelerometer', live[:3]), ('gyroscope', live[3:])):
-            if not each.any():
-                msg = f'no {kind} axis varies in training, so the IMU alone shows no motion'
-                raise InputError(msg)
-        values, motion = _pairs(train)
-        # At a fifth of the usual speed the course does not show the heading.
-        usual = float(np.quantile(motion[:, 0], 0.75)) if len(motion) else 0.0
-        driving = motion[:, 0] > max(0.2 * usual, 1e-3)
-        values, motion, fewest = values[driving], motion[driving], train.dataset.window
-        if len(motion) < fewest:
-            msg = (
-                f'the vehicle is known to move during {len(motion)} training ticks, fewer than '
-                f'the {fewest} of a window, too few to learn how the IMU is mounted; record longer'
-            )
+    live, period_s = train.dataset.channels.live, train.dataset.period_s
+    for kind, each in (('accelerometer', live[:3]), ('gyroscope', live[3:])):
+        if not each.any():
+            msg = f'no {kind} axis varies in training, so the IMU alone shows no motion'
             raise InputError(msg)
-        usual, fastest = np.quantile(motion[:, 1], (0.5, 0.99)).tolist()
-        speed, rate, ahead = motion[:, 1:].T
-        axes = np.flatnonzero(live)
-        turning, _ = _regress(values, rate, axes[axes >= 3])
-        pulling, noise_ahead = _regress(values, ahead, axes[axes < 3])
-        leaning, noise_aside = _regress(values, speed * rate, axes[axes < 3])
-        weights = np.stack([turning, pulling, leaning])
-        return FittedDeadReckoning(
-            weights,
-            noise_ahead / max(noise_aside, 1e-9),
-            usual,
-            2.0 * fastest,
-            train.period_s * np.array(train.horizons, dtype=np.float64),
-            train.period_s,
+    values, motion = _pairs(train)
+    # At a fifth of the usual speed the course does not show the heading.
+    usual = float(np.quantile(motion[:, 0], 0.75)) if len(motion) else 0.0
+    driving = motion[:, 0] > max(0.2 * usual, 1e-3)
+    values, motion, fewest = values[driving], motion[driving], train.dataset.window
+    if len(motion) < fewest:
+        msg = (
+            f'the vehicle is known to move during {len(motion)} training ticks, fewer than the '
+            f'{fewest} of a window, too few to learn how the IMU is mounted; record longer'
         )
+        raise InputError(msg)
+    usual, fastest = np.quantile(motion[:, 1], (0.5, 0.99)).tolist()
+    speed, rate, ahead = motion[:, 1:].T
+    axes = np.flatnonzero(live)
+    turning, _ = _regress(values, rate, axes[axes >= 3])
+    pulling, noise_ahead = _regress(values, ahead, axes[axes < 3])
+    leaning, noise_aside = _regress(values, speed * rate, axes[axes < 3])
+    gain = noise_ahead / max(noise_aside, 1e-9)
+    weights = np.stack([turning, pulling, leaning])
+    ahead_s = period_s * np.array(train.horizons, dtype=np.float64)
+    return Motion(weights, gain, usual, 2.0 * fastest, ahead_s, period_s)
 
 
 def _pairs(train: TrainSplit) -> tuple[Floats, Floats]:
     """
     Return means over ``SPAN_S`` of channels (n, 6) and of motion (n, 4).
 
-    Motion is the slowest speed of a span, and the means of speed, course rate and change of the
-    speed, from a cubic over 0.3 s of positions.
+    The slowest speed of a span, and means of speed, course rate and change of the speed.
     """
-    period_s = train.period_s
+    period_s = train.dataset.period_s
     window = max(2 * round(0.3 / period_s / 2) + 1, 5)
     span = max(round(SPAN_S / period_s), 1)
     values, motions = [np.empty((0, 6))], [np.empty((0, 4))]

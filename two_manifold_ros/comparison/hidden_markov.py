@@ -1,46 +1,37 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-A hidden Markov model learned by EM over a k-means codebook: the fourth model of the paper.
-
-EM is hmmlearn's. What hmmlearn cannot do is here: it has no filter for one symbol after the other
-(its posteriors look ahead), no prediction, no shared emissions, no positions; its states that die
-out leave rows of zeros, and it restarts no search.
-"""
+"""A hidden Markov model learned by EM over a k-means codebook: the fourth model of the paper."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
+from functools import partial
 import itertools
 import logging
-from typing import Any, TYPE_CHECKING
+from typing import NamedTuple, TYPE_CHECKING
 import warnings
 
 import numpy as np
 from scipy.cluster.vq import kmeans2, vq
 from scipy.spatial.distance import cdist
 
-from two_manifold_ros.comparison.method import Predictions, with_constant
-from two_manifold_ros.comparison.protocol import choose
+from two_manifold_ros.comparison.protocol import choose, Fitted, Predictions, with_constant
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.readout import fit_ridge, velocities
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.comparison.method import TrainSplit
+    from two_manifold_ros.comparison.protocol import TrainSplit
     from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.typing import Bools, Floats, Ints
 
 
-class Limits:
-    """Limits of arithmetic."""
+LEAST_PROBABILITY = 1e-6
+"""Added to every learned probability: a state or symbol at zero would stay there for ever."""
 
-    LEAST_PROBABILITY = 1e-6
-    """Added to every learned probability: a state or symbol at zero would stay there for ever."""
-    LEAST_GAIN = 1e-4
-    """Log-likelihood for each symbol; EM ends with a pass that gains less."""
-
+LEAST_GAIN = 1e-4
+"""Log-likelihood for each symbol; EM ends with a pass that gains less."""
 
 SYMBOLS = 400
 """At most, in the codebook: fewer round an observation more coarsely, of more each is seen more
@@ -88,11 +79,7 @@ class Codebook:
 
 
 def learn_codebook(rows: Floats, most: int, seed: int) -> Codebook:
-    """
-    Cluster finite (T, d) rows by k-means from seeded ones; raise ``InputError`` without a row.
-
-    There are fewer than the most codes where rows repeat or a cluster loses all its rows.
-    """
+    """Cluster finite (T, d) rows by seeded k-means to at most so many codes that are used."""
     distinct = np.unique(rows, axis=0)
     if not len(distinct):
         msg = 'there is nothing to cluster; give a longer recording'
@@ -111,8 +98,7 @@ class MarkovTables:
     A hidden Markov model of k states and K symbols.
 
     The start (k,) is a distribution, transitions (k, k) go from the row's state to the column's,
-    and emissions (k, K) are positive. Rows of emissions need not sum to one to be filtered with,
-    but learned ones do.
+    and emissions (k, K) are positive.
     """
 
     start: Floats
@@ -147,7 +133,7 @@ class MarkovTables:
 
 def _probabilities(rows: Floats) -> Floats:
     """Return rows that sum to one, each entry lifted above zero."""
-    lifted = rows + Limits.LEAST_PROBABILITY
+    lifted = rows + LEAST_PROBABILITY
     shares: Floats = lifted / lifted.sum(axis=-1, keepdims=True)
     return shares
 
@@ -189,24 +175,24 @@ def improve(tables: MarkovTables, stretches: Sequence[Ints], passes: int) -> Mar
     column = np.concatenate(stretches)[:, None]
     lengths = [len(symbols) for symbols in stretches]
     before = -np.inf
-    for _ in range(passes):
-        # Pass by pass, because a state that dies out has to be lifted from zero before the next.
-        model.startprob_ = _probabilities(tables.start)
-        model.transmat_ = _probabilities(tables.transition)
-        model.emissionprob_ = _probabilities(tables.emission)
-        logger = logging.getLogger('hmmlearn')
-        level = logger.level
-        # At every pass it gives advice on the number of parameters.
-        logger.setLevel(logging.ERROR)
-        try:
+    logger = logging.getLogger('hmmlearn')
+    level = logger.level
+    # At every pass it gives advice on the number of parameters.
+    logger.setLevel(logging.ERROR)
+    try:
+        for _ in range(passes):
+            # Pass by pass: a state that dies out has to be lifted from zero before the next.
+            model.startprob_ = _probabilities(tables.start)
+            model.transmat_ = _probabilities(tables.transition)
+            model.emissionprob_ = _probabilities(tables.emission)
             model.fit(column, lengths)
-        finally:
-            logger.setLevel(level)
-        tables = MarkovTables(model.startprob_, model.transmat_, model.emissionprob_)
-        now = model.monitor_.history[-1]
-        if now - before < Limits.LEAST_GAIN * len(column):
-            break
-        before = now
+            tables = MarkovTables(model.startprob_, model.transmat_, model.emissionprob_)
+            now = model.monitor_.history[-1]
+            if now - before < LEAST_GAIN * len(column):
+                break
+            before = now
+    finally:
+        logger.setLevel(level)
     return MarkovTables(*map(_probabilities, (tables.start, tables.transition, tables.emission)))
 
 
@@ -215,7 +201,7 @@ class Learning:
 
     def __init__(self, train: TrainSplit) -> None:
         self.channels = train.dataset.channels
-        observations = train.observations
+        observations = train.dataset.observations
         rows = np.concatenate(observations)
         # At least two ticks for each.
         self.codebook = learn_codebook(rows, min(SYMBOLS, len(rows) // 2), seed=0)
@@ -246,16 +232,10 @@ class Learning:
 
 
 def _motion(train: TrainSplit) -> Floats:
-    """
-    Return position and velocity of each tick (N, 4), both in units of their spread.
-
-    The velocity weighs half as much as the position, so that crossing roads become different
-    states.
-    """
+    """Return position and velocity, which weighs half as much, of each tick (N, 4) in spreads."""
     places = train.positions
-    moves = np.concatenate(
-        [velocities(segment.positions, train.period_s) for segment in train.dataset.segments]
-    )
+    period_s = train.dataset.period_s
+    moves = np.concatenate([velocities(track, period_s) for track in train.dataset.tracks])
     if not np.isfinite(moves).all(axis=1).any():
         msg = 'no velocity is known at any training tick; record positions without holes'
         raise InputError(msg)
@@ -265,8 +245,7 @@ def _motion(train: TrainSplit) -> Floats:
     return np.hstack([places / max(spread, 1e-9), moves / (max(speed, 1e-9) / 0.5)])
 
 
-@dataclass(frozen=True)
-class MarkovSettings:
+class MarkovSettings(NamedTuple):
     """
     Settings that are chosen on held-out blocks.
 
@@ -281,32 +260,29 @@ class MarkovSettings:
     readout: str
 
 
-class FittedHiddenMarkov:
-    """
-    The tables of a filter, and positions as a linear function of its state.
+def softened_tables(learning: Learning, settings: MarkovSettings) -> MarkovTables:
+    """Return tables whose emissions are shared with alike symbols, see ``Codebook.nearness``."""
+    tables = learning.tables(settings.states, settings.passes)
+    shared = _probabilities(tables.emission @ learning.codebook.nearness(WIDTH))
+    softened = replace(tables, emission=shared**settings.sharpness)
+    # Where a recording started shows nothing about the next one.
+    return softened.with_mean_start(learning.stretches)
 
-    Emissions are shared with alike symbols, see ``Codebook.nearness``.
-    """
 
-    def __init__(self, learning: Learning, settings: MarkovSettings) -> None:
-        tables = learning.tables(settings.states, settings.passes)
-        shared = _probabilities(tables.emission @ learning.codebook.nearness(WIDTH))
-        softened = replace(tables, emission=shared**settings.sharpness)
-        # Where a recording started shows nothing about the next one.
-        self.tables = softened.with_mean_start(learning.stretches)
-        self._codebook = learning.codebook
-        self._channels = learning.channels
-        found = {'states': len(self.tables.start), 'symbols': len(self._codebook)}
-        self.chosen: dict[str, Any] = asdict(settings) | found
-        states, _ = self.tables.filter_all(learning.stretches)
-        self._coefficients = _fit(settings.readout, with_constant(states), learning.targets)
+def follow_markov(learning: Learning, settings: MarkovSettings) -> Fitted:
+    """Filter from the mean distribution of training, and read positions linearly."""
+    tables, codebook = softened_tables(learning, settings), learning.codebook
+    states, _ = tables.filter_all(learning.stretches)
+    coefficients = _fit(settings.readout, with_constant(states), learning.targets)
 
-    def predict(self, segment: Segment) -> Predictions:
-        """Filter from the mean distribution of training; every tick has a position."""
-        symbols = self._codebook.symbols(self._channels.standardise(segment.values))
-        states, _ = self.tables.filter(symbols)
-        positions = np.einsum('hck,tk->thc', self._coefficients, with_constant(states))
+    def predict(segment: Segment) -> Predictions:
+        symbols = codebook.symbols(learning.channels.standardise(segment.values))
+        states, _ = tables.filter(symbols)
+        positions = np.einsum('hck,tk->thc', coefficients, with_constant(states))
         return Predictions(positions, states)
+
+    found = {'states': len(tables.start), 'symbols': len(codebook)}
+    return Fitted(predict, settings._asdict() | found)
 
 
 def _fit(readout: str, states: Floats, targets: Floats) -> Floats:
@@ -323,41 +299,15 @@ def _fit(readout: str, states: Floats, targets: Floats) -> Floats:
     return coefficients
 
 
-@dataclass(frozen=True)
-class HiddenMarkov:
+def hidden_markov(train: TrainSplit, states: tuple[int, ...] = (40, 80, 20)) -> Fitted:
     """
-    An HMM over symbols, filtered forward, its positions read from the state.
+    Fit an HMM over symbols, filtered forward, its positions read from the state.
 
-    It is made as strong as it gets. Its states start as pieces of the track, because EM from
-    random tables was measured to end at 0.6 to 1.0 times the error of the mean position.
-    Emissions are shared with alike symbols, because each symbol is seen but a few times in each
-    state.
-
-    Parameters
-    ----------
-    states
-        Numbers of states to choose from; the paper has 20.
-
+    Its states start as pieces of the track, because EM from random tables finds next to nothing,
+    and emissions are shared with alike symbols. All else, as the number of states (20 in the
+    paper), is chosen on held-out blocks; ``InputError`` without a velocity.
     """
-
-    states: tuple[int, ...] = (40, 80, 20)
-
-    name = 'hmm'
-    title = 'HMM (EM)'
-    sees_positions = False
-
-    def fit(self, train: TrainSplit) -> FittedHiddenMarkov:
-        """Choose on held-out blocks, then learn from all; ``InputError`` without a velocity."""
-        grid = itertools.product(
-            self.states, (5, 0, 20), (0.25, 0.5, 0.12, 1.0), ('ridge', 'mean')
-        )
-        candidates = [MarkovSettings(*values) for values in grid]
-        parts: list[Learning] = []
-
-        def fit(part: TrainSplit, settings: MarkovSettings) -> FittedHiddenMarkov:
-            if not parts:
-                parts.append(Learning(part))
-            return FittedHiddenMarkov(parts[0], settings)
-
-        settings = choose(candidates, train, fit)
-        return FittedHiddenMarkov(Learning(train), settings)
+    grid = itertools.product(states, (5, 0, 20), (0.25, 0.5, 0.12, 1.0), ('ridge', 'mean'))
+    candidates = [MarkovSettings(*values) for values in grid]
+    settings = choose(candidates, train, lambda part: partial(follow_markov, Learning(part)))
+    return follow_markov(Learning(train), settings)

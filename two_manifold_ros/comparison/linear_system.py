@@ -9,39 +9,38 @@ P. Van Overschee, B. De Moor: Subspace Identification for Linear Systems, Kluwer
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 import itertools
-from typing import Any, TYPE_CHECKING
+from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy.linalg import qr, schur, solve_discrete_are, solve_discrete_lyapunov
 
-from two_manifold_ros.comparison.method import Predictions, with_constant
-from two_manifold_ros.comparison.protocol import choose
+from two_manifold_ros.comparison.protocol import choose, Fitted, Predictions, with_constant
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.readout import fit_ridge
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from two_manifold_ros.comparison.method import TrainSplit
-    from two_manifold_ros.ticks.segments import Channels, Segment
+    from two_manifold_ros.comparison.protocol import TrainSplit
+    from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.typing import Floats
 
 
-class Limits:
-    """Limits of arithmetic, memory and time."""
+SLOWEST = 1.0 - 1e-4
+"""Largest modulus of an eigenvalue of A; rounding can push one over the unit circle from nearer
+it, and twice as far from it halves the longest memory, ten thousand ticks."""
 
-    SLOWEST = 1.0 - 1e-4
-    """Largest modulus of an eigenvalue of A; rounding can push one over the unit circle from
-    nearer it, and twice as far from it halves the longest memory, ten thousand ticks."""
-    STEPS = 1000
-    """Of a recursion towards a stationary covariance; each step leaves a stable filter."""
-    CHUNK = 4096
-    """Windows laid out in memory at a time."""
-    MOST_ROWS = 1000
-    """Block rows times channels; the time of a decomposition grows with the cube."""
+STEPS = 1000
+"""Of a recursion towards a stationary covariance; each step leaves a stable filter."""
+
+CHUNK = 4096
+"""Windows laid out in memory at a time."""
+
+MOST_ROWS = 1000
+"""Block rows times channels; the time of a decomposition grows with the cube."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +71,8 @@ class InnovationForm:
 
 
 def stabilised(transition: Floats) -> Floats:
-    """Return the (k, k) matrix, eigenvalues beyond ``Limits.SLOWEST`` pulled back in to it."""
-    if np.abs(np.linalg.eigvals(transition)).max() <= Limits.SLOWEST:
+    """Return the (k, k) matrix, eigenvalues beyond ``SLOWEST`` pulled back in to it."""
+    if np.abs(np.linalg.eigvals(transition)).max() <= SLOWEST:
         return transition
     triangle, basis = schur(transition)
     start = 0
@@ -81,9 +80,7 @@ def stabilised(transition: Floats) -> Floats:
         # In a real Schur form a pair of eigenvalues has a block of two rows.
         stop = start + 1 + bool(triangle[start + 1 : start + 2, start].any())
         block = triangle[start:stop, start:stop]
-        block *= min(
-            1.0, Limits.SLOWEST / max(np.abs(np.linalg.eigvals(block)).max(), Limits.SLOWEST)
-        )
+        block *= min(1.0, SLOWEST / max(np.abs(np.linalg.eigvals(block)).max(), SLOWEST))
         start = stop
     stable: Floats = basis @ triangle @ basis.T
     return stable
@@ -101,12 +98,7 @@ def innovation_form(transition: Floats, output: Floats, noise: Floats) -> Innova
 
 
 def prediction_covariance(transition: Floats, output: Floats, noise: Floats) -> Floats:
-    """
-    Solve the Riccati equation for the covariance (k, k) of the predicted state.
-
-    Where the solver fails, or its solution does not make a stable filter, the recursion of the
-    filter is run until it stands still.
-    """
+    """Solve the Riccati equation, or run the recursion, for the covariance of a prediction."""
     k = len(transition)
     with suppress(np.linalg.LinAlgError):
         spread: Floats = solve_discrete_are(
@@ -120,14 +112,14 @@ def prediction_covariance(transition: Floats, output: Floats, noise: Floats) -> 
 
 def settled_covariance(transition: Floats, output: Floats, noise: Floats) -> Floats:
     """
-    Run the covariance recursion of a filter from an unknown state until it is stationary.
+    Run the covariance recursion of a filter until it is stationary.
 
-    It can only sink from the covariance of the state itself, and so each of its gains makes a
-    stable filter, however many there are.
+    It sinks from the covariance of the state itself, so that each of its gains makes a stable
+    filter.
     """
     k = len(transition)
     spread: Floats = solve_discrete_lyapunov(transition, noise[:k, :k])
-    for _ in range(Limits.STEPS):
+    for _ in range(STEPS):
         gain, innovation = kalman_gain(transition, output, noise, spread)
         last = spread
         spread = transition @ last @ transition.T + noise[:k, :k] - gain @ innovation @ gain.T
@@ -182,10 +174,9 @@ def needed_windows(outputs: int, block_rows: int) -> int:
 
 def decompose_hankel(segments: Sequence[Floats], block_rows: int) -> Hankel:
     """
-    Decompose the block Hankel matrix of outputs, a chunk of its columns at a time.
+    Decompose the block Hankel matrix of outputs (T, d) without a gap, some columns at a time.
 
-    Segments are outputs (T, d) of mean zero without a gap; no window crosses a seam. Raise
-    ``InputError`` if there are fewer than ``needed_windows``.
+    Raise ``InputError`` if there are fewer than ``needed_windows``.
     """
     outputs = segments[0].shape[1]
     windows = count_windows(segments, block_rows)
@@ -202,9 +193,9 @@ def decompose_hankel(segments: Sequence[Floats], block_rows: int) -> Hankel:
         if len(segment) < 2 * block_rows:
             continue
         every = sliding_window_view(segment, 2 * block_rows, axis=0)
-        for begin in range(0, len(every), Limits.CHUNK):
+        for begin in range(0, len(every), CHUNK):
             # One window a row, oldest tick first.
-            rows = every[begin : begin + Limits.CHUNK].transpose(0, 2, 1).reshape(-1, width)
+            rows = every[begin : begin + CHUNK].transpose(0, 2, 1).reshape(-1, width)
             upper = qr(np.concatenate([upper, rows]), mode='r', overwrite_a=True)[0][:width]
     factor = np.zeros((width, width))
     factor[:, : len(upper)] = upper.T / np.sqrt(windows)
@@ -251,8 +242,7 @@ def identify(hankel: Hankel, directions: tuple[Floats, Floats], order: int) -> I
     return innovation_form(transition, output, residuals @ residuals.T)
 
 
-@dataclass(frozen=True)
-class Settings:
+class SystemSettings(NamedTuple):
     """Settings chosen on held-out blocks: the most states, and how their directions are found."""
 
     states: int
@@ -260,97 +250,81 @@ class Settings:
     weighting: str
 
 
-@dataclass
-class FittedKalmanFilter:
-    """A filter and its read-out (H, 2, k + 1), from 1 and the state to positions in metres."""
+class Subspaces:
+    """Filters of candidates fitted to one training part; what they share is kept."""
 
-    channels: Channels
-    system: InnovationForm
-    coefficients: Floats
-    chosen: dict[str, Any]
+    def __init__(self, train: TrainSplit) -> None:
+        self._train = train
+        self._observations = train.dataset.observations
+        self._hankels: dict[int, Hankel] = {}
+        self._directions: dict[tuple[int, str], tuple[Floats, Floats]] = {}
 
-    def predict(self, segment: Segment) -> Predictions:
-        """Filter one segment from the mean state; a state is what is predicted for the next."""
-        states = self.system.filter(self.channels.standardise(segment.values))
-        horizons, _, width = self.coefficients.shape
-        positions = with_constant(states) @ self.coefficients.reshape(-1, width).T
-        return Predictions(positions.reshape(len(states), horizons, 2), states)
+    def fit(self, settings: SystemSettings) -> Fitted:
+        """Identify a system and regress the positions on its filtered states."""
+        states, rows, weighting = settings
+        if rows not in self._hankels:
+            self._hankels[rows] = decompose_hankel(self._observations, rows)
+        key = rows, weighting
+        if key not in self._directions:
+            self._directions[key] = find_directions(self._hankels[rows], weighting)
+        system = identify(self._hankels[rows], self._directions[key], states)
+        coefficients = fit_readout(system, self._train)
+        horizons, _, width = coefficients.shape
+        channels = self._train.dataset.channels
+
+        def predict(segment: Segment) -> Predictions:
+            # A state is what is predicted for the next tick.
+            seen = system.filter(channels.standardise(segment.values))
+            positions = with_constant(seen) @ coefficients.reshape(-1, width).T
+            return Predictions(positions.reshape(len(seen), horizons, 2), seen)
+
+        return Fitted(predict, settings._asdict() | {'states': len(system.transition)})
 
 
-@dataclass(frozen=True)
-class KalmanFilter:
+def kalman_filter(
+    train: TrainSplit, states: int | None = None, block_rows: int | None = None
+) -> Fitted:
     """
-    Steady-state Kalman filter of a linear system identified by stochastic N4SID.
+    Fit the steady-state Kalman filter of a linear system identified by stochastic N4SID.
 
     Its order, and the ticks in a past and in a future of the Hankel matrix, at least 2, are chosen
-    on held-out blocks where they are ``None``.
+    on held-out blocks where they are ``None``. Raise ``InputError`` if the training part is too
+    short for the Hankel matrix.
     """
-
-    states: int | None = None
-    block_rows: int | None = None
-
-    name = 'kalman'
-    title = 'Kalman filter (N4SID)'
-    sees_positions = False
-
-    def fit(self, train: TrainSplit) -> FittedKalmanFilter:
-        """
-        Identify the system and regress the positions on its filtered states.
-
-        Raise ``InputError`` if the training part is too short for the Hankel matrix.
-        """
-        every_rows = [self.block_rows] if self.block_rows else self._possible_rows(train)
-        # The first of each is the paper's.
-        every_states = [self.states] if self.states else [20, 40, 80, 160]
-        candidates = [
-            Settings(states, block_rows, weighting)
-            for block_rows, weighting, states in itertools.product(
-                every_rows, ('unweighted', 'principal'), every_states
-            )
-        ]
-        try:
-            best = choose(candidates, train, _cached_fit())
-        except InputError:
-            # Too short for any once blocks are held out of it, but perhaps not as a whole.
-            best = candidates[0]
-        return _cached_fit()(train, best)
-
-    def _possible_rows(self, train: TrainSplit) -> list[int]:
-        """Return the block rows that the training part is long enough for."""
-        observations, window = train.observations, train.dataset.window
-        outputs = observations[0].shape[1]
-        possible = [
-            rows
-            for rows in (max(2, round(share * window)) for share in (1.0, 0.5, 0.75, 1.5, 2.0))
-            if rows * outputs <= Limits.MOST_ROWS
-            and count_windows(observations, rows) >= needed_windows(outputs, rows)
-        ]
-        # Where not one will do, the first says why.
-        return possible or [window]
+    # The first of each is the paper's.
+    candidates = [
+        SystemSettings(most, rows, weighting)
+        for rows, weighting, most in itertools.product(
+            [block_rows] if block_rows else _possible_rows(train),
+            ('unweighted', 'principal'),
+            [states] if states else [20, 40, 80, 160],
+        )
+    ]
+    try:
+        best = choose(candidates, train, lambda part: Subspaces(part).fit)
+    except InputError:
+        # Too short for any once blocks are held out of it, but perhaps not as a whole.
+        best = candidates[0]
+    return Subspaces(train).fit(best)
 
 
-def _cached_fit() -> Callable[[TrainSplit, Settings], FittedKalmanFilter]:
-    """Return a function that fits candidates to one training part; what they share is kept."""
-    hankels: dict[int, Hankel] = {}
-    directions: dict[tuple[int, str], tuple[Floats, Floats]] = {}
-
-    def fit(train: TrainSplit, settings: Settings) -> FittedKalmanFilter:
-        rows, key = settings.block_rows, (settings.block_rows, settings.weighting)
-        if rows not in hankels:
-            hankels[rows] = decompose_hankel(train.observations, rows)
-        if key not in directions:
-            directions[key] = find_directions(hankels[rows], settings.weighting)
-        system = identify(hankels[rows], directions[key], settings.states)
-        chosen = asdict(settings) | {'states': len(system.transition)}
-        coefficients = fit_readout(system, train)
-        return FittedKalmanFilter(train.dataset.channels, system, coefficients, chosen)
-
-    return fit
+def _possible_rows(train: TrainSplit) -> list[int]:
+    """Return the block rows that the training part is long enough for."""
+    observations, window = train.dataset.observations, train.dataset.window
+    outputs = observations[0].shape[1]
+    possible = [
+        rows
+        for rows in (max(2, round(share * window)) for share in (1.0, 0.5, 0.75, 1.5, 2.0))
+        if rows * outputs <= MOST_ROWS
+        and count_windows(observations, rows) >= needed_windows(outputs, rows)
+    ]
+    # Where not one will do, the first says why.
+    return possible or [window]
 
 
 def fit_readout(system: InnovationForm, train: TrainSplit) -> Floats:
     """Regress the position at each horizon on the states of full windows: (H, 2, k + 1)."""
     window = train.dataset.window
-    states = [system.filter(outputs)[window:] for outputs in train.observations]
+    states = [system.filter(outputs)[window:] for outputs in train.dataset.observations]
     targets = [each[window:] for each in train.targets]
     return fit_ridge(with_constant(np.concatenate(states)), np.concatenate(targets)).coefficients

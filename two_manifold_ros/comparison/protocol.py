@@ -1,35 +1,105 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The train and test splits of a comparison, the same for every method, and sanity checks."""
+"""What every method of a comparison learns from, predicts, chooses by and is scored on."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import Any, NamedTuple, TYPE_CHECKING, TypeVar
 
 import numpy as np
-from scipy.spatial import cKDTree
 
-from two_manifold_ros.comparison.method import SampledSegment, TrainSplit
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import check_imu
-from two_manifold_ros.evaluation.scores import directions_ahead
-from two_manifold_ros.inspection.positions import FEWEST_LAPS, WANTED_LAPS
+from two_manifold_ros.evaluation.scores import truth_ahead
+from two_manifold_ros.hse_hmm.readout import segment_targets
 from two_manifold_ros.recordings.recording import check_one_plane
-from two_manifold_ros.ticks.segments import cut_segments, positions_at
+from two_manifold_ros.ticks.segments import cut_segments, Segment
 from two_manifold_ros.training.dataset import build_dataset
-from two_manifold_ros.training.held_out import follow_held_out, hold_out
+from two_manifold_ros.training.held_out import hold_out
 from two_manifold_ros.training.settings import RouteSettings, TrainingSettings
-from two_manifold_ros.training.summary import count_all_laps, measure_drives
 from two_manifold_ros.training.train import with_time_scales
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from two_manifold_ros.comparison.method import FittedMethod
-    from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.ticks.segments import Segment
+    from two_manifold_ros.recordings.recording import ImuStream, Recording
+    from two_manifold_ros.training.dataset import Dataset
     from two_manifold_ros.typing import Bools, Floats
+
+
+@dataclass(frozen=True)
+class TrainSplit:
+    """Training data that every method learns from: recordings, and the dataset made of them."""
+
+    recordings: tuple[Recording, ...]
+    dataset: Dataset
+    settings: TrainingSettings
+
+    @property
+    def horizons(self) -> tuple[int, ...]:
+        """Ticks ahead, 0 first."""
+        return self.settings.horizons
+
+    @property
+    def positions(self) -> Floats:
+        """Positions of all ticks (N, 2), metres, NaN where unknown."""
+        return np.concatenate(self.dataset.tracks)
+
+    @property
+    def targets(self) -> list[Floats]:
+        """Positions at the horizons (T, H, 2) of the ticks of each segment, NaN where unknown."""
+        return [self.targets_of(segment) for segment in self.dataset.segments]
+
+    def targets_of(self, segment: Segment) -> Floats:
+        """Return the positions at the horizons (T, H, 2) of any segment, NaN where unknown."""
+        period_s = self.dataset.period_s
+        return segment_targets(segment.positions, self.horizons, period_s)[:, :-1]
+
+    def mean_position(self) -> Floats:
+        """Return the mean of the known positions (2,); raise ``InputError`` if none is known."""
+        positions = self.positions
+        known: Bools = np.all(np.isfinite(positions), axis=1)
+        if not known.any():
+            msg = 'no training position is known, so there is no mean; record positions as well'
+            raise InputError(msg)
+        mean: Floats = positions[known].mean(axis=0)
+        return mean
+
+
+class Predictions(NamedTuple):
+    """
+    Predictions of a method along a segment of T ticks.
+
+    Positions at each horizon are (T, H, 2), metres, NaN where the method has none yet; row t
+    depends on the ticks up to t alone. A method may have states (T, k) after each tick, and say
+    whether it would publish its position (T,).
+    """
+
+    positions: Floats
+    states: Floats | None = None
+    valid: Bools | None = None
+
+
+class Fitted(NamedTuple):
+    """A causal filter of one segment from a cold start, and its settings, JSON by name."""
+
+    predict: Callable[[Segment], Predictions]
+    chosen: dict[str, Any]
+
+
+class Method(NamedTuple):
+    """
+    A way to learn a route: its name on the command line, and its title in tables.
+
+    ``fit`` raises ``InputError``, which says why, if it cannot learn. Only a method that
+    ``sees_positions`` gets the positions of the segments that it filters.
+    """
+
+    name: str
+    title: str
+    fit: Callable[[TrainSplit], Fitted]
+    sees_positions: bool = False
 
 
 Settings = TypeVar('Settings')
@@ -38,7 +108,7 @@ Settings = TypeVar('Settings')
 def choose(
     candidates: Sequence[Settings],
     train: TrainSplit,
-    fit: Callable[[TrainSplit, Settings], FittedMethod],
+    prepare: Callable[[TrainSplit], Callable[[Settings], Fitted]],
 ) -> Settings:
     """
     Fit every candidate to a part of the training part and return the best one on the rest.
@@ -49,12 +119,12 @@ def choose(
     seen, held = hold_out(train.dataset.segments, train.dataset.window)
     if not seen or not held:
         return candidates[0]
-    part = train.of(seen)
+    fit = prepare(replace(train, dataset=replace(train.dataset, segments=tuple(seen))))
     scores: dict[int, float] = {}
     reasons = []
     for index, candidate in enumerate(candidates):
         try:
-            fitted = fit(part, candidate)
+            fitted = fit(candidate)
         except InputError as error:
             reasons.append(error)
             continue
@@ -64,7 +134,7 @@ def choose(
     return candidates[min(scores, key=scores.__getitem__)]
 
 
-def held_out_error(fitted: FittedMethod, segments: Sequence[Segment], train: TrainSplit) -> float:
+def held_out_error(fitted: Fitted, segments: Sequence[Segment], train: TrainSplit) -> float:
     """
     Return the root mean square error of a fitted method, metres, averaged over the horizons.
 
@@ -72,18 +142,29 @@ def held_out_error(fitted: FittedMethod, segments: Sequence[Segment], train: Tra
     later ones without a prediction count with the spread of the training positions.
     """
     spread_m = float(np.sqrt(np.nanvar(train.positions, axis=0).sum()))
-
-    def follow(segment: Segment) -> tuple[Floats]:
+    errors = [
         # Of an unknown truth the error is not known, of a missing prediction it is infinite.
-        return (np.nan_to_num(fitted.predict(segment).positions, nan=np.inf),)
-
-    blocks = [(segment, train.targets_of(segment)) for segment in segments]
-    found = follow_held_out(follow, blocks, train.dataset.window)
-    squares = np.square(np.concatenate([errors for (errors,) in found])).sum(axis=2)
+        np.nan_to_num(fitted.predict(each).positions, nan=np.inf) - train.targets_of(each)
+        for each in segments
+    ]
+    window = train.dataset.window
+    squares = np.square(np.concatenate([each[window:] for each in errors])).sum(axis=2)
     squares[np.isinf(squares)] = spread_m**2
     counts = np.isfinite(squares).sum(axis=0)
     means = np.nansum(squares, axis=0)[counts > 0] / counts[counts > 0]
     return float(np.sqrt(means).mean()) if len(means) else spread_m
+
+
+def with_constant(states: Floats) -> Floats:
+    """Return (T, 1 + k) rows of the constant 1 and (T, k) states."""
+    return np.concatenate([np.ones((len(states), 1)), states], axis=1)
+
+
+@dataclass(frozen=True)
+class SampledSegment(Segment):
+    """A segment of ticks with all samples of its recording, also those before the segment."""
+
+    imu: ImuStream
 
 
 @dataclass(frozen=True)
@@ -108,11 +189,7 @@ class ScoredSegment:
 
 
 def cut_tests(recording: Recording, train: TrainSplit) -> Iterator[ScoredSegment]:
-    """
-    Cut a recording at its gaps; every tick counts once the window has filled.
-
-    Raise ``InputError`` if the recording is not of the kind that the training part is of.
-    """
+    """Cut a recording like the training part at its gaps; ticks after the first window count."""
     dataset = train.dataset
     check_imu(recording, dataset)
     check_one_plane([train.recordings[0], recording])
@@ -121,35 +198,22 @@ def cut_tests(recording: Recording, train: TrainSplit) -> Iterator[ScoredSegment
     cleaned = replace(recording, imu=replace(recording.imu, samples=samples))
     segments, _ = cut_segments(cleaned, dataset.period_ns, dataset.max_gap_ns, channels.largest)
     for segment in segments:
-        truth = [
-            # Beyond the last tick of a segment positions may still be known.
-            positions_at(recording.positions, segment.stamps + horizon * dataset.period_ns)
-            for horizon in train.horizons
-        ]
+        # Beyond the last tick of a segment positions may still be known.
         yield ScoredSegment(
             recording.name,
             SampledSegment(segment.stamps, segment.values, segment.positions, recording.imu),
-            np.stack(truth, axis=1),
-            directions_ahead(
-                recording.positions, segment.stamps, train.horizons, dataset.period_ns
-            ),
+            *truth_ahead(recording.positions, segment.stamps, train.horizons, dataset.period_ns),
             np.asarray(np.arange(len(segment)) >= dataset.window - 1),
         )
 
 
 @dataclass(frozen=True)
 class Plan:
-    """
-    Training and test data of a comparison: ``'share'``, ``'bags'`` or ``'slot-car'``.
-
-    Of the tests, at least one, each has a tick that counts; the notes are sentences to know before
-    believing the numbers.
-    """
+    """Training part and tests of a comparison: ``'share'``, ``'bags'`` or ``'slot-car'``."""
 
     protocol: str
     train: TrainSplit
     tests: tuple[ScoredSegment, ...]
-    notes: tuple[str, ...] = ()
 
 
 SHARE = 0.3
@@ -158,15 +222,7 @@ most for learning. Half as much makes errors depend on single laps."""
 
 
 def plan_share(recording: Recording, settings: TrainingSettings, share: float = SHARE) -> Plan:
-    """
-    Learn from the start of one recording and follow its last share.
-
-    Raises
-    ------
-    InputError
-        If the share is not between 0 and 1, or either part is too short.
-
-    """
+    """Learn from the start of one recording and follow its last share, between 0 and 1."""
     if not 0.0 < share < 1.0:
         msg = f'a share of {share:g} cannot be followed; give a number between 0 and 1'
         raise InputError(msg)
@@ -181,17 +237,7 @@ def plan_share(recording: Recording, settings: TrainingSettings, share: float = 
 def plan_bags(
     learned: Sequence[Recording], followed: Sequence[Recording], settings: TrainingSettings
 ) -> Plan:
-    """
-    Learn from some recordings and follow others.
-
-    Every tick counts once the window has filled, as in the live filter.
-
-    Raises
-    ------
-    InputError
-        If nothing can be learned from, nothing counts, or the two do not fit together.
-
-    """
+    """Learn from some recordings and follow others; every tick counts after the first window."""
     twice = {recording.name for recording in learned} & {each.name for each in followed}
     if twice:
         msg = f'{", ".join(sorted(twice))}: learned from and followed; name other bags with --test'
@@ -213,11 +259,11 @@ def _plan(
         names = ', '.join(dict.fromkeys(recording.name for recording in followed))
         msg = (
             f'{names}: the part to follow has no stretch longer than a window of '
-            f'{train.dataset.window * train.period_s:.1f} s with positions after it; follow a '
-            'longer part, or shorten --window'
+            f'{train.dataset.window * train.dataset.period_s:.1f} s with positions after it; '
+            'follow a longer part, or shorten --window'
         )
         raise InputError(msg)
-    return Plan(protocol, train, tests, tuple(check_sanity(train, tests)))
+    return Plan(protocol, train, tests)
 
 
 @dataclass(frozen=True)
@@ -270,13 +316,8 @@ def plan_slot_car(recording: Recording, protocol: SlotCarProtocol = SLOT_CAR) ->
     Do as the paper does with its slot car: 2,000 ticks learned, the last 500 of 3,000 followed.
 
     The first 100 to 350 ticks of the part that is followed are filtered, and positions 1 to 100
-    ticks later are predicted from each.
-
-    Raises
-    ------
-    InputError
-        If the recording is too short or too slow, or a gap is in the part to follow.
-
+    ticks later are predicted from each. Raise ``InputError`` if the recording is too short or too
+    slow, or a gap is in the part to follow.
     """
     fewest, most = protocol.extents
     all_s = protocol.all_ticks / protocol.rate_hz
@@ -300,64 +341,4 @@ def plan_slot_car(recording: Recording, protocol: SlotCarProtocol = SLOT_CAR) ->
     if not test.has_truth:
         msg = f'{recording.name}: no position is known where the slot car is followed'
         raise InputError(msg)
-    return Plan('slot-car', train, (test,), tuple(check_sanity(train, [test])))
-
-
-def check_sanity(train: TrainSplit, tests: Sequence[ScoredSegment]) -> Iterator[str]:
-    """Yield a sentence for each thing that speaks against the numbers of a comparison."""
-    yield from _check_places(train, tests)
-    yield from _check_laps(train, tests)
-
-
-def _check_places(
-    train: TrainSplit,
-    tests: Sequence[ScoredSegment],
-    far: float = 0.1,
-    most_unknown: float = 0.25,
-) -> Iterator[str]:
-    """
-    Report test positions on another route than the training ones.
-
-    A place is unknown further from all training positions than a share ``far`` of their spread;
-    on one route next to none are.
-    """
-    learned = train.positions
-    learned = learned[np.isfinite(learned).all(axis=1)]
-    followed = np.concatenate([test.truth[test.scored].reshape(-1, 2) for test in tests])
-    followed = followed[np.isfinite(followed).all(axis=1)]
-    far_m = far * float(np.sqrt(learned.var(axis=0).sum()))
-    unknown = float(np.mean(cKDTree(learned).query(followed)[0] > far_m))
-    if unknown > most_unknown:
-        yield (
-            f'{unknown:.0%} of the positions to follow are more than {far_m:.2f} m from all that '
-            'are learned from, as on another route or in another map: no method can predict them; '
-            'follow the route that is learned from'
-        )
-
-
-def _check_laps(train: TrainSplit, tests: Sequence[ScoredSegment]) -> Iterator[str]:
-    """Report parts that hold too few laps."""
-    drives = measure_drives(train.recordings)
-    times = [drive.laps.time_s for drive in drives if drive.laps is not None]
-    if not times:
-        yield (
-            'what is learned from never closes a lap, so no place is known under more than one '
-            'drive; record several laps of each route'
-        )
-        return
-    lap_s, laps = float(np.median(times)), count_all_laps(drives)
-    window = train.dataset.window
-    _, blocks = hold_out(train.dataset.segments, window)
-    held = sum(len(segment) - window for segment in blocks) * train.period_s / lap_s
-    if laps < FEWEST_LAPS or held < 1.0:
-        yield (
-            f'what is learned from holds {laps:.1f} laps, {held:.1f} of them to choose settings '
-            'on: the methods may have better settings than those chosen; '
-            f'record {WANTED_LAPS}'
-        )
-    followed = sum(int(test.scored.sum()) for test in tests) * train.period_s / lap_s
-    if followed < 1.0:
-        yield (
-            f'what is followed holds {followed:.1f} laps: the errors are those on a part of the '
-            'route; follow a longer part'
-        )
+    return Plan('slot-car', train, (test,))

@@ -1,10 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-Score drives of many vehicles, each where it is read, and sum up by vehicle, day and place.
-
-What is known of a drive is a few kilobytes, however long it is, so that thousands can be scored.
-"""
+"""Score drives of many vehicles, each where it is read, and sum up by vehicle, day and place."""
 
 from __future__ import annotations
 
@@ -53,38 +49,18 @@ DRIFT_CHANCE = 0.01
 
 @dataclass(frozen=True)
 class DriveScore:
-    """
-    Errors of one drive.
-
-    Parameters
-    ----------
-    path, trouble
-        Of the bag; and why it has no scores, in a sentence.
-    vehicle
-        Name of the folder that the bag is in.
-    begins_ns
-        Stamp of its first sample.
-    route
-        Of the model, where it knows several.
-    ticks, published
-        After the first window, with a true position; and how many of them are published.
-    error_m, published_error_m
-        Sums of the errors at these ticks, published or not, and of those published.
-    places : (P, 3)
-        The same as ``ticks``, ``published`` and ``error_m`` at each place of `places_of`.
-
-    """
+    """Errors of one drive, or why it has none: sums over the ticks with a true position."""
 
     path: str
-    trouble: str = ''
-    vehicle: str = ''
+    trouble: str = ''  # why it has no scores, in a sentence
+    vehicle: str = ''  # name of the folder that the bag is in
     begins_ns: int = 0
-    route: str = ''
-    ticks: int = 0
+    route: str = ''  # of the model, where it knows several
+    ticks: int = 0  # after the first window
     published: int = 0
     error_m: float = 0.0
     published_error_m: float = 0.0
-    places: Floats | None = None
+    places: Floats | None = None  # (P, 3): ticks, published and error_m at each of `places_of`
 
     @property
     def day(self) -> str:
@@ -119,23 +95,7 @@ def score_drives(
     done: Callable[[float], None] = lambda _: None,
     **how: Any,  # noqa: ANN401 - as `score_drive` has them
 ) -> list[DriveScore]:
-    """
-    Filter bags, each where it is read, on the workers of a ``client`` if there is one.
-
-    Parameters
-    ----------
-    model
-        Of one route, or of several: then each bag is of the one at whose places it drives most.
-    paths
-        Of bags. One that cannot be scored costs nothing but a sentence.
-    options
-        How they are read.
-    client, done
-        As in `fleet.spread`.
-    how
-        See `score_drive`.
-
-    """
+    """Filter bags, each where it is read, on the workers of a ``client``, see `fleet.spread`."""
     scores = spread(partial(score_drive, model, options, **how), paths, client, done)
     folders = {Path(each.path).absolute().parent for each in scores}
     names = Counter(each.name for each in folders)
@@ -158,22 +118,10 @@ def score_drive(
     sensors: Mapping[str, str] = MappingProxyType({}),
 ) -> DriveScore:
     """
-    Read a bag and score it, or state why it cannot be scored.
+    Read a bag and score the first ``until_s`` of it, or state why it cannot be scored.
 
-    Parameters
-    ----------
-    model, options
-        See `score_drives`.
-    path
-        Of the bag.
-    position_lag
-        By how much positions are made earlier, as `put_in_step` takes it; by default as in the
-        training of the route.
-    until_s
-        How much of it is scored, s; by default all.
-    sensors
-        Topics of the training, by those of the bag.
-
+    Positions are made earlier as in the training of the route, or by ``position_lag`` as
+    `put_in_step` takes it. ``sensors`` are topics of the training by those of the bag.
     """
     place = Path(public(path))
     name = DriveScore(public(path), vehicle=place.absolute().parent.name)
@@ -236,12 +184,7 @@ def trained_lag(model: ModelHead) -> str:
 
 @dataclass(frozen=True)
 class Total:
-    """
-    Scores of some drives together.
-
-    ``grows_m`` is the mean error of the first third of them and of the last one, if errors grow
-    from drive to drive; else there is none.
-    """
+    """Scores of drives together, and the errors of their first and last third if these grow."""
 
     drives: int
     ticks: int
@@ -258,12 +201,7 @@ class Total:
 
 
 def total_of(scores: Sequence[DriveScore], vehicles: int = 0) -> Total:
-    """
-    Return the scores of drives together, of which one at least has ticks.
-
-    That errors grow is tested where they are of one of so many ``vehicles``, by Spearman's rank
-    correlation.
-    """
+    """Return the scores of drives together; of one of so many ``vehicles`` whether errors grow."""
     ticks, published = (sum(getattr(each, n) for each in scores) for n in ('ticks', 'published'))
     worst = max(scores, key=lambda each: each.mean_m)
     grows = None
@@ -290,17 +228,7 @@ def total_of(scores: Sequence[DriveScore], vehicles: int = 0) -> Total:
 
 @dataclass(frozen=True)
 class Fleet:
-    """
-    Scores of many drives of one route.
-
-    Parameters
-    ----------
-    scores
-        Of the drives that have some.
-    places : (P, 2)
-        See `places_of`.
-
-    """
+    """Scores of many drives of one route, and its places (P, 2), see `places_of`."""
 
     scores: tuple[DriveScore, ...]
     places: Floats
@@ -324,11 +252,7 @@ class Fleet:
         return sums
 
     def weakest(self, most: int) -> list[dict[str, float]]:
-        """
-        Return the places of the largest mean errors, of those that are driven as others are.
-
-        None is nearer to another one than ``SEPARATE``, or all would be of one bend.
-        """
+        """Return the places of the largest mean errors, ``SEPARATE``, of those often driven."""
         ticks, published, errors = self.at_places.T
         # What is driven once in many drives is no place of the route, but a slip.
         often = ticks > 0.1 * np.median(ticks[ticks > 0.0])
@@ -355,15 +279,7 @@ class Fleet:
 
 
 def fleets_of(model: ModelHead, scores: Sequence[DriveScore]) -> dict[str, Fleet]:
-    """
-    Return scores by the route of the model.
-
-    Raises
-    ------
-    InputError
-        If no drive has scores.
-
-    """
+    """Return scores by the route of the model; raise ``InputError`` if no drive has scores."""
     routes = {each.route for each in scores if not each.trouble}
     if not routes:
         msg = f'none of the bags could be scored; of the first: {scores[0].trouble}'

@@ -20,11 +20,9 @@ from two_manifold_ros.evaluation.routes import (
     score_naming,
 )
 from two_manifold_ros.evaluation.scores import (
-    directions_ahead,
     HorizonScore,
-    mean_covariance,
-    previous_covariance,
     score,
+    truth_ahead,
 )
 from two_manifold_ros.filtering.atlas import make_filter
 from two_manifold_ros.filtering.status import Status
@@ -68,43 +66,22 @@ class FilterRun:
     Every estimate of a run over one recording, from the first full window on.
 
     The filter would have published only those that are ``published``; the others are here as well,
-    so that an error that was never published still counts.
-
-    Parameters
-    ----------
-    stamps : (T,) int64
-        Ends of the ticks, ns.
-    positions : (T, H, 2), covariances : (T, H, 2, 2)
-        Metres and m^2, at the horizons of the model. Where a position is not usable, the mean
-        position of the model stands for it, without a covariance (NaN).
-    statuses : (T,) int64, causes
-        Code of each status, see ``interface.status.CODES``, and its cause, empty if all is well.
-    reasons
-        The last sentence about each cause.
-    seconds_per_tick : (S,)
-        Wall time of every sample that ended a tick, those before the first window included.
-    counters
-        Of the filter, and ``UNUSABLE`` and ``ELSEWHERE`` if there were such estimates.
-    routes, lines
-        Names of the known route that each estimate is of, empty where the model knows one alone,
-        and of the line on its map, empty where it has none.
-    at_end
-        State, cause and cure after the last sample.
-
+    so that an error that was never published still counts. Where a position is not usable, the
+    mean position of the model stands for it, without a covariance (NaN).
     """
 
-    stamps: Ints
-    positions: Floats
-    covariances: Floats
+    stamps: Ints  # (T,), ends of the ticks, ns
+    positions: Floats  # (T, H, 2), m
+    covariances: Floats  # (T, H, 2, 2), m^2
     published: Bools
-    statuses: Ints
-    causes: tuple[str, ...]
-    reasons: Mapping[str, str]
-    seconds_per_tick: Floats
-    counters: Counter[str]
-    routes: tuple[str, ...] = ()
+    statuses: Ints  # see `interface.status.CODES`
+    causes: tuple[str, ...]  # empty if all is well
+    reasons: Mapping[str, str]  # the last sentence about each cause
+    seconds_per_tick: Floats  # wall time, ticks before the first window included
+    counters: Counter[str]  # of the filter, and `UNUSABLE` and `ELSEWHERE`
+    routes: tuple[str, ...] = ()  # empty names where the model knows one route
     lines: tuple[str, ...] = ()
-    at_end: Assessment | None = None
+    at_end: Assessment | None = None  # state, cause and cure after the last sample
 
     @property
     def withheld(self) -> Counter[str]:
@@ -119,11 +96,7 @@ def estimates_along(
     progress: Callable[[str, float], None],
     silent: Callable[[int, Assessment], None] = lambda *_: None,
 ) -> Iterator[tuple[Estimate, float]]:
-    """
-    Yield every estimate of a filter fed with a recording, and the seconds it took.
-
-    ``silent`` is called after each second of samples without a tick, as a node reports then.
-    """
+    """Yield estimates and their seconds; ``silent`` gets each second without a tick."""
     imu = recording.imu
     stamps, samples = imu.stamps.tolist(), recording.samples_with(live.running.further_names)
     shown, since, counts = imu.first_stamp, imu.first_stamp, live.counters.copy()
@@ -208,28 +181,16 @@ def driven_route(
 
 
 def check_fit(model: ModelHead, recording: Recording) -> None:
-    """
-    Check rate, channels, and frame and origin of the positions; of an atlas one route has to fit.
-
-    Raises
-    ------
-    InputError
-        If the IMU has other channels, or is slower than the ticks of the model, a channel that the
-        model uses is dead, or the positions are in another frame or have another origin.
-
-    """
-    troubles = [_trouble_of(each, recording) for each in model.routes.values()]
-    if '' not in troubles:
-        raise InputError(troubles[0])
-
-
-def _trouble_of(model: ModelHead, recording: Recording) -> str:
-    """Return why a recording does not fit a model of one route; empty if it does."""
-    try:
-        _check_fit(model, recording)
-    except InputError as error:
-        return str(error)
-    return ''
+    """Check rate, channels, frame and origin of a recording; of an atlas one route has to fit."""
+    troubles = []
+    for each in model.routes.values():
+        try:
+            _check_fit(each, recording)
+        except InputError as error:
+            troubles.append(error)
+            continue
+        return
+    raise troubles[0]
 
 
 def _check_fit(model: ModelHead, recording: Recording) -> None:
@@ -426,11 +387,13 @@ def naming_along(
             named, counted = named & on_line, counted & known
         right.append(named)
         late.append(counted)
+    statuses = np.concatenate([run.statuses for run in runs])
+    published = np.concatenate([run.published for run in runs])
     return score_naming(
         np.concatenate(right),
         np.concatenate(late),
-        np.concatenate([run.published for run in runs]),
-        np.concatenate([run.statuses for run in runs]) == CODES[Status.TRACKING],
+        published,
+        statuses == CODES[Status.TRACKING],
     )
 
 
@@ -440,18 +403,15 @@ def compare(
     """
     Compare runs, wherever they were made, with the positions of their recordings.
 
-    Raises
-    ------
-    InputError
-        If no estimate, published or not, has a true position to compare with.
-
+    Raise ``InputError`` if no estimate, published or not, has a true position to compare with.
     """
-    pairs = list(zip(recordings, runs, strict=True))
-    horizons, period_ns = model.horizons, model.period_ns
-    truths = []
-    for recording, run in pairs:
-        ahead = [run.stamps + horizon * period_ns for horizon in horizons]
-        truths.append(np.stack([positions_at(recording.positions, at) for at in ahead], axis=1))
+    truths, ways = zip(
+        *(
+            truth_ahead(recording.positions, run.stamps, model.horizons, model.period_ns)
+            for recording, run in zip(recordings, runs, strict=True)
+        ),
+        strict=True,
+    )
     if not any(np.isfinite(truth).any() for truth in truths):
         names = ', '.join(recording.name for recording in recordings)
         msg = (
@@ -459,30 +419,24 @@ def compare(
             f'window of {model.window / model.rate_hz:.1f} s, with positions'
         )
         raise InputError(msg)
-    every = np.concatenate(truths)
-    directions = np.concatenate(
-        [
-            directions_ahead(recording.positions, run.stamps, horizons, period_ns)
-            for recording, run in pairs
-        ]
-    )
+    every, directions = np.concatenate(truths), np.concatenate(ways)
     published = np.concatenate([run.published for run in runs])
     positions = np.concatenate([run.positions for run in runs])
     covariances = np.concatenate([run.covariances for run in runs])
-    mean = mean_covariance(model)
+    no_ellipse = np.full_like(covariances[:, 0], np.nan)
     scores = []
-    for index, horizon in enumerate(horizons):
-        truth, ways, ellipses = every[:, index], directions[:, index], covariances[:, index]
-        fixed = np.broadcast_to(mean, ellipses.shape)
-        moved = np.broadcast_to(previous_covariance(model, horizon), ellipses.shape)
-        scores.append(
-            HorizonScore(
-                horizon,
-                score(positions[:, index] - truth, ellipses, published, ways),
-                score(model.mean_position - truth, fixed, published, ways),
-                score(every[:, 0] - truth, moved, published, ways),
-            )
+    for index, horizon in enumerate(model.horizons):
+        truth = every[:, index]
+        answers = (
+            (positions[:, index], covariances[:, index]),
+            (model.mean_position, no_ellipse),
+            (every[:, 0], no_ellipse),
         )
+        found = [
+            score(each - truth, ellipses, published, directions[:, index])
+            for each, ellipses in answers
+        ]
+        scores.append(HorizonScore(horizon, *found))
     streams = [each.positions for each in recordings if each.positions is not None]
     left_out = sum(int(each.left_out.sum()) for each in streams)
-    return Evaluation(tuple(scores), tuple(runs), tuple(truths), left_out)
+    return Evaluation(tuple(scores), tuple(runs), truths, left_out)

@@ -30,19 +30,7 @@ STANDS = 0.1
 
 @dataclass(frozen=True)
 class LapTimes:
-    """
-    Laps of a recording.
-
-    Parameters
-    ----------
-    circuit
-        With the start line that they count from.
-    laps, states
-        Those that are over, and the state at each tick with a position that may be used.
-    references
-        Laps by the positions of the recording; empty where it has none.
-
-    """
+    """Laps that are over, the state at each usable tick, and the laps by positions, if any."""
 
     circuit: Circuit
     laps: tuple[Lap, ...]
@@ -118,15 +106,7 @@ def time_laps(
     timer: LapTimer,
     progress: Callable[[str, float], None] = lambda *_: None,
 ) -> LapTimes:
-    """
-    Filter a recording from a cold start, and time its laps with a fresh timer.
-
-    Raises
-    ------
-    InputError
-        If the recording does not fit the model.
-
-    """
+    """Filter a recording that fits the model from a cold start, and time its laps."""
     check_fit(model, recording)
     live = Filter(model)
     live.warm_up()

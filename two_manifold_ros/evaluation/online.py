@@ -43,13 +43,8 @@ class Row:
     """
     Result of one learner, or of ``offline`` or ``mean`` beside it, on one lap.
 
-    Parameters
-    ----------
-    lap, seconds
-        Number from 1, ``AFTERWARDS`` for all after the positions ended; and when it starts.
-    rmse_m, median_m, published
-        Errors over all looks, valid or not, metres, and the share with a valid estimate.
-
+    Laps count from 1, and ``AFTERWARDS`` is all after the positions ended. Errors are over all
+    looks, valid or not; ``published`` is the share with a valid estimate.
     """
 
     lap: int
@@ -62,11 +57,7 @@ class Row:
 
 @dataclass(frozen=True)
 class LearningCurve:
-    """
-    Errors by lap, then in the order of ``names``; positions were known for ``known_s`` seconds.
-
-    Ten parts of equal time stand for ``laps`` if none could be counted.
-    """
+    """Errors by lap, or by tenths if no ``laps`` are counted, then in the order of ``names``."""
 
     rows: tuple[Row, ...]
     names: tuple[str, ...]
@@ -95,26 +86,8 @@ def learning_curve(
     A tick is estimated before its position is given. Offline models are trained on everything
     before some laps (1, 2, 3, 5, 8, ...), and before the positions end; each is shown the lap
     before, and followed over the next one, or to the end. An end of less than half a lap counts
-    with the lap before.
-
-    Parameters
-    ----------
-    recordings
-        With positions, in the order of time.
-    learners
-        By name; they have learned from the stream afterwards.
-    settings
-        Of the offline models.
-    known_s
-        Seconds of the stream after which positions are kept from the learners.
-    progress
-        Called with the stage and the share done.
-
-    Raises
-    ------
-    InputError
-        If there are no positions to learn from and to compare with.
-
+    with the lap before. Positions are kept from the learners after ``known_s``. Raise
+    ``InputError`` if there are no positions to learn from and to compare with.
     """
     stream = _Stream(recordings)
     known = stream.seconds < known_s
@@ -177,23 +150,12 @@ def _some_laps(last: int) -> list[int]:
     return some
 
 
-def _held_ns(live: Filter | StreamLearner) -> int:
-    """
-    Return how old an estimate may be before its learner counts as silent, nanoseconds.
-
-    The next one is due a tick later. It comes with the first sample after that tick, which may be
-    missing for as long as the filter bridges without calling it a gap.
-    """
-    return live.running.period_ns + live.running.max_gap_ns
-
-
 class _Stream:
     """
     Recordings one after the other, and moments at which the newest estimate is looked at.
 
     Each look has its drive, the sample after which it is, its time over all recordings, s, the
-    true position (NaN where unknown), and the laps of ``lap_s`` seconds driven until then, which
-    are tenths of the whole where none can be ``counted``.
+    true position, and the laps of ``lap_s`` seconds driven until then, or tenths of the whole.
     """
 
     def __init__(self, recordings: Sequence[Recording]) -> None:
@@ -265,9 +227,8 @@ class _Stream:
         Feed a filter or a learner with a span of the stream, and look at its newest estimates.
 
         Returned are errors (T,), NaN where the truth is unknown, and which estimates were
-        published. An estimate holds until the next one is due, and is compared with the truth at
-        its own stamp. Where none is usable the error is that of the mean position. Positions are
-        given until ``known_s``.
+        published. An estimate is compared with the truth at its own stamp. Where none is usable
+        the error is that of the mean position. Positions are given until ``known_s``.
         """
         errors, published = mean.copy(), np.zeros(len(mean), dtype=np.bool_)
         for index, recording in enumerate(self.recordings):
@@ -294,7 +255,10 @@ class _Stream:
                         add_reference(fixes[fix], float(places[fix, 0]), float(places[fix, 1]))
                         fix += 1
                 if look < len(looks) and samples[look] == sample:
-                    if newest is not None and 0 <= stamp - newest.stamp_ns <= _held_ns(live):
+                    # The next one is due a tick later. It comes with the first sample after that
+                    # tick, which may be missing for as long as the filter bridges.
+                    held_ns = live.running.period_ns + live.running.max_gap_ns
+                    if newest is not None and 0 <= stamp - newest.stamp_ns <= held_ns:
                         ends[look], valid[look] = newest.stamp_ns, newest.valid
                         positions[look] = newest.positions[0]
                     look += 1

@@ -13,7 +13,6 @@ from scipy.spatial import KDTree
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.shared_places import positions_apart, SHARED, shared_places
-from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.recordings.satellite_fixes import distance_m, in_plane
 
 if TYPE_CHECKING:
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.model.model import RouteModel
     from two_manifold_ros.recordings.recording import PositionStream, Recording
     from two_manifold_ros.typing import Bools, Floats
 
@@ -42,14 +42,8 @@ def recordings_by_route(
     """
     Return recordings by the known route at whose places they drive most, the way it goes.
 
-    A model of one route has all of them, under no name.
-
-    Raises
-    ------
-    InputError
-        If a recording has no positions in the frame and plane of a route, or next to none of
-        them are along one.
-
+    A model of one route has all of them, under no name. Raise ``InputError`` if a recording has no
+    positions in the frame and plane of a route, or next to none of them are along one.
     """
     if '' in model.routes:
         return {'': list(recordings)}
@@ -102,8 +96,7 @@ def read_on(model: ModelHead, route: str, estimates: Sequence[Estimate]) -> tupl
     Return positions (T, H, 2) and covariances of estimates at the horizons of a ``route``.
 
     An estimate of another route has none (NaN), unless it is at a place of this one, in one frame
-    and up to its ellipse: then the place is known and only the name is not. Of such an estimate
-    those are NaN that are at none of the horizons of its route.
+    and up to its ellipse: then the place is known and only the name is not.
     """
     routes, head = model.routes, model.routes[route]
     positions = np.full((len(estimates), len(head.horizons), 2), np.nan)
@@ -142,30 +135,13 @@ def _are_at_places(estimates: Sequence[Estimate], model: ModelHead) -> Bools:
     return found
 
 
-ALIKE = 0.95
-"""
-Share of the places of a drive that every line passes, if no name of a line can be wrong there.
-
-Lines with a common trunk share six tenths. With a smaller share, names are left out that could be
-wrong at one place in ten; with all of it, those are shown that are wrong where a vehicle swerved.
-"""
-
-
 @dataclass(frozen=True)
 class RouteNaming:
     """
     How often the right route was named, after one and a half windows of each recording.
 
-    Parameters
-    ----------
-    ticks
-        Ticks after that.
-    right
-        Share of them at which the route that is named is the right one.
-    wrong_published, wrong_tracking
-        Share of those with a published position, and of those tracking, at which it is another
-        one; NaN where there are none.
-
+    ``right`` is the share of the ticks after that; the others are the shares of the ticks with a
+    published position, and of those tracking, at which another one is named; NaN without any.
     """
 
     ticks: int
@@ -179,11 +155,7 @@ class RouteNaming:
 
 
 def are_passing(model: RouteModel, names: Sequence[str], positions: Floats) -> tuple[Bools, Bools]:
-    """
-    Return whether lines pass true positions (T, 2), and where that is known: (T,) each.
-
-    ``names`` (T,) are of a line of the model each, or empty: none passes anywhere.
-    """
+    """Return whether the named lines pass true positions, and where that is known: (T,)."""
     lines = model.lines
     if lines is None:
         msg = 'a map without lines has none that could pass'
@@ -196,17 +168,6 @@ def are_passing(model: RouteModel, names: Sequence[str], positions: Floats) -> t
         if asked.any():
             passing[asked] = KDTree(there).query(positions[asked])[0] <= lines.apart_m
     return passing, known
-
-
-def are_alike(model: ModelHead, positions: Floats) -> bool:
-    """Return whether every line passes true positions (T, 2), so that any name is right."""
-    if not isinstance(model, RouteModel) or model.lines is None:
-        return False
-    for name in model.lines.names:
-        passing, known = are_passing(model, [name] * len(positions), positions)
-        if passing.sum() < ALIKE * known.sum():
-            return False
-    return True
 
 
 def score_naming(right: Bools, late: Bools, published: Bools, tracking: Bools) -> RouteNaming:

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Errors of predicted positions in numbers, and the ellipses of predictions without a model."""
+"""Errors of predicted positions in numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from two_manifold_ros.ticks.segments import positions_at
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.recordings.recording import PositionStream
     from two_manifold_ros.typing import Bools, Floats, Ints
 
@@ -141,23 +140,25 @@ def _root_mean_square(values: Floats) -> float | None:
     return float(np.sqrt(np.mean(np.square(finite)))) if len(finite) else None
 
 
-def directions_ahead(
+def truth_ahead(
     stream: PositionStream | None, stamps: Ints, horizons: Sequence[int], period_ns: int
-) -> Floats:
-    """Return the true directions (T, H, 2) at the horizons, in ticks, of (T,) stamps in ns."""
-    ahead = [travel_directions(stream, stamps + horizon * period_ns) for horizon in horizons]
-    return np.stack(ahead, axis=1)
+) -> tuple[Floats, Floats]:
+    """Return true positions and directions (T, H, 2) at horizons in ticks of stamps in ns."""
+    ahead = [stamps + horizon * period_ns for horizon in horizons]
+    places, directions = (
+        np.stack([find(stream, each) for each in ahead], axis=1)
+        for find in (positions_at, travel_directions)
+    )
+    return places, directions
 
 
 def travel_directions(stream: PositionStream | None, stamps: Ints) -> Floats:
     """
-    Return the true direction of travel at stamps.
+    Return the true direction of travel (T, 2) at stamps (T,) in any order, ns: unit vectors.
 
     It is that of a straight line fitted to the true positions up to 0.25 s before and after, as
     far as they are known. Where the vehicle stands still, or nothing is known, it is the last
-    direction known before, or the first of all.
-
-    For (T,) stamps in any order, ns, these are (T, 2) unit vectors; NaN if it never moves.
+    direction known before, or the first of all; NaN if it never moves.
     """
     nowhere = np.full((len(stamps), 2), np.nan)
     if stream is None or not len(stream.stamps):
@@ -202,26 +203,3 @@ def _moves(stream: PositionStream, stamps: Ints) -> Floats:
         known |= found
     moves[~known] = np.nan
     return moves
-
-
-def mean_covariance(model: ModelHead) -> Floats:
-    """Return the (2, 2) covariance of the training positions around their mean."""
-    known = model.track[np.isfinite(model.track).all(axis=1)]
-    return _second_moment(known - model.mean_position)
-
-
-def previous_covariance(model: ModelHead, horizon: int) -> Floats:
-    """Return the (2, 2) mean square displacement of the training positions over a horizon."""
-    known: Bools = np.all(np.isfinite(model.track), axis=1)
-    # Equal counts: nothing unknown lies between, so both ends are of one segment.
-    passed = np.cumsum(~known)
-    ahead = model.track[horizon:]
-    together: Bools = np.equal(passed[horizon:], passed[: len(ahead)])
-    moved = (ahead - model.track[: len(ahead)])[together & known[: len(ahead)]]
-    return _second_moment(moved) if len(moved) else mean_covariance(model)
-
-
-def _second_moment(differences: Floats) -> Floats:
-    """Return the mean (2, 2) square of (n, 2) differences, m^2, and (1 cm)^2 for an ellipse."""
-    covariance: Floats = differences.T @ differences / len(differences)
-    return covariance + 1e-4 * np.eye(2)

@@ -27,26 +27,11 @@ if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import Recording
 
 PASSES = 3
-"""
-Times that recordings are followed, each with what was measured before.
-
-On a simulated fleet nothing changes any more by a tenth of its standard deviation with the fourth.
-"""
+"""Times that recordings are followed, each with what was measured before."""
 
 
 class Measured(NamedTuple):
-    """
-    A vehicle, and what it was measured from.
-
-    Parameters
-    ----------
-    vehicle
-        How its IMU differs.
-    ticks, counted
-        Ticks followed, and how many of them the vehicle drove on the route as usual, as the
-        filter believes.
-
-    """
+    """A vehicle, the ticks followed, and those at which the filter believes it on the route."""
 
     vehicle: Vehicle
     ticks: int
@@ -61,11 +46,8 @@ def measure_vehicle(
     """
     Measure a vehicle from recordings, which need no positions.
 
-    Raises
-    ------
-    InputError
-        If the model is none of a route and an IMU, a recording does not fit it, or no tick ends.
-
+    Raise ``InputError`` if the model is none of a route and an IMU, a recording does not fit it,
+    or no tick ends.
     """
     check_vehicle(model)
     for recording in recordings:
@@ -92,15 +74,7 @@ def corrected(recording: Recording, vehicle: Vehicle) -> Recording:
 
 
 def correction_from(path: str | None, model: ModelHead) -> Callable[[Recording], Recording]:
-    """
-    Return what corrects recordings by a file of `Vehicle.save`; without one nothing does.
-
-    Raises
-    ------
-    InputError
-        If it is no such file, or the model is none of a route and an IMU.
-
-    """
+    """Return what corrects recordings by a file of `Vehicle.save`; without one nothing does."""
     if not path:
         return lambda recording: recording
     check_vehicle(model)

@@ -16,8 +16,8 @@ import hmmlearn.hmm  # type: ignore[import-untyped]  # noqa: F401
 import numpy as np
 
 from two_manifold_ros.comparison.comparing import compare
-from two_manifold_ros.comparison.own_filters import ManifoldHmm, methods_named
 from two_manifold_ros.comparison.protocol import plan_slot_car, SLOT_CAR, SlotCarProtocol
+from two_manifold_ros.comparison.rivals import methods_named, own
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.experiments import experiment as lab
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
@@ -26,18 +26,21 @@ from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.comparison.method import Method
-    from two_manifold_ros.comparison.outcome import Comparison
+    from two_manifold_ros.comparison.comparing import Comparison
+    from two_manifold_ros.comparison.protocol import Method
     from two_manifold_ros.typing import Floats
 
 METHODS = ('mean', 'previous', 'kalman', 'hmm', 'gaussian', 'manifold')
 """The six methods of the paper's Fig. 3(C)."""
 
 READ_LINEARLY = {
-    kernel: ManifoldHmm(
+    kernel: own(
         f'{kernel}, linear read-out',
         f'{title}, linear read-out',
-        {'method': 'spectral', 'kernel': kernel, 'readout': 'ridge', 'clock': 'time'},
+        method='spectral',
+        kernel=kernel,
+        readout='ridge',
+        clock='time',
     )
     for kernel, title in (
         ('gaussian', 'HSE-HMM'),

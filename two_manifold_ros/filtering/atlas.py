@@ -30,46 +30,36 @@ if TYPE_CHECKING:
 
 MOST_AWAKE = 3
 """
-Routes that are followed at once at most: that of the estimates, and two more in a search.
-
-A tick costs no more than so many filters, however many routes are known.
+Routes that are followed at once at most, however many are known: that of the estimates, and two
+more in a search.
 """
 
 FAINT = 1e-3
 """
-Chance below which a route sleeps once another one is known to be driven.
-
-A smaller one keeps routes awake for longer; one that sleeps too soon has to be searched for.
+Chance below which a route sleeps once another one is known to be driven. A smaller one keeps
+routes awake for longer; one that sleeps too soon has to be searched for.
 """
 
 UNLIKELY = 0.02
 """
-Share of the likeliest route in the coarse belief that another one needs to be followed.
-
-A smaller one keeps more awake in a search; with a larger one the coarse belief decides alone.
+Share of the likeliest route in the coarse belief that another one needs to be followed. With a
+larger one the coarse belief decides alone.
 """
 
 TIMES = 3.0
 """
-How much likelier than a route another one has to be to be followed, or chosen, in its place.
-
-With less, routes that are equally likely take turns: none of them has time to find its way, and
-the estimates are of another one at each tick.
+How much likelier than a route another one has to be to be followed, or chosen, in its place. With
+less, equally likely routes take turns, and none of them has time to find its way.
 """
 
 CATCH_UP = 8
 """
-Samples of the past that a filter which woke up takes with each new one.
-
-With windows of 4.5 s it is there after .65 s. More at once delay the answer to a sample.
+Samples of the past that a filter which woke up takes with each new one. With windows of 4.5 s it
+is there after .65 s. More at once delay the answer to a sample.
 """
 
 MOST_RECENT = 2**16
-"""
-Samples of the past that are kept at the most, whatever their stamps.
-
-A clock that stands still would have all of them kept. Those of 13 s at 5 kHz are fewer.
-"""
+"""Samples of the past that are kept at the most, whatever their stamps: 13 s at 5 kHz."""
 
 MOST_ODDS = 1e12
 """Of a route against any unknown road: one minus a probability has no more digits."""
@@ -81,17 +71,7 @@ def make_filter(
     ellipse_m: tuple[float, float] = (0.0, 0.0),
     reorder_ns: int = 0,
 ) -> Filter:
-    """
-    Return the filter of any model, of one route or of many.
-
-    Parameters
-    ----------
-    model, places_hz, reorder_ns
-        See `Filter`.
-    ellipse_m
-        Limits of the ellipse, metres, as those of `limits_of`.
-
-    """
+    """Return the filter of any model, of one route or of many; see `Filter` and `limits_of`."""
     if isinstance(model, AtlasModel):
         return AtlasFilter(model, places_hz, ellipse_m, reorder_ns)
     limits = limits_of(model, *ellipse_m)
@@ -118,40 +98,26 @@ class AtlasFilter(Filter):
     """
     Filters on many known routes, of which the likeliest gives the estimates.
 
-    Each filter is that of its route alone, with its own map, frame, scaling and ticks, so that an
-    estimate errs as that of a model of this route. The belief of each says how much likelier its
-    route is than any unknown road; from these odds follow the chances of all, by Bayes' rule with
-    the same prior for each route and for none of them. A route whose position agrees with that of
-    another in the same frame is no rival to it: then the place is known, and only the name is not.
+    Each filter is that of its route alone, with its own map, frame, scaling and ticks. The belief
+    of each says how much likelier its route is than any unknown road; from these odds follow the
+    chances of all, by Bayes' rule with the same prior for each route and for none of them. A route
+    whose position agrees with that of another in the same frame is no rival to it: then the place
+    is known, and only the name is not.
 
-    Only ``MOST_AWAKE`` filters run at most, whatever the number of routes. While one route is
-    known to be driven the others sleep. When it is left, or a gap or a clock that was set makes
-    its filter start again, those routes wake up that are the likeliest by a `CoarseBelief` on all
-    of them, each where that sees the vehicle, and on a network nowhere. In such a search a route
-    that sleeps is to the ones that are followed as in the coarse belief.
-
-    Parameters
-    ----------
-    model
-        The routes.
-    places_hz, reorder_ns
-        See `Filter`.
-    ellipse_m
-        Limits of the ellipse, see `make_filter`.
-
-    Attributes
-    ----------
-    chances
-        Of each route at the newest tick, by name.
-
+    Only ``MOST_AWAKE`` filters run at most. While one route is known to be driven the others
+    sleep. When it is left, or a gap or a clock that was set makes its filter start again, those
+    routes wake up that are the likeliest by a `CoarseBelief` on all of them, each where that sees
+    the vehicle, and on a network nowhere. In such a search a route that sleeps is to the ones that
+    are followed as in the coarse belief. ``chances`` are those of each route at the newest tick,
+    by name.
     """
 
     # Each attribute and method of a single filter is here again: that of its own would be of none.
     running, status, cause, why = map(_of_the_chosen, ('running', 'status', 'cause', 'why'))
     finding, waiting, off_route = map(_of_the_chosen, ('finding', 'waiting', 'off_route'))
     limits, counters, used, broke = map(_of_the_chosen, ('limits', 'counters', 'used', 'broke'))
-    weigh_rivals, take_over = map(_of_the_chosen, ('weigh_rivals', 'take_over'))
-    place, adopt = map(_of_the_chosen, ('place', 'adopt'))
+    rivals, ticks = map(_of_the_chosen, ('rivals', 'ticks'))
+    take_over, adopt = map(_of_the_chosen, ('take_over', 'adopt'))
 
     def __init__(  # see above
         self,
@@ -189,7 +155,7 @@ class AtlasFilter(Filter):
         self._newest: list[Estimate | None] = [None] * len(self._members)
         self._odds = np.zeros(len(self._members))
         for each in self._members:
-            each.weigh_rivals(0.0)
+            each.rivals = 0.0
         self.chances: dict[str, float] = dict.fromkeys(self._atlas.names, 0.0)
         self._times: dict[str, int] = {}
         self._settled = self._searched = self._found = False
@@ -264,7 +230,7 @@ class AtlasFilter(Filter):
         self.latest = None
 
     def lose(self) -> None:
-        """Know, after a reset, that no drive begins here, see `TickEstimator.lose`."""
+        """Know, after a reset, that no drive begins here, see `Filter.lose`."""
         self._fresh = False
         self.chosen.lose()
 
@@ -359,10 +325,14 @@ class AtlasFilter(Filter):
         branches += sorted(others, key=lambda each: -each.chance)
         chances: dict[str, float] = {}
         for number, name in enumerate(names):
-            newest = self._newest[number]
-            chances |= _spread_over_lines(
-                self._atlas.members[number].route_names or (name,), self.chances[name], newest
-            )
+            # Those of its lines, or of the route itself if it has none.
+            own, newest = self._atlas.members[number].route_names or (name,), self._newest[number]
+            if len(own) == 1 or newest is None:
+                chances |= dict.fromkeys(own, self.chances[name] / len(own))
+                continue
+            whole = sum(newest.chances.values()) or 1.0
+            for line, each in newest.chances.items():
+                chances[line] = self.chances[name] * each / whole
         return replace(
             estimate,
             route=self.route,
@@ -401,7 +371,7 @@ class AtlasFilter(Filter):
             odds[~heard] = np.minimum(times * shares[~heard], MOST_ODDS)
         rivals = ~self._agree(self._awake) @ odds
         for number, each in zip(self._awake, rivals.tolist(), strict=True):
-            self._members[number].weigh_rivals(each)
+            self._members[number].rivals = each
         chances = odds / (1.0 + odds.sum())
         self.chances = dict(zip(self._atlas.names, chances.tolist(), strict=True))
 
@@ -442,7 +412,14 @@ class AtlasFilter(Filter):
         if best != self._chosen:
             self._follow(best)
         known = chances[best] > 1.0 - StateMachine.leaving
-        lasted = self._lasted(stamp_ns, known=known, left=bool(odds[best] < 1.0))
+        lasted, times = {}, self._times
+        for what, holds in ((KNOWN, known), (LEFT, bool(odds[best] < 1.0))):
+            # A clock may be set back.
+            if not holds or not times.get(what, math.inf) <= stamp_ns:
+                times.pop(what, None)
+            if holds:
+                times.setdefault(what, stamp_ns)
+            lasted[what] = stamp_ns - times.get(what, stamp_ns)
         if lasted[KNOWN] >= self._window_ns:
             self._settled = self._found = True
             self._let_sleep(each for each in self._awake if chances[each] <= FAINT)
@@ -452,9 +429,12 @@ class AtlasFilter(Filter):
 
     def _likeliest(self, chances: Sequence[float]) -> int:
         """Return the likeliest route that a filter has an estimate on."""
-        heard = [each for each in self._awake if self._newest[each] is not None]
+        newest = {each: found for each in self._awake if (found := self._newest[each])}
+        heard = list(newest)
         # Once one was known, none takes its place before it has seen a window.
-        filled = heard if self._may_be_any else [each for each in heard if self._is_filled(each)]
+        may_be_any = not self._found and self._odds[self._chosen] < 1.0
+        filled = [each for each in heard if newest[each].status is not Status.FILLING]
+        filled = heard if may_be_any else filled
         # A filter compares its route with unknown roads, the coarse belief routes with each other;
         # where all are followed it has nothing to add.
         shares = self._coarse.shares
@@ -468,22 +448,6 @@ class AtlasFilter(Filter):
         fits = self._odds[chosen] * StateMachine.leaving > 1.0
         stays = fits or odds[best] <= TIMES * odds[chosen]
         return chosen if stays and self._agree([chosen])[0, best] else best
-
-    @property
-    def _may_be_any(self) -> bool:
-        """Whether no route was known since the start, and that of the estimates is none."""
-        return not self._found and bool(self._odds[self._chosen] < 1.0)
-
-    def _lasted(self, stamp_ns: int, *, known: bool, left: bool) -> dict[str, int]:
-        """Return for how long each state lasts, ns."""
-        times = self._times
-        for what, holds in ((KNOWN, known), (LEFT, left)):
-            # A clock may be set back.
-            if not holds or not times.get(what, math.inf) <= stamp_ns:
-                times.pop(what, None)
-            if holds:
-                times.setdefault(what, stamp_ns)
-        return {what: stamp_ns - times.get(what, stamp_ns) for what in (KNOWN, LEFT)}
 
     def _search(self) -> None:
         """Follow the routes that are the likeliest by the coarse belief."""
@@ -499,13 +463,16 @@ class AtlasFilter(Filter):
                 if shares[number] < TIMES * shares[weakest]:
                     continue
                 self._let_sleep([weakest])
-            self._wake(number)
+            member = self._members[number]
+            member.reset('another route may be driven')
+            member.rivals = 0.0
+            self._awake.append(number)
             if self._atlas.members[number].network is not None:
                 if not (begins and self._fresh):
-                    self._members[number].lose()
+                    member.lose()
             elif not begins:
                 # At the start a filter knows more of where drives begin.
-                self._members[number].place(self._coarse.places(number))
+                member.ticks.place(self._coarse.places(number))
 
     def _catch_up(self) -> None:
         """Follow other routes as if they had been followed for the last window already."""
@@ -518,29 +485,8 @@ class AtlasFilter(Filter):
             self._forget(number)
             self._behind[number] = self._recent.copy()
 
-    def _is_filled(self, number: int) -> bool:
-        newest = self._newest[number]
-        return newest is not None and newest.status is not Status.FILLING
-
     def _let_sleep(self, numbers: Iterable[int]) -> None:
         for each in {*numbers} - {self._chosen}:
             self._forget(each)
             self._awake.remove(each)
             self._behind.pop(each, None)
-
-    def _wake(self, number: int) -> None:
-        """Start the filter of a sleeping route."""
-        member = self._members[number]
-        member.reset('another route may be driven')
-        member.weigh_rivals(0.0)
-        self._awake.append(number)
-
-
-def _spread_over_lines(
-    names: Sequence[str], chance: float, newest: Estimate | None
-) -> dict[str, float]:
-    """Return the chances of the lines of a route, or of the route itself if it has none."""
-    if len(names) == 1 or newest is None:
-        return dict.fromkeys(names, chance / len(names))
-    whole = sum(newest.chances.values()) or 1.0
-    return {name: chance * each / whole for name, each in newest.chances.items()}

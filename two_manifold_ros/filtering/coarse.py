@@ -11,7 +11,7 @@ a millisecond a tick, and the filter of a route that it finds unlikely need not 
 
 from __future__ import annotations
 
-from typing import NamedTuple, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,34 +28,16 @@ SPAN_S = 0.2
 """
 Seconds of an observation, and of a cell at the usual speed; longer where a tick is.
 
-From .15 to .25 the tracks that were tried are found equally soon, and twice as long halves the
-cost.
+From .15 to .25 tracks are found equally soon, and twice as long halves the cost.
 """
 
-
-class Moves(NamedTuple):
-    """
-    Constants of the coarse belief; those beside them find no track that was tried sooner.
-
-    Parameters
-    ----------
-    stays, leaps
-        Probabilities to be in the same cell in the next span, and two cells on, in place of one.
-    jumps
-        Probability to go on anywhere on any route: a change of the route is seen within seconds.
-    tail
-        Degrees of freedom of the density of an observation in one dimension, a Student-t that is a
-        quotient with no power and no logarithm. From 6 to 20 all is the same.
-
-    """
-
-    stays: float = 0.15
-    leaps: float = 0.1
-    jumps: float = 1e-3
-    tail: float = 10.0
-
-
-MOVES = Moves()
+STAYS, LEAPS, JUMPS, TAIL = 0.15, 0.1, 1e-3, 10.0
+"""
+Probabilities to be in the same cell in the next span, two cells on in place of one, and to go on
+anywhere on any route, so that a change of the route is seen within seconds; and degrees of freedom
+of the density of an observation in one dimension, a quotient with no power and no logarithm. Those
+beside them find no track that was tried sooner.
+"""
 
 
 @compiled
@@ -83,16 +65,16 @@ def _follow(
         for way in range(begins[j], begins[j + 1]):
             come += shares[way] * once[sources[way]]
         twice[j] = come
-    onward = 1.0 - MOVES.stays - MOVES.leaps
-    anywhere = MOVES.jumps / count
+    onward = 1.0 - STAYS - LEAPS
+    anywhere = JUMPS / count
     whole = 0.0
     for j in range(count):
-        chance = MOVES.stays * chances[j] + onward * once[j] + MOVES.leaps * twice[j]
+        chance = STAYS * chances[j] + onward * once[j] + LEAPS * twice[j]
         square = 0.0
         for k in range(len(observation)):
             apart = observation[k] - usual[j, k]
             square += apart * apart
-        chances[j] = ((1.0 - MOVES.jumps) * chance + anywhere) / (1.0 + square / MOVES.tail)
+        chances[j] = ((1.0 - JUMPS) * chance + anywhere) / (1.0 + square / TAIL)
         whole += chances[j]
     if not whole > 0.0:
         return False
@@ -112,18 +94,8 @@ class CoarseBelief:
     """
     Belief about the cell of one of many routes.
 
-    Parameters
-    ----------
-    models
-        The routes.
-
-    Attributes
-    ----------
-    shares : (R,)
-        Probability of each route if one of them is driven; all alike at the start.
-    span_s
-        Seconds of an observation, and of a cell at the usual speed.
-
+    ``shares`` (R,) are the probabilities of each route if one of them is driven, all alike at the
+    start; ``span_s`` are the seconds of an observation, and of a cell at the usual speed.
     """
 
     def __init__(self, models: Sequence[RouteModel]) -> None:
@@ -133,7 +105,8 @@ class CoarseBelief:
         live = np.logical_and.reduce([each.channels.live for each in models])
         self._live = np.flatnonzero(live)
         # One density for all, so that those of routes are compared with each other.
-        spread = np.mean([_spread(each, live) for each in models], axis=0)
+        expected = [_expected(each, live) for each in models]
+        spread = np.mean([each for _, each in expected], axis=0)
         self._whitening = np.linalg.inv(np.linalg.cholesky(spread))
         usual, positions, routes, ways = [], [], [], []
         self._cells: list[Ints] = []
@@ -143,20 +116,20 @@ class CoarseBelief:
             self._cells.append(before + cells)
             places = np.bincount(cells)
             sums = np.zeros((len(places), len(self._live)))
-            np.add.at(sums, cells, _usual(each, live))
+            np.add.at(sums, cells, expected[number][0])
             usual.append(sums / places[:, None] @ self._whitening.T)
             first = np.unique(cells, return_index=True)[1]
             positions.append(each.route.readout.targets[first, 0])
             routes += [number] * len(places)
             ways += [(before + to, before + here, share) for (here, to), share in own.items()]
             before += len(places)
-        ways.sort()
-        begins = np.searchsorted([to for to, *_ in ways], np.arange(before + 1))
+        # A route of one cell has none.
+        to, here, share = np.array(sorted(ways), dtype=np.float64).reshape(-1, 3).T
         self._known = (
             np.ascontiguousarray(np.concatenate(usual)),
-            begins.astype(np.int64),
-            np.array([here for _, here, _ in ways], dtype=np.int64),
-            np.array([share for *_, share in ways], dtype=np.float64),
+            np.searchsorted(to, np.arange(before + 1)).astype(np.int64),
+            here.astype(np.int64),
+            np.ascontiguousarray(share),
             np.array(routes, dtype=np.int64),
         )
         self._positions = np.concatenate(positions)
@@ -220,23 +193,20 @@ class CoarseBelief:
             self._go_anywhere()
 
 
-def _usual(model: RouteModel, live: Bools) -> Floats:
-    """Return the usual observations (P, d) of some channels in the units of the samples."""
+def _expected(model: RouteModel, live: Bools) -> tuple[Floats, Floats]:
+    """
+    Return usual observations (P, d) of some channels in the units of the samples.
+
+    And their covariance (d, d) about what is usual, at any speed ratio.
+    """
     likelihood, channels = model.route.likelihood, model.channels
     root = np.linalg.inv(likelihood.new_whitening)
-    usual: Floats = likelihood.new_means @ root.T * channels.scale[channels.live]
-    return (usual + channels.mean[channels.live])[:, live[channels.live]]
-
-
-def _spread(model: RouteModel, live: Bools) -> Floats:
-    """Return the covariance (d, d) of observations about what is usual, at any speed ratio."""
-    likelihood, channels = model.route.likelihood, model.channels
-    root = np.linalg.inv(likelihood.new_whitening)
+    own, scale = live[channels.live], channels.scale[channels.live]
+    usual = likelihood.new_means @ root.T * scale + channels.mean[channels.live]
     slopes = likelihood.new_slopes @ root.T * model.route.motion.ratio_spread
     covariance = np.median(likelihood.noise) * root @ root.T + slopes.T @ slopes / len(slopes)
-    scale = channels.scale[channels.live]
-    spread: Floats = covariance * np.outer(scale, scale)
-    return spread[np.ix_(live[channels.live], live[channels.live])]
+    spread = covariance * np.outer(scale, scale)
+    return usual[:, own], spread[np.ix_(own, own)]
 
 
 def _cut(model: RouteModel, span_s: float) -> tuple[Ints, dict[tuple[int, int], float]]:

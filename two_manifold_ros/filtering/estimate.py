@@ -1,44 +1,32 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The estimate of a tick, the check of its numbers, and the filter of ticks that grades each."""
+"""The estimate of a tick, the check of its numbers, and what a model says of both."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 import math
 import sys
-from typing import Final, Protocol, TYPE_CHECKING
+from typing import Final, TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.compilation import compiled
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.filtering.status import (
-    EllipseLimits,
-    LEAST_STEADY,
-    MOST_STEADY,
-    StateMachine,
-    TickDiagnostics,
-    USABLE,
-)
+from two_manifold_ros.filtering.status import EllipseLimits, LEAST_STEADY, MOST_STEADY, USABLE
 from two_manifold_ros.filtering.tracker import RouteTracker, TpsrTracker, Tracker
 from two_manifold_ros.hse_hmm.readout import RidgeReadout
 from two_manifold_ros.model.model import Model, RouteModel, TpsrModel
 
 if TYPE_CHECKING:
-    from collections import Counter
     from collections.abc import Callable, Mapping
 
-    from two_manifold_ros.filtering.network_lines import Branch, LineState
-    from two_manifold_ros.filtering.status import Finding, Status
-    from two_manifold_ros.filtering.tracker import UpdateResult
+    from two_manifold_ros.filtering.network_lines import Branch
+    from two_manifold_ros.filtering.status import Status
+    from two_manifold_ros.filtering.tracker import TickFilter
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.model.path_ahead import Ahead
-    from two_manifold_ros.tpsr.thin_svd import Move
     from two_manifold_ros.typing import Floats
-
-
-_NO_CHANCES: dict[str, float] = {}
 
 
 @dataclass(frozen=True)
@@ -115,7 +103,7 @@ class Estimate:
     places: Floats | None = None
     route: str = ''
     line: str = ''
-    chances: Mapping[str, float] = field(default_factory=lambda: _NO_CHANCES)
+    chances: Mapping[str, float] = field(default_factory=dict)
     branches: tuple[Branch, ...] = ()
     fork: int | None = None
     ahead: Callable[[], Ahead] | None = None
@@ -150,11 +138,8 @@ def is_valid_gaussian(state: Floats, means: Floats, covariances: Floats) -> bool
     """
     Return whether every number is finite and every covariance symmetric and positive definite.
 
-    Parameters
-    ----------
-    state : (k,), means : (c, 2), covariances : (c, 2, 2)
-        A latent state and what was read out of it.
-
+    Of a latent state (k,) and what was read out of it: ``means`` (c, 2), ``covariances`` (c, 2,
+    2).
     """
     for i in range(len(means)):
         a, b, c = covariances[i, 0, 0], covariances[i, 0, 1], covariances[i, 1, 1]
@@ -180,36 +165,6 @@ def half_axis(covariance: Floats) -> float:
     return 2.4477468306808166 * math.sqrt(max(variance, 0.0))
 
 
-class TickFilter(Protocol):
-    """A filter over ticks, without stamps."""
-
-    @property
-    def state(self) -> Floats:
-        """Latent state (k,) after the last observation."""
-
-    @property
-    def seen(self) -> int:
-        """Ticks in a row that were seen."""
-
-    def start(self) -> None:
-        """Forget everything but what was learned."""
-
-    def coast(self, ticks: int) -> None:
-        """Move on by some ticks without observations; the window has to fill again."""
-
-    def update(self, values: Floats) -> UpdateResult:
-        """Take the (c,) means of one tick, in the units of the samples."""
-
-    def read(self) -> tuple[Floats, Floats]:
-        """Return means (H + 1, 2) and covariances (H + 1, 2, 2) of positions and velocity."""
-
-    def places(self) -> Floats | None:
-        """Return the (m, 3) modes of the position; ``None`` if they are not known."""
-
-    def lines(self) -> LineState | None:
-        """Return which line of a network is driven, and its branches; ``None`` without lines."""
-
-
 def make_tick_filter(model: ModelHead, *, with_places: bool = False) -> TickFilter:
     """Return a fresh filter for the model; only one of a route can be asked for ``places``."""
     if isinstance(model, RouteModel):
@@ -226,29 +181,30 @@ WARN_SHARE, ERROR_SHARE = 0.35, 0.7
 """
 Default limits of the 95 % ellipse, as shares of that of a uniform prior over the route.
 
-Above the second, hardly more than the route is known. Held-out drives of three slot cars and two
-real cars stay below the first but for stretches where they are indeed wrong.
+Above the second, the route is nearly all that is known. Held-out drives of three slot cars and two
+real cars stay below the first but where they are wrong.
 """
 
 
 def limits_of(model: ModelHead, warn_m: float = 0.0, error_m: float = 0.0) -> EllipseLimits:
     """
-    Return the limits of the ellipse for a model.
+    Return the limits of the ellipse for a model; without positions none but those that are given.
 
-    Parameters
-    ----------
-    model
-        Any; without positions there are no limits but those that are given.
-    warn_m, error_m
-        In metres; 0 for what the model says.
-
-    Raises
-    ------
-    InputError
-        If a limit is negative or no number, or the first is above the second.
-
+    ``warn_m`` and ``error_m`` are in metres; 0 for what the model says. An `InputError` is raised
+    if a limit is negative or no number, or the first is above the second.
     """
-    whole_m = _prior_ellipse_m(model)
+    known = model.track[np.isfinite(model.track).all(axis=1)]
+    # Of a uniform prior over the route; the calibration may give less than the spread, since a
+    # belief may err often but rarely by much.
+    ellipses = [half_axis(np.cov(known.T, bias=True))] if len(known) > 1 else []
+    # The ridge read-out has the same covariance for every belief.
+    if isinstance(model, (RouteModel, TpsrModel)) or (
+        isinstance(model, Model) and not isinstance(model.readout, RidgeReadout)
+    ):
+        tick_filter = make_tick_filter(model)
+        tick_filter.place_anywhere()
+        ellipses.append(half_axis(tick_filter.read()[1][0]))
+    whole_m = min((each for each in ellipses if each > 0.0), default=math.inf)
     error = error_m or ERROR_SHARE * whole_m
     warn = warn_m or min(WARN_SHARE * whole_m, error)
     if not 0.0 < warn <= error:
@@ -265,8 +221,7 @@ def steady_ticks(model: ModelHead) -> int:
     Return the ticks in a row that have to be better before a status is.
 
     No more than the memory of the observations, one over the persistence of a route, where that is
-    short: within it they say the same thing once. With ten always the simulated slot car, whose
-    memory is four ticks, is published on 92 % of its ticks on other days in place of 93 %.
+    short: within it they say the same thing once.
     """
     if not isinstance(model, RouteModel):
         return MOST_STEADY
@@ -300,195 +255,3 @@ def is_worse_than_mean(model: ModelHead) -> bool:
     found = held_out if isinstance(held_out, dict) else {}
     own_m, mean_m = found.get('followed_m'), found.get('mean_position_m')
     return isinstance(own_m, float) and isinstance(mean_m, float) and own_m >= mean_m
-
-
-def _prior_ellipse_m(model: ModelHead) -> float:
-    """Return half the long axis of the 95 % ellipse of a uniform prior over the route, metres."""
-    known = model.track[np.isfinite(model.track).all(axis=1)]
-    whole = half_axis(np.cov(known.T, bias=True)) if len(known) > 1 else math.nan
-    calibrated = math.nan
-    # The ridge read-out has the same covariance for every belief.
-    if isinstance(model, (RouteModel, TpsrModel)) or (
-        isinstance(model, Model) and not isinstance(model.readout, RidgeReadout)
-    ):
-        # The calibration may give less than the spread: a belief may err often but rarely by much.
-        tick_filter = make_tick_filter(model)
-        if isinstance(tick_filter, RouteTracker):
-            tick_filter.place_anywhere()
-        calibrated = half_axis(tick_filter.read()[1][0])
-    return min((each for each in (whole, calibrated) if each > 0.0), default=math.inf)
-
-
-class TickEstimator:
-    """
-    A tick filter and the status of its estimates.
-
-    Parameters
-    ----------
-    tick_filter
-        The filter to run.
-    limits
-        Limits of the ellipse.
-    window
-        Ticks in a window.
-    places_every
-        Ticks after which an estimate has its ``places``; 0 for never.
-    steady
-        See `steady_ticks`.
-    region
-        See `region_of`.
-
-    Attributes
-    ----------
-    machine
-        Status and cause.
-    rivals
-        How much likelier than any unknown road the routes are, all together, that the vehicle may
-        drive on in place of this one; 0 where no other is known.
-    off_route
-        Probability that the vehicle is off this route as if no other were known.
-
-    """
-
-    def __init__(
-        self,
-        tick_filter: TickFilter,
-        limits: EllipseLimits,
-        window: int,
-        places_every: int,
-        steady: int,
-        region: Floats,
-    ) -> None:
-        self._tracker = tick_filter
-        self._region = region
-        self._window = window
-        self._places_every = places_every
-        self._tick = self._missed = 0
-        self._recovering = False
-        self.machine = StateMachine(limits, window, steady)
-        self.rivals = 0.0
-        self.off_route = math.nan
-
-    @property
-    def _full(self) -> bool:
-        return self._tracker.seen >= self._window
-
-    def adopt(self, model: TpsrModel, move: Move) -> None:
-        """Go on with newer parameters of the TPSR that runs, whose bases moved."""
-        if not isinstance(self._tracker, TpsrTracker):
-            msg = 'parameters of a TPSR fit no other filter'
-            raise TypeError(msg)
-        self._tracker.adopt(model, move)
-
-    def reset(self) -> None:
-        """Forget the stream."""
-        self._tracker.start()
-        self.machine.reset()
-        self._tick = self._missed = 0
-        self._recovering = False
-
-    def lose(self) -> None:
-        """Know, after a reset, that no drive begins here: on a network nothing shows the place."""
-        if isinstance(self._tracker, RouteTracker):
-            self._tracker.lose()
-
-    def place(self, chances: Floats) -> None:
-        """Start at the places of a route with these ``chances`` (P,), after a reset."""
-        if not isinstance(self._tracker, RouteTracker):
-            msg = 'only the filter of a route has places to start at'
-            raise TypeError(msg)
-        self._tracker.place(chances)
-
-    def coast(self, ticks: int) -> bool:
-        """Move on over a gap if that is short enough; return whether it was."""
-        # Gaps with less than a tick between them are one.
-        self._missed += ticks
-        if self._missed > self._window or not self._tick:
-            return False
-        self._recovering = self._recovering or self._full
-        self._tracker.coast(ticks)
-        self.machine.pause()
-        self._tick += ticks
-        return True
-
-    def update(
-        self, stamp_ns: int, values: Floats, finding: Finding | None, counters: Counter[str]
-    ) -> Estimate:
-        """
-        Return the estimate of a tick that ended at ``stamp_ns`` with the means ``values`` (c,).
-
-        ``finding`` is what is wrong with the input; ``counters`` count ticks and their fates.
-        """
-        tracker, tick = self._tracker, self._tick
-        result = tracker.update(values)
-        self.off_route = result.off_route
-        off_route = result.off_route
-        if self.rivals > 0.0:
-            # Bayes' rule with the rivals beside any unknown road.
-            weight = (1.0 + self.rivals) * off_route
-            off_route = weight / (1.0 - off_route + weight)
-        counters['ticks'] += 1
-        if not result.standing:
-            counters['restarts'] += result.restarted
-            counters['rejected_observations'] += not result.accepted
-        means, covariances = tracker.read()
-        state = tracker.state.copy()
-        # The one check of all numbers: without an ellipse no estimate is valid.
-        sound = is_valid_gaussian(state, means, covariances)
-        ellipse_m = half_axis(covariances[0]) if sound else math.nan
-        low, high = self._region
-        # What is unknown is neither below nor above.
-        outside = bool(((means[:-1] < low) | (means[:-1] > high)).any())
-        self._recovering = self._recovering and not self._full
-        verdict = self.machine.step(
-            TickDiagnostics(
-                window_full=self._full,
-                recovering=self._recovering,
-                accepted=result.accepted,
-                restarted=result.restarted,
-                novelty=result.novelty,
-                ellipse_m=ellipse_m,
-                finding=finding,
-                seen=tracker.seen,
-                off_route=off_route,
-                unlike=result.unlike,
-                standing=result.standing,
-                stays_off=result.stays_off,
-                unlikely=result.unlikely,
-                outside=outside,
-            )
-        )
-        self._tick += 1
-        self._missed = 0
-        asked = self._places_every and tick % self._places_every == 0
-        lines = tracker.lines()
-        estimate = Estimate(
-            stamp_ns=stamp_ns,
-            tick=tick,
-            status=verdict.status,
-            cause=verdict.cause,
-            why=verdict.why,
-            state=state,
-            positions=means[:-1],
-            covariances=covariances[:-1],
-            velocity=means[-1],
-            velocity_covariance=covariances[-1],
-            evidence=result.evidence,
-            novelty=result.novelty,
-            ellipse_m=ellipse_m,
-            off_route=off_route,
-            places=tracker.places() if asked else None,
-        )
-        return estimate if lines is None else _on_line(estimate, lines, self.off_route)
-
-
-def _on_line(estimate: Estimate, lines: LineState, off_route: float) -> Estimate:
-    """Return an estimate with the chances of lines, of a map that is left with ``off_route``."""
-    on_map = 1.0 - off_route
-    return replace(
-        estimate,
-        line=lines.name,
-        chances={name: on_map * each for name, each in lines.chances.items()},
-        branches=tuple(each._replace(chance=on_map * each.chance) for each in lines.branches),
-        fork=lines.fork,
-    )

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 import math
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ import numpy as np
 from two_manifold_ros.compilation import compiled, STORE
 from two_manifold_ros.filtering.estimate import (
     ANYWHERE,
+    Estimate,
     half_axis,
     is_valid_gaussian,
     is_worse_than_mean,
@@ -21,11 +21,11 @@ from two_manifold_ros.filtering.estimate import (
     make_tick_filter,
     region_of,
     steady_ticks,
-    TickEstimator,
 )
 from two_manifold_ros.filtering.input_watch import InputWatch
-from two_manifold_ros.filtering.status import CAUSES, Status, USABLE
-from two_manifold_ros.filtering.tracker import RouteTracker
+from two_manifold_ros.filtering.status import CAUSES, StateMachine, Status, USABLE
+from two_manifold_ros.filtering.status import Verdict as Said
+from two_manifold_ros.filtering.tracker import RouteTracker, TpsrTracker
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.ticks.segments import NO_LIMIT, with_shakes
 from two_manifold_ros.ticks.stamps import StampGate, TickAverager, USED, Verdict
@@ -33,8 +33,8 @@ from two_manifold_ros.ticks.stamps import StampGate, TickAverager, USED, Verdict
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.filtering.estimate import Estimate, TickFilter
     from two_manifold_ros.filtering.status import EllipseLimits, Finding
+    from two_manifold_ros.filtering.tracker import TickFilter
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.model.model import TpsrModel
     from two_manifold_ros.model.vehicle import VehicleCorrection
@@ -66,6 +66,11 @@ def is_compiled() -> bool:
     return STORE.folder is not None and any(STORE.folder.glob(f'{__name__}.*'))
 
 
+_NOT_USEFUL = Said(
+    Status.LOST, 'not_useful', f'{Status.LOST.value}: {CAUSES["not_useful"]}'
+)  # fmt: skip
+
+
 class Filter:
     """
     Estimate positions from samples of an IMU, or of the sensor that the model was trained on.
@@ -92,11 +97,20 @@ class Filter:
 
     Attributes
     ----------
+    running
+        The model that it runs.
+    ticks
+        Its filter over ticks.
     limits
         Limits of the ellipse in force.
     withheld
         Whether no position may be used, because in the training, or later, the mean position had
         no larger error than the filter.
+    rivals
+        How much likelier than any unknown road the routes are, all together, that the vehicle may
+        drive on in place of this one; 0 if no other is known.
+    off_route
+        Probability of being off the route as if no other were known; NaN where unknown.
     counters
         Samples received, used and set aside by cause (``non_finite``, ``out_of_range``,
         ``zero_stamp``, ``duplicate_stamp``, ``out_of_order``, ``wild_stamp``), ``ticks``,
@@ -124,77 +138,56 @@ class Filter:
         networks = isinstance(model, RouteModel) and model.network is not None
         self._before = np.zeros((2, self._own if networks else 0))
         channels = self._own + self._further + self._before.shape[1]
-        self._model = model
+        self.running = model
+        self.ticks = tick_filter or make_tick_filter(model, with_places=places_hz > 0.0)
+        self.limits = limits or limits_of(model)
+        self.correction = correction
         self._averager = TickAverager(channels, model.period_ns, model.max_gap_ns)
         self._gate: StampGate[Floats] = StampGate(model.max_gap_ns, reorder_ns=reorder_ns)
         self._reorder_ns = reorder_ns
-        self.limits = limits or limits_of(model)
-        ticks = tick_filter or make_tick_filter(model, with_places=places_hz > 0.0)
-        self.correction = correction
-        self._belief = ticks.belief if isinstance(ticks, RouteTracker) else None
-        self._estimator = TickEstimator(
-            ticks,
-            self.limits,
-            model.window,
-            math.ceil(model.rate_hz / places_hz) if places_hz else 0,
-            steady_ticks(model),
-            region_of(model, self.limits.error_m) if tick_filter is None else ANYWHERE,
-        )
-        self._watch = None if tick_filter is not None else InputWatch(model)
-        self._waiting_for = 'waiting for the first IMU sample'
+        self._window = model.window
+        self._places_every = math.ceil(model.rate_hz / places_hz) if places_hz else 0
+        self._machine = StateMachine(self.limits, model.window, steady_ticks(model))
+        own = tick_filter is None
+        self._region = region_of(model, self.limits.error_m) if own else ANYWHERE
+        self._watch = InputWatch(model) if own else None
+        self._waits = Said(Status.WAITING, 'waiting', 'waiting for the first IMU sample')
+        self._tick = self._missed = 0
+        self._recovering = False
         self.withheld = is_worse_than_mean(model)
+        self.rivals = 0.0
+        self.off_route = math.nan
         self.counters: Counter[str] = Counter()
         self.latest: Estimate | None = None
         self.used = self.broke = False
 
     @property
-    def running(self) -> ModelHead:
-        """The model that it runs."""
-        return self._model
-
-    @property
     def model(self) -> ModelHead:
         """The model with all the routes that it knows."""
-        return self._model
+        return self.running
 
-    def adopt(self, model: TpsrModel, move: Move) -> None:
-        """Go on with newer parameters of the TPSR that it runs, whose bases moved."""
-        self._estimator.adopt(model, move)
-        self._model = model
+    @property
+    def _said(self) -> Said:
+        return self._waits if self._waits.why else self._withhold(self._machine.verdict)
+
+    def _withhold(self, verdict: Said) -> Said:
+        """Return what is said of a position that may not be used."""
+        return _NOT_USEFUL if self.withheld and verdict.status in USABLE else verdict
 
     @property
     def status(self) -> Status:
         """The present status; ``WAITING`` before the first sample, also after a reset."""
-        if self._waiting_for:
-            return Status.WAITING
-        return Status.LOST if self._withholds else self._estimator.machine.status
+        return self._said.status
 
     @property
     def cause(self) -> str:
-        """The present cause as a short key, see ``Verdict``."""
-        if self._waiting_for:
-            return 'waiting'
-        return 'not_useful' if self._withholds else self._estimator.machine.cause
+        """The present cause as a short key, see ``CAUSES``."""
+        return self._said.cause
 
     @property
     def why(self) -> str:
         """The present status and cause in plain words."""
-        if self._waiting_for:
-            return self._waiting_for
-        return _not_useful() if self._withholds else self._estimator.machine.why
-
-    @property
-    def _withholds(self) -> bool:
-        return self.withheld and self._estimator.machine.status in USABLE
-
-    @property
-    def off_route(self) -> float:
-        """Probability of being off the route as if no other were known; NaN where unknown."""
-        return self._estimator.off_route
-
-    def weigh_rivals(self, odds: float) -> None:
-        """Take the ``odds`` of all other routes that may be driven, see `TickEstimator`."""
-        self._estimator.rivals = odds
+        return self._said.why
 
     @property
     def finding(self) -> Finding | None:
@@ -208,9 +201,9 @@ class Filter:
 
         A later sample with an older stamp than this gives no estimate, whatever its values.
         """
-        if self._waiting_for or self._gate.jumped:
+        if self._waits.why or self._gate.jumped:
             return 0
-        return self._averager.tick_began + self._model.period_ns + self._reorder_ns
+        return self._averager.tick_began + self.running.period_ns + self._reorder_ns
 
     @property
     def waiting(self) -> int:
@@ -223,7 +216,7 @@ class Filter:
 
         A tick filter that was given is left alone: its maker can warm it up.
         """
-        model = self._model
+        model = self.running
         own = np.array(model.channels.mean)
         sample = np.concatenate([own, model.further_means])
         _find_fault(own, model.channels.mean, model.channels.limit)
@@ -261,15 +254,19 @@ class Filter:
         for judged in self._gate.drain():
             self._use(*judged)
         self._reset()
-        self._waiting_for = f'reset: {cause}'
+        self._waits = Said(Status.WAITING, 'waiting', f'reset: {cause}')
 
     def lose(self) -> None:
-        """Know, after a reset, that no drive begins here, see `TickEstimator.lose`."""
-        self._estimator.lose()
+        """Know, after a reset, that no drive begins here: on a network nothing shows the place."""
+        self.ticks.lose()
 
-    def place(self, chances: Floats) -> None:
-        """Start at the places of the route with these ``chances`` (P,), after a reset."""
-        self._estimator.place(chances)
+    def adopt(self, model: TpsrModel, move: Move) -> None:
+        """Go on with newer parameters of the TPSR that it runs, whose bases moved."""
+        if not isinstance(self.ticks, TpsrTracker):
+            msg = 'parameters of a TPSR fit no other filter'
+            raise TypeError(msg)
+        self.ticks.adopt(model, move)
+        self.running = model
 
     def push(self, stamp_ns: int, sample: Sequence[float] | Floats) -> list[Estimate]:
         """
@@ -290,7 +287,7 @@ class Filter:
             One for each tick that ended with this sample; usually none or one.
 
         """
-        counters, channels = self.counters, self._model.channels
+        counters, channels = self.counters, self.running.channels
         self.used = self.broke = False
         counters['received'] += 1
         values = own = np.array(sample, dtype=np.float64)
@@ -336,15 +333,10 @@ class Filter:
         count, ends, means = self._averager.push(stamp_ns, sample)
         finding, estimates = self.finding, []
         for tick in range(count):
-            estimate = self._estimator.update(int(ends[tick]), means[tick], finding, self.counters)
-            if self.withheld and estimate.valid:
-                estimate = replace(
-                    estimate, status=Status.LOST, cause='not_useful', why=_not_useful()
-                )
-            estimates.append(estimate)
-            self.latest = estimate
-            if self.correction is not None and self._belief is not None:
-                self.correction.follow(means[tick, : self._own], self._belief)
+            self.latest = self._estimate(int(ends[tick]), means[tick], finding)
+            estimates.append(self.latest)
+            if self.correction is not None and isinstance(self.ticks, RouteTracker):
+                self.correction.follow(means[tick, : self._own], self.ticks.belief)
         return estimates
 
     def _start_ticks(self, verdict: Verdict, stamp_ns: int, sample: Floats) -> None:
@@ -353,27 +345,96 @@ class Filter:
             self.broke = True
             self.counters['gaps'] += 1
             elapsed = stamp_ns - self._averager.tick_began + self._gate.aside_ns
-            missed = round(elapsed / self._model.period_ns)
-            if not self._estimator.coast(missed):
+            if not self._coast(round(elapsed / self.running.period_ns)):
                 self._reset(stamp_ns)
                 # Wherever it got to meanwhile.
-                self._estimator.lose()
+                self.ticks.lose()
         elif verdict is Verdict.JUMP_BACK:
             self._reset()
-        self._waiting_for = ''
+        self._waits = self._waits._replace(why='')
         self._averager.start(stamp_ns, sample)
+
+    def _coast(self, missed: int) -> bool:
+        """Move on over a gap of some ticks if that is short enough; return whether it was."""
+        # Gaps with less than a tick between them are one.
+        self._missed += missed
+        if self._missed > self._window or not self._tick:
+            return False
+        self._recovering = self._recovering or self.ticks.seen >= self._window
+        self.ticks.coast(missed)
+        self._machine.pause()
+        self._tick += missed
+        return True
 
     def _reset(self, stamp_ns: int | None = None) -> None:
         self.broke = True
         self.counters['resets'] += 1
         self.latest = None
-        self._estimator.reset()
+        self.ticks.start()
+        self._machine.reset()
+        self._tick = self._missed = 0
+        self._recovering = False
         # Unusable samples may have bridged the gap for the checks of the input.
         if self._watch is not None and not (
             stamp_ns and (self._watch.is_ahead_of(stamp_ns) or self._watch.goes_on(stamp_ns))
         ):
             self._watch.clear()
 
-
-def _not_useful() -> str:
-    return f'{Status.LOST.value}: {CAUSES["not_useful"]}'
+    def _estimate(self, stamp_ns: int, values: Floats, finding: Finding | None) -> Estimate:
+        """Return the estimate of a tick that ended at a stamp with these means (c,)."""
+        ticks, tick, counters = self.ticks, self._tick, self.counters
+        result = ticks.update(values)
+        self.off_route = off_route = result.off_route
+        if self.rivals > 0.0:
+            # Bayes' rule with the rivals beside any unknown road.
+            weight = (1.0 + self.rivals) * off_route
+            off_route = weight / (1.0 - off_route + weight)
+        counters['ticks'] += 1
+        if not result.standing:
+            counters['restarts'] += result.restarted
+            counters['rejected_observations'] += not result.accepted
+        means, covariances = ticks.read()
+        state = ticks.state.copy()
+        # The one check of all numbers: without an ellipse no estimate is valid.
+        sound = is_valid_gaussian(state, means, covariances)
+        ellipse_m = half_axis(covariances[0]) if sound else math.nan
+        low, high = self._region
+        full = ticks.seen >= self._window
+        self._recovering = self._recovering and not full
+        verdict = self._machine.step(
+            result._replace(
+                off_route=off_route,
+                window_full=full,
+                recovering=self._recovering,
+                seen=ticks.seen,
+                # What is unknown is neither below nor above.
+                outside=bool(((means[:-1] < low) | (means[:-1] > high)).any()),
+                ellipse_m=ellipse_m,
+                finding=finding,
+            )
+        )
+        self._tick += 1
+        self._missed = 0
+        said, lines = self._withhold(verdict), ticks.lines()
+        asked = self._places_every and tick % self._places_every == 0
+        return Estimate(
+            stamp_ns=stamp_ns,
+            tick=tick,
+            status=said.status,
+            cause=said.cause,
+            why=said.why,
+            state=state,
+            positions=means[:-1],
+            covariances=covariances[:-1],
+            velocity=means[-1],
+            velocity_covariance=covariances[-1],
+            evidence=result.evidence,
+            novelty=result.novelty,
+            ellipse_m=ellipse_m,
+            off_route=off_route,
+            places=ticks.places() if asked else None,
+            line=lines.name,
+            chances=lines.chances,
+            branches=lines.branches,
+            fork=lines.fork,
+        )

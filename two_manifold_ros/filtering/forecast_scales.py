@@ -31,11 +31,10 @@ class ScaleLimits(NamedTuple):
 
     Parameters
     ----------
-    step
+    step, outer
         Change of the logarithm of a factor in a lap all of whose forecasts miss the 68 % ellipse,
-        before the share that is to miss it is taken off.
-    outer
-        Weight of a miss of the 95 % ellipse over one of the 68 % ellipse: heavy tails are covered.
+        before the share that is to miss it is taken off; and weight of a miss of the 95 % ellipse
+        over one of the 68 % ellipse: heavy tails are covered.
     largest
         A factor at most, and one over it at least.
     sure
@@ -45,7 +44,7 @@ class ScaleLimits(NamedTuple):
         Ticks ahead at most: forecasts are remembered for as long.
     least
         Share of the area of a forecast's ellipse, squared, that has to be uncertainty of the way
-        there: less shows nothing.
+        there.
 
     """
 
@@ -72,18 +71,15 @@ def follow_forecasts(
     ----------
     means, covariances : (H + 1, 2), (H + 1, 2, 2)
         Newest positions at the horizons, and the velocity; unscaled.
-    ahead : (H,) int64
-        Ticks ahead, 0 first.
+    ahead : (H,) int64, count, is_sure
+        Ticks ahead, 0 first; ticks before, and whether the vehicle is surely on the route now.
     forecasts, spreads, sure : (L, H, 2), (L, H, 3), (L,)
-        Ring of the newest L ticks, updated: means, covariances as xx, xy and yy, and whether the
-        vehicle was surely on the route.
+        Ring of the newest L ticks, updated: means, covariances as xx, xy and yy, and ``is_sure``.
     levels : (2, 3)
         Of the 68 % and the 95 % ellipse: squared Mahalanobis length, share outside, and what a
         miss adds to the logarithm of a factor.
     factors : (H + 1,)
         Of the covariances, updated; those of the present position and the velocity stay.
-    count, is_sure
-        Ticks before, and whether the vehicle is surely on the route now.
 
     """
     length = len(sure)
@@ -125,22 +121,10 @@ def follow_forecasts(
 
 class ForecastScales:
     """
-    Factors of the covariances ahead, followed on a drive.
+    Factors (H + 1,) of the covariances at the horizons, 0 first, and of the velocity.
 
-    A start forgets them, a gap only the forecasts made before it.
-
-    Parameters
-    ----------
-    horizons
-        Ticks ahead, 0 first.
-    lap
-        Ticks of a lap, in which factors change as `ScaleLimits` says.
-
-    Attributes
-    ----------
-    factors : (H + 1,)
-        Of the covariances at the horizons, and of the velocity.
-
+    A start forgets them, a gap only the forecasts made before it. In ``lap`` ticks they change as
+    `ScaleLimits` says.
     """
 
     def __init__(self, horizons: Sequence[int], lap: float) -> None:
@@ -164,11 +148,7 @@ class ForecastScales:
         self._count = 0
 
     def follow(self, means: Floats, covariances: Floats, driving: float) -> None:
-        """
-        Take the newest positions at the horizons, see `follow_forecasts`.
-
-        ``driving`` is the probability that the vehicle drives on the route as in training.
-        """
+        """Take the newest positions, and how likely the vehicle is ``driving`` as in training."""
         follow_forecasts(
             means, covariances, self._ahead, self._forecasts, self._spreads, self._sure,
             self._levels, self.factors, self._count, driving > LIMITS.sure,

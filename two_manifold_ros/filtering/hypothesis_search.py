@@ -13,7 +13,6 @@ seen ones are computed once and serve all hypotheses.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 import math
 from typing import NamedTuple, TYPE_CHECKING
 
@@ -36,40 +35,20 @@ PARTS = 20
 """Means to which a window is smoothed."""
 
 
-class Limits(NamedTuple):
+MOST_WINDOWS, SAMPLED = 2_000, 100
+"""
+Windows of training that are compared with at most, or smoothed parts: some laps are enough; and of
+those some from which it is learned what is usual.
+"""
+
+
+class Scores(NamedTuple):
     """
-    Limits of the cost of a search.
+    Scores of one window, read as it is and then with each misconfiguration undone: (H + 1,).
 
-    Parameters
-    ----------
-    windows
-        Of training that are compared with, or smoothed parts: some laps are enough.
-    sampled
-        Windows from which is learned what is usual.
-
-    """
-
-    windows: int = 2_000
-    sampled: int = 100
-
-
-LIMITS = Limits()
-
-
-@dataclass(frozen=True)
-class Scores:
-    """
-    Scores of one window, read as it is and then with each misconfiguration undone.
-
-    Parameters
-    ----------
-    distance : (H + 1,)
-        Logarithm of the squared distance to the nearest window of training over the usual one.
-    novelty : (H + 1,)
-        Logarithm to base 2 of the novelty: about 0 on the route and 1 on another one.
-    driving : (H + 1,)
-        Whether every channel varies as it does when driving.
-
+    The logarithm of the squared distance to the nearest window of training over the usual one; the
+    logarithm to base 2 of the novelty, about 0 on the route and 1 on another one; and whether
+    every channel varies as it does when driving.
     """
 
     distance: Floats
@@ -104,7 +83,11 @@ class HypothesisScorer:
         self._factors = factors / scale
         self._added = offsets / scale - centre
         self._weights = -2.0 * np.concatenate([self._factors, offsets / scale], axis=1)
-        self._terms = _terms(self._sources, len(channels.live))
+        # Which products make up the distances (H + 1, 2 d): first of each learned channel with its
+        # source, one row for every seen channel, and then with one, behind all of them.
+        places = np.arange(len(own)) * len(channels.live) + self._sources
+        ones = len(channels.live) * len(own) + np.arange(len(own))
+        self._terms = np.concatenate([places, np.broadcast_to(ones, places.shape)], axis=1)
         sums = self._windows.sum(axis=1)
         self._base = np.square(self._windows).sum(axis=(0, 1)) + 2.0 * centre @ sums
         # Of each learned channel with each seen one, and with one.
@@ -136,8 +119,7 @@ class HypothesisScorer:
     def _smooth(self, window: Floats) -> Floats:
         """Return the (c, parts) smoothed channels."""
         used = window[len(window) - self._each * self._parts :]
-        means: Floats = used.reshape(self._parts, self._each, -1).mean(axis=1)
-        return np.ascontiguousarray(means.T)
+        return np.ascontiguousarray(_parts(used, self._each).T)
 
     def _score(self, seen: Floats, found: Floats) -> Scores:
         """Score (H, 2) smallest and mean squared distances, still without those of the window."""
@@ -158,7 +140,7 @@ def _smoothed(model: TrainedModel, each: int, parts: int) -> tuple[Floats, Ints]
     """Return some windows of means (d, parts, n), evenly chosen, and their starts."""
     summed = np.cumsum(np.pad(model.series, ((0, 0), (1, 0))), axis=1)
     means = (summed[:, each:] - summed[:, :-each]) / each
-    starts = model.starts[:: -(-len(model.starts) // LIMITS.windows)]
+    starts = model.starts[:: -(-len(model.starts) // MOST_WINDOWS)]
     places = np.arange(parts)[:, None] * each + starts
     return np.ascontiguousarray(means[:, places]), starts
 
@@ -167,11 +149,10 @@ def _anchors(windows: Floats, starts: Ints, width: int) -> tuple[float, float, f
     """
     Return what is usual for a window whose surroundings had not been driven.
 
-    Its squared distance to the nearest, its contrast, and by how much that of a window with its
-    halves swapped is above, see ``novelty_anchors``. Windows two widths apart count as different
-    drives.
+    Its squared distance to the nearest, its contrast, and by how much the contrast of a window
+    with its halves swapped is above. Windows two widths apart count as different drives.
     """
-    chosen = np.linspace(0, len(starts) - 1, min(len(starts), LIMITS.sampled)).astype(np.int64)
+    chosen = np.linspace(0, len(starts) - 1, min(len(starts), SAMPLED)).astype(np.int64)
     away = np.abs(starts - starts[chosen, None])
     other = away >= np.minimum(2 * width, away.max(axis=1, keepdims=True))
     rows = windows[:, :, chosen]
@@ -191,19 +172,6 @@ def _nearest_and_contrast(windows: Floats, rows: Floats, other: Bools) -> tuple[
     means = np.where(other, squared, 0.0).sum(axis=1) / other.sum(axis=1)
     contrasts = [contrast(*pair) for pair in zip(nearest, means, strict=True)]
     return float(np.median(nearest)), float(np.median(contrasts))
-
-
-def _terms(sources: Ints, channels: int) -> Ints:
-    """
-    Return which products make up the distances (H + 1, 2 d).
-
-    First that of each learned channel with its source, one row of products for every seen
-    channel, and then that with one, which come after all of them.
-    """
-    count = sources.shape[1]
-    places = channels * np.arange(count) + sources
-    ones = np.broadcast_to(channels * count + np.arange(count), places.shape)
-    return np.concatenate([places, ones], axis=1)
 
 
 class RecentWindow:
@@ -240,15 +208,10 @@ class RecentWindow:
 
 def alignment_cost(stretch: Floats, learned: Floats, skipped: float = 0.5) -> Floats:
     """
-    Return the least cost of laying a stretch over the training, by the part where it ends (n,).
+    Return the least cost of laying a stretch (k, d) over the training (n, d) up to each part (n,).
 
-    Parameters
-    ----------
-    stretch, learned : (k, d), (n, d)
-        Standardised parts; each part of the stretch costs its squared distance.
-    skipped
-        Cost of staying on a part of the training or of leaving one out, in squared deviations.
-
+    Each part of the stretch costs its squared distance, staying on a part of the training or
+    leaving one out ``skipped``, in squared deviations.
     """
     apart = np.square(learned).sum(axis=1) + np.square(stretch).sum(axis=1)[:, None]
     apart -= 2.0 * stretch @ learned.T
@@ -262,20 +225,24 @@ def alignment_cost(stretch: Floats, learned: Floats, skipped: float = 0.5) -> Fl
     return floored
 
 
+_WRONG_WAY = Finding(
+    'wrong_way',
+    'the bends come as on the route driven the other way round: compare direction and track with '
+    'training',
+    refuses=True,
+)
+
+
 class ReversedRoute:
     """
-    Detect the route driven the other way round.
+    Detect the route driven the other way round; with an IMU alone, and on no network.
 
     The same bends come in reversed order then, left for right, but not at the same speed: the exit
-    of a bend one way is its entry the other way. So the newest two windows, read backwards,
+    of a bend one way is its entry the other way. So the newest ``stretch`` parts, read backwards,
     are laid over the training with the time stretched or pressed as it fits best, and compared
     with how well they fit read forwards. It is found if the logarithm of the cost over the usual
     one is above ``forward_cost`` forwards, below ``backward_cost`` backwards, and lower backwards
-    by ``gain``: on other tracks that is .3 at most, and rarely below .5 for the slot car driven
-    the other way round.
-
-    ``stretch`` parts are laid over the training at once. Only with an IMU anything is found, and
-    on no network: its roads are driven both ways, and in another order than in training.
+    by ``gain``: on other tracks that is .3 at most.
     """
 
     forward_cost, backward_cost, gain = 0.7, 2.3, 0.45
@@ -290,7 +257,7 @@ class ReversedRoute:
         self._mean = model.channels.mean[self._channels]
         self._scale = model.channels.scale[self._channels]
         # Of longer trainings the start is used.
-        self._learned = _parts(model.series[bends, : LIMITS.windows * self._each].T, self._each)
+        self._learned = _parts(model.series[bends, : MOST_WINDOWS * self._each].T, self._each)
         roads = isinstance(model, RouteModel) and model.network is not None
         able = model.channels.of_imu and bends.any() and not roads
         able = able and len(self._learned) > 2 * self.stretch
@@ -322,25 +289,19 @@ class ReversedRoute:
         elif math.isfinite(self._usual):
             self._looks.append(self._costs())
             if len(self._looks) == self._looks.maxlen:
-                self._decide(*np.mean(self._looks, axis=0))
-
-    def _decide(self, forth: float, back: float) -> None:
-        words = (
-            'the bends come as on the route driven the other way round: compare direction and '
-            'track with training'
-        )
-        fits = forth > self.forward_cost and back < self.backward_cost
-        found = fits and forth - back > self.gain
-        self.finding = Finding('wrong_way', words, refuses=True) if found else None
+                forth, back = np.mean(self._looks, axis=0).tolist()
+                fits = forth > self.forward_cost and back < self.backward_cost
+                self.finding = _WRONG_WAY if fits and forth - back > self.gain else None
 
     def _costs(self) -> tuple[float, float]:
         """Return the costs of the newest stretch read forwards and backwards, over the usual."""
         rows = self._window.rows
         signs = np.array([1.0, -1.0, 1.0, 1.0, 1.0, -1.0])[self._channels]
-        ahead = _parts((rows - self._mean) / self._scale, self._each)
-        back = _parts((rows[::-1] * signs - self._mean) / self._scale, self._each)
-        forth, reversed_ = (alignment_cost(each, self._learned).min() for each in (ahead, back))
-        return math.log(forth / self._usual), math.log(reversed_ / self._usual)
+        forth, back = (
+            alignment_cost(_parts((each - self._mean) / self._scale, self._each), self._learned)
+            for each in (rows, rows[::-1] * signs)
+        )
+        return math.log(forth.min() / self._usual), math.log(back.min() / self._usual)
 
     def _usual_cost(self) -> float:
         """Return the median cost of stretches of training, away from where they are."""
@@ -363,19 +324,11 @@ class HypothesisSearch:
     """
     Search for misconfigurations along a stream.
 
-    Attributes
-    ----------
-    novel, far
-        ``Scores.novelty`` and ``Scores.distance`` from which on a window needs an explanation.
-    known, near
-        The same below which it has one; not less, for another IMU has other biases.
-    gain, lasting
-        By how much the distance has to shrink, and for what was named to stay named.
-    apart
-        Misconfigurations whose distances differ by less cannot be distinguished.
-    agreeing, well
-        Answers in a row that have to be the same before one is given, and good looks that end it.
-
+    A window needs an explanation from a `Scores` novelty of ``novel``, or distance of ``far``, on,
+    and has one below ``known`` and ``near``: not less, for another IMU has other biases. The
+    distance has to shrink by ``gain``, and by ``lasting`` for what was named to stay named.
+    Misconfigurations whose distances differ by less than ``apart`` cannot be distinguished. An
+    answer is given after ``agreeing`` ones in a row, and ended by ``well`` good looks.
     """
 
     novel, far = 0.5, 1.5

@@ -18,7 +18,7 @@ from two_manifold_ros.ticks.stamps import hold_until, JUMP_BACK_NS
 
 if TYPE_CHECKING:
     from two_manifold_ros.model.head import ModelHead
-    from two_manifold_ros.typing import Bools, Floats, Ints
+    from two_manifold_ros.typing import Floats, Ints
 
 
 LARGEST_VALUE = 1e6
@@ -38,15 +38,9 @@ def _read_sample(sample: Floats, last: Floats, now: Floats) -> bool:
 
 @compiled
 def _take(
-    stamps: Ints,
-    samples: Floats,
-    period: int,
-    clock: Ints,
-    values: tuple[Floats, ...],
-    counts: tuple[Ints, ...],
-    means: Floats,
-    ends: Ints,
-) -> int:
+    stamps: Ints, samples: Floats, period: int, clock: Ints, values: tuple[Floats, ...],
+    counts: tuple[Ints, ...], means: Floats, ends: Ints,
+) -> int:  # fmt: skip
     """Take samples into the arrays of a `SampleRecord`; return how many ticks ended."""
     last, integral, low, high, step, now = values
     changed, changes, repeats, at_low, at_high = counts
@@ -80,25 +74,13 @@ def _take(
 
 class SampleRecord:
     """
-    Statistics of the channels since the record was started, and their averages over ticks.
+    Statistics of the channels since the record was started, and their means over ticks.
 
-    Parameters
-    ----------
-    channels
-        Values per sample.
-    period_ns
-        Length of a tick.
-    most_ticks
-        Ticks that samples taken at once may end.
-
-    Attributes
-    ----------
-    last, low, high, step : (c,)
-        The newest sample; lowest and highest value and smallest change on record.
-    changed, changes, repeats, at_low, at_high : (c,) int64
-        Stamp of the newest change; changes on record, and samples on record that repeat the one
-        before while other channels change: all, and those at the lowest and highest value.
-
+    ``last, low, high, step`` (c,) are the newest sample, lowest and highest value and smallest
+    change on record; ``changed`` (c,) the stamps of the newest changes; ``changes, repeats,
+    at_low, at_high`` (c,) count changes, and samples that repeat the one before while other
+    channels change: all, and those at the lowest and highest value. Samples taken at once may end
+    ``most_ticks``.
     """
 
     def __init__(self, channels: int, period_ns: int, most_ticks: int) -> None:
@@ -107,10 +89,10 @@ class SampleRecord:
         self._means = np.zeros((most_ticks, channels))
         self._ends = np.zeros(most_ticks, dtype=np.int64)
         # Arrays of their own and no rows of one, so that a copy of the record is one, too.
-        values = (np.zeros(channels) for _ in range(6))
-        self.last, self._integral, self.low, self.high, self.step, self._now = values
-        counts = (np.zeros(channels, dtype=np.int64) for _ in range(5))
-        self.changed, self.changes, self.repeats, self.at_low, self.at_high = counts
+        self._values = tuple(np.zeros(channels) for _ in range(6))
+        self.last, self._integral, self.low, self.high, self.step, self._now = self._values
+        self._counts = tuple(np.zeros(channels, dtype=np.int64) for _ in range(5))
+        self.changed, self.changes, self.repeats, self.at_low, self.at_high = self._counts
 
     def start(self, stamp: int, sample: Floats) -> None:
         """Forget everything and start with this (c,) sample, and with it a tick."""
@@ -125,7 +107,7 @@ class SampleRecord:
         """Start the record again, and keep the time of the last changes."""
         self.low[:] = self.high[:] = self.last
         self.step[:] = np.inf
-        for counts in (self.changes, self.repeats, self.at_low, self.at_high):
+        for counts in self._counts[1:]:
             counts[:] = 0
 
     def take(self, stamps: Ints, samples: Floats) -> Floats:
@@ -134,104 +116,11 @@ class SampleRecord:
 
         They are valid until the next call. Values that are not finite count as zero.
         """
-        values = self.last, self._integral, self.low, self.high, self.step, self._now
-        counts = self.changed, self.changes, self.repeats, self.at_low, self.at_high
         ticks = _take(
-            stamps, samples, self._period, self._clock, values, counts, self._means, self._ends
-        )
+            stamps, samples, self._period, self._clock, self._values, self._counts, self._means,
+            self._ends,
+        )  # fmt: skip
         return self._means[:ticks]
-
-
-class SensorFaults:
-    """
-    Judge records of samples against the training.
-
-    Where a model keeps no training series, or is not of an IMU, only whether all channels are
-    stuck is judged.
-    """
-
-    def __init__(self, model: ModelHead) -> None:
-        channels = model.channels
-        live = np.flatnonzero(channels.live)
-        self._live = live
-        self._names = channels.live_names
-        self._scale = channels.scale[live]
-        self._largest = channels.largest[live]
-        if isinstance(model, Model):
-            most_still = model.novelty.still
-        else:
-            most_still = model.most_still if isinstance(model, RouteModel) else 0
-        self._all_still_ns = _longest_still_ns(model, most_still)
-        self._single = isinstance(model, TrainedModel) and channels.of_imu
-        series = model.series if isinstance(model, TrainedModel) else np.zeros((len(live), 1))
-        same = np.abs(np.diff(series, axis=1)) <= ROUNDING
-        # A channel that repeats itself in more of the ticks of training was coarse then already.
-        self._fine = same.sum(axis=1) <= 0.005 * same.shape[1]
-        # A route keeps but a part of its series.
-        runs = model.still if isinstance(model, RouteModel) else longest_runs(series)
-        self._still_ns = _longest_still_ns(model, runs)
-        # Such a channel stays the same whenever the vehicle stands.
-        self._still_ns[~self._fine] *= 5
-
-    def find_stuck(self, record: SampleRecord, now: int) -> Finding | None:
-        """Return a finding on channels without a change at the stamp of the newest sample, ns."""
-        still = now - record.changed[self._live]
-        if still.min() > self._all_still_ns:
-            words = (
-                f'no channel has changed at all for {still.min() * 1e-9:.1f} s: the driver '
-                f'repeats the same sample; restart it'
-            )
-            return Finding('stuck', words, refuses=True)
-        which = np.flatnonzero(still > self._still_ns)
-        if not self._single or not which.size:
-            return None
-        shown = ', '.join(f'{self._names[c]} at {record.last[self._live[c]]:.3g}' for c in which)
-        words = (
-            f'{shown} has not changed for {still[which].min() * 1e-9:.1f} s while other channels '
-            f'do: look at the sensor and its driver'
-        )
-        return Finding('channel_stuck', words, refuses=False)
-
-    def find_worn(self, record: SampleRecord) -> Finding | None:
-        """Return a finding on channels that are cut off or coarse in a whole record."""
-        if not self._single:
-            return None
-        judged = self._fine & (record.changes[self._live] >= 10)
-        return self._find_cut_off(record, judged) or self._find_coarse(record, judged)
-
-    def _find_cut_off(self, record: SampleRecord, judged: Bools) -> Finding | None:
-        """Return a channel that repeats its extreme, which is less than training reached."""
-        live = self._live
-        at_extremes = record.at_low[live] + record.at_high[live]
-        judged = judged & (at_extremes >= 0.7 * record.repeats[live])
-        for times, extremes in ((record.at_low, record.low), (record.at_high, record.high)):
-            extreme = extremes[live]
-            news = np.abs(extreme) < 0.95 * self._largest
-            for c in np.flatnonzero(judged & news & (times[live] >= 5)):
-                words = (
-                    f'{self._names[c]} is cut off at {extreme[c]:.3g}, training reached '
-                    f'{self._largest[c]:.3g}: choose a larger range of the sensor'
-                )
-                return Finding('cut_off', words, refuses=False)
-        return None
-
-    def _find_coarse(self, record: SampleRecord, judged: Bools) -> Finding | None:
-        """Return a channel whose smallest change is large beside training and its own range."""
-        step, reach = record.step[self._live], (record.high - record.low)[self._live]
-        least = np.maximum(0.3 * self._scale, 0.05 * reach)
-        for c in np.flatnonzero(judged & (step > least)):
-            words = (
-                f'{self._names[c]} changes by steps of {step[c]:.3g}, coarser than in '
-                f'training: look at resolution and range of the sensor'
-            )
-            return Finding('coarse', words, refuses=False)
-        return None
-
-
-def _longest_still_ns(model: ModelHead, ticks: Ints | int) -> Ints:
-    """Return the longest time without a change: twice as long as in training, plus a second."""
-    least = max(10**9, 10 * model.period_ns)
-    return np.asarray(least + 2 * ticks * model.period_ns, dtype=np.int64)
 
 
 class InputWatch:
@@ -239,7 +128,8 @@ class InputWatch:
     Compare samples with those of training.
 
     It sees nothing but stamps and samples, so the same stream gives the same findings. Without a
-    training series misconfigurations are not searched for.
+    training series, or if the model is not of an IMU, only the rate and whether all channels are
+    stuck are judged.
 
     Attributes
     ----------
@@ -249,8 +139,8 @@ class InputWatch:
     refused_rate_share
         Share of the rate of the model below which samples are refused: half, less what is lost or
         counted in two seconds. Ticks without a sample of their own repeat the one before, which
-        the model takes for another observation. At a quarter 75 % of the truth is inside the
-        95 % ellipses of two cars, at half 89 %.
+        the model takes for another observation: at a quarter of the rate the 95 % ellipses of two
+        cars have 75 % of the truth inside, at half 89 %.
 
     """
 
@@ -259,17 +149,35 @@ class InputWatch:
     refused_rate_share = 0.49
 
     def __init__(self, model: ModelHead) -> None:
-        channels = len(model.channels.mean)
+        channels, count = model.channels, len(model.channels.mean)
         # Samples that are looked at together at most: fewer of many channels, such as images.
-        at_once = min(256, 1 + 65_536 // channels)
+        at_once = min(256, 1 + 65_536 // count)
         most_ticks = (self.look_ns + model.max_gap_ns) // model.period_ns + 2
         self._max_gap, self._rate_hz = model.max_gap_ns, model.rate_hz
-        self._live = model.channels.live
-        self._record = SampleRecord(channels, model.period_ns, most_ticks)
-        self._faults = SensorFaults(model)
+        self._record = SampleRecord(count, model.period_ns, most_ticks)
         self._search = HypothesisSearch(model) if isinstance(model, TrainedModel) else None
         self._stamps = np.zeros(at_once, dtype=np.int64)
-        self._samples = np.zeros((at_once, channels))
+        self._samples = np.zeros((at_once, count))
+        self._live = live = np.flatnonzero(channels.live)
+        self._names, self._scale = channels.live_names, channels.scale[live]
+        self._largest = channels.largest[live]
+        if isinstance(model, Model):
+            most_still = model.novelty.still
+        else:
+            most_still = model.most_still if isinstance(model, RouteModel) else 0
+        # The longest time without a change: twice as long as in training, plus a second.
+        least_ns = max(10**9, 10 * model.period_ns)
+        self._all_still_ns = least_ns + 2 * most_still * model.period_ns
+        self._single = isinstance(model, TrainedModel) and channels.of_imu
+        series = model.series if isinstance(model, TrainedModel) else np.zeros((len(live), 1))
+        same = np.abs(np.diff(series, axis=1)) <= ROUNDING
+        # A channel that repeats itself in more of the ticks of training was coarse then already.
+        self._fine = same.sum(axis=1) <= 0.005 * same.shape[1]
+        # A route keeps but a part of its series.
+        runs = model.still if isinstance(model, RouteModel) else longest_runs(series)
+        self._still_ns = least_ns + 2 * runs * model.period_ns
+        # Such a channel stays the same whenever the vehicle stands.
+        self._still_ns[~self._fine] *= 5
         self.clear()
 
     @property
@@ -310,7 +218,13 @@ class InputWatch:
         """Take one (c,) sample, finite in every channel that the model uses."""
         newest = self._newest
         if newest is None or not self.goes_on(stamp_ns):
-            self._start(stamp_ns, sample)
+            # The first sample, or one after a gap or a jump back.
+            self._newest = self._recorded = stamp_ns
+            self._due = stamp_ns + self.look_ns
+            self._record.start(stamp_ns, sample)
+            self._forget_faults()
+            if self._search is not None:
+                self._search.pause()
             return
         if stamp_ns <= newest:
             return
@@ -327,25 +241,16 @@ class InputWatch:
         if np.abs(sample[self._live]).max() < LARGEST_VALUE:
             self.sample(stamp_ns, sample)
 
-    def _start(self, stamp: int, sample: Floats) -> None:
-        """Start again: at the first sample, after a gap or a jump back."""
-        self._newest = self._recorded = stamp
-        self._due = stamp + self.look_ns
-        self._record.start(stamp, sample)
-        self._forget_faults()
-        if self._search is not None:
-            self._search.pause()
-
     def _look(self) -> None:
         count, self._count = self._count, 0
         now = int(self._stamps[count - 1])
         self._counted += count
         means = self._record.take(self._stamps[:count], self._samples[:count])
         self._due = now + self.look_ns
-        self._stuck = self._faults.find_stuck(self._record, now)
+        self._stuck = self._find_stuck(now)
         if now - self._recorded >= self.record_ns:
             self._slow = self._find_slow(1e9 * self._counted / (now - self._recorded))
-            self._worn = self._faults.find_worn(self._record)
+            self._worn = self._find_worn() if self._single else None
             self._record.restart()
             self._recorded, self._counted = now, 0
         if self._search is not None:
@@ -361,3 +266,53 @@ class InputWatch:
             'and below half of it ellipses would be too small: set the driver to a higher rate'
         )
         return Finding('too_slow', words, refuses=True)
+
+    def _find_stuck(self, now: int) -> Finding | None:
+        """Return a finding on channels without a change at the stamp of the newest sample, ns."""
+        still = now - self._record.changed[self._live]
+        if still.min() > self._all_still_ns:
+            words = (
+                f'no channel has changed at all for {still.min() * 1e-9:.1f} s: the driver '
+                f'repeats the same sample; restart it'
+            )
+            return Finding('stuck', words, refuses=True)
+        which = np.flatnonzero(still > self._still_ns)
+        if not self._single or not which.size:
+            return None
+        last = self._record.last[self._live]
+        shown = ', '.join(f'{self._names[c]} at {last[c]:.3g}' for c in which)
+        words = (
+            f'{shown} has not changed for {still[which].min() * 1e-9:.1f} s while other channels '
+            f'do: look at the sensor and its driver'
+        )
+        return Finding('channel_stuck', words, refuses=False)
+
+    def _find_worn(self) -> Finding | None:
+        """
+        Return a finding on a channel that is cut off or coarse in a whole record.
+
+        It repeats an extreme that is less than training reached; or its smallest change is large
+        beside training and its own range.
+        """
+        record, live = self._record, self._live
+        judged = self._fine & (record.changes[live] >= 10)
+        at_extremes = record.at_low[live] + record.at_high[live]
+        cut = judged & (at_extremes >= 0.7 * record.repeats[live])
+        for times, extremes in ((record.at_low, record.low), (record.at_high, record.high)):
+            extreme = extremes[live]
+            news = np.abs(extreme) < 0.95 * self._largest
+            for c in np.flatnonzero(cut & news & (times[live] >= 5)):
+                words = (
+                    f'{self._names[c]} is cut off at {extreme[c]:.3g}, training reached '
+                    f'{self._largest[c]:.3g}: choose a larger range of the sensor'
+                )
+                return Finding('cut_off', words, refuses=False)
+        step, reach = record.step[live], (record.high - record.low)[live]
+        least = np.maximum(0.3 * self._scale, 0.05 * reach)
+        for c in np.flatnonzero(judged & (step > least)):
+            words = (
+                f'{self._names[c]} changes by steps of {step[c]:.3g}, coarser than in '
+                f'training: look at resolution and range of the sensor'
+            )
+            return Finding('coarse', words, refuses=False)
+        return None

@@ -4,10 +4,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 import itertools
 import math
-from typing import TYPE_CHECKING
+from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
@@ -20,22 +19,12 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
 
 
-@dataclass(frozen=True)
-class Misconfiguration:
+class Misconfiguration(NamedTuple):
     """
     Something that may have been done to the samples of an IMU, and the correction.
 
-    Parameters
-    ----------
-    cause
-        A short key.
-    words
-        What was done, and what helps.
-    factors, offsets : (6,)
-        Correction of each channel: multiplied by its factor, then added.
-    sources
-        Of each channel, the one in which it is found now.
-
+    Channels (6,) are multiplied by their ``factors``, then ``offsets`` are added; ``sources`` are
+    the channels in which they are found now.
     """
 
     cause: str
@@ -61,23 +50,21 @@ def known_misconfigurations(channels: Channels) -> tuple[Misconfiguration, ...]:
 
     seen = {effect(_scaled('', '', 1.0, 1.0))}
     kept = []
-    for each in _all(channels.mean[:3]):
+    # The likelier ones first.
+    for each in [*_units(), *_gravity(channels.mean[:3]), *_signs(), *_axes(), _EXCHANGED]:
         if effect(each) not in seen:
             seen.add(effect(each))
             kept.append(each)
     return tuple(kept)
 
 
-def _all(mean_force: Floats) -> Iterator[Misconfiguration]:
-    """Yield the likelier ones first."""
-    yield from _units()
-    yield from _gravity(mean_force)
-    yield from _signs()
-    yield from _axes()
-    words = (
-        'acceleration and angular rate look exchanged: compare the fields that the driver fills'
-    )
-    yield Misconfiguration('sensors_exchanged', words, np.ones(6), np.zeros(6), (3, 4, 5, 0, 1, 2))
+_EXCHANGED = Misconfiguration(
+    'sensors_exchanged',
+    'acceleration and angular rate look exchanged: compare the fields that the driver fills',
+    np.ones(6),
+    np.zeros(6),
+    (3, 4, 5, 0, 1, 2),
+)
 
 
 def _scaled(cause: str, words: str, force: float, rate: float) -> Misconfiguration:
@@ -85,7 +72,7 @@ def _scaled(cause: str, words: str, force: float, rate: float) -> Misconfigurati
 
 
 def _units() -> Iterator[Misconfiguration]:
-    cure = 'have the driver publish the units of the training'
+    cure = 'as in training: have the driver publish the units of the training'
     degrees = 180.0 / math.pi
     forces = {
         'accelerations_in_g': ('look like g, not m/s^2', GRAVITY),
@@ -97,13 +84,13 @@ def _units() -> Iterator[Misconfiguration]:
         'rates_not_in_degrees': ('look like rad/s, not deg/s', degrees),
     }
     for force, (words, factor) in forces.items():
-        yield _scaled(force, f'the accelerations {words} as in training: {cure}', factor, 1.0)
+        yield _scaled(force, f'the accelerations {words} {cure}', factor, 1.0)
     for rate, (words, factor) in rates.items():
-        yield _scaled(rate, f'the angular rates {words} as in training: {cure}', 1.0, factor)
+        yield _scaled(rate, f'the angular rates {words} {cure}', 1.0, factor)
     for force, rate in itertools.product(forces, rates):
         (first, factor), (second, other) = forces[force], rates[rate]
-        words = f'the accelerations {first}, and the angular rates {second}, as in training'
-        yield _scaled(f'{force}_and_{rate}', f'{words}: {cure}', factor, other)
+        words = f'the accelerations {first}, and the angular rates {second}, {cure}'
+        yield _scaled(f'{force}_and_{rate}', words, factor, other)
 
 
 def has_gravity(mean: Floats) -> bool | None:
@@ -128,15 +115,13 @@ def _gravity(mean: Floats) -> Iterator[Misconfiguration]:
             'of the IMU'
         )
         yield Misconfiguration('gravity_removed', words, np.ones(6), offsets)
-    if had is False:
-        words = (
-            'gravity looks left in the accelerations, but training had none: use the topic that '
-            'was trained on'
-        )
-        for axis, up in itertools.product((2, 1, 0), (GRAVITY, -GRAVITY)):
-            offsets = np.zeros(6)
-            offsets[axis] = -up
-            yield Misconfiguration('gravity_added', words, np.ones(6), offsets)
+    words = (
+        'gravity looks left in the accelerations, but training had none: use the topic that was '
+        'trained on'
+    )
+    for axis, down in itertools.product((2, 1, 0) if had is False else (), (-GRAVITY, GRAVITY)):
+        offsets = down * np.eye(6)[axis]
+        yield Misconfiguration('gravity_added', words, np.ones(6), offsets)
 
 
 def _signs() -> Iterator[Misconfiguration]:
@@ -152,33 +137,25 @@ def _signs() -> Iterator[Misconfiguration]:
 
 def _axes() -> Iterator[Misconfiguration]:
     """Yield the IMU turned, half turns first, and then axes that make a left-handed frame."""
-    found = []
-    for order in itertools.permutations(range(3)):
-        for signs in itertools.product((1.0, -1.0), repeat=3):
-            matrix = np.zeros((3, 3))
-            matrix[range(3), order] = signs
-            found.append((bool(np.linalg.det(matrix) < 0.0), order, signs))
-    for mirrored, order, signs in sorted(found, key=lambda each: each[0]):
-        if mirrored:
+    signs = list(itertools.product((1.0, -1.0), repeat=3))
+    found = list(itertools.product(itertools.permutations(range(3)), signs))
+    for order, sign in sorted(found, key=lambda each: _is_mirrored(*each)):
+        if _is_mirrored(order, sign):
             cause, words = 'axes_exchanged', 'axes of the IMU look exchanged or reversed'
         elif order == (0, 1, 2):
-            cause = f'turned_about_{"xyz"[signs.index(1.0)]}'
+            cause = f'turned_about_{"xyz"[sign.index(1.0)]}'
             words = f'the IMU looks turned by half a turn about {cause[-1]}'
         else:
             cause, words = 'turned', 'the IMU looks turned'
-        yield Misconfiguration(
-            cause,
-            f'{words} ({_mapping(order, signs)}): mount it as in training, or turn its axes back',
-            np.array(2 * signs),
-            np.zeros(6),
-            (*order, *(3 + axis for axis in order)),
+        mapping = ', '.join(
+            f'{name} is now {"-" if each < 0.0 else ""}{"xyz"[axis]}'
+            for name, axis, each in zip('xyz', order, sign, strict=True)
+            if each < 0.0 or name != 'xyz'[axis]
         )
+        words = f'{words} ({mapping}): mount it as in training, or turn its axes back'
+        sources = (*order, *(3 + axis for axis in order))
+        yield Misconfiguration(cause, words, np.array(2 * sign), np.zeros(6), sources)
 
 
-def _mapping(order: Sequence[int], signs: Sequence[float]) -> str:
-    rows = zip('xyz', order, signs, strict=True)
-    return ', '.join(
-        f'{name} is now {"-" if sign < 0.0 else ""}{"xyz"[axis]}'
-        for name, axis, sign in rows
-        if sign < 0.0 or name != 'xyz'[axis]
-    )
+def _is_mirrored(order: Sequence[int], signs: Sequence[float]) -> bool:
+    return bool(np.linalg.det(np.eye(3)[list(order)] * np.array(signs)[:, None]) < 0.0)

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 import itertools
 import math
 from typing import NamedTuple, TYPE_CHECKING
@@ -16,7 +16,7 @@ from two_manifold_ros.filtering.status import StateMachine
 from two_manifold_ros.route.route import OFF
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from two_manifold_ros.model.model import NetworkLines
     from two_manifold_ros.route.belief import RouteBelief
@@ -26,24 +26,16 @@ CLEARLY = 0.5
 """
 Chance of the named line beside that of the likeliest below which the name changes.
 
-Where lines share their road all are as likely, and the name of the last one stays. With 1, the
-name of the likeliest, it changes ten times as often, and is right as often on a branch.
+Lines that share their road are as likely, and the name of the last one stays. With 1 it changes
+ten times as often, and is right as often on a branch.
 """
 
 
 class Branch(NamedTuple):
     """
-    A way ahead that the vehicle may drive.
+    A way ahead that the vehicle may drive, ``ahead_s`` (H,) and where it is then (H, 2), metres.
 
-    Parameters
-    ----------
-    name
-        Of the route or line, or of several lines that go the same way, joined by ``+``.
-    chance
-        Probability that it is driven.
-    ahead_s, positions
-        Seconds ahead (H,), and the positions then (H, 2), metres, in the frame of the estimate.
-
+    The name is of the route or line, or of several lines that go the same way, joined by ``+``.
     """
 
     name: str
@@ -55,23 +47,14 @@ class Branch(NamedTuple):
 @dataclass(frozen=True)
 class LineState:
     """
-    What is known about lines at a tick.
+    What is known about lines at a tick: which one is driven, and the probability of each.
 
-    Parameters
-    ----------
-    name
-        Of the line that is driven.
-    chances
-        Of each line, given that the vehicle is on the map.
-    branches
-        The ways ahead, the likeliest first; empty where all lines go the same way.
-    fork
-        Index of the first horizon at which they differ; ``None`` where they do not.
-
+    Of ``branches`` the likeliest is the first; there are none if all lines go the same way.
+    ``fork`` is the index of the first horizon at which they differ.
     """
 
-    name: str
-    chances: dict[str, float]
+    name: str = ''
+    chances: Mapping[str, float] = field(default_factory=dict)
     branches: tuple[Branch, ...] = ()
     fork: int | None = None
 
@@ -107,18 +90,6 @@ class LineFollower:
     line has most. A line is as likely as it has fitted worst since, and recovers as another line
     may be driven by then. Bayes' rule with the fit of each tick would count the same evidence
     again and again: neighbouring places are of the same lines.
-
-    Parameters
-    ----------
-    lines
-        Of the map.
-    belief
-        About the place on it.
-    ahead_s
-        Horizons of the model, s.
-    period_s
-        Length of a tick.
-
     """
 
     def __init__(
@@ -159,11 +130,13 @@ class LineFollower:
         """Return the chances of the lines, and the ways ahead where they differ."""
         names, belief = self._lines.names, self._belief
         chances = self._fits / self._fits.sum()
-        state = LineState(names[self._named], dict(zip(names, chances.tolist(), strict=True)))
+        on_map = 1.0 - max(1.0 - belief.on_route, 0.0)
+        name = names[self._named]
+        driven = dict(zip(names, (on_map * chances).tolist(), strict=True))
         # What is less likely does not make a position unsure either.
         likely = np.flatnonzero(chances >= StateMachine.leaving)
         if len(likely) < 2 or not self._is_fork[belief.support].any():
-            return state
+            return LineState(name, driven)
         order = likely[np.argsort(-chances[likely], kind='stable')].tolist()
         paths = {
             each: belief.read_among(self._passes[:, each], self._targets[each])[:-1]
@@ -171,32 +144,28 @@ class LineFollower:
         }
         ways: list[list[int]] = []
         for each in order:
-            same = (way for way in ways if self._apart(paths[way[0]], paths[each]) is None)
-            way = next(same, None)
-            if way is None:
-                ways.append([each])
+            for way in ways:
+                if self._apart(paths[way[0]], paths[each]) is None:
+                    way.append(each)
+                    break
             else:
-                way.append(each)
+                ways.append([each])
         if len(ways) < 2:
-            return state
+            return LineState(name, driven)
         firsts = [paths[way[0]] for way in ways]
         forks = [self._apart(*pair) for pair in itertools.combinations(firsts, 2)]
         branches = [
             Branch(
                 '+'.join(names[each] for each in sorted(way)),
-                float(chances[way].sum()),
+                on_map * float(chances[way].sum()),
                 self._ahead_s,
                 np.average([paths[each] for each in way], axis=0, weights=chances[way]),
             )
             for way in ways
         ]
         branches.sort(key=lambda each: -each.chance)
-        return LineState(
-            state.name,
-            state.chances,
-            tuple(branches),
-            min(each for each in forks if each is not None),
-        )
+        fork = min(each for each in forks if each is not None)
+        return LineState(name, driven, tuple(branches), fork)
 
     def _apart(self, one: Floats, other: Floats) -> int | None:
         """Return the first horizon at which two paths (H, 2) are on different roads, if any."""

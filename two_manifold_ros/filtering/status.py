@@ -126,15 +126,9 @@ class Finding:
     """
     Something that is wrong with the input.
 
-    Parameters
-    ----------
-    cause
-        A short key, the same as long as the finding is.
-    words
-        What is wrong and what helps, one sentence without a full stop.
-    refuses
-        True if estimates are withheld while the finding holds; otherwise they are unsure.
-
+    ``cause`` is a short key, the same as long as the finding is; ``words`` say what is wrong and
+    what helps, one sentence without a full stop; if it ``refuses``, estimates are withheld while
+    it holds, otherwise they are unsure.
     """
 
     cause: str
@@ -144,38 +138,51 @@ class Finding:
 
 class TickDiagnostics(NamedTuple):
     """
-    Measurements of one tick that its status depends on.
+    One tick: what its filter says of it, and what else its status depends on.
 
     Parameters
     ----------
+    evidence, accepted, restarted
+        See ``Belief.update``; whether the observation moved the belief; whether that had to be
+        restarted.
+    novelty, ellipse_m
+        See ``Estimate``; the first is NaN until the window is full.
+    off_route, unlike
+        Probability that the vehicle is not on the trained route, or on no way of a network from
+        where drives begin; and that it moves unlike all training. NaN where unknown.
+    standing
+        Whether the observation was left out because the vehicle stands; what the filter says is
+        then of the last one that was not.
+    stays_off
+        Whether a vehicle that is off the route is so until the filter starts again, as on a
+        network.
+    unlikely
+        Whether the observation of a vehicle that drives as in training is less likely where it is
+        believed to be than any on parts left out of the training.
     window_full, recovering, seen
-        Whether a whole window was seen, whether the window is filling again after a gap, and how
-        many ticks are in it.
-    accepted, restarted, novelty, off_route, unlike, standing, stays_off, unlikely
-        See ``UpdateResult``.
+        Whether a whole window was seen, whether it is filling again after a gap, and its ticks.
     outside
         Whether a position is where no training position can be, see `region_of`.
-    ellipse_m
-        See ``Estimate``.
     finding
         The gravest thing that is wrong with the input.
 
     """
 
-    window_full: bool
-    recovering: bool
-    accepted: bool
-    restarted: bool
-    novelty: float
-    ellipse_m: float
-    finding: Finding | None = None
-    seen: int = 0
+    evidence: float = 0.0
+    accepted: bool = True
+    novelty: float = math.nan
+    restarted: bool = False
     off_route: float = math.nan
     unlike: float = math.nan
     standing: bool = False
     stays_off: bool = False
     unlikely: bool = False
+    window_full: bool = False
+    recovering: bool = False
+    seen: int = 0
     outside: bool = False
+    ellipse_m: float = math.nan
+    finding: Finding | None = None
 
     @property
     def novel(self) -> bool:
@@ -197,17 +204,10 @@ class EllipseLimits:
 
 class Verdict(NamedTuple):
     """
-    A status, and why.
+    A status that needs no clock, and why.
 
-    Parameters
-    ----------
-    status
-        Never one that needs a clock.
-    cause
-        A short key, see ``CAUSES``, or that of a ``Finding``; empty if all is well.
-    why
-        The status and the cause as one sentence.
-
+    The cause is a short key of ``CAUSES`` or of a `Finding`, empty if all is well; ``why`` are
+    status and cause as one sentence.
     """
 
     status: Status
@@ -231,25 +231,18 @@ class StateMachine:
     Status and cause along a stream, without flicker.
 
     What is worse holds at once, what is better after ``steady`` ticks. A reset leads back to
-    ``FILLING``, and so does a window that restarts without a gap. A wide ellipse is
-    ``LOCALISING`` until the position was first known, or lost.
-
-    Parameters
-    ----------
-    limits
-        Limits of the ellipse.
-    window
-        Ticks in a window.
-    steady
-        Ticks in a row that have to be better before the status is.
+    ``FILLING``, and so does a window that restarts without a gap. A wide ellipse is ``LOCALISING``
+    until the position was first known, or lost.
 
     Attributes
     ----------
+    verdict
+        The present status, and why.
     doubts
         Contradictions in a row that make an estimate unsure: one may be a pothole.
     leaving, likely
-        Probabilities of being off the route above which the position is unsure, and lost: more
-        likely than not. Above the second of motion unlike all training it is unsure, too.
+        Probabilities of being off the route above which the position is unsure, and lost. Above
+        the second of motion unlike all training it is unsure, too.
 
     """
 
@@ -263,51 +256,36 @@ class StateMachine:
         self._steady = steady
         self.reset()
 
-    @property
-    def status(self) -> Status:
-        """The present status."""
-        return self._verdict.status
-
-    @property
-    def cause(self) -> str:
-        """The present cause."""
-        return self._verdict.cause
-
-    @property
-    def why(self) -> str:
-        """Status and cause as one sentence."""
-        return self._verdict.why
-
     def reset(self) -> None:
         """Forget everything."""
         self._searching = True
         self._contradictions = 0
         self._better_ticks = 0
         self._worst = _ALL_WELL
-        self._verdict = self._filling(0)
+        self.verdict = self._filling(0)
 
     def pause(self) -> None:
         """Note a gap: contradictions before it no longer count, and tracking becomes unsure."""
         self._contradictions = 0
-        if self.status is Status.FILLING:
-            self._verdict = self._filling(0)
-        elif self.status is Status.TRACKING:
+        if self.verdict.status is Status.FILLING:
+            self.verdict = self._filling(0)
+        elif self.verdict.status is Status.TRACKING:
             why = CAUSES['gap'].format(seen=0, window=self._window)
-            self._verdict = Verdict(Status.UNSURE, 'gap', f'{Status.UNSURE.value}: {why}')
+            self.verdict = Verdict(Status.UNSURE, 'gap', f'{Status.UNSURE.value}: {why}')
 
     def step(self, shown: TickDiagnostics) -> Verdict:
         """Take the diagnostics of a tick, and return the status after it."""
         if not shown.standing:
             self._contradictions = 0 if shown.accepted else self._contradictions + 1
         newest = self._judge(shown)
-        if self.status is not Status.FILLING and newest.severity < self._verdict.severity:
+        if self.verdict.status is not Status.FILLING and newest.severity < self.verdict.severity:
             self._better_ticks += 1
             self._worst = max(newest, self._worst, key=lambda verdict: verdict.severity)
             if self._better_ticks < self._steady:
-                return self._verdict
+                return self.verdict
             newest = self._worst
         self._better_ticks, self._worst = 0, _ALL_WELL
-        self._verdict = newest
+        self.verdict = newest
         if newest.status is Status.FILLING:
             self._searching = True
         elif newest.status in USABLE or newest.status is Status.LOST:
@@ -315,48 +293,44 @@ class StateMachine:
         return newest
 
     def _judge(self, shown: TickDiagnostics) -> Verdict:
-        if not shown.window_full and (not shown.recovering or self.status is Status.FILLING):
+        before = self.verdict.status
+        if not shown.window_full and (not shown.recovering or before is Status.FILLING):
             return self._filling(shown.seen)
         finding = shown.finding
         if finding is not None and (finding.refuses or shown.novel):
             return _found(Status.REFUSED, finding)
-        grave = self._find_lost(shown)
+        # The status of a filter without a position.
+        unknown = Status.LOCALISING if self._searching else Status.LOST
+        grave = self._find_lost(shown, unknown)
         if grave is not None:
             return grave
-        if not shown.window_full and self.status not in USABLE:
-            if self.status is Status.REFUSED and finding is None:
+        if not shown.window_full and before not in USABLE:
+            if before is Status.REFUSED and finding is None:
                 # What was wrong ended with the gap, and its cure would be in vain.
-                return self._say(self._unknown, 'gap', shown)
+                return self._say(unknown, 'gap', shown)
             # Too little was seen since the gap to think better of what was before it.
-            return self._verdict
-        return self._find_doubt(shown) or _ALL_WELL
+            return self.verdict
+        return self._find_doubt(shown)
 
-    @property
-    def _unknown(self) -> Status:
-        """The status of a filter without a position."""
-        return Status.LOCALISING if self._searching else Status.LOST
-
-    def _find_lost(self, shown: TickDiagnostics) -> Verdict | None:
+    def _find_lost(self, shown: TickDiagnostics, unknown: Status) -> Verdict | None:
         """Return why no position can be reported."""
-        if math.isnan(shown.ellipse_m):
-            return self._say(self._unknown, 'numerics', shown)
-        lost = {
-            'novelty': shown.novel,
-            'innovation': self._contradictions >= REJECTED_BEFORE_RESTART,
-            'off_route': shown.off_route > self.likely and not shown.stays_off,
-            'off_network': shown.off_route > self.likely,
+        off_route, wide = shown.off_route > self.likely, shown.ellipse_m > self._limits.error_m
+        causes = {
+            'numerics': (math.isnan(shown.ellipse_m), unknown),
+            'novelty': (shown.novel, Status.LOST),
+            'innovation': (self._contradictions >= REJECTED_BEFORE_RESTART, Status.LOST),
+            'off_route': (off_route and not shown.stays_off, Status.LOST),
+            'off_network': (off_route, Status.LOST),
+            'converging' if self._searching else 'diverged': (wide, unknown),
+            'outside': (shown.outside, unknown),
         }
-        for cause, holds in lost.items():
+        for cause, (holds, status) in causes.items():
             if holds:
-                return self._say(Status.LOST, cause, shown)
-        if shown.ellipse_m > self._limits.error_m:
-            return self._say(self._unknown, 'converging' if self._searching else 'diverged', shown)
-        if shown.outside:
-            return self._say(self._unknown, 'outside', shown)
+                return self._say(status, cause, shown)
         return None
 
-    def _find_doubt(self, shown: TickDiagnostics) -> Verdict | None:
-        """Return why the position that is reported may be wrong."""
+    def _find_doubt(self, shown: TickDiagnostics) -> Verdict:
+        """Return why the position that is reported may be wrong, if it may."""
         if shown.finding is not None:
             return _found(Status.UNSURE, shown.finding)
         doubts = {
@@ -369,33 +343,28 @@ class StateMachine:
             'wide': shown.ellipse_m > self._limits.warn_m,
             'novelty_warn': shown.novelty > NOVEL_WARN,
         }
-        for cause, holds in doubts.items():
-            if holds:
-                return self._say(Status.UNSURE, cause, shown)
-        return None
-
-    def _lengths(self, ellipse_m: float) -> dict[str, str]:
-        """Return an ellipse and its limits, with digits until they differ."""
-        lengths = {
-            'ellipse': ellipse_m,
-            'warn': self._limits.warn_m,
-            'error': self._limits.error_m,
-        }
-        for digits in range(2, 6):
-            written = {name: f'{each:.{digits}f}' for name, each in lengths.items()}
-            if written['ellipse'] not in {written['warn'], written['error']}:
-                break
-        return written
+        cause = next((cause for cause, holds in doubts.items() if holds), '')
+        return self._say(Status.UNSURE, cause, shown) if cause else _ALL_WELL
 
     def _filling(self, seen: int) -> Verdict:
         why = CAUSES['filling'].format(seen=seen, window=self._window)
         return Verdict(Status.FILLING, 'filling', f'{Status.FILLING.value}: {why}')
 
     def _say(self, status: Status, cause: str, shown: TickDiagnostics) -> Verdict:
+        lengths = {
+            'ellipse': shown.ellipse_m,
+            'warn': self._limits.warn_m,
+            'error': self._limits.error_m,
+        }
+        # With digits until the ellipse differs from its limits.
+        for digits in range(2, 6):
+            written = {name: f'{each:.{digits}f}' for name, each in lengths.items()}
+            if written['ellipse'] not in {written['warn'], written['error']}:
+                break
         why = CAUSES[cause].format(
             **shown._asdict(),
             window=self._window,
-            **self._lengths(shown.ellipse_m),
+            **written,
             contradictions=self._contradictions,
         )
         return Verdict(status, cause, f'{status.value}: {why}')

@@ -33,23 +33,11 @@ class Successor:
     """
     Load or learn a filter, compile it and let it catch up without delaying any sample.
 
-    Parameters
-    ----------
-    make
-        Returns the model and a filter for it that is warm; called in the thread.
-    past
-        The newest samples until now, which the filter has not seen.
-    at_once
-        Whether to wait here until the thread has ended: then all that follows is the same every
-        time, but samples wait.
-
-    Attributes
-    ----------
-    model, filter
-        What was made; only to be used once it is ``prepared``.
-    failure, details
-        Why it could not be made or run: a sentence, and a traceback if it is a bug.
-
+    ``make`` returns the ``model`` and a warm ``filter`` of it; it is called in the thread.
+    ``past`` are the newest samples until now, which that filter has not seen. With ``at_once``
+    samples wait until the thread has ended, and all that follows is the same every time. Once
+    ``prepared`` there are model and filter, or a ``failure`` in a sentence, with ``details`` of a
+    bug.
     """
 
     def __init__(self, make: Make, past: Sequence[Sample] = (), *, at_once: bool = False) -> None:

@@ -11,7 +11,6 @@ recognises another vehicle, by how much it shakes.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
 from functools import partial
 import itertools
 import math
@@ -21,8 +20,8 @@ import numpy as np
 
 from two_manifold_ros.compilation import compiled
 from two_manifold_ros.filtering.forecast_scales import ForecastScales
-from two_manifold_ros.filtering.network_lines import LineFollower
-from two_manifold_ros.filtering.status import REJECTED_BEFORE_RESTART
+from two_manifold_ros.filtering.network_lines import LineFollower, LineState
+from two_manifold_ros.filtering.status import REJECTED_BEFORE_RESTART, TickDiagnostics
 from two_manifold_ros.hse_hmm.belief import Belief, Recollection
 from two_manifold_ros.hse_hmm.readout import SharpenedReadout
 from two_manifold_ros.model.model import SensedRouteModel
@@ -37,64 +36,71 @@ from two_manifold_ros.tpsr.parameters import RememberingBelief
 from two_manifold_ros.tpsr.random_features import FourierFeatures
 
 if TYPE_CHECKING:
-    from two_manifold_ros.filtering.network_lines import LineState
     from two_manifold_ros.model.model import Model, RouteModel, TpsrModel
     from two_manifold_ros.tpsr.thin_svd import Move
     from two_manifold_ros.typing import Bools, Floats, Ints
 
 
-@dataclass(frozen=True)
-class UpdateResult:
-    """
-    Result of one measurement update.
+class TickFilter(ABC):
+    """A filter over ticks, without stamps."""
 
-    Parameters
-    ----------
-    evidence
-        See ``Belief.update``.
-    accepted
-        Whether the observation moved the belief.
-    novelty
-        See ``Estimate``; NaN until the window is full.
-    restarted
-        Whether the belief had to be restarted.
-    off_route
-        Probability that the vehicle is not on the trained route, or on no way of a network from
-        where drives begin; NaN where unknown.
-    unlike
-        Probability that it moves unlike all training; NaN where unknown.
-    standing
-        Whether the observation was left out because the vehicle stands; all else is then the
-        result of the last observation that was not.
-    stays_off
-        Whether a vehicle that is off the route is off it until the filter starts again, as on a
-        network.
-    unlikely
-        Whether the observation, of a vehicle that drives as in training, is less likely where it
-        is believed to be than any was on parts left out of the training.
+    @property
+    @abstractmethod
+    def seen(self) -> int:
+        """Ticks in a row that were seen."""
 
-    """
+    @property
+    @abstractmethod
+    def state(self) -> Floats:
+        """Latent state (k,) after the last observation."""
 
-    evidence: float
-    accepted: bool
-    novelty: float
-    restarted: bool
-    off_route: float = math.nan
-    unlike: float = math.nan
-    standing: bool = False
-    stays_off: bool = False
-    unlikely: bool = False
+    @abstractmethod
+    def start(self) -> None:
+        """Forget everything but what was learned."""
+
+    @abstractmethod
+    def coast(self, ticks: int) -> None:
+        """Move on by some ticks without observations; the window has to fill again."""
+
+    @abstractmethod
+    def update(self, values: Floats) -> TickDiagnostics:
+        """Take the (c,) means of one tick, in the units of the samples."""
+
+    @abstractmethod
+    def read(self) -> tuple[Floats, Floats]:
+        """Return means (H + 1, 2) and covariances (H + 1, 2, 2) of positions and velocity."""
+
+    def places(self) -> Floats | None:
+        """Return the (m, 3) modes of the position; ``None`` if they are not known."""
+        return None
+
+    def lines(self) -> LineState:
+        """Return which line of a network is driven, and its branches."""
+        return NO_LINES
+
+    def lose(self) -> None:  # noqa: B027 - of a network alone
+        """Know, after a start, that no drive begins here: nothing shows the place then."""
+
+    def place(self, chances: Floats) -> None:  # noqa: ARG002 - of a route alone
+        """Be at the places of a route with these ``chances`` (P,), after a start."""
+        msg = 'only the filter of a route has places to start at'
+        raise TypeError(msg)
+
+    def place_anywhere(self) -> None:  # noqa: B027 - all others are
+        """Be anywhere, after a start."""
 
 
-class WindowTracker(ABC):
+NO_LINES = LineState()
+
+
+class WindowTracker(TickFilter):
     """
     The part of a `TickFilter` that compares windows with those of training, and the clock.
 
     Where the model has a clock that stands while the vehicle does, observations at rest are left
     out: belief and window are those of the last tick of driving, and so are the predicted
-    positions, whose horizons count ticks of driving; the velocity is zero.
-
-    Several may share a model, in each of which ``belief`` is its own.
+    positions, whose horizons count ticks of driving; the velocity is zero. Several may share a
+    model.
     """
 
     belief: Belief | RememberingBelief
@@ -108,7 +114,7 @@ class WindowTracker(ABC):
         self._novelty = NoveltyScore(model.novelty, model.window)
         self._stillness = StuckTicks(len(model.series))
         self._rest = None if model.rest is None else Rest(model.rest, len(model.series))
-        self._driven = UpdateResult(math.nan, accepted=True, novelty=math.nan, restarted=False)
+        self._driven = TickDiagnostics(math.nan, accepted=True, novelty=math.nan, restarted=False)
         self._stands = False
         self._rejected = 0
         self._window = SlidingWindow(model.series, model.starts, model.window)
@@ -138,30 +144,32 @@ class WindowTracker(ABC):
         """
         Move on by some ticks without observations; the window has to fill again.
 
-        A vehicle that stood is taken for one that still does: the first tick after the gap shows
-        whether that is so, since it is compared with those before.
+        A vehicle that stood is taken for one that still does; the first tick after the gap shows
+        it.
         """
         if not self._stands:
             self.belief.skip(ticks)
         self._window.clear()
         self._rejected = 0
 
-    def update(self, values: Floats) -> UpdateResult:
+    def update(self, values: Floats) -> TickDiagnostics:
         """Take the (c,) means of one tick, in the units of the samples."""
         observation = (values[self._live] - self._mean) * self._inverse_scale
         still = self._stillness.push(observation)
-        if self._rest is not None and self._rest.push(observation):
+        self._stands = self._rest is not None and self._rest.push(observation)
+        if self._stands:
             # A sensor that broke stands still to the last digit, which no vehicle does.
             novelty = max(self._driven.novelty, self._novelty.frozen(still))
-            self._stands = True
-            return replace(self._driven, novelty=novelty, standing=True)
-        self._driven = self._drive(observation, still)
-        self._stands = False
+            return self._driven._replace(novelty=novelty, standing=True)
+        evidence, restarted = self._follow(observation)
+        self._window.push(observation)
+        novelty = self._novelty.push(*self._window.nearest_and_mean(), still)
+        self._driven = TickDiagnostics(evidence, self.belief.accepted, novelty, restarted)
         return self._driven
 
     @abstractmethod
-    def _drive(self, observation: Floats, still: int) -> UpdateResult:
-        """Take an observation (d,) while driving; ``still`` ticks in a row changed nothing."""
+    def _follow(self, observation: Floats) -> tuple[float, bool]:
+        """Take an observation (d,); return the evidence, and whether the belief was restarted."""
 
     def read(self) -> tuple[Floats, Floats]:
         """Return means (H + 1, 2) and covariances (H + 1, 2, 2) of positions and velocity."""
@@ -169,14 +177,6 @@ class WindowTracker(ABC):
         if self._stands:
             means[-1] = 0.0
         return means, covariances
-
-    def places(self) -> Floats | None:
-        """Return ``None``: weights that may be negative are no chances of places."""
-        return None
-
-    def lines(self) -> LineState | None:
-        """Return ``None``: only maps have lines."""
-        return None
 
 
 class Tracker(WindowTracker):
@@ -190,12 +190,11 @@ class Tracker(WindowTracker):
         self._guarded = model.guarded
         # A ridge read-out was fitted to states that were left alone.
         self._mixes = model.guarded and isinstance(self._readout, SharpenedReadout)
-        self._window_known = False
         self.belief = Belief(model.tables, model.operator, guarded=model.guarded)
         self._recollection = Recollection(self._window, model.warm_start)
 
-    def _drive(self, observation: Floats, still: int) -> UpdateResult:
-        if self._mixes and self._window_known:
+    def _follow(self, observation: Floats) -> tuple[float, bool]:
+        if self._mixes and self._driven.novelty <= NOVEL:
             self._recollection.remind(self.belief)
         evidence = self.belief.update(observation)
         self._rejected = 0 if self.belief.accepted else self._rejected + 1
@@ -210,10 +209,7 @@ class Tracker(WindowTracker):
             self._rejected = 0
             self.belief.start(self._recollection.state())
             evidence = self.belief.update(observation)
-        self._window.push(observation)
-        novelty = self._novelty.push(*self._window.nearest_and_mean(), still)
-        self._window_known = novelty <= NOVEL
-        return UpdateResult(evidence, self.belief.accepted, novelty, restarted)
+        return evidence, restarted
 
 
 class TpsrTracker(WindowTracker):
@@ -231,16 +227,14 @@ class TpsrTracker(WindowTracker):
         self.belief.adopt(model.tpsr, move, model.weights, model.features)
         self._readout = model.readout
 
-    def _drive(self, observation: Floats, still: int) -> UpdateResult:
+    def _follow(self, observation: Floats) -> tuple[float, bool]:
         evidence = self.belief.update(observation)
         self._rejected = 0 if self.belief.accepted else self._rejected + 1
         restarted = self._rejected >= REJECTED_BEFORE_RESTART
         if restarted:
             self._rejected = 0
             self.belief.start()
-        self._window.push(observation)
-        novelty = self._novelty.push(*self._window.nearest_and_mean(), still)
-        return UpdateResult(evidence, self.belief.accepted, novelty, restarted)
+        return evidence, restarted
 
 
 MEAN, INVERSE_SCALE, LOW, HIGH, SLACK = range(5)
@@ -285,19 +279,10 @@ def _take(
 
 class PositionModes:
     """
-    Modes of the belief about the place: nearby places of a route are summed in cells.
+    Modes of the belief about the place, at positions (N, 2): nearby places are summed in cells.
 
-    Places lie half a tick apart, so the likeliest ones alone would all be beside one another.
-
-    Parameters
-    ----------
-    positions : (N, 2)
-        Positions of the places, metres, NaN where unknown.
-    most
-        Modes returned.
-    faintest
-        Chance below which a mode is left out.
-
+    Places lie half a tick apart, so the likeliest ones alone would all be beside one another. At
+    ``most`` so many are returned, and none below the chance ``faintest``.
     """
 
     def __init__(self, positions: Floats, most: int = 50, faintest: float = 1e-3) -> None:
@@ -326,12 +311,14 @@ class PositionModes:
         return np.column_stack([*(each / chances[chosen] for each in sums), chances[chosen]])
 
 
-class RouteTracker:
+class RouteTracker(TickFilter):
     """
     A `TickFilter` of the route model, which several may share.
 
     ``with_places`` says whether ``places`` will be asked for.
     """
+
+    seen = 0
 
     def __init__(self, model: RouteModel, *, with_places: bool = False) -> None:
         channels, route = model.channels, model.route
@@ -376,7 +363,6 @@ class RouteTracker:
         self._inverse = 1.0 / scale
         self._scales = ForecastScales(model.horizons, float((1.0 / route.motion.rates).sum()))
         self._read = self.belief.read()
-        self.seen = 0
         self._clear_input()
 
     @property
@@ -413,9 +399,8 @@ class RouteTracker:
 
     def lose(self) -> None:
         """Be on no way from where drives begin, after a start; nothing changes on a route."""
-        if self._network is not None:
-            self._network.lose()
-            self._read = self.belief.read()
+        self.belief.lose()
+        self._read = self.belief.read()
 
     def coast(self, ticks: int) -> None:
         """Move on by some ticks without observations; the window has to fill again."""
@@ -426,7 +411,7 @@ class RouteTracker:
         self._read = self.belief.read()
         self.seen = 0
 
-    def update(self, values: Floats) -> UpdateResult:
+    def update(self, values: Floats) -> TickDiagnostics:
         """Take the (c,) means of one tick, in the units of the samples."""
         same, beyond = _take(values, self._live, self._known, self._now, self._recent, self._ticks)
         broken = 0.0
@@ -449,7 +434,7 @@ class RouteTracker:
         self._scales.follow(*self._read, self.belief.driving)
         broken = max(self._still / self._most_still, beyond, broken)
         full = self.seen >= len(self._recent)
-        return UpdateResult(
+        return TickDiagnostics(
             evidence,
             accepted=evidence > 0.0,
             # A broken input is novel; whether it is the route is decided apart.
@@ -470,6 +455,6 @@ class RouteTracker:
         """Return the (m, 3) modes of the position; ``None`` if they were not asked for."""
         return None if self._modes is None else self._modes.read(self.belief.weights)
 
-    def lines(self) -> LineState | None:
-        """Return which line of a network is driven, and its branches; ``None`` without lines."""
-        return None if self._lines is None else self._lines.read()
+    def lines(self) -> LineState:
+        """Return which line of a network is driven, and its branches."""
+        return NO_LINES if self._lines is None else self._lines.read()

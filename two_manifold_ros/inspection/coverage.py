@@ -3,10 +3,9 @@
 """
 Which of many bags are enough to learn a route from: each place as often as the time allows.
 
-A `Survey` is what is known of a bag, in a kilobyte or two: the cells of a grid that it drives
-through, how long it lasts, and a digest of its samples. The bags of each cell are drawn by their
-digests, those with the smallest ones first (bottom-k sampling, Cohen & Kaplan 2007), which is a
-random draw that is the same for the same bags in any order, whichever worker surveyed them.
+A `Survey` is what is known of a bag, in a kilobyte or two. The bags of each cell are drawn by
+their digests, those with the smallest ones first (bottom-k sampling, Cohen & Kaplan 2007), which
+is a random draw that is the same for the same bags in any order, whichever worker surveyed them.
 """
 
 from __future__ import annotations
@@ -39,24 +38,19 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
 
 MOST_TRAINED_S = 3600.0
-"""
-Time of the bags that are trained on, if all of them last longer, s.
-
-`bench fleet` shows what more bring. The model is tried on as many of the others.
-"""
+"""Time of the bags that are trained on, if all last longer; as many others are tried."""
 
 BAGS_SUFFIX = '.bags.jsonl'
 """End of the name of the journal of surveys, beside the model."""
 
 MOST_CELLS = 256
-"""Cells of a survey: on a lap some hundred, so that a bend has several; a kilobyte or two."""
+"""Cells of a survey: on a lap some hundred, so that a bend has several."""
 
 MOST_ACROSS = 64
 """
 Cells of a survey along its longer side.
 
-With many more, cells of a short drive are smaller than the noise of its positions, and so is each
-step from which the direction of travel is taken.
+With many more, cells of a short drive are smaller than the noise of its positions.
 """
 
 SECTORS = 4
@@ -69,11 +63,12 @@ FARTHEST = 3
 """
 Levels by which a bag may reach farther than usual, which are doublings: eight times as far.
 
-What reaches farther is of another route, or would make cells of which a usual drive has a few.
+A bag that reaches farther is of another route, or would make cells of which a usual drive has a
+few.
 """
 
 FEWEST_BAGS = 3
-"""Bags of a route: what fewer of many drive is an excursion, and no place is met often enough."""
+"""Bags of a route: a drive of fewer, of many, is an excursion."""
 
 
 @dataclass(frozen=True)
@@ -81,23 +76,9 @@ class Survey:
     """
     What is known of a bag before it is trained on.
 
-    Parameters
-    ----------
-    path
-        Of the bag.
-    trouble
-        Why it cannot be read, in a sentence; then nothing else is known.
-    digest
-        Of its stamps and samples.
-    frame_id
-        Of its positions.
-    lasts_s
-        From its first sample to its last, s.
-    level
-        Cells are squares with sides of ``2 ** level`` metres.
-    cells
-        Column, row and direction of travel, where it drives; none without positions.
-
+    ``trouble`` says why it cannot be read; then nothing else is known. ``digest`` is of its stamps
+    and samples. ``cells`` are column, row and direction of travel of squares with sides of ``2 **
+    level`` metres that it drives through; none without positions.
     """
 
     path: str
@@ -194,8 +175,8 @@ def survey_bags(
     """
     Survey bags, each where it is read, on the workers of a ``client`` if there is one.
 
-    Of each the first ``until_s`` seconds count, or all. What a journal has of an earlier run is
-    not read again. A bag that cannot be read costs nothing but a sentence.
+    Of each the first ``until_s`` seconds count, or all. A bag that a journal knows of an earlier
+    run is not read again; one that cannot be read costs nothing but a sentence.
     """
     own = {identity(path): path for path in paths}
     keys = {
@@ -251,7 +232,7 @@ def recorded_s(paths: Sequence[str], enough_s: float, until_s: float | None = No
     """
     Return how long bags last by their own account, s, counting no further than to ``enough_s``.
 
-    Of each ``until_s`` seconds count at most. Those that cannot be opened count nothing.
+    Of each ``until_s`` seconds count at most; a bag that cannot be opened counts nothing.
     """
     total_s = 0.0
     for path in paths:
@@ -268,21 +249,11 @@ def recorded_s(paths: Sequence[str], enough_s: float, until_s: float | None = No
 @dataclass(frozen=True)
 class Choice:
     """
-    What of many bags is trained on; numbers of bags throughout.
+    Numbers of the bags that are trained on, and of those that the model is tried on, drawn next.
 
-    Parameters
-    ----------
-    trained, tried
-        Those to train on, and those to try the model on: as many minutes, drawn next. They are in
-        the order of their digests, so that they are learned in the same order, too.
-    rest
-        Those of the same routes that are of no further use.
-    times
-        How many of those that are trained on drive at each place, or as many as there are.
-    troubles
-        Sentences about bags of which nothing is used: unreadable, without positions, given
-        twice, or of a route of their own.
-
+    They are in the order of their digests, so that they are learned in the same order, too. The
+    ``rest`` of the same routes is of no further use. At each place so many ``times`` a bag drives
+    that is trained on, or as many as there are. Of a bag in ``troubles`` nothing is used.
     """
 
     trained: tuple[int, ...]
@@ -298,15 +269,9 @@ def choose(
     """
     Choose the bags to train on, which last ``most_s`` seconds at most where three drives fit.
 
-    For each cell so many bags are taken, those with the smallest digests, as fit. In which order
-    the bags are given does not matter. A route that less than ``fewest`` of them drive is left
-    out, where another one is driven by more.
-
-    Raises
-    ------
-    InputError
-        If nothing is left of the bags.
-
+    For each cell so many bags are taken, those with the smallest digests, as fit, whatever their
+    order. A route that less than ``fewest`` of them drive is left out, where another one is driven
+    by more. An ``InputError`` says that nothing is left of the bags.
     """
     troubles: dict[int, str] = {}
     usable = _of_use(surveys, troubles)
@@ -397,8 +362,7 @@ def _ranks(surveys: Sequence[Survey], ordered: Sequence[int]) -> dict[int, int]:
     """
     Return of each bag how many earlier ones, in this order, drove where hardly one of them did.
 
-    A tenth of its cells have no more, as routes share places if a tenth of them is the same: that
-    noise puts a drive into some cell of its own says nothing.
+    A tenth of its cells have no more: noise puts any drive into some cell of its own.
     """
     counts: Counter[tuple[str, int, int, int]] = Counter()
     ranks = {}
@@ -410,10 +374,9 @@ def _ranks(surveys: Sequence[Survey], ordered: Sequence[int]) -> dict[int, int]:
 
 def _routes_of(surveys: Sequence[Survey], ordered: Sequence[int]) -> list[list[int]]:
     """
-    Return the bags that share places, by routes.
+    Return the bags that share places, by routes: a tenth of the cells of either.
 
-    A bag is of a route if they share a tenth of the cells of either. Each is compared with routes
-    and not with all others, of which there may be many thousands.
+    Each is compared with routes and not with all others, of which there may be many thousands.
     """
     routes: list[tuple[list[int], _Cells]] = []
     for number, cells in _cells_of(surveys, ordered):

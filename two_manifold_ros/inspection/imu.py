@@ -11,12 +11,11 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.timing import (
-    counted,
-    info,
+    findings_of,
     listed,
     measure_timing,
+    some,
     Stretch,
-    warning,
 )
 from two_manifold_ros.model.head import BOUNDS
 from two_manifold_ros.recordings.bag_topics import printable
@@ -87,17 +86,10 @@ def stuck_stretches(
 @dataclass(frozen=True)
 class Gravity:
     """
-    Gravity in the specific force.
+    Gravity in the specific force: length of its mean vector, and median length.
 
-    Parameters
-    ----------
-    mean_magnitude, median_magnitude
-        Length of the mean vector, and median length, in the unit of the recording.
-    up_axis
-        Axis of the IMU that points up, such as ``+z``; empty where gravity is not in it.
-    verdict
-        The unit that they look like.
-
+    ``up_axis`` of the IMU points up, such as ``+z``; empty where gravity is not in it. The
+    ``verdict`` is the unit that both look like.
     """
 
     mean_magnitude: float
@@ -107,11 +99,7 @@ class Gravity:
 
 
 def measure_gravity(samples: Floats) -> Gravity:
-    """
-    Find gravity in finite samples (N, 6), specific force before angular rate.
-
-    Its verdict is the unit by `acceleration_unit`.
-    """
+    """Find gravity in finite samples (N, 6), specific force before angular rate."""
     forces = samples[:, :3]
     vector = forces.mean(axis=0)
     axis = int(np.argmax(np.abs(vector)))
@@ -128,17 +116,9 @@ class ImuReport:
     """
     Measurements of one IMU stream.
 
-    Parameters
-    ----------
-    fastest_rate
-        99 % quantile of the magnitude of the angular rate, in the unit of the recording.
-    not_finite
-        Samples with NaN or infinity.
-    absurd : (6,)
-        Values of each channel far beyond all others, which nothing else is measured of.
-    stuck
-        Where no channel changes.
-
+    ``fastest_rate`` is the 99 % quantile of the magnitude of the angular rate; samples
+    ``not_finite`` hold NaN or infinity, and ``absurd`` (6,) counts values of each channel far
+    beyond all others, which nothing else is measured of; ``stuck`` is where no channel changes.
     """
 
     topic: str
@@ -153,11 +133,7 @@ class ImuReport:
 
 
 def measure_imu(imu: ImuStream, name: str) -> ImuReport:
-    """
-    Measure an IMU stream of the recording of that name.
-
-    Raise ``InputError`` if no sample is finite and possible.
-    """
+    """Measure an IMU stream; an ``InputError`` says that no sample is finite and possible."""
     finite, cleaned = usable_samples(imu.samples)
     absurd = absurd_values(cleaned, finite)
     good = finite & ~absurd.any(axis=1)
@@ -192,67 +168,46 @@ def frame_sentence(topic: str, frame_id: str) -> str:
     )
 
 
-def imu_findings(imu: ImuReport) -> Iterator[Finding]:  # noqa: C901 - one for each fault
+WORDS = {
+    'frame_unprintable': '{0}',
+    'acceleration_in_g': 'The acceleration is {mean:.2f} on average, so it is probably in g, not '
+    'in m/s^2: have the driver convert, {cure}.',
+    'gravity_removed': 'The acceleration averages to {mean:.1f} m/s^2, not to 9.8, so gravity is '
+    'probably taken out already: prefer the raw topic of the IMU (REP-145), {cure}.',
+    'acceleration_unclear': 'The acceleration averages to {mean:.1f}, and gravity is 9.8 in m/s^2 '
+    'and 1 in g: check unit and calibration of the accelerometer.',
+    'imu_mounting': 'The axis {0} of the IMU points up: nothing to do as long as it stays mounted '
+    'like this.',
+    'dead_channels': '{dead} of 6 channels never change ({0}): they are left out of a model; '
+    'check the driver if the sensor has them.',
+    'imu_not_finite': '{0} NaN or infinite: they are left out; check the driver.',
+    'imu_absurd': 'IMU values are far beyond all others, {0}: these samples are left out; look '
+    'for a damaged file or a disturbed bus.',
+    'imu_stuck': 'The IMU repeats one sample exactly, {0}: check the driver, and leave these '
+    'parts out of training.',
+    'gyroscope_too_fast': 'The angular rate reaches {0:.0f} rad/s, more than gyroscopes measure, '
+    'so it is probably in deg/s: have the driver convert, {cure}.',
+}
+
+
+def imu_findings(imu: ImuReport) -> Iterator[Finding]:
     """Yield findings about the IMU."""
-    if sentence := frame_sentence(imu.topic, imu.frame_id):
-        yield warning('frame_unprintable', sentence)
-    mean, cure = imu.gravity.mean_magnitude, 'or keep it the same when the filter runs'
-    if imu.gravity.verdict == 'g':
-        yield warning(
-            'acceleration_in_g',
-            f'The acceleration is {mean:.2f} on average, so it is probably in g, not in m/s^2: '
-            f'have the driver convert, {cure}.',
-        )
-    elif imu.gravity.verdict == 'removed':
-        yield warning(
-            'gravity_removed',
-            f'The acceleration averages to {mean:.1f} m/s^2, not to 9.8, so gravity is probably '
-            f'taken out already: prefer the raw topic of the IMU (REP-145), {cure}.',
-        )
-    elif imu.gravity.verdict == 'unclear':
-        yield warning(
-            'acceleration_unclear',
-            f'The acceleration averages to {mean:.1f}, and gravity is 9.8 in m/s^2 and 1 in g: '
-            f'check unit and calibration of the accelerometer.',
-        )
-    elif imu.gravity.up_axis != '+z':
-        yield info(
-            'imu_mounting',
-            f'The axis {imu.gravity.up_axis} of the IMU points up: nothing to do as long as it '
-            f'stays mounted like this.',
-        )
+    verdict, axis = imu.gravity.verdict, imu.gravity.up_axis
     dead = [channel.name for channel in imu.channels if channel.dead]
-    if dead:
-        yield warning(
-            'dead_channels',
-            f'{len(dead)} of 6 channels never change ({", ".join(dead)}): they are left out '
-            f'of a model; check the driver if the sensor has them.',
-        )
-    if imu.not_finite:
-        yield warning(
-            'imu_not_finite',
-            f'{counted(imu.not_finite, "IMU sample is", "IMU samples are")} '
-            f'NaN or infinite: they are left out; check the '
-            f'driver.',
-        )
-    if any(imu.absurd):
-        counts = zip(imu.absurd, imu.channels, strict=True)
-        places = ', '.join(f'{count} in {channel.name}' for count, channel in counts if count)
-        yield warning(
-            'imu_absurd',
-            f'IMU values are far beyond all others, {places}: these samples are left out; look '
-            f'for a damaged file or a disturbed bus.',
-        )
-    if imu.stuck:
-        yield warning(
-            'imu_stuck',
-            f'The IMU repeats one sample exactly, {listed(imu.stuck)}: check the driver, and '
-            f'leave these parts out of training.',
-        )
-    # Beyond the range of any usual gyroscope, 2000 deg/s.
-    if imu.fastest_rate > FASTEST_RATE:
-        yield warning(
-            'gyroscope_too_fast',
-            f'The angular rate reaches {imu.fastest_rate:.0f} rad/s, more than gyroscopes '
-            f'measure, so it is probably in deg/s: have the driver convert, {cure}.',
-        )
+    counts = zip(imu.absurd, imu.channels, strict=True)
+    holds = {
+        'frame_unprintable': frame_sentence(imu.topic, imu.frame_id),
+        'acceleration_in_g': verdict == 'g',
+        'gravity_removed': verdict == 'removed',
+        'acceleration_unclear': verdict == 'unclear',
+        'imu_mounting': verdict == 'metres per second squared' and axis != '+z' and axis,
+        'dead_channels': ', '.join(dead),
+        'imu_not_finite': some(imu.not_finite, 'IMU sample is', 'IMU samples are'),
+        'imu_absurd': ', '.join(f'{count} in {each.name}' for count, each in counts if count),
+        'imu_stuck': listed(imu.stuck),
+        # Beyond the range of any usual gyroscope, 2000 deg/s.
+        'gyroscope_too_fast': imu.fastest_rate > FASTEST_RATE and imu.fastest_rate,
+    }
+    cure = 'or keep it the same when the filter runs'
+    mean = imu.gravity.mean_magnitude
+    yield from findings_of(WORDS, holds, mean=mean, cure=cure, dead=len(dead))

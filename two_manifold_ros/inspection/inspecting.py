@@ -19,7 +19,7 @@ from two_manifold_ros.inspection.positions import (
     position_findings,
     unlike_sentences,
 )
-from two_manifold_ros.inspection.timing import timing_findings, warning
+from two_manifold_ros.inspection.timing import Finding, timing_findings
 from two_manifold_ros.recordings.reading import read_recording
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.inspection.imu import ImuReport
     from two_manifold_ros.inspection.positions import PositionReport
-    from two_manifold_ros.inspection.timing import Finding
     from two_manifold_ros.recordings.reading import ReadingOptions
     from two_manifold_ros.recordings.recording import Recording
 
@@ -120,7 +119,7 @@ def inspect_recording(recording: Recording) -> Report:
             'record a position topic, or name it with --position-topic, or for lap times alone '
             'train with --marks.'
         )
-        findings.append(warning('no_positions', words))
+        findings.append(Finding('warning', 'no_positions', words))
     if any(finding.code == 'gyroscope_in_degrees' for finding in findings):
         # The course shows the same with more certainty.
         findings = [each for each in findings if each.code != 'gyroscope_too_fast']
@@ -132,13 +131,7 @@ def training_warnings(reports: Sequence[Report], rate_hz: float | None = None) -
     """
     Yield sentences to know before training on recordings of one setup, each kind once.
 
-    Parameters
-    ----------
-    reports
-        Of `inspect_recording`, one for each.
-    rate_hz
-        Ticks per second of the model, if known.
-
+    A lag counts from half a tick on, of the model's ``rate_hz`` if known.
     """
     # These count for all recordings together: the lag below, laps in the model's notes.
     of_all = ('time_offset', 'no_laps', 'few_laps')

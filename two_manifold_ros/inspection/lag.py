@@ -12,7 +12,7 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.motion import count_laps, on_grid, put_together, sound_samples
-from two_manifold_ros.inspection.timing import info, warning
+from two_manifold_ros.inspection.timing import findings_of
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
 
 if TYPE_CHECKING:
@@ -25,25 +25,24 @@ if TYPE_CHECKING:
 
 
 FURTHEST_S = 2.0
-"""Lags that are searched, to both sides: of a camera or receiver and its driver, not of clocks
-that were never set. Twice as far, one curve of a short track looks like the next; half as far
-leaves slow cameras out."""
+"""
+Lags that are searched, to both sides: of a camera or receiver and its driver, not of clocks.
+
+Twice as far, one curve of a short track looks like the next; half as far leaves slow cameras out.
+"""
 
 SHOWN = 0.36
-"""
-Share of a motion that a sensor has to explain to show a lag: a correlation of .6.
-
-Of 52 sensors in 26 recordings of others it leaves 47, and 6 of those with time reversed, which
-show nothing; .18 leaves 47 and 11, .72 leaves 37 and 0.
-"""
+"""Share of a motion that a sensor has to explain to show a lag: a correlation of .6."""
 
 KNOWN_S = 0.1
-"""Standard error of a lag, seconds, up to which it is known. Of the 47 sensors, .05 leaves 45, and
-.5 no more: of the others the error is larger or infinite."""
+"""Standard error of a lag, seconds, up to which it is known."""
 
 AS_MUCH = 0.8
-"""Share of the best lag's share that makes a lag far from it as likely, as on the two halves of an
-oval. Of the 52 sensors, .5 leaves 40, and 1 with time reversed; .95 leaves 48 and 8."""
+"""
+Share of the best lag's share that makes a lag far from it as likely.
+
+So it is on the two halves of an oval.
+"""
 
 
 @dataclass(frozen=True)
@@ -67,21 +66,11 @@ class SensorLag:
 
 def find_lag(name: str, early: Floats, late: Floats, step_s: float, window: int) -> SensorLag:
     """
-    Find the lag at which a linear combination of some signals explains another one best.
+    Find the lag at which a linear combination of signals explains another one best.
 
-    The standard error is that of a jackknife: an eighth of the time is left out in turn.
-
-    Parameters
-    ----------
-    name
-        Of the sensor.
-    early : (G, k), late : (G,)
-        Its signals, and what they are to explain, on one even grid; NaN where unknown.
-    step_s
-        Step of the grid, seconds.
-    window
-        Points over which both are smoothed; those far closer together say the same.
-
+    Signals ``early`` (G, k) of the sensor and ``late`` (G,), NaN where unknown, lie on one even
+    grid and are smoothed over a window of points: those far closer together say the same. The
+    standard error is that of a jackknife: an eighth of the time is left out in turn.
     """
     # Twelve points in a window, and no lag from less than ten seconds.
     stride = max(1, window // 12)
@@ -190,17 +179,26 @@ def estimate_lag(recording: Recording) -> Lag:
 
 
 SURELY = math.log(2.0)
-"""By how much more a clock's offset has to explain than any other: it leaves half as much of the
-motion unexplained. Chance leads by less: lags far from the true one explain .1 to .3 on drives."""
+"""
+By how much more a clock's offset has to explain than any other.
+
+It leaves half as much of the motion unexplained; chance leads by less.
+"""
 
 LEAST_UNEXPLAINED = 0.1
-"""Share of a motion that slip, slopes and noise leave unexplained even at the right lag. Of lags
-that leave less, as of whole laps driven alike, none is surely better than another."""
+"""
+Share of a motion that slip, slopes and noise leave unexplained even at the right lag.
+
+Of lags that leave less, as of whole laps driven alike, none is surely better than another.
+"""
 
 MOST_POINTS = 1 << 16
-"""Points of a stream that lags of any length are searched with, 1.8 hours of usual steps: they
-bound memory to some 150 MB. Longer streams have longer steps, up to half of the smoothing; those
-longer than 5 hours are searched for lags up to ``FURTHEST_S`` alone."""
+"""
+Points of a stream that lags of any length are searched with, 1.8 hours of usual steps.
+
+They bound memory to some 150 MB. Longer streams have longer steps, up to half of the smoothing;
+those longer than 5 hours are searched for lags up to ``FURTHEST_S`` alone.
+"""
 
 
 def _all_lags(motion: Motion, imu: ImuStream) -> tuple[Floats, Floats] | None:
@@ -208,9 +206,8 @@ def _all_lags(motion: Motion, imu: ImuStream) -> tuple[Floats, Floats] | None:
     Return every lag at which half of the drive overlaps, seconds (n,), and how much it explains.
 
     It is the sum of the logarithms of one over the shares of the variances that the sensors do not
-    explain: of rate of turn, acceleration aside, and change of speed, standing included, so that
-    stops, bends and differences of speed between laps count over the whole recording. Where less
-    of the drive overlaps, it counts as much less.
+    explain: of rate of turn, acceleration aside, and change of speed, standing included. Where
+    less of the drive overlaps, it counts as much less.
     """
     laps = count_laps(motion)
     measured, samples = sound_samples(imu)
@@ -311,10 +308,8 @@ def lag_between(
 
     A lag of more is believed where it explains the whole recording ``SURELY`` better than any
     other: if laps are driven alike, lags by laps explain as much, and the lag is ambiguous.
-
-    Neither unit, sign nor mounting of the IMU matters; other sensors show none. Positions that
-    jump or are missing are passed over. Motion and IMU at the usual smoothing, and their
-    ``gyroscope_lag``, may be given if known already.
+    Neither unit, sign nor mounting of the IMU matters. Motion and IMU at the usual smoothing, and
+    their ``gyroscope_lag``, may be given if known already.
     """
     if not imu.of_imu:
         return _combine([])
@@ -403,8 +398,8 @@ def _combine(found: list[SensorLag]) -> Lag:
     Average the lags of sensors, weighted by their errors.
 
     Slip lets the gyroscope see a turn late or early, and an IMU far from the reference point of
-    the positions is pushed to the side at another time; where the two disagree the truth may be
-    anywhere between them, so half the difference adds to the uncertainty.
+    the positions is pushed to the side at another time: half of their difference adds to the
+    uncertainty.
     """
     usable = tuple(each for each in found if each.usable)
     if not usable:
@@ -441,16 +436,9 @@ def put_in_step(
     """
     Make positions earlier by their lag; the last note of each that is moved states by how much.
 
-    Parameters
-    ----------
-    recordings
-        Made with one setup: where the lags that are found agree, all get the same.
-    wanted
-        ``auto`` for the lag that is found, or seconds; empty to leave everything as it is. An
-        ``InputError`` otherwise.
-    why
-        Reason for seconds that are given, for the note.
-
+    Where the lags that are found of recordings of one setup agree, all get the same. ``auto`` is
+    wanted for the lag that is found, or seconds, for a reason that the note says; empty leaves
+    everything as it is, and an ``InputError`` refuses anything else.
     """
     if not wanted:
         return list(recordings)
@@ -488,19 +476,23 @@ def _moving(lag_s: float, why: str) -> str:
     return f'positions made {abs(lag_s):.3f} s {side}, {why}'
 
 
+WORDS = {
+    'offset_ambiguous': '{0}',
+    'offset_unknown': 'The time offset between IMU and positions is unknown, because neither '
+    'gyroscope nor accelerometer follows the course: record straights and curves for more than '
+    'ten seconds to measure it.',
+    'time_offset': '{0}',
+}
+
+
 def lag_findings(lag: Lag, least_s: float) -> Iterator[Finding]:
     """Yield a finding about a lag that is unknown, or of more than ``least_s`` seconds."""
-    if lag.ambiguous:
-        yield warning('offset_ambiguous', _ambiguous(lag))
-    elif lag.seconds is None:
-        yield info(
-            'offset_unknown',
-            'The time offset between IMU and positions is unknown, because neither gyroscope '
-            'nor accelerometer follows the course: record straights and curves for more than '
-            'ten seconds to measure it.',
-        )
-    elif lag.exceeds(least_s):
-        yield warning('time_offset', _late(lag))
+    holds = {
+        'offset_ambiguous': lag.ambiguous and _ambiguous(lag),
+        'offset_unknown': lag.seconds is None and not lag.ambiguous,
+        'time_offset': lag.exceeds(least_s) and _late(lag),
+    }
+    yield from findings_of(WORDS, holds)
 
 
 def late_sentences(names: Sequence[str], lags: Sequence[Lag], least_s: float) -> Iterator[str]:

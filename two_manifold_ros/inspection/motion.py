@@ -30,13 +30,8 @@ def is_jump(seconds: Floats, positions: Floats, gap_s: float) -> Bools:
     """
     Return which steps (M - 1,) no speed of the drive explains, see `unexplained_steps`.
 
-    Parameters
-    ----------
-    seconds : (M,), positions : (M, 2), float64
-        Increasing stamps, and finite positions in metres.
-    gap_s
-        Steps longer than this are gaps, over which the vehicle may have gone anywhere.
-
+    Increasing ``seconds`` (M,) and finite positions (M, 2); steps longer than ``gap_s`` are gaps,
+    over which the vehicle may have gone anywhere.
     """
     return unexplained_steps(seconds, positions) & (np.diff(seconds) <= gap_s)
 
@@ -49,32 +44,30 @@ def find_jumps(seconds: Floats, positions: Floats, gap_s: float) -> tuple[Jump, 
 
 
 SMOOTHING_S = 0.6
-"""Seconds over which a cubic is fitted to positions; half as much lets centimetres of noise into
-the course, twice as much cuts the bends of small tracks."""
+"""
+Seconds over which a cubic is fitted to positions.
+
+Half as much lets centimetres of noise into the course, twice as much cuts the bends of small
+tracks.
+"""
 
 LONGEST_HOLE_S = 600.0
-"""What counts of a hole, so that the number of messages bounds all work, and not a clock that was
-set. Whatever looks to both sides of a point looks less far; half as much would do as well."""
+"""
+What counts of a hole, so that the number of messages bounds all work, and not a clock.
+
+Whatever looks to both sides of a point looks less far; half as much would do as well.
+"""
 
 
 @dataclass(frozen=True)
 class Motion:
     """
-    Smoothed motion on an even grid of time.
+    Smoothed motion on an even grid of time (G,), seconds from the first IMU stamp.
 
-    Parameters
-    ----------
-    seconds : (G,), step_s
-        Grid from the first IMU stamp, and its step; it leaps over what lies deep in a long hole.
-    window
-        Points over which a cubic was fitted to smooth and to differentiate.
-    positions : (G, 2), velocities : (G, 2)
-        Metres and m/s.
-    course_rate : (G,)
-        Rate of turn of the course, rad/s, left positive; NaN where unknown or slow.
-    known, moving : (G,) bool
-        Away from gaps and jumps; known, and not slow.
-
+    The grid leaps over what lies deep in a long hole; a cubic was fitted over a window of its
+    points. Positions and velocities (G, 2) are in metres and m/s; ``course_rate`` (G,), rad/s, is
+    left positive and NaN where unknown or slow. Points ``known`` (G,) are away from gaps and
+    jumps, ``moving`` ones (G,) not slow either.
     """
 
     seconds: Floats
@@ -186,9 +179,8 @@ class Laps:
 
     The count is the distance driven divided by the length of a lap; time and length are medians
     over the whole laps between gaps, or, where each has a gap, over those with short ones. So is
-    how far apart a lap and the next one pass by the same place: the driver's line, and the wander
-    of the receiver, which no position shows for itself. Where they are not ``resolved``, positions
-    are too rare for that: neither the count nor the rest is to be believed.
+    how far apart a lap and the next one pass by the same place. Where they are not ``resolved``,
+    positions are too rare for that: neither the count nor the rest is to be believed.
     """
 
     count: float
@@ -202,8 +194,7 @@ LONGEST_SMOOTHING = 0.25
 """
 Share of a lap over which positions may be smoothed if laps are counted: 20 even positions a lap.
 
-Of drives thinned out, counts are wrong from .3 of the lap found on; half as much would refuse
-what is counted right, and with twice as much a count may be a tenth of the true one.
+Of drives thinned out, counts are wrong from .3 of the lap found on.
 """
 
 GATES = 16
@@ -236,8 +227,11 @@ def count_laps(motion: Motion) -> Laps | None:
 
 
 LIKE_A_LAP = 0.25
-"""Deviation of a lap's length from the usual one up to which it is a lap: a pit lane is shorter
-and stays one, two laps over a passage that was missed are none."""
+"""
+Deviation of a lap's length from the usual one up to which it is a lap.
+
+A pit lane is shorter and stays one, two laps over a passage that was missed are none.
+"""
 
 
 def lap_spans(motion: Motion) -> Floats:
@@ -282,9 +276,9 @@ def _laps_through(
     motion: Motion, way: Floats, gate: int, width: float
 ) -> tuple[Floats, Floats, Floats]:
     """
-    Return time and way (L, 2) between passages of the gate, and the share of gaps (L,).
+    Return time and way (L, 2) between passages of the gate.
 
-    And how far apart along the gate the two passages are (L,).
+    And the share of gaps (L,), and how far apart along the gate the two passages are (L,).
     """
     passages = _passages(motion, way, gate, width)
     steps = np.rint(np.diff(motion.seconds, prepend=0.0) / motion.step_s)

@@ -28,11 +28,10 @@ from two_manifold_ros.inspection.motion import (
 )
 from two_manifold_ros.inspection.timing import (
     advancing,
-    counted,
-    info,
+    findings_of,
     measure_timing,
+    some,
     Stretch,
-    warning,
 )
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.recordings.excursions import usable_places
@@ -53,7 +52,7 @@ FEWEST_LAPS = 3
 """Fewer leave no lap to choose settings on beside those to learn from."""
 
 WANTED_LAPS = 'at least five laps, better ten'
-"""What who drives fewer is asked for: with five, each part that is left out is about a lap."""
+"""What is asked for if there are fewer: with five, each part that is left out is about a lap."""
 
 LEAST_DRIVES = 3
 """
@@ -80,10 +79,9 @@ MISSCALED = 2.5
 """
 Times, or one over it, by which positions in metres may seem off.
 
-Of the 24 recordings of others that show a ratio, mounting, slopes, slip and noise put the bounds
-of `_times` to .59 and 1.74 where the IMU measures in m/s^2, and to .29 and 1.21 times g where it
-removes gravity and measures in g; on the simulated slot car they are up to 1.6. From 1.6 on none
-is refused. With 3, positions in feet would pass.
+Mounting, slopes, slip and noise put the bounds of `_times` on recordings to .59 and 1.74 where the
+IMU measures in m/s^2, and to .29 and 1.21 times g where it removes gravity and measures in g. With
+3, positions in feet would pass.
 """
 
 NAMED = 2.0
@@ -91,15 +89,13 @@ NAMED = 2.0
 
 SHARP_S = 1.2
 """
-Smoothing from which on bends are cut, seconds: positions may seem as much smaller as it is longer.
+Smoothing from which on bends are cut, s.
 
-Of recordings thinned to a position in 1, 2 and 5 s, which are smoothed over 5, 10 and 25 s, the
-ratio falls to .24, .19 and .06.
+Positions may seem as much smaller as it is longer.
 """
 
 SHOWING_S = 10.0
-"""Seconds of known motion that show a unit, as those that show a lag: three axes explain less by
-chance."""
+"""Seconds of known motion that show a unit, as those that show a lag."""
 
 FOLLOWS = 0.6
 """Correlation of yaw rate and course from which a gyroscope follows it."""
@@ -121,8 +117,8 @@ class YawAgreement:
     """
     The gyroscope axis that follows the course best, at the lag at which it does.
 
-    The correlation is with the course rate. The slope is gyroscope over course rate: 1 where all
-    is well, 57.3 for deg/s, negative for an IMU that is upside down.
+    The slope is gyroscope over course rate: 1 where all is well, 57.3 for deg/s, negative for an
+    IMU that is upside down.
     """
 
     channel: str
@@ -131,11 +127,7 @@ class YawAgreement:
 
 
 def compare_yaw(both: Together, gyroscope: SensorLag) -> YawAgreement | None:
-    """
-    Compare the gyroscope axis that explains the course best with the course rate, at its lag.
-
-    Return ``None`` if the streams do not overlap or nothing turns.
-    """
+    """Compare the axis that explains the course best with it; ``None`` if nothing turns."""
     if not gyroscope.explained > 0:
         return None
     motion = both.motion
@@ -318,30 +310,12 @@ class PositionReport:
     """
     Measurements of one stream of positions, some of them against the IMU.
 
-    Parameters
-    ----------
-    not_finite, absurd, left_out
-        Positions with NaN or infinity, those that are finite but nowhere on earth, and those that
-        no speed of the drive explains: all three are left out.
-    coverage
-        Share of the IMU's time for which there are positions, in [0, 1].
-    longest_hole
-        The longest stretch of that time for which there are none; ``None`` if there is no hole.
-    extent_m
-        Width and height of the box around all positions.
-    standing
-        Share of the known time at which the vehicle hardly moves, in [0, 1].
-    jumps, laps
-        Leaps, and laps if one was closed.
-    yaw
-        The gyroscope against the course; ``None`` if that cannot be compared.
-    lag
-        By how much the positions lag the IMU.
-    scale
-        Unit that the positions surely are in, if that is not metres; all else is in metres then.
-    answers
-        How the sensors answer bends, see `answers_to_bends`.
-
+    Left out are positions that are ``not_finite``, those ``absurd`` ones that are nowhere on
+    earth, and those that no speed of the drive explains. ``coverage`` is the share of the IMU's
+    time for which there are positions, and the ``longest_hole`` in it ``None`` if there is none;
+    ``extent_m`` is the box around all positions, and ``standing`` the share of the known time in
+    which the vehicle hardly moves. Where the ``scale`` is known all else is in metres. For
+    ``answers`` see `answers_to_bends`.
     """
 
     topic: str
@@ -440,82 +414,72 @@ def _extent(points: Floats) -> tuple[float, float]:
     return width, height
 
 
+WORDS = {
+    'position_frame_unprintable': '{0}',
+    'positions_scaled': '{0}',
+    'clocks_differ': 'No position lies within the time of the IMU, the first comes {first_s:.1f} '
+    's after the first sample: set the clocks of both machines (NTP or PTP), or try '
+    '--use-receive-time.',
+    'positions_missing': 'Positions cover {covered:.0%} of the time of the IMU{hole}: training '
+    'learns no place in the rest; check what the camera or receiver did there.',
+    'positions_not_finite': '{0} NaN or infinite: they are left out; check what publishes '
+    '{topic}.',
+    'positions_absurd': '{0} further from the origin than anything on earth: they are left out; '
+    'check what publishes {topic}, or copy the recording again.',
+    'positions_left_out': '{0}',
+    'position_jumps': 'Positions have {0}, {jumps}: check the camera or the localisation there, a '
+    'model learns them as they are.',
+    'no_laps': 'The positions never close a lap: record several laps of one route.',
+    'laps_not_counted': LAPS_NOT_COUNTED,
+    'few_laps': 'There are only {laps:.1f} laps: '
+    f'record {WANTED_LAPS}, so that some can be held out.',
+    'standing': 'The vehicle stands for {0:.0%} of the time, which teaches little about the '
+    'route: leave long stops out of the recording.',
+    'gyroscope_unclear': 'Course and yaw rate do not show the unit of the gyroscope ({0}): record '
+    'straights and curves at a steady speed if you want to know.',
+    'gyroscope_in_degrees': '{channel} is {0:.0f} times the rate at which the course turns, so it '
+    'is probably in deg/s, not in rad/s: have the driver convert, or keep it the same when the '
+    'filter runs.',
+    'gyroscope_scale': '{channel} is {0:.3g} times the rate at which the course turns: check the '
+    'unit of the gyroscope (rad/s) and of the positions (m).',
+    'yaw_reversed': '{channel} turns against the course, so the IMU is upside down or the frame '
+    'of the positions is left-handed: nothing to do as long as both stay so.',
+}
+
+
 def position_findings(positions: PositionReport, half_tick_s: float) -> Iterator[Finding]:
     """Yield findings about the positions; a lag counts from half a tick on."""
-    if sentence := frame_sentence(positions.topic, positions.frame_id):
-        yield warning('position_frame_unprintable', sentence)
-    if positions.scale is not None:
-        yield warning('positions_scaled', positions.scale.sentence(positions.topic))
+    topic, scale = positions.topic, positions.scale
+    said: dict[str, object] = {
+        'position_frame_unprintable': frame_sentence(topic, positions.frame_id),
+        'positions_scaled': scale and scale.sentence(topic),
+        'clocks_differ': not positions.coverage,
+    }
+    yield from findings_of(WORDS, said, first_s=positions.timing.start_s)
     if not positions.coverage:
-        yield warning(
-            'clocks_differ',
-            f'No position lies within the time of the IMU, the first comes '
-            f'{positions.timing.start_s:.1f} s after the first sample: set the clocks of '
-            f'both machines (NTP or PTP), or try --use-receive-time.',
-        )
         yield from lag_findings(positions.lag, half_tick_s)
         return
-    if positions.coverage < 0.95:
-        hole = positions.longest_hole
-        yield warning(
-            'positions_missing',
-            f'Positions cover {positions.coverage:.0%} of the time of the IMU'
-            f'{f", the longest hole is {hole}" if hole else ""}: training learns no place in the '
-            f'rest; check what the camera or receiver did there.',
-        )
-    if positions.not_finite:
-        yield warning(
-            'positions_not_finite',
-            f'{counted(positions.not_finite, "position is", "positions are")} '
-            f'NaN or infinite: they are left out; check '
-            f'what publishes {positions.topic}.',
-        )
-    if positions.absurd:
-        yield warning(
-            'positions_absurd',
-            f'{counted(positions.absurd, "position is", "positions are")} '
-            f'further from the origin than anything on '
-            f'earth: they are left out; check what publishes {positions.topic}, or copy the '
-            f'recording again.',
-        )
-    if positions.left_out:
-        yield warning(
-            'positions_left_out',
-            left_out_sentence(positions.left_out, positions.timing.count, positions.topic),
-        )
-    jumps, most = positions.jumps, 5
-    if jumps:
-        named = ', '.join(f'{each.distance_m:.2f} m at {each.at_s:.1f} s' for each in jumps[:most])
-        more = f' and {len(jumps) - most} more' if len(jumps) > most else ''
-        yield warning(
-            'position_jumps',
-            f'Positions have {counted(len(jumps), "jump", "jumps")}, {named}{more}: check the '
-            f'camera or the localisation there, a model learns them as they are.',
-        )
-    yield from _lap_findings(positions.laps)
-    if positions.standing > 0.2:
-        yield info(
-            'standing',
-            f'The vehicle stands for {positions.standing:.0%} of the time, which teaches '
-            f'little about the route: leave long stops out of the recording.',
-        )
+    hole, jumps, laps, most = positions.longest_hole, positions.jumps, positions.laps, 5
+    named = ', '.join(f'{each.distance_m:.2f} m at {each.at_s:.1f} s' for each in jumps[:most])
+    more = f' and {len(jumps) - most} more' if len(jumps) > most else ''
+    lost = positions.left_out
+    holds = {
+        'positions_missing': positions.coverage < 0.95,
+        'positions_not_finite': some(positions.not_finite, 'position is', 'positions are'),
+        'positions_absurd': some(positions.absurd, 'position is', 'positions are'),
+        'positions_left_out': lost and left_out_sentence(lost, positions.timing.count, topic),
+        'position_jumps': some(len(jumps), 'jump', 'jumps'),
+        'no_laps': laps is None,
+        'laps_not_counted': laps is not None and not laps.resolved,
+        'few_laps': laps is not None and laps.resolved and laps.count < FEWEST_LAPS,
+        'standing': positions.standing > 0.2 and positions.standing,
+    }
+    yield from findings_of(
+        WORDS, holds, topic=topic, covered=positions.coverage, jumps=named + more,
+        hole=f', the longest hole is {hole}' if hole else '', laps=laps.count if laps else 0.0,
+    )  # fmt: skip
     yield from lag_findings(positions.lag, half_tick_s)
-    yield from yaw_findings(positions.yaw)
-
-
-def _lap_findings(laps: Laps | None) -> Iterator[Finding]:
-    if laps is None:
-        yield warning(
-            'no_laps', 'The positions never close a lap: record several laps of one route.'
-        )
-    elif not laps.resolved:
-        yield info('laps_not_counted', LAPS_NOT_COUNTED)
-    elif laps.count < FEWEST_LAPS:
-        yield warning(
-            'few_laps',
-            f'There are only {laps.count:.1f} laps: record {WANTED_LAPS}, '
-            f'so that some can be held out.',
-        )
+    yield from _yaw_findings(positions.yaw)
 
 
 def left_out_sentence(count: int, of: int, topic: str) -> str:
@@ -526,35 +490,20 @@ def left_out_sentence(count: int, of: int, topic: str) -> str:
     )
 
 
-def yaw_findings(yaw: YawAgreement | None) -> Iterator[Finding]:
+def _yaw_findings(yaw: YawAgreement | None) -> Iterator[Finding]:
     """Yield findings about unit and sign of the gyroscope."""
     if yaw is None or abs(yaw.correlation) < FOLLOWS:
-        quality = 'they cannot be compared'
+        why = 'they cannot be compared'
         if yaw is not None:
-            quality = f'their correlation is only {abs(yaw.correlation):.2f}'
-        yield info(
-            'gyroscope_unclear',
-            f'Course and yaw rate do not show the unit of the gyroscope ({quality}): '
-            f'record straights and curves at a steady speed if you want to know.',
-        )
+            why = f'their correlation is only {abs(yaw.correlation):.2f}'
+        yield from findings_of(WORDS, {'gyroscope_unclear': why})
         return
     size = abs(yaw.slope)
-    if math.degrees(1.0) / LARGE_SCALE < size < math.degrees(1.0) * LARGE_SCALE:
-        yield warning(
-            'gyroscope_in_degrees',
-            f'{yaw.channel} is {size:.0f} times the rate at which the course turns, so it is '
-            f'probably in deg/s, not in rad/s: have the driver convert, or keep it the same '
-            f'when the filter runs.',
-        )
-    elif not 1.0 / LARGE_SCALE < size < LARGE_SCALE:
-        yield warning(
-            'gyroscope_scale',
-            f'{yaw.channel} is {size:.3g} times the rate at which the course turns: check the '
-            f'unit of the gyroscope (rad/s) and of the positions (m).',
-        )
-    if yaw.slope < 0:
-        yield info(
-            'yaw_reversed',
-            f'{yaw.channel} turns against the course, so the IMU is upside down or the frame of '
-            f'the positions is left-handed: nothing to do as long as both stay so.',
-        )
+    in_degrees = 1.0 / LARGE_SCALE < size / math.degrees(1.0) < LARGE_SCALE
+    off = not in_degrees and not 1.0 / LARGE_SCALE < size < LARGE_SCALE
+    holds = {
+        'gyroscope_in_degrees': in_degrees and size,
+        'gyroscope_scale': off and size,
+        'yaw_reversed': yaw.slope < 0,
+    }
+    yield from findings_of(WORDS, holds, channel=yaw.channel)

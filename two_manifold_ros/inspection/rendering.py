@@ -1,164 +1,100 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Render reports of an inspection for a terminal: one in full, many as a table."""
+"""What inspections show, in tables and sentences: one in full, many in a line each."""
 
 from __future__ import annotations
 
 import itertools
 from typing import TYPE_CHECKING
 
-from rich import box
-from rich.markup import escape
-from rich.padding import Padding
-from rich.table import Table
-from rich.text import Text
-
 from two_manifold_ros.inspection.inspecting import folded_warnings
 from two_manifold_ros.inspection.timing import listed
+from two_manifold_ros.typing import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from rich.console import Console
+    from collections.abc import Iterator, Sequence
 
     from two_manifold_ros.inspection.inspecting import Report
-    from two_manifold_ros.inspection.positions import PositionReport
-    from two_manifold_ros.inspection.timing import Finding, Timing
 
 
-def print_report(report: Report, console: Console) -> None:
-    """Print a report: streams, channels, laps and findings."""
-    console.rule(f'[bold]{escape(report.name)}', align='left', characters='=')
-    console.print(_streams(report))
-    console.print(_channels(report))
-    for line in _gap_lines(report) + _position_lines(report.positions):
-        console.print(Padding(Text(line), (0, 0, 0, 2), expand=False))
-    console.print()
-    _print_findings(report.findings, console)
-
-
-def print_reports(reports: Sequence[Report], console: Console) -> None:
-    """Print a line for each of many reports, then each kind of warning with its first sentence."""
-    folder = _folder_of([each.name for each in reports])
-    table = _table('bag', 'min', 'IMU Hz', 'position Hz', 'gaps', 'laps', 'warnings')
-    table.columns[0].overflow = table.columns[-1].overflow = 'fold'
-    table.columns[-1].justify = 'left'
-    for each in reports:
-        timing, positions = each.imu.timing, each.positions
-        laps = None if positions is None else positions.laps
-        warnings = dict.fromkeys(one.code for one in each.findings if one.severity == 'warning')
-        table.add_row(
-            escape(each.name.removeprefix(folder)),
-            f'{timing.duration_s / 60.0:.1f}',
-            f'{timing.rate_hz:.0f}',
-            '-' if positions is None else f'{positions.timing.rate_hz:.1f}',
-            f'{len(timing.gaps)}',
-            f'{laps.count:.1f}' if laps is not None and laps.resolved else '-',
-            ', '.join(warnings),
-        )
-    if folder:
-        console.print(Padding(Text(f'bags in {folder}'), (0, 0, 0, 2), expand=False))
-    console.print(table)
-    for name, (finding, *_), count in sorted(folded_warnings(reports), key=lambda each: -each[2]):
-        words = f'{finding.code}: {count} of {len(reports)} bags; '
-        words += f'{name.removeprefix(folder)}: {finding.sentence}'
-        console.print(Padding(Text(words), (0, 0, 1, 2), expand=False))
-    minutes = sum(each.imu.timing.duration_s for each in reports) / 60.0
-    words = f'{len(reports)} bags of {minutes:.1f} min; two-manifold inspect BAG has all of one'
-    console.print(Padding(Text(words), (0, 0, 0, 2), expand=False))
-
-
-def _folder_of(names: Sequence[str]) -> str:
-    """Return the longest folder, with a slash, that all names begin with."""
-    parts = zip(*(name.split('/')[:-1] for name in names), strict=False)
-    alike = itertools.takewhile(lambda each: len(set(each)) == 1, parts)
-    return ''.join(f'{each[0]}/' for each in alike)
-
-
-def _table(*columns: str, left: int = 1) -> Table:
-    table = Table(box=box.SIMPLE_HEAD)
-    for index, column in enumerate(columns):
-        table.add_column(column, justify='left' if index < left else 'right')
-    return table
-
-
-def _timings(report: Report) -> list[tuple[str, str, Timing]]:
-    rows = [('IMU', report.imu.topic, report.imu.timing)]
-    if report.positions is not None:
-        rows.append(('position', report.positions.topic, report.positions.timing))
-    return rows
-
-
-def _streams(report: Report) -> Table:
-    timings = _timings(report)
-    table = _table('', *(word for word, _, _ in timings))
-    table.add_row('topic', *(escape(topic) for _, topic, _ in timings))
-    rows: dict[str, Callable[[Timing], str]] = {
-        'messages': lambda timing: f'{timing.count}',
-        'first, s after the first IMU stamp': lambda timing: f'{timing.start_s:.2f}',
-        'duration, s': lambda timing: f'{timing.duration_s:.2f}',
-        'rate, Hz (median)': lambda timing: f'{timing.rate_hz:.2f}',
-        'interval deviation, ms (std)': lambda timing: f'{1e3 * timing.jitter_std_s:.2f}',
-        'interval deviation, ms (99 %)': lambda timing: f'{1e3 * timing.jitter_p99_s:.2f}',
-        'gaps': lambda timing: f'{len(timing.gaps)}',
-        'duplicate, backward, zero, wild stamps': lambda timing: (
-            f'{timing.duplicates}, {timing.backward}, {timing.zero}, {timing.wild}'
-        ),
+def describe(report: Report) -> Iterator[str | Table]:
+    """Yield streams, channels, gaps and laps of a recording; its findings are left to others."""
+    positions = report.positions
+    named = [('IMU', report.imu.topic, report.imu.timing)]
+    named += [] if positions is None else [('position', positions.topic, positions.timing)]
+    timings = [timing for _, _, timing in named]
+    rows = {
+        'messages': [f'{each.count}' for each in timings],
+        'first, s after the first IMU stamp': [f'{each.start_s:.2f}' for each in timings],
+        'duration, s': [f'{each.duration_s:.2f}' for each in timings],
+        'rate, Hz (median)': [f'{each.rate_hz:.2f}' for each in timings],
+        'interval deviation, ms (std)': [f'{1e3 * each.jitter_std_s:.2f}' for each in timings],
+        'interval deviation, ms (99 %)': [f'{1e3 * each.jitter_p99_s:.2f}' for each in timings],
+        'gaps': [f'{len(each.gaps)}' for each in timings],
+        'duplicate, backward, zero, wild stamps': [
+            f'{each.duplicates}, {each.backward}, {each.zero}, {each.wild}' for each in timings
+        ],
     }
-    for name, text in rows.items():
-        table.add_row(name, *(text(timing) for _, _, timing in timings))
-    return table
-
-
-def _channels(report: Report) -> Table:
-    table = _table('channel', 'unit', 'mean', 'std', 'lowest', 'highest', '', left=2)
-    for channel in report.imu.channels:
-        table.add_row(
-            channel.name,
-            channel.unit,
-            f'{channel.mean:.3f}',
-            f'{channel.std:.3f}',
-            f'{channel.lowest:.3f}',
-            f'{channel.highest:.3f}',
-            'dead' if channel.dead else '',
-        )
-    return table
-
-
-def _gap_lines(report: Report) -> list[str]:
-    return [
-        f'{word} gaps: {listed(timing.gaps)}'
-        for word, _, timing in _timings(report)
-        if timing.gaps
-    ]
-
-
-def _position_lines(positions: PositionReport | None) -> list[str]:
+    header = ['', *(f'{word}\n{topic}' for word, topic, _ in named)]
+    yield Table(report.name, header, [[name, *cells] for name, cells in rows.items()])
+    yield Table(
+        '',
+        ['channel', 'unit', 'mean', 'std', 'lowest', 'highest', ''],
+        [
+            [
+                each.name,
+                each.unit,
+                *(f'{value:.3f}' for value in (each.mean, each.std, each.lowest, each.highest)),
+                'dead' if each.dead else '',
+            ]
+            for each in report.imu.channels
+        ],
+    )
+    for word, _, timing in named:
+        if timing.gaps:
+            yield f'{word} gaps: {listed(timing.gaps)}'
     if positions is None:
-        return []
+        return
     width, height = positions.extent_m
     msgtype = positions.msgtype.replace('/msg/', '/')
-    lines = [
-        f'positions: {msgtype} in frame {positions.frame_id!r}',
-        f'covered: {width:.1f} m x {height:.1f} m, {positions.coverage:.0%} of the IMU time',
-    ]
+    yield f'positions: {msgtype} in frame {positions.frame_id!r}'
+    yield f'covered: {width:.1f} m x {height:.1f} m, {positions.coverage:.0%} of the IMU time'
     laps = positions.laps
     if laps is not None and laps.resolved:
-        lines.append(
+        yield (
             f'laps: {laps.count:.1f} of {laps.time_s:.2f} s and {laps.length_m:.1f} m, one '
             f'{laps.apart_m:.2f} m beside the next'
         )
     known = positions.lag.seconds is not None
-    lines.append(
-        f'time offset: position stamps {positions.lag}' if known else 'time offset: unknown'
-    )
-    return lines
+    yield f'time offset: position stamps {positions.lag}' if known else 'time offset: unknown'
 
 
-def _print_findings(findings: tuple[Finding, ...], console: Console) -> None:
-    table = Table(box=None, show_header=False, padding=(0, 1, 0, 2))
-    for finding in findings:
-        style = 'bold yellow' if finding.severity == 'warning' else 'cyan'
-        table.add_row(f'[{style}]{finding.severity}', escape(finding.sentence))
-    console.print(table)
-    console.print()
+def describe_all(reports: Sequence[Report]) -> Iterator[str | Table]:
+    """Yield a line for each of many reports, then each kind of warning with its first sentence."""
+    # The longest folder, with a slash, that all names begin with.
+    parts = zip(*(each.name.split('/')[:-1] for each in reports), strict=False)
+    alike = itertools.takewhile(lambda each: len(set(each)) == 1, parts)
+    folder = ''.join(f'{each[0]}/' for each in alike)
+    rows = []
+    for each in reports:
+        timing, positions = each.imu.timing, each.positions
+        laps = None if positions is None else positions.laps
+        warnings = dict.fromkeys(one.code for one in each.findings if one.severity == 'warning')
+        rows.append(
+            [
+                each.name.removeprefix(folder),
+                f'{timing.duration_s / 60.0:.1f}',
+                f'{timing.rate_hz:.0f}',
+                '-' if positions is None else f'{positions.timing.rate_hz:.1f}',
+                f'{len(timing.gaps)}',
+                f'{laps.count:.1f}' if laps is not None and laps.resolved else '-',
+                ', '.join(warnings),
+            ]
+        )
+    title = f'bags in {folder}' if folder else ''
+    yield Table(title, ['bag', 'min', 'IMU Hz', 'position Hz', 'gaps', 'laps', 'warnings'], rows)
+    for name, (finding, *_), count in sorted(folded_warnings(reports), key=lambda each: -each[2]):
+        words = f'{finding.code}: {count} of {len(reports)} bags; '
+        yield f'{words}{name.removeprefix(folder)}: {finding.sentence}'
+    minutes = sum(each.imu.timing.duration_s for each in reports) / 60.0
+    yield f'{len(reports)} bags of {minutes:.1f} min; two-manifold inspect BAG has all of one'

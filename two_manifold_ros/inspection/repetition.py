@@ -27,20 +27,19 @@ USEFUL = 0.5
 """
 Share of the mean position's error that parts left out have to be followed with.
 
-Recordings and worlds of four laps and more that are followed well have .34 at most by any method,
-drives on which no method is better than the mean position have .55 and more.
+Drives of four laps and more that are followed well have .34 at most by any method, drives on which
+no method is better than the mean position have .55 and more.
 """
 
 LEAST_PUBLISHED = 0.1
 """
 Share of the ticks of parts left out below which a filter hardly ever publishes.
 
-Of recordings and worlds that cannot be located it publishes 5 % at most, by chance, and of those
-that can 39 % and more.
+Of drives that cannot be located it publishes 5 % at most, of those that can 39 % and more.
 """
 
 POINTS = 1_000
-"""Points of all drives that are compared with another pass; half as many show the same."""
+"""Points of all drives that are compared with another pass."""
 
 STEADY = 0.15
 """
@@ -50,13 +49,13 @@ Vehicles on circuits have .2 and 1, those that circle at one speed .05 and .12 a
 """
 
 STEPS = 100
-"""Steps of a lap at which laps are compared; bends of most routes are longer than a hundredth."""
+"""Steps of a lap at which laps are compared."""
 
 MIRRORED = 0.9
 """
 How alike parts of a lap look, over how alike a place does on two laps, where they are mistaken.
 
-An ellipse has 1.0, routes of the recordings and worlds have .5 at most.
+An ellipse has 1.0, routes have .5 at most.
 """
 
 LAP_SAMPLES = 80
@@ -98,21 +97,12 @@ class Repetition:
     """
     How much of the drives repeats, measured where positions show the motion.
 
-    Parameters
-    ----------
-    met
-        Share of the points that another pass comes near.
-    apart_m
-        Spread of the mean position of a lap over all laps, metres; 0 where no lap closes.
-    explained
-        Share of the variance of the clearest channel that the place explains.
-    mirrored
-        How alike parts of one lap look, over how alike a place looks on two laps.
-    steady, restless
-        Whether neither speed nor rate of turn depends on the place; whether one of them changes.
-    signal
-        Whether some channel is correlated for longer than noise.
-
+    ``met`` is the share of the points that another pass comes near; ``apart_m`` the spread of the
+    mean position of a lap over all laps, metres, 0 where no lap closes; ``explained`` the share of
+    the variance of the clearest channel that the place explains; ``mirrored`` how alike parts of
+    one lap look, over how alike a place looks on two laps. Driving is ``steady`` if neither speed
+    nor rate of turn depends on the place, and ``restless`` if one of them changes; there is a
+    ``signal`` if some channel is correlated for longer than noise.
     """
 
     met: float
@@ -137,8 +127,8 @@ def likely_reason(
     """
     Return the likely reason, a key of ``WORDS``, its cause in words, and the cure.
 
-    ``mean_m`` is the error of the mean position, metres: what causes ``USEFUL`` of it is one.
-    Of several it is the one that hides the others.
+    What causes ``USEFUL`` of ``mean_m``, the error of the mean position, is one; of several it is
+    the one that hides the others.
     """
     closed = [each.laps for each in drives if each.laps is not None]
     known = [each for each in closed if each.resolved]

@@ -31,8 +31,8 @@ SHARED = 0.1
 Share of the places of one recording on which another one drives as well, if one map holds both.
 
 Tram lines with a common trunk share six tenths and errands in a yard four fifths; roads that cross
-share a few places. On maps of their own the lines of ``benchmarks/worlds/network.py`` are lost
-after each change of the line until the window has filled again.
+share a few places. On maps of their own lines are lost after each change of the line until the
+window has filled again.
 """
 
 SHARED_LAPS = 0.5
@@ -42,18 +42,17 @@ LINE_SHARE = 0.05
 """
 Share of the extent of laps by which laps of two days, drivers or calibrations may lie apart.
 
-No bag by itself shows it, so it was chosen on the recordings of 1/10 cars in rooms, which are
-sorted alike from .03 to .07. Simulated days .3 m apart on tracks of 5 m fall apart at .03, and a
-few tracks that cross fall together at .07.
+No bag by itself shows it. Recordings of 1/10 cars in rooms are sorted alike from .03 to .07;
+simulated days .3 m apart on tracks of 5 m fall apart at .03, and tracks that cross fall together
+at .07.
 """
 
 LONG_STRETCH_S = 3.0
 """
 Seconds at the usual speed along which lines of one map drive on one road, whatever they share.
 
-A usual window lasts as long, see `build_dataset`: a shorter stretch never fills one. From 1.5 to
-5.5 s the recorded cars and the simulated lines are sorted alike. Slow vehicles fill a window on
-roads that merely cross at a small angle: one map then has both as lines.
+A usual window lasts as long, see `build_dataset`: a shorter stretch never fills one. Slow vehicles
+fill a window on roads that merely cross at a small angle: one map then has both as lines.
 """
 
 SAME_ROUTE = 0.75
@@ -63,9 +62,8 @@ LOOK_S = 0.1
 """
 Seconds between positions that are compared to find what recordings share.
 
-Roads beside each other fall together up to 16 steps apart, see `merge_passes`: at 20 m/s up to
-32 m. With twice as many seconds these are 64 m; with half of it, two to three times as slow, the
-tram lines and the yard of ``benchmarks/worlds/network.py`` are sorted alike.
+Roads beside each other fall together up to 16 steps apart, see `merge_passes`: at 20 m/s up to 32
+m, and with twice as many seconds 64 m.
 """
 
 PAUSE_NS = 10 * 10**9
@@ -78,24 +76,15 @@ def sort_by_route(
     """
     Return recordings by the map that they go onto, whatever their order, each with its line.
 
-    What shares places goes onto one map, a route and a network of roads alike: places where one
-    drives as the other, in the same direction, see `merge_passes`. On the map of a network each
-    recording has the name of its line: those that drive on most of the same places are of one.
+    Recordings that share places go onto one map, a route and a network of roads alike: places
+    where one drives as the other, in the same direction, see `merge_passes`. On the map of a
+    network each recording has the name of its line: those that drive on most of the same places
+    are of one.
 
-    Parameters
-    ----------
-    recordings
-        With positions.
-    names
-        Of the route of each; without them found out, and named after the first recording of each.
-        Those of one name are of one line, whatever they share. In a name ``MAP/LINE`` the map is
-        named as well: recordings of another map, or of none, never go onto it.
-
-    Raises
-    ------
-    InputError
-        If the names are unfit, see `check_names`, or one of a map is given in several frames.
-
+    Without names routes are found out, and named after the first recording of each. Recordings of
+    one name are of one line, whatever they share; in a name ``MAP/LINE`` the map is named as well,
+    and no recording of another map goes onto it. An ``InputError`` says that names are unfit, see
+    `check_names`, or that recordings of one map are in several frames.
     """
     if names:
         check_names(names, len(recordings))
@@ -121,15 +110,7 @@ def sort_by_route(
 
 
 def check_names(names: Sequence[str], count: int) -> None:
-    """
-    Check the names of the routes of so many recordings, which need not be read for it.
-
-    Raises
-    ------
-    InputError
-        If there are not as many names, or one is no name of a route or of a line on a map.
-
-    """
+    """Refuse names that are not as many as recordings, or none of a route or a line on a map."""
     if len(names) != count:
         msg = (
             f'there are {len(names)} names of routes for {count} bags: name the route '
@@ -234,11 +215,7 @@ def group_by_places(recordings: Sequence[Recording]) -> list[list[Recording]]:
 
 
 def _with_lines(recordings: Sequence[Recording]) -> list[list[Recording]]:
-    """
-    Return groups of recordings, of one plane, that share places or have the same line.
-
-    Where they have no lines, those of a group that are of several routes are named.
-    """
+    """Return groups as of `group_by_places`; the drives of several routes in one get lines."""
     groups = group_by_places(recordings)
     for found in groups:
         visits = _visits([positions_apart(each, LOOK_S) for each in found], LOOK_S)

@@ -14,7 +14,7 @@ from two_manifold_ros.ticks.segments import holes
 from two_manifold_ros.ticks.stamps import judge_stamps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from two_manifold_ros.typing import Bools, Ints
 
@@ -41,6 +41,11 @@ def listed(stretches: Sequence[Stretch], most: int = 5) -> str:
 def counted(count: int, one: str, several: str) -> str:
     """Return a count with the words for one or for several."""
     return f'{count} {one if count == 1 else several}'
+
+
+def some(count: int, one: str, several: str) -> str:
+    """Return `counted`, and nothing for none."""
+    return counted(count, one, several) if count else ''
 
 
 Severity: TypeAlias = Literal['info', 'warning']
@@ -70,14 +75,25 @@ class Finding:
         return self.sentence.rpartition(': ')[2].rpartition('; ')[2].rstrip('.')
 
 
-def info(code: str, sentence: str) -> Finding:
-    """Return a finding that cannot spoil a model."""
-    return Finding('info', code, sentence)
+INFO = frozenset({
+    'duplicates', 'uneven', 'imu_mounting', 'laps_not_counted', 'standing', 'gyroscope_unclear',
+    'yaw_reversed', 'offset_unknown',
+})  # fmt: skip
+"""Codes, or their ends, of findings that cannot spoil a model; the others are warnings."""
 
 
-def warning(code: str, sentence: str) -> Finding:
-    """Return a finding that can spoil a model."""
-    return Finding('warning', code, sentence)
+def findings_of(
+    words: Mapping[str, str], holds: Mapping[str, object], prefix: str = '', **numbers: object
+) -> Iterator[Finding]:
+    """
+    Yield a finding for each code that holds, by a table of sentences.
+
+    A sentence has the numbers by name and, as ``{0}``, what holds. A code gets the prefix.
+    """
+    for code, found in holds.items():
+        if found:
+            severity: Severity = 'info' if code in INFO else 'warning'
+            yield Finding(severity, prefix + code, words[code].format(found, **numbers))
 
 
 @dataclass(frozen=True)
@@ -85,33 +101,15 @@ class Timing:
     """
     Rate, jitter and faults of the stamps of one stream.
 
-    Parameters
-    ----------
-    count
-        Number of messages.
-    start_s, duration_s
-        From the earliest to the latest stamp that counts; the start in seconds from the first
-        IMU stamp.
-    rate_hz
-        One over the median interval; 0 for fewer than two different stamps.
-    jitter_std_s, jitter_p99_s
-        Standard deviation of the intervals, and 99 % quantile of their distance from the
-        median, gaps left out.
-    gaps
-        Intervals above ``gap_s`` between stamps that are later than all before them; of positions
-        those across which training does not interpolate, see `holes`.
-    gap_s
-        Longest interval that is no gap, seconds: that of `usual_gap_ns`, by which training judges
-        the stamps as well.
-    duplicates, backward, zero
-        Stamps equal to the one before, less than the one before, and zero or negative. Wild ones
-        are none of these, and for the first two those of ``zero`` are left out.
-    wild
-        Stamps from which no other goes on, the first and the last among them.
-    apart
-        Stamps of parts that are at the same time as other parts, which hold more, or interrupt
-        them. They count for nothing else here.
-
+    Start and duration are of the stamps that count, the start in seconds from the first IMU stamp.
+    The rate is one over the median interval, 0 without one; the jitter the standard deviation of
+    the intervals and the 99 % quantile of their distance from the median, gaps left out. Gaps are
+    intervals above ``gap_s``, see `usual_gap_ns`, by which training judges the stamps as well,
+    between stamps that are later than all before them; of positions those across which training
+    does not interpolate, see `holes`. ``duplicates``, ``backward`` and ``zero`` stamps are equal
+    to the one before, less, and zero or negative; from ``wild`` ones no other goes on, and they
+    are none of these. Stamps ``apart`` are of parts at the same time as other parts, which hold
+    more: they count for nothing else here.
     """
 
     count: int
@@ -133,8 +131,8 @@ def measure_timing(stamps: Ints, origin_ns: int, *, interpolated: bool = False) 
     """
     Measure the stamps (N,) of a stream, nanoseconds, in the order received.
 
-    Times are from the origin on, the first IMU stamp. What is ``interpolated``, as positions are,
-    has gaps where training leaves `holes`.
+    Times are from the origin on. A stream that is ``interpolated``, as positions are, has gaps
+    where training leaves `holes`.
     """
     gap_ns = usual_gap_ns(stamps)
     judged = judge_stamps(stamps, gap_ns)
@@ -184,56 +182,39 @@ def advancing(stamps: Ints, counted: Bools | None = None) -> Bools:
     return judge_stamps(stamps, usual_gap_ns(stamps)).main_course(counted)
 
 
+STAMP_WORDS = {
+    'gaps': '{word} messages have {0}, {gaps}: {in_gaps}; look for a slow disk or network if they '
+    'are many.',
+    'backward': '{0} back in time: late messages are {late}, and a larger step back starts a new '
+    'part{parts}; check that no clock was set and no bag looped while recording.',
+    'wild': '{0} far from all others, and no later stamp follows them: these messages are left '
+    'out; check what stamps them if there are many.',
+    'zero': '{0} zero or negative: these messages are left out; have the driver stamp them, or '
+    'try --use-receive-time.',
+    'duplicates': '{0} the one before: the repetitions are left out; check the driver if there '
+    'are many.',
+    'uneven': '{word} stamps are uneven, 1 % of the intervals are off by more than {0:.0f} ms: '
+    'averaging over ticks deals with it; stamp in the driver rather than on arrival if you can.',
+}
+
+
 def timing_findings(word: str, timing: Timing, in_gaps: str, late: str) -> Iterator[Finding]:
     """
-    Yield findings about the stamps of a stream.
+    Yield findings about the stamps of a stream of IMU samples or positions, its ``word``.
 
-    The word says what the stream holds, such as ``IMU``, ``in_gaps`` what its gaps do to training,
-    and ``late`` what training does to late messages.
+    ``in_gaps`` says what its gaps do to training, ``late`` what training does to late messages.
     """
-    code = word.lower()
-    if timing.gaps:
-        yield warning(
-            f'{code}_gaps',
-            f'{word} messages have {counted(len(timing.gaps), "gap", "gaps")}, '
-            f'{listed(timing.gaps)}: {in_gaps}; look for a slow disk or network if they are many.',
-        )
-    if timing.backward:
-        parts = ''
-        if timing.apart:
-            parts = f', of which those with {timing.apart} messages are not measured here'
-        yield warning(
-            f'{code}_backward',
-            f'{counted(timing.backward, f"{word} stamp goes", f"{word} stamps go")} '
-            f'back in time: late messages are {late}, '
-            f'and a larger step back starts a new part{parts}; check that no clock was set and '
-            f'no bag looped while recording.',
-        )
-    if timing.wild:
-        yield warning(
-            f'{code}_wild',
-            f'{counted(timing.wild, f"{word} stamp is", f"{word} stamps are")} '
-            f'far from all others, and no later stamp follows '
-            f'them: these messages are left out; check what stamps them if there are many.',
-        )
-    if timing.zero:
-        yield warning(
-            f'{code}_zero',
-            f'{counted(timing.zero, f"{word} stamp is", f"{word} stamps are")} '
-            f'zero or negative: these messages are left out; '
-            f'have the driver stamp them, or try --use-receive-time.',
-        )
-    if timing.duplicates:
-        yield info(
-            f'{code}_duplicates',
-            f'{counted(timing.duplicates, f"{word} stamp repeats", f"{word} stamps repeat")} '
-            f'the one before: the repetitions are '
-            f'left out; check the driver if there are many.',
-        )
-    if timing.jitter_p99_s * timing.rate_hz > 0.5:
-        yield info(
-            f'{code}_uneven',
-            f'{word} stamps are uneven, 1 % of the intervals are off by more than '
-            f'{1e3 * timing.jitter_p99_s:.0f} ms: averaging over ticks deals with it; stamp '
-            f'in the driver rather than on arrival if you can.',
-        )
+    stamp, stamps = f'{word} stamp', f'{word} stamps'
+    parts = f', of which those with {timing.apart} messages are not measured here'
+    holds = {
+        'gaps': some(len(timing.gaps), 'gap', 'gaps'),
+        'backward': some(timing.backward, f'{stamp} goes', f'{stamps} go'),
+        'wild': some(timing.wild, f'{stamp} is', f'{stamps} are'),
+        'zero': some(timing.zero, f'{stamp} is', f'{stamps} are'),
+        'duplicates': some(timing.duplicates, f'{stamp} repeats', f'{stamps} repeat'),
+        'uneven': timing.jitter_p99_s * timing.rate_hz > 0.5 and 1e3 * timing.jitter_p99_s,
+    }
+    yield from findings_of(
+        STAMP_WORDS, holds, f'{word.lower()}_', word=word, gaps=listed(timing.gaps),
+        in_gaps=in_gaps, late=late, parts=parts if timing.apart else '',
+    )  # fmt: skip

@@ -88,58 +88,36 @@ CLOCK_WORDS = {
 
 @dataclass(frozen=True)
 class InputHealth:
-    """
-    State of a subscribed topic, of its messages and of the clocks.
-
-    Parameters
-    ----------
-    sensor, msgtype, topic
-        The sensor in a word, its type and the full name of its topic.
-    silence_s, timeout_s
-        Seconds since its last message, or since activation if none came, and the longest allowed.
-    received
-        Whether any message came since activation.
-    publishers, elsewhere
-        Publishers of the topic; other topics that are published as its type, where this one never
-        had a publisher.
-    incompatible
-        Name of the quality-of-service policy over which a publisher and the node disagree.
-    unused_s
-        Seconds since the last message that was used, or since activation.
-    usable_rate_hz
-        Messages per second that can be used; NaN while unknown.
-    rejected
-        Messages by cause that were not used since the last one that was.
-    rejected_share, rejected_most
-        Share of the messages of the last second that were not used, and the cause of most.
-    clock
-        Cause of ``CLOCK_WORDS``; empty if the node's own clock runs.
-    stamp_age_s
-        How far the newest stamp is behind the node's own clock; NaN while unknown.
-    complaints
-        Sentences by cause about headers and content of the messages.
-    interruption
-        The last one since the filter was reset.
-
-    """
+    """State of a subscribed topic, of its messages and of the clocks."""
 
     sensor: str = 'IMU'
     msgtype: str = 'sensor_msgs/msg/Imu'
     topic: str = '/imu'
+    # Since the last message, or since activation if none came; and the longest allowed.
     silence_s: float = 0.0
     timeout_s: float = 1.0
+    # Whether any message came since activation.
     received: bool = True
     publishers: tuple[Publisher, ...] = ()
+    # Other topics that are published as its type, if this one never had a publisher.
     elsewhere: tuple[str, ...] = ()
+    # Quality-of-service policy over which a publisher and the node disagree.
     incompatible: str = ''
+    # Since the last message that was used, or since activation.
     unused_s: float = 0.0
     usable_rate_hz: float = math.nan
+    # Messages by cause that were not used since the last one that was.
     rejected: Mapping[str, int] = field(default_factory=dict)
+    # Share of the messages of the last second that were not used, and the cause of most.
     rejected_share: float = 0.0
     rejected_most: str = ''
+    # Cause of ``CLOCK_WORDS``; empty if the own clock of the node runs.
     clock: str = ''
+    # How far the newest stamp is behind the own clock of the node.
     stamp_age_s: float = math.nan
+    # Sentences by cause about headers and content of the messages.
     complaints: Mapping[str, str] = field(default_factory=dict)
+    # The last one since the filter was reset.
     interruption: Interruption | None = None
 
     @property
@@ -155,53 +133,32 @@ class InputHealth:
 
 @dataclass(frozen=True)
 class Health:
-    """
-    State of a node that filters.
-
-    Parameters
-    ----------
-    input
-        State of its input.
-    status, cause, why, finding
-        Of the filter; ``finding`` is the gravest thing that is wrong with the samples.
-    rate_hz
-        Messages per second that the model needs.
-    latest
-        The newest estimate since the filter last restarted.
-    trouble
-        Why the node is not configured; empty if it is.
-    managed
-        Whether another node configures and activates it: not to be configured is no error then.
-    failed
-        Whether it was to be configured, and could not be.
-    active, enabled
-        Whether the lifecycle and the service let it publish.
-    configuring
-        Whether the ``trouble`` is that the node is about to be configured.
-    shared_outputs
-        Topics of the node that others publish as well, and what these nodes are called.
-    counts
-        All counters; they restart where ``received`` goes back.
-    durations
-        Durations of callbacks, microseconds by quantile.
-
-    """
+    """State of a node that filters."""
 
     input: InputHealth = field(default_factory=InputHealth)
+    # Of the filter; the finding is the gravest thing that is wrong with the samples.
     status: Status = Status.WAITING
     cause: str = 'waiting'
     why: str = ''
     finding: Finding | None = None
+    # Messages per second that the model needs.
     rate_hz: float = 0.0
+    # The newest estimate since the filter last restarted.
     latest: Estimate | None = None
+    # Why the node is not configured; empty if it is.
     trouble: str = ''
+    # Whether another node configures and activates it: not to be configured is no error then.
     managed: bool = False
+    # Whether it was to be configured and could not be, or is about to be.
     failed: bool = False
+    configuring: bool = False
+    # Whether the lifecycle and the service let it publish.
     active: bool = True
     enabled: bool = True
-    configuring: bool = False
+    # Topics of the node that other nodes publish too, and the names of these nodes.
     shared_outputs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
+    # Durations of callbacks, microseconds by quantile.
     durations: Mapping[str, float] = field(default_factory=dict)
 
     def with_filter(self, live: Filter, rate_hz: float) -> Health:
@@ -267,25 +224,14 @@ class InputLimits:
 
 
 class Assessment(NamedTuple):
-    """
-    Health of a node: level, status, cause and reason.
-
-    Parameters
-    ----------
-    level
-        Whether the operator has to act.
-    status
-        What the node is doing; ``None`` if it is unconfigured, inactive or disabled.
-    cause
-        The reason as one word, the same as long as the reason is; empty if all is well.
-    why
-        Status and reason as one sentence.
-
-    """
+    """Health of a node in words, and whether the operator has to act."""
 
     level: Level
+    # None if the node is unconfigured, inactive or disabled.
     status: Status | None
+    # One word, the same as long as the reason is; empty if all is well.
     cause: str
+    # Status and reason as one sentence.
     why: str
 
 

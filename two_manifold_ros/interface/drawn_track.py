@@ -14,23 +14,10 @@ if TYPE_CHECKING:
 
 class DrawnTrack:
     """
-    A track thinned for drawing.
+    A track, (n, 2) in metres with NaN rows between runs, thinned to a message of 100 kB.
 
-    Parameters
-    ----------
-    track : (n, 2)
-        Positions, metres, NaN rows between runs.
-    most_points
-        About how many points are left at most: a message of 100 kB once a second.
-
-    Attributes
-    ----------
-    size
-        The longer side of the box around the track, metres.
-    runs
-        Runs of at least two points. Every run keeps its ends; between them points are taken at
-        even distances along it.
-
+    ``size`` is the longer side of the box around it, metres. ``runs`` have at least two points;
+    each keeps its ends, and between them points at even distances.
     """
 
     def __init__(self, track: Floats, most_points: int = 4000) -> None:

@@ -43,15 +43,7 @@ def channel_names(width: int, height: int) -> tuple[str, ...]:
 
 
 class ImageValues:
-    """
-    Scale images down to a grid of mean brightnesses.
-
-    Parameters
-    ----------
-    width, height
-        Size of the grid.
-
-    """
+    """Scale images down to a grid of mean brightnesses."""
 
     def __init__(self, width: int, height: int) -> None:
         self._size = height, width
@@ -59,26 +51,11 @@ class ImageValues:
 
     def decode(self, image: Any) -> tuple[int, str, Floats]:  # noqa: ANN401 - of any library
         """
-        Return the sample of an image.
+        Return stamp, frame and sample of a message with the fields of ``sensor_msgs/Image``.
 
-        Parameters
-        ----------
-        image
-            A message with the fields of ``sensor_msgs/Image``, as of `rclpy` or `rosbags`.
-
-        Returns
-        -------
-        stamp_ns, frame_id
-            Stamp and frame of its header.
-        values : (height width,)
-            Mean brightness of each box of the grid, row by row, 0 black to 1 white; boxes share
-            the pixels that lie across their borders.
-
-        Raises
-        ------
-        InputError
-            If the encoding is not known, the image is cut off, or it is smaller than the grid.
-
+        The sample is the mean brightness of each box of the grid, row by row, 0 black to 1 white;
+        boxes share the pixels that lie across their borders. An `InputError` refuses an encoding
+        that is not known, and an image that is cut off or smaller than the grid.
         """
         height, width, step = image.height, image.width, image.step
         data = np.frombuffer(image.data, np.uint8)

@@ -35,18 +35,9 @@ def imu_complaints(
     """
     Return sentences by cause about an IMU message that does not fit the model.
 
-    Parameters
-    ----------
-    frame
-        Frame of its header.
-    covariances
-        First entries of ``linear_acceleration_covariance`` and ``angular_velocity_covariance``
-        by the name of the quantity. -1 says that the driver does not measure it (REP-145).
-    model, topic
-        The model in use, and the topic of the message.
-    trained
-        Topic of the training, where it is published as well and another one; else empty.
-
+    ``covariances`` are the first entries by the name of the quantity: -1 says that the driver does
+    not measure it (REP-145). ``trained`` is the topic of the training, if that is another one and
+    published too.
     """
     complaints = {}
     if trained:
@@ -83,15 +74,7 @@ def trained_beside(trained: str, topic: str) -> str:
 
 
 class InputMonitor:
-    """
-    Gather the health of a session's messages and of the node's clock.
-
-    Parameters
-    ----------
-    sensor, topic
-        The sensor in a word, and the full name of its topic.
-
-    """
+    """Gather the health of the messages of a ``sensor`` and of the clock of the node."""
 
     def __init__(self, sensor: str, topic: str) -> None:
         self._sensor = sensor
@@ -106,7 +89,6 @@ class InputMonitor:
         # What the ROS clock showed last, and since when, nanoseconds.
         self._shown_ns, self._shown_since_ns = 0, perf_counter_ns()
         self._simulated = False
-        self._is_far = False
 
     def update(
         self,
@@ -121,21 +103,9 @@ class InputMonitor:
         """
         Take the last second; return sentences by cause about what happened in it.
 
-        Rejections are under ``rejected`` and their cause.
-
-        Parameters
-        ----------
-        fresh, counts
-            What was counted in it, and all counters of the session, which the sentences state.
-        arrivals
-            Arrivals of the session.
-        received_s
-            When the newest message came, by a clock that never goes back.
-        clocks
-            What the ROS clock shows, ns, and one that is never set, s.
-        simulated
-            Whether the ROS clock follows /clock, which may have any speed.
-
+        ``fresh`` was counted in it, ``counts`` in all. ``received_s`` is when the newest message
+        came. ``clocks`` are the ROS clock, ns, which follows /clock at any speed if ``simulated``,
+        and one that is never set, s.
         """
         self._fresh = fresh
         self._measure_rate(fresh['used'], received_s, arrivals.newest_ns)
@@ -205,21 +175,12 @@ class InputMonitor:
         complaints: Mapping[str, str],
     ) -> InputHealth:
         """
-        Return the health of the input now.
+        Return the health of the input at ``now_ns`` of the ROS clock.
 
-        Parameters
-        ----------
-        heard
-            What the subscription shows; messages are awaited since its ``unused_s``.
-        counts, arrivals
-            All counters of the session, and its arrivals.
-        now_ns
-            What the ROS clock shows.
-        complaints
-            Sentences by cause about the content of the messages.
-
+        ``heard`` is what the subscription shows, ``complaints`` are about the content of messages.
         """
-        age_s = _stamp_age_s(arrivals, now_ns)
+        known = arrivals.newest_ns and now_ns
+        age_s = (now_ns - arrivals.newest_ns) / 1e9 if known else math.nan
         if now_ns != self._shown_ns:
             self._shown_ns, self._shown_since_ns = now_ns, perf_counter_ns()
         # By nine tenths of the silence that counts, so that this has its cause at once.
@@ -256,19 +217,3 @@ class InputMonitor:
             complaints=found,
             interruption=arrivals.interruption,
         )
-
-    def distance(self, arrivals: Arrivals, now_ns: int) -> str:
-        """Return once that stamps are far behind the clock, as those of a bag are."""
-        age_s = _stamp_age_s(arrivals, now_ns)
-        if self._is_far or not self._fresh['used'] or not age_s > 10.0:
-            return ''
-        self._is_far = True
-        return (
-            f'Stamps on {self._topic} are {format_duration(age_s)} behind the clock of this '
-            f'node, and so are the stamps of all published messages'
-        )
-
-
-def _stamp_age_s(arrivals: Arrivals, now_ns: int) -> float:
-    known = arrivals.newest_ns and now_ns
-    return (now_ns - arrivals.newest_ns) / 1e9 if known else math.nan

@@ -34,26 +34,14 @@ BASE_FRAME = 'base_link'
 
 @dataclass(frozen=True)
 class Scene:
-    """
-    Model and frames of the estimates that are published; frames are named after REP-105.
-
-    Parameters
-    ----------
-    model
-        Model of the estimates.
-    track
-        Fixed frame of the positions. They are absolute and may jump, so it is a ``map``-like
-        frame, never ``odom``.
-    child
-        Frame of the moving body; its x axis is taken to point along the course over ground.
-    routes
-        By name, those of the routes of an atlas, each of which has its own model and frame.
-
-    """
+    """Model and frames of the estimates that are published; frames are named after REP-105."""
 
     model: ModelHead
+    # Fixed frame of the positions: absolute, and they may jump, so it is map-like, never odom.
     track: str
+    # Frame of the moving body; its x axis is taken to point along the course over ground.
     child: str
+    # By name, the routes of an atlas, each of which has its own model and frame.
     routes: Mapping[str, Scene] = field(default_factory=dict, compare=False, repr=False)
 
     def of(self, estimate: Estimate) -> Scene:
@@ -113,33 +101,18 @@ def choose_scene(model: ModelHead, track: str = '', child: str = '') -> Scene:
 
 @dataclass(frozen=True)
 class Topic:
-    """
-    One topic of a node.
-
-    Parameters
-    ----------
-    name
-        Relative name, so that remapping and namespaces work.
-    msgtype
-        Type such as ``nav_msgs/msg/Path``.
-    depth
-        Messages kept for a slow reader. The 200 of the estimates are four seconds at 50 Hz: after
-        a stall the samples that were kept are answered within milliseconds, sooner than a reader
-        acknowledges. With 10, a stall of a second lost 38 of 181.
-    reliable
-        Reliable, or best effort (what REP-2003 asks of readers of sensors).
-    latched
-        Transient local: a late subscriber gets the last message.
-    is_global
-        Whether it has the same full name in every namespace.
-
-    """
+    """One topic of a node; its name is relative, so that remapping and namespaces work."""
 
     name: str
     msgtype: str
+    # Messages kept for a slow reader: 200 are four seconds at 50 Hz. After a stall the samples
+    # that were kept are answered within milliseconds, sooner than a reader acknowledges.
     depth: int = 200
+    # Or best effort, which REP-2003 asks of readers of sensors.
     reliable: bool = True
+    # Transient local: a late subscriber gets the last message.
     latched: bool = False
+    # Whether it has the same full name in every namespace.
     is_global: bool = False
 
     @property
@@ -152,11 +125,9 @@ class Topics:
     """
     All topics with a fixed type.
 
-    The IMU's depth is four seconds of samples at 8 kHz: on a machine with six times its load,
-    stalls of a second and more were measured. (In longer ones the middleware loses samples that
-    were not asked for reliably.) An old image
-    is worth nothing. ``LEARNING`` is the updater's alone. Aggregators of diagnostics listen on
-    /diagnostics alone, where diagnostic_updater publishes them from every namespace.
+    The depth of the IMU is four seconds of samples at 8 kHz, for stalls of a busy machine. An old
+    image is worth nothing. Aggregators of diagnostics listen on /diagnostics alone, where
+    diagnostic_updater publishes them from every namespace.
     """
 
     IMU = Topic('imu', 'sensor_msgs/msg/Imu', depth=32_000, reliable=False)
@@ -174,7 +145,6 @@ class Topics:
     DIAGNOSTICS = Topic(
         'diagnostics', 'diagnostic_msgs/msg/DiagnosticArray', depth=10, is_global=True
     )
-    LEARNING = Topic('learning', 'std_msgs/msg/Float64MultiArray', depth=10)
 
 
 ADAPTING = 'adapting/'
@@ -231,24 +201,15 @@ def ellipse95(covariance: Floats) -> tuple[float, float, float]:
 
 @dataclass(frozen=True)
 class CourseOverGround:
-    """
-    Direction and speed of travel.
+    """Direction and speed of travel."""
 
-    Parameters
-    ----------
-    yaw, yaw_variance
-        Direction of the velocity in the track frame, radians from x towards y, and its variance,
-        rad^2; never above that of a uniform angle, which a standstill has.
-    speed
-        Speed along the course, m/s; across it the velocity is zero by definition.
-    velocity_covariance : (2, 2)
-        Covariance of the velocity along and across the course, (m/s)^2.
-
-    """
-
+    # In the track frame, radians from x towards y; the variance is at most the one of a uniform
+    # angle, which a standstill has.
     yaw: float
     yaw_variance: float
+    # Along the course, m/s; across it the velocity is zero by definition.
     speed: float
+    # (2, 2), along and across the course, (m/s)^2.
     velocity_covariance: Floats
 
 
@@ -416,68 +377,65 @@ def markers_message(estimate: Estimate, scene: Scene) -> Message:
     Namespaces are ``track`` (one id per run), ``position``, ``predicted_path`` and ``ellipse``
     (one id per horizon); of named routes also ``route``, the name and its chance, and ``branch``,
     the other ways that may be driven, as opaque as they are likely. Where lines part there is no
-    ellipse, which would be that of a mixture. The track is in the
-    message about once a second, so that a late viewer sees it without carrying it always.
-    Lifetimes make all of it vanish when nothing comes any more.
+    ellipse, which would be the ellipse of a mixture. The track comes about once a second, so that
+    a late viewer sees it. Lifetimes make all of it vanish when nothing comes any more.
     """
-    base = {'header': header(estimate.stamp_ns, scene.track), 'action': 0}
     width = scene.drawn.size / 250
     lifetime = max(10**9, 3 * scene.model.period_ns)
-    ball = _marker('position', 0, 'sphere', (4 * width,) * 3, (0.9, 0.15, 0.1, 1.0))
-    ball['pose'] = pose_fields(estimate.positions[0], 0.0)
-    markers = [ball]
+    ball = pose_fields(estimate.positions[0], 0.0)
+    red = 0.9, 0.15, 0.1, 1.0
+    markers = [_marker('position', 0, 'sphere', (4 * width,) * 3, red, pose=ball)]
     count = len(estimate.positions)
     # A strip of one point is an error to rviz.
     if count > 1:
         ahead = scene.ahead(estimate)
         # Straight lines between horizons alone would leave the road.
         shape = 'line_strip' if len(ahead.ticks) > count else 'sphere_list'
-        path = _marker('predicted_path', 0, shape, (width,) * 3, (0.1, 0.5, 0.95, 0.9))
-        path['points'] = _points(ahead.positions)
-        markers.append(path)
+        blue, points = (0.1, 0.5, 0.95, 0.9), _points(ahead.positions)
+        markers.append(_marker('predicted_path', 0, shape, (width,) * 3, blue, points=points))
     for index, alpha in enumerate(np.linspace(0.35, 0.1, count).tolist()[: estimate.fork]):
         long, short, yaw = ellipse95(estimate.covariances[index])
         flat = width / 10
-        size = (max(long, flat), max(short, flat), flat)
-        ellipse = _marker('ellipse', index, 'cylinder', size, (0.95, 0.6, 0.1, alpha))
-        ellipse['pose'] = pose_fields(estimate.positions[index], yaw)
-        markers.append(ellipse)
+        size, colour = (max(long, flat), max(short, flat), flat), (0.95, 0.6, 0.1, alpha)
+        pose = pose_fields(estimate.positions[index], yaw)
+        markers.append(_marker('ellipse', index, 'cylinder', size, colour, pose=pose))
     markers += _route_markers(estimate, scene, width)
     if estimate.tick % max(1, round(scene.model.rate_hz)) == 0:
         for index, run in enumerate(scene.drawn.runs):
-            thin = (width / 2, 0.0, 0.0)
-            line = _marker('track', index, 'line_strip', thin, (0.55, 0.55, 0.6, 0.8))
-            line['points'] = _points(run)
-            line['lifetime'] = stamp_fields(3 * lifetime)
-            markers.append(line)
-    for marker in markers:
-        marker.update(base)
-        marker.setdefault('lifetime', stamp_fields(lifetime))
-    return {'markers': markers}
+            thin, grey = (width / 2, 0.0, 0.0), (0.55, 0.55, 0.6, 0.8)
+            line = _marker('track', index, 'line_strip', thin, grey, points=_points(run))
+            markers.append({**line, 'lifetime': stamp_fields(3 * lifetime)})
+    base = {'header': header(estimate.stamp_ns, scene.track), 'action': 0}
+    usual = {'lifetime': stamp_fields(lifetime)}
+    return {'markers': [{**usual, **marker, **base} for marker in markers]}
 
 
 def _route_markers(estimate: Estimate, scene: Scene, width: float) -> list[Message]:
     """Return the name of the route above the position, and the paths of other routes."""
     if not estimate.name:
         return []
-    name = _marker('route', 0, 'text', (0.0, 0.0, 8 * width), (0.2, 0.2, 0.25, 1.0))
-    name['text'] = f'{estimate.name} {estimate.chances[estimate.name]:.0%}'
+    text = f'{estimate.name} {estimate.chances[estimate.name]:.0%}'
     # Above the ball, where its lines are not drawn through.
-    name['pose'] = pose_fields(estimate.positions[0] + np.array([0.0, 8 * width]), 0.0)
-    markers = [name]
+    pose = pose_fields(estimate.positions[0] + np.array([0.0, 8 * width]), 0.0)
+    size, black = (0.0, 0.0, 8 * width), (0.2, 0.2, 0.25, 1.0)
+    markers = [_marker('route', 0, 'text', size, black, text=text, pose=pose)]
     # The first one is the predicted path.
     for index, branch in enumerate(estimate.branches[1:]):
         colour = (0.6, 0.2, 0.8, branch.chance)
-        path = _marker('branch', index, 'line_strip', (width, 0.0, 0.0), colour)
         # A strip of one point is an error to rviz.
         ahead = scene.along(branch.positions, branch.name).positions
-        path['points'] = _points(np.vstack([ahead[:1], ahead]))
-        markers.append(path)
+        points, size = _points(np.vstack([ahead[:1], ahead])), (width, 0.0, 0.0)
+        markers.append(_marker('branch', index, 'line_strip', size, colour, points=points))
     return markers
 
 
 def _marker(
-    namespace: str, index: int, shape: str, scale: tuple[float, ...], colour: tuple[float, ...]
+    namespace: str,
+    index: int,
+    shape: str,
+    scale: tuple[float, ...],
+    colour: tuple[float, ...],
+    **more: object,
 ) -> Message:
     return {
         'ns': namespace,
@@ -486,6 +444,7 @@ def _marker(
         'pose': pose_fields(np.zeros(2), 0.0),
         'scale': dict(zip('xyz', scale, strict=True)),
         'color': dict(zip('rgba', colour, strict=True)),
+        **more,
     }
 
 
@@ -545,9 +504,3 @@ def messages_of(estimate: Estimate, scene: Scene) -> Iterator[tuple[str, str, Me
         message = build(estimate, scene.of(estimate))
         if message is not None:
             yield topic.name, topic.msgtype, message
-
-
-def learning_message(stamp_ns: int, numbers: Mapping[str, float]) -> Message | None:
-    """Return ``std_msgs/Float64MultiArray`` (`labelled_array`), ``None`` if one is not finite."""
-    finite = all(map(math.isfinite, numbers.values()))
-    return labelled_array(stamp_ns, numbers) if finite else None

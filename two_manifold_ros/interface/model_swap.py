@@ -1,11 +1,10 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Exchange the model of a running filter, and take the one before back."""
+"""Exchange the model of a running filter."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import NamedTuple, TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.atlas import make_filter
@@ -21,23 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from two_manifold_ros.filtering.filter import Filter
-    from two_manifold_ros.filtering.successor import Make
     from two_manifold_ros.interface.parameters import FilterParameters
     from two_manifold_ros.model.head import ModelHead
-
-
-FileVersion: TypeAlias = 'tuple[int, int, int, int]'
-"""Device, inode, size and time of change: which file, whatever its path, with which content."""
-
-
-def file_version(path: str) -> FileVersion | None:
-    """Return the version of a file as it is now, ``None`` if it cannot be read."""
-    try:
-        found = Path(path).stat()
-    # A path with a null byte is a ValueError.
-    except (OSError, ValueError):
-        return None
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def sensor_topics(model: ModelHead, chosen: FilterParameters) -> tuple[SensorTopic, ...]:
@@ -61,21 +45,8 @@ def check_successor(model: ModelHead, present: ModelHead, path: str) -> None:
     Raise `InputError` if the same numbers would mean something else after a swap.
 
     Rate, window, horizons, states and method may be others: messages name them. They name frames
-    too, but subscribers have chosen theirs once. Of an atlas one route has to fit.
-
-    Parameters
-    ----------
-    model, path
-        The model to run, and its file.
-    present
-        The model that runs.
-
-    Raises
-    ------
-    InputError
-        If it takes no IMU, or other sensors, or its positions or its IMU are in another frame,
-        where both are known, or its positions have another geodetic origin.
-
+    too, but subscribers have chosen theirs once. Of an atlas one route has to fit. ``path`` is the
+    file of the model, ``present`` the model that runs.
     """
     check_input(model, path)
     troubles = [
@@ -105,15 +76,6 @@ def _trouble_of(model: ModelHead, present: ModelHead) -> str:
     return ''
 
 
-class _Loaded(NamedTuple):
-    """A model that runs or ran, and its file."""
-
-    path: str
-    version: FileVersion | None
-    model: ModelHead
-    filter: Filter
-
-
 def load_session(chosen: FilterParameters, clock_ns: Callable[[], int] | None = None) -> ModelSwap:
     """
     Load the model that parameters name, compile its filter, and return it in exchangeable form.
@@ -121,7 +83,6 @@ def load_session(chosen: FilterParameters, clock_ns: Callable[[], int] | None = 
     ``clock_ns`` stamps messages on arrival, see `Session`. An `InputError` says what is wrong with
     the file.
     """
-    version = file_version(chosen.model)
     model = load_model(chosen.model)
     check_input(model, chosen.model)
 
@@ -133,7 +94,7 @@ def load_session(chosen: FilterParameters, clock_ns: Callable[[], int] | None = 
             live.correction = VehicleCorrection(model, load_vehicle(chosen.vehicle))
         return live
 
-    return ModelSwap(Session(model, clock_ns, make), chosen.model, version, make)
+    return ModelSwap(Session(model, clock_ns, make), chosen.model, make)
 
 
 class ModelSwap:
@@ -144,49 +105,21 @@ class ModelSwap:
     once it tracks, or at once where the one in use does not. If the one in use goes on tracking
     for ``patience`` windows of the other, and that still does not, it is refused.
 
-    Parameters
-    ----------
-    session
-        Session whose model is exchanged.
-    path, version
-        File of its model, and its version from before it was read.
-    make
-        Makes the filter of a model.
-    patience
-        Windows of a model: one in which it may fill, and another one in which to find its way.
-
-    Attributes
-    ----------
-    session
-        As given.
-    path
-        File of the model in use.
-    swaps
-        How often the model was exchanged.
-    trouble
-        Why the last attempt failed; empty if it did not.
-
+    ``path`` is the file of the model in use, ``make`` makes the filter of a model, and ``swaps``
+    counts how often the model was exchanged. A model has a window of ``patience`` to fill, and the
+    others to find its way. ``trouble`` is why the last attempt failed.
     """
 
     def __init__(
-        self,
-        session: Session,
-        path: str,
-        version: FileVersion | None,
-        make: Callable[[ModelHead], Filter],
-        patience: int = 2,
+        self, session: Session, path: str, make: Callable[[ModelHead], Filter], patience: int = 2
     ) -> None:
-        self.session = session
+        self.session, self.path = session, path
         self._make = make
         self._patience = patience
         self._wanted = ''
-        self._version = self._wanted_version = version
-        self._before: _Loaded | None = None
         # How long the other model was waited for, and the ticks by which that was noted.
         self._waited_ns = 0
         self._counted: int | None = None
-        self._takes_back = False
-        self.path = path
         self.swaps = 0
         self.trouble = ''
 
@@ -200,23 +133,10 @@ class ModelSwap:
 
     def start(self, path: str) -> str:
         """Start to exchange the model for that of a file; return why not, or an empty string."""
-        refusal = self._busy()
-        version = file_version(path)
+        if self.session.successor is not None:
+            return f'{self._wanted}: swap in progress; retry when it has finished.'
         if not path:
-            refusal = 'No next model is given: set the parameter next_model to the path of one.'
-        elif version is None:
-            refusal = refusal or (
-                f'{path}: there is no such file, or it cannot be read: set the parameter '
-                'next_model to the path of a model.'
-            )
-        elif version == self._version:
-            # Swapped for itself, it would be its own model before, and the way back be lost.
-            refusal = refusal or (
-                f'{path}: this model runs already, unchanged since it was read: set the parameter '
-                'next_model to another.'
-            )
-        if refusal:
-            return refusal
+            return 'No next model is given: set the parameter next_model to the path of one.'
         present = self.session.model
 
         def make() -> tuple[ModelHead, Filter]:
@@ -226,37 +146,18 @@ class ModelSwap:
             live.warm_up()
             return model, live
 
-        self._prepare(path, version, make, takes_back=False)
-        return ''
-
-    def take_back(self) -> str:
-        """Start to exchange it for the one before; return why not, or an empty string."""
-        refusal, before = self._busy(), self._before
-        if refusal or before is None:
-            return refusal or 'There is no earlier model to take back.'
-
-        def make() -> tuple[ModelHead, Filter]:
-            before.filter.reset('taken back')
-            return before.model, before.filter
-
-        self._prepare(before.path, before.version, make, takes_back=True)
+        self.trouble = ''
+        self._waited_ns, self._counted, self._wanted = 0, None, path
+        self.session.successor = Successor(make, self.session.newest_samples())
         return ''
 
     def advance(self, *, idle: bool = False) -> str:
         """
         Complete a prepared swap; to be called between messages.
 
-        Parameters
-        ----------
-        idle
-            Whether no messages are used at present, so that there is nothing to wait for.
-
-        Returns
-        -------
-        str
-            What to log: a warning if there is a ``trouble`` now, or else that the model was
-            exchanged; empty if nothing has happened.
-
+        ``idle`` is whether no messages are used at present, so that there is nothing to wait for.
+        Returns what to log: a warning if there is a ``trouble`` now, or else that the model was
+        exchanged; empty if nothing has happened.
         """
         new = self.session.successor
         if new is None or not new.prepared:
@@ -290,28 +191,11 @@ class ModelSwap:
         self._counted = ticks
         return self._waited_ns > self._patience * new.model.window_ns
 
-    def _busy(self) -> str:
-        if self.session.successor is None:
-            return ''
-        return f'{self._wanted}: swap in progress; retry when it has finished.'
-
-    def _prepare(
-        self, path: str, version: FileVersion | None, make: Make, *, takes_back: bool
-    ) -> None:
-        self.trouble = ''
-        self._waited_ns, self._counted = 0, None
-        self._wanted, self._wanted_version, self._takes_back = path, version, takes_back
-        self.session.successor = Successor(make, self.session.newest_samples())
-
     def _take_over(self) -> str:
-        before = _Loaded(self.path, self._version, self.session.model, self.session.filter)
+        before, self.path = self.path, self._wanted
         self.session.hand_over()
-        # Taken back twice by a caller that did not hear the answer, it stays where it is.
-        self._before = None if self._takes_back else before
-        self.path, self._version = self._wanted, self._wanted_version
         self.swaps += 1
-        again = 'again ' if self._takes_back else ''
-        return f'Model {self.path} runs {again}in place of {before.path}'
+        return f'Model {self.path} runs in place of {before}'
 
     def _give_up(self, new: Successor, why: str) -> str:
         self.session.successor = None

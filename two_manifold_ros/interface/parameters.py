@@ -17,11 +17,7 @@ from typing import Any, ClassVar, TYPE_CHECKING, TypeAlias
 
 from two_manifold_ros.errors import did_you_mean
 from two_manifold_ros.interface.messages import BASE_FRAME
-from two_manifold_ros.names import (
-    DRIVERS,
-    HORIZONS,
-    POSITION_TYPES,
-)
+from two_manifold_ros.names import DRIVERS, HORIZONS, POSITION_TYPES
 from two_manifold_ros.training.settings import FIELDS
 
 if TYPE_CHECKING:
@@ -43,35 +39,21 @@ class Settable(Enum):
 
 @dataclass(frozen=True)
 class Parameter:
-    """
-    A parameter of a node, as it is declared and documented.
-
-    Parameters
-    ----------
-    name, description
-        In words, with the unit at the end where there is one, and one sentence.
-    default
-        Also gives the type. An array of strings holds one empty string where it is empty,
-        because neither YAML files nor rclpy know the type of an array without entries.
-    settable
-        When it may be changed.
-    units, low, high
-        Unit of the value, or of each entry; inclusive range of a number.
-    choices
-        All words that are allowed; none means any.
-    or_number
-        Whether a text may be a number as well: ROS takes ``0.25`` for one.
-
-    """
+    """A parameter of a node, as it is declared and documented."""
 
     name: str
+    # Also gives the type. An array of strings holds one empty string where it is empty, because
+    # neither YAML files nor rclpy know the type of an array without entries.
     default: Value
     description: str
     settable: Settable = Settable.NEVER
+    # Of the value, or of each entry; and the inclusive range of a number.
     units: str = ''
     low: float | None = None
     high: float | None = None
+    # All words that are allowed; none means any.
     choices: tuple[str, ...] = ()
+    # Whether a text may be a number too: ROS takes 0.25 for one.
     or_number: bool = False
 
     @property
@@ -304,18 +286,8 @@ class UpdaterParameters(FilteringParameters):
         '',
     )
     checkpoint_s: float = parameter('Time between checkpoints.', 60.0, (1.0, 3600.0), units='s')
-    checkpoints_kept: int = parameter('Number of checkpoints that the node keeps.', 3, (1, 100))
     filter_node: str = parameter(
         'Name of the filter node that gets better models. Empty means none.', ''
-    )
-    hand_over_margin: float = parameter(
-        'The node hands a model over if its error is below this share of the error of the model '
-        'in use.',
-        0.9,
-        (0.1, 1.0),
-    )
-    hand_over_folder: str = parameter(
-        'Folder of models that are handed over. Empty means checkpoint_folder.', ''
     )
     track_frame: str = parameter(
         'Frame of the published positions. Empty means the frame of the given model, or map.', ''
@@ -448,56 +420,13 @@ _OF_ROS = re.compile(r'use_sim_time|start_type_description_service|qos_overrides
 
 
 def unknown_parameters(given: Iterable[str], known: Iterable[str], node: str) -> str:
-    """
-    Return one sentence about parameters that a node does not have, empty if it has them all.
-
-    Parameters
-    ----------
-    given, known
-        Names that were given at the start, and those of the node.
-    node
-        Its name.
-
-    """
+    """Return one sentence on given parameters that a node does not have; empty if it has them."""
     known = sorted(known)
     unknown = sorted(name for name in set(given) - {*known} if not _OF_ROS.fullmatch(name))
     if not unknown:
         return ''
     names = ', '.join(name + did_you_mean(name, known) for name in unknown)
     return f'{node} has no parameter {names}: what was given has no effect'
-
-
-def names_without_namespace(content: object, node: str) -> bool:
-    """
-    Return whether a file of parameters misses a node for its namespace alone.
-
-    Parameters
-    ----------
-    content
-        What YAML makes of the file.
-    node
-        Full name of the node, such as ``/car1/filter_node``. Where another section reaches it,
-        the one without a namespace may be meant for another node.
-
-    """
-    paths = []
-    left = [('', content)]
-    while left:
-        path, part = left.pop()
-        if isinstance(part, dict) and 'ros__parameters' in part:
-            paths.append(path or '/')
-        elif isinstance(part, dict):
-            keys = ((str(key).strip('/'), each) for key, each in part.items())
-            left += [(f'{path}/{key}' if key else path, each) for key, each in keys]
-
-    def reaches(path: str) -> bool:
-        words = (re.escape(word) for word in path.split('/')[1:])
-        pattern = ''.join({r'\*\*': '(/[^/]+)*', r'\*': '/[^/]+'}.get(w, f'/{w}') for w in words)
-        return re.fullmatch(pattern, node) is not None
-
-    namespace, _, name = node.rpartition('/')
-    alone = namespace != '' and f'/{name}' in paths
-    return alone and not any(reaches(path) for path in paths if path.endswith(f'/{name}'))
 
 
 PARAMETERS: dict[str, type[NodeParameters]] = {

@@ -42,33 +42,22 @@ class Durations:
 
 
 class Arrivals:
-    """
-    Arrival times and headers of messages, which the filter does not know.
-
-    Attributes
-    ----------
-    newest_ns
-        Stamp of the newest message that could be decoded.
-    good_ns
-        When the newest message came that was used, by the clock of `take`; 0 before the first.
-    unused
-        Messages in a row that were not used.
-    frame, newest_frame
-        Frames of the first and of the newest message that name one.
-    interruption
-        Why the filter restarted or coasted the last time, if it did.
-
-    """
+    """Arrival times and headers of messages, which the filter does not know."""
 
     def __init__(self) -> None:
+        # Stamp of the newest message that could be decoded.
         self.newest_ns = 0
+        # When the newest message that was used came, by the clock of `take`; 0 before the first.
         self.good_ns = 0
+        # Messages in a row that were not used.
         self.unused = 0
         self.reset()
 
     def reset(self) -> None:
         """Start with the next message, independently of earlier ones."""
+        # Of the first and of the newest message that name one.
         self.frame = self.newest_frame = ''
+        # Why the filter restarted or coasted the last time, if it did.
         self.interruption: Interruption | None = None
         self._speed = 1.0
         self._anchor: tuple[int, int] | None = None
@@ -85,15 +74,10 @@ class Arrivals:
 
     def take(self, stamp_ns: int, frame: str, arrived_ns: int, *, used: bool, broke: bool) -> None:
         """
-        Take a message.
+        Take a message that came at a time of a clock that is never set.
 
-        Parameters
-        ----------
-        stamp_ns, frame, arrived_ns
-            Stamp and frame of its header, and when it came by a clock that is never set.
-        used, broke
-            Whether the filter took it, and restarted or coasted because of its stamp.
-
+        ``used`` and ``broke``: whether the filter took it, and restarted or coasted because of its
+        stamp.
         """
         self.newest_ns = stamp_ns
         # A message without a frame does not name its axes.
@@ -148,16 +132,6 @@ class Session:
     most_waiting
         Messages taken at once at the most, so that no single callback takes long.
 
-    Attributes
-    ----------
-    arrivals, durations
-        When messages came, and how long the node's callback took.
-    successor
-        Another filter, if there is one, that is fed as well, see `hand_over`.
-    further
-        Newest readings of sensors: further channels of the samples that come from then on, NaN
-        before the first one.
-
     """
 
     def __init__(
@@ -172,9 +146,12 @@ class Session:
         self.filter = make(model)
         self.filter.warm_up()
         self.arrivals = Arrivals()
+        # Of the callbacks of the node.
         self.durations = Durations()
+        # Another filter, if there is one, that is fed too, see `hand_over`.
         self.successor: Successor | None = None
         self.last_raw = b''
+        # Newest readings of sensors, NaN before the first: channels of the samples that follow.
         self.further = (math.nan,) * len(model.further_names)
         self.counters: Counter[str] = Counter()
         self._clock_ns = clock_ns
@@ -207,11 +184,7 @@ class Session:
         """
         Take one serialised ``sensor_msgs/Imu``.
 
-        Returns
-        -------
-        list of Estimate, optional
-            Estimates to publish; ``None`` if the message waits and nothing is new.
-
+        Return the estimates to publish; ``None`` if the message waits and nothing is new.
         """
         self.last_raw = raw
         self._waiting.append((raw, perf_counter_ns(), self.further))

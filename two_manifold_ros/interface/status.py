@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 import math
 import re
 from typing import TYPE_CHECKING
@@ -95,22 +94,7 @@ def diagnostics_message(
     values: Mapping[str, float | str],
     hardware: str = '',
 ) -> Message:
-    """
-    Return ``diagnostic_msgs/DiagnosticArray`` with one status.
-
-    Parameters
-    ----------
-    stamp_ns
-        Nanoseconds.
-    name, hardware
-        The node, and what distinguishes its robot from others.
-    level, why
-        Whether the operator has to act, and one sentence: what the node is doing, or why nothing
-        is published.
-    values
-        Numbers and words in the order to show; numbers that are not finite become ``unknown``.
-
-    """
+    """Return ``diagnostic_msgs/DiagnosticArray`` with one status of the node of a name."""
     status = {
         'level': int(level),
         'name': name,
@@ -136,30 +120,13 @@ def capitalised(sentence: str) -> str:
     return f'{sentence[:1].upper()}{sentence[1:]}'
 
 
-@dataclass
-class _Present:
-    """A cause that is present now."""
-
-    begun_s: float
-    sentence: str
-    said: bool = False
-
-
 class ThrottledLog:
     """
     Turn the causes that are present now into few log lines.
 
-    Parameters
-    ----------
-    warn, info
-        Log one line.
-    repeat_s
-        A cause that lasts is warned of at most this often, seconds.
-    most
-        One that keeps coming back is warned of so many times in as long at most: with one, a
-        second outage in half a minute would be missing in the log, with many, what flickers fills
-        it.
-
+    A cause that lasts is warned of at most once in ``repeat_s`` seconds, and one that keeps coming
+    back ``most`` times: with one, a second outage in half a minute would be missing in the log,
+    with many, a cause that flickers fills it.
     """
 
     def __init__(
@@ -169,74 +136,26 @@ class ThrottledLog:
         repeat_s: float = 30.0,
         most: int = 3,
     ) -> None:
-        self._warn = warn
-        self._info = info
+        self._warn, self._info = warn, info
         self._repeat_s, self._most = repeat_s, most
+        # When each cause was warned of lately.
         self._said_s: dict[str, deque[float]] = {}
-        self._present: dict[str, _Present] = {}
-        self._state = ''
+        # Of the causes that are present, since when, the newest sentence, and whether it was said.
+        self._present: dict[str, tuple[float, str, bool]] = {}
 
-    def note(self, cause: str, sentence: str, now_s: float) -> None:
-        """Take a cause that has been logged elsewhere already."""
-        self._remember(cause, now_s)
-        begun_s = self._present[cause].begun_s if cause in self._present else now_s
-        self._present[cause] = _Present(begun_s, sentence, said=True)
-
-    def _remember(self, cause: str, now_s: float) -> None:
-        """Remember the last times at which a cause was logged."""
-        self._said_s.setdefault(cause, deque(maxlen=self._most)).append(now_s)
-
-    def _is_due(self, cause: str, now_s: float) -> bool:
-        """Return whether a cause that is present is to be logged now."""
-        said = [now_s - each for each in self._said_s.get(cause, ())]
-        lately = sum(passed < self._repeat_s for passed in said)
-        return lately < (1 if cause in self._present else self._most)
-
-    def unsaid(self, cause: str, now_s: float) -> str:
-        """Return how long a cause lasts and what it is if it was not warned of this time."""
-        here = self._present.get(cause)
-        if here is None or here.said:
-            return ''
-        return f'for {now_s - here.begun_s:.1f} s: {here.sentence}'
-
-    def update(self, present: Mapping[str, str], now_s: float, state: str = '') -> set[str]:
-        """
-        Warn of causes that are new, and log which are over and how long they lasted.
-
-        Parameters
-        ----------
-        present
-            Sentence by cause.
-        now_s
-            Seconds of a clock that never goes back.
-        state
-            Cause of the node's status. Where another cause of those present replaces it, it is
-            not logged as over, which would read as if all were well.
-
-        Returns
-        -------
-        set
-            Causes that were logged as over.
-
-        """
-        due = {cause for cause in present if self._is_due(cause, now_s)}
+    def update(self, present: Mapping[str, str], now_s: float) -> None:
+        """Warn of causes that are new, by their sentences, and log which are over."""
         for cause, sentence in present.items():
-            here = self._present.setdefault(cause, _Present(now_s, sentence))
-            # Its numbers are those of now, as in the diagnostics: of the first moment they are 1.
-            here.sentence = sentence
-            if cause in due:
-                self._remember(cause, now_s)
-                here.said = True
+            begun_s, _, said = self._present.get(cause, (now_s, '', False))
+            times = self._said_s.setdefault(cause, deque(maxlen=self._most))
+            lately = sum(now_s - each < self._repeat_s for each in times)
+            if lately < (1 if cause in self._present else self._most):
+                times.append(now_s)
+                said = True
                 self._warn(sentence)
-        ended = {cause: each for cause, each in self._present.items() if cause not in present}
-        replaced = self._state if state in present else ''
-        over = {cause for cause, each in ended.items() if each.said and cause != replaced}
-        for cause, each in ended.items():
-            lasted = f'{now_s - each.begun_s:.1f} s'
-            if cause in over:
-                self._info(f'Over after {lasted}: {each.sentence}')
-            elif each.said and state not in due:
-                self._info(f'After {lasted} of {cause}, now: {present[state]}')
-            del self._present[cause]
-        self._state = state
-        return over
+            # Its numbers are those of now, as in the diagnostics: of the first moment they are 1.
+            self._present[cause] = begun_s, sentence, said
+        for cause in [each for each in self._present if each not in present]:
+            begun_s, sentence, said = self._present.pop(cause)
+            if said:
+                self._info(f'Over after {now_s - begun_s:.1f} s: {sentence}')

@@ -55,38 +55,14 @@ KEPT_S = 2.0
 """Age of poses, seconds: estimates are late by ``reorder_s``, .4 s at most, and by a tick."""
 
 
-TURN = 0.5 * math.pi
-"""
-Turn of an odometry, radians, over which it is compared with the course; of a course twice as much.
-
-The course is off by `SURE_YAW` at the most, so that a straight way is no such turn. With half as
-much noise may look like a contradiction; with twice as much a winding road has no such turn.
-"""
-
-TURNS = 3
-"""Turns in a row that have to contradict: one does where the estimates jump to another place."""
-
-LONGEST_TURN_S = 60.0
-"""Time after which a turn is not one: in ten times as much a gyroscope drifts by as much."""
-
-
 class Pose(NamedTuple):
-    """
-    A pose of the vehicle in the frame of the odometry.
-
-    Parameters
-    ----------
-    stamp_ns, x, y, yaw
-        Nanoseconds, metres and radians.
-    speed, turning
-        Forwards, m/s, and about the vertical axis, rad/s.
-
-    """
+    """A pose of the vehicle in the frame of the odometry: metres and radians."""
 
     stamp_ns: int
     x: float
     y: float
     yaw: float
+    # Forwards, m/s, and about the vertical axis, rad/s.
     speed: float
     turning: float
 
@@ -114,65 +90,18 @@ def between(before: Pose, after: Pose, stamp_ns: int) -> Pose:
     )
 
 
-class TurnComparison:
-    """Compares turns of an odometry with those of the course, the newest few of them."""
-
-    def __init__(self) -> None:
-        # Radians that the odometry and the course turned by.
-        self._turns: deque[tuple[float, float]] = deque(maxlen=TURNS)
-        self._restart(math.nan, math.nan, 0)
-
-    def _restart(self, yaw: float, course: float, stamp_ns: int) -> None:
-        self._last, self._turned, self._began_ns = (yaw, course), (0.0, 0.0), stamp_ns
-
-    def take(self, yaw: float, course: float, stamp_ns: int) -> None:
-        """Take the yaw of the odometry and a sure course, where the vehicle faces along it."""
-        steps = [
-            math.remainder(now - before, math.tau)
-            for now, before in zip((yaw, course), self._last, strict=True)
-        ]
-        passed_s = (stamp_ns - self._began_ns) * 1e-9
-        # A step as large is of estimates that jump, or of a turn that nothing followed.
-        if not (max(map(abs, steps)) < 0.5 * TURN and 0.0 <= passed_s < LONGEST_TURN_S):
-            self._restart(yaw, course, stamp_ns)
-            return
-        turned, turned_course = (a + b for a, b in zip(self._turned, steps, strict=True))
-        self._last, self._turned = (yaw, course), (turned, turned_course)
-        if abs(turned) >= TURN or abs(turned_course) >= 2.0 * TURN:
-            self._turns.append(self._turned)
-            self._restart(yaw, course, stamp_ns)
-
-    @property
-    def contradiction(self) -> str:
-        """How both turned, where one did by less than half as much, or the other way."""
-        if len(self._turns) < TURNS or any(
-            2.0 * one * other >= max(abs(one), abs(other)) ** 2 for one, other in self._turns
-        ):
-            return ''
-        both = (math.degrees(sum(each)) for each in zip(*self._turns, strict=True))
-        return 'turned by {:.0f} degrees where the course turned by {:.0f}'.format(*both)
-
-
 class OdometryFrame:
     """
-    Where the frame of an odometry lies in that of the estimates.
+    Where the frame of an odometry lies in the frame ``track`` of the estimates.
 
-    Parameters
-    ----------
-    track, child
-        Frame of the estimates, and that of the vehicle, of which both have to be.
-
-    Attributes
-    ----------
-    frame
-        Frame of the odometry; empty until there is one that can be used.
-
+    Both have to be of the same vehicle, by its frame ``child``.
     """
 
     def __init__(self, track: str, child: str) -> None:
         self._track, self._child = track, child
         self._plane: tuple[str, GeodeticOrigin | None] | None = None
         self._poses: deque[Pose] = deque()
+        # Of the odometry; empty until there is one that can be used.
         self.frame = ''
         # What is wrong with the newest message, and why the newest estimate did not locate it.
         self._refused, self._missed = 'no odometry came yet', ''
@@ -188,12 +117,6 @@ class OdometryFrame:
         # Yaw of the frame of the odometry in that of the estimates, its variance, and when.
         self._turn, self._variance, self._turned_ns = math.nan, math.inf, 0
         self._reverses = False
-        self._compared = TurnComparison()
-
-    @property
-    def contradiction(self) -> str:
-        """How its yaw contradicts the course, without a full stop; empty if it does not."""
-        return self._compared.contradiction
 
     def take(self, message: Any) -> None:  # noqa: ANN401 - a generated class
         """Take a ``nav_msgs/Odometry``; where its stamps step back it starts again."""
@@ -209,6 +132,7 @@ class OdometryFrame:
         newest = Pose(
             stamp_ns, pose.position.x, pose.position.y, yaw, twist.linear.x, twist.angular.z
         )
+        self._refused = ''
         if child != self._child:
             self._refused = f'the odometry is of {child!r}, the estimates are of {self._child!r}'
         elif frame == self._track:
@@ -218,11 +142,8 @@ class OdometryFrame:
             )
         elif not (frame and stamp_ns > 0 and all(map(math.isfinite, newest))):
             self._refused = 'the odometry has no frame, no stamp or a number that is not finite'
-        else:
-            self._refused = ''
-            self._keep(frame, newest)
-
-    def _keep(self, frame: str, newest: Pose) -> None:
+        if self._refused:
+            return
         late_s = (self._poses[-1].stamp_ns - newest.stamp_ns) * 1e-9 if self._poses else 0.0
         if frame == self.frame and 0.0 < late_s <= LONGEST_S:
             return
@@ -242,7 +163,6 @@ class OdometryFrame:
         if self._plane != (track, origin):
             self._track, self._plane = track, (track, origin)
             self._turn, self._variance = math.nan, math.inf
-            self._compared = TurnComparison()
 
     def locate(self, estimate: Estimate) -> tuple[float, float, float] | None:
         """
@@ -286,9 +206,7 @@ class OdometryFrame:
         # Wheels that are blocked or slip may turn backwards a little.
         if abs(pose.speed) > 0.5 * course.speed:
             self._reverses = pose.speed < 0.0
-        faced = course.yaw + (math.pi if self._reverses else 0.0)
-        self._compared.take(pose.yaw, faced, estimate.stamp_ns)
-        found = faced - pose.yaw
+        found = course.yaw + (math.pi if self._reverses else 0.0) - pose.yaw
         if math.isnan(self._turn):
             self._turn, self._variance = math.remainder(found, math.tau), course.yaw_variance
         else:

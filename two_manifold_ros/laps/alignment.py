@@ -11,13 +11,12 @@ of what was seen at each of its bins, and its bins are even in the time of the m
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TYPE_CHECKING
+from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 from scipy.ndimage import gaussian_filter1d
 
-from two_manifold_ros.compilation import compiled
-from two_manifold_ros.errors import InputError
+from two_manifold_ros.compilation import allocating
 from two_manifold_ros.model.circuit import LIKE_A_LAP
 
 if TYPE_CHECKING:
@@ -27,17 +26,10 @@ if TYPE_CHECKING:
 
 class Grid(NamedTuple):
     """
-    How finely a lap is followed.
+    How finely a lap is followed: in so many steps, between which phases are interpolated.
 
-    Parameters
-    ----------
-    steps
-        Of a mean lap; phases between them are interpolated.
-    bins_a_step
-        Bins of the template that the usual speed passes in a step.
-    gears : (S,)
-        Bins passed in a step, from standing to twice the usual speed.
-
+    At the usual speed a step passes ``bins_a_step`` bins of the template, and in one of the gears
+    (S,) so many, from standing to twice the usual speed.
     """
 
     steps: int
@@ -48,6 +40,21 @@ class Grid(NamedTuple):
     def bins(self) -> int:
         """Bins of the template."""
         return self.steps * self.bins_a_step
+
+    @property
+    def moves(self) -> Floats:
+        """What may follow what, see `most_likely_way`: the same gear, the next ones, a halt."""
+        rows = []
+        for gear, passed in enumerate(self.gears.tolist()):
+            beside = [each for each in (gear - 1, gear + 1) if 0 < each < len(self.gears)]
+            others = dict.fromkeys([0, *beside] if gear else range(1, len(self.gears)))
+            rows.append((gear, gear, passed, 0.0))
+            rows += [
+                (gear, each, passed, CHANGE if gear and each else HALT)
+                for each in others
+                if each != gear
+            ]
+        return np.array(rows, dtype=np.float64)
 
 
 FINE = Grid(100, 8, np.array([0, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16]))
@@ -69,87 +76,79 @@ ROUNDS = 5
 """Times that the template is made of the aligned laps; later ones change little."""
 
 
-@compiled
-def follow(  # noqa: C901, PLR0912, PLR0915 - one loop for numba
-    seen: Floats, template: Floats, weights: Floats, low: Ints, width: int, gears: Ints,
-    usual: float, change: float, halt: float, standing: float, unusual: float, unlike: float,
-    score: Floats, before: Floats, back: Any, path: Ints,  # noqa: ANN401 - of bytes
-) -> None:  # fmt: skip
+@allocating
+def most_likely_way(  # noqa: C901, PLR0912 - one loop for numba
+    seen: Floats, means: Floats, weights: Floats, low: Ints, width: int, moves: Floats,
+    gears: Floats,
+) -> Ints:  # fmt: skip
     """
-    Fill the path (T,) of the cheapest way around a ring of M bins, unwrapped.
+    Return the most likely way (T,) around a ring of M bins, unwrapped (Viterbi).
 
-    ``seen`` (T, d) may be NaN; allowed at t are ``width`` bins from ``low[t]`` on. Scratch:
-    ``score`` and ``before`` (M, S), ``back`` (T, width, S) uint8.
+    Parameters
+    ----------
+    seen : (T, d), means : (M, d), weights : (d,)
+        What is seen, NaN where unknown; what is usual in each bin; and what a squared difference
+        costs.
+    low : (T,), width
+        So many bins from ``low`` on are allowed in a step.
+    moves : (K, 4)
+        Gear after a step, gear before, bins passed, and cost; in the order of the first. Of moves
+        that cost the same the earlier one is taken.
+    gears : (S, 2)
+        Cost of a step in each gear, and the most that what is seen costs there.
+
     """
     count, dims = seen.shape
-    bins, number = score.shape
-    for m in range(bins):
-        for g in range(number):
-            before[m, g] = np.inf
+    bins, number = len(means), len(gears)
+    after, start = moves[:, 0].astype(np.int64), moves[:, 1].astype(np.int64)
+    passed, costs = moves[:, 2].astype(np.int64), moves[:, 3]
+    first = np.searchsorted(after, np.arange(number))
+    before, score = np.full((bins, number), np.inf), np.full((bins, number), np.inf)
+    back = np.zeros((count, width, number), dtype=np.uint8)
     for t in range(count):
-        for m in range(bins):
-            for g in range(number):
-                score[m, g] = np.inf
-        known = np.isfinite(seen[t, 0])
+        score[:] = np.inf
         for k in range(width):
             m = (low[t] + k) % bins
             cost = 0.0
-            if known:
+            if np.isfinite(seen[t, 0]):
                 for c in range(dims):
-                    away = seen[t, c] - template[m, c]
+                    away = seen[t, c] - means[m, c]
                     cost += weights[c] * away * away
-                cost = min(cost, unlike)
+            if t == 0:
+                score[m] = min(cost, gears[number - 1, 1])
+                continue
             for g in range(number):
-                if t == 0:
-                    score[m, g] = cost
-                    continue
-                source = (m - gears[g] + bins) % bins
-                best, chosen = before[source, g], g
-                if g == 0:
-                    for other in range(1, number):
-                        found = before[source, other] + halt
-                        if found < best:
-                            best, chosen = found, other
-                    # At rest nothing looks as where the others drive.
-                    score[m, 0] = best + standing + min(cost, 0.4 * unlike if known else 0.0)
-                else:
-                    found = before[source, 0] + halt
-                    if found < best:
-                        best, chosen = found, 0
-                    if g > 1:
-                        found = before[source, g - 1] + change
-                        if found < best:
-                            best, chosen = found, g - 1
-                    if g + 1 < number:
-                        found = before[source, g + 1] + change
-                        if found < best:
-                            best, chosen = found, g + 1
-                    ratio = gears[g] / usual - 1.0
-                    score[m, g] = best + cost + unusual * ratio * ratio
-                back[t, k, g] = chosen
-        for m in range(bins):
+                back[t, k, g] = first[g]
+            for j in range(len(moves)):
+                source = m - passed[j]
+                if source < 0:
+                    source += bins
+                found = before[source, start[j]] + costs[j]
+                if found < score[m, after[j]]:
+                    score[m, after[j]] = found
+                    back[t, k, after[j]] = j
             for g in range(number):
-                before[m, g] = score[m, g]
+                score[m, g] += min(cost, gears[g, 1]) + gears[g, 0]
+        before, score = score, before
     least, at, gear = np.inf, low[count - 1] % bins, 0
     for m in range(bins):
         for g in range(number):
             if before[m, g] < least:
                 least, at, gear = before[m, g], m, g
     # Unwrapped from the end, and shifted to the allowed bins of the start.
+    way = np.zeros(count, dtype=np.int64)
     position = 0
     for i in range(count):
         t = count - 1 - i
-        path[t] = position
+        way[t] = position
         if t > 0:
             # Where no way leads through the allowed bins it is one of them anyhow.
-            chosen = back[t, min((at - low[t]) % bins, width - 1), gear]
-            position -= gears[gear]
-            at = (at - gears[gear] + bins) % bins
-            gear = chosen
-    start = low[0] + (at - low[0] + bins * (1 + abs(low[0]) // bins)) % bins
-    shift = start - path[0]
-    for t in range(count):
-        path[t] += shift
+            j = back[t, min((at - low[t]) % bins, width - 1), gear]
+            position -= passed[j]
+            at = (at - passed[j] + bins) % bins
+            gear = start[j]
+    way += low[0] + (at - low[0]) % bins - way[0]
+    return way
 
 
 @dataclass(frozen=True)
@@ -163,25 +162,19 @@ class Template:
 def find_path(
     seen: Floats, template: Template, grid: Grid, low: Ints | None = None, width: int = 0
 ) -> Floats:
-    """
-    Return the bin of each step, unwrapped.
-
-    ``width`` bins from ``low`` (T,) on are allowed, without it all.
-    """
-    bins, number = grid.bins, len(grid.gears)
+    """Return the bin of each step, unwrapped: of ``width`` from ``low`` (T,) on, or of all."""
     if low is None:
-        low, width = np.zeros(len(seen), dtype=np.int64), bins
-    path = np.zeros(len(seen), dtype=np.int64)
-    weights = 0.5 * TEMPER / template.variances
+        low, width = np.zeros(len(seen), dtype=np.int64), grid.bins
     unlike = 0.5 * TEMPER * UNLIKE * seen.shape[1]
-    follow(
-        np.ascontiguousarray(seen), np.ascontiguousarray(template.means), weights, low,
-        min(width, bins), grid.gears, float(grid.bins_a_step), CHANGE, HALT, STANDING,
-        UNUSUAL, unlike,
-        np.empty((bins, number)), np.empty((bins, number)),
-        np.zeros((len(seen), min(width, bins), number), dtype=np.uint8), path,
+    ratios = grid.gears / grid.bins_a_step - 1.0
+    gears = np.column_stack([UNUSUAL * np.square(ratios), np.full(len(ratios), unlike)])
+    # At rest nothing looks as where the others drive.
+    gears[0] = STANDING, 0.4 * unlike
+    way = most_likely_way(
+        np.ascontiguousarray(seen), np.ascontiguousarray(template.means),
+        0.5 * TEMPER / template.variances, low, min(width, grid.bins), grid.moves, gears,
     )  # fmt: skip
-    return path.astype(np.float64)
+    return way.astype(np.float64)
 
 
 def sums_at(rows: Floats, path: Floats, grid: Grid) -> Floats:
@@ -219,11 +212,7 @@ def mean_lap(seen: Floats, path: Floats, grid: Grid) -> Template:
 
 
 def even_in_time(path: Floats, bins: int) -> Floats:
-    """
-    Return the path (T,) with bins that are even in the time of the mean lap.
-
-    The mean lap is that of the whole laps whose time is like the usual one.
-    """
+    """Return the path (T,) with bins that are even in the time of the mean of the usual laps."""
     first, last = int(np.ceil(path[0] / bins)), int(np.floor(path[-1] / bins))
     if last - first < 1:
         return path
@@ -242,17 +231,9 @@ def even_in_time(path: Floats, bins: int) -> Floats:
 
 def align_steps(seen: Floats, rough: Floats, slack: float, rounds: int = ROUNDS) -> Floats:
     """
-    Return the phases (T,) of steps that know them roughly.
+    Return the phases (T,) of steps (T, d), NaN where unseen, that know them roughly (T,), laps.
 
-    Parameters
-    ----------
-    seen : (T, d)
-        What is seen in each step, NaN where unknown; a mean lap has those of ``FINE``.
-    rough : (T,)
-        Laps since the origin, unwrapped and rising.
-    slack
-        By how much they may be wrong, laps.
-
+    A mean lap has the steps of ``FINE``; rough phases may be wrong by the ``slack``.
     """
     bins = FINE.bins
     path = rough * bins
@@ -268,49 +249,20 @@ def phases_of(series: Series, at: Floats, rough: Floats, usual: float) -> tuple[
     """
     Return times (n,), ticks, and the phases there, of a drive that knows them roughly.
 
-    Parameters
-    ----------
-    series
-        Of the drive.
-    at, rough : (m,)
-        Ticks, and the laps gone then, rising.
-    usual
-        Time of a lap, ticks.
-
+    At ticks ``at`` (m,) about ``rough`` (m,) laps are gone; ``usual`` is the time of a lap, ticks.
     """
     middles, seen = series.averaged(usual / FINE.steps)
     slack = 0.05  # of a lap: as much as a few coarse phases
     return middles, align_steps(seen, np.interp(middles, at, rough), slack)
 
 
-def align_marks(
-    series: Series, marks: Floats, numbers: Floats | None = None, slack: float = 0.1
-) -> Floats:
+def align_marks(series: Series, marks: Floats, numbers: Floats, slack: float = 0.1) -> Floats:
     """
     Return the phase of each tick, laps since the first mark: (T,).
 
-    Parameters
-    ----------
-    series
-        Of the drive.
-    marks : (L + 1,)
-        Ticks at which the line was crossed, fractional and increasing.
-    numbers : (L + 1,), optional
-        Laps gone at each mark; without them there is one between any two.
-    slack
-        By how much a place may be early or late in a lap, laps.
-
-    Raises
-    ------
-    InputError
-        If there are fewer than three marks, or they do not increase.
-
+    At ``marks`` (L + 1,), three or more rising ticks, so many laps are gone. A place may be early
+    or late by the ``slack``, laps.
     """
-    if len(marks) < 3 or not (np.diff(marks) > 0.0).all():
-        msg = f'{len(marks)} marks are no laps: give three or more, with increasing times'
-        raise InputError(msg)
-    if numbers is None:
-        numbers = np.arange(len(marks), dtype=np.float64)
     lasted = np.diff(marks) / np.diff(numbers)
     usual = float(np.median(lasted))
     middles, seen = series.averaged(usual / FINE.steps)

@@ -31,14 +31,8 @@ def live_timer(model: ModelHead, start_line: str = '', sectors: str = '') -> Lap
     """
     Return a timer of estimates as they come; None if no lap is known and no line is named.
 
-    A map of the route holds its lap. To look for that of another model takes a second, in which
-    nothing would be published.
-
-    Raises
-    ------
-    InputError
-        If a line is named that is no place on the lap, or of a model without a lap.
-
+    A map of the route holds its lap; looking for the lap of another model takes a second, in which
+    nothing would be published, so a line that is named is refused there, see `make_timer`.
     """
     named = start_line.strip() or sectors.strip()
     if isinstance(model, RouteModel):
@@ -54,24 +48,11 @@ def live_timer(model: ModelHead, start_line: str = '', sectors: str = '') -> Lap
 
 def make_timer(model: ModelHead, start_line: str = '', sectors: str = '') -> LapTimer:
     """
-    Return a timer of the laps of a model.
+    Return a timer of the laps of a model; an ``InputError`` says that a line is no place on it.
 
-    Parameters
-    ----------
-    model
-        Of any kind.
-    start_line
-        ``X,Y`` in metres, or a share of a lap after the usual start line, such as ``0.25``;
-        empty for the usual one, where timing is surest.
-    sectors
-        Where the sectors after the first begin, apart by blanks or semicolons, each as a start
-        line; shares count from the start line. Empty for thirds of a lap.
-
-    Raises
-    ------
-    InputError
-        If the model knows no lap, or a line is no place on it.
-
+    The ``start_line`` is ``X,Y`` in metres or a share of a lap after the usual start line, where
+    timing is surest. ``sectors`` after the first begin at such places, apart by blanks or
+    semicolons; their shares count from the start line. Without them there are thirds.
     """
     circuit = circuit_of(model)
     if model.frame_id == LAP_FRAME and ',' in start_line + sectors:
@@ -102,15 +83,7 @@ def lines_in_words(timer: LapTimer, frame: str) -> str:
 
 
 def circuit_of(model: ModelHead) -> Circuit:
-    """
-    Return the lap of a model: that of a route, or that of the track of another one.
-
-    Raises
-    ------
-    InputError
-        If the drives of the training repeat none.
-
-    """
+    """Return the lap of a model: of its route or its track; an ``InputError`` if there is none."""
     if isinstance(model, RouteModel):
         if model.circuit is None:
             raise InputError(NO_LAPS)

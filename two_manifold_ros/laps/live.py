@@ -59,10 +59,9 @@ STEPS = 400
 
 class _Tick(NamedTuple):
     """
-    What is remembered of an estimate.
+    What is remembered of an estimate, and whether the filter was tracking.
 
-    Its stamp, position, velocity and covariance, whether the filter was tracking, and the way
-    along the circuit as the model has it, m, NaN off it.
+    ``metres`` is the way along the circuit as the model has it, NaN off it.
     """
 
     stamp_ns: int
@@ -85,33 +84,16 @@ class LiveLaps:
     """
     Time laps as estimates come, move the start line to marks, and place laps by fixes.
 
-    A mark puts the start line where the vehicle was. Each further one makes it surer: after 2, 4,
-    8 and so on, up to `LAST_MOVE`, the line moves to where most of them are, and the lap that is
-    under way is timed again from it; best and last lap are forgotten then, and laps are counted as
-    if it had always been there. Estimates of a model
-    that knows laps and no positions get positions from fixes, see `ClosedLine`.
+    A mark puts the start line where the vehicle was. After 2, 4, 8 and so on, up to `LAST_MOVE`,
+    the line moves to where most of them are, and the lap that is under way is timed again from it;
+    best and last lap are forgotten then, and laps are counted as if it had always been there.
+    Estimates of a model that knows laps and no positions get positions from fixes, see
+    `ClosedLine`.
 
-    Parameters
-    ----------
-    model
-        Of the estimates.
-    timer
-        Times the laps until the first mark.
-    clock_ns
-        Where estimates are stamped as their samples arrive, the time now: the stamps of marks and
-        fixes count for nothing then.
-
-    Attributes
-    ----------
-    timer
-        That of the start line as it is now.
-    origin
-        Of fixes of satellites; it comes with the first.
-    frame
-        Of the fixes; empty before the first.
-    position_counts
-        How many fixes were taken, and how many were not by cause.
-
+    With a ``clock_ns`` estimates are stamped as their samples arrive: the stamps of marks and
+    fixes count for nothing then. ``timer`` has the start line as it is now; ``origin`` and
+    ``frame`` come with the first fix; ``position_counts`` say how many fixes were taken, and how
+    many were not by cause.
     """
 
     def __init__(
@@ -257,10 +239,9 @@ class LiveLaps:
 
     def placed(self, estimate: Estimate) -> Estimate | None:
         """
-        Return an estimate on the ring with positions on the line through the fixes.
+        Return an estimate on the ring with positions on the line through the fixes, or None.
 
-        None where there is no line yet. What is unsure is the phase, the line, and how far fixes
-        lie off it.
+        The phase, the line, and how far fixes lie off it make it unsure.
         """
         if self._drawn is None or not estimate.valid:
             return None

@@ -20,9 +20,8 @@ from typing import NamedTuple, TYPE_CHECKING
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from two_manifold_ros.compilation import allocating
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.laps.alignment import extended, phases_of
+from two_manifold_ros.laps.alignment import extended, most_likely_way, phases_of
 from two_manifold_ros.laps.series import drive_series
 
 if TYPE_CHECKING:
@@ -42,8 +41,8 @@ REACH = 6
 """
 Windows in a row that may lie between two that are compared.
 
-Of many laps the most alike windows lie any number of laps apart, and a lap by one is not among
-them. Within six windows of one length or of twice as much every lap is among a few.
+Of many laps the most alike windows lie any number of laps apart; within six windows of one length
+or of twice as much every lap is among a few.
 """
 
 CANDIDATES = 8
@@ -71,32 +70,28 @@ MOST_UNEVEN = 0.75
 """
 Spread of the speed above which a path is no drive along a loop, see `unevenness`.
 
-Drives along their loop have .7 at most; paths through pieces in another order, along half of a
-lap and with crashes .8 and more, and some of these explain more. This limit and the next were
-also chosen without each drive, which they then judged as well.
+Drives along their loop have .7 at most; paths through pieces in another order, along half of a lap
+and with crashes .8 and more, and some of these explain more.
 """
 
 MOST_DOUBT = 0.05
 """
 Share of what is read that each further lap leaves unexplained, to the power of the further laps.
 
-Bends look alike, and a path that may choose its speed finds a share of any drive again. That it
-finds as much again on each of many laps is no chance.
+A path that may choose its speed finds a share of any drive again; on each of many laps it does
+not.
 """
 
 LEAST_EXPLAINED = 0.6
 """
-Share of what is read that the other laps explain, at least.
+Share of what is read that the other laps explain, at least: .7 and more on usual drives.
 
-On usual drives .7 and more; on more than three laps of drives without a loop, and of many bags
-with crashes, .54 at most.
+On more than three laps of drives without a loop, and of many bags with crashes, it is .54 at most.
 """
 
 ALMOST = 0.03
 """
-Share of the information by which the shorter of two loops may have less.
-
-Two laps are a loop as well, and hold as much information but for chance.
+Share of the information by which the shorter of two loops may have less: two laps are one as well.
 """
 
 MOST_MISSED = 3
@@ -106,8 +101,8 @@ REPEATED = 0.55
 """
 Share of the information of whole laps from which a part of them repeats.
 
-On the cases of the gauntlet halves and thirds of true laps have at most .4, and laps between every
-second or third true passage mostly .7 and more: less where the vehicle stands for long.
+Halves and thirds of true laps have at most .4, laps between every second or third passage mostly
+.7 and more: less where the vehicle stands for long.
 """
 
 SURELY_REPEATED = 0.87
@@ -121,21 +116,11 @@ Halves of a shuttle that turns at its ends have .63 to .78, those of two laps of
 @dataclass(frozen=True)
 class Loop:
     """
-    The loop of a drive.
+    The loop of a drive of so many laps, each of usually ``lap_s``.
 
-    Parameters
-    ----------
-    lap_s
-        Usual time of a lap, s.
-    laps
-        Laps of the drive.
-    explained
-        Share of what the IMU reads that the other laps explain.
-    confidence
-        From 0 to 1, see `MOST_DOUBT`, which it lacks at most of 1.
-    stamps : (T,) int64, phases : (T,)
-        Ticks, ns, and laps gone since the drive began, rising.
-
+    ``explained`` is the share of what the IMU reads that the other laps explain; ``confidence`` is
+    one less the doubt, see `MOST_DOUBT`. At ``stamps`` (T,), ns, so many laps are gone: ``phases``
+    (T,).
     """
 
     lap_s: float
@@ -148,23 +133,11 @@ class Loop:
 
 class Ring(NamedTuple):
     """
-    A drive laid around a ring.
+    A drive laid around a ring of so many phases, by steps of so many ticks.
 
-    Parameters
-    ----------
-    phases
-        Number of phases.
-    ticks
-        Of each step of the drive; one leads to the next phase, usually.
-    way : (T,) int64
-        Phases gone at each step, unwrapped.
-    information
-        On an observation in the other laps, nats.
-    explained
-        Share of what is seen that the other laps explain.
-    uneven
-        See `unevenness`.
-
+    ``way`` (T,) are the phases gone at each step, unwrapped. The other laps hold so much
+    ``information`` on an observation, nats, and explain such a share of what is seen; for
+    ``uneven`` see `unevenness`.
     """
 
     phases: int
@@ -197,15 +170,7 @@ class Ring(NamedTuple):
 
 
 def find_loop(recording: Recording) -> Loop:
-    """
-    Find the loop that a vehicle drives, in its IMU alone.
-
-    Raises
-    ------
-    InputError
-        If nothing repeats, with what speaks against it.
-
-    """
+    """Find the loop of a drive in its IMU alone; an ``InputError`` says what is against one."""
     series = drive_series(recording)
     seconds = len(series.values) * series.period_s
     rings = rings_of(series)
@@ -252,18 +217,9 @@ def repetitions(
     Return how often a lap of a drive whose phases are known repeats: 0 if laps are unlike.
 
     Twice or three times is a route of so many alike parts, or one whose marks were mostly missed.
-
-    Parameters
-    ----------
-    series
-        Of the drive.
-    phases : (T,)
-        Laps gone at each tick.
-    marks, numbers : (L + 1,)
-        Ticks between which the phases are known, and the laps gone at each.
-    least
-        Share of the information of whole laps from which a part of them repeats.
-
+    Phases (T,) are laps gone at each tick; between ``marks`` (L + 1,), ticks at which ``numbers``
+    (L + 1,) of laps are gone, they are known. A part repeats from a share ``least`` of the
+    information of whole laps on.
     """
     lap = float(np.median(np.diff(marks) / np.diff(numbers)))
     most = max(min(MOST_MISSED, int(lap * series.period_s / SHORTEST_S)), 1)
@@ -391,23 +347,27 @@ def lay_around(series: Series, lap: float) -> Ring:
 
 def _laid_from(seen: Floats, first: Floats, ticks: float) -> Ring:
     """Find path and means in turn, from means (n, d) that are one stretch of the drive."""
-    phases = len(first)
+    phases, channels = first.shape
     means = np.nan_to_num(first)
     known = np.asarray(np.isfinite(seen).all(axis=1))
-    filled = np.ascontiguousarray(np.nan_to_num(seen))
-    spread = filled[known].var(axis=0) + 1e-9
+    rows = np.where(known[:, None], seen, np.nan)
+    spread = seen[known].var(axis=0) + 1e-9
     noises = 0.5 * spread
     usual = np.array([STAYS, 1.0 - STAYS - 1.1 * SKIPS, SKIPS, 0.1 * SKIPS])
     steps = usual
-    way = np.zeros(len(seen), dtype=np.int64)
+    way = low = np.zeros(len(seen), dtype=np.int64)
+    # A step does not depend on the one before, unlike where laps are aligned: the way around a
+    # wrong ring has to show by its uneven speed.
+    gears = np.array([[0.0, 0.5 * OUTLIER**2 * channels]])
     for _ in range(ROUNDS):
-        weights = np.where(known, 1.0, 0.0)
-        way = most_likely_way(filled, weights, means, 1.0 / noises, np.log(steps))
-        means, noises = _usual(filled[known], way[known] % phases, means, spread)
+        moves = np.zeros((len(steps), 4))
+        moves[:, 2], moves[:, 3] = np.arange(len(steps)), -np.log(steps)
+        way = most_likely_way(rows, means, 0.5 / noises, low, phases, moves, gears)
+        means, noises = _usual(seen[known], way[known] % phases, means, spread)
         counts = np.bincount(np.diff(way), minlength=len(usual))
         steps = (counts + phases * usual) / (counts.sum() + phases)
-    information = _information(filled[known], way[known], phases, spread)
-    explained = 1.0 - math.exp(-2.0 * information / seen.shape[1])
+    information = _information(seen[known], way[known], phases, spread)
+    explained = 1.0 - math.exp(-2.0 * information / channels)
     return Ring(phases, ticks, way, information, explained, unevenness(way, phases, known))
 
 
@@ -415,8 +375,7 @@ def unevenness(way: Ints, phases: int, known: Bools) -> float:
     """
     Return how much the speed along a ring varies: its range but for tenths, over its median.
 
-    Speeds are those over a tenth of a lap; where a vehicle stands it has none, nor where one of
-    the steps is not ``known`` (T,), as between two drives.
+    Speeds are those over a tenth of a lap of known (T,) steps; a vehicle that stands has none.
     """
     width = max(phases // 10, 2)
     if len(way) <= width:
@@ -465,72 +424,3 @@ def _information(seen: Floats, way: Ints, phases: int, spread: Floats) -> float:
     left = np.minimum(np.square(seen - means) / spread, OUTLIER**2).mean(axis=0)
     usual = np.minimum(np.square(seen - middle) / spread, OUTLIER**2).mean(axis=0)
     return float(-0.5 * np.log(np.maximum(left / np.maximum(usual, 1e-9), 1e-6)).sum())
-
-
-@allocating
-def most_likely_way(  # noqa: C901, PLR0912 - one loop for numba
-    seen: Floats, known: Floats, means: Floats, weights: Floats, steps: Floats
-) -> Ints:
-    """
-    Return the most likely way around a ring, in phases, unwrapped (Viterbi): (T,).
-
-    A step does not depend on the one before, unlike in `alignment.follow`, where changes of the
-    speed cost: the way around a wrong ring has to show by its uneven speed.
-
-    Parameters
-    ----------
-    seen : (T, d), known : (T,)
-        Observations of a drive, and 0 where there is none, else 1.
-    means : (n, d), weights : (d,)
-        Usual observation of each phase, and one over the variance of each channel.
-    steps : (s,)
-        Log chances to go on by so many phases.
-
-    """
-    total, channels = seen.shape
-    count = len(means)
-    most = 0.5 * OUTLIER * OUTLIER * channels
-    scores = np.zeros(count)
-    later = np.zeros(count)
-    came = np.zeros((total, count), dtype=np.uint8)
-    for tick in range(total):
-        for phase in range(count):
-            best = scores[phase]
-            step = 0
-            if tick:
-                best = -np.inf
-                for s in range(len(steps)):
-                    before = phase - s
-                    if before < 0:
-                        before += count
-                    value = scores[before] + steps[s]
-                    if value > best:
-                        best = value
-                        step = s
-            cost = 0.0
-            for c in range(channels):
-                apart = seen[tick, c] - means[phase, c]
-                cost += apart * apart * weights[c]
-            later[phase] = best - known[tick] * min(0.5 * cost, most)
-            came[tick, phase] = step
-        for phase in range(count):
-            scores[phase] = later[phase]
-    phase = 0
-    for other in range(count):
-        if scores[other] > scores[phase]:
-            phase = other
-    way = np.zeros(total, dtype=np.int64)
-    gone = 0
-    for back in range(total):
-        tick = total - 1 - back
-        way[tick] = gone
-        step = int(came[tick, phase])
-        if tick:
-            gone -= step
-            phase -= step
-            if phase < 0:
-                phase += count
-    # From the phase of the first tick on.
-    for tick in range(total):
-        way[tick] += phase - gone
-    return way

@@ -51,17 +51,8 @@ def on_ring(
     """
     Return a recording with positions on a ring, of which phase 0 lies at (radius, 0).
 
-    Parameters
-    ----------
-    recording
-        Whose positions are replaced.
-    stamps, phases : (T,)
-        When the phase is known, ns, and in laps, NaN where it is not.
-    lap_s
-        Usual time of a lap, the circumference.
-    topic
-        ``MARKS`` where phase 0 is a mark.
-
+    Phases (T,), laps, are NaN where unknown; the circumference is the usual time of a lap. The
+    topic is ``MARKS`` where phase 0 is a mark.
     """
     known = np.isfinite(phases)
     angles = 2.0 * np.pi * phases[known]
@@ -75,15 +66,9 @@ def on_route(drives: Sequence[tuple[Recording, Ints, Floats]]) -> list[Recording
     """
     Return recordings with positions on one line through the fixes of all of them.
 
-    ``drives`` are recordings, of which some may have no fixes, and as in `on_ring` stamps (T,) and
-    phases (T,) that all of them count from one place.
-
-    Raises
-    ------
-    InputError
-        If there are fewer than `LEAST_FIXES`, half of the lap or more is without, or they are in
-        several frames.
-
+    Each drive is a recording, of which some may have no fixes, with stamps and phases as in
+    `on_ring` that all count from one place. An ``InputError`` says that fixes are too few, miss
+    half of the lap, or are in several frames.
     """
     check_one_plane([recording for recording, _, _ in drives])
     streams, at, places = [], [np.empty(0)], [np.empty((0, 2))]
@@ -122,8 +107,8 @@ class ClosedLine:
     A Gaussian process on the circle: its harmonics have variances that fall with the fourth power
     of their number, as of a way with continuous directions. How far they reach, and the noise of
     the fixes, are unknown: the line is the mean of those of all `REACHES` and `NOISES`, each as
-    likely as it makes the fixes. What is kept of the fixes are sums, so that neither memory nor
-    time grow with their number.
+    likely as it makes the fixes. Sums are kept of the fixes, so that neither memory nor time grow
+    with their number.
     """
 
     def __init__(self) -> None:
@@ -204,19 +189,11 @@ class ClosedLine:
 @dataclass(frozen=True)
 class DrawnLine:
     """
-    A closed line by its harmonics.
+    A closed line by the ``weights`` (1 + 2 H, 2) of a constant and of cosines and sines, m.
 
-    Parameters
-    ----------
-    middle : (2,)
-        Mean of the fixes, m.
-    weights : (1 + 2 H, 2)
-        Of the constant, and of cosine and sine of each harmonic, m.
-    covariance : (1 + 2 H, 1 + 2 H)
-        Of the weights, the mean of both coordinates, m^2.
-    noise_m2
-        Variance of a coordinate of a fix about the line, m^2.
-
+    They are about the mean of the fixes, with the covariance (1 + 2 H, 1 + 2 H) of the weights,
+    the mean of both coordinates. Fixes lie about the line with a variance ``noise_m2`` of a
+    coordinate.
     """
 
     middle: Floats

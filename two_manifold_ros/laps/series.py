@@ -29,15 +29,8 @@ class Series:
     """
     Even ticks from the first to the last sample.
 
-    Parameters
-    ----------
-    stamps : (T,) int64
-        Ends of the ticks, ns.
-    values : (T, d)
-        Standardised observations, NaN in gaps.
-    period_s
-        Length of a tick.
-
+    ``stamps`` (T,) are the ends of the ticks, ns, each ``period_s`` long; ``values`` (T, d) are
+    standardised observations, NaN in gaps.
     """
 
     stamps: Ints
@@ -46,15 +39,10 @@ class Series:
 
     def averaged(self, ticks: float) -> tuple[Floats, Floats]:
         """
-        Average over steps of so many ticks, at least one.
+        Average over steps of so many ticks, at least one; return their middles (n,) and values.
 
-        Returns
-        -------
-        middles : (n,)
-            Of the steps, in ticks.
-        values : (n, d)
-            With mean 0 and variance 1; NaN where less than half of a step is known.
-
+        Values (n, d) have mean 0 and variance 1, and are NaN where less than half of a step is
+        known.
         """
         count = max(int(len(self.values) / ticks), 1)
         edges = np.arange(float(count + 1)) * np.float64(ticks)
@@ -83,11 +71,7 @@ def drive_series(recording: Recording) -> Series:
     """
     Return the ticks of a recording, of which positions are not looked at.
 
-    Raises
-    ------
-    InputError
-        If there are too few samples, or no channel varies.
-
+    An ``InputError`` says that there are too few samples, or that no channel varies.
     """
     imu = recording.imu
     interval = median_interval_ns(imu.stamps)

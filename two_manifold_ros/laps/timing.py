@@ -44,19 +44,10 @@ UNKNOWN = Timed(math.nan, math.nan)
 @dataclass(frozen=True)
 class Lap:
     """
-    A lap that is over.
+    A lap that is over; its number counts passages of the start line, from 1 on.
 
-    Parameters
-    ----------
-    number
-        From 1 on, counted by passages of the start line.
-    begin_ns
-        Stamp at which it began, between two ticks; None where that was not seen.
-    time
-        From one passage of the start line to the next; unknown where the vehicle was lost between.
-    sectors
-        From each line to the next.
-
+    It began between two ticks, None where that was not seen; its time is unknown where the vehicle
+    was lost between, and ``sectors`` take from each line to the next.
     """
 
     number: int
@@ -70,27 +61,9 @@ class LapState:
     """
     Where a vehicle is on its lap at a tick, and how the lap goes.
 
-    Parameters
-    ----------
-    stamp_ns
-        End of the tick.
-    lap
-        Number of the lap, 0 before the start line was passed for the first time.
-    sector
-        Number of the sector, from 1 on.
-    phase, distance_m, distance_deviation_m
-        Share of the lap, and way since the start line.
-    elapsed
-        Time since the lap began.
-    to_best, to_last
-        By how much longer it took to this place than on the best and on the last lap.
-    predicted
-        Time that this lap will have taken.
-    last, best
-        Times of the last and of the best lap.
-    last_sector
-        Time of the sector that ended last.
-
+    The number of the lap is 0 before the start line was passed for the first time; sectors count
+    from 1. ``to_best`` and ``to_last`` say by how much longer it took to this place than on these
+    laps, ``predicted`` how long this lap will have taken.
     """
 
     stamp_ns: int
@@ -168,24 +141,9 @@ class LapTimer:
 
     A line is passed between two ticks, at the time that the usual speeds between them make of it.
     Where the filter was lost and found the vehicle elsewhere, or has seen nothing for a usual lap
-    or longer, no passage is made up: the lap goes on without a time.
-
-    Parameters
-    ----------
-    circuit
-        The start line is where it begins.
-    sectors
-        Where the sectors after the first begin, as shares of a lap in (0, 1), in order.
-
-    Attributes
-    ----------
-    circuit, sectors
-        As they were given.
-    laps
-        Those that are over.
-    number
-        Of the lap that is under way, 0 before the first.
-
+    or longer, no passage is made up: the lap goes on without a time. The circuit begins at the
+    start line, and sectors after the first at shares of a lap in (0, 1), in order. ``laps`` are
+    over; ``number`` is of the lap under way, 0 before the first.
     """
 
     def __init__(self, circuit: Circuit, sectors: Sequence[float] = THIRDS) -> None:

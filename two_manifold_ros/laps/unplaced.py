@@ -37,31 +37,17 @@ SHORTEST_LAP_S = 1.0
 """Shortest lap, s: any topic that a driver publishes has more messages, slot cars have none."""
 
 UNIX_S, LAST_S = 1e8, 4e9
-"""
-Seconds from which on a time is one since 1970, and none since a recording began; and of 2096.
-
-Up to there the sum of two times, in ns, is a number of 64 bits.
-"""
+"""Seconds from which on a time is one since 1970; and of 2096, as sums in ns have 64 bits."""
 
 
 @dataclass(frozen=True)
 class Placed:
     """
-    Recordings with positions by their laps.
+    Recordings with positions by their laps, on a ring or on a line through their fixes.
 
-    Parameters
-    ----------
-    recordings
-        With positions on a ring, or on a line through their fixes.
-    lap_s
-        Usual time of a lap, s.
-    laps
-        Laps in all of them.
-    explained, confidence
-        From 0 to 1, see `Loop`; ``None`` where marks are known.
-    repetitions
-        How often what the IMU reads repeats between two marks.
-
+    There are so many laps in all of them, each of usually ``lap_s``. For ``explained`` and
+    ``confidence`` see `Loop`: they are None where marks are known, between two of which the IMU
+    repeats itself so often.
     """
 
     recordings: tuple[Recording, ...]
@@ -102,11 +88,7 @@ def place_by_imu(recordings: Sequence[Recording]) -> Placed:
     """
     Find the loop in the IMU of drives of one route, and place them along it.
 
-    Raises
-    ------
-    InputError
-        If nothing repeats, or there are a few fixes, but too few for a route.
-
+    An ``InputError`` says that nothing repeats, or that fixes are too few for a route.
     """
     joined, shifts = _joined(recordings)
     loop = find_loop(joined)
@@ -123,11 +105,7 @@ def place_by_marks(recordings: Sequence[Recording], marks: Sequence[Ints]) -> Pl
     """
     Place drives along their laps, of which marks (L + 1,), ns, say when each begins.
 
-    Raises
-    ------
-    InputError
-        If a recording has fewer than three marks, or few fixes, as in `place_by_imu`.
-
+    An ``InputError`` says that marks are fewer than three, or fixes too few, as in `place_by_imu`.
     """
     parts, times, laps, repeated = [], [], 0.0, []
     for recording, own in zip(recordings, marks, strict=True):
@@ -183,23 +161,12 @@ def passages_of(series: Series, marks: Floats) -> tuple[Floats, Floats]:
     """
     Return the marks that are passages of the line, and the laps gone at each.
 
-    A beacon misses a lap, and a button is pressed twice. A mark that follows another one in less
-    than half of the usual time is left out. Where it takes half as long again as usual to the next
-    one, either laps went by without a mark, or the vehicle stood: the drive is laid around a ring
-    of a usual lap (`lay_around`), and as many laps are counted as it goes around.
-
-    Parameters
-    ----------
-    series
-        Of the drive.
-    marks : (L + 1,)
-        Ticks, rising.
-
-    Raises
-    ------
-    InputError
-        If fewer than three are left, or they come too often for laps.
-
+    Marks (L + 1,) are rising ticks. A beacon misses a lap, and a button is pressed twice. A mark
+    that follows another one in less than half of the usual time is left out. Where it takes half
+    as long again as usual to the next one, either laps went by without a mark, or the vehicle
+    stood: the drive is laid around a ring of a usual lap (`lay_around`), and as many laps are
+    counted as it goes around. An ``InputError`` says that fewer than three are left, or that they
+    come too often for laps.
     """
     # Several messages of one passage; those of a topic that never pauses are one passage too.
     shortest = SHORTEST_LAP_S / series.period_s
@@ -231,20 +198,9 @@ def read_marks(source: str, recording: Recording) -> Ints:
     """
     Return the times, ns, at which a vehicle passed the line: sorted.
 
-    Parameters
-    ----------
-    source
-        A topic of the recording with a message at each passage, of any type: the stamp counts
-        where it has one, else when it was received. Or a file with a time in each line: seconds
-        since the first stamp of the IMU, or since 1970.
-    recording
-        That was read from a bag.
-
-    Raises
-    ------
-    InputError
-        If there is neither, or a line holds no number.
-
+    The source is a topic of the recording with a message at each passage, of any type, whose stamp
+    counts, or else when it was received. Or a file with a time in each line: seconds since the
+    first stamp of the IMU, or since 1970. An ``InputError`` says that it is neither.
     """
     imu = recording.imu
     times = []

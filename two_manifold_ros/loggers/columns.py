@@ -14,6 +14,7 @@ import numpy as np
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.loggers.log import (
     ACCELERATIONS,
+    by_satellites,
     Channel,
     factor_of,
     fits,
@@ -46,7 +47,6 @@ from two_manifold_ros.loggers.times import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from two_manifold_ros.loggers.log import Axes
     from two_manifold_ros.loggers.tables import Table
     from two_manifold_ros.typing import Floats, Ints
 
@@ -55,25 +55,16 @@ _TEXTS = frozenset({'iso', 'txt'})
 
 
 class Column(NamedTuple):
-    """The column of a role: its name, unit and sign, where it is, and the axes it is of."""
+    """The column of a role: its name, unit and sign, and where it is."""
 
     name: str
     unit: str
     sign: float
     at: int = -1
-    axes: Axes = 'sensor'
 
 
 def parse_columns(text: str) -> dict[str, Column]:
-    """
-    Return a map of columns as a user writes it, ``ROLE=[-]COLUMN[:UNIT],...``, by their role.
-
-    Raises
-    ------
-    InputError
-        If a part is none of these, or a role is named twice.
-
-    """
+    """Return a map of columns as a user writes it, ``ROLE=[-]COLUMN[:UNIT],...``, by role."""
     choices: dict[str, Column] = {}
     for part in filter(None, (each.strip() for each in text.split(','))):
         role, equals, column = (each.strip() for each in part.partition('='))
@@ -96,15 +87,7 @@ def parse_columns(text: str) -> dict[str, Column]:
 
 
 def read_columns(table: Table, columns: Mapping[str, Column]) -> Log:
-    """
-    Return the channels of a table; without a column by its role, usual names are looked for.
-
-    Raises
-    ------
-    InputError
-        If a column is missing or a cell is malformed.
-
-    """
+    """Return the channels of a table, of the columns that `choose` finds."""
     table = table if 'time' in columns else _one_time(table)
     chosen = choose(table, columns)
     notes, taken = [_said(table, chosen)], [each.at for each in chosen.values()]
@@ -125,31 +108,21 @@ def read_columns(table: Table, columns: Mapping[str, Column]) -> Log:
         more += of_places
     channels = {role: Channel.of_cells(stamps, each) for role, each in numbers.items()}
     channels = {role: each for role, each in channels.items() if len(each.stamps)}
-    free = () if {*IMU_ROLES} & {*channels} else {*range(len(table.heads))} - {*taken}
-    unread = [table.heads[at] for at in sorted(free) if not table.holds_text(at)]
-    said = (*table.all_notes(), *notes, *more)
-    axes = axes_of(chosen, channels)
-    return Log(table.place, table.kind, channels, axes, said, tuple(filter(None, unread)))
+    unread = tuple(head for at, head in enumerate(table.heads) if head and at not in taken)
+    said = tuple(filter(None, (*table.all_notes(), *notes, *more)))
+    return Log(table.place, table.kind, channels, are_computed(chosen, channels), said, unread)
 
 
-def axes_of(chosen: Mapping[str, Column], channels: Mapping[str, Channel]) -> Axes:
-    """Return which axes the accelerations have that are read."""
-    kinds = {chosen[role].axes for role in ACCELERATIONS if role in channels}
-    return next((each for each in _PLACED if each in kinds), 'sensor')
-
-
-_PLACED: tuple[Axes, ...] = ('satellites', 'vehicle')
+def are_computed(chosen: Mapping[str, Column], channels: Mapping[str, Channel]) -> bool:
+    """Return whether accelerations were computed from satellite positions by the logger."""
+    return any(by_satellites(chosen[role].name) for role in ACCELERATIONS if role in channels)
 
 
 def choose(table: Table, columns: Mapping[str, Column]) -> dict[str, Column]:
     """
     Return the column of each role: as named, or else by its name, unit and values.
 
-    Raises
-    ------
-    InputError
-        If none has the time or anything else, or it is not clear which has it.
-
+    ``InputError`` says that none has the time or anything else, or that it is not clear which.
     """
     given = {role: _named(table, choice.name) for role, choice in columns.items()}
     free = [at for at in range(len(table.names)) if at not in given.values()]
@@ -163,9 +136,9 @@ def choose(table: Table, columns: Mapping[str, Column]) -> dict[str, Column]:
     lost = set() if {'x', 'y'} <= {*chosen} else {'x', 'y'}
     for vector in (ACCELERATIONS, RATES):
         # Those of a sensor are better.
-        axes = {role: chosen[role].axes for role in vector if role in chosen}
-        if {*axes.values()} > {'satellites'}:
-            lost |= {role for role, each in axes.items() if each == 'satellites'}
+        there = {role for role in vector if role in chosen}
+        computed = {role for role in there if by_satellites(chosen[role].name)}
+        lost |= computed if computed < there else set()
     chosen = {role: each for role, each in chosen.items() if role not in lost}
     lacking = 'samples' if 'time' in chosen and len(chosen) < 2 else ''
     letters = [plain(name) for name in table.names if plain(name) in {'x', 'y', 'z'}]
@@ -191,7 +164,7 @@ def choose(table: Table, columns: Mapping[str, Column]) -> dict[str, Column]:
 def _column(table: Table, role: str, at: int, choice: Column | None) -> Column:
     """Return a column of a role with the unit that the user, the file or its name states."""
     name, unit, sign = table.names[at], '', table.sign if role in ACCELERATIONS else 1.0
-    usual, axes = KNOWN[role].get(plain(name), ('', 'sensor'))
+    usual = KNOWN[role].get(plain(name), '')
     if choice:
         name, unit, sign, *_ = choice
     unit = unit or table.units[at] or usual
@@ -200,23 +173,16 @@ def _column(table: Table, role: str, at: int, choice: Column | None) -> Column:
         unit = first if is_unit(first := unit.split(' ')[0]) else ''
     if role == 'time':
         return Column(name, 'iso' if table.holds_text(at) else unit, sign, at)
-    return Column(name, unit or SI[role], sign, at, axes)
+    return Column(name, unit or SI[role], sign, at)
 
 
 def _said(table: Table, chosen: Mapping[str, Column]) -> str:
     """Return which column is read as which role, as a sentence."""
     words = []
-    for role, (name, unit, sign, at, _) in chosen.items():
-        words.append(f'{role} is {"-" if sign < 0 else ""}{name} in {unit}')
-        stated, count = table.units[at], list(table.names).count(table.names[at])
-        if (
-            unit not in _TEXTS
-            and fits(role, stated)
-            and (factor_of(role, stated, '') != factor_of(role, unit, table.place))
-        ):
-            words[-1] += f', though the file states {stated}'
-        if count > 1:
-            words[-1] += f' (the first of {count} columns of this name)'
+    for role, (name, unit, sign, at) in chosen.items():
+        count = list(table.names).count(table.names[at])
+        first = f' (the first of {count} columns of this name)' if count > 1 else ''
+        words.append(f'{role} is {"-" if sign < 0 else ""}{name} in {unit}{first}')
     return '; '.join(words)
 
 
@@ -411,16 +377,9 @@ def _forward(table: Table, stamps: Ints) -> Ints:
     if back.max(initial=0) <= LATE_NS:
         return stamps
     number = int(np.argmax(back > LATE_NS))
-    cure = 'make a file of each drive, or remove the wrong line'
-    for unit, length_ns in _COUNTERS.items():
-        if abs(int(back[number]) - length_ns) < LATE_NS:
-            cure = f'a counter of {unit} began again: add 2^32 to the times from there'
     msg = (
         f'{table.place}, line {table.rows[number].line}: the time is {back[number] / 1e9:.3f} s '
-        f'before the time of line {table.rows[int(np.argmax(stamps[:number]))].line}; {cure}'
+        f'before the time of line {table.rows[int(np.argmax(stamps[:number]))].line}; make a file '
+        'of each drive, or remove the wrong line'
     )
     raise InputError(msg)
-
-
-_COUNTERS = {'microseconds': 2**32 * 10**3, 'milliseconds': 2**32 * 10**6}
-"""Nanoseconds after which counters of 32 bits, as of microcontrollers, begin again."""

@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import product
 import math
 import re
-from typing import Literal, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,10 +29,6 @@ IMU_ROLES = (*ACCELERATIONS, *RATES)
 FIX_ROLES = ('latitude', 'longitude', 'altitude')
 """Channels of a satellite receiver, degrees north and east, and metres."""
 # Positions in metres of one plane, as of motion capture, have the roles x and y.
-
-Axes = Literal['sensor', 'vehicle', 'satellites']
-"""Axes of accelerations: of the sensor, however it is mounted; of the vehicle; or of the vehicle,
-but computed from satellite positions by the logger."""
 
 _FACTORS: dict[str, dict[str, float]] = {
     'acceleration': {'m/s2': 1.0, 'g': GRAVITY, 'mg': GRAVITY / 1000.0, 'ft/s2': 0.3048},
@@ -93,27 +89,27 @@ _TURNING = '{}rateofrotationgyro {}rateofrotation {}rotationgyroscope {turn}rate
 _LONGITUDE = 'longitude lon lng long gpslongitude gpslon gpslong locationlongitude'
 _TIME = """loggingtime timestamp time unixtime datetime utc epoch elapsed seconds millis micros
     nanos uptime zeit date clock stamp cts t"""
-_NAMES: tuple[tuple[str, str, Axes, str], ...] = (
-    ('accel_{}', 'g', 'sensor', 'gf{} accelerometeracceleration{}'),
-    ('accel_{}', '', 'sensor', _ACCELERATION),
-    ('accel_{}', 'g', 'vehicle', '{way}{noun} logger{way}acc'),
-    ('accel_{}', '', 'sensor', '{}'),
-    ('accel_{}', 'g', 'satellites', '{way}acccalc gps{way}acc'),
-    ('gyro_{}', '', 'sensor', _RATE),
-    ('gyro_{}', 'deg/s', 'sensor', _TURNING),
-    ('gyro_{}', 'deg/s', 'satellites', 'gps{turn}rate'),
-    ('gyro_z', 'deg/s', 'satellites', 'gpsgyro'),
-    ('latitude', '', 'sensor', 'latitude lat gpslatitude gpslat locationlatitude'),
-    ('longitude', '', 'sensor', _LONGITUDE),
-    ('latitude', 'degE7', 'sensor', 'late7'),
-    ('longitude', 'degE7', 'sensor', 'lone7'),
-    ('altitude', '', 'sensor', 'altitude alt height gpsaltitude locationaltitude'),
-    ('x', '', 'sensor', 'x posx positionx posex px'),
-    ('y', '', 'sensor', 'y posy positiony posey py'),
-    ('time', '', 'sensor', _TIME),
+_NAMES = (
+    ('accel_{}', 'g', 'gf{} accelerometeracceleration{}'),
+    ('accel_{}', '', _ACCELERATION),
+    ('accel_{}', 'g', '{way}{noun} logger{way}acc'),
+    ('accel_{}', '', '{}'),
+    ('accel_{}', 'g', '{way}acccalc gps{way}acc'),
+    ('gyro_{}', '', _RATE),
+    ('gyro_{}', 'deg/s', _TURNING),
+    ('gyro_{}', 'deg/s', 'gps{turn}rate'),
+    ('gyro_z', 'deg/s', 'gpsgyro'),
+    ('latitude', '', 'latitude lat gpslatitude gpslat locationlatitude'),
+    ('longitude', '', _LONGITUDE),
+    ('latitude', 'degE7', 'late7'),
+    ('longitude', 'degE7', 'lone7'),
+    ('altitude', '', 'altitude alt height gpsaltitude locationaltitude'),
+    ('x', '', 'x posx positionx posex px'),
+    ('y', '', 'y posy positiony posey py'),
+    ('time', '', _TIME),
 )
 """
-Roles, the unit of a column that states none (SI units if empty), its axes, and its names.
+Roles, the unit of a column that states none (SI units if empty), and its names.
 
 Names are `plain`, the preferred ones first: those of accelerations with gravity before others,
 and those that a logger computed from satellite positions last.
@@ -122,32 +118,33 @@ UNCLEAR = frozenset({'x', 'y', 'z', 'roll', 'pitch', 'yaw'})
 """Names of the quantity whose unit they have, positions or angles if they have none."""
 
 
-def _known() -> dict[str, dict[str, tuple[str, Axes]]]:
-    known: dict[str, dict[str, tuple[str, Axes]]] = {role: {} for role in ROLES}
-    for of_role, unit, axes, words in _NAMES:
+def _known() -> dict[str, dict[str, str]]:
+    known: dict[str, dict[str, str]] = {role: {} for role in ROLES}
+    for of_role, unit, names in _NAMES:
         for number, axis in enumerate('xyz' if '{}' in of_role else 'x'):
-            names = words.split()
+            words = names.split()
             for mark, by_axis in _WORDS.items():
-                pairs = product(names, by_axis[number].split())
-                names = list(dict.fromkeys(name.replace(mark, word) for name, word in pairs))
-            role = of_role.replace('{}', axis)
-            known[role] |= {name: (unit, axes) for name in names if name not in known[role]}
+                pairs = product(words, by_axis[number].split())
+                words = [word.replace(mark, put) for word, put in pairs]
+            of = known[of_role.replace('{}', axis)]
+            of.update((word, unit) for word in words if word not in of)
     return known
 
 
 KNOWN = _known()
-"""Unit and axes of the columns of each role by their `plain` names, that need no map."""
+"""Units of the columns of each role that need no map, by their `plain` names."""
+
+
+def by_satellites(name: str) -> bool:
+    """Return whether a column of an IMU was computed from satellite positions by the logger."""
+    return plain(name).startswith('gps') or plain(name).endswith('calc')
 
 
 def factor_of(role: str, unit: str, place: str) -> float:
     """
     Return what a number in a unit is multiplied by: SI units, degrees for places on earth.
 
-    Raises
-    ------
-    InputError
-        If it is no known unit of such a quantity, with the file and column.
-
+    ``InputError`` names the file and column of a unit that is none of such a quantity.
     """
     known = _FACTORS[_QUANTITIES[role]]
     if not fits(role, unit):
@@ -247,17 +244,7 @@ def count_known(cells: Sequence[str]) -> int:
 
 @dataclass(frozen=True)
 class Channel:
-    """
-    One channel where it has values.
-
-    Parameters
-    ----------
-    stamps : (N,) int64
-        Nanoseconds since 1970, UTC.
-    values : (N,) float64
-        SI units, degrees for latitude and longitude.
-
-    """
+    """Stamps (N,), ns since 1970 UTC, and values (N,) or (N, k): SI units, degrees of places."""
 
     stamps: Ints
     values: Floats
@@ -271,27 +258,15 @@ class Channel:
 
 @dataclass(frozen=True)
 class Log:
-    """
-    What was read from one file of a logger.
-
-    Parameters
-    ----------
-    place, kind
-        The file; the name of its format.
-    channels
-        By their role, some of ``ROLES``.
-    axes
-        Which axes its accelerations have.
-    notes
-        What was assumed and left out, as sentences.
-    unread
-        Names of columns with numbers that are read as no channel, if none is of an IMU.
-
-    """
+    """What was read from one file of a logger, in a format of this ``kind``."""
 
     place: str
     kind: str
     channels: Mapping[str, Channel]
-    axes: Axes = 'sensor'
+    """By their role, some of ``ROLES``."""
+    by_satellites: bool = False
+    """Whether the logger computed the accelerations from satellite positions."""
     notes: tuple[str, ...] = ()
+    """What was assumed and left out, as sentences."""
     unread: tuple[str, ...] = ()
+    """Names of columns that are read as no channel."""

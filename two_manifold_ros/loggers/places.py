@@ -29,39 +29,31 @@ _WORDS |= {word: word[0] for word in ('NORTH', 'SOUTH', 'EAST', 'WEST')}
 _SURELY = re.compile('^ns$|^ew$|northsouth|eastwest|hemi')
 _NAMED = re.compile('^(lat|lon|lng)|^gps(lat|lon|lng)|ns|ew|hemi|north|south|east|west')
 """How `plain` names of columns for hemispheres look, if the column holds letters alone."""
+_CELL = re.compile(r'(?P<before>[NSEW])? ?(?P<number>[-+.\d]+)[ °º]?(?: ?(?P<after>[NSEW]))?$')
 
 
 def degrees_of_cell(cell: str, letters: str) -> float | None:
     """
-    Return the degrees in a cell, which may have its hemisphere, minutes and seconds.
+    Return the number in a cell with its hemisphere, if it has one, as the sign.
 
-    They are NaN where the cell is missing, and ``None`` where it is none of these, or has a minus
-    in the positive hemisphere.
+    It is NaN where the cell is missing, and ``None`` where it is no number, or has a minus in the
+    positive hemisphere.
     """
-    number = number_of(cell)
-    if number is not None:
-        return number
-    word = cell[:60].upper().replace(',', '.')
-    signs = set(re.sub(r'[\d.\s:°º\'"\u2032\u2033]', '', word))
-    sizes = [number_of(each) for each in re.findall(r'[\d.]+', word)]
-    known = [each for each in sizes if each is not None]
-    right = word[:1] not in '\'"°' and (signs <= {letters[0]} or signs <= {letters[1], '-'})
-    whole = len(known) == len(sizes) and 0 < len(sizes) < 4
-    if not (right and whole) or max(known[1:], default=0.0) >= 60.0:
+    found = _CELL.match(cell[:60].upper().replace(',', '.'))
+    size = number_of(found['number']) if found else None
+    letter = found and (found['before'] or found['after'])
+    if not letter or size is None:
+        return number_of(cell)
+    if letter not in letters or (size < 0.0 and letter == letters[0]):
         return None
-    size = sum(each / 60.0**power for power, each in enumerate(known))
-    return size if signs <= {letters[0]} else -size
+    return size if letter == letters[0] else -abs(size)
 
 
 def with_hemispheres(table: Table, at: Mapping[str, int], taken: Sequence[int]) -> Table:
     """
     Return a table whose latitudes and longitudes, by their role, have the letters beside them.
 
-    Raises
-    ------
-    InputError
-        If a column without a role looks like a hemisphere, but cannot be one of these.
-
+    ``InputError`` names a column that looks like a hemisphere, but cannot be one of these.
     """
     others = [index for index in range(len(table.names)) if index not in taken and at]
     found = {index: letters for index in others if (letters := _letters(table, index))}
@@ -90,14 +82,13 @@ def with_hemispheres(table: Table, at: Mapping[str, int], taken: Sequence[int]) 
             raise InputError(msg)
         head = re.split(r'[\s()\[\]]+', table.heads[place].upper())[1:]
         said = next((_WORDS[word] for word in head if _WORDS.get(word, '-') in half), '')
+        own, note = [said] * len(cells), f'the {role} is {said}, as its name says'
         if beside:
             # Of several receivers, each has its own.
             _, index = min(beside)
             own = [_WORDS.get(cell.upper(), '') for cell in table.cells(index)]
             note = f'column {table.names[index]!r} is the hemisphere of the {role}'
-        elif said:
-            own, note = [said] * len(cells), f'the {role} is {said}, as its name says'
-        else:
+        elif not said:
             continue
         # A letter that is missing or damaged is the last one, as no vehicle changes it often.
         last = next(filter(None, own))

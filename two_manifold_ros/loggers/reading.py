@@ -16,7 +16,7 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.files import checked, MOST_LOGGED, read_bytes, text_of
-from two_manifold_ros.loggers.columns import axes_of, choose, fitting, read_columns
+from two_manifold_ros.loggers.columns import are_computed, choose, fitting, read_columns
 from two_manifold_ros.loggers.log import (
     ACCELERATIONS,
     Channel,
@@ -38,18 +38,8 @@ def read_log(paths: Sequence[str | Path], columns: Mapping[str, Column]) -> Log:
     """
     Read files of one drive, or of one vehicle on one route.
 
-    Parameters
-    ----------
-    paths
-        Files of known formats, or tables.
-    columns
-        Map of the columns of plain tables, see `columns.parse_columns`.
-
-    Raises
-    ------
-    InputError
-        If a file cannot be read; the sentence names it, and the line if there is one.
-
+    A map of columns, see `columns.parse_columns`, counts in each file that has them.
+    ``InputError`` names the file that cannot be read, and the line if there is one.
     """
     files: list[Path] = []
     for path in map(Path, paths):
@@ -76,15 +66,7 @@ def read_log(paths: Sequence[str | Path], columns: Mapping[str, Column]) -> Log:
 
 
 def joined(logs: Sequence[Log]) -> Log:
-    """
-    Return several logs of one drive, or of one vehicle on one route, as one.
-
-    Raises
-    ------
-    InputError
-        If two of them have the same channel at the same time.
-
-    """
+    """Return several logs as one; two of them may not have a channel at the same time."""
     channels: dict[str, Channel] = {}
     for role in dict.fromkeys(role for log in logs for role in log.channels):
         parts = [(log.channels[role], log.place) for log in logs if role in log.channels]
@@ -100,21 +82,20 @@ def joined(logs: Sequence[Log]) -> Log:
             np.concatenate([each.stamps for each, _ in parts]),
             np.concatenate([each.values for each, _ in parts]),
         )
-    others = {log.axes for log in logs if set(log.channels) & set(ACCELERATIONS)}
-    if len(others) > 1:
+    computed = {log.by_satellites for log in logs if set(log.channels) & set(ACCELERATIONS)}
+    if len(computed) > 1:
         msg = (
-            f'{", ".join(log.place for log in logs)}: the axes of the accelerations differ '
-            f'({", ".join(sorted(others))}); import each into a bag of its own'
+            f'{", ".join(log.place for log in logs)}: some accelerations were computed from '
+            'satellite positions; import each file into a bag of its own'
         )
         raise InputError(msg)
-    return replace(
-        logs[0],
-        place=', '.join(log.place for log in logs),
-        kind=', '.join(dict.fromkeys(log.kind for log in logs)),
-        channels=channels,
-        axes=others.pop() if others else 'sensor',
-        notes=tuple(_said_of(logs)),
-        unread=tuple(name for log in logs for name in log.unread),
+    return Log(
+        ', '.join(log.place for log in logs),
+        ', '.join(dict.fromkeys(log.kind for log in logs)),
+        channels,
+        computed == {True},
+        tuple(_said_of(logs)),
+        tuple(name for log in logs for name in log.unread),
     )
 
 
@@ -218,15 +199,7 @@ XRK_BEGINNINGS = (b'<hCNF', b'x\x01', b'x\x9c', b'x\xda')
 
 
 def read_xrk(path: Path) -> Log:
-    """
-    Read an XRK or XRZ file of AiM by the optional library `libxrk`.
-
-    Raises
-    ------
-    InputError
-        If the library is missing or cannot read the file.
-
-    """
+    """Read an XRK or XRZ file of AiM by the optional library `libxrk`."""
     try:
         from libxrk import aim_xrk  # noqa: PLC0415 - optional
     except ModuleNotFoundError as error:
@@ -256,8 +229,9 @@ def read_xrk(path: Path) -> Log:
     row = Row(0, ['0' if np.isfinite(each).any() else '' for each in values])
     chosen = choose(Table(str(path), 'AiM XRK', names, units, names, [row]), {})
     channels = {}
-    for role, (name, unit, _, index, _) in chosen.items():
+    for role, (name, unit, _, index) in chosen.items():
         factor = factor_of(role, unit, f'{path}, channel {name!r}')
-        channels[role] = Channel.of_cells(stamps[index], values[index] * factor)
-    del channels['time']
-    return Log(str(path), 'AiM XRK', channels, axes_of(chosen, channels), (note,))
+        found = Channel.of_cells(stamps[index], values[index] * factor)
+        if role != 'time' and len(found.stamps):
+            channels[role] = found
+    return Log(str(path), 'AiM XRK', channels, are_computed(chosen, channels), (note,))

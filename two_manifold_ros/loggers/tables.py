@@ -74,44 +74,21 @@ class Clock(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """
-    A table of text.
-
-    Parameters
-    ----------
-    place, kind
-        The file; the name of its format.
-    names, units, heads
-        Of the columns, units may be empty; and both as the file has them.
-    rows
-        As long as there are columns.
-    above
-        Lines above the names.
-    notes
-        What was left out, as sentences.
-    odd
-        Lines and columns of the cells that `column` left out.
-    times
-        Names of the column with the time; any that is named like one if empty.
-    clock
-        Returns the clock of times without a date, by the table and these times, ns.
-    sign
-        Of the accelerations: phones with iOS have them the other way.
-
-    """
+    """A table of text, with the lines of the file ``above`` the names of its columns."""
 
     place: str
-    kind: str
+    kind: str  # the name of its format
     names: Sequence[str]
-    units: Sequence[str]
-    heads: Sequence[str]
-    rows: Sequence[Row]
+    units: Sequence[str]  # empty where none is stated
+    heads: Sequence[str]  # names and units as the file has them
+    rows: Sequence[Row]  # as long as there are columns
     above: Sequence[Row] = ()
-    notes: tuple[str, ...] = ()
-    odd: set[tuple[int, str]] = field(default_factory=set)
-    times: str = ''
+    notes: tuple[str, ...] = ()  # what was left out, as sentences
+    odd: set[tuple[int, str]] = field(default_factory=set)  # lines, columns that `column` left out
+    times: str = ''  # names of the column with the time; any that is named like one if empty
+    # The clock of times without a date, by the table and these times, ns.
     clock: Callable[[Table, Ints], Clock | None] = lambda _, __: None
-    sign: float = 1.0
+    sign: float = 1.0  # of the accelerations: phones with iOS have them the other way
 
     def find(self, words: str) -> int | None:
         """Return the first column with one of these `plain` names, the first name preferred."""
@@ -137,11 +114,7 @@ class Table:
         """
         Return the table without the rows that are damaged, and a note on them.
 
-        Raises
-        ------
-        InputError
-            If they are too many to be damage: with the fault of a row, and what the user can do.
-
+        ``InputError`` has the fault of a row and the cure, if they are too many to be damage.
         """
         lost = np.flatnonzero(~keep)
         if not len(lost):
@@ -188,11 +161,7 @@ class Table:
         return (*self.notes, f'{words}, the first in line {line}, column {name!r}')
 
     def clocked(self, index: int, seconds: Floats, fault: str, cure: str) -> tuple[Table, Floats]:
-        """
-        Return the rows that have a time, and the times (N,), from when the clock was set.
-
-        Seconds (M,) are NaN where there is none: the fault of such a cell, and the cure, are said.
-        """
+        """Return the rows that have a time, and the times (N,), from when the clock was set."""
         there = np.abs(seconds) < LAST_S
         table = self.only(there, lambda row: f'{row.cells[index][:40]!r} {fault}', cure)
         seconds = seconds[there]
@@ -211,15 +180,7 @@ class Table:
 
 
 def read_table(text: str, place: str) -> Table:
-    """
-    Return the table in a text, in the form of the logger that the text begins as.
-
-    Raises
-    ------
-    InputError
-        If there is no line with data or none with names, or many are not as long.
-
-    """
+    """Return the table in a text, in the form of the logger that the text begins as."""
     head = text[:_HEAD]
     for pattern, kind, times, read in FORMATS:
         if re.search(pattern, head):

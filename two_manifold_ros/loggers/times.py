@@ -138,8 +138,8 @@ def wrong_step(values: Floats, unit_s: float, *, stated: bool) -> tuple[float, s
     """
     Return what is wrong with a unit of times (N,), ``None`` if an IMU of a vehicle can have them.
 
-    It is the step of the numbers, and the unit in which the step is most usual with its seconds,
-    if there is one. Seconds that nothing states have to be usual.
+    It is the step of the numbers, the unit in which the step is most usual, and its seconds then.
+    Seconds that nothing states have to be usual.
     """
     middle, most = steps_of(values)
     slow = middle * unit_s > LIMITS_S[1] or (not stated and middle >= USUAL_S[1])

@@ -27,43 +27,19 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 @dataclass(frozen=True)
 class Track:
-    """
-    Estimates of all ticks.
+    """Estimates of all N ticks; positions, deviations and velocities are (N, 2), or NaN."""
 
-    Parameters
-    ----------
-    stamps : (N,) int64
-        Nanoseconds.
-    positions, deviations, velocities : (N, 2) float64
-        Metres, their standard deviations, and metres a second; NaN where there is none.
-    published : (N,) bool
-        Whether the filter publishes it.
-    statuses
-        Names of the states.
-    origin
-        Where the positions are zero, or ``None`` where that is not known on earth.
-
-    """
-
-    stamps: Ints
-    positions: Floats
-    deviations: Floats
-    velocities: Floats
-    published: Bools
-    statuses: Sequence[str]
-    origin: GeodeticOrigin | None
+    stamps: Ints  # nanoseconds
+    positions: Floats  # metres
+    deviations: Floats  # standard deviations, metres
+    velocities: Floats  # metres a second
+    published: Bools  # whether the filter publishes it
+    statuses: Sequence[str]  # names of the states
+    origin: GeodeticOrigin | None  # where positions are zero, if it is known on earth
 
 
 def check_track_path(path: str, origin: GeodeticOrigin | None, model: str) -> None:
-    """
-    Refuse a file that cannot be written, before anything is computed.
-
-    Raises
-    ------
-    InputError
-        If it has none of ``SUFFIXES``, or needs places on earth that the model does not know.
-
-    """
+    """Refuse a file that cannot be written, before anything is computed."""
     suffix = Path(path).suffix.lower()
     if suffix not in SUFFIXES:
         msg = f'{path}: the end of the name decides the format; it can be {", ".join(SUFFIXES)}'
@@ -85,12 +61,6 @@ def write_track(path: str, track: Track) -> int:
     Write a track in the format of the name, and return how many ticks are in it.
 
     CSV has all ticks; GPX has those that are published.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be written.
-
     """
     suffix = Path(path).suffix.lower()
     ticks = np.arange(len(track.stamps))

@@ -26,15 +26,8 @@ class AtlasModel(ModelHead):
     """
     A model of many known routes; `atlas_of` makes it, and checks that they go together.
 
-    What nodes and tables read of its head is that of the first route, and the tracks of all.
-
-    Parameters
-    ----------
-    names
-        Of the routes, in alphabetical order; that of a network is not that of a line.
-    members
-        Their models.
-
+    What nodes and tables read of its head is that of the first route, and the tracks of all. Names
+    of the members are in alphabetical order; that of a network is not that of a line.
     """
 
     names: tuple[str, ...]
@@ -71,14 +64,8 @@ def atlas_of(routes: Mapping[str, ModelHead]) -> AtlasModel:
     """
     Return the atlas of routes by name, in which those of an atlas have names of their own.
 
-    A map of one line is that of a route, and has its name alone.
-
-    Raises
-    ------
-    InputError
-        If there is no route, a name is no name or there twice, a model is no map of a route, or
-        they take other channels.
-
+    A map of one line is that of a route, and has its name alone. An ``InputError`` says which name
+    is none or there twice, which model is no map of a route, and which one takes other channels.
     """
     known: dict[str, RouteModel] = {}
     for given, model in routes.items():

@@ -12,7 +12,7 @@ from typing import NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import refuse
-from two_manifold_ros.model.head import BOUNDS, check_range, check_shapes, check_size
+from two_manifold_ros.model.head import BOUNDS, check_fields, check_range, check_size, Rules
 
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
@@ -32,17 +32,9 @@ UNSURE = 3.0
 
 class Spot(NamedTuple):
     """
-    Where along the circuit a vehicle is.
+    Where along the circuit a vehicle is: so far from the start line, in [0, length), NaN off it.
 
-    Parameters
-    ----------
-    metres
-        Way since the start line, in [0, length); NaN off the circuit.
-    aside_m
-        Distance to the circuit.
-    deviation_m
-        Standard deviation of the way.
-
+    Beside the way, it lies ``aside_m`` off the line; the way has a standard deviation.
     """
 
     metres: float
@@ -55,28 +47,14 @@ class Circuit:
     """
     One lap of a route as a closed line of n points at even distances, the first at the start line.
 
-    Parameters
-    ----------
-    points, headings : (n, 2)
-        Metres, and unit vectors in the direction of travel.
-    seconds : (n + 1,)
-        Usual time from the start line to each point, and at last of the whole lap.
-    deviations : (n,)
-        Standard deviation of the timing at each point, s: that of drives that were held out of
-        the training; zero where none was.
-    spreads : (n + 1,)
-        Root mean square error, s, of the time of a lap that is `predicted` at each point, of the
-        laps of the training.
-    sureness
-        What errors of the timing are over what the covariances of the filter make of them.
-    repeated
-        Share of ``deviations`` that is new on each lap: the rest is the same on all, and in no
-        lap time.
-    length_m
-        Length of a lap.
-    reach_m
-        Distance from the line up to which a vehicle is on the circuit.
-
+    ``points`` and ``headings`` (n, 2) are in metres and unit vectors in the direction of travel.
+    ``seconds`` (n + 1,) is the usual time from the start line to each point, and at last of the
+    whole lap; ``deviations`` (n,) the standard deviation of the timing there, s, on drives that
+    were held out of the training, zero without any; ``spreads`` (n + 1,) the root mean square
+    error, s, of the time of a lap `predicted` there. ``sureness`` is what errors of the timing are
+    over what the covariances of the filter make of them, and ``repeated`` the share of the
+    deviations that is new on each lap: the rest is in no lap time. Up to ``reach_m`` from the line
+    a vehicle is on it.
     """
 
     points: Floats
@@ -120,17 +98,9 @@ class Circuit:
         """
         Return the spot of a (2,) position: the nearest of those that go in its direction.
 
-        Parameters
-        ----------
-        position, direction : (2,)
-            Metres, and any vector in the direction of travel; where that is zero every direction
-            counts.
-        covariance : (2, 2), optional
-            Of the position, m^2.
-        between
-            Where it can be by the way before, metres after the start of any lap: a spot there
-            counts whatever its direction is, which a standing vehicle does not show.
-
+        The ``direction`` (2,) is any vector; where it is zero every direction counts. ``between``
+        is where the vehicle can be by the way before, metres after the start of any lap: a spot
+        there counts whatever its direction is, which a standing vehicle does not show.
         """
         apart = position - self.points
         squares = np.einsum('ij,ij->i', apart, apart)
@@ -180,13 +150,10 @@ class Circuit:
         Return what a standard deviation of the filter along the way is in time, s.
 
         It is the time from one before the place to one behind it, so that a stop counts that may
-        be at the place, times the ``sureness``.
+        be there.
         """
-        ahead, behind = (
-            self.seconds_at(metres + deviation_m),
-            self.seconds_at(metres - deviation_m),
-        )
-        return self.sureness * 0.5 * (ahead - behind)
+        ahead = self.seconds_at(metres + deviation_m)
+        return self.sureness * 0.5 * (ahead - self.seconds_at(metres - deviation_m))
 
     def starting_at(self, metres: float) -> Circuit:
         """Return the same circuit with the start line at the point nearest to so many metres."""
@@ -221,18 +188,9 @@ def predicted(course: Floats, elapsed: Floats | float, passed: Floats | float) -
     """
     Return the time that a lap will have taken, s.
 
-    What is left of the lap takes as long as on the ``course``, times the root of how much longer
-    this lap took so far: half of what differs between laps lasts until their end. It matters
-    little: of nine drives, half a lap before the line, the root erred least on four, no factor at
-    all on three, and the fourth root on two (tried once, by hand).
-
-    Parameters
-    ----------
-    course : (n + 1,)
-        Usual time from the start line to each point, s.
-    elapsed, passed
-        How long this lap took so far, and how long it usually takes to the same place, s.
-
+    What is left of the lap takes as long as on the ``course`` (n + 1,), times the root of how much
+    longer this lap took so far than usually to the same place, ``passed``: half of what differs
+    between laps lasts until their end.
     """
     # Just after the line nothing is known of this lap yet: what is a moment off counts for little.
     moment = NEARBY * course[-1]
@@ -243,26 +201,17 @@ def predicted(course: Floats, elapsed: Floats | float, passed: Floats | float) -
 
 
 def check_circuit(circuit: Circuit) -> None:
-    """Check the shapes of one lap, and that its ways and times increase."""
+    """Check shapes and ranges of one lap, and that its times increase."""
     count = max(len(circuit.points), 1)
     check_size('circuit.points', 2 * count)
-    check_shapes(
-        circuit,
-        {
-            'points': (count, 2), 'headings': (count, 2), 'seconds': (count + 1,),
-            'deviations': (count,), 'spreads': (count + 1,),
-        },
-        'circuit.',
-    )  # fmt: skip
-    for name, least in (('seconds', 0.0), ('deviations', 0.0), ('spreads', 0.0)):
-        check_range(f'circuit.{name}', getattr(circuit, name), least)
-    check_range('circuit.repeated', circuit.repeated, 0.0, 1.0)
-    for name, number in (
-        ('length_m', circuit.length_m),
-        ('reach_m', circuit.reach_m),
-        ('sureness', circuit.sureness),
-    ):
-        check_range(f'circuit.{name}', number, BOUNDS.least)
+    rules: Rules = {
+        'points headings': ('n2',),
+        'seconds spreads': ('e', 0.0),
+        'deviations': ('n', 0.0),
+        'repeated': ('', 0.0, 1.0),
+        'length_m reach_m sureness': ('', BOUNDS.least),
+    }
+    check_fields(circuit, rules, {'n': count, 'e': count + 1}, 'circuit.')
     if circuit.seconds[0] != 0.0 or (np.diff(circuit.seconds) < 0.0).any():
         refuse('the times along its circuit do not increase from 0')
     check_range('the time of a lap', circuit.lap_s, BOUNDS.least)

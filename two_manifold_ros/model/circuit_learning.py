@@ -74,8 +74,8 @@ def _usual_lap(places: Places) -> tuple[int, int] | None:
     Return first and last visit of a usual lap: it ends where it began; None if there is none.
 
     A lap takes as long as the way back to a place that a vehicle is on at most times, so that
-    spins and pit lanes count by what they last. Of the place with most such laps it is the median
-    one.
+    spins and pit lanes count by what they last. It is the median lap of the place with most such
+    laps.
     """
     order = np.lexsort((np.arange(len(places.visited)), places.runs, places.visited))
     place, run = places.visited[order], places.runs[order]
@@ -263,15 +263,9 @@ def calibrated(
     """
     Return a circuit with the deviations of its timing, and the start line where they are least.
 
-    Parameters
-    ----------
-    circuit
-        Any start line.
-    runs
-        Of drives that were held out: positions and velocities (T, 2) as they were estimated,
-        covariances (T, 2, 2) of the positions, and true positions and velocities, NaN where they
-        do not count.
-
+    ``runs`` are of drives that were held out: positions and velocities (T, 2) as they were
+    estimated, covariances (T, 2, 2) of the positions, and true positions and velocities, NaN where
+    they do not count.
     """
     lap_s, length = circuit.lap_s, circuit.length_m
     columns: list[Floats] = [np.empty((4, 0))]

@@ -34,14 +34,8 @@ class Limits(NamedTuple):
     """
     Sizes, bytes, beyond which a file is refused; models and checkpoints have less than a tenth.
 
-    Parameters
-    ----------
-    file, header, directory
-        Of a file, of its JSON, which takes thirty times as much when it is parsed, and of its list
-        of members, which takes twenty times as much.
-    locator, end
-        Of the last two records of a zip file.
-
+    The JSON of a header takes thirty times as much when it is parsed, the list of members twenty
+    times as much; ``locator`` and ``end`` are the last two records of a zip file.
     """
 
     file: int = 2_000_000_000
@@ -59,8 +53,8 @@ def refusal(path: str | Path, error: Exception, otherwise: str) -> InputError:
     """
     Return the one sentence with which the model in a file is refused.
 
-    The cause is what reading it raised, or ``otherwise`` where a library raised it, whose words a
-    reader cannot use.
+    The cause is an own refusal, or ``otherwise`` where a library raised, whose words a reader
+    cannot use.
     """
     cause = error if isinstance(error, UnfitError) else otherwise
     return InputError(f'{path}: the model is refused: {cause}; copy it again or train again')
@@ -75,24 +69,9 @@ def write_container(
     """
     Write a container to a temporary file beside its path and rename it.
 
-    After the return it survives a power cut; a power cut before leaves the old file in place.
-
-    Parameters
-    ----------
-    path
-        File to write or replace.
-    header, arrays
-        JSON values, all numbers finite, and arrays of numbers by any name but ``header``.
-    what
-        Noun for the content, used in error messages.
-
-    Raises
-    ------
-    InputError
-        If the folder cannot be written.
-    ValueError
-        If an array does not hold numbers or is named ``header``.
-
+    After the return it survives a power cut; a power cut before leaves the old file in place. All
+    numbers of the header are finite, and the arrays hold numbers under any name but ``header``, or
+    a ``ValueError`` says so; an ``InputError`` says of ``what`` that it cannot be written.
     """
     if 'header' in arrays:
         msg = 'an array is named header, as the header is'
@@ -122,12 +101,8 @@ def read_container(
     """
     Read the header and the arrays of a container.
 
-    Raises
-    ------
-    InputError
-        If the file is missing, larger than ``most_bytes``, no container, damaged or holds pickled
-        objects.
-
+    An ``InputError`` says that the file is missing, larger than ``most_bytes``, no container,
+    damaged or holds pickled objects.
     """
     source = Path(path)
     with checked(source, 'model', 'check the path, and the permissions of its folder'):

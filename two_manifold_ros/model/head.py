@@ -7,7 +7,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 import math
-from typing import Any, TYPE_CHECKING
+from types import MappingProxyType
+from typing import Any, TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -28,25 +29,11 @@ class Limits:
     Bounds of the numbers that a filter accepts; a trained model comes nowhere near.
 
     Beyond these a filter would take memory or time that no file warrants, divide by what
-    underflows, or stop at a number that does not fit where it has to go.
-
-    Parameters
-    ----------
-    number
-        Of the entries of arrays and of bandwidths; squares of it and of its inverse are finite.
-    count
-        Of ticks.
-    buffer
-        Numbers in an array that the filter allocates for itself.
-    work
-        Products summed to compare a window with all of the training: some seconds.
-    step
-        Products summed in a tick: about a second.
-    states, features, horizons, text
-        Most of each, and of characters in a text.
-    tick_ns, horizon_ns
-        Longest tick, and farthest prediction: a day.
-
+    underflows, or stop at a number that does not fit where it has to go. Squares of ``number`` and
+    of its inverse are finite; ``buffer`` is of an array that the filter allocates; ``work``
+    products compare a window with all of the training in some seconds, and ``step`` products are
+    summed in a tick in about a second; ``text`` counts characters; a tick of the longest kind is
+    ``tick_ns``, and a prediction reaches a day.
     """
 
     number: float = 1e100
@@ -103,12 +90,32 @@ def check_range(
         refuse(f'{name} holds {outside[0]:g}, which is not within {least:g} to {most:g}')
 
 
-def check_shapes(part: object, shapes: Mapping[str, tuple[int, ...]], where: str = '') -> None:
-    """Refuse the first of the named arrays of a part of a model that has another shape."""
-    for name, shape in shapes.items():
-        found = getattr(part, name).shape
-        if found != shape:
-            refuse(f'{where}{name} has the shape {found} instead of {shape}')
+Rules: TypeAlias = 'Mapping[str, tuple[Any, ...]]'
+"""Of fields, whose names stand in one text: their axes, the least number and the largest one."""
+
+
+def check_fields(
+    part: object, rules: Rules, sizes: Mapping[str, int] = MappingProxyType({}), where: str = ''
+) -> None:
+    """
+    Refuse the first field of a part of a model that breaks a rule.
+
+    Its axes are letters, whose lengths are the ``sizes``, or digits; a number has none.
+    """
+    for names, (axes, *limits) in rules.items():
+        shape = tuple(int(each) if each.isdigit() else sizes[each] for each in axes)
+        for name in names.split():
+            value = getattr(part, name)
+            if np.shape(value) != shape:
+                refuse(f'{where}{name} has the shape {np.shape(value)} instead of {shape}')
+            if limits:
+                check_range(f'{where}{name}', value, *limits)
+
+
+def check_channels(channels: Channels, where: str = 'channels.') -> None:
+    """Refuse channels of which one has no name, or no scale."""
+    check_fields(channels, {'mean scale limit live': ('c',)}, {'c': len(channels.names)}, where)
+    check_range(f'{where}scale', channels.scale[channels.live], BOUNDS.least)
 
 
 def check_covariances(name: str, matrices: Floats) -> None:
@@ -137,24 +144,13 @@ class ModelHead(ABC):
     """
     The part of a model that nodes, outputs and scores need.
 
-    Parameters
-    ----------
-    rate_hz, period_ns, max_gap_ns, window
-        Ticks per second, length of a tick, longest step that is no gap, and ticks in a window.
-    horizons
-        Ticks ahead at which positions are read out, 0 first.
-    imu_topic, imu_frame_id, position_topic, frame_id
-        Topics and frames of the training; positions are in ``frame_id``.
-    origin
-        Origin of the tangent plane if the positions were geodetic.
-    channels
-        Names, scaling and range of the values in a sample.
-    track : (T, 2), mean_position : (2,)
-        Positions of the training in order, metres, also those that the read-out ``mkdr``
-        estimated; NaN rows between segments. A route keeps some laps of them. And their mean.
-    summary
-        How the model was trained and what it reached, JSON values only.
-
+    It ticks ``rate_hz`` times a second, each tick of ``period_ns``; a step above ``max_gap_ns`` is
+    a gap, a ``window`` has so many ticks, and ``horizons`` are ticks ahead, 0 first. Topics and
+    frames are those of the training; positions are in ``frame_id``, about an ``origin`` if they
+    were geodetic. ``channels`` name, scale and bound the values of a sample. ``track`` (T, 2)
+    holds positions of the training in order, metres, also those that the read-out ``mkdr``
+    estimated, with NaN rows between segments; a route keeps some laps of them. The ``summary``
+    says how the model was trained and what it reached, in JSON values.
     """
 
     rate_hz: float
@@ -209,11 +205,13 @@ class ModelHead(ABC):
 
     def validate(self) -> None:
         """Check clock, horizons and channels; an ``UnfitError`` names the first that is wrong."""
-        channels, count = self.channels, len(self.channels.names)
-        check_range('rate_hz', self.rate_hz, BOUNDS.least)
-        check_range('period_ns', self.period_ns, 1, BOUNDS.tick_ns)
-        check_range('max_gap_ns', self.max_gap_ns, 1)
-        check_range('window', self.window, 1)
+        count = len(self.channels.names)
+        rules: Rules = {
+            'rate_hz': ('', BOUNDS.least),
+            'period_ns': ('', 1, BOUNDS.tick_ns),
+            'max_gap_ns window': ('', 1),
+        }
+        check_fields(self, rules)
         if self.period_ns != round(1e9 / self.rate_hz):
             refuse('its rate and the length of its tick disagree')
         if self.horizons[:1] != (0,) or list(self.horizons) != sorted(set(self.horizons)):
@@ -222,25 +220,18 @@ class ModelHead(ABC):
             refuse('its last horizon is more than a day ahead')
         check_size('max_gap_ns', self.max_gap_ns // self.period_ns + 2, count)
         check_size('window', 2 * self.window, count)
-        check_shapes(self, {'mean_position': (2,), 'track': (len(self.track), 2)})
-        names = ('mean', 'scale', 'limit', 'live')
-        check_shapes(channels, dict.fromkeys(names, (count,)), 'channels.')
-        check_range('channels.scale', channels.scale[channels.live], BOUNDS.least)
+        check_fields(self, {'mean_position': ('2',), 'track': ('t2',)}, {'t': len(self.track)})
+        check_channels(self.channels)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainedModel(ModelHead):
     """
-    A model that was trained on recordings, with windows of them to compare the input with.
+    A model with windows of the training to compare the input with.
 
-    Parameters
-    ----------
-    kernel
-        Name of the manifold learner.
-    series : (d, N), starts : (n,)
-        Standardised observations of the training, or of some stretches of it, and the first tick
-        of each window in them.
-
+    ``kernel`` names the manifold learner, ``series`` (d, N) holds standardised observations of the
+    training, or of some stretches of it, and ``starts`` (n,) the first tick of each window in
+    them.
     """
 
     kernel: str
@@ -256,7 +247,8 @@ class TrainedModel(ModelHead):
         """Check also that there are windows of training, and that they lie in the series."""
         super().validate()
         ticks = self.series.shape[-1]
-        check_shapes(self, {'series': (self.live, ticks), 'starts': (self.starts.size,)})
+        sizes = {'d': self.live, 't': ticks, 'n': self.starts.size}
+        check_fields(self, {'series': ('dt',), 'starts': ('n',)}, sizes)
         check_size('window', self.series.size, self.window, most=BOUNDS.work)
         if not self.starts.size:
             refuse('it has no windows')

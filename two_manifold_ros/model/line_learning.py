@@ -27,8 +27,8 @@ WHOLE_SHARE = 0.5
 """
 Share of the usual visits of a line from which on a place is wholly one of the line.
 
-Positions that are missing now and then, and laps of another length, leave places of the line with
-fewer visits. Any share from .1 to 1 names the same lines.
+Positions that are missing now and then, and laps of another length, leave places with fewer
+visits.
 """
 
 
@@ -81,8 +81,8 @@ def carry_lines(known: RouteModel, model: RouteModel) -> NetworkLines | None:
     """
     Return the lines of a known map on a newer one of the same network; None if it has none.
 
-    Each place is one of the lines of the nearest known place that is driven in its direction. What
-    is new is of no line; where nothing is left of the known places there are no lines.
+    Each place is one of the lines of the nearest known place that is driven in its direction; a
+    new place is of no line.
     """
     lines = known.lines
     if lines is None:

@@ -20,11 +20,13 @@ from two_manifold_ros.manifold.selection import check_extension
 from two_manifold_ros.model.circuit import check_circuit
 from two_manifold_ros.model.head import (
     BOUNDS,
+    check_channels,
     check_covariances,
+    check_fields,
     check_invertible,
     check_range,
-    check_shapes,
     check_size,
+    Rules,
     TrainedModel,
     trouble_with,
 )
@@ -52,20 +54,11 @@ class Model(TrainedModel):
     """
     A model of the spectral filter: tables, operator and read-out of the HMM, see ``hse_hmm``.
 
-    Parameters
-    ----------
-    novelty
-        What is typical for unseen windows of the route.
-    warm_start
-        From a past window to the state without its constant.
-    state_bound
-        Largest believable norm of the state without its constant, if guarded.
-    guarded
-        Whether the filter rejects and mixes and starts again, mathematics, section 6.5, and its
-        transition is stable; files before version 14 are of such models.
-    rest
-        When the clock of the filter stands, because the vehicle does; ``None`` for never.
-
+    ``novelty`` is what is typical for unseen windows of the route; ``warm_start`` leads from a
+    past window to the state without its constant, whose largest believable norm is ``state_bound``
+    if the filter is ``guarded``: then it rejects, mixes and starts again, mathematics, section
+    6.5, and its transition is stable. ``rest`` says when its clock stands, because the vehicle
+    does.
     """
 
     tables: Tables
@@ -87,9 +80,9 @@ class Model(TrainedModel):
         super().validate()
         _check_windows(self)
         check_range('state_bound', self.state_bound, BOUNDS.least)
-        self._validate_operator()
-        self._validate_readout()
-        check_shapes(self.warm_start, {'offset': (self.states - 1,)}, 'warm_start.')
+        self._check_operator()
+        self._check_readout()
+        check_fields(self.warm_start, {'offset': ('s',)}, {'s': self.states - 1}, 'warm_start.')
         try:
             check_extension(self.warm_start, len(self.starts))
         except ValueError as error:
@@ -101,35 +94,30 @@ class Model(TrainedModel):
         if self.guarded and not spectral_radius(matrix) <= 1.0 + 1e-6:
             refuse('its transition grows without bound')
 
-    def _validate_operator(self) -> None:
+    def _check_operator(self) -> None:
         operator, (count, states) = self.operator, self.tables.weights.shape
         if not states <= min(count, BOUNDS.states):
             refuse(f'it has {states} states of {count} windows: more than those, or too many')
-        check_shapes(self.tables, {'states': (count, states)}, 'tables.')
-        check_shapes(self, {'starts': (count,)})
-        check_range('operator.bandwidth', operator.bandwidth, BOUNDS.least)
-        if isinstance(operator, RawKernel):
-            shapes: dict[str, tuple[int, ...]] = {'observations': (count, self.live)}
-        else:
-            landmarks, features = len(operator.landmarks), operator.features.shape[-1]
-            shapes = {
-                'landmarks': (landmarks, self.live),
-                'features': (count, features),
-                'responses': (landmarks, features),
-            }
-        check_shapes(operator, shapes, 'operator.')
+        sizes = {'n': count, 'k': states, 'd': self.live}
+        check_fields(self.tables, {'states': ('nk',)}, sizes, 'tables.')
+        check_fields(self, {'starts': ('n',)}, sizes)
+        rules: Rules = {'bandwidth': ('', BOUNDS.least), 'observations': ('nd',)}
+        if not isinstance(operator, RawKernel):
+            sizes |= {'l': len(operator.landmarks), 'f': operator.features.shape[-1]}
+            rules = {
+                'bandwidth': ('', BOUNDS.least), 'landmarks': ('ld',), 'features': ('nf',),
+                'responses': ('lf',),
+            }  # fmt: skip
+        check_fields(operator, rules, sizes, 'operator.')
 
-    def _validate_readout(self) -> None:
+    def _check_readout(self) -> None:
         readout, columns = self.readout, len(self.horizons) + 1
         if isinstance(readout, SharpenedReadout):
             _check_sharpened(readout, len(self.starts), columns)
-        else:
-            shapes: dict[str, tuple[int, ...]] = {
-                'coefficients': (columns, 2, self.states),
-                'covariances': (columns, 2, 2),
-            }
-            check_shapes(readout, shapes, 'readout.')
-            check_covariances('readout.covariances', vars(readout)['covariances'])
+            return
+        rules: Rules = {'coefficients': ('t2k',), 'covariances': ('t22',)}
+        check_fields(readout, rules, {'t': columns, 'k': self.states}, 'readout.')
+        check_covariances('readout.covariances', readout.covariances)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,19 +125,9 @@ class TpsrModel(TrainedModel):
     """
     A model of a TPSR: its parameters, and the ticks that positions are read from, see ``tpsr``.
 
-    Parameters
-    ----------
-    tpsr
-        The parameters.
-    frequencies : (d, p), phases : (p,)
-        Of the random features of observations, see `FourierFeatures`.
-    weights : (n, k), features : (n, p)
-        Of the remembered ticks, see `RememberingBelief`.
-    readout
-        Positions of the remembered ticks.
-    novelty, rest
-        See `Model`.
-
+    ``frequencies`` (d, p) and ``phases`` (p,) are of the random features of observations; the
+    remembered ticks have ``weights`` (n, k) and ``features`` (n, p), see `RememberingBelief`, and
+    their positions are the ``readout``. See `Model` for the rest.
     """
 
     tpsr: Tpsr
@@ -173,27 +151,16 @@ class TpsrModel(TrainedModel):
         count, features, states = len(self.weights), self.phases.size, self.states
         if not 1 <= states <= BOUNDS.states or not count:
             refuse(f'it has {states} states and {count} remembered ticks')
-        check_shapes(
-            self,
-            {
-                'frequencies': (self.live, features),
-                'phases': (features,),
-                'weights': (count, states),
-                'features': (count, features),
-            },
-        )
-        check_shapes(
-            self.tpsr,
-            {
-                'start': (states,),
-                'normaliser': (states,),
-                'operators': (features, states, states),
-                'inverse': (features, features),
-                'transition': (states, states),
-            },
-            'tpsr.',
-        )
-        check_range('tpsr.bound', self.tpsr.bound, BOUNDS.least)
+        sizes = {'d': self.live, 'p': features, 'k': states, 'n': count}
+        rules: Rules = {
+            'frequencies': ('dp',), 'phases': ('p',), 'weights': ('nk',), 'features': ('np',),
+        }  # fmt: skip
+        check_fields(self, rules, sizes)
+        rules = {
+            'start normaliser': ('k',), 'operators': ('pkk',), 'inverse': ('pp',),
+            'transition': ('kk',), 'bound': ('', BOUNDS.least),
+        }  # fmt: skip
+        check_fields(self.tpsr, rules, sizes, 'tpsr.')
         _check_sharpened(self.readout, count, len(self.horizons) + 1)
         if not np.isclose(self.tpsr.normaliser @ self.tpsr.start, 1.0, rtol=0.0, atol=1e-6):
             refuse('its start is not normalised')
@@ -203,26 +170,23 @@ class TpsrModel(TrainedModel):
 
 def _check_windows(model: Model | TpsrModel) -> None:
     """Check what is compared with the newest window."""
-    novelty, rest = model.novelty, model.rest
-    check_range('novelty.squared', novelty.squared, BOUNDS.least)
-    check_range('novelty.still', novelty.still, 0, BOUNDS.count)
     # The formula of a contrast gives none below -10.
-    check_range('novelty.own', novelty.own, -100.0, 0.0)
-    check_range('novelty.other', novelty.other, -100.0, 0.0)
-    if rest is not None:
-        check_range('rest.ticks', rest.ticks, 2, BOUNDS.count)
-        check_size('rest.ticks', rest.ticks, model.live)
+    rules: Rules = {
+        'squared': ('', BOUNDS.least), 'still': ('', 0, BOUNDS.count),
+        'own other': ('', -100.0, 0.0),
+    }  # fmt: skip
+    check_fields(model.novelty, rules, where='novelty.')
+    if model.rest is not None:
         # In standard deviations of the training: within more, anything is rest.
-        check_range('rest.limit', rest.limit, BOUNDS.least, 1e3)
+        rules = {'ticks': ('', 2, BOUNDS.count), 'limit': ('', BOUNDS.least, 1e3)}
+        check_fields(model.rest, rules, where='rest.')
+        check_size('rest.ticks', model.rest.ticks, model.live)
 
 
 def _check_sharpened(readout: SharpenedReadout, count: int, columns: int) -> None:
     """Check a read-out of ``count`` ticks."""
-    each = (columns,)
-    shapes = {'targets': (count, columns, 2), 'added': each, 'factors': each}
-    check_shapes(readout, shapes, 'readout.')
-    check_range('readout.added', readout.added, 0.0)
-    check_range('readout.factors', readout.factors, BOUNDS.least)
+    rules: Rules = {'targets': ('nt2',), 'added': ('t', 0.0), 'factors': ('t', BOUNDS.least)}
+    check_fields(readout, rules, {'n': count, 't': columns}, 'readout.')
     if np.isnan(readout.targets[:, :-1]).any(axis=2).all(axis=0).any():
         refuse('readout.targets are nowhere known at one of its horizons')
 
@@ -230,25 +194,13 @@ def _check_sharpened(readout: SharpenedReadout, count: int, columns: int) -> Non
 @dataclass(frozen=True)
 class NetworkLines:
     """
-    The L lines that drives on one map of P places were named after.
+    The L lines that drives on one map of P places were named after, in alphabetical order.
 
-    Parameters
-    ----------
-    names
-        In alphabetical order.
-    kept_s
-        Seconds for which one line is driven before another one may be: the mean length of the
-        drives of the training, which gaps end.
-    passes : (P, L)
-        How far each place is one of each line, 0 to 1.
-    forks : (F,) int64
-        Places from which lines lead to different positions within the horizons, in order.
-    ahead : (F, L, H, 2)
-        Positions at the horizons, on each line, of a vehicle there, metres; those of all lines
-        where a line never came.
-    apart_m
-        Distance from which on two positions are on different roads.
-
+    For ``kept_s``, the mean length of the drives of the training, one line is driven before
+    another one may be. ``passes`` (P, L) says how far each place is one of each line, 0 to 1. From
+    ``forks`` (F,), places in order, lines lead to different positions within the horizons:
+    ``ahead`` (F, L, H, 2), metres, those of all lines where a line never came. From ``apart_m`` on
+    two positions are on different roads.
     """
 
     names: tuple[str, ...]
@@ -264,29 +216,15 @@ class RouteModel(TrainedModel):
     """
     A model of the belief about the place on a route.
 
-    Its windows of training are at most ``training.train.MOST_TICKS`` ticks long together, however
-    long the recordings: the input is compared with them, see ``filtering``.
-
-    Parameters
-    ----------
-    lowest, highest : (d,)
-        Least and largest mean of a training window, of each live channel, standardised.
-    still : (d,) int64
-        Most ticks in a row of training in which each live channel did not change.
-    most_still
-        Most ticks in a row of training in which no channel changed at all.
-    circuit
-        One lap, for lap times; ``None`` where the drives repeat none, and in files before
-        version 18.
-    lines
-        Of a network, by name; ``None`` where none is named, and in files before version 19.
-    network
-        Headings of the roads, where these are followed by turns; ``None`` else, and in files
-        before version 22.
-    least_evidence
-        Least evidence of a tick on parts left out of the training, while the vehicle drove as in
-        the rest of it; 0 where unknown, and in files before version 23.
-
+    Its windows of training are at most ``training.train.MOST_TICKS`` ticks long together: the
+    input is compared with them, see ``filtering``. ``lowest`` and ``highest`` (d,) are means of
+    training windows of each live channel, standardised; ``still`` (d,) most ticks in a row in
+    which it did not change, and ``most_still`` those in which none did. One lap is the
+    ``circuit``, ``None`` where the drives repeat none and in files before version 18; named
+    ``lines`` of a network are there from version 19 on, and the headings of a ``network`` that is
+    followed by turns from version 22 on. ``least_evidence`` is that of a tick on parts left out of
+    the training while the vehicle drove as in the rest of it; 0 where unknown, and before version
+    23.
     """
 
     route: Route
@@ -312,17 +250,16 @@ class RouteModel(TrainedModel):
     def validate(self) -> None:
         """Check also shapes, ranges, indices and chances of the route."""
         super().validate()
-        check_range('most_still', self.most_still, 0, BOUNDS.count)
-        check_range('least_evidence', self.least_evidence, 0.0, 1.0)
-        check_shapes(self, dict.fromkeys(('lowest', 'highest', 'still'), (self.live,)))
-        check_range('still', self.still, 0, BOUNDS.count)
+        rules: Rules = {
+            'lowest highest': ('d',), 'still': ('d', 0, BOUNDS.count),
+            'most_still': ('', 0, BOUNDS.count), 'least_evidence': ('', 0.0, 1.0),
+        }  # fmt: skip
+        check_fields(self, rules, {'d': self.live})
         if not (self.lowest <= self.highest).all():
             refuse('its windows have means whose least is above the largest')
-        _check_shapes(self.route, self.live, len(self.horizons) + 1)
-        _check_ranges(self.route)
+        _check_route(self.route, self.live, len(self.horizons) + 1)
         _check_ways(self.route)
         _check_chances(self.route)
-        check_covariances('route.readout.covariances', self.route.readout.covariances)
         if self.circuit is not None:
             check_circuit(self.circuit)
         if self.lines is not None:
@@ -335,18 +272,15 @@ def _check_network(network: Network, channels: int, places: int) -> None:
     """Check shapes and ranges, and that tables ascend."""
     turns, speeds = max(network.turns.size, 2), max(network.speeds.size, 1)
     check_size('network.shakes', turns, speeds, channels)
-    shapes = {
-        'courses': (places,), 'usual_mps': (places,), 'turning': (channels,), 'turns': (turns,),
-        'chances': (turns,), 'speeds': (speeds,), 'shakes': (speeds, channels),
-        'scales': (speeds, channels),
+    rules: Rules = {
+        'courses': ('p', -FAST, FAST), 'usual_mps': ('p', 0.0, FAST),
+        'turning': ('d', -FAST, FAST), 'turning_offset': ('', -FAST, FAST),
+        'turns': ('t', -FAST, FAST), 'chances': ('t', BOUNDS.least), 'speeds': ('s', 0.0, FAST),
+        'shakes': ('sd', -FAST, FAST), 'scales': ('sd', BOUNDS.least),
+        'turning_spread largest_misfit': ('', BOUNDS.least),
     }  # fmt: skip
-    check_shapes(network, shapes, 'network.')
-    for name in ('turning_spread', 'chances', 'scales', 'largest_misfit'):
-        check_range(f'network.{name}', getattr(network, name), BOUNDS.least)
-    for name in ('courses', 'turning', 'turning_offset', 'turns', 'shakes'):
-        check_range(f'network.{name}', getattr(network, name), -FAST, FAST)
-    for name in ('usual_mps', 'speeds'):
-        check_range(f'network.{name}', getattr(network, name), 0.0, FAST)
+    sizes = {'p': places, 'd': channels, 't': turns, 's': speeds}
+    check_fields(network, rules, sizes, 'network.')
     steps = np.diff(network.turns)
     if not (steps >= BOUNDS.least).all() or not (np.diff(network.speeds) > 0.0).all():
         refuse('the turns or speeds of its network do not ascend')
@@ -364,27 +298,19 @@ def _check_lines(lines: NetworkLines, places: int, horizons: int) -> None:
             refuse(trouble)
     check_size('lines.passes', places, count)
     check_size('lines.ahead', places, count, 2 * horizons)
-    shapes = {'passes': (places, count), 'forks': (forks,), 'ahead': (forks, count, horizons, 2)}
-    check_shapes(lines, shapes, 'lines.')
-    check_range('lines.kept_s', lines.kept_s, BOUNDS.least)
-    check_range('lines.apart_m', lines.apart_m, BOUNDS.least)
-    check_range('lines.passes', lines.passes, 0.0, 1.0)
-    check_range('lines.forks', lines.forks, 0, places - 1)
+    rules: Rules = {
+        'passes': ('pl', 0.0, 1.0), 'forks': ('f', 0, places - 1), 'ahead': ('flh2',),
+        'kept_s apart_m': ('', BOUNDS.least),
+    }  # fmt: skip
+    sizes = {'p': places, 'l': count, 'f': forks, 'h': horizons}
+    check_fields(lines, rules, sizes, 'lines.')
     if (np.diff(lines.forks) <= 0).any():
         refuse('lines.forks are not in order')
 
 
 @dataclass(frozen=True, kw_only=True)
 class SensedRouteModel(RouteModel):
-    """
-    A route model that also takes sensors beside the IMU.
-
-    Parameters
-    ----------
-    sensors
-        In the order in which their channels follow those of a sample.
-
-    """
+    """A route model that also takes sensors, in the order of their channels behind a sample."""
 
     sensors: tuple[Sensor, ...]
 
@@ -407,113 +333,92 @@ class SensedRouteModel(RouteModel):
             refuse('it has sensors and a network, which are not followed together')
         for number, sensor in enumerate(self.sensors):
             where = f'sensors.{number}.'
-            channels, count = sensor.channels, len(sensor.channels.names)
-            names = ('mean', 'scale', 'limit', 'live')
-            check_shapes(channels, dict.fromkeys(names, (count,)), f'{where}channels.')
-            check_range(f'{where}channels.scale', channels.scale[channels.live], BOUNDS.least)
+            check_channels(sensor.channels, f'{where}channels.')
             check_range(f'{where}most_still', sensor.most_still, 0, BOUNDS.count)
-            live = int(np.count_nonzero(channels.live))
+            live = int(np.count_nonzero(sensor.channels.live))
             _check_likelihood(sensor.likelihood, live, self.route.places, f'{where}likelihood.')
 
 
+LEVEL = (-1e6, 1e6)
+"""Differences of a few thousand in the logarithm of a density decide everything."""
+
+POSITIVE, SHARE = (BOUNDS.least,), (0.0, 1.0)
+
+_LIKELIHOOD: Rules = {
+    'gains': ('m', BOUNDS.least, 1.0), 'whitening': ('ff',), 'means slopes': ('pf',),
+    'new_whitening': ('dd',), 'new_means new_slopes': ('pd',), 'new_level': ('', *LEVEL),
+    'noise': ('p', *POSITIVE), 'sharpness persistence tail': ('', *POSITIVE),
+    'shifts': ('d', 0.0, FAST), 'exponents': ('d', 0.0, 2.0),
+}  # fmt: skip
+_DENSITIES = {
+    'rest other slow': ('d', 'h'), 'rest_alone': ('d', '0'), 'rest_means other_means': ('h', '0'),
+}  # fmt: skip
+_ROUTE: dict[str, Rules] = {
+    # Sums of shares exceed one by rounding.
+    'geometry': {
+        'begins': ('e',), 'targets_of steps_of': ('l',), 'shares_of': ('l', 0.0, 1.0 + 1e-9),
+    },
+    'motion': {
+        'moves': ('rs',), 'moves_a_row ratio_spread ratio_noise': ('', *POSITIVE),
+        'ratio_kept trust': ('', *SHARE), 'usual_change': ('', 0.0, FAST),
+        'forward_offset': ('', -FAST, FAST), 'rates': ('p', BOUNDS.least, FAST),
+        'tick_lengths pulls': ('p', -FAST, FAST), 'forward': ('d', -FAST, FAST),
+        'fastest': ('p', 1.0, FAST),
+    },
+    'switching': {
+        'exchanges': ('yy',), 'jumps': ('yj',), 'beginnings stops': ('2p',),
+        'halts rolls finds': ('', *SHARE), 'mistakable': ('', 0.0, FAST),
+    },
+    'readout': {
+        'targets drifts': ('pt2',), 'covariances': ('pt22',), 'factors': ('t', *POSITIVE),
+        'states': ('pk',),
+    },
+}  # fmt: skip
+"""
+One letter for each axis: (d) channels, (m) memories, (h) hidden channels, the slow means, (f)
+features, (p) places, (e) their ends, (l) ways, (r, s) rows and steps of a move, (y, j) hypotheses
+and jumps, (t) targets, (k) states. Of each density, its axis and that of what it is given.
+"""
+
+
 def _check_likelihood(likelihood: RouteLikelihood, d: int, places: int, where: str) -> None:
-    """Check every array and number of a likelihood of d channels, see `_check_shapes`."""
+    """Check every array and number of a likelihood of d channels."""
     memories = max(likelihood.gains.size, 1)
     features = d * (1 + memories)
     if not d or not features <= BOUNDS.features:
         refuse(f'{where[:-1]} has {features} features')
     check_size(f'{where}means', places, 3 * len(PLACED) + features, most=BOUNDS.step)
-    sizes = {'d': d, 'm': memories, 'h': d * memories, 'f': features, 'p': places, '0': 0}
-    axes = {
-        'gains': 'm', 'whitening': 'ff', 'means': 'pf', 'slopes': 'pf', 'new_whitening': 'dd',
-        'new_means': 'pd', 'new_slopes': 'pd', 'noise': 'p', 'shifts': 'd', 'exponents': 'd',
-    }  # fmt: skip
-    shapes = {name: tuple(sizes[axis] for axis in axes[name]) for name in axes}
-    check_shapes(likelihood, shapes, where)
-    # Of each density, its axis and that of what it is given.
-    densities = {
-        'rest': 'dh', 'rest_alone': 'd0', 'other': 'dh', 'slow': 'dh', 'rest_means': 'h0',
-        'other_means': 'h0',
-    }  # fmt: skip
-    for name, axes_of in densities.items():
-        size, given = (sizes[axis] for axis in axes_of)
-        density, inner = getattr(likelihood, name), f'{where}{name}.'
-        own = {'slopes': (size, given), 'offset': (size,), 'root': (size, size)}
-        check_shapes(density, own, inner)
-        # Differences of a few thousand in the logarithm of a density decide everything.
-        check_range(f'{inner}level', density.level, -1e6, 1e6)
-        check_range(f'{inner}tail', density.tail, BOUNDS.least)
+    sizes = {'d': d, 'm': memories, 'h': d * memories, 'f': features, 'p': places}
+    check_fields(likelihood, _LIKELIHOOD, sizes, where)
+    for names, (own, given) in _DENSITIES.items():
+        rules: Rules = {
+            'slopes': (own + given,), 'offset': (own,), 'root': (own + own,),
+            'level': ('', *LEVEL), 'tail': ('', *POSITIVE),
+        }  # fmt: skip
+        for name in names.split():
+            check_fields(getattr(likelihood, name), rules, sizes, f'{where}{name}.')
     check_invertible(f'{where}new_whitening', likelihood.new_whitening)
     check_invertible(f'{where}rest_alone.root', likelihood.rest_alone.root)
-    for name in ('sharpness', 'persistence', 'tail', 'noise'):
-        check_range(f'{where}{name}', getattr(likelihood, name), BOUNDS.least)
-    check_range(f'{where}new_level', likelihood.new_level, -1e6, 1e6)
-    check_range(f'{where}gains', likelihood.gains, BOUNDS.least, 1.0)
-    check_range(f'{where}shifts', likelihood.shifts, 0.0, FAST)
-    check_range(f'{where}exponents', likelihood.exponents, 0.0, 2.0)
 
 
-def _check_shapes(route: Route, channels: int, columns: int) -> None:
-    """
-    Check every array of a route with d live channels and H + 1 targets.
-
-    Each is written as one letter per axis, see `Route`: (d) channels, (m) memories, (h) hidden
-    channels, the slow means, (f) features, (p) places, (e) their ends, (l) ways, (r, s) rows and
-    steps of a move, (y, j) hypotheses and jumps, (t) targets, (k) states.
-    """
-    moves, ways_of, gains = route.motion.moves, route.geometry.targets_of, route.likelihood.gains
-    places = max(len(route.motion.rates), 1)
-    memories, ways = max(gains.size, 1), max(ways_of.size, 1)
-    states, features = route.readout.states.shape[-1], channels * (1 + memories)
-    if not 1 <= states <= BOUNDS.states or not features <= BOUNDS.features:
-        refuse(f'its route has {states} states and {features} features')
-    check_size('route.likelihood.means', places, 3 * len(PLACED) + features, most=BOUNDS.step)
+def _check_route(route: Route, channels: int, columns: int) -> None:
+    """Check every array and number of a route with d live channels and H + 1 targets."""
+    moves, states = route.motion.moves, route.readout.states.shape[-1]
+    places, ways = max(len(route.motion.rates), 1), max(route.geometry.targets_of.size, 1)
+    if not 1 <= states <= BOUNDS.states:
+        refuse(f'its route has {states} states')
     check_size('route.geometry.targets_of', len(PLACED), ways, most=BOUNDS.step)
     sizes = {
-        'd': channels, 'm': memories, 'h': channels * memories, 'f': features, 'p': places,
-        'e': places + 1, 'l': ways, 'r': max(moves.shape[0], 2), 's': max(moves.shape[-1], 1),
-        'y': len(HYPOTHESES), 'j': len(JUMPED), 't': columns, 'k': states, '0': 0, '2': 2,
+        'd': channels, 'p': places, 'e': places + 1, 'l': ways, 'r': max(moves.shape[0], 2),
+        's': max(moves.shape[-1], 1), 'y': len(HYPOTHESES), 'j': len(JUMPED), 't': columns,
+        'k': states,
     }  # fmt: skip
-    axes = {
-        'geometry': {'begins': 'e', 'targets_of': 'l', 'steps_of': 'l', 'shares_of': 'l'},
-        'motion': {
-            'moves': 'rs', 'rates': 'p', 'tick_lengths': 'p', 'pulls': 'p', 'forward': 'd',
-            'fastest': 'p',
-        },
-        'switching': {'exchanges': 'yy', 'jumps': 'yj', 'beginnings': '2p', 'stops': '2p'},
-        'readout': {
-            'targets': 'pt2', 'drifts': 'pt2', 'covariances': 'pt22', 'factors': 't',
-            'states': 'pk',
-        },
-    }  # fmt: skip
-    for group, arrays in axes.items():
-        shapes = {name: tuple(sizes[axis] for axis in arrays[name]) for name in arrays}
-        check_shapes(getattr(route, group), shapes, f'route.{group}.')
+    for group, rules in _ROUTE.items():
+        check_fields(getattr(route, group), rules, sizes, f'route.{group}.')
     _check_likelihood(route.likelihood, channels, places, 'route.likelihood.')
-
-
-def _check_ranges(route: Route) -> None:
-    """Check numbers; speeds and accelerations may be far beyond those of any vehicle."""
-    some, fast = BOUNDS.least, FAST
-    positive, share = (some, BOUNDS.number), (0.0, 1.0)
-    ranges = {
-        # Sums of shares exceed one by rounding.
-        'geometry': {'shares_of': (0.0, 1.0 + 1e-9)},
-        'motion': {
-            'moves_a_row ratio_spread ratio_noise': positive, 'ratio_kept trust': share,
-            'fastest': (1.0, fast), 'rates': (some, fast), 'usual_change': (0.0, fast),
-            'pulls forward forward_offset tick_lengths': (-fast, fast),
-        },
-        'switching': {'halts': share, 'rolls': share, 'finds': share, 'mistakable': (0.0, fast)},
-        'readout': {'factors': positive},
-    }  # fmt: skip
-    for group, limits in ranges.items():
-        for names, (least, most) in limits.items():
-            for name in names.split():
-                value = getattr(getattr(route, group), name)
-                check_range(f'route.{group}.{name}', value, least, most)
     if not (route.readout.states[:, 0] == 1.0).all():
         refuse('the states of its route do not start with the constant')
+    check_covariances('route.readout.covariances', route.readout.covariances)
 
 
 def _check_ways(route: Route) -> None:

@@ -28,7 +28,7 @@ SPACING_S, SPACING_M, SPACING_RAD = 0.25, 1.0, math.radians(20.0)
 Seconds, metres and turn from one pose of a path to the next, at most.
 
 Controllers look ahead by a metre or more. In a bend a straight line between poses that differ by
-20 degrees is 4 % of its length beside the road. With half of all a message takes twice as long.
+20 degrees is 4 % of its length beside the road.
 """
 
 MOST_POSES = 100
@@ -47,7 +47,7 @@ Weight of the second distance where two distances choose a place; the first has 
 
 Roads cross: the place now is near to the position, and second leads to those at the horizons. Laps
 pass a place again: at a horizon a walk is near to the position there, and second to where the
-usual speed leads. With half and twice the weight no path of the tests leaves its road.
+usual speed leads.
 """
 
 LEAST_S = SPACING_S / 4.0
@@ -74,17 +74,7 @@ def is_dense(seconds: Floats) -> bool:
 
 
 class PathAhead:
-    """
-    Paths along the map of a route.
-
-    No tick computes one: messages and pages do, for their readers.
-
-    Parameters
-    ----------
-    model
-        Of the estimates.
-
-    """
+    """Paths along the map of a route, which messages and pages compute, and no tick does."""
 
     def __init__(self, model: RouteModel) -> None:
         readout, geometry = model.route.readout, model.route.geometry

@@ -17,18 +17,16 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.compilation import compiled, subroutine
 from two_manifold_ros.errors import InputError, refuse
 from two_manifold_ros.files import checked, numbers_in, parse_json, read_text, replace_text
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
-from two_manifold_ros.route.arrays import plain
 from two_manifold_ros.route.route import LIMITS, ON, ON_NEW
 
 if TYPE_CHECKING:
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.route.belief import RouteBelief
-    from two_manifold_ros.typing import Floats, Indices, Ints
+    from two_manifold_ros.typing import Floats
 
 ANGLES, SCALES, BIASES, SPEED = slice(0, 3), slice(3, 9), slice(9, 15), 15
 """Where a state of 16 numbers holds what; the angles are about the axes of the training."""
@@ -40,20 +38,10 @@ class Prior(NamedTuple):
     """
     Standard deviations of what vehicles differ by, before anything is measured.
 
-    Parameters
-    ----------
-    angle
-        About each axis, rad: a bracket, a body, a suspension. Five degrees.
-    scale
-        Of each axis, no unit: MEMS sensors without calibration have a few hundredths.
-    bias, turning_bias
-        Of each axis, m/s^2 and rad/s: twice what a map expects between two days.
-    speed
-        Of the usual speed over that of the training, as far as the speed ratio of the belief,
-        which is drawn to 1, does not follow it. It is measured beside the others and not applied:
-        faster vehicles measure more in bends, and are not to pass for larger scales. Without it
-        cars 1 and 2 of a simulated fleet err by 3 to 12 % more; with .05 and .2 the same.
-
+    About each axis an ``angle`` in rad, as of a bracket or a suspension; of each axis a ``scale``,
+    as of MEMS sensors without calibration; ``bias`` in m/s^2 and ``turning_bias`` in rad/s, twice
+    what a map expects between two days. The ``speed`` over the speed of the training is measured
+    beside them and not applied: a faster vehicle measures more in bends, which is no larger scale.
     """
 
     angle: float = math.radians(5.0)
@@ -76,16 +64,9 @@ class Vehicle:
     """
     How the IMU of a vehicle differs from those of the training.
 
-    Parameters
-    ----------
-    angles : (3,)
-        Rotation vector from the axes of this IMU to those of the training, rad.
-    scales, biases : (6,)
-        Of accelerometer and gyroscope: a sample is the turned truth times one plus the scale, plus
-        the bias, in m/s^2 and rad/s.
-    deviations : (15,)
-        Standard deviations of angles, scales and biases.
-
+    A sample is the truth, turned by ``angles`` (3,), a rotation vector in rad from the axes of
+    this IMU to those of the training, times one plus ``scales`` (6,), plus ``biases`` (6,), m/s^2
+    and rad/s; ``deviations`` (15,) are the standard deviations of all three.
     """
 
     angles: Floats
@@ -122,15 +103,7 @@ class Vehicle:
         }
 
     def save(self, path: str) -> None:
-        """
-        Write a JSON file.
-
-        Raises
-        ------
-        InputError
-            If it cannot be written.
-
-        """
+        """Write a JSON file; an ``InputError`` says why it cannot be written."""
         replace_text(path, [json.dumps(self.to_json(), indent=1), '\n'], 'vehicle')
 
 
@@ -142,15 +115,7 @@ LARGEST = {'angles_deg': 180.0, 'scales': 0.9, 'biases': 1e3}
 
 
 def load_vehicle(path: str) -> Vehicle:
-    """
-    Read a file that `Vehicle.save` wrote.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, or is not such a file.
-
-    """
+    """Read a file that `Vehicle.save` wrote; an ``InputError`` says why it is none."""
     sizes = {'angles_deg': 3, 'scales': 6, 'biases': 6}
     with checked(path, 'vehicle', 'name a file of two-manifold vehicle, or estimate it again'):
         content = parse_json(read_text(path), unknown=True)
@@ -182,213 +147,6 @@ def rotation_of(angles: Floats) -> Floats:
     return turned
 
 
-class Expected(NamedTuple):
-    """
-    What the map expects, d live channels in the units of the samples.
-
-    Parameters
-    ----------
-    usual, slopes : (P, d), noise : (P,)
-        At each place at the usual speed; gained per unit of speed ratio; variance over the usual.
-    scatter : (d, d)
-        Usual covariance of an observation at a place.
-    rest, exponents : (6,)
-        Of a standing vehicle, and the power of the speed with which a channel grows from there.
-    live : (d,) int64
-        Which channels these are.
-    bound, weight
-        Largest difference of a speed ratio from one, and what a tick counts: one over the ticks
-        in a memory, because neighbouring ones say the same thing.
-    tail
-        As in the likelihood of the map.
-
-    """
-
-    usual: Floats
-    slopes: Floats
-    noise: Floats
-    scatter: Floats
-    rest: Floats
-    exponents: Floats
-    live: Ints
-    bound: float
-    weight: float
-    tail: float
-
-
-class Work(NamedTuple):
-    """
-    Scratch of a tick.
-
-    Parameters
-    ----------
-    mean : (6,), variance : (d,)
-        Expected sample, and what the belief leaves open of it.
-    moved, gained : (6,)
-        The expected sample at the speed of the vehicle, and what it gains per unit of speed.
-    rows : (d, 17)
-        Derivatives of the sample by the state, and the residual behind them; then whitened.
-    root : (d, d)
-        Lower triangle, whose product with its transpose is the covariance of the residual.
-    gain, change : (16,)
-        Of the state by one row, and by all.
-
-    """
-
-    mean: Floats
-    variance: Floats
-    moved: Floats
-    gained: Floats
-    rows: Floats
-    root: Floats
-    gain: Floats
-    change: Floats
-
-
-@subroutine
-def _expect(
-    chances: Floats, ratios: Floats, spreads: Floats, active: Indices, expected: Expected,
-    work: Work,
-) -> tuple[float, float]:  # fmt: skip
-    """Fill mean and variance of the expected sample; return its probability and its noise."""
-    live, mean, variance = expected.live, work.mean, work.variance
-    for k in range(len(mean)):
-        mean[k] = expected.rest[k]
-    for k in range(len(live)):
-        mean[live[k]] = variance[k] = 0.0
-    total, noise = 0.0, 0.0
-    for i in active:
-        for row in (ON, ON_NEW):
-            chance = chances[i, row]
-            if not chance > LIMITS.nothing:
-                continue
-            total += chance
-            noise += chance * expected.noise[i]
-            ratio = min(max(ratios[i, row] - 1.0, -expected.bound), expected.bound)
-            for k in range(len(live)):
-                slope = expected.slopes[i, k]
-                value = expected.usual[i, k] + ratio * slope
-                mean[live[k]] += chance * value
-                variance[k] += chance * (value * value + spreads[i, row] * slope * slope)
-    if not total > LIMITS.nothing:
-        return 0.0, 1.0
-    for k in range(len(live)):
-        mean[live[k]] /= total
-        variance[k] = max(variance[k] / total - mean[live[k]] ** 2, 0.0)
-    return total, noise / total
-
-
-@subroutine
-def _derive(
-    sample: Floats, rotation: Floats, errors: Floats, expected: Expected, work: Work
-) -> None:
-    """Fill the derivatives of the expected sample, and the residual of this (6,) one."""
-    moved, gained, rows = work.moved, work.gained, work.rows
-    for k in range(6):
-        gained[k] = expected.exponents[k] * (work.mean[k] - expected.rest[k])
-        moved[k] = work.mean[k] + errors[12] * gained[k]
-    rows[:] = 0.0
-    for row in range(len(expected.live)):
-        k = expected.live[row]
-        first = k // 3 * 3
-        column = rotation[:, k - first]
-        scale = 1.0 + errors[k]
-        turned = growing = 0.0
-        for axis in range(3):
-            turned += column[axis] * moved[first + axis]
-            growing += column[axis] * gained[first + axis]
-            # Turned a little about this axis: the inverse rotation of the cross product.
-            after, last = (axis + 1) % 3, (axis + 2) % 3
-            rows[row, axis] = scale * (
-                column[after] * moved[first + last] - column[last] * moved[first + after]
-            )
-        rows[row, 3 + k] = turned
-        rows[row, 9 + k] = 1.0
-        rows[row, SPEED] = scale * growing
-        rows[row, STATE] = sample[k] - scale * turned - errors[6 + k]
-
-
-@subroutine
-def _whiten_rows(expected: Expected, noise: float, work: Work) -> None:
-    """Make the residuals of the rows independent, of variance one if the state is right."""
-    root, rows = work.root, work.rows
-    count = len(root)
-    for i in range(count):
-        for j in range(i + 1):
-            value = noise * expected.scatter[i, j]
-            if i == j:
-                value += work.variance[i]
-            for k in range(j):
-                value -= root[i, k] * root[j, k]
-            root[i, j] = math.sqrt(max(value, 1e-12)) if i == j else value / root[j, j]
-        for c in range(rows.shape[1]):
-            for j in range(i):
-                rows[i, c] -= root[i, j] * rows[j, c]
-            rows[i, c] /= root[i, i]
-
-
-@subroutine
-def _spread_of(row: Floats, covariance: Floats, gain: Floats) -> float:
-    """Fill the product (16,) of a covariance with a row; return that of the row with it."""
-    spread = 0.0
-    for i in range(len(gain)):
-        value = 0.0
-        for j in range(len(gain)):
-            value += covariance[i, j] * row[j]
-        gain[i] = value
-    for i in range(len(gain)):
-        spread += row[i] * gain[i]
-    return spread
-
-
-@subroutine
-def _regress(weight: float, tail: float, covariance: Floats, work: Work) -> None:
-    """Fill the change of the state, and shrink its covariance, by rows of this weight."""
-    rows, gain, change = work.rows, work.gain, work.change
-    change[:] = 0.0
-    unlikely = 0.0
-    for row in rows:
-        unlikely += row[STATE] ** 2 / (1.0 + _spread_of(row, covariance, gain))
-    # As of a Student-t density: what fits no place counts little.
-    weight *= (tail + len(rows)) / (tail + unlikely)
-    for row in rows:
-        spread = _spread_of(row, covariance, gain) + 1.0 / weight
-        apart = row[STATE]
-        for i in range(len(change)):
-            apart -= row[i] * change[i]
-        for i in range(len(change)):
-            change[i] += gain[i] * apart / spread
-            for j in range(len(change)):
-                covariance[i, j] -= gain[i] * gain[j] / spread
-
-
-@compiled
-def learn_vehicle(
-    sample: Floats, cells: tuple[Floats, Floats, Floats], active: Indices,
-    known: Expected, scratch: Work, rotation: Floats, errors: Floats, covariance: Floats,
-) -> float:  # fmt: skip
-    """
-    Update what is known of a vehicle with one sample (6,), averaged over a tick.
-
-    ``cells`` and ``active`` are the belief after it. Updated are ``errors`` (13,), scales, biases
-    and speed, and ``covariance`` (16, 16); by how much to turn the ``rotation`` (3, 3) is left in
-    the first three changes. Returns the probability that the vehicle drives on the route as usual,
-    which is what the sample counts.
-    """
-    # Plain tuples, which the compiler takes at once, get their names back.
-    expected, work = Expected(*known), Work(*scratch)
-    total, noise = _expect(cells[0], cells[1], cells[2], active, expected, work)
-    work.change[:] = 0.0
-    if not total > LIMITS.nothing:
-        return 0.0
-    _derive(sample, rotation, errors, expected, work)
-    _whiten_rows(expected, noise, work)
-    _regress(total * expected.weight, expected.tail, covariance, work)
-    for k in range(len(errors)):
-        errors[k] += work.change[3 + k]
-    return total
-
-
 def check_vehicle(model: ModelHead) -> RouteModel:
     """Return the model if vehicles can be measured against it, or raise ``InputError``."""
     if not isinstance(model, RouteModel) or not model.channels.of_imu:
@@ -406,50 +164,25 @@ class VehicleLearner:
 
     An extended Kalman filter of 16 numbers that do not change, from the `Prior`. It takes what the
     belief expects for the truth, so that noise of the sample does not shrink the scales. A belief
-    that is spread expects little, and one off the route nothing: then nothing is learned.
-
-    Attributes
-    ----------
-    ticks
-        Ticks that counted, each by the probability that the vehicle drove on the route as usual.
-
+    that is spread expects little, and one off the route nothing: then nothing is learned. `ticks`
+    counts samples, each by the probability that the vehicle drove on the route as usual.
     """
 
     def __init__(self, model: ModelHead) -> None:
         model = check_vehicle(model)
-        likelihood, channels = model.route.likelihood, model.channels
-        live = np.flatnonzero(channels.live)
-        scale, mean = channels.scale[live], channels.mean[live]
-        root = np.linalg.inv(likelihood.new_whitening)
-        rest, exponents = channels.mean.copy(), np.zeros(len(IMU_CHANNELS))
-        rest[live] += likelihood.rest_alone.offset * scale
-        exponents[live] = likelihood.exponents
-        self._expected: Expected = plain(
-            Expected(
-                usual=np.ascontiguousarray((likelihood.new_means @ root.T) * scale + mean),
-                slopes=np.ascontiguousarray((likelihood.new_slopes @ root.T) * scale),
-                noise=likelihood.noise,
-                scatter=np.ascontiguousarray(root @ root.T * np.outer(scale, scale)),
-                rest=rest,
-                exponents=exponents,
-                live=live.astype(np.int64),
-                bound=LIMITS.usual_ratios * model.route.motion.ratio_spread,
-                weight=float(likelihood.persistence),
-                tail=float(likelihood.tail),
-            )
-        )
-        count = len(live)
-        self._work = Work(
-            mean=np.zeros(6),
-            variance=np.zeros(count),
-            moved=np.zeros(6),
-            gained=np.zeros(6),
-            rows=np.zeros((count, STATE + 1)),
-            root=np.zeros((count, count)),
-            gain=np.zeros(STATE),
-            change=np.zeros(STATE),
-        )
-        self._scratch: Work = plain(self._work)
+        self._likelihood, channels = model.route.likelihood, model.channels
+        self._live = live = np.flatnonzero(channels.live)
+        scale, root = channels.scale[live], np.linalg.inv(self._likelihood.new_whitening)
+        # At each place at the usual speed, and what that gains per unit of the speed ratio.
+        self._usual = (self._likelihood.new_means @ root.T) * scale + channels.mean[live]
+        self._slopes = (self._likelihood.new_slopes @ root.T) * scale
+        self._scatter = root @ root.T * np.outer(scale, scale)
+        # Of a standing vehicle, and the power of the speed with which a channel grows from there.
+        self._rest, self._exponents = channels.mean.copy(), np.zeros(len(IMU_CHANNELS))
+        self._rest[live] += self._likelihood.rest_alone.offset * scale
+        self._exponents[live] = self._likelihood.exponents
+        self._bound = LIMITS.usual_ratios * model.route.motion.ratio_spread
+        # The state but for the angles, which are relative to the rotation.
         self._rotation, self._errors = np.eye(3), np.zeros(STATE - 3)
         self._covariance = np.diag(np.square(PRIOR.deviations))
         self.ticks = 0.0
@@ -468,34 +201,67 @@ class VehicleLearner:
 
     def learn(self, sample: Floats, belief: RouteBelief) -> None:
         """Take a sample (6,) of the vehicle, averaged over a tick, and the belief after it."""
-        cells = belief.chances, belief.ratios, belief.spreads
-        self.ticks += learn_vehicle(
-            np.ascontiguousarray(sample), cells, belief.support, self._expected, self._scratch,
-            self._rotation, self._errors, self._covariance,
-        )  # fmt: skip
-        self._rotation = rotation_of(self._work.change[ANGLES]) @ self._rotation
+        cells = np.ix_(belief.support, np.array([ON, ON_NEW]))
+        chances = np.where(belief.chances[cells] > LIMITS.nothing, belief.chances[cells], 0.0)
+        total = float(chances.sum())
+        if not total > LIMITS.nothing:
+            return
+        self.ticks += total
+        expected, scatter = self._expected(belief, cells, chances / total)
+        slopes, residual = self._derived(sample, expected)
+        # Rows of variance one, independent of each other, if the state is right.
+        root = np.linalg.cholesky(scatter)
+        slopes, residual = np.linalg.solve(root, slopes), np.linalg.solve(root, residual)
+        along = self._covariance @ slopes.T
+        spread = slopes @ along
+        unlikely = float((np.square(residual) / (1.0 + np.diag(spread))).sum())
+        # Neighbouring ticks say the same thing. As of a Student-t density: what fits no place
+        # counts little.
+        tail, count = self._likelihood.tail, len(residual)
+        weight = total * self._likelihood.persistence * (tail + count) / (tail + unlikely)
+        gain = np.linalg.solve(spread + np.eye(count) / weight, along.T).T
+        change = gain @ residual
+        self._covariance = self._covariance - gain @ along.T
+        self._errors = self._errors + change[3:]
+        self._rotation = rotation_of(change[ANGLES]) @ self._rotation
+
+    def _expected(
+        self, belief: RouteBelief, cells: tuple[Any, ...], shares: Floats
+    ) -> tuple[Floats, Floats]:
+        """Return the mean (6,) that the map expects, and the covariance (d, d) of an IMU there."""
+        near = belief.support
+        ratios = np.clip(belief.ratios[cells] - 1.0, -self._bound, self._bound)
+        slopes = self._slopes[near][:, None]
+        values = self._usual[near][:, None] + ratios[..., None] * slopes
+        mean = np.einsum('pr,prd->d', shares, values)
+        squares = np.square(values) + belief.spreads[cells][..., None] * np.square(slopes)
+        left = np.maximum(np.einsum('pr,prd->d', shares, squares) - np.square(mean), 0.0)
+        noise = float(shares.sum(axis=1) @ self._likelihood.noise[near])
+        expected = self._rest.copy()
+        expected[self._live] = mean
+        return expected, noise * self._scatter + np.diag(left)
+
+    def _derived(self, sample: Floats, expected: Floats) -> tuple[Floats, Floats]:
+        """Return the derivatives (d, 16) of the expected sample, and the residual (d,)."""
+        gained = self._exponents * (expected - self._rest)
+        moved = (expected + self._errors[12] * gained).reshape(2, 3)
+        scales = 1.0 + self._errors[:6]
+        turned = (moved @ self._rotation).ravel()
+        rows = np.zeros((6, STATE))
+        # Turned a little about an axis: the inverse rotation of the cross product.
+        crossed = np.cross(np.tile(self._rotation.T, (2, 1)), np.repeat(moved, 3, axis=0))
+        rows[:, ANGLES] = scales[:, None] * crossed
+        rows[:, SCALES], rows[:, BIASES] = np.diag(turned), np.eye(6)
+        rows[:, SPEED] = scales * (gained.reshape(2, 3) @ self._rotation).ravel()
+        residual = sample - scales * turned - self._errors[6:12]
+        return rows[self._live], residual[self._live]
 
 
 class VehicleCorrection:
-    """
-    Correct the samples of a vehicle, and let a learner, if there is one, measure it meanwhile.
-
-    Parameters
-    ----------
-    model
-        Of one route, learned with an IMU.
-    vehicle
-        What corrects the samples.
-    learner
-        What measures the vehicle; what it finds corrects nothing here.
-
-    """
+    """Correct samples by a vehicle, while a learner, if there is one, measures it further."""
 
     def __init__(
-        self,
-        model: ModelHead,
-        vehicle: Vehicle = UNKNOWN,
-        learner: VehicleLearner | None = None,
+        self, model: ModelHead, vehicle: Vehicle = UNKNOWN, learner: VehicleLearner | None = None
     ) -> None:
         check_vehicle(model)
         self.learner, self.vehicle = learner, vehicle

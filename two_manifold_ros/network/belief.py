@@ -27,7 +27,7 @@ from two_manifold_ros.network.network import (
     usual_ratios,
 )
 from two_manifold_ros.route.arrays import plain
-from two_manifold_ros.route.belief import RouteBelief
+from two_manifold_ros.route.belief import RouteBelief, unsigned
 from two_manifold_ros.route.route import (
     HYPOTHESES,
     ON,
@@ -55,8 +55,6 @@ LEAST = 1e-12
 FAINT, EVEN = 1e-5, 0.1
 """
 Probability of a place below which it is dropped, and the share of an even one that it is at most.
-
-Ways as faint are not followed for ever.
 """
 
 
@@ -76,15 +74,13 @@ class Roads(NamedTuple):
         As in `Network`; half the inverse of the squared ``turning_spread``.
     turns : (2,), chances : (n,)
         The first turn of the table and its rows a radian; see `Network`.
-    shakes, scales : (S, d)
-        As in `Network`, at speeds up to the fastest.
-    sharpness, tail
-        Exponent of the likelihood of what shakes, and its degrees of freedom.
+    shakes, scales : (S, d), sharpness, tail
+        As in `Network`, at speeds up to the fastest; exponent and degrees of freedom of the
+        likelihood.
     rests, drives : (S,)
         Shares of the time that a vehicle stands, and drives at each speed of the table, anywhere.
     leave, faint
-        Probability per tick to leave the network, and that of a place that is dropped. Numbers of
-        the module would be compiled in, and kept so.
+        Probability per tick to leave the network, and that of a place that is dropped.
 
     """
 
@@ -114,17 +110,10 @@ class Grid(NamedTuple):
     """
     Arrays of the belief, all changed by a tick.
 
-    Parameters
-    ----------
-    now, next : (P, R)
-        Probabilities of places and speed ratios, and those after the move.
-    active, order : (P,), reached : (P,) bool
-        Places with any probability now, those reached by the move, and which.
-    likelihoods : (S,), changed : (R,), turned : (1,)
-        Likelihoods of what shakes at each speed; scratch; how far the vehicle turned.
-    shaken : (d,)
-        How much the samples within the tick shake.
-
+    ``now`` and ``next`` (P, R) are probabilities of places and speed ratios, before and after a
+    move; ``active`` and ``order`` (P,) places with any probability, and those that it reaches;
+    ``turned`` (1,) how far the vehicle turned, ``shaken`` (d,) how much it shakes within the tick
+    and ``likelihoods`` (S,) those of that at each speed; ``changed`` (R,) is scratch.
     """
 
     now: Floats
@@ -232,9 +221,9 @@ def follow(
     Predict by a tick and, if it was ``observed``, update with its observation (d,).
 
     ``buffers`` and ``known`` are a `Grid`, and a `Roads` and a `RouteGeometry`, as plain tuples;
-    ``cells`` as in `arrays.Cells`, which are filled, and so are the ``totals`` (8,) of
-    ``HYPOTHESES``. What is ``elsewhere`` stays there: nothing shows where it came back. Returns
-    the mean likelihood, 0 where nothing is left, and how many places have any probability.
+    the ``cells`` of `arrays.Cells` and the ``totals`` (8,) of ``HYPOTHESES`` are filled. What is
+    ``elsewhere`` stays there: nothing shows where it came back. Returns the mean likelihood, 0 if
+    nothing is left, and how many places have any probability.
     """
     grid, roads, geometry = Grid(*buffers), Roads(*known[0]), RouteGeometry(*known[1])
     _see(observation, observed, grid, roads)
@@ -295,13 +284,7 @@ class NetworkBelief(RouteBelief):
 
     It is read as a `RouteBelief` is, whose hypotheses *on*, *slow*, *stands* and *elsewhere* it
     has: with a usual speed ratio, one of ``STOPPING``, none, and on no way from where drives
-    begin.
-
-    Attributes
-    ----------
-    starts_elsewhere
-        Chance at a start that the vehicle is not where drives begin.
-
+    begin, as it is at a start with the chance ``starts_elsewhere``.
     """
 
     starts_elsewhere = 0.1
@@ -321,9 +304,7 @@ class NetworkBelief(RouteBelief):
             turned=np.zeros(1),
             shaken=np.zeros(len(network.turning)),
         )
-        begins, targets, steps, shares = route.geometry
-        geometry = RouteGeometry(_small(begins), _small(targets), _small(steps), shares)
-        self._roads = plain(roads), plain(geometry)
+        self._roads = plain(roads), plain(unsigned(route.geometry))
         self._fresh, self._faint = usual_ratios(_ratio_spread(route)), roads.faint
         super().__init__(route)
 
@@ -357,14 +338,12 @@ class NetworkBelief(RouteBelief):
         if not evidence > 0.0:
             self.lose()
             return 0.0
-        self._sum_state()
         return min(evidence, 1.0)
 
     def skip(self, ticks: int) -> None:
         """Predict by some ticks without observations."""
         for _ in range(ticks):
             self._follow(self._grid.shaken, observed=False)
-        self._sum_state()
 
     def _follow(self, observation: Floats, *, observed: bool) -> float:
         evidence, self._count = follow(
@@ -373,15 +352,8 @@ class NetworkBelief(RouteBelief):
         )  # fmt: skip
         self._active[: self._count] = self._grid.active[: self._count]
         self.elsewhere = float(self._totals[ROWS])
+        mean_state(self.chances, self.support, self._route.readout.states, self.state)
         return float(evidence)
-
-    def _sum_state(self) -> None:
-        mean_state(
-            self.chances,
-            self._active[: self._count],
-            self._route.readout.states,
-            self.state,
-        )
 
     def _begin(self, rolls: Floats, stands: Floats) -> None:
         """Roll and stand at places with these probabilities (P,); all else is elsewhere."""
@@ -455,10 +427,6 @@ def _times(network: Network, exchanges: Floats, rows: int) -> tuple[float, Float
     drives = np.zeros(rows)
     np.add.at(drives, at, weights)
     return float(lasting[0]), drives
-
-
-def _small(numbers: Any) -> Any:  # noqa: ANN401 - as the compiled steps take them
-    return numbers.astype(np.uint32)
 
 
 def _along(wanted: Floats, speeds: Floats, rows: Floats) -> Floats:

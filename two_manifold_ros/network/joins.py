@@ -137,8 +137,8 @@ def lay_out_network(
     Collect the visits of the places of a network, and join ways that nobody drove.
 
     ``lay_out`` collects those of observations (T, d) and tracks (T, 2), merged by `merge_roads`.
-    Drives begin with the segments that ``begins`` (S,) says, and with none of those joined.
-    Nothing is returned where too little is driven to learn headings.
+    Drives begin with the segments that ``begins`` (S,) says. None if too little is driven to learn
+    headings.
     """
     seen, driven = list(observations), list(tracks)
     passes = lay_out(seen, driven)

@@ -40,8 +40,7 @@ BRAKES, CHANGES, STOPS, DRIVES_ON = 23.0, 0.75, 4.5, 1.3
 Mean times, in memories of the observations: until a driver brakes, at one of ``STOPPING`` until
 the next one either way, at the lowest of them until the vehicle stands, until it drives on.
 
-Chosen on the first training of ``./run bench yard``, as other numbers of networks. It is followed
-as well with three others in the same yard, on which nothing was chosen.
+Chosen on the first training of ``./run bench yard``; three others are followed as well with them.
 """
 
 
@@ -52,21 +51,17 @@ class Network:
 
     Parameters
     ----------
-    courses : (P,)
-        Heading of the road at each place, rad.
-    usual_mps : (P,)
-        Usual speed at each place.
-    turning : (d,), turning_offset
-        How far the vehicle turns to the left in a tick, linear in the observation, rad.
-    turning_spread
-        Standard deviation of that from the change of the courses along a move, rad.
+    courses, usual_mps : (P,)
+        Heading of the road at each place, rad, and usual speed.
+    turning : (d,), turning_offset, turning_spread
+        How far the vehicle turns to the left in a tick, linear in the observation, rad; and the
+        standard deviation of that from the change of the courses along a move.
     turns, chances : (n,)
-        Turns in a tick on any road, ascending, rad, and the likelihood of each over that of a
-        turn that is as expected.
+        Turns in a tick on any road, ascending, rad, and the likelihood of each over that of a turn
+        that is as expected.
     speeds : (s,), shakes, scales : (s, d)
         How much the samples within a tick shake at some speeds, ascending, m/s: logarithms of
-        standardised spreads, see `shakes_of` and `with_shakes`, and the scale about them. It grows
-        with the speed, and at rest it is the noise of the sensor.
+        standardised spreads, see `shakes_of` and `with_shakes`, and the scale about them.
     largest_misfit
         Mean of `misfits` over a window of ticks above which this vehicle is not the trained one.
 
@@ -134,9 +129,7 @@ def exchanges_of_ratios(spread: float, period_s: float, memory_s: float) -> Floa
 SPEEDS = (0.0, 0.08, 0.16, *(0.27 + 0.11 * step for step in range(8)))
 """
 Classes of speeds, beside standing, of which it is learned how much ticks shake: shares of the
-fastest.
-
-At low speeds it changes most.
+fastest. At low speeds it changes most.
 """
 
 LEAST_TICKS = 50
@@ -156,13 +149,11 @@ LEAST_SCALE = 0.05
 
 FARTHER, LEAST_FARTHER = 2.0, 0.5
 """
-How far above the usual misfit a window is novel, over how far the worst window of training is;
-and how far that one is taken to be at least, in usual misfits, since short drives show little.
+How far above the usual misfit a window is novel, over how far the worst window of training is; and
+how far that one is taken to be at least, in usual misfits, since short drives show little.
 
 Chosen in the yard of ``./run bench gauntlet yard``: on other days and at half the speed the worst
-window is 1.7 times as far; a car is mostly beyond 2, a tram half of the time, and another cart is
-not. In the yards of ``./run bench yard``, where it was not chosen, 98 % and more is published of
-each drive, at .6 to 1.15 of the speed too.
+window is 1.7 times as far; a car is mostly beyond 2, and another cart is not.
 """
 
 MISFIT_TAIL = 5.0
@@ -174,21 +165,11 @@ TURNS = 65
 
 class NetworkPasses(NamedTuple):
     """
-    Visits of the places of a network, drives over joins among them, and their headings.
+    Visits of the places of a network, drives over joins behind all others, and their headings.
 
-    Parameters
-    ----------
-    passes
-        Of all drives, and behind them of those over joins.
-    courses
-        Of all visits.
-    usual_mps : (P,)
-        Usual speeds of the places.
-    tracks, observations
-        Of each segment: (T, 2), metres, and (T, d).
-    shakes
-        How much the samples within a tick shake, (T, d), of each segment that was driven.
-
+    ``usual_mps`` (P,) are the usual speeds of the places; ``tracks`` (T, 2), metres, and
+    ``observations`` (T, d) those of each segment; ``shakes`` (T, d) how much the samples within a
+    tick shake, of each segment that was driven.
     """
 
     passes: Passes
@@ -213,22 +194,16 @@ def learn_network(drives: NetworkPasses, window: int) -> Network:
     spread = TOLERANCE * float(np.sqrt(np.mean(apart**2) + np.mean(grid**2)))
     spread = max(spread, LEAST_TURNING)
     turned = np.concatenate(drives.observations) @ courses.turning + courses.offset
-    turns, chances = _any_road(turned, spread)
+    low, high = float(turned.min()) - 4.0 * spread, float(turned.max()) + 4.0 * spread
+    turns = np.linspace(low, high, TURNS)
+    off = (turns[:, None] - np.quantile(turned, np.linspace(0.0, 1.0, 2001))) / spread
+    chances = np.maximum(np.exp(-0.5 * off**2).mean(axis=1), 1e-9)
     count = len(drives.shakes)
     shaking = _shaking(drives.tracks[:count], drives.shakes, places.standing[:count], period_s)
     return Network(
         along, drives.usual_mps, courses.turning, courses.offset, spread, turns, chances, *shaking,
         largest_misfit=_largest_misfit(drives.shakes, *shaking[1:], window),
     )  # fmt: skip
-
-
-def _any_road(turned: Floats, spread: float) -> tuple[Floats, Floats]:
-    """Return turns in a tick and their likelihood on any road, over that where it is expected."""
-    low, high = float(turned.min()) - 4.0 * spread, float(turned.max()) + 4.0 * spread
-    turns = np.linspace(low, high, TURNS)
-    apart = (turns[:, None] - np.quantile(turned, np.linspace(0.0, 1.0, 2001))) / spread
-    chances = np.exp(-0.5 * apart**2).mean(axis=1)
-    return turns, np.maximum(chances, 1e-9)
 
 
 def shakes_of(spreads: Floats) -> Floats:
@@ -240,8 +215,7 @@ def misfits(shaken: Floats, shakes: Floats, scales: Floats) -> Floats:
     """
     Return how unlike that of any speed is what shakes in ticks (..., d): (...).
 
-    It is minus the mean log density of a channel, but for a factor, at the speed that suits best;
-    ``shakes`` and ``scales`` (s, d) are those of a `Network`.
+    It is minus the mean log density of a channel, but for a factor, at the speed that suits best.
     """
     apart = (shaken[..., None, :] - shakes) / scales
     logs = np.log1p(np.square(apart) / MISFIT_TAIL)

@@ -35,19 +35,10 @@ MOST_TURNED = 2.8
 @dataclass(frozen=True)
 class Courses:
     """
-    Headings of drives, and how they show in the observations.
+    Headings (V,) of the visits, rad, whether they are ``known``, and how they show.
 
-    Parameters
-    ----------
-    headings : (V,)
-        Of each visit, rad.
-    known : (V,) bool
-        Whether the heading is.
-    turning : (d,), offset
-        How far a vehicle turns to the left in a tick, linear in the observation, rad.
-    sums : (V, d)
-        Sums of the observations since the start of the segment.
-
+    ``turning`` (d,) and ``offset`` give how far a vehicle turns to the left in a tick, linear in
+    the observation; ``sums`` (V, d) are those of the observations since the start of the segment.
     """
 
     headings: Floats

@@ -25,10 +25,8 @@ if TYPE_CHECKING:
 
 FAST = 0.9
 """
-Share of the visits of a place that are slower than its usual speed.
-
-A median is of those who brake where most turn: whoever goes straight on there is faster than any
-usual speed ratio, and is lost.
+Share of the visits of a place that are slower than its usual speed. A median is of those who brake
+where most turn: whoever goes straight on is faster than any usual speed ratio, and is lost.
 """
 
 BENDS = 20

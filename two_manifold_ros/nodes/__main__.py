@@ -26,12 +26,7 @@ NODES = {
 """Class by name of the module and of the executable."""
 
 FINISHING = {'trainer_node'}
-"""
-Nodes that are started for one result: where a signal ends them before, the status says so.
-
-All others run until they are stopped, which is no failure.
-"""
-
+"""Nodes that are started for one result: if a signal ends them before, the status says so."""
 
 HELP = """\
 usage: {name} --ros-args -p NAME:=VALUE ... -r FROM:=TO ... --params-file FILE

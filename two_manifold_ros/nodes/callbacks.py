@@ -45,7 +45,7 @@ from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.recordings.ros_messages import fill, message_class, to_message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from rclpy import publisher
     from rclpy.subscription import Subscription
@@ -64,21 +64,13 @@ def qos(topic: Topic) -> QoSProfile:
 
 
 class GuardedNode(Node):
-    """
-    A node that counts and logs exceptions in callbacks, and continues.
-
-    Attributes
-    ----------
-    exit_status
-        ``None`` as long as the node wants to go on.
-    errors
-        Exceptions in callbacks.
-
-    """
+    """A node that counts and logs exceptions in callbacks, and continues."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
+        # None as long as the node wants to go on.
         self.exit_status: int | None = None
+        # Exceptions in callbacks.
         self.errors = 0
         self._kinds: set[str] = set()
 
@@ -168,21 +160,13 @@ def _published_by(node: Node, name: str, namespace: str) -> dict[str, list[str]]
 
 
 def find_shared(node: Node, topics: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """
-    Return those of its own topics that other nodes publish as well, and the names of these nodes.
-
-    Parameters
-    ----------
-    node, topics
-        Node, and the full names of topics of which it has one publisher each.
-
-    """
+    """Return which topics of a node, by full names, other nodes publish too, and these nodes."""
     shared = {}
+    own = node.get_fully_qualified_name()
     for topic in topics:
         # Counting is cheap, asking is not.
         if node.count_publishers(topic) > 1:
             names = [each.node for each in find_publishers(node, topic)]
-            own = node.get_fully_qualified_name()
             # One of them is our own; another one of the same name is another node.
             if own in names:
                 names.remove(own)
@@ -191,47 +175,8 @@ def find_shared(node: Node, topics: Iterable[str]) -> dict[str, tuple[str, ...]]
     return shared
 
 
-def choose_hints(
-    topics: Iterable[str], namespace: str, others: Collection[str]
-) -> tuple[str, ...]:
-    """
-    Return the topics that may be those of a node: in its namespace, or of no other robot.
-
-    Parameters
-    ----------
-    topics
-        Full names.
-    namespace, others
-        That of the node, and those of other nodes.
-
-    """
-    known = tuple(topics)
-    inside = tuple(each for each in known if each.startswith(f'{namespace.rstrip("/")}/'))
-    if namespace != '/' and inside:
-        return inside
-    foreign = tuple(f'{each}/' for each in others if each != '/')
-    return tuple(each for each in known if not each.startswith(foreign))
-
-
 class SensorTopic:
-    """
-    Subscribe a topic as bytes, and know why no messages come.
-
-    Parameters
-    ----------
-    node, topic
-        Node that subscribes, and what.
-    sensor
-        What publishes it, in a word.
-
-    Attributes
-    ----------
-    name, msgtype
-        Full name of the topic, and its type.
-    received_s
-        When the newest message came, by ``monotonic``.
-
-    """
+    """Subscribe a topic of a ``sensor`` as bytes, and know why no messages come."""
 
     def __init__(self, node: GuardedNode, topic: Topic, sensor: str) -> None:
         self._node = node
@@ -248,12 +193,8 @@ class SensorTopic:
 
     def wait(self) -> None:
         """Wait from now on for the first message."""
+        # By `monotonic`, as when the newest message came.
         self._begun_s = self.received_s = monotonic()
-
-    @property
-    def silence_s(self) -> float:
-        """Seconds since the last message, or since it is waited for."""
-        return monotonic() - self.received_s
 
     def listen(self, take: Callable[[bytes], object]) -> None:
         """Subscribe; last of all, because messages queue up until they are taken."""
@@ -286,52 +227,35 @@ class SensorTopic:
 
     def health(self, timeout_s: float) -> InputHealth:
         """Return the state of the topic, with the longest silence allowed."""
-        publishers, received = self._ask_publishers(), self.received_s > self._begun_s
+        node, known, now_s = self._node, self._publishers, monotonic()
+        received = self.received_s > self._begun_s
+        # Once a second if their number is unchanged: asking is expensive.
+        asked = now_s - self._asked_s < 1.0 and all(each.node for each in known)
+        if not asked or node.count_publishers(self.name) != len(known):
+            known = self._publishers = find_publishers(node, self.name)
+            self._asked_s, self._elsewhere = now_s, ()
+            if not received and self.msgtype not in {each.msgtype for each in known}:
+                found = tuple(
+                    name
+                    for name, kinds in node.get_topic_names_and_types()
+                    # A wrong subscription gives a topic another type as well.
+                    if self.msgtype in kinds and self.is_published(name)
+                )
+                # Topics outside the namespace of the node may be of other robots.
+                own = f'{node.get_namespace().rstrip("/")}/'
+                self._elsewhere = tuple(each for each in found if each.startswith(own)) or found
         return InputHealth(
             self.sensor,
             self.msgtype,
             self.name,
-            self.silence_s,
+            now_s - self.received_s,
             timeout_s,
             received,
-            publishers,
+            known,
             self._elsewhere,
             self._incompatible,
-            unused_s=monotonic() - self._begun_s,
+            unused_s=now_s - self._begun_s,
         )
-
-    def _ask_publishers(self) -> tuple[Publisher, ...]:
-        """
-        Query the publishers, once a second if their number is unchanged: it is expensive.
-
-        And where none has the type, the topics that may be meant.
-        """
-        known, now_s = self._publishers, monotonic()
-        asked = now_s - self._asked_s < 1.0 and all(each.node for each in known)
-        if not asked or self._node.count_publishers(self.name) != len(known):
-            self._publishers = find_publishers(self._node, self.name)
-            kinds = {each.msgtype for each in self._publishers}
-            is_found = self.msgtype in kinds or self.received_s > self._begun_s
-            self._elsewhere = () if is_found else self._find_elsewhere()
-            self._asked_s = now_s
-        return self._publishers
-
-    def _find_elsewhere(self) -> tuple[str, ...]:
-        """
-        Return the full names of other topics that are published as this type, in order.
-
-        Those in the node's namespace alone where there are any: others may be of other robots.
-        """
-        node = self._node
-        found = tuple(
-            name
-            for name, kinds in node.get_topic_names_and_types()
-            # A wrong subscription gives a topic another type as well.
-            if self.msgtype in kinds and self.is_published(name)
-        )
-        robots = {namespace for _, namespace in node.get_node_names_and_namespaces()}
-        own = node.get_namespace()
-        return choose_hints(found, own, robots - {own})
 
 
 class FixedLayout:
@@ -339,21 +263,8 @@ class FixedLayout:
     A serialised example whose stamp and numbers are overwritten.
 
     Poses and odometry are a header, fixed names, and then nothing but numbers. Making and
-    serialising the message object costs more than the filter, overwriting a fifth of that.
-
-    Parameters
-    ----------
-    msgtype
-        A type of which every field is the header, a string before all numbers, or a double.
-    example
-        A message with all fields, in the order of the type's definition; later messages have the
-        same names in the same order.
-
-    Raises
-    ------
-    ValueError
-        If the example's numbers are not the end of its serialised form.
-
+    serialising the message object costs more than the filter, overwriting a fifth as much.
+    A ``ValueError`` says that the numbers of the example are not the end of its serialised form.
     """
 
     def __init__(self, msgtype: str, example: Message) -> None:
@@ -409,27 +320,17 @@ class EstimatePublishers:
 
     Parameters
     ----------
-    node
-        Node with a lifecycle or without.
+    node, prefix
+        Node with a lifecycle or without, and prefix of the names of the topics.
     scene
         Model and frames of the estimates to come; another one when a model takes over.
-    transform
-        Whether to publish the transform from the track frame to the child frame as well, after
-        `check_transform`.
-    prefix
-        Prefix of the names of the topics, such as ``adapting/``.
-    odometry
-        The transform is that to its frame then.
+    transform, odometry
+        Whether to publish a transform from the track frame too, after `check_transform`: to the
+        child frame, or to the frame of the odometry.
     laps
-        What times the laps of each route for the topic ``laps``, which is there with it; by name,
-        which is empty where the model knows one route alone.
+        What times the laps of each route, by name, which is empty if the model knows one route.
     placed
         Whether fixes give laps their positions, for a model that knows none.
-
-    Raises
-    ------
-    InputError
-        If a transform is asked for and the model knows no positions.
 
     """
 

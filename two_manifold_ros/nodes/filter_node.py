@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import partial
-from time import perf_counter_ns
+from time import monotonic, perf_counter_ns
 from typing import TYPE_CHECKING
 
 from rclpy.exceptions import NameValidationException
@@ -25,6 +25,7 @@ from two_manifold_ros.interface.model_swap import load_session, ModelSwap, senso
 from two_manifold_ros.interface.parameters import FilterParameters
 from two_manifold_ros.interface.session import Arrivals
 from two_manifold_ros.interface.status import LEAST_CHANCE
+from two_manifold_ros.interface.transforms import OdometryFrame
 from two_manifold_ros.laps.lines import lines_in_words, live_timer
 from two_manifold_ros.laps.live import LiveLaps
 from two_manifold_ros.model.model import RouteModel
@@ -37,7 +38,13 @@ from two_manifold_ros.nodes.callbacks import (
 )
 from two_manifold_ros.nodes.health import startup_lines, StatusPublisher
 from two_manifold_ros.nodes.lifecycle import BackgroundNode
-from two_manifold_ros.nodes.live_input import LiveFixes, LiveMarks, LiveOdometry, LiveSensor
+from two_manifold_ros.nodes.live_input import (
+    live_marks,
+    live_odometry,
+    LiveFixes,
+    LiveSensor,
+    LiveTopic,
+)
 from two_manifold_ros.nodes.running import declare, read
 
 if TYPE_CHECKING:
@@ -55,10 +62,8 @@ class FilterNode(BackgroundNode):
         self._trouble, self._failed = 'not configured: waiting for the lifecycle manager', False
         self._session: Session | None = None
         self._swap: ModelSwap | None = None
-        self._sensors: list[LiveSensor] = []
-        self._odometry: LiveOdometry | None = None
-        self._marks: LiveMarks | None = None
-        self._fixes: LiveFixes | None = None
+        # Inputs beside the IMU.
+        self._live: list[LiveTopic] = []
         self._active = False
         self._enabled = True
         self._complaints: dict[str, str] = {}
@@ -70,7 +75,6 @@ class FilterNode(BackgroundNode):
         self.serve(Trigger, 'reset', self._on_reset)
         self.serve(SetBool, 'enable', self._on_enable)
         self.serve(Trigger, 'swap_model', self._on_swap_model)
-        self.serve(Trigger, 'take_back_model', self._on_take_back_model)
         self.every(1.0 / self._chosen.status_rate_hz, self._on_status)
         self.every(1.0, self._on_second)
         if not self._chosen.managed:
@@ -116,8 +120,7 @@ class FilterNode(BackgroundNode):
         chosen, session = self._chosen, made.session
         topics = sensor_topics(session.model, chosen)
         scene = choose_scene(session.model, chosen.track_frame, chosen.child_frame)
-        if chosen.odometry_topic:
-            self._odometry = LiveOdometry(self, chosen.odometry_topic, scene.track, scene.child)
+        odometry = OdometryFrame(scene.track, scene.child) if chosen.odometry_topic else None
         laps = self._live_laps(session.model)
         for name in ('mark_topic', 'fix_topic'):
             if getattr(chosen, name) and not laps:
@@ -133,19 +136,20 @@ class FilterNode(BackgroundNode):
             self,
             scene,
             transform=chosen.publish_tf,
-            odometry=None if self._odometry is None else self._odometry.frame,
+            odometry=odometry,
             laps=laps,
             placed=bool(chosen.fix_topic),
         )
         self._session, self._swap = session, made
         first = 0
         for topic in topics:
-            self._sensors.append(LiveSensor(self, topic, partial(session.hold, first)))
+            self._live.append(LiveSensor(self, topic, partial(session.hold, first)))
             first += len(topic.fields)
-        if chosen.mark_topic:
-            self._marks = LiveMarks(self, chosen.mark_topic, lambda: self._estimates.laps)
-        if chosen.fix_topic:
-            self._fixes = LiveFixes(self, chosen.fix_topic, lambda: self._estimates.laps)
+        if odometry is not None:
+            self._live.append(live_odometry(self, chosen.odometry_topic, odometry))
+        for name, follow in (('mark_topic', live_marks), ('fix_topic', LiveFixes)):
+            if topic_name := getattr(chosen, name):
+                self._live.append(follow(self, topic_name, lambda: self._estimates.laps))
         self._imu.listen(self._on_imu)
         self._log_settings(chosen.model, session)
         self._trouble = ''
@@ -160,7 +164,6 @@ class FilterNode(BackgroundNode):
             f'configured (ros2 lifecycle set {name} configure).'
         )
         self.get_logger().error(self._trouble)
-        self._status.note('unconfigured', self._trouble)
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Start to use the IMU."""
@@ -194,14 +197,10 @@ class FilterNode(BackgroundNode):
         if self._session is not None:
             self._session = self._swap = None
             self._imu.close()
-            for sensor in self._sensors:
-                sensor.close()
-            self._sensors.clear()
             self._estimates.destroy()
-        for each in (self._odometry, self._marks, self._fixes):
-            if each is not None:
-                each.close()
-        self._odometry = self._marks = self._fixes = None
+        for each in self._live:
+            each.close()
+        self._live.clear()
         return TransitionCallbackReturn.SUCCESS
 
     def _live_laps(self, model: ModelHead) -> dict[str, LiveLaps]:
@@ -288,7 +287,7 @@ class FilterNode(BackgroundNode):
             self._estimates.publish_chances(self._session.latest)
 
     def _on_second(self) -> None:
-        silent = self._imu.silence_s > self._chosen.input_timeout_s
+        silent = monotonic() - self._imu.received_s > self._chosen.input_timeout_s
         self._advance_swap(idle=silent or not (self._active and self._enabled))
         counts = self._counts()
         _, events = self._status.count(counts, self._arrivals)
@@ -309,12 +308,10 @@ class FilterNode(BackgroundNode):
         """Return complaints about the newest message."""
         session = self._session
         others: dict[str, str] = {}
-        for each in self._sensors:
-            # Of several sensors the first one that is wrong.
-            others = each.complaints | others
-        for live in (self._odometry, self._marks, self._fixes):
-            if live is not None:
-                others |= live.complaints
+        for each in self._live:
+            for cause, sentence in each.complaints.items():
+                # Of several sensors the first one that is wrong.
+                others.setdefault(cause, sentence)
         if session is None or not session.last_raw:
             return others
         try:
@@ -371,10 +368,10 @@ class FilterNode(BackgroundNode):
             leading['route'] = latest.name
             likely = {name: each for name, each in latest.chances.items() if each >= LEAST_CHANCE}
             leading |= {f'chance of {name}': each for name, each in likely.items()}
-        if self._marks is not None and self._estimates.laps is not None:
-            leading['marks'] = self._estimates.laps.marks
-        if self._fixes is not None and self._estimates.laps is not None:
-            leading['fixes'] = self._estimates.laps.fixes
+        laps = None if session is None else self._estimates.laps
+        if laps is not None:
+            leading |= {'marks': laps.marks} if chosen.mark_topic else {}
+            leading |= {'fixes': laps.fixes} if chosen.fix_topic else {}
         if swap is not None:
             leading |= {'model': swap.path, 'swaps': swap.swaps, 'swap': swap.state}
             if swap.trouble:
@@ -394,13 +391,6 @@ class FilterNode(BackgroundNode):
         path = self.get_parameter('next_model').value
         return self._answer(
             response, self._trouble if self._swap is None else self._swap.start(path)
-        )
-
-    def _on_take_back_model(
-        self, _: Trigger.Request, response: Trigger.Response
-    ) -> Trigger.Response:
-        return self._answer(
-            response, self._trouble if self._swap is None else self._swap.take_back()
         )
 
     def _answer(self, response: Trigger.Response, refusal: str) -> Trigger.Response:

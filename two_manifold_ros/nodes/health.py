@@ -18,7 +18,6 @@ from two_manifold_ros.interface.assessment import oddities
 from two_manifold_ros.interface.input_checks import InputMonitor
 from two_manifold_ros.interface.messages import Topics
 from two_manifold_ros.interface.status import (
-    as_text,
     capitalised,
     CODES,
     COUNTS,
@@ -64,17 +63,7 @@ def diagnostics_publisher(
 
 
 class StatusPublisher:
-    """
-    Publish status and diagnostics.
-
-    Parameters
-    ----------
-    node, topic
-        Node that reports, and topic of its sensor.
-    prefix
-        Prefix of the name of the status' topic.
-
-    """
+    """Publish status, under a ``prefix``, and diagnostics; and log what changed."""
 
     def __init__(self, node: GuardedNode, topic: SensorTopic, prefix: str = '') -> None:
         self._node = node
@@ -99,24 +88,10 @@ class StatusPublisher:
         """Full name of the status' topic."""
         return str(self._status.topic_name)
 
-    def note(self, cause: str, sentence: str) -> None:
-        """Do not warn of a cause that the node has just logged itself."""
-        self._log.note(cause, sentence, monotonic())
-
     def count(
         self, counts: Counter[str], arrivals: Arrivals
     ) -> tuple[Counter[str], dict[str, str]]:
-        """
-        Take the last second; to be called once in it.
-
-        Returns
-        -------
-        fresh
-            The counts since the last call.
-        events
-            Sentences by cause about what happened to the messages.
-
-        """
+        """Take the last second; return its counts, and what happened to the messages by cause."""
         node, now_s = self._node, monotonic()
         # A new session counts from zero again.
         is_new = counts['received'] < self._counts['received']
@@ -129,8 +104,6 @@ class StatusPublisher:
         events = self._monitor.update(
             fresh, counts, arrivals, self._input.received_s, clocks, simulated=simulated
         )
-        if distance := self._monitor.distance(arrivals, node.now_ns):
-            node.get_logger().info(distance)
         return fresh, events
 
     def input_health(
@@ -155,15 +128,8 @@ class StatusPublisher:
         """
         Publish the status, and diagnostics if status or cause changed.
 
-        Parameters
-        ----------
-        health, assessment
-            State of the node.
-        leading, trailing
-            What diagnostics show first and last.
-        events
-            Once a second, sentences by cause about it: only diagnostics are published then.
-
+        Diagnostics show ``leading`` first and ``trailing`` last. Once a second there are
+        ``events``, sentences by cause about it: only diagnostics are published then.
         """
         numbers = self._numbers(health, assessment)
         if events is not None:
@@ -222,18 +188,16 @@ class StatusPublisher:
         if assessment.status is Status.TRACKING:
             # What is odd all the same is warned of in its own words: it may outlast the state.
             state, words = '', assessment.status.value
-        elif state not in EXPECTED:
+        elif state not in EXPECTED and not health.failed:
+            # The node has logged itself why it could not be configured.
             odd[state] = capitalised(words)
         # The report of many unused messages covers the single ones.
         said = {f'rejected {cause}' for cause in odd}
         causes = {key: words for key, words in self._events.items() if key not in said} | odd
-        now_s = monotonic()
         before, self._logged = self._logged, state
-        unsaid = self._log.unsaid(before or '', now_s)
-        over = self._log.update(causes, now_s, state)
-        if state != before and state in EXPECTED and (state or before not in over):
-            since = f' (before, {unsaid})' if unsaid else ''
-            self._node.get_logger().info(f'State: {words}{since}')
+        self._log.update(causes, monotonic())
+        if state != before and state in EXPECTED:
+            self._node.get_logger().info(f'State: {words}')
 
 
 def startup_lines(
@@ -247,71 +211,39 @@ def startup_lines(
     """
     Return the settings in force, one line each.
 
-    Parameters
-    ----------
-    scene, path
-        The model, the frames of what is published, and the file of the model.
-    limits, timeout_s
-        Limits of the ellipse, and the longest silence allowed.
-    imu_topic, topics
-        Full names of the topic that is subscribed, and of those that are published by relative
-        name.
-
+    ``path`` is the file of the model; ``topics`` are the full names of the topics that the node
+    publishes, by relative name.
     """
     model = scene.model
     seconds = ', '.join(f'{horizon * model.period_ns / 1e9:g}' for horizon in model.horizons)
-    window_s = model.window * model.period_ns / 1e9
     routes = list(model.routes.values())
-    summary = ', '.join(
-        f'{key} {as_text(value)}'
-        for key, value in routes[0].summary.items()
-        if isinstance(value, str | int | float)
-    )
-    learned = (
-        f'Model {path}: {model.rate_hz:g} Hz, windows of {model.window} ticks ({window_s:g} s), '
-        f'{model.states} states, horizons {seconds} s'
-    )
     rates = sorted({each.rate_hz for each in routes})
     used = {channel for each in routes for channel in each.live_channels}
     order = {name: number for number, name in enumerate(model.channels.names)}
+    known = [f'{name} in {each.track}' for name, each in scene.routes.items()]
+    known += [f'line {name}' for each in routes for name in each.route_names]
+    gravity = has_gravity(model.channels.mean[:3]) if all(model.channels.live[:3]) else None
+    trained = [
+        f'an IMU in {model.imu_frame_id or "an unnamed frame"}',
+        *([f'topic {model.imu_topic}'] if model.imu_topic else ()),
+        *([] if gravity is None else ['gravity' if gravity else 'no gravity']),
+        *([f'positions in {model.frame_id}'] if model.frame_id else ()),
+    ]
+    window_s, most = model.window_ns / 1e9, f', {rates[-1]:g} Hz for all routes'
     subscribed = (
         f'Subscribes {imu_topic} (sensor_msgs/msg/Imu, best effort), which has to bring at least '
-        f'{rates[0]:g} Hz{f", and {rates[-1]:g} Hz for all routes" if len(rates) > 1 else ""}; '
+        f'{rates[0]:g} Hz{most if len(rates) > 1 else ""}; '
         f'uses {", ".join(sorted(used, key=lambda each: order.get(each, len(order))))}'
     )
-    trained = []
-    if model.imu_topic and not imu_topic.endswith(model.imu_topic):
-        trained.append(f'was on {model.imu_topic}')
-    gravity = has_gravity(model.channels.mean[:3]) if all(model.channels.live[:3]) else None
-    if model.channels.of_imu and gravity is not None:
-        trained.append(f'had {"gravity" if gravity else "no gravity"} in the accelerations')
-    if trained:
-        subscribed += f'; training {" and ".join(trained)}'
-    framed = (
-        f'Frames: positions in {scene.track}, velocities in {scene.child}; training used an '
-        f'IMU in {model.imu_frame_id or "an unnamed frame"}'
-    )
-    lines = [learned, f'Trained: {summary}', subscribed, topics_line(topics), framed]
-    if scene.routes:
-        frames = ', '.join(f'{name} in {each.track}' for name, each in scene.routes.items())
-        lines.insert(
-            1,
-            f'Knows {len(scene.routes)} routes: {frames}; the model above is for '
-            f'{next(iter(scene.routes))}',
-        )
-    for name, each in model.routes.items():
-        if each.route_names:
-            known = f'{name} is a network of' if name else 'Knows'
-            lines.insert(
-                1, f'{known} {len(each.route_names)} lines: {", ".join(each.route_names)}'
-            )
-    lines.append(limits_line(limits, timeout_s))
-    if model.frame_id and model.frame_id != scene.track:
-        lines.append(
-            f'Positions were trained in {model.frame_id!r} and are published in {scene.track!r} '
-            f'(parameter track_frame; empty means the frame of training)'
-        )
-    return lines
+    return [
+        f'Model {path}: {model.rate_hz:g} Hz, windows of {window_s:g} s, horizons {seconds} s',
+        *([f'Knows {", ".join(known)}'] if known else ()),
+        subscribed,
+        topics_line(topics),
+        f'Frames: positions in {scene.track}, velocities in {scene.child}',
+        f'Training had {", ".join(trained)}',
+        limits_line(limits, timeout_s),
+    ]
 
 
 def topics_line(topics: Mapping[str, str]) -> str:

@@ -82,20 +82,7 @@ class BackgroundNode(GuardedNode, LifecycleNode):
         return self._work is not None
 
     def configure(self, *, activate: bool = False) -> None:
-        """
-        Start the transition *configure*.
-
-        Parameters
-        ----------
-        activate
-            Whether to activate the node afterwards.
-
-        Raises
-        ------
-        RCLError
-            If it is not possible in this state.
-
-        """
+        """Start the transition *configure*, and activate the node afterwards if asked to."""
         self._state_machine.trigger_transition_by_id(Transition.TRANSITION_CONFIGURE, True)
         self._activates = activate
         try:

@@ -7,24 +7,19 @@ from __future__ import annotations
 from collections import Counter
 import math
 from time import monotonic
-from typing import Any, cast, Protocol, TYPE_CHECKING
+from typing import Any, cast, TYPE_CHECKING
 
 import numpy as np
 from rclpy.serialization import deserialize_message
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.interface.assessment import (
-    InputLimits,
-)
+from two_manifold_ros.interface.assessment import InputLimits
 from two_manifold_ros.interface.image_values import ImageValues
 from two_manifold_ros.interface.messages import Topic, Topics
-from two_manifold_ros.interface.transforms import OdometryFrame
 from two_manifold_ros.names import POSITION_TYPES, SENSOR_FIELDS
 from two_manifold_ros.nodes.callbacks import find_publishers
 from two_manifold_ros.recordings.further_channels import fields_decoder
-from two_manifold_ros.recordings.reading import (
-    position_decoder,
-)
+from two_manifold_ros.recordings.reading import position_decoder
 from two_manifold_ros.recordings.ros_messages import message_class
 from two_manifold_ros.recordings.satellite_fixes import (
     east_north,
@@ -40,10 +35,11 @@ if TYPE_CHECKING:
 
     from rclpy.subscription import Subscription
 
+    from two_manifold_ros.adapting.updater_session import UpdaterSession
+    from two_manifold_ros.interface.transforms import OdometryFrame
     from two_manifold_ros.laps.live import LiveLaps
     from two_manifold_ros.nodes.callbacks import GuardedNode
     from two_manifold_ros.recordings.further_channels import SensorTopic
-    from two_manifold_ros.recordings.reading import Decode
     from two_manifold_ros.recordings.recording import GeodeticOrigin
     from two_manifold_ros.typing import Floats
 
@@ -53,84 +49,102 @@ def deserialise(raw: bytes, msgtype: str) -> Any:  # noqa: ANN401 - a generated 
     return deserialize_message(raw, message_class(msgtype))
 
 
-class LiveReference:
+class LiveTopic:
     """
-    Subscribe ``reference``, or another topic, as soon as its type is known.
+    A topic that is subscribed as soon as its type is known, and what is wrong with it.
 
     Parameters
     ----------
-    node
-        Node that subscribes.
-    msgtype
-        Type of the topic; empty means the one it is published with.
-    start, take
-        Called once with the type, then with every message; the latter guarded.
-    name, types, cure
-        Name of the topic, the types that it may have, none for any, and what to do if it has none
-        of them.
+    node, name
+        Node that subscribes, and name of the topic.
+    begin
+        Called once with the type; returns what takes each message.
+    wanted, types
+        Type of the topic, where that is given; the types that it may have, none for any.
+    cure
+        What to do if the topic has none of these types.
+    cause, absent, trouble
+        Cause of the complaints; what to do while nothing is published; and a function that returns
+        what is wrong with what was taken.
 
     Attributes
     ----------
-    topic
-        Its full name.
-    msgtype
-        Its type; empty while it is not known.
-    problem
-        Why it cannot be subscribed; empty if it is, or if it has no publisher.
+    topic, msgtype
+        Full name, and type; empty while it is not known.
+    problem, refused
+        Why it cannot be subscribed, and why the newest message could not be taken, if so.
+    heard_s, longest_s
+        When the newest message was taken, by ``monotonic``, and the longest time between two.
 
     """
 
     def __init__(
         self,
         node: GuardedNode,
-        msgtype: str,
-        start: Callable[[str], object],
-        take: Callable[[bytes], object],
-        name: str = 'reference',
+        name: str,
+        begin: Callable[[str], Callable[[bytes], object]],
+        *,
+        wanted: str = '',
         types: Collection[str] = POSITION_TYPES,
         cure: str = 'set reference_type to one of {} or remap reference',
+        cause: str = '',
+        absent: str = '',
+        trouble: Callable[[], str] = str,
     ) -> None:
-        self._node = node
-        self._wanted = msgtype
-        self._name, self._types, self._cure = name, types, cure
-        self._start, self._take = start, take
+        self._node, self._name, self._begin = node, name, begin
+        self._wanted, self._types, self._cure = wanted, types, cure
+        self._cause, self._absent, self._trouble = cause, absent, trouble
         self._subscription: Subscription | None = None
         self.topic: str = node.resolve_topic_name(name)
-        self.msgtype = ''
-        self.problem = ''
+        self.msgtype = self.problem = self.refused = ''
+        self.heard_s, self.longest_s = math.nan, 0.0
         self.find()
 
     def find(self) -> None:
         """Subscribe it if its type is known by now, or note the problem."""
         if self.msgtype:
             return
-        found = find_publishers(self._node, self.topic)
+        found = () if self._wanted else find_publishers(self._node, self.topic)
         types = [self._wanted] if self._wanted else sorted({each.msgtype for each in found})
         usable = [kind for kind in types if not self._types or kind in self._types]
         self.problem = ''
         if len(usable) == 1:
+            (kind,) = usable
             try:
-                message_class(usable[0])
+                message_class(kind)
             except (ImportError, AttributeError):
                 self.problem = (
-                    f'{self.topic} is published as {usable[0]}, which is not installed here: '
+                    f'{self.topic} is published as {kind}, which is not installed here: '
                     'source the workspace that has it'
                 )
                 return
-            (self.msgtype,) = usable
-            self._start(self.msgtype)
+            self.msgtype, self._take = kind, self._begin(kind)
             # Best effort matches both kinds of publisher.
-            topic = Topic(self._name, self.msgtype, depth=1000, reliable=False)
-            self._subscription = self._node.subscribe(topic, self._take)
-            self._node.get_logger().info(f'Subscribes {self.topic} ({self.msgtype})')
+            topic = Topic(self._name, kind, depth=1000, reliable=False)
+            self._subscription = self._node.subscribe(topic, self._on_message)
+            self._node.get_logger().info(f'Subscribes {self.topic} ({kind})')
         elif types:
             cure = self._cure.format(', '.join(self._types))
             self.problem = f'{self.topic} is published as {", ".join(types)}: {cure}'
 
+    def _on_message(self, raw: bytes) -> None:
+        try:
+            self._take(raw)
+        except InputError as error:
+            self.refused = str(error)
+            return
+        before_s, self.heard_s, self.refused = self.heard_s, monotonic(), ''
+        self.longest_s = max(self.longest_s, self.heard_s - before_s)
+
     @property
-    def is_published(self) -> bool:
-        """True if it has a publisher now."""
-        return bool(find_publishers(self._node, self.topic))
+    def complaints(self) -> dict[str, str]:
+        """Sentences by cause: why it is not subscribed, or what is wrong with what was taken."""
+        self.find()
+        absent = (
+            '' if self.msgtype else f'nothing is published on {self.topic} yet: {self._absent}'
+        )
+        problem = self.problem or absent or self._trouble()
+        return {self._cause: problem} if problem else {}
 
     def close(self) -> None:
         """Stop listening."""
@@ -139,201 +153,125 @@ class LiveReference:
             self._subscription = None
 
 
-class LiveSensor:
-    """
-    Keep the newest readings of a sensor for who takes them.
-
-    Parameters
-    ----------
-    node
-        Node that subscribes.
-    topic
-        Name of the topic, and fields of its messages that count.
-    hold
-        Takes the newest values of the fields.
-    clock
-        Seconds, never going back.
-
-    """
+class LiveSensor(LiveTopic):
+    """Hand the newest readings of a sensor to ``hold``: fields of the messages of a topic."""
 
     def __init__(
-        self,
-        node: GuardedNode,
-        topic: SensorTopic,
-        hold: Callable[[tuple[float, ...]], object],
-        clock: Callable[[], float] = monotonic,
+        self, node: GuardedNode, topic: SensorTopic, hold: Callable[[tuple[float, ...]], object]
     ) -> None:
-        self._hold, self._fields, self._name, self._clock = hold, topic.fields, topic.name, clock
-        # When the last message came, and the longest time between two.
-        self._heard_s, self._longest_s = math.nan, 0.0
-        self._refused = ''
-        self._live = LiveReference(
-            node,
-            '',
-            self._start,
-            self._take,
-            self._name,
-            tuple(SENSOR_FIELDS),
-            'publish it as one of {} or set sensor_topics to another',
-        )
+        def begin(msgtype: str) -> Callable[[bytes], object]:
+            decode = fields_decoder(deserialise, topic.name, msgtype, topic.fields)
+            return lambda raw: hold(decode(raw)[2])
+
+        cure = 'publish it as one of {} or set sensor_topics to another'
+        super().__init__(node, topic.name, begin, types=tuple(SENSOR_FIELDS), cure=cure)
 
     @property
     def complaints(self) -> dict[str, str]:
         """Why the values are missing, or old."""
-        self._live.find()
-        topic, silent_s = self._live.topic, self._clock() - self._heard_s
-        problem = self._live.problem or self._refused
+        self.find()
+        silent_s, problem = monotonic() - self.heard_s, self.problem or self.refused
         if not problem and math.isnan(silent_s):
             problem = (
-                f'nothing came from the sensor on {topic} yet, and the filter goes on without it: '
-                'start its driver, or set sensor_topics to its topic'
+                f'nothing came from the sensor on {self.topic} yet, and the filter goes on '
+                'without it: start its driver, or set sensor_topics to its topic'
             )
         if problem:
             return {'no_sensor': problem}
         # As of a channel that stands still: a second, and twice the longest time before. Of a
         # single message no time is known; but with no publisher none will come.
-        there = self._live.is_published
-        if silent_s <= 1.0 + (2.0 * (self._longest_s or math.inf) if there else 0.0):
+        there = bool(find_publishers(self._node, self.topic))
+        if silent_s <= 1.0 + (2.0 * (self.longest_s or math.inf) if there else 0.0):
             return {}
-        why = f'where at most {self._longest_s:.1f} s were usual' if there else 'without publisher'
+        why = f'where at most {self.longest_s:.1f} s were usual' if there else 'without publisher'
         # What is held for longer than any reading of the training is left out.
         problem = (
-            f'nothing came from the sensor on {topic} for {silent_s:.1f} s, {why}, and the '
+            f'nothing came from the sensor on {self.topic} for {silent_s:.1f} s, {why}, and the '
             'filter goes on without it: look at its driver'
         )
         return {'sensor_gone': problem}
 
-    def close(self) -> None:
-        """Stop listening."""
-        self._live.close()
 
-    def _start(self, msgtype: str) -> None:
-        self._decode = fields_decoder(deserialise, self._name, msgtype, self._fields)
-
-    def _take(self, raw: bytes) -> None:
-        try:
-            _, _, values = self._decode(raw)
-        except InputError as error:
-            self._refused = str(error)
-            return
-        self._hold(values)
-        heard_s, self._heard_s, self._refused = self._heard_s, self._clock(), ''
-        self._longest_s = max(self._longest_s, self._heard_s - heard_s)
-
-
-class LiveMarks:
+def live_marks(node: GuardedNode, name: str, laps: Callable[[], LiveLaps | None]) -> LiveTopic:
     """Subscribe marks of the start line: messages of any type, one at each passage."""
 
-    def __init__(self, node: GuardedNode, name: str, laps: Callable[[], LiveLaps | None]) -> None:
-        self._node, self._laps = node, laps
-        self._live = LiveReference(
-            node, '', self._start, self._take, name, (), 'publish it as one type'
-        )
+    def begin(msgtype: str) -> Callable[[bytes], object]:
+        def take(raw: bytes) -> None:
+            header = getattr(deserialise(raw, msgtype), 'header', None)
+            stamp: Any = getattr(header, 'stamp', None)
+            # Any type may have a field of this name.
+            stamp_ns = stamp.sec * 10**9 + stamp.nanosec if hasattr(stamp, 'nanosec') else 0
+            if (timed := laps()) is not None:
+                timed.take_mark(stamp_ns or node.now_ns)
 
-    @property
-    def complaints(self) -> dict[str, str]:
-        """Why no mark moves the line."""
-        self._live.find()
-        topic, problem = self._live.topic, self._live.problem
-        if not problem and not self._live.msgtype:
-            problem = f'nothing is published on {topic} yet: start what marks the start line'
-        laps = self._laps()
-        if not problem and laps is not None:
-            problem = laps.mark_problem
-        return {'mark_topic': problem} if problem else {}
+        return take
 
-    def close(self) -> None:
-        """Stop listening."""
-        self._live.close()
-
-    def _start(self, msgtype: str) -> None:
-        self._msgtype = msgtype
-
-    def _take(self, raw: bytes) -> None:
-        laps = self._laps()
-        if laps is None:
-            return
-        header = getattr(deserialise(raw, self._msgtype), 'header', None)
-        stamp: Any = getattr(header, 'stamp', None)
-        # Any type may have a field of this name.
-        stamp_ns = stamp.sec * 10**9 + stamp.nanosec if hasattr(stamp, 'nanosec') else 0
-        laps.take_mark(stamp_ns or self._node.now_ns)
+    return LiveTopic(
+        node,
+        name,
+        begin,
+        types=(),
+        cure='publish it as one type',
+        cause='mark_topic',
+        absent='start what marks the start line',
+        trouble=lambda: '' if (timed := laps()) is None else timed.mark_problem,
+    )
 
 
-class LiveFixes:
+class LiveFixes(LiveTopic):
     """Subscribe positions of a vehicle of which laps alone are known."""
 
     def __init__(self, node: GuardedNode, name: str, laps: Callable[[], LiveLaps | None]) -> None:
         self._laps = laps
         self._taker: LiveLaps | None = None
-        self._input: ReferenceInput | None = None
         cure = 'publish it as one of {}, or set fix_topic to another'
-        self._live = LiveReference(node, '', self._start, self._take, name, cure=cure)
+        super().__init__(
+            node,
+            name,
+            lambda _: self._take_fix,
+            cure=cure,
+            cause='fix_topic',
+            absent='start what measures',
+            trouble=self._why_unplaced,
+        )
 
-    @property
-    def complaints(self) -> dict[str, str]:
-        """Why there are no positions yet."""
-        self._live.find()
-        problem = self._live.problem
-        if not problem and not self._live.msgtype:
-            problem = f'nothing is published on {self._live.topic} yet: start what measures'
+    def _why_unplaced(self) -> str:
         laps = self._laps()
-        if not problem and laps is not None:
-            problem = laps.problem
-            refused = {} if self._input is None else {**self._input.counts()}
-            refused.pop('used', None)
-            if problem and refused:
-                problem += f' (refused: {", ".join(f"{n} {key}" for key, n in refused.items())})'
-        return {'fix_topic': problem} if problem else {}
+        problem = '' if laps is None else laps.problem
+        refused = {} if self._taker is None else {**self._input.counts()}
+        refused.pop('used', None)
+        counts = ', '.join(f'{count} {key}' for key, count in refused.items())
+        return f'{problem} (refused: {counts})' if problem and counts else problem
 
-    def close(self) -> None:
-        """Stop listening."""
-        self._live.close()
-
-    def _start(self, _: str) -> None:
-        self._taker = None
-
-    def _take(self, raw: bytes) -> None:
+    def _take_fix(self, raw: bytes) -> None:
         laps = self._laps()
-        if laps is None:
-            return
-        if self._input is None or self._taker is not laps:
+        if laps is not None and self._taker is not laps:
             # With another model laps begin elsewhere.
             self._taker, self._input = laps, ReferenceInput(laps)
-            self._input.start(self._live.msgtype)
-        self._input.take(raw)
+            self._input.start(self.msgtype)
+        if laps is not None:
+            self._input.take(raw)
 
 
-class LiveOdometry:
-    """Subscribe an odometry by its name, to know where its frame lies, see `OdometryFrame`."""
+def live_odometry(node: GuardedNode, name: str, frame: OdometryFrame) -> LiveTopic:
+    """Subscribe an odometry, to know where its frame lies."""
+    begun_s = monotonic()
 
-    def __init__(self, node: GuardedNode, name: str, track: str, child: str) -> None:
-        self._node, self.frame = node, OdometryFrame(track, child)
-        self._begun_s = monotonic()
-        self._topic = Topic(name, 'nav_msgs/msg/Odometry', depth=1000, reliable=False)
-        self._subscription = node.subscribe(self._topic, self._take)
+    def trouble() -> str:
+        is_early = not frame.frame and monotonic() - begun_s < InputLimits.discovery_s
+        topic = node.resolve_topic_name(name)
+        found = '' if is_early else frame.trouble
+        return f'no transform to the frame of {topic}: {found}' if found else ''
 
-    def _take(self, raw: bytes) -> None:
-        self.frame.take(deserialise(raw, self._topic.msgtype))
-
-    @property
-    def complaints(self) -> dict[str, str]:
-        """Why the transform to its frame is not published, or turns with it."""
-        waited_s = monotonic() - self._begun_s
-        name = self._node.resolve_topic_name(self._topic.name)
-        if contradiction := self.frame.contradiction:
-            words = (
-                f'the odometry on {name} {contradiction}, so that the transform to its frame '
-                'turns too: check the sign and the scale of its yaw rate'
-            )
-            return {'odometry': words}
-        if not self.frame.trouble or (not self.frame.frame and waited_s < InputLimits.discovery_s):
-            return {}
-        return {'odometry': f'no transform to the frame of {name}: {self.frame.trouble}'}
-
-    def close(self) -> None:
-        """Stop listening."""
-        self._node.destroy_subscription(self._subscription)
+    return LiveTopic(
+        node,
+        name,
+        lambda msgtype: lambda raw: frame.take(deserialise(raw, msgtype)),
+        wanted='nav_msgs/msg/Odometry',
+        types=(),
+        cause='odometry',
+        trouble=trouble,
+    )
 
 
 def image_decoder(width: int, height: int) -> Callable[[bytes], tuple[int, str, Floats]]:
@@ -346,62 +284,31 @@ def image_decoder(width: int, height: int) -> Callable[[bytes], tuple[int, str, 
     return decode
 
 
-class PositionTaker(Protocol):
-    """Takes positions in metres, all of one frame, from satellites or not."""
-
-    origin: GeodeticOrigin | None
-
-    @property
-    def stamps_on_arrival(self) -> bool:
-        """True if messages are stamped on arrival, whatever their headers say."""
-
-    def fits_origin(self, *, geodetic: bool) -> bool:
-        """Return whether satellite fixes, or positions in metres, go with what is known."""
-
-    @property
-    def position_counts(self) -> Counter[str]:
-        """How many positions were used, and how many were not by cause."""
-
-    def take_position(self, stamp_ns: int, frame_id: str, x: float, y: float) -> bool:
-        """Take a position in metres; return whether it is used."""
-
-
 class ReferenceInput:
     """
-    Decode positions; satellite fixes become positions in the plane of the taker's origin.
+    Decode positions; satellite fixes become positions in the plane of the session's origin.
 
-    Where the taker has no origin yet, the first valid fix that the next one agrees with is it.
-    Positions that cannot have the origin of those that the taker knows are not used.
-
-    Parameters
-    ----------
-    session
-        What takes them.
-    clock
-        Seconds, never going back.
-
+    If the session has no origin yet, the first valid fix that the next one agrees with is it.
+    Positions that cannot have the origin of those that the session knows are not used.
     """
 
-    def __init__(self, session: PositionTaker, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, session: UpdaterSession | LiveLaps) -> None:
         self._session = session
-        self._clock = clock
         self._used_s = math.nan
-        self._decode: Decode | None = None
-        self._geodetic = False
         # A fix until the next one agrees with it: its stamp, latitude, longitude and altitude.
         self._waiting: tuple[int, tuple[float, ...]] | None = None
         self._refused: Counter[str] = Counter()
 
-    def start(self, msgtype: str) -> None:
-        """Take messages of a type from now on."""
+    def start(self, msgtype: str) -> Callable[[bytes], bool]:
+        """Take messages of a type from now on; return what takes them."""
         self._geodetic = msgtype == GEODETIC
-        self._waiting = None
         self._decode = position_decoder(deserialise, msgtype)
+        return self.take
 
     @property
     def silence_s(self) -> float:
         """Seconds since a position was used; NaN if none ever was."""
-        return self._clock() - self._used_s
+        return monotonic() - self._used_s
 
     def counts(self) -> Counter[str]:
         """Return how many were used, and how many were not by cause."""
@@ -409,8 +316,6 @@ class ReferenceInput:
 
     def take(self, raw: bytes) -> bool:
         """Take one serialised message; return whether its position is used."""
-        if self._decode is None:
-            return False
         try:
             stamp_ns, frame_id, numbers = self._decode(raw)
         # Bytes that are no message of this type make a decoder raise almost anything.
@@ -432,7 +337,7 @@ class ReferenceInput:
     def _use(self, stamp_ns: int, frame_id: str, x: float, y: float) -> bool:
         used = self._session.take_position(stamp_ns, frame_id, x, y)
         if used:
-            self._used_s = self._clock()
+            self._used_s = monotonic()
         return used
 
     def _take_fix(self, stamp_ns: int, fix: tuple[float, ...]) -> bool:

@@ -5,12 +5,8 @@
 from __future__ import annotations
 
 from array import array
-from fcntl import ioctl
-import itertools
 import os
 from pathlib import Path
-import socket
-import struct
 import sys
 import tempfile
 from typing import Any, TYPE_CHECKING, TypeVar
@@ -27,11 +23,9 @@ from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.logging import get_logger
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import ok, try_shutdown
-import yaml
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.parameters import (
-    names_without_namespace,
     NodeParameters,
     Settable,
     unknown_parameters,
@@ -75,41 +69,12 @@ def log_trouble() -> str:
     return ''
 
 
-def network_trouble() -> str:
-    """Return why no other process can be found, or an empty string."""
-    get_flags, up = 0x8913, 0x1
-    request = struct.Struct('16sH')
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
-        for _, name in socket.if_nameindex():
-            try:
-                answer = ioctl(asked, get_flags, request.pack(name.encode(), 0).ljust(40, b'\0'))
-            except OSError:
-                # It was taken away a moment ago, as those of containers are.
-                continue
-            if request.unpack_from(answer)[1] & up:
-                return ''
-    return (
-        'No network interface is up, not even loopback, so that no other node is ever found: set '
-        'one up ("ip link set lo up") and restart the node.'
-    )
-
-
 def start_middleware(args: list[str] | None) -> None:
     """
-    Start the middleware, without a log file where there is no place for one.
+    Start the middleware, without a log file if there is no place for one, which is warned of.
 
-    Troubles of the machine are logged as warnings. Signals are left to the caller.
-
-    Parameters
-    ----------
-    args
-        Command line, by default the process's own.
-
-    Raises
-    ------
-    InputError
-        If the command line or a file of parameters that it names is wrong.
-
+    Signals are left to the caller. An `InputError` says what is wrong with the command line, by
+    default the one of the process, or with a file of parameters.
     """
     given = list(sys.argv if args is None else args)
     trouble = log_trouble()
@@ -119,17 +84,12 @@ def start_middleware(args: list[str] | None) -> None:
         rclpy.init(args=given, signal_handler_options=SignalHandlerOptions.NO)
     # Wrong arguments and files of parameters; rclpy has no common class for them but this.
     except RuntimeError as error:
-        # The middleware names a line of its own source.
-        wrong = [
-            f'{option} {each}'
-            for option, each in itertools.pairwise(given)
-            if option in {'-p', '--param', '-r', '--remap'} and ':=' not in each
-        ]
-        why = f'{", ".join(wrong)}: write NAME:=VALUE' if wrong else error
+        wrong = [each for each in given if '=' in each and ':=' not in each]
+        why = f'write NAME:=VALUE in place of {wrong[0]}' if wrong else error
         msg = f'ROS 2 cannot be started: {why}'
         raise InputError(msg) from error
-    for each in filter(None, (trouble, network_trouble())):
-        get_logger('two_manifold_ros').warning(each)
+    if trouble:
+        get_logger('two_manifold_ros').warning(trouble)
 
 
 Chosen = TypeVar('Chosen', bound=NodeParameters)
@@ -171,35 +131,14 @@ def declare(
     node.add_on_set_parameters_callback(check)
     # ROS ignores parameters that no node declares. It has no public way to ask for those given.
     stray = unknown_parameters(node._parameter_overrides, table, node.get_name())  # noqa: SLF001
-    for each in (stray, *_files_of_others(node.get_fully_qualified_name())):
-        if each:
-            node.get_logger().warning(each)
+    if stray:
+        node.get_logger().warning(stray)
     return read(node, parameters)
 
 
 def _as_list(value: object) -> object:
     """Return a value, an array of a message as the list that a default is."""
     return list(value) if isinstance(value, array | tuple) else value
-
-
-def _files_of_others(node: str) -> list[str]:
-    """Return a sentence for each file of parameters that names this node without its namespace."""
-    said = []
-    for flag, path in itertools.pairwise(sys.argv):
-        if flag != '--params-file':
-            continue
-        try:
-            missed = names_without_namespace(yaml.safe_load(Path(path).read_text()), node)
-        # rclpy has read it: what is wrong with it was its business.
-        except (OSError, ValueError, yaml.YAMLError):
-            continue
-        if missed:
-            alone = f'/{node.rpartition("/")[2]}'
-            said.append(
-                f'{path} has parameters of {alone}, but this node is {node}, so that they have '
-                f'no effect: write /**{alone}: there'
-            )
-    return said
 
 
 def _declare_one(node: Node, parameter: Parameter) -> None:
@@ -262,20 +201,10 @@ def run(
     """
     Create a node, spin it until it ends or is stopped, and return the exit status.
 
-    Parameters
-    ----------
-    create
-        Makes the node once rclpy is up. Its attribute ``exit_status`` is ``None`` as long as it
-        wants to go on. An `InputError` is logged and gives status 2.
-    stop
-        Heard signals: one that comes before the node is there ends the process at once, later
-        ones only between two callbacks, so that nothing is left half done.
-    args
-        Command line, by default the process's own.
-    finishing
-        Whether the node is started for one result, and has an attribute ``finished``: ended by a
-        signal before, the status is 128 and the number of the signal, as a shell has it.
-
+    An `InputError` is logged and gives status 2. A signal that comes before the node is there ends
+    the process at once, later ones only between two callbacks, so that nothing is left half done.
+    A node that is started for one result has an attribute ``finished``: ended by a signal before,
+    the status is 128 and the number of the signal, as a shell has it.
     """
     logger = get_logger('two_manifold_ros')
     node = None

@@ -29,47 +29,8 @@ if TYPE_CHECKING:
     from two_manifold_ros.simulation.slot_car import SlotCarSample
 
 
-class Pacing:
-    """
-    Keep samples in step with a clock.
-
-    Parameters
-    ----------
-    period_ns, speed
-        Time between two samples in their stamps, and how many times faster they come.
-
-    Attributes
-    ----------
-    sent
-        Samples until now.
-
-    """
-
-    def __init__(self, period_ns: int, speed: float) -> None:
-        self._period = period_ns
-        self._speed = speed
-        self.sent = 0
-
-    def due(self, elapsed_ns: int) -> int:
-        """
-        Return how many to send now, after so many nanoseconds of the clock.
-
-        After a stall those of a second are sent at once, and the rest later.
-        """
-        due = int(elapsed_ns * self._speed / self._period) - self.sent
-        return min(due, round(1e9 * self._speed / self._period))
-
-    def troubles(self, elapsed_ns: int, most_behind_s: float = 1.0) -> dict[str, str]:
-        """Return a sentence by cause if the stamps are far behind the clock."""
-        behind_s = (elapsed_ns * self._speed - self.sent * self._period) / 1e9
-        if behind_s <= most_behind_s:
-            return {}
-        return {
-            'behind': (
-                'The simulated car cannot keep up with the clock: its stamps are late; lower '
-                'speed or imu_rate_hz, or give it more of the computer'
-            )
-        }
+MOST_BEHIND_S = 1.0
+"""Delay of the stamps that is warned of, seconds: less is a stall, which is made up for."""
 
 
 class SlotCarNode(GuardedNode):
@@ -90,7 +51,7 @@ class SlotCarNode(GuardedNode):
         self._variances = self._car.imu_noise.variances()
         self._period_ns = settings.period_ns
         self._sparing = max(1, round(settings.rate_hz / chosen.reference_rate_hz))
-        self._pacing = Pacing(settings.period_ns, chosen.speed)
+        self._speed, self._sent = chosen.speed, 0
         logger = self.get_logger()
         self._log = ThrottledLog(logger.warning, logger.info)
         # Reliable, as REP-2003 asks of sensors; the reader decides.
@@ -121,16 +82,23 @@ class SlotCarNode(GuardedNode):
 
     def _drive(self) -> None:
         elapsed_ns = monotonic_ns() - self._start_ns
-        for _ in range(self._pacing.due(elapsed_ns)):
+        due = int(elapsed_ns * self._speed / self._period_ns) - self._sent
+        # After a stall the samples of a second are sent at once, and the rest later.
+        for _ in range(min(due, round(1e9 * self._speed / self._period_ns))):
             self._publish(self._car.step())
-        self._log.update(self._pacing.troubles(elapsed_ns), elapsed_ns / 1e9)
+        behind_s = (elapsed_ns * self._speed - self._sent * self._period_ns) / 1e9
+        behind = (
+            'The simulated car cannot keep up with the clock: its stamps are late; lower speed or '
+            'imu_rate_hz, or give it more of the computer'
+        )
+        self._log.update({'behind': behind} if behind_s > MOST_BEHIND_S else {}, elapsed_ns / 1e9)
 
     def _publish(self, sample: SlotCarSample) -> None:
-        stamp_ns = self._origin_ns + self._pacing.sent * self._period_ns
+        stamp_ns = self._origin_ns + self._sent * self._period_ns
         imu = np.concatenate([sample.specific_force, sample.angular_rate])
         fields = imu_message(stamp_ns, imu, self._variances)
         self._imu.publish(to_message(IMU_TYPE, fields))
-        if self._pacing.sent % self._sparing == 0:
+        if self._sent % self._sparing == 0:
             seen = self._camera.see(sample.position)
             fields = reference_message(stamp_ns, seen, sample.quaternion)
             self._reference.publish(to_message(REFERENCE_TYPE, fields))
@@ -138,4 +106,4 @@ class SlotCarNode(GuardedNode):
             for name, read, publisher in self._sensors:
                 _, msgtype, _, message = sensor_message(name, stamp_ns, read(*truth)[0])
                 publisher.publish(to_message(msgtype, message))
-        self._pacing.sent += 1
+        self._sent += 1

@@ -30,7 +30,7 @@ from two_manifold_ros.interface.parameters import TrainerParameters
 from two_manifold_ros.interface.status import capitalised, ThrottledLog
 from two_manifold_ros.nodes.callbacks import GuardedNode, SensorTopic
 from two_manifold_ros.nodes.health import diagnostics_publisher
-from two_manifold_ros.nodes.live_input import deserialise, LiveReference
+from two_manifold_ros.nodes.live_input import deserialise, LiveTopic
 from two_manifold_ros.nodes.running import declare, read
 from two_manifold_ros.recordings.reading import (
     MessageColumns,
@@ -42,24 +42,15 @@ from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.recordings.ros_messages import ImuDecoder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 
 class LiveRecording:
     """
     Record ``imu`` at once, and ``reference`` as soon as its type is known.
 
-    Parameters
-    ----------
-    node
-        Node that subscribes.
-    reference_type
-        Type of the reference; empty means the one it is published with.
-    ending
-        When the recording ends, in words.
-    silence_s
-        Seconds without a message that are worth a warning.
-
+    ``ending`` says in words when the recording ends; ``silence_s`` without a message are worth a
+    warning.
     """
 
     def __init__(
@@ -76,8 +67,8 @@ class LiveRecording:
         self._reference_s = monotonic()
         self._log = ThrottledLog(node.get_logger().warning, node.get_logger().info)
         self._imu.listen(self._on_imu)
-        self._reference = LiveReference(
-            node, reference_type, self._start_reference, self._on_reference
+        self._reference = LiveTopic(
+            node, 'reference', self._start_reference, wanted=reference_type
         )
 
     @property
@@ -125,15 +116,7 @@ class LiveRecording:
         return 0.0 if self._first_s is None else monotonic() - self._first_s
 
     def recording(self, *, use_receive_time: bool) -> Recording:
-        """
-        Return the recording until now.
-
-        Raises
-        ------
-        InputError
-            If no IMU message or no reference came yet, or no satellite fix is valid.
-
-        """
+        """Return the recording until now; an `InputError` says what has not come yet."""
         imu, reference = self._samples, self._positions
         if not self.imu_count:
             msg = f'No IMU message came on {imu.name} yet: remap imu to the driver.'
@@ -171,20 +154,21 @@ class LiveRecording:
         }
         return {cause: why for cause, why in found.items() if why}
 
-    def _start_reference(self, msgtype: str) -> None:
+    def _start_reference(self, msgtype: str) -> Callable[[bytes], object]:
         topic = self._node.resolve_topic_name('reference')
         decode = position_decoder(deserialise, msgtype)
-        self._positions = MessageColumns('live', topic, msgtype, decode)
+        positions = self._positions = MessageColumns('live', topic, msgtype, decode)
+
+        def take(raw: bytes) -> None:
+            self._reference_s = monotonic()
+            self.reference_count += self._add(positions, raw)
+
+        return take
 
     def _on_imu(self, raw: bytes) -> None:
         if self._first_s is None:
             self._first_s = monotonic()
         self.imu_count += self._add(self._samples, raw)
-
-    def _on_reference(self, raw: bytes) -> None:
-        self._reference_s = monotonic()
-        if self._positions is not None:
-            self.reference_count += self._add(self._positions, raw)
 
     def _add(self, collected: MessageColumns, raw: bytes) -> int:
         """Decode one serialised message; return how many were."""

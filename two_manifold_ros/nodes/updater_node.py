@@ -5,9 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import suppress
 from dataclasses import replace
-import math
 from pathlib import Path
 from time import monotonic
 from typing import Any, TYPE_CHECKING
@@ -15,18 +13,17 @@ from typing import Any, TYPE_CHECKING
 from diagnostic_msgs.msg import DiagnosticArray
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
-from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
 from two_manifold_ros.adapting.checkpoints import Checkpoints, name_of_files, NumberedFiles
-from two_manifold_ros.adapting.promotion import Promotion
+from two_manifold_ros.adapting.handover import HandOver
 from two_manifold_ros.adapting.updater_session import (
     assess_checkpoints,
     assess_learning,
+    describe_learning,
     learner_maker,
     learner_name,
     learning_events,
-    learning_progress,
     learning_values,
     stream_head,
     UpdaterSession,
@@ -34,7 +31,7 @@ from two_manifold_ros.adapting.updater_session import (
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import is_compiled
 from two_manifold_ros.interface.assessment import assess, Health
-from two_manifold_ros.interface.messages import ADAPTING, choose_scene, learning_message, Topics
+from two_manifold_ros.interface.messages import ADAPTING, choose_scene, Topics
 from two_manifold_ros.interface.parameters import UpdaterParameters
 from two_manifold_ros.nodes.callbacks import (
     check_transform,
@@ -47,18 +44,18 @@ from two_manifold_ros.nodes.callbacks import (
 from two_manifold_ros.nodes.health import limits_line, StatusPublisher, topics_line
 from two_manifold_ros.nodes.live_input import (
     image_decoder,
-    LiveReference,
+    LiveTopic,
     ReferenceInput,
 )
 from two_manifold_ros.nodes.running import declare
-from two_manifold_ros.recordings.ros_messages import ImuDecoder, to_message
+from two_manifold_ros.recordings.ros_messages import ImuDecoder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from rclpy.client import Client
 
-    from two_manifold_ros.adapting.promotion import Answer
+    from two_manifold_ros.adapting.handover import Answer
     from two_manifold_ros.adapting.updater_session import Decode
 
 
@@ -87,36 +84,30 @@ class UpdaterNode(GuardedNode):
         if not is_compiled():
             self.get_logger().info('Getting ready: compiling takes a while')
         self._session = self._make_session()
-        self._checkpointing = self._resume()
-        self._promoter: Promoter | None = None
+        self._checkpointing: Checkpoints | None = None
+        if chosen.checkpoint_folder:
+            self._checkpointing = Checkpoints(chosen, self._session)
+            for sentence in self._checkpointing.skipped:
+                self.get_logger().warning(sentence)
+        self._handover: HandOver | None = None
         if chosen.filter_node:
-            if sees:
-                msg = (
-                    f'{chosen.filter_node} runs models of an IMU: leave filter_node empty where '
-                    'images are learned'
-                )
-                raise InputError(msg)
-            self._promoter = Promoter(self, self._session, chosen)
+            self._start_handover(chosen)
         head = self._followed = self._session.learner.known
         scene = choose_scene(head, chosen.track_frame, chosen.child_frame)
         self._estimates = EstimatePublishers(
             self, scene, transform=chosen.publish_tf, prefix=ADAPTING
         )
         self._reference_hz = 0.0
-        self._learning = self.create_publisher(
-            Float64MultiArray, f'{ADAPTING}{Topics.LEARNING.name}', qos(Topics.LEARNING)
-        )
-        # What was learned before the start is no news.
-        self._news: object = self._session.learner.news
-        self._verdict = ''
+        # Of learning, what the log has last.
+        self._verdict, self._laps = '', 0
         self._shared: dict[str, tuple[str, ...]] = {}
         self.serve(Trigger, 'save', self._on_save)
         self.serve(Trigger, 'reset', self._on_reset)
         self.serve(Trigger, 'forget', self._on_forget)
         self._input.wait()
         self._positions = ReferenceInput(self._session)
-        self._reference = LiveReference(
-            self, chosen.reference_type, self._positions.start, self._positions.take
+        self._reference = LiveTopic(
+            self, 'reference', self._positions.start, wanted=chosen.reference_type
         )
         self._input.listen(self._on_message)
         self._status = StatusPublisher(self, self._input, ADAPTING)
@@ -130,10 +121,10 @@ class UpdaterNode(GuardedNode):
         logger = self.get_logger()
         checkpointing = self._checkpointing
         try:
-            if self._promoter is not None:
-                self._promoter.close()
+            if self._handover is not None:
+                self._handover.close()
             if checkpointing is not None:
-                checkpointing.end(self._session)
+                checkpointing.end()
         finally:
             self._session.learner.close()
             super().destroy_node()
@@ -153,15 +144,49 @@ class UpdaterNode(GuardedNode):
         clock_ns = (lambda: self.now_ns) if chosen.use_receive_time else None
         return UpdaterSession(learner_maker(chosen, head), decode, clock_ns)
 
-    def _resume(self) -> Checkpoints | None:
-        """Return the writer of checkpoints, after resuming from the newest one."""
-        chosen = self._chosen
+    def _start_handover(self, chosen: UpdaterParameters) -> None:
+        """Compare what is learned with the model of the filter node, and hand it over."""
+        if chosen.input == 'image':
+            msg = (
+                f'{chosen.filter_node} runs models of an IMU: leave filter_node empty where '
+                'images are learned'
+            )
+            raise InputError(msg)
         if not chosen.checkpoint_folder:
-            return None
-        checkpointing = Checkpoints(chosen, self._session.head)
-        for sentence in checkpointing.resume(self._session):
-            self.get_logger().warning(sentence)
-        return checkpointing
+            msg = (
+                f'Models are to be handed over to {chosen.filter_node}, but there is no folder '
+                'for them: set the parameter checkpoint_folder.'
+            )
+            raise InputError(msg)
+        # An absolute path, because the filter node opens it too.
+        folder, name = Path(chosen.checkpoint_folder).absolute(), f'{chosen.checkpoint_name}.model'
+        files = self._model_files = NumberedFiles(folder, name, 'model', MODELS_KEPT)
+        # One that cannot be made or written is reported every second.
+        files.obstacle()
+        client = FilterClient(self, chosen.filter_node)
+        handover = HandOver(client.hand_over, files, self._session.learner.make_filter)
+        self._handover = handover
+        client.listen(lambda values: handover.hear(values, monotonic()))
+        # Guarded, so that no bug in here keeps the session from learning.
+        self._session.on_sample = self.guard(handover.take)
+        # A hand-over takes a few steps, and between two of them nothing may be waited for.
+        self.every(0.2, self._look_at_handover)
+
+    def _look_at_handover(self) -> None:
+        """Advance the hand-over, and log its events."""
+        handover = self._handover
+        if handover is None:
+            return
+        try:
+            handover.look(monotonic(), self._session.learner)
+        finally:
+            logger = self.get_logger()
+            for notice in handover.notices:
+                if notice.is_warning:
+                    logger.warning(notice.text)
+                else:
+                    logger.info(notice.text)
+            handover.notices.clear()
 
     def _log_settings(self) -> None:
         chosen, checkpointing, scene = self._chosen, self._checkpointing, self._estimates.scene
@@ -172,7 +197,7 @@ class UpdaterNode(GuardedNode):
             if checkpointing.trouble:
                 kept = 'No checkpoint can be written'
             kept += f', {checkpointing.begun}'
-        if self._promoter is not None:
+        if self._handover is not None:
             hand_over = f'hands better models over to {chosen.filter_node}'
         what = {'map': 'the map of the route', 'tpsr': 'a TPSR'}[learner_name(chosen)]
         if chosen.model:
@@ -198,33 +223,26 @@ class UpdaterNode(GuardedNode):
         if known is not self._followed:
             self._followed, before = known, self._estimates.scene
             self._estimates.go_on_with(choose_scene(known, before.track, before.child), {})
-        if learner.verdict != self._verdict:
-            self._verdict = learner.verdict
-            if self._verdict:
-                self.get_logger().info(self._verdict)
+        self._log_learning()
         for estimate in estimates:
             self._estimates.publish(estimate)
-        self._publish_learning()
         state = session.filter.status, session.filter.cause, session.arrivals.refused
         if state != self._state:
             self._state = state
             self._on_status()
 
-    def _publish_learning(self) -> None:
-        """Publish if something was learned since the last time."""
-        learner, latest = self._session.learner, self._session.latest
-        if learner.news == self._news or latest is None:
-            return
-        self._news = learner.news
-        if not self._learning.get_subscription_count():
-            return
-        numbers = learning_progress(learner)
-        for name in ('evidence', 'novelty'):
-            if math.isfinite(number := getattr(latest, name)):
-                numbers[name] = number
-        message = learning_message(latest.stamp_ns, numbers)
-        if message is not None:
-            self._learning.publish(to_message(Topics.LEARNING.msgtype, message))
+    def _log_learning(self) -> None:
+        """Log how a training ended, and once a lap what was learned and which model runs."""
+        learner = self._session.learner
+        if learner.verdict != self._verdict:
+            self._verdict = learner.verdict
+            if self._verdict:
+                self.get_logger().info(self._verdict)
+        laps = int(learner.known_s / learner.lap_s) if learner.lap_s > 0.0 else 0
+        if laps != self._laps:
+            self._laps = laps
+            line = f'Lap {laps}: {describe_learning(learner)}'
+            self.get_logger().info(line)
 
     def _counts(self) -> Counter[str]:
         """Return the counters of the session, of the positions and of the learning."""
@@ -238,8 +256,8 @@ class UpdaterNode(GuardedNode):
     def _on_second(self) -> None:
         self._reference.find()
         if self._checkpointing is not None:
-            self._checkpointing.look(self._session)
-        published = *self._estimates.topics.values(), self._learning.topic_name, self._status.topic
+            self._checkpointing.look()
+        published = *self._estimates.topics.values(), self._status.topic
         self._shared = find_shared(self, published)
         counts = self._counts()
         fresh, events = self._status.count(counts, self._session.arrivals)
@@ -258,8 +276,11 @@ class UpdaterNode(GuardedNode):
             events['reference_type'] = self._reference.problem
         if self._checkpointing is not None and self._checkpointing.trouble:
             events['checkpoint'] = self._checkpointing.trouble
-        if self._promoter is not None:
-            events.update(self._promoter.troubles())
+        if self._handover is not None:
+            why = {'promotion': self._handover.obstacle, 'models': self._model_files.obstacle()}
+            events |= {
+                cause: f'Nothing is handed over: {each}' for cause, each in why.items() if each
+            }
         return events
 
     def _publish_health(self, counts: Counter[str], events: dict[str, str] | None = None) -> None:
@@ -284,15 +305,15 @@ class UpdaterNode(GuardedNode):
         trailing: dict[str, float | str] = {}
         if checkpointing is not None:
             trailing.update(checkpointing.values)
-        if self._promoter is not None:
-            trailing.update(self._promoter.values())
+        if self._handover is not None:
+            trailing.update(self._handover.values())
         self._status.publish(health, assessment, leading, trailing, events)
 
     def _on_save(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Start a checkpoint; its outcome is in the diagnostics, because no callback may wait."""
         refusal = 'no checkpoint_folder is given'
         if self._checkpointing is not None:
-            refusal = self._checkpointing.save(self._session)
+            refusal = self._checkpointing.save()
         response.success = not refusal
         response.message = refusal or 'Checkpoint started; see diagnostics.'
         return response
@@ -314,13 +335,7 @@ class FilterClient:
     """
     Requests to a filter node, over services that answer later.
 
-    Parameters
-    ----------
-    node
-        Node that asks.
-    name
-        Name of the filter node; in the same namespace if it does not start with a slash.
-
+    A name that does not start with a slash is of the same namespace as the node that asks.
     """
 
     def __init__(self, node: GuardedNode, name: str) -> None:
@@ -329,7 +344,6 @@ class FilterClient:
         self._node = node
         self._set = node.create_client(SetParameters, f'{self.name}/set_parameters')
         self._swap = node.create_client(Trigger, f'{self.name}/swap_model')
-        self._take_back = node.create_client(Trigger, f'{self.name}/take_back_model')
 
     def listen(self, hear: Callable[[Mapping[str, str]], object]) -> None:
         """Call back with the values by key of each of the filter node's diagnostics."""
@@ -346,18 +360,17 @@ class FilterClient:
             qos(Topics.DIAGNOSTICS),
         )
 
-    def name_next(self, path: str, answer: Answer) -> None:
-        """Set the parameter ``next_model``."""
+    def hand_over(self, path: str, answer: Answer) -> None:
+        """Set the parameter ``next_model``, then call the service ``swap_model``."""
+
+        def swap(refusal: str) -> None:
+            if refusal:
+                answer(refusal)
+            else:
+                self._ask(self._swap, Trigger.Request(), answer)
+
         parameters = [Parameter('next_model', value=path).to_parameter_msg()]
-        self._ask(self._set, SetParameters.Request(parameters=parameters), answer)
-
-    def swap(self, answer: Answer) -> None:
-        """Call the service ``swap_model``."""
-        self._ask(self._swap, Trigger.Request(), answer)
-
-    def take_back(self, answer: Answer) -> None:
-        """Call the service ``take_back_model``."""
-        self._ask(self._take_back, Trigger.Request(), answer)
+        self._ask(self._set, SetParameters.Request(parameters=parameters), swap)
 
     def _ask(self, client: Client, request: object, answer: Answer) -> None:
         if not client.service_is_ready():
@@ -373,79 +386,3 @@ def _refusal(response: Any) -> str:  # noqa: ANN401 - generated classes
         (result,) = response.results
         return '' if result.successful else result.reason or 'refused without a reason'
     return '' if response.success else response.message or 'refused without a reason'
-
-
-class Promoter:
-    """
-    A `Promotion` with a filter node at the other end.
-
-    Parameters
-    ----------
-    node
-        The updater node.
-    session
-        Its session, whose samples, positions and learner are used.
-    chosen
-        Its parameters.
-
-    Raises
-    ------
-    InputError
-        If there is no folder for the models.
-
-    """
-
-    def __init__(
-        self, node: GuardedNode, session: UpdaterSession, chosen: UpdaterParameters
-    ) -> None:
-        folder = chosen.hand_over_folder or chosen.checkpoint_folder
-        if not folder:
-            msg = (
-                f'Models are to be handed over to {chosen.filter_node}, but there is no folder '
-                'for them: set the parameter hand_over_folder or checkpoint_folder.'
-            )
-            raise InputError(msg)
-        # An absolute path, because the filter node opens it too.
-        name = f'{chosen.checkpoint_name}.model'
-        self._files = NumberedFiles(Path(folder).absolute(), name, 'model', MODELS_KEPT)
-        # One that cannot be made or written is reported as an obstacle.
-        with suppress(OSError):
-            self._files.lock()
-        client = FilterClient(node, chosen.filter_node)
-        promotion = self._promotion = Promotion(client, self._files, chosen.hand_over_margin)
-        client.listen(lambda values: promotion.hear(values, monotonic()))
-        # Guarded, so that no bug in here keeps the session from learning.
-        session.on_sample.append(node.guard(promotion.take))
-        session.on_position.append(
-            node.guard(
-                lambda *_: promotion.settle(
-                    session.learner.known_until_ns, session.learner.position_at
-                )
-            )
-        )
-        # A hand-over takes a few steps, and between two of them nothing may be waited for.
-        node.every(0.2, lambda: self._look(node, session))
-
-    def _look(self, node: GuardedNode, session: UpdaterSession) -> None:
-        """Advance the promotion, and log its events."""
-        try:
-            self._promotion.look(monotonic(), session.learner.model(), session.learner.models)
-        finally:
-            for notice in self._promotion.drain_notices():
-                if notice.is_warning:
-                    node.get_logger().warning(notice.text)
-                else:
-                    node.get_logger().info(notice.text)
-
-    def values(self) -> dict[str, float | str]:
-        """Return numbers and words for the diagnostics."""
-        return self._promotion.values()
-
-    def troubles(self) -> dict[str, str]:
-        """Return sentences by cause on lasting troubles."""
-        found = {'promotion': self._promotion.obstacle, 'hand_over_folder': self._files.obstacle()}
-        return {cause: f'Nothing is handed over: {why}' for cause, why in found.items() if why}
-
-    def close(self) -> None:
-        """Finish the file that is being written."""
-        self._promotion.close()

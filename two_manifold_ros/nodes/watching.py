@@ -1,27 +1,30 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Follow the topics of filter nodes, however they are named, while a page is open."""
+"""Listen to all nodes, or follow the topics of filter nodes while a page is open."""
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import suppress
 from functools import partial
 import math
 from time import monotonic
 from typing import Any, TYPE_CHECKING
 
+from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
 from rclpy.utilities import try_shutdown
 
 from two_manifold_ros.interface.messages import Topics
-from two_manifold_ros.nodes.callbacks import qos
+from two_manifold_ros.nodes.callbacks import find_publishers, qos
 from two_manifold_ros.nodes.running import make_executor, start_middleware
 from two_manifold_ros.recordings.ros_messages import message_class
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Mapping
     from threading import Event
 
     from rclpy.subscription import Subscription
@@ -37,6 +40,66 @@ _TRACK_MARKER = b'track\0'
 """In the markers about once a second only; all others would be decoded in vain."""
 
 
+DISCOVERY_S = 3.0
+"""Time to wait for publishers; on a network that needs longer, no node is heard."""
+SETTLED_S = 1.0
+"""All publishers are taken to be discovered if no other one was for so long."""
+
+
+def listen(
+    hear: Callable[[str, int, str, Mapping[str, str], int], object],
+    refresh: Callable[[], object],
+    seconds: float | None,
+    done: Callable[[], bool],
+) -> None:
+    """
+    Listen to all diagnostics for some seconds after all publishers were discovered, or for ever.
+
+    ``hear`` is called with name, level, message and values of every status of diagnostics, and
+    with the number of nodes of this name that publish diagnostics; ``refresh`` twice a second.
+    ``done`` returns whether enough was heard.
+    """
+    nodes: Counter[str] = Counter()
+
+    def on_message(message: DiagnosticArray) -> None:
+        for status in message.status:
+            values = {each.key: each.value for each in status.values}
+            count = max(nodes[status.name], 1)
+            hear(status.name, ord(status.level), status.message, values, count)
+
+    start_middleware([])
+    executor = SingleThreadedExecutor()
+    topics: set[str] = set()
+    known = 0
+    try:
+        node = Node('two_manifold_status', start_parameter_services=False)
+        executor.add_node(node)
+        refreshed_s = -math.inf
+        # When all publishers are discovered, as far as is known by now.
+        from_s = monotonic() + DISCOVERY_S
+        # Before all are discovered it may be the others that are awaited.
+        while not (monotonic() >= from_s and done()) and (
+            seconds is None or monotonic() - from_s < seconds
+        ):
+            if monotonic() - refreshed_s >= 0.5:
+                refreshed_s = monotonic()
+                for topic, kinds in node.get_topic_names_and_types():
+                    if Topics.DIAGNOSTICS.msgtype in kinds and topic not in topics:
+                        topics.add(topic)
+                        node.create_subscription(
+                            DiagnosticArray, topic, on_message, qos(Topics.DIAGNOSTICS)
+                        )
+                publishers = [each for topic in topics for each in find_publishers(node, topic)]
+                nodes = Counter(each.node.lstrip('/') for each in publishers)
+                if len(publishers) > known:
+                    known, from_s = len(publishers), monotonic() + SETTLED_S
+                refresh()
+            executor.spin_once(timeout_sec=0.1)
+    finally:
+        executor.shutdown()
+        try_shutdown()
+
+
 def watch(
     hear: Callable[[str, str, Any], object],
     looked_at: Callable[[], Collection[str]],
@@ -44,21 +107,12 @@ def watch(
     over: Event,
 ) -> None:
     """
-    Follow filter nodes until it is over; in a thread, because no signal may break into rclpy.
+    Follow the named filter nodes, or all, until it is over; in a thread: no signal may break in.
 
-    Parameters
-    ----------
-    hear
-        Called with the full name of a node, without the leading slash; the name of a topic in
-        `Topics`; and a message of it: of diagnostics one status of the node, of the IMU the bytes.
-    looked_at
-        Returns the names of nodes whose details are on open pages, an empty name for none yet;
-        while there is none at all there is no node, so that others need not publish for it.
-    names
-        Nodes to follow; all if there are none.
-    over
-        Set when there is no need to follow them.
-
+    ``hear`` is called with the full name of a node, without the leading slash; the name of a topic
+    in `Topics`; and a message of it: of diagnostics one status of the node, of the IMU the bytes.
+    ``looked_at`` returns the names of nodes whose details are on open pages, an empty name for
+    none yet. While no page is open nothing of ROS is left, so that nodes need not publish for it.
     """
     while not over.wait(_IDLE_S):
         if looked_at():
@@ -71,7 +125,6 @@ def _follow(
     names: Collection[str],
     over: Event,
 ) -> None:
-    """Follow nodes as long as a page is open; then nothing of ROS is left."""
     start_middleware([])
     executor = make_executor()
     try:
@@ -91,15 +144,7 @@ def _follow(
 
 
 class Watcher:
-    """
-    Subscriptions of a node to the topics of filter nodes.
-
-    Parameters
-    ----------
-    node, hear, names
-        The node that subscribes; see `watch`.
-
-    """
+    """Subscriptions of a node to the topics of filter nodes, see `watch`."""
 
     def __init__(
         self, node: Node, hear: Callable[[str, str, Any], object], names: Collection[str] = ()

@@ -88,17 +88,7 @@ _PLAYED_S = 3600.0
 
 
 class LivePage:
-    """
-    The page of one browser.
-
-    Parameters
-    ----------
-    document
-        Is filled, and drawn again and again until its browser is gone.
-    scene
-        What other threads fill.
-
-    """
+    """The page of one browser: fills its document and draws a scene until the browser is gone."""
 
     def __init__(self, document: Document, scene: Scene) -> None:
         self._document, self._scene = document, scene

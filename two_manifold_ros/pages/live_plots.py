@@ -55,30 +55,10 @@ _TEXT_CSS = """:host { color: var(--ink); font: 15px/1.45 system-ui, "Segoe UI",
 
 class LivePlots:
     """
-    Map, traces, timeline and curves; what they show is put into sources by name.
+    Map, traces, timeline and curves; what they show is put into ``sources`` by their names.
 
-    Parameters
-    ----------
-    live
-        Whether there is neither a truth nor a time to go to.
-    jump
-        Called with a click on the timeline or the curves.
-
-    Attributes
-    ----------
-    sources
-        By name, which is that of the model as well.
-    map, traces, timeline, curves
-        The plots.
-    ellipse
-        Glyph of the ellipse, which has one colour.
-    recent, whole
-        Ranges of time: that of the traces, and that of timeline and curves.
-    limits
-        Lines at the limits of the ellipse, by the names in ``LIMITS``.
-    cursors
-        Lines at the time that is shown.
-
+    Live there is neither a truth nor a time to go to; else ``jump`` gets a click on the timeline
+    or the curves. The traces have the range ``recent``, timeline and curves ``whole``.
     """
 
     def __init__(self, *, live: bool, jump: Callable[[Any], None]) -> None:

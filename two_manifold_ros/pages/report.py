@@ -18,9 +18,10 @@ from two_manifold_ros import __version__
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.files import replace_text
 from two_manifold_ros.pages.drawing import SCREEN_CSS
+from two_manifold_ros.typing import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from bokeh.models.ui import UIElement
 
@@ -47,17 +48,7 @@ def title_of(paths: Sequence[str], what: str) -> str:
 
 
 class Report:
-    """
-    A page that is put together from the top to the bottom.
-
-    Parameters
-    ----------
-    title
-        What the page is about, in a few words.
-    subtitle
-        Files and settings that it was made of.
-
-    """
+    """A page that is put together from the top to the bottom; the subtitle names its sources."""
 
     def __init__(self, title: str, subtitle: str = '') -> None:
         self._title = title
@@ -81,7 +72,8 @@ class Report:
             f'<li class="{escape(kind)}"><b>{escape(kind)}</b> {escape(words)}</li>'
             for kind, words in rows
         ]
-        self._parts.append(f'<ul class="findings">{"".join(lines)}</ul>')
+        if lines:
+            self._parts.append(f'<ul class="findings">{"".join(lines)}</ul>')
 
     def table(self, caption: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Add a table of texts; columns of numbers are aligned to the right."""
@@ -107,9 +99,13 @@ class Report:
             f'<tbody>{body}</tbody></table></div>'
         )
 
-    def preformatted(self, text: str) -> None:
-        """Add lines as a terminal shows them."""
-        self._parts.append(f'<pre class="wide">{escape(text)}</pre>')
+    def show(self, parts: Iterable[str | Table]) -> None:
+        """Add sentences and tables as a terminal shows them."""
+        for each in parts:
+            if isinstance(each, Table):
+                self.table(*each)
+            else:
+                self.say(each)
 
     def figure(self, title: str, drawn: UIElement, how_to_read: str) -> None:
         """Add a plot, or a layout of some, with its title above and how to read it below."""

@@ -41,25 +41,11 @@ _CHECKED_MS, _UNUSED_MS = 3000, 5000
 
 class PageServer:
     """
-    A context manager that serves a page to browsers from a thread of its own.
+    A context manager that serves a page to browsers from a thread of its own, at its ``url``.
 
-    Parameters
-    ----------
-    make
-        Fills the document of each browser that opens the page; called in that thread.
-    host, port
-        Address to bind; ``None`` for the usual port or the next free one, 0 for any.
-
-    Attributes
-    ----------
-    url
-        Address of the page.
-
-    Raises
-    ------
-    InputError
-        On entering, if the port or the host cannot be had.
-
+    ``make`` fills the document of each browser, in that thread. A port ``None`` is the usual one
+    or the next free one, and 0 any. ``InputError`` on entering says that the port or the host
+    cannot be had.
     """
 
     def __init__(

@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
-from array import array
 from bisect import bisect_left, bisect_right
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 import math
+from operator import attrgetter
 from threading import Lock
 from typing import Any, NamedTuple, TYPE_CHECKING
 
@@ -40,26 +40,12 @@ _USABLE_WORDS = frozenset(status.value for status in USABLE)
 
 class Moment(NamedTuple):
     """
-    What is known of a vehicle at one time.
+    What is known of a vehicle at one time of the page: NaN and ``None`` where it is nothing.
 
-    Parameters
-    ----------
-    seconds
-        On the time axis of the page.
-    status, why
-        State in words, and cause and cure as one sentence.
-    position : (2,), covariance : (2, 2)
-        Metres and m^2; ``None`` where nothing is known.
-    path
-        Returns positions ahead (n, 3), the present one first: x and y, metres, and seconds ahead.
-    ellipse_m, error_m
-        Half the long axis of the 95 % ellipse, and the distance to the true position; NaN if
-        unknown.
-    numbers
-        Other numbers of the status, by their names there.
-    route
-        Name of the known route that it is on; empty where one alone is known.
-
+    ``why`` has cause and cure; ``position`` (2,) and ``covariance`` (2, 2) are in metres; ``path``
+    returns positions ahead (n, 3), the present one first: x and y, and seconds ahead;
+    ``ellipse_m`` is half the long axis of the 95 % ellipse, ``error_m`` the distance to the true
+    position; ``route`` is empty where one alone is known.
     """
 
     seconds: float
@@ -129,24 +115,9 @@ class Vehicle:
     """
     Everything that is known of one vehicle; any thread may add, any thread may look.
 
-    Parameters
-    ----------
-    name
-        Of its node, or of the bag.
-    live
-        Whether old moments are dropped.
-
-    Attributes
-    ----------
-    routes
-        Runs (n, 2) of the route that its filter was trained on, metres.
-    truth_s, truth
-        Times (M,) of true positions, and these (M, 2), metres.
-    heard_s
-        When its node was last heard.
-    passed_over
-        Messages that were none of their kind, or had places or times that no page can draw.
-
+    A ``live`` one drops old moments. Its ``routes`` are runs (n, 2) of the training, ``truth`` (M,
+    2) are true positions at ``truth_s`` (M,), ``heard_s`` is when its node was last heard, and
+    ``passed_over`` counts messages that no page can draw.
     """
 
     def __init__(self, name: str, *, live: bool = False) -> None:
@@ -160,7 +131,6 @@ class Vehicle:
         self._lock = Lock()
         self._decode_imu = ImuDecoder()
         self._moments: list[Moment] = []
-        self._seconds, self._ellipses, self._errors = (array('d') for _ in range(3))
         self._stretches: list[Stretch] = []
         self._imu_s: Floats = np.zeros(0)
         self._imu: Floats = np.zeros((0, len(IMU_CHANNELS)))
@@ -173,35 +143,31 @@ class Vehicle:
         """Add moments in the order of their times; one that is older than the last is left out."""
         with self._lock:
             for moment in moments:
-                if self._seconds and moment.seconds < self._seconds[-1]:
+                if self._moments and moment.seconds < self._moments[-1].seconds:
                     continue
                 self._moments.append(moment)
-                self._seconds.append(moment.seconds)
-                self._ellipses.append(moment.ellipse_m)
-                self._errors.append(moment.error_m)
-                self._extend_stretches(moment)
+                last, now = self._stretches[-1] if self._stretches else None, moment.seconds
+                # A node says something each second.
+                going_on = False
+                if last is not None and now - last.end < SILENT_S:
+                    self._stretches[-1] = last._replace(end=now)
+                    going_on = last.status == moment.status
+                if not going_on:
+                    self._stretches.append(Stretch(now, now, moment.status, moment.sentence))
             if self._live and len(self._moments) > 2 * _MOST_LIVE:
-                for each in (self._moments, self._seconds, self._ellipses, self._errors):
-                    del each[:_MOST_LIVE]
-                oldest = self._seconds[0]
+                del self._moments[:_MOST_LIVE]
+                oldest = self._moments[0].seconds
                 self._stretches = [each for each in self._stretches if each.end >= oldest]
 
-    def _extend_stretches(self, moment: Moment) -> None:
-        last = self._stretches[-1] if self._stretches else None
-        # A node says something each second.
-        if last and last.status == moment.status and moment.seconds - last.end < SILENT_S:
-            self._stretches[-1] = last._replace(end=moment.seconds)
-            return
-        if last and moment.seconds - last.end < SILENT_S:
-            self._stretches[-1] = last._replace(end=moment.seconds)
-        self._stretches.append(
-            Stretch(moment.seconds, moment.seconds, moment.status, moment.sentence)
-        )
+    def _between(self, start: float, end: float) -> tuple[int, int]:
+        """Return the first moment of a time, and the one after its last."""
+        first = bisect_left(self._moments, start, key=attrgetter('seconds'))
+        return first, bisect_right(self._moments, end, key=attrgetter('seconds'))
 
     def at(self, seconds: float) -> Moment | None:
         """Return the newest moment that is not later."""
         with self._lock:
-            index = bisect_right(self._seconds, seconds)
+            index = self._between(seconds, seconds)[1]
             return self._moments[index - 1] if index else None
 
     @property
@@ -219,7 +185,7 @@ class Vehicle:
     def trail(self, start: float, end: float, most: int = 100) -> Floats:
         """Return the positions (n, 2) that were published in a time, at most about so many."""
         with self._lock:
-            first, last = bisect_left(self._seconds, start), bisect_right(self._seconds, end)
+            first, last = self._between(start, end)
             chosen = self._moments[first : last : max(1, (last - first) // most)]
         places = [each.position for each in chosen if each.position is not None and each.usable]
         return np.array(places).reshape(-1, 2)
@@ -232,12 +198,10 @@ class Vehicle:
     def curves(self, start: float = -math.inf) -> tuple[Floats, Floats, Floats]:
         """Return times, half axes of the ellipse and errors, all (n,), from a time on."""
         with self._lock:
-            first = bisect_left(self._seconds, start)
-            return (
-                np.array(self._seconds[first:]),
-                np.array(self._ellipses[first:]),
-                np.array(self._errors[first:]),
-            )
+            some = self._moments[self._between(start, start)[0] :]
+        rows = [(each.seconds, each.ellipse_m, each.error_m) for each in some]
+        seconds, ellipses, errors = np.array(rows, dtype=np.float64).reshape(-1, 3).T
+        return seconds, ellipses, errors
 
     def stretches(self, start: float = -math.inf) -> list[Stretch]:
         """Return the states since a time."""
@@ -277,17 +241,9 @@ class Vehicle:
         """
         Take a message of its filter node, live or from a bag; pass over and count what is none.
 
-        Parameters
-        ----------
-        kind
-            Name of the topic in `interface.messages.Topics`.
-        message
-            With the fields of its type, whichever library decoded it; of diagnostics one status.
-        seconds
-            When it was received, on the time axis of the page.
-        error_m
-            Of a position, where the truth is known.
-
+        ``kind`` is the name of its topic in `Topics`, ``message`` has the fields of its type, or
+        is one status of diagnostics; it was received at a time of the page. A position may have
+        an error where the truth is known.
         """
         # The driver of the IMU is heard as well where the filter has ended.
         if kind != Topics.IMU.name:
@@ -327,7 +283,7 @@ class Vehicle:
     def _add_bare(self, seconds: float) -> None:
         """Add a moment without a position, where none was heard for a while."""
         # At the 2 Hz of the slowest ticks there is a position each half a second.
-        last = self._seconds[-1] if self._seconds else -math.inf
+        last = self._moments[-1].seconds if self._moments else -math.inf
         if self._status not in _USABLE_WORDS or seconds - last > 0.5:
             bare = Moment(seconds, self._status, self._why, numbers=self._numbers)
             self.add([bare._replace(route=self._route)])
@@ -394,26 +350,11 @@ def _numbers_of(values: Mapping[str, str]) -> dict[str, float]:
 @dataclass
 class Scene:
     """
-    All vehicles that a page can show, and who looks at which.
+    All vehicles that a page can show, and which of them pages look at (``looking``).
 
-    Attributes
-    ----------
-    title, note
-        Of the page; and what goes on, such as the progress of a filter, empty if nothing.
-    vehicles
-        By their names.
-    duration_s
-        Length of a bag, 0 while it is read; ``None`` live.
-    clock
-        Present time on the time axis, live.
-    routes
-        Of a model that was named.
-    limits_m
-        Half axes of the ellipse above which an estimate is unsure, and not published, metres;
-        empty where no model was named.
-    looking
-        Names of the vehicles of which pages show details, by page.
-
+    ``note`` says what goes on, such as the progress of a filter. ``duration_s`` is 0 while a bag
+    is read, and ``None`` live, where ``clock`` has the time. Of a model that is named ``limits_m``
+    are half axes of the ellipse above which an estimate is unsure, and not published.
     """
 
     title: str

@@ -110,19 +110,9 @@ class Bag:
     """
     A context manager over the storage files of one bag, in the order of recording.
 
-    The files are opened one by one rather than as a folder, because `rosbags` refuses a whole
-    folder for one topic that it cannot read.
-
-    Parameters
-    ----------
-    path
-        A rosbag2 folder, or one ``.mcap``, ``.db3`` or ROS 1 ``.bag`` file.
-
-    Raises
-    ------
-    InputError
-        On entering and on reading, if a file is missing, damaged or no bag.
-
+    It is a rosbag2 folder, or one ``.mcap``, ``.db3`` or ROS 1 ``.bag`` file. The files are opened
+    one by one rather than as a folder, because `rosbags` refuses a whole folder for one topic that
+    it cannot read. ``InputError``, on entering and on reading, names one that is damaged.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -191,15 +181,7 @@ class Bag:
         return self._types.deserialize_cdr(raw, msgtype)
 
     def decoder_of(self, topic: Topic) -> Callable[[bytes, str], Any]:
-        """
-        Return what decodes messages of a topic whose type only the bag defines.
-
-        Raises
-        ------
-        InputError
-            If it does not define it.
-
-        """
+        """Return what decodes messages of a topic whose type only the bag defines."""
         definition = next(
             (
                 each.msgdef.data

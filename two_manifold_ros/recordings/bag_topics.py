@@ -5,17 +5,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.names import POSITION_TYPES, SENSOR_FIELDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
-    from types import TracebackType
 
-    from typing_extensions import Self
+    from two_manifold_ros.recordings.bag import Bag
+    from two_manifold_ros.recordings.ros2_bag import Ros2Bag
+
+OpenBag: TypeAlias = 'Bag | Ros2Bag'
+"""
+A bag that is open for reading by the library `rosbags` or `rosbag2_py`.
+
+Its ``notes`` are sentences to be said of it, complete when all messages were read.
+"""
 
 
 @dataclass(frozen=True)
@@ -29,47 +36,6 @@ class Topic:
 
     def __str__(self) -> str:
         return f'{self.name} ({self.msgtype}, {self.count} messages)'
-
-
-class OpenBag(Protocol):
-    """
-    A bag that is open for reading; the libraries `rosbags` and `rosbag2_py` have one each.
-
-    Attributes
-    ----------
-    path, notes
-        Of the bag; sentences to be said of it, complete when all messages were read.
-
-    """
-
-    path: Path | str
-    notes: list[str]
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None: ...
-
-    @property
-    def seconds(self) -> float:
-        """How long the bag lasts by its own account, s."""
-
-    @property
-    def topics(self) -> list[Topic]:
-        """All topics, in the order of their names."""
-
-    def messages(self, topics: Collection[Topic]) -> Iterator[tuple[str, int, bytes]]:
-        """Yield topic name, receive time in ns and serialised message, in the order received."""
-
-    def decode(self, raw: bytes, msgtype: str) -> Any:  # noqa: ANN401 - a message of any type
-        """Return the message object of serialised bytes."""
-
-    def decoder_of(self, topic: Topic) -> Callable[[bytes, str], Any]:
-        """Return what decodes messages of a topic, whose type may be none of ROS itself."""
 
 
 _LONGEST_NAME, _LONGEST_LIST = 500, 12
@@ -100,12 +66,8 @@ def choose_topic(
     """
     Return the topic of that name, or the only one that fits.
 
-    Raises
-    ------
-    InputError
-        If none fits, several do and none is named, or the named one is absent, empty, of
-        another type or serialised by other means than CDR.
-
+    ``InputError`` says that none fits, that several do and none is named, or that the named one
+    is absent, empty, of another type or serialised by other means than CDR.
     """
     fitting = candidates(topics, role)
     chosen = fitting if name is None else _named(fitting, name)

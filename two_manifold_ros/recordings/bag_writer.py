@@ -23,7 +23,7 @@ Storage = Literal['mcap', 'sqlite3']
 
 class BagWriter:
     """
-    A context manager that writes one rosbag2 folder (metadata version 9).
+    A context manager that writes one rosbag2 folder (metadata version 9) by `rosbags`.
 
     The bag is written beside the target and moved there when the block ends without an
     exception, so a broken run leaves nothing behind; one that is killed leaves a hidden folder.
@@ -53,15 +53,14 @@ class BagWriter:
         storage: Storage = 'mcap',
         latched: Collection[str] = (),
     ) -> None:
-        self._target = Path(path)
+        self._target, self._storage, self._latched = Path(path), storage, latched
         self._types: dict[str, str] = {}
+        self._connections: dict[str, Any] = {}
         # Reading this module must not need the library: a robot may have none.
         with bags_wanted(to_write=True):
-            from two_manifold_ros.recordings.message_building import RosbagsStorage  # noqa: PLC0415
-        self._writer = RosbagsStorage(storage, frozenset(latched))
-        self._refuse_bad_target()
+            from two_manifold_ros.recordings import message_building  # noqa: PLC0415
 
-    def _refuse_bad_target(self) -> None:
+            self._library, self._builder = message_building, message_building.MessageBuilder()
         if self._target.exists():
             msg = f'{self._target} exists already: remove it or choose another name for the bag.'
             raise InputError(msg)
@@ -75,11 +74,11 @@ class BagWriter:
             self._folder = tempfile.TemporaryDirectory(
                 prefix='.bag-', dir=self._target.parent, ignore_cleanup_errors=True
             )
-            self._workspace = Path(self._folder.name)
+            self._written = Path(self._folder.name, self._target.name)
             try:
-                self._writer.open(self._workspace / self._target.name)
+                self._writer = self._library.open_writer(self._written, self._storage)
             except BaseException:
-                self._clear_up()
+                self._folder.cleanup()
                 raise
         return self
 
@@ -93,12 +92,9 @@ class BagWriter:
             with self._writing():
                 self._writer.close()
                 if kind is None:
-                    (self._workspace / self._target.name).rename(self._target)
+                    self._written.rename(self._target)
         finally:
-            self._clear_up()
-
-    def _clear_up(self) -> None:
-        self._folder.cleanup()
+            self._folder.cleanup()
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -115,31 +111,23 @@ class BagWriter:
         """
         Write one message given as a nested dict with the field names of ROS.
 
-        Parameters
-        ----------
-        topic, msgtype
-            Such as ``/imu`` and ``sensor_msgs/msg/Imu``.
-        stamp_ns
-            Receive time, nanoseconds.
-        message
-            Fields that are not named keep the default of ROS; see `MessageBuilder`.
-
-        Raises
-        ------
-        ValueError
-            If a field or type is unknown, or the topic was started with another type.
-
+        Fields that are not named keep the default of ROS, see `MessageBuilder`; ``ValueError``
+        names an unknown field or type, or a topic that was started with another type.
         """
-        self.write_raw(topic, msgtype, stamp_ns, self._writer.serialise(msgtype, message))
+        self.write_raw(topic, msgtype, stamp_ns, self._builder.serialise(msgtype, message))
 
     def write_raw(self, topic: str, msgtype: str, stamp_ns: int, cdr_bytes: bytes) -> None:
-        """Write one message that is serialised already; parameters as in `write`."""
-        if topic not in self._types:
-            with self._writing():
-                self._writer.add(topic, msgtype)
-            self._types[topic] = msgtype
-        if self._types[topic] != msgtype:
+        """Write one message that is serialised already, received at ``stamp_ns``."""
+        if self._types.setdefault(topic, msgtype) != msgtype:
             msg = f'{topic} holds {self._types[topic]}; {msgtype} cannot be written to it.'
             raise ValueError(msg)
         with self._writing():
-            self._writer.write(topic, stamp_ns, cdr_bytes)
+            if topic not in self._connections:
+                offered = [self._library.latching()] if topic in self._latched else []
+                self._connections[topic] = self._writer.add_connection(
+                    topic,
+                    msgtype,
+                    typestore=self._builder.typestore,
+                    offered_qos_profiles=offered,
+                )
+            self._writer.write(self._connections[topic], stamp_ns, cdr_bytes)

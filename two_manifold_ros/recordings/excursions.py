@@ -36,18 +36,12 @@ SPEEDS = 2.0
 """
 Times the fastest driving that a step may be fast.
 
-Stamps that are late by up to an interval double the speed of a step. On 21 recordings of others,
-steps of clean positions reach 0.96 of the limit, which `Reach` gives with ``TREMBLES``; the seven
-wrong steps exceed it 1.08 to 2.3 times. Half as much would take driving for jumps, and twice as
-much would miss most of these seven.
+Stamps that are late by up to an interval double the speed of a step. Half as much would take
+driving for jumps, and twice as much would miss most wrong steps of real localisation.
 """
 
 TREMBLES = 10.0
-"""
-Times the median tremble that a step may be long beside.
-
-The longest of 100,000 steps between positions with normal noise is six times as long.
-"""
+"""Times the median tremble that a step may be long beside; normal noise reaches six times."""
 
 WINDOW = 5
 """
@@ -60,37 +54,21 @@ BELIEVED = 10
 """
 Positions that have to agree to be believed after a jump, beside those of the time that it takes.
 
-With 20, the first 14 positions of one of 21 recordings of others would be left out, which are .3 m
-off; with 5, a second of wrong positions of a slow receiver would be learned.
+With more, right positions at the begin of a drive would be left out; with fewer, a second of wrong
+positions of a slow receiver would be learned.
 """
 
 MOST_PIECES = 2_000
-"""
-Pieces back to which a piece is compared: more jumps in a row are not one fault.
-
-Where each position is anywhere, 100,000 of them take two seconds.
-"""
+"""Pieces back to which a piece is compared, for time: more jumps in a row are not one fault."""
 
 
 @dataclass(frozen=True)
 class Reach:
-    """
-    Largest distances between positions of a drive that the motion of the vehicle can explain.
+    """Largest distances between positions of a drive that the vehicle's motion can explain."""
 
-    Parameters
-    ----------
-    speed_mps
-        Fastest that a vehicle may be, ``SPEEDS`` times the fastest driving.
-    tremble_m
-        How far positions may be apart in no time, ``TREMBLES`` times the median tremble.
-    interval_s
-        Shortest time between two positions: where stamps jitter, the median interval.
-
-    """
-
-    speed_mps: float
-    tremble_m: float
-    interval_s: float
+    speed_mps: float  # fastest that it may be, SPEEDS times the fastest driving
+    tremble_m: float  # how far positions may be apart in no time
+    interval_s: float  # shortest time between two, the median: stamps jitter
 
     def metres(self, seconds: Floats) -> Floats:
         """Return how far positions so many seconds apart may be from each other."""
@@ -109,21 +87,13 @@ def usable_places(positions: Floats) -> Bools:
 
 def explained(stamps: Ints, positions: Floats) -> Bools:
     """
-    Return which positions are usable: finite, on earth, and where a speed of the drive leads.
+    Return which positions (M, 2) are usable: finite, on earth, and where a speed leads.
 
     The drive is cut where a step is longer than its `Reach`, and as few positions as possible are
     left out so that as few jumps as possible are left. A jump costs as much as ``BELIEVED``
     positions, and those of the time that the vehicle would take for it. So what is off for a
     moment is left out, and so is what is off by far for longer; a jump after which all positions
     agree stays: localisation was moved, or the vehicle.
-
-    Parameters
-    ----------
-    stamps : (M,) int64
-        Nanoseconds, in the order received.
-    positions : (M, 2)
-        Metres.
-
     """
     usable = usable_places(positions)
     left = -1
@@ -144,8 +114,7 @@ def sustained_speed(seconds: Floats, places: Floats) -> float:
     """
     Return the fastest driving between increasing seconds (m,) and places (m, 2), m/s.
 
-    0 where the vehicle never drives for fifteen steps. Neither wrong places nor any time at which
-    it stands move it.
+    0 where the vehicle never drives for fifteen steps.
     """
     if len(seconds) <= 3 * WINDOW:
         return 0.0
@@ -173,26 +142,14 @@ def unexplained_steps(seconds: Floats, places: Floats) -> Bools:
 
 @dataclass(frozen=True)
 class _Drive:
-    """
-    Places in the order of time; one that is given again says nothing new, and is there once.
+    """Places in the order of time; one that is given again says nothing new, and is there once."""
 
-    Parameters
-    ----------
-    rows, places_of_rows : (r,)
-        Rows of the stream, and which place each gives.
-    places : (m, 2)
-        Metres.
-    began, ended, held : (m,)
-        When each was first and last given, seconds, and for how long it holds: a slow receiver is
-        repeated for as long as its next position takes, a parked vehicle longer.
-
-    """
-
-    rows: Ints
-    places_of_rows: Ints
-    places: Floats
-    began: Floats
-    ended: Floats
+    rows: Ints  # (r,) rows of the stream
+    places_of_rows: Ints  # (r,) which place each gives
+    places: Floats  # (m, 2) metres
+    began: Floats  # (m,) when each was first given, seconds
+    ended: Floats  # (m,) and last
+    # For how long each holds: a slow receiver is repeated until its next position.
     held: Floats
 
     @property
@@ -320,9 +277,8 @@ DRIVES = 0.3
 Spread of the IMU in a stretch over its spread in the rest of the drive, from which on the vehicle
 drives.
 
-In 26 recordings of others, 97 % of the stretches of 3 s in which the vehicle drives exceed it, 1
-of 34 in which it stands, and 15 of 108 in which a kart stands with its engine running. With .15,
-99 % exceed it, and 7 and 32; with .6, 61 %, and none.
+Nearly all driving of real vehicles exceeds it, and 1 of 7 stretches of a kart that stands with its
+engine running. Half as much would take more of these for driving, twice as much miss driving.
 """
 
 
@@ -336,14 +292,7 @@ def frozen_places(stamps: Ints, positions: Floats, sampled: Ints, samples: Float
     seen elsewhere. If it is seen there or never again, the accelerometer has to show a drive
     beyond its noise, as turning is none; and either the vehicle did not slow down before the end,
     or the accelerometer is never as quiet for as long, so that no other clock would explain it.
-
-    Parameters
-    ----------
-    stamps, positions
-        Of the positions, (M,) and (M, 2), in the order received.
-    sampled, samples
-        Of the IMU, (N,) and (N, 6), or of another sensor, (N, k).
-
+    Positions are (M, 2), samples of the IMU (N, 6), or of another sensor (N, k).
     """
     frozen = np.zeros(len(stamps), dtype=np.bool_)
     rows = np.flatnonzero(usable_places(positions) & (stamps > 0))

@@ -23,14 +23,8 @@ class SensorTopic:
     """
     A topic of a sensor beside the IMU, such as a magnetometer or the speed of a wheel.
 
-    Parameters
-    ----------
-    name
-        Name of the topic.
-    fields
-        Numbers of a message that count, such as ``magnetic_field.x``; where there is none those
-        that are usual for the type.
-
+    Its fields are the numbers of a message that count, such as ``magnetic_field.x``; where there
+    is none those that are usual for the type.
     """
 
     name: str
@@ -38,15 +32,7 @@ class SensorTopic:
 
     @classmethod
     def parse(cls, text: str) -> SensorTopic:
-        """
-        Return what a user wrote, ``TOPIC`` or ``TOPIC:FIELD,...``.
-
-        Raises
-        ------
-        InputError
-            If there is no name, or a field without one.
-
-        """
+        """Return what a user wrote, ``TOPIC`` or ``TOPIC:FIELD,...``."""
         name, colon, listed = text.partition(':')
         fields = tuple(each.strip() for each in listed.split(',')) if colon else ()
         if not name or not all(fields):
@@ -79,19 +65,8 @@ class SensorTopic:
         """
         Return the topics of the sensors that a model takes, and their fields.
 
-        Parameters
-        ----------
-        given
-            What a user wrote under the name ``setting``: a topic for each sensor, in the order of
-            the model; nothing for those of the training.
-        trained
-            Topics and fields of the training.
-
-        Raises
-        ------
-        InputError
-            If another number of sensors is given than the model takes, or other fields.
-
+        A user gave, under the name ``setting``, a topic for each sensor in the order of the model,
+        or nothing for those of the training.
         """
         topics = tuple(map(cls.parse, given)) or tuple(trained)
         taken = ', '.join(each.written for each in trained)
@@ -114,15 +89,7 @@ class SensorTopic:
 
 
 def values_of(message: object, fields: tuple[str, ...], topic: str) -> tuple[float, ...]:
-    """
-    Return the numbers of a message on a topic by field.
-
-    Raises
-    ------
-    InputError
-        If it has no such field, or there is no number in it.
-
-    """
+    """Return the numbers of a message on a topic by field."""
     values = []
     for field in fields:
         found: Any = message
@@ -180,18 +147,8 @@ def imu_field_decoder(
     """
     Return the decoder of an IMU inside messages of a topic: specific force, then angular rate.
 
-    Parameters
-    ----------
-    deserialise, topic, msgtype
-        As of `fields_decoder`.
-    field
-        Where a ``sensor_msgs/Imu``, or a message with its fields, is; or six fields with commas.
-
-    Raises
-    ------
-    InputError
-        If it is neither.
-
+    The field is where a ``sensor_msgs/Imu``, or a message with its fields, is; or six fields with
+    commas.
     """
     if ',' not in field:
         fields = tuple(f'{field}.{name}' for name in _IMU_FIELDS)
@@ -208,27 +165,13 @@ def imu_field_decoder(
 
 @dataclass(frozen=True)
 class HeldStream:
-    """
-    Numbers of a topic that hold until the next message, in the order in which they were received.
-
-    Parameters
-    ----------
-    topic, msgtype
-        Where they came from.
-    fields
-        The m numbers of each message that count.
-    stamps : (M,) int64
-        Nanoseconds, on the time base of the IMU.
-    values : (M, m)
-        In the units of the messages.
-
-    """
+    """Numbers of a topic that hold until the next message, in the order of their receipt."""
 
     topic: str
     msgtype: str
-    fields: tuple[str, ...]
-    stamps: Ints
-    values: Floats
+    fields: tuple[str, ...]  # the m numbers of each message that count
+    stamps: Ints  # (M,) nanoseconds, on the time base of the IMU
+    values: Floats  # (M, m) in the units of the messages
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -4,13 +4,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 import re
-from typing import Any, TYPE_CHECKING, TypeAlias
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 from rosbags.interfaces import (
-    Connection,
     Nodetype,
     Qos,
     QosDurability,
@@ -23,12 +21,8 @@ from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, W
 from rosbags.typesys import get_types_from_msg, get_typestore, Stores
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Mapping
     from pathlib import Path
-
-# Field values are whatever the message says; `Any` is the honest type of a nested ROS message.
-Convert: TypeAlias = Callable[[Any], Any]
-
 
 _DTYPES = {'bool': 'bool_', 'byte': 'uint8', 'char': 'uint8'}
 
@@ -72,139 +66,66 @@ class MessageBuilder:
     """
 
     def __init__(self) -> None:
-        self._types: Any = get_typestore(Stores.ROS2_JAZZY)
-        self._converters: dict[str, Convert] = {}
-
-    @property
-    def typestore(self) -> Any:  # noqa: ANN401 - rosbags' protocol lacks what its writer needs
-        """The types of ROS 2 Jazzy."""
-        return self._types
+        self.typestore: Any = get_typestore(Stores.ROS2_JAZZY)
+        # Of each type the kinds of its fields, and its defaults.
+        self._known: dict[str, tuple[dict[str, Any], dict[str, object]]] = {}
 
     def serialise(self, msgtype: str, values: Mapping[str, Any]) -> bytes:
-        """
-        Return the little-endian CDR bytes of one message.
+        """Return the little-endian CDR bytes; ``ValueError`` names an unknown type or field."""
+        return bytes(self.typestore.serialize_cdr(self._message(msgtype, values), msgtype))
 
-        Raises
-        ------
-        ValueError
-            If the type is unknown, or the dict names a field that the type does not have.
-
-        """
-        return bytes(self._types.serialize_cdr(self._message(msgtype)(values), msgtype))
-
-    def _message(self, msgtype: str) -> Convert:
-        if msgtype not in self._converters:
-            if msgtype not in self._types.fielddefs:
+    def _message(self, msgtype: str, values: Mapping[str, Any]) -> object:
+        if msgtype not in self._known:
+            if msgtype not in self.typestore.fielddefs:
                 msg = f'The message type {msgtype!r} is not one of ROS 2 Jazzy.'
                 raise ValueError(msg)
-            self._converters[msgtype] = self._compile(msgtype)
-        return self._converters[msgtype]
+            kinds = dict(self.typestore.fielddefs[msgtype][1])
+            defaults = {name: self._value(kind, None) for name, kind in kinds.items()}
+            if msgtype == 'geometry_msgs/msg/Quaternion':
+                # Of the types that are written here the only number that is not zero by default.
+                defaults['w'] = 1.0
+            self._known[msgtype] = kinds, defaults
+        kinds, defaults = self._known[msgtype]
+        if not kinds.keys() >= values.keys():
+            unknown = values.keys() - kinds
+            msg = f'{msgtype} has no field {min(unknown)!r}: it has {", ".join(kinds)}.'
+            raise ValueError(msg)
+        given = {name: self._value(kinds[name], value) for name, value in values.items()}
+        made: object = self.typestore.types[msgtype](**{**defaults, **given})
+        return made
 
-    def _compile(self, msgtype: str) -> Convert:
-        fields = {
-            name: self._field(description)
-            for name, description in self._types.fielddefs[msgtype][1]
-        }
-        defaults = {name: default for name, (_, default) in fields.items()}
-        if msgtype == 'geometry_msgs/msg/Quaternion':
-            # Of the types that are written here the only number that is not zero by default.
-            defaults['w'] = 1.0
-        converters = {name: convert for name, (convert, _) in fields.items()}
-        create: Callable[..., Any] = self._types.types[msgtype]
-
-        def convert(values: Mapping[str, Any]) -> object:
-            content = dict(defaults)
-            for name, value in values.items():
-                if name not in converters:
-                    msg = f'{msgtype} has no field {name!r}: it has {", ".join(converters)}.'
-                    raise ValueError(msg)
-                content[name] = converters[name](value)
-            return create(**content)
-
-        return convert
-
-    def _field(self, description: Any) -> tuple[Convert, object]:  # noqa: ANN401 - as above
-        """Return the converter of one field and its default."""
+    def _value(self, description: Any, given: Any) -> object:  # noqa: ANN401 - as above
+        """Return the value of a field, its default if none is given."""
         kind, detail = description
         if kind == Nodetype.NAME:
-            nested = self._message(detail)
-            return nested, nested({})
+            return self._message(detail, given or {})
         if kind == Nodetype.BASE:
-            return _scalar(detail[0])
-        (item_kind, item_detail), length = detail
+            return _scalar(detail[0], given)
+        item, length = detail
         count = length if kind == Nodetype.ARRAY else 0
-        if item_kind == Nodetype.BASE and item_detail[0] != 'string':
-            return _numbers(item_detail[0], count)
-        convert, default = self._field((item_kind, item_detail))
-        return (lambda values: [convert(value) for value in values]), [default] * count
+        if item[0] == Nodetype.BASE and item[1][0] != 'string':
+            dtype = _DTYPES.get(item[1][0], item[1][0])
+            return np.zeros(count, dtype) if given is None else np.asarray(given, dtype).ravel()
+        return [self._value(item, each) for each in ([None] * count if given is None else given)]
 
 
-def _scalar(base: str) -> tuple[Convert, object]:
-    if base == 'string':
-        return str, ''
-    if base == 'bool':
-        return bool, False
-    if base.startswith('float'):
-        return float, 0.0
-    if base == 'byte':
-        return (lambda value: value[0] if isinstance(value, bytes) else int(value)), 0
-    return int, 0
+def _scalar(base: str, given: Any) -> object:  # noqa: ANN401 - as above
+    kind = {'string': str, 'bool': bool, 'float32': float, 'float64': float}.get(base, int)
+    if given is None:
+        return kind()
+    return given[0] if base == 'byte' and isinstance(given, bytes) else kind(given)
 
 
-def _numbers(base: str, count: int) -> tuple[Convert, object]:
-    dtype = np.dtype(_DTYPES.get(base, base))
-    return (lambda values: np.asarray(values, dtype=dtype).ravel()), np.zeros(count, dtype)
+def open_writer(path: Path, storage: str) -> Writer:
+    """Return a writer by the library `rosbags` of a new bag, metadata version 9."""
+    writer = Writer(path, version=9, storage_plugin=StoragePlugin[storage.upper()])
+    if storage == 'mcap':
+        writer.set_compression(CompressionMode.STORAGE, CompressionFormat.ZSTD)
+    writer.open()
+    return writer
 
 
-class RosbagsStorage:
-    """
-    Write one bag (metadata version 9) by the library `rosbags`; see `BagWriter`.
-
-    Parameters
-    ----------
-    storage
-        ``mcap`` (chunks compressed with zstd) or ``sqlite3``.
-    latched
-        Topics offered with transient-local durability.
-
-    """
-
-    def __init__(self, storage: str, latched: Collection[str]) -> None:
-        self._storage, self._latched = storage, latched
-        self._builder = MessageBuilder()
-        self._connections: dict[str, Connection] = {}
-
-    def open(self, path: Path) -> None:
-        """Make the folder of the bag."""
-        plugin = StoragePlugin[self._storage.upper()]
-        self._writer = Writer(path, version=9, storage_plugin=plugin)
-        if self._storage == 'mcap':
-            self._writer.set_compression(CompressionMode.STORAGE, CompressionFormat.ZSTD)
-        self._writer.open()
-
-    def add(self, topic: str, msgtype: str) -> None:
-        """Add a topic."""
-        self._connections[topic] = self._writer.add_connection(
-            topic,
-            msgtype,
-            typestore=self._builder.typestore,
-            offered_qos_profiles=[_latching()] if topic in self._latched else [],
-        )
-
-    def write(self, topic: str, stamp_ns: int, cdr_bytes: bytes) -> None:
-        """Write a serialised message of a topic that was added."""
-        self._writer.write(self._connections[topic], stamp_ns, cdr_bytes)
-
-    def serialise(self, msgtype: str, fields: Mapping[str, Any]) -> bytes:
-        """Return the CDR bytes of a message."""
-        return self._builder.serialise(msgtype, fields)
-
-    def close(self) -> None:
-        """Write what is left, and the metadata."""
-        self._writer.close()
-
-
-def _latching() -> Qos:
+def latching() -> Qos:
     """Return the offer of a publisher that keeps its last message for late subscribers."""
     forever = QosTime(9223372036, 854775807)
     return Qos(

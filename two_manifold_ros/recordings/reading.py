@@ -35,12 +35,12 @@ from two_manifold_ros.recordings.satellite_fixes import GEODETIC, NoFixError, po
 from two_manifold_ros.sources import fetched, is_remote, named, public, readable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from two_manifold_ros.recordings.bag_topics import OpenBag, Topic
     from two_manifold_ros.recordings.recording import GeodeticOrigin
-    from two_manifold_ros.typing import Bools, Floats, Ints
+    from two_manifold_ros.typing import Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -83,15 +83,7 @@ class ReadingOptions:
 
 @contextmanager
 def open_bag(path: str | Path) -> Iterator[OpenBag]:
-    """
-    Open a bag for a ``with``: by `rosbags`, or by ROS's `rosbag2_py` where that is missing.
-
-    Raises
-    ------
-    InputError
-        If neither is installed, or the bag is missing or damaged or cannot be `fetched`.
-
-    """
+    """Open a bag for a ``with``: by `rosbags`, or by `rosbag2_py` where that is missing."""
     # A robot may have either library, or none: reading this module must not need one.
     with bags_wanted():
         try:
@@ -105,7 +97,8 @@ def open_bag(path: str | Path) -> Iterator[OpenBag]:
     with ExitStack() as stack:
         with readable(path):
             place = stack.enter_context(fetched(path))
-            bag = stack.enter_context(kind(place))
+            bag = kind(place)
+            stack.enter_context(bag)
         if is_remote(path):
             bag.path, bag.notes = public(path), [named(each, place, path) for each in bag.notes]
         yield bag
@@ -141,7 +134,6 @@ def read_recording(
     with readable(path), open_bag(path) as bag:
         imu_choice = choose_imu_topic(bag, options.imu_topic, options.imu_field)
         decoder = imu_decoder(bag, imu_choice, options.imu_field)
-        decoders = {imu_choice: decoder}
         position_choice, notes = choose_position_topic(
             bag.path,
             [each for each in bag.topics if each != imu_choice or not options.imu_field],
@@ -149,24 +141,40 @@ def read_recording(
             needed=options.need_positions,
             find=options.find_positions,
         )
+        wanted = [(imu_choice, decoder)]
         if position_choice is not None:
-            decoders[position_choice] = position_decoder(bag.decode, position_choice.msgtype)
-        collected = collect(bag, decoders, progress)
-        sensors, more = _read_sensors(bag, options, progress)
+            wanted.append((position_choice, position_decoder(bag.decode, position_choice.msgtype)))
+        sensors, more = _choose_sensors(bag, options)
+        own = len(wanted)
+        wanted += [(topic, decode) for topic, _, decode in sensors]
+        collected = collect(bag, wanted, progress)
         notes = [*bag.notes, *notes, *more]
         notes += decoder.notes(imu_choice.name) if isinstance(decoder, ImuDecoder) else []
-    times, time_notes = time_base(collected, options.use_receive_time)
+    times, time_notes = time_base(collected[:own], options.use_receive_time)
     notes += time_notes
-    for each in collected:
+    for each in collected[:own]:
         notes += each.notes
-    positions = None
+    imu, positions = collected[0].imu(times[0]), None
     if position_choice is not None:
-        positions, fix_notes = _position_stream(collected[1], times[1], options)
-        notes += fix_notes
-    imu = collected[0].imu(times[0])
-    positions, frozen_notes = without_frozen(positions, imu)
-    notes += frozen_notes
-    held = tuple(_held_stream(each, imu, own) for each, own in sensors)
+        try:
+            positions, more = collected[1].positions(times[1], options.origin)
+        except NoFixError as error:
+            if options.need_positions:
+                raise
+            more = [str(error)]
+        notes += more
+    positions, more = without_frozen(positions, imu)
+    notes += more
+    held = tuple(
+        HeldStream(
+            topic.name,
+            topic.msgtype,
+            fields,
+            _on_time_base(each.stamps, each.received, imu),
+            each.numbers,
+        )
+        for each, (topic, fields, _) in zip(collected[own:], sensors, strict=True)
+    )
     return Recording(public(path), imu, positions, tuple(notes), held)
 
 
@@ -187,12 +195,12 @@ def without_frozen(
     return positions.select(~frozen), [note]
 
 
-def _read_sensors(
-    bag: OpenBag, options: ReadingOptions, progress: Callable[[float], None]
-) -> tuple[list[tuple[MessageColumns, tuple[str, ...]]], list[str]]:
-    """Return messages and fields of each sensor, and notes on those that are not there."""
-    decoders: dict[Topic, Decode] = {}
-    fields, notes = [], []
+def _choose_sensors(
+    bag: OpenBag, options: ReadingOptions
+) -> tuple[list[tuple[Topic, tuple[str, ...], Decode]], list[str]]:
+    """Return topic, fields and decoder of each sensor, and notes on those that are not there."""
+    found: dict[Topic, tuple[str, ...]] = {}
+    notes = []
     for topic in map(SensorTopic.parse, options.sensor_topics):
         try:
             choice = choose_topic(bag.path, bag.topics, SENSOR, topic.name)
@@ -201,14 +209,15 @@ def _read_sensors(
                 raise
             notes.append(f'{error} The model goes on without this sensor.')
             continue
-        if choice in decoders:
+        if choice in found:
             msg = f'{choice.name} is named as a sensor twice: name it once, with all its fields'
             raise InputError(msg)
-        fields.append(topic.fields or SENSOR_FIELDS[choice.msgtype])
-        decoders[choice] = fields_decoder(bag.decode, choice.name, choice.msgtype, fields[-1])
-    # In a pass of their own: an odometry may have the positions too.
-    heard = collect(bag, decoders, progress) if decoders else []
-    return list(zip(heard, fields, strict=True)), notes
+        found[choice] = topic.fields or SENSOR_FIELDS[choice.msgtype]
+    sensors = [
+        (each, fields, fields_decoder(bag.decode, each.name, each.msgtype, fields))
+        for each, fields in found.items()
+    ]
+    return sensors, notes
 
 
 def read_recordings(
@@ -232,11 +241,7 @@ def read_recordings(
 
 
 def read_stamps(path: str | Path, name: str, imu: ImuStream) -> Ints:
-    """
-    Return when messages of a topic were made, ns, on the time base of an IMU of the same bag.
-
-    ``InputError`` says that there is no such topic, or that the bag cannot be read.
-    """
+    """Return when messages of a topic were made, ns, on the time base of an IMU of the bag."""
     with open_bag(path) as bag:
         found = [topic for topic in bag.topics if topic.name == name and topic.count]
         if not found:
@@ -249,23 +254,6 @@ def read_stamps(path: str | Path, name: str, imu: ImuStream) -> Ints:
             made.append((_header(message)[0] if hasattr(message, 'header') else 0, received))
     stamps, received_ns = np.array(made, dtype=np.int64).T
     return _on_time_base(stamps, received_ns, imu)
-
-
-def _position_stream(
-    collected: MessageColumns, stamps: Ints, options: ReadingOptions
-) -> tuple[PositionStream | None, list[str]]:
-    try:
-        return collected.positions(stamps, options.origin)
-    except NoFixError as error:
-        if options.need_positions:
-            raise
-        return None, [str(error)]
-
-
-def _held_stream(collected: MessageColumns, imu: ImuStream, fields: tuple[str, ...]) -> HeldStream:
-    """Return numbers that hold until the next message, on the time base of the IMU."""
-    stamps = _on_time_base(collected.stamps, collected.received, imu)
-    return HeldStream(collected.name, collected.msgtype, fields, stamps, collected.numbers)
 
 
 def _on_time_base(stamps: Ints, received: Ints, imu: ImuStream) -> Ints:
@@ -317,11 +305,7 @@ def imu_decoder(bag: OpenBag, topic: Topic, field: str | None = None) -> Decode:
 
 
 def position_decoder(deserialise: Deserialise, msgtype: str) -> Decode:
-    """
-    Return the decoder of a type with positions.
-
-    They are x and y in metres; of ``NavSatFix`` latitude, longitude, altitude and status.
-    """
+    """Return the decoder of x and y in metres; of fixes latitude, longitude, altitude, status."""
     position_of = attrgetter(_POSITION_FIELD.get(msgtype, 'status'))
 
     def decode_fix(raw: bytes) -> tuple[int, str, tuple[float, ...]]:
@@ -398,12 +382,6 @@ class MessageColumns:
         """Decoded numbers (N, c)."""
         return np.array(self._numbers, dtype=np.float64).reshape(len(self._stamps), -1)
 
-    def in_main_frame(self) -> tuple[str, Bools]:
-        """Return the frame that most messages are in, the first of several, and which are (N,)."""
-        frame_of = np.array(self._frame_of, dtype=np.int64)
-        main = int(np.argmax(np.bincount(frame_of, minlength=_MOST_FRAMES)[:_MOST_FRAMES]))
-        return self.frames[main], frame_of == main
-
     @property
     def notes(self) -> list[str]:
         """A sentence on frames of an IMU that changed."""
@@ -429,25 +407,17 @@ class MessageColumns:
         Return messages with positions, of any type, as positions in one plane, and notes.
 
         Those in another frame than most are left out, as bags in different frames are not mixed.
-
-        Parameters
-        ----------
-        stamps : (N,) int64
-            Nanoseconds.
-        origin
-            Origin of the plane of satellite fixes, if another recording of the route has one.
-
-        Raises
-        ------
-        NoFixError
-            If the messages are satellite fixes, and none is valid.
-
+        The ``origin`` is that of another recording, if one has fixes. `NoFixError` says that the
+        messages are satellite fixes, and none is valid.
         """
         name = self.name
         if self.msgtype == GEODETIC:
             place = f'{name} in {self.place}'
             return positions_of_fixes(self.numbers, name, place, stamps, origin)
-        frame, mask = self.in_main_frame()
+        frame_of = np.array(self._frame_of, dtype=np.int64)
+        # The first of several.
+        main = int(np.argmax(np.bincount(frame_of, minlength=_MOST_FRAMES)[:_MOST_FRAMES]))
+        frame, mask = self.frames[main], frame_of == main
         stream = PositionStream(name, frame, self.msgtype, stamps, self.numbers)
         if mask.all():
             return stream, []
@@ -460,38 +430,34 @@ class MessageColumns:
 
 
 def collect(
-    bag: OpenBag,
-    decoders: Mapping[Topic, Decode],
-    progress: Callable[[float], None],
+    bag: OpenBag, wanted: Sequence[tuple[Topic, Decode]], progress: Callable[[float], None]
 ) -> list[MessageColumns]:
     """
-    Read the messages of these topics and no others; one result per topic, in their order.
+    Read the messages of these topics and no others, of each by its decoder; one result for each.
 
-    ``progress`` is called now and then with the share of messages read, in [0, 1].
-
-    Raises
-    ------
-    InputError
-        If the bag is damaged, or nothing of a topic can be decoded.
-
+    A topic may be there twice, as an odometry that has the positions and a sensor.
     """
-    collected = {
-        topic.name: MessageColumns(bag.path, topic.name, topic.msgtype, decode)
-        for topic, decode in decoders.items()
-    }
-    total = sum(topic.count for topic in decoders)
-    for number, (name, received, raw) in enumerate(bag.messages(list(decoders))):
-        collected[name].add(received, raw)
+    collected = [
+        MessageColumns(bag.path, topic.name, topic.msgtype, decode) for topic, decode in wanted
+    ]
+    takers: dict[str, list[MessageColumns]] = {}
+    for each in collected:
+        takers.setdefault(each.name, []).append(each)
+    topics = list(dict.fromkeys(topic for topic, _ in wanted))
+    total = sum(topic.count for topic in topics)
+    for number, (name, received, raw) in enumerate(bag.messages(topics)):
+        for each in takers[name]:
+            each.add(received, raw)
         if number % _PROGRESS_EVERY == 0:
             progress(number / total)
-    for each in collected.values():
+    for each in collected:
         if not each.frames:
             msg = (
                 f'{bag.path} holds no whole message on {each.name}: choose another topic or '
                 f'recording.'
             )
             raise InputError(msg)
-    return list(collected.values())
+    return collected
 
 
 def time_base(

@@ -30,20 +30,7 @@ _STORAGE = {'.mcap': 'mcap', '.db3': 'sqlite3'}
 
 
 class Ros2Bag:
-    """
-    A context manager over a bag that `rosbag2_py` reads, in the order of recording.
-
-    Parameters
-    ----------
-    path
-        A rosbag2 folder, or one ``.mcap`` or ``.db3`` file.
-
-    Raises
-    ------
-    InputError
-        If the bag is missing, damaged, or of a kind that the library does not read.
-
-    """
+    """A context manager over a bag of ROS 2 that `rosbag2_py` reads, in the order of recording."""
 
     def __init__(self, path: Path) -> None:
         self.path: Path | str = path

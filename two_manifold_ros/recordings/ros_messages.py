@@ -124,17 +124,12 @@ def fill(message: object, msgtype: str, fields: Mapping[str, Any]) -> None:
 
     Messages that are published often are filled again and again: making their parts each time
     costs as much again.
-
-    Raises
-    ------
-    ValueError
-        If an array is not flat: rclpy counts its entries only, and would send memory behind it.
-
     """
     kinds = _field_types(msgtype)
     for name, value in fields.items():
         kind = kinds[name]
         if isinstance(value, np.ndarray) and value.ndim != 1:
+            # Rclpy counts its entries only, and would send memory behind it.
             msg = f'{msgtype}.{name} is flat, but was given an array of shape {value.shape}'
             raise ValueError(msg)
         if isinstance(value, dict):

@@ -26,20 +26,7 @@ _ECCENTRICITY_2 = _FLATTENING * (2 - _FLATTENING)
 
 
 def earth_centred(latitude_deg: Floats, longitude_deg: Floats, altitude_m: Floats) -> Floats:
-    """
-    Return earth-centred, earth-fixed coordinates.
-
-    Parameters
-    ----------
-    latitude_deg, longitude_deg, altitude_m : (N,) float64
-        On and above the WGS84 ellipsoid.
-
-    Returns
-    -------
-    (N, 3) float64
-        Metres.
-
-    """
+    """Return earth-centred, earth-fixed coordinates (N, 3), metres, on WGS84."""
     latitude, longitude = np.radians(latitude_deg), np.radians(longitude_deg)
     normal = _RADIUS_M / np.sqrt(1 - _ECCENTRICITY_2 * np.sin(latitude) ** 2)
     across = (normal + altitude_m) * np.cos(latitude)
@@ -53,22 +40,7 @@ def east_north(
     altitude_m: Floats,
     origin: GeodeticOrigin,
 ) -> Floats:
-    """
-    Return positions in the plane tangent to the ellipsoid at the origin.
-
-    Parameters
-    ----------
-    latitude_deg, longitude_deg, altitude_m : (N,) float64
-        On and above the WGS84 ellipsoid.
-    origin
-        Where both coordinates are zero.
-
-    Returns
-    -------
-    (N, 2) float64
-        Metres east and north.
-
-    """
+    """Return positions (N, 2), metres east and north, in the plane tangent at the origin."""
     centre = earth_centred(
         np.array([origin.latitude_deg]),
         np.array([origin.longitude_deg]),
@@ -77,34 +49,14 @@ def east_north(
     away = earth_centred(latitude_deg, longitude_deg, altitude_m) - centre
     latitude, longitude = np.radians([origin.latitude_deg, origin.longitude_deg])
     east = np.array([-np.sin(longitude), np.cos(longitude), 0.0])
-    north = np.array(
-        [
-            -np.sin(latitude) * np.cos(longitude),
-            -np.sin(latitude) * np.sin(longitude),
-            np.cos(latitude),
-        ]
-    )
+    south = np.array([np.cos(longitude), np.sin(longitude)]) * np.sin(latitude)
+    north = np.append(-south, np.cos(latitude))
     projected: Floats = away @ np.stack([east, north], axis=1)
     return projected
 
 
 def latitude_longitude(positions: Floats, origin: GeodeticOrigin) -> Floats:
-    """
-    Return where positions in the plane are on earth, the inverse of `east_north`.
-
-    Parameters
-    ----------
-    positions : (N, 2) float64
-        Metres east and north.
-    origin
-        Where both are zero.
-
-    Returns
-    -------
-    (N, 2) float64
-        Degrees north and east, at the height of the origin.
-
-    """
+    """Return degrees north and east (N, 2) of positions, at the height of the origin."""
     degrees = np.tile([origin.latitude_deg, origin.longitude_deg], (len(positions), 1))
     heights = np.full(len(positions), origin.altitude_m)
     metres_per_degree = math.radians(_RADIUS_M)
@@ -211,27 +163,12 @@ def positions_of_fixes(
     fixes: Floats, name: str, place: str, stamps: Ints, origin: GeodeticOrigin | None
 ) -> tuple[PositionStream, list[str]]:
     """
-    Project the valid fixes to the tangent plane at the origin, by default from `choose_origin`.
+    Project fixes (N, 4) to the tangent plane at the origin, by default from `choose_origin`.
 
-    Each is taken at the height of the origin: heights of a receiver jump, and one that is wrong by
-    10 km would move a fix 4 km away by 6 m. Hills of 100 m move it by 6 cm, the same on each lap.
-
-    Parameters
-    ----------
-    fixes : (N, 4)
-        Latitude and longitude in degrees, altitude in metres and status of each.
-    name, place
-        Of the topic, and where it is.
-    stamps : (N,) int64
-        Nanoseconds.
-    origin
-        Origin of another recording of the same route.
-
-    Raises
-    ------
-    NoFixError
-        If no fix is valid.
-
+    They are latitude, longitude, altitude and status, of the topic ``name``, which is at a
+    ``place``. Each is taken at the height of the origin: heights of a receiver jump, and one that
+    is wrong by 10 km would move a fix 4 km away by 6 m. Hills of 100 m move it by 6 cm, the same
+    on each lap. `NoFixError` says that none is valid.
     """
     latitude, longitude, altitude, status = fixes.T
     valid = valid_fixes(latitude, longitude, status)

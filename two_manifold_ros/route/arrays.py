@@ -26,17 +26,10 @@ class Cells(NamedTuple):
 
 class Reach(NamedTuple):
     """
-    Places with any probability: (P,) each.
+    Places (P,) with any probability.
 
-    Parameters
-    ----------
-    active
-        The first ``count`` are these places, before a prediction and after an update.
-    reached
-        Whether a prediction reaches a place.
-    order
-        The first ``count`` are the places reached, between a prediction and an update.
-
+    The first ``count`` of ``active`` are these, before a prediction and after an update; in
+    between ``reached`` says which a prediction reaches, the first ``count`` of ``order``.
     """
 
     active: Indices
@@ -50,17 +43,13 @@ class Usual(NamedTuple):
 
     Parameters
     ----------
-    means, slopes : (P, f)
-        Features at the usual speed, and what they gain by the speed ratio.
-    squares : (P,)
-        Squared norms of the slopes.
-    new_means, new_slopes : (P, d), new_squares : (P,)
-        The same of the observation alone.
+    means, slopes : (P, f), squares : (P,)
+        Features at the usual speed, what they gain by the speed ratio, and its squared norms.
+    new_means, new_slopes : (P, d), new_squares : (P,), columns : (d, P)
+        The same of the observation alone; the new means transposed.
     noise, levels, heights : (P,)
         The noise, minus half its logarithm, and the height of the densities of a new vehicle: one
         over the noise to the power with which it enters.
-    columns : (d, P)
-        The new means transposed.
     bends : (P, d), at_rest : (d,)
         Half the second derivatives of the new means by the speed ratio, on a slow lap; and the
         whitened observation of a standing vehicle.
@@ -68,10 +57,9 @@ class Usual(NamedTuple):
         Speed ratio from which on a vehicle may drive a slow lap.
     tail, sharpness, persistence, new_level
         See ``RouteLikelihood``.
-    freedom
-        Number of features that count for a settled vehicle.
-    calm
-        Spread of the forward acceleration that a standing vehicle reads, m/s^2.
+    freedom, calm
+        Number of features that count for a settled vehicle; spread of the forward acceleration
+        that a standing vehicle reads, m/s^2.
 
     """
 
@@ -110,16 +98,9 @@ class Buffers(NamedTuple):
     """
     Arrays of a belief, all changed by a tick.
 
-    Parameters
-    ----------
-    carry : (5,)
-        For the next tick: the forward acceleration that the sensor reads at rest, m/s^2, and the
-        chances to halt, to move and to roll and the weight ``unfound`` of `steps.switch`.
-    totals : (8,)
-        Probabilities of ``HYPOTHESES``.
-    state : (k,)
-        Mean state.
-
+    ``carry`` (5,) is for the next tick: the forward acceleration that the sensor reads at rest,
+    m/s^2, the chances to halt, to move and to roll, and the weight ``unfound`` of `steps.switch`.
+    ``totals`` (8,) are the probabilities of ``HYPOTHESES``, ``state`` (k,) is the mean state.
     """
 
     cells: Cells
@@ -132,16 +113,9 @@ class Buffers(NamedTuple):
 
 class Stack(NamedTuple):
     """
-    Several densities of the same thing.
+    Several densities of the same thing, see ``Density``: n of d channels, given m slow means.
 
-    Parameters
-    ----------
-    slopes, offsets, roots : (n, d, m), (n, d), (n, d, d)
-    levels, tails : (n,)
-        See ``Density``.
-    apart, logs : (d,), (n,)
-        Scratch for differences, and the log-densities.
-
+    ``apart`` (d,) and ``logs`` (n,) are scratch for differences, and the log-densities.
     """
 
     slopes: Floats
@@ -157,15 +131,9 @@ class Placeless(NamedTuple):
     """
     Densities and chances that do not depend on the place.
 
-    Parameters
-    ----------
-    given
-        Densities of an observation: at rest alone, at rest, other, slow.
-    of_means
-        Densities of the slow means: at rest, other.
-    starts : (2,)
-        Chances that drives of the training started rolling and standing.
-
+    ``given``: of an observation at rest alone, at rest, other, slow. ``of_means``: of the slow
+    means at rest, other. ``starts`` (2,): chances that drives of the training started rolling and
+    standing.
     """
 
     given: Stack
@@ -175,19 +143,10 @@ class Placeless(NamedTuple):
 
 class Known(NamedTuple):
     """
-    What is known of a route.
+    Groups of the ``Route``, the indices of the first unsigned, and what follows of them.
 
-    Parameters
-    ----------
-    geometry, motion, switching
-        Groups of the ``Route``, the indices of the first unsigned.
-    variances : (J,)
-        Of the moves.
-    gained
-        Variance of a speed ratio that a tick adds at the usual speed.
-    states : (P, k)
-        Mean states.
-
+    ``variances`` (J,) are those of the moves, ``gained`` is the variance of a speed ratio that a
+    tick adds at the usual speed, and ``states`` (P, k) are the mean states.
     """
 
     placeless: Placeless
@@ -202,17 +161,11 @@ class Known(NamedTuple):
 
 class Features(NamedTuple):
     """
-    From an observation to features.
+    From an observation to features (f,).
 
-    Parameters
-    ----------
-    gains, means, features : (m,), (m, d), (f,)
-        Shares of an observation in the slow means, these, and the features of a stream.
-    whitening, whitened : (f, f), (f,)
-        The whitening of features, and its result.
-    new_whitening, newest : (d, d), (d,)
-        The same of the observation alone.
-
+    ``gains`` (m,) are its shares in the slow ``means`` (m, d); ``features`` (f,) those of a
+    stream, ``whitened`` by ``whitening`` (f, f), and ``newest`` (d,) the observation alone by its
+    own.
     """
 
     gains: Floats

@@ -67,14 +67,11 @@ class SensorOffsets:
     Estimate the offsets of a sensor from the one that the map was learned with, while driving.
 
     They are the mean residual of the observations from what is usual where the vehicle is believed
-    to be, over the newest lap. A lap, because drivers differ from bend to bend, and over a whole
-    one that cancels. The ``shifts`` of a `RouteLikelihood`, which the map reckons with anyway, are
-    left alone; what is beyond them is ``applied`` (d,): subtracted from an observation. So a
-    sensor that is as it was costs nothing, where subtracting the whole mean makes the figure of
-    eight err by 2.2 m instead of 1.5 m. There, with a mounting that turns by five degrees, 91 % of
-    the ticks have a position instead of 22 %; with memories of two laps and of half a lap 26 and
-    92 %, and half a lap costs half a metre where nothing has turned. Each start of the belief
-    forgets them.
+    to be, over the newest lap: drivers differ from bend to bend, and over a whole lap that cancels
+    (the last half instead costs half a metre where nothing has turned). The ``shifts`` of a
+    `RouteLikelihood`, which the map reckons with anyway, are left alone; what is beyond them is
+    ``applied`` (d,): subtracted from an observation. So a sensor that is as it was costs nothing.
+    Each start of the belief forgets them.
     """
 
     def __init__(self, route: Route) -> None:
@@ -125,12 +122,10 @@ class RouteBelief:
     starts_on, starts_standing, starts_off
         Chances at a start that a rolling vehicle is on the route, that a standing one is, and that
         either is off it on a road of the same pieces; the rest is elsewhere. A standing one is
-        rather off the route, so that no place is reported before it moves. With .45 and .5 of the
-        first no error of those tried changes by more than 5 %.
+        rather off the route, so that no place is reported before it moves.
     placed_on, placed_stands
-        Chances after `place` that the vehicle drives on the route, and that it stands there:
-        together as at a start, and moving rather than not. With half of both fifty tracks are
-        found equally soon.
+        Chances after `place` that the vehicle drives on the route, and that it stands there. With
+        half of both fifty tracks are found equally soon.
 
     """
 
@@ -218,6 +213,9 @@ class RouteBelief:
         self.elsewhere = 1.0 - float(self.chances.sum())
         self._sum_up()
 
+    def lose(self) -> None:
+        """Know, after a start, that no drive begins here, which changes nothing on a route."""
+
     @property
     def active(self) -> int:
         """Number of places with any probability, with which the time of a tick grows."""
@@ -294,8 +292,8 @@ class RouteBelief:
         """
         Predict by a tick and update with its (d,) observation; return the evidence in (0, 1].
 
-        It is the mean likelihood under the belief before, relative to the largest of all
-        hypotheses; 0 if the observation fits none, and the belief starts again.
+        It is the mean likelihood over the largest of all hypotheses; 0 if the observation fits
+        none, and the belief starts again.
         """
         # As a row of another array it would be compiled for once more.
         observation = np.ascontiguousarray(observation)
@@ -380,6 +378,8 @@ def placeless_of(likelihood: RouteLikelihood, starts: Floats) -> Placeless:
 def usual_of(likelihood: RouteLikelihood, motion: RouteMotion, calm: float) -> Usual:
     """Lay out what is usual at each place; ``calm`` as in `Usual`."""
     weights, tail = _weights_of(likelihood), likelihood.tail
+    # Seconds a metre, up to a factor; their mean over places is that of a lap.
+    slowness = np.abs(motion.tick_lengths)
     scale = np.sqrt(weights)
     slopes = np.ascontiguousarray(likelihood.slopes * scale)
     return Usual(
@@ -395,7 +395,7 @@ def usual_of(likelihood: RouteLikelihood, motion: RouteMotion, calm: float) -> U
         columns=np.ascontiguousarray(likelihood.new_means.T),
         bends=_bends(likelihood),
         at_rest=likelihood.new_whitening @ likelihood.rest_alone.offset,
-        slow_from=_slow_from(motion),
+        slow_from=np.maximum(LIMITS.slowest, LIMITS.surely_fast * slowness / slowness.mean()),
         tail=tail,
         sharpness=float(likelihood.sharpness),
         persistence=float(likelihood.persistence),
@@ -410,31 +410,26 @@ def known_of(route: Route) -> Known:
     motion, likelihood = route.motion, route.likelihood
     moves = motion.moves
     steps = np.arange(float(moves.shape[1]))
-    begins, targets, steps_of, shares = route.geometry
+    resting = np.linalg.solve(likelihood.rest_alone.root.T, motion.forward)
+    calm = max(float(np.linalg.norm(resting)), 1e-9)
     return Known(
         placeless=placeless_of(likelihood, route.switching.beginnings.sum(axis=1)),
-        geometry=RouteGeometry(_as_index(begins), _as_index(targets), _as_index(steps_of), shares),
+        geometry=unsigned(route.geometry),
         motion=motion,
         switching=route.switching,
-        usual=usual_of(likelihood, motion, _calm(route)),
+        usual=usual_of(likelihood, motion, calm),
         variances=moves @ steps**2 - (moves @ steps) ** 2,
         gained=motion.ratio_spread**2 * (1.0 - motion.ratio_kept**2),
         states=route.readout.states,
     )
 
 
-def _calm(route: Route) -> float:
-    """Return the spread of the forward acceleration that a standing vehicle reads, m/s^2."""
-    spread = np.linalg.solve(route.likelihood.rest_alone.root.T, route.motion.forward)
-    return max(float(np.linalg.norm(spread)), 1e-9)
-
-
 def _bends(likelihood: RouteLikelihood) -> Floats:
     """
     Return half the second derivatives (P, d) of whitened observations by the speed ratio.
 
-    An observation is a parabola in the speed ratio: at rest it is that of standing, at the usual
-    speed the usual one, and there its slope is a mixture of physics and what was learned.
+    An observation is a parabola in it: through that of standing, and at the usual speed through
+    the usual one with a slope that is a mixture of physics and what was learned.
     """
     root = np.linalg.inv(likelihood.new_whitening).T
     moving = likelihood.new_means @ root - likelihood.rest_alone.offset
@@ -447,17 +442,11 @@ def _bends(likelihood: RouteLikelihood) -> Floats:
     return np.ascontiguousarray((slopes - moving) @ likelihood.new_whitening.T)
 
 
-def _slow_from(motion: RouteMotion) -> Floats:
-    """Return the speed ratio (P,) from which on a vehicle at a place may drive a slow lap."""
-    # Seconds a metre, up to a factor; their mean over places is that of a lap.
-    slowness = np.abs(motion.tick_lengths)
-    least: Floats = LIMITS.surely_fast * slowness / slowness.mean()
-    return np.maximum(LIMITS.slowest, least)
-
-
-def _as_index(numbers: Ints) -> Any:  # noqa: ANN401 - unsigned, which no index of a map is
+def unsigned(geometry: RouteGeometry) -> Any:  # noqa: ANN401 - which no index of a map is
     """Return indices as compiled code takes them fastest: it need not look for negative ones."""
-    return numbers.astype(np.uint32)
+    return RouteGeometry._make(
+        each.astype(np.uint32) if each.dtype.kind == 'i' else each for each in geometry
+    )
 
 
 def _stack(densities: Sequence[Density], features: int) -> Stack:

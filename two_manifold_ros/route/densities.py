@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 
 TAIL = 5.0
 """
-Degrees of freedom of the density of an observation.
-
-With 30 the end of ipz10, where the car brakes hard, errs three times as much, others hardly.
+Degrees of freedom of the density of an observation. With 30 an end where the car brakes hard errs
+three times as much.
 """
 
 OTHER_TAIL = 2.0
@@ -32,8 +31,8 @@ def learn_densities(passes: Passes, kept: Bools, whitening: Floats) -> dict[str,
     """
     Return the densities of a route that know no place, by the names of ``RouteLikelihood``.
 
-    Their levels are relative to those of the places, whose features have this ``whitening``
-    (f, f). ``kept`` (V,) are the visits that count.
+    Their levels are relative to those of the places, whose features have this ``whitening`` (f,
+    f).
     """
     hidden = whitening.shape[0] - passes.channels
     # Of the slow means, and of the observation given them.
@@ -119,10 +118,9 @@ def mistakable(likelihood: RouteLikelihood, series: Floats, share: float) -> flo
     """
     Return the log-likelihood ratio of standing over driving that driving rarely exceeds.
 
-    Straights look like standing, to a density that knows no place. Without an allowance a vehicle
-    that accelerates on one is taken for standing: the starts of the simulated karts and cars err
-    by up to twice as much. A ``share`` of the driving of the training, features ``series`` (n, f),
-    is below.
+    Straights look like standing, to a density that knows no place: without an allowance a vehicle
+    that accelerates on one is taken for standing. A ``share`` of the driving ``series`` (n, f) is
+    below.
     """
     # Some 5,000 ticks of the training are enough.
     seen = series[:: max(len(series) // 5000, 1)]

@@ -29,17 +29,15 @@ LEAST_VISITS = 2
 
 LEADS_TO = 0.5
 """
-Memories of the observations, at the usual speed, from a place to those by which it is split.
-
-Whoever turns brakes before. With one memory the branches of the tram network are known no
-sooner, and maps of single routes (ipz8, the car at 5 Hz, the tram) get up to 21 places more.
+Memories of the observations, at the usual speed, from a place to those by which it is split:
+whoever turns brakes before. With one memory branches are known no sooner, and there are more
+places.
 """
 
 SPLIT_AT = 1.0
 """
-Memories of the observations, at the usual speed, to the places by which a place is split.
-
-It is split by where its visits lead, and by where they come from.
+Memories of the observations, at the usual speed, to the places by which a place of a network is
+split: by where its visits lead, and by where they come from.
 """
 
 
@@ -82,9 +80,8 @@ def split_before_forks(places: Places, steps: int, least: int = LEAST_VISITS) ->
     Split each place whose visits lead to different roads ``steps`` places on.
 
     Whoever turns there brakes first, and bends before the roads are a radius apart; whoever goes
-    straight on does neither. In one place for both, what is usual is neither. So visits are of the
-    same place only if they also come to the same place soon after. A part has the position and the
-    heading of the whole. Where no road forks, nothing changes. A road needs ``least`` visits.
+    straight on does neither: in one place for both, what is usual is neither. A part has the
+    position and the heading of the whole. A road needs ``least`` visits.
     """
     leads, known = _leads(places, steps)
     count = len(places)
@@ -139,7 +136,7 @@ def _roads(to: Floats, known: Bools, apart_m: float, least: int) -> Ints:
     """
     Return on which road each visit of a place is, from 0: (n,), by where it leads (n, 2).
 
-    The most visited road is the first. Visits of a road of fewer than ``least`` count as of the
+    The most visited is the first. Visits of a road of fewer than ``least`` count as of the
     nearest, and those of which it is not known where they lead as of the first.
     """
     middles: list[Floats] = []

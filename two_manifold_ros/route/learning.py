@@ -41,53 +41,43 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Tuning:
     """
-    Numbers with which a map is learned.
+    Numbers with which a map is learned; docs/notebook.md has what else was tried.
 
     Parameters
     ----------
     sharpness
-        Exponent of the likelihood of an observation. From 20 places each, cold starts err by 60,
-        24 and 18 m on ridge_car with .1, .2 and .4, by 20, 23 and 28 m on the simulated kart;
-        moved vehicles are found sooner the sharper it is; and drives on another track pass for
-        f1tenth_ipz20 the rarer, the less sharp.
+        Exponent of the likelihood of an observation. With .1 and .4 cold starts of ridge_car err
+        by 60 and 18 m (24), of the simulated kart by 20 and 28 m (23).
     persistence
         Weight in it of the slow means; by default that with which they count once in a memory.
     durations
         Mean times between switches of hypotheses.
     ratio_memories
         Memories of the observations until a speed ratio is forgotten: drivers differ again within
-        each bend. With half and twice no error of those tried changes by more than 7 %, except
-        the simulated car's: 38 m (27) with twice.
+        each bend. With half and twice most errors change by less than 7 %.
     free_variance
-        Variance that free motion gains in a second: the error of the forward acceleration, a
-        tenth of the usual speed. With a quarter of it and four times as much the simulated kart at
-        25 Hz errs by 3.7 and 4.3 m (3.5), others by up to 14 % more or less.
+        Variance that free motion gains in a second: the error of the forward acceleration, a tenth
+        of the usual speed. With a quarter and four times as much errors change by up to 14 %.
     usual_share
         Share of what training shows that counts as usual: of the visits, that were no faster than
-        free motion may be (integrated from an accelerometer alone it runs away: without a bound
-        ridge_car errs by 20.3 m (14.0 m)); of the changes of speed ratio; and of the driving, that
-        looks no more like standing than a vehicle in free motion may. With .995 for the last
-        f1tenth_ipz19 errs by .8 m where it stops (.7 m).
+        free motion may be (without a bound ridge_car errs by 20 m, not 14); of the changes of
+        speed ratio; and of the driving, that looks no more like standing than free motion may.
     most_stay
-        Ticks of a visit at most: a vehicle that stopped changed its speed ratio by as much as in
-        that time.
+        Ticks of a visit at most: a vehicle that stopped changed its speed ratio by as much as
+        then.
     fastest_move
         Times the usual speed that a tick may reach; faster vehicles move by as much.
     begins_rolling, begins_standing
-        Shares of vehicles that start, rolling or standing, where a training drive started so:
-        a route has its pit, garage or depot; the rest starts anywhere. With .9 and .99 of the
-        second the simulated karts err by 3.1 and 2.5 m, and 3.7 and 3.1 m (2.5 and 3.2), others by
-        up to 10 % more or less, and starts on the way by 3 % at most. With .8 of the first
-        ridge_car errs by 23 m (17).
+        Shares of vehicles that start, rolling or standing, where a training drive started so: a
+        route has its pit or depot; the rest starts anywhere. With .8 of the first ridge_car errs
+        by 23 m (17), with .9 or .99 of the second starts on the way by 3 % more at most.
     most_stop
         Largest probability per tick to stop where drives stopped, or to drive on.
     pass_tail
         Degrees of freedom of the t weights that keep a lap which crashed from moving the means.
-    slope_prior, drift_prior
-        Visits, at the usual spread of speed ratios, that weigh as much as what is known of all
-        places.
-    noise_prior, spread_prior
-        Visits that weigh as much as the spread over all places.
+    slope_prior, drift_prior, noise_prior, spread_prior
+        Visits that weigh as much as what is known of all places; the first two at the usual spread
+        of speed ratios.
     shrinkage
         Of the correlations of features, so that few visits do not make a direction free of noise.
 
@@ -115,11 +105,7 @@ class Tuning:
 def learn_route(
     passes: Passes, kept: Bools, tuning: Tuning, states: Floats | None = None
 ) -> Route:
-    """
-    Learn the map from the visits that are ``kept`` (V,) bool.
-
-    ``states`` (P, k) are the mean two-manifold states at each place.
-    """
+    """Learn the map from visits that are ``kept`` (V,); ``states`` (P, k) are of the places."""
     ways = ways_of(passes.places, kept)
     visits = VisitSums(passes, kept, main_ways(ways, len(passes.places)))
     usual = learn_features(visits, passes.settled, passes.shifts, tuning)
@@ -423,8 +409,20 @@ def _ahead(visits: VisitSums, wanted: Floats, horizon: int, tuning: Tuning) -> t
         none = np.zeros((visits.count, 2))
         level, drift, _ = visits.regress(wanted, weights, none, tuning.drift_prior)
         if horizon:
-            prior = _travel(visits, level + positions, horizon) if horizon > 0 else level
-            level, drift, _ = _regress_scaled(visits, wanted, weights, prior, tuning.drift_prior)
+            prior = level
+            if horizon > 0:
+                # What is travelled at the speed where it ends.
+                reached = level + positions
+                prior = (reached[visits.after] - reached) * FINENESS * horizon
+                longest = 4.0 * horizon * visits.passes.period_s * visits.passes.places.usual_mps
+                prior[np.linalg.norm(prior, axis=1) > longest] = 0.0
+            # Times the share of it that the visits bear out.
+            _, free, counts = visits.regress(wanted, weights, np.zeros_like(prior), 1.0)
+            trust = np.minimum(counts, 20.0)[:, None]
+            norm = float((trust * prior**2).sum())
+            share = float((trust * prior * free).sum()) / norm if norm > 0.0 else 0.0
+            prior = min(max(share, 0.0), 1.2) * prior
+            level, drift, _ = visits.regress(wanted, weights, prior, tuning.drift_prior)
         rest = wanted - level[visits.visited] - drift[visits.visited] * visits.ratios[:, None]
         rest = np.where(some, rest, 0.0)
         squares = np.square(rest).sum(axis=1)
@@ -445,23 +443,3 @@ def _spread(visits: VisitSums, rest: Floats, weights: Floats, prior: float) -> F
     spread = (sums[:, :4] + prior * general) / (sums[:, 4] + prior)[:, None]
     drawn: Floats = (spread * np.clip(share, 1.0, 3.0)[:, None]).reshape(-1, 2, 2)
     return drawn
-
-
-def _travel(visits: VisitSums, reached: Floats, horizon: int) -> Floats:
-    """Return the travel in ``horizon`` ticks at the speed where it ends: (P, 2)."""
-    steps = reached[visits.after] - reached
-    travel = steps * FINENESS * horizon
-    longest = 4.0 * horizon * visits.passes.period_s * visits.passes.places.usual_mps
-    return np.where(np.linalg.norm(travel, axis=1)[:, None] > longest, 0.0, travel)
-
-
-def _regress_scaled(
-    visits: VisitSums, wanted: Floats, weights: Floats, prior: Floats, strength: float
-) -> tuple[Floats, Floats, Floats]:
-    """Regress with the prior times the share of it that the visits bear out."""
-    _, free, counts = visits.regress(wanted, weights, np.zeros_like(prior), 1.0)
-    trust = np.minimum(counts, 20.0)[:, None]
-    norm = float((trust * prior**2).sum())
-    share = float((trust * prior * free).sum()) / norm if norm > 0.0 else 0.0
-    scaled = min(max(share, 0.0), 1.2) * prior
-    return visits.regress(wanted, weights, scaled, strength)

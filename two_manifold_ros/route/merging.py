@@ -11,7 +11,6 @@ that lie apart stay apart, and ten laps or a thousand give as many places as one
 from __future__ import annotations
 
 from dataclasses import dataclass
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,9 +37,8 @@ SAME_WAY = 0.5
 
 SAME_COURSE = 0.9
 """
-Cosine above which two directions are the same on a network: 26 degrees.
-
-At a crossing whoever turns and whoever goes straight on are at places of their own from there on.
+Cosine above which two directions are the same on a network: 26 degrees, so that at a crossing
+whoever turns and whoever goes straight on are at places of their own.
 """
 
 
@@ -51,16 +49,13 @@ class Places:
 
     Parameters
     ----------
-    positions, headings : (P, 2)
-        Of the first visit; headings are unit vectors.
-    radius_m
-        Farthest that a visit may lie to the side.
+    positions, headings : (P, 2), radius_m
+        Of the first visit; headings are unit vectors. A visit lies no farther to the side.
     usual_mps
         Median speed of the drives where they move.
-    visited, segments : (V,) int64
-        Place and segment of each visit, in order of time within a segment.
-    runs : (V,) int64
-        Stretch of known positions that the visit belongs to; none crosses a seam.
+    visited, segments, runs : (V,) int64
+        Place, segment and stretch of known positions of each visit, in order of time within a
+        segment; no stretch crosses a seam.
     times : (V,)
         When the vehicle crossed the line through the place, ticks since the segment's first tick.
     standing
@@ -95,19 +90,13 @@ class _Run:
 
 
 def merge_passes(
-    tracks: Sequence[Floats],
-    period_s: float,
-    *,
-    network: bool = False,
-    widest_m: float = math.inf,
+    tracks: Sequence[Floats], period_s: float, *, network: bool = False
 ) -> Places | None:
     """
-    Merge the laps of drives into places; None where no track moves.
+    Merge the laps of drives into places; None if no track (T, 2), NaN where unknown, moves.
 
-    ``tracks`` are the positions of each segment (T, 2), metres at each tick, NaN where unknown.
     Places are closer together where vehicles are slow. On a ``network`` they are even, since how
     slow vehicles are there depends on where they go next, and directions are distinguished sooner.
-    The radius is ``widest_m`` at most.
     """
     same_way = SAME_COURSE if network else SAME_WAY
     usual = usual_speed(tracks, period_s)
@@ -117,63 +106,58 @@ def merge_passes(
     tracks = [held_still(track, still) for track, still in zip(tracks, stands, strict=True)]
     step_m = usual * period_s
     farthest_m = SAME_PASS_STEPS * step_m
-    runs = [
-        run
-        for index, track in enumerate(tracks)
-        for run in _walk(track, index, _even(step_m), farthest_m)
-    ]
+    runs = _walk(tracks, lambda path: np.full(len(path), step_m), farthest_m)
     if not runs:
         return None
     runs = _with_ends(runs, step_m, SAME_PASS_STEPS)
     # Some laps are enough to compare radii.
-    radius_m = min(_radius(_some(runs, 12_000), step_m, same_way), widest_m)
+    radius_m = _radius(_some(runs, 12_000), step_m, same_way)
     positions, _, visited = _merge(runs, radius_m, SAME_PASS_STEPS, same_way)
-    spacing = _even(step_m / FINENESS)
-    if not network:
-        spacing = _local_spacing(runs, positions, visited, step_m)
-    fine = [
-        run
-        for index, track in enumerate(tracks)
-        for run in _walk(track, index, spacing, farthest_m)
-    ]
-    fine = _with_ends(fine, step_m, FINENESS * SAME_PASS_STEPS)
+    spacing = (
+        (lambda path: np.full(len(path), step_m / FINENESS))
+        if network
+        else _local_spacing(runs, positions, visited, step_m)
+    )
     same_pass = FINENESS * SAME_PASS_STEPS
+    fine = _with_ends(_walk(tracks, spacing, farthest_m), step_m, same_pass)
     positions, headings, visited = _merge(fine, radius_m, same_pass, same_way)
-    times = np.concatenate([run.times for run in fine])
     nodes = np.concatenate([run.nodes for run in fine])
     ahead = ((nodes - positions[visited]) * headings[visited]).sum(1)
     metres_a_tick = np.concatenate([run.speeds for run in fine])
+    lengths = [len(run.times) for run in fine]
     return Places(
         positions,
         headings,
         radius_m,
         usual,
         visited,
-        np.concatenate([np.full(len(run.times), run.segment) for run in fine]),
-        np.concatenate([np.full(len(run.times), index) for index, run in enumerate(fine)]),
-        times - ahead / np.maximum(metres_a_tick, 1e-9),
-        tuple(stands),
+        segments=np.repeat([run.segment for run in fine], lengths),
+        runs=np.repeat(np.arange(len(fine)), lengths),
+        times=np.concatenate([run.times for run in fine])
+        - ahead / np.maximum(metres_a_tick, 1e-9),
+        standing=tuple(stands),
     )
 
 
 def _walk(
-    track: Floats, segment: int, spacing: Callable[[Floats], Floats], farthest_m: float
+    tracks: Sequence[Floats], spacing: Callable[[Floats], Floats], farthest_m: float
 ) -> list[_Run]:
     """
-    Return the stretches of known positions of a track, in steps of the local spacing.
+    Return the stretches of known positions of tracks, in steps of the local spacing.
 
     A stretch ends where positions jump, too: the vehicle did not drive along the line between
     them. A short jump may be a bend that was seen late, and makes few places.
     """
     # Ticks of the parabola that smooths positions: noise would turn the direction of short steps.
     smoothed = 5
-    known = np.flatnonzero(np.isfinite(track).all(axis=1))
-    runs = []
-    leaps = unexplained_steps(known.astype(np.float64), track[known])
-    leaps &= np.linalg.norm(np.diff(track[known], axis=0), axis=1) > farthest_m
-    for part in np.split(known, np.flatnonzero((np.diff(known) > 1) | leaps) + 1):
-        if len(part) < 3:
-            continue
+    runs, parts = [], []
+    for segment, track in enumerate(tracks):
+        known = np.flatnonzero(np.isfinite(track).all(axis=1))
+        leaps = unexplained_steps(known.astype(np.float64), track[known])
+        leaps &= np.linalg.norm(np.diff(track[known], axis=0), axis=1) > farthest_m
+        breaks = np.flatnonzero((np.diff(known) > 1) | leaps) + 1
+        parts += [(segment, track, part) for part in np.split(known, breaks) if len(part) >= 3]
+    for segment, track, part in parts:
         path = np.ascontiguousarray(track[part])
         if len(path) > smoothed:
             # It takes a second to load, and nodes load this module.
@@ -195,9 +179,9 @@ def _with_ends(runs: list[_Run], near_m: float, same_pass: int) -> list[_Run]:
     """
     Return the runs with the direction and the speed of arrival at the ends of a shuttle's line.
 
-    The ways to and fro cancel there: half of both together is nearly zero, its direction noise,
-    and no lap that turns back in the same place would be another visit of it. A point at which
-    none but one lap turns back, ``near_m`` around, may be an excursion of the receiver.
+    The ways to and fro cancel there: half of both together is nearly zero, its direction noise. A
+    point at which one lap alone turns back, ``near_m`` around, may be an excursion of the
+    receiver.
     """
     turns = [_turning_back(run.nodes, same_pass) for run in runs]
     which = np.repeat(np.arange(len(runs)), [len(each) for each in turns])
@@ -219,11 +203,7 @@ def _with_ends(runs: list[_Run], near_m: float, same_pass: int) -> list[_Run]:
 
 
 def _turning_back(nodes: Floats, farther: int) -> Ints:
-    """
-    Return at which nodes (n, 2) the ways before and behind oppose each other.
-
-    Both to the next node and ``farther`` nodes on, where it is no noise.
-    """
+    """Return at which nodes (n, 2) the ways to the next, and ``farther`` on, oppose each other."""
     each = np.arange(len(nodes))
     opposed = np.ones(len(nodes), dtype=np.bool_)
     for steps in (1, farther):
@@ -283,8 +263,8 @@ def _radius(runs: list[_Run], step_m: float, same_way: float) -> float:
 
     Laps of one road are merged once the radius exceeds their spread; then the number of places
     stays as it is until different roads fall together. Where .94 of the places are left when the
-    radius is doubled it is enough. Between .88 and .97 one of nine recordings and worlds gets
-    other places: those of f1tenth_ipz20 are a fifth fewer above .9, and it errs less.
+    radius is doubled it is enough; between .88 and .97 one of nine drives and worlds gets other
+    places.
     """
     # In ticks of travel, from half of one, below which the steps themselves lie apart.
     radii = [0.5 * 2.0 ** (step / 2.0) for step in range(11)]
@@ -324,26 +304,11 @@ def merge_steps(
     same_way: float = SAME_WAY,
 ) -> tuple[Ints, Ints]:  # fmt: skip
     """
-    Merge steps of drives into places.
+    Merge steps (n, 2) of drives, ``first`` of which start a stretch, into places.
 
-    Parameters
-    ----------
-    nodes, headings : (n, 2), lengths : (n,)
-        Of the steps, in metres.
-    first : (n,) bool
-        Whether a step starts a stretch of known positions.
-    radius
-        Farthest that a visit may lie to the side, metres; half as much more along the map.
-    same_pass
-        Steps back within which a place cannot be visited again.
-    same_way
-        Cosine above which two directions are the same.
-
-    Returns
-    -------
-    visited : (n,), opened : (P,)
-        Place of each step, and the step that opened each place.
-
+    A visit may lie ``radius`` metres to the side, and half as much more along the map; steps back
+    within ``same_pass`` are no other visit, and above the cosine ``same_way`` directions are the
+    same. Returns the place of each step (n,), and the step that opened each place (P,).
     """
     reach = max(1.5 * radius, float(lengths.max()))
     near = _nearby_cells(np.floor((nodes - nodes.min(axis=0)) / reach).astype(np.int64))
@@ -357,8 +322,8 @@ def _nearby_cells(cells: Ints) -> Ints:
     """
     Return the cell of each (n, 2) column and row, and those around it, as numbers: (n, 9).
 
-    Only cells that something is in have one, -1 else: however far a route goes, they are no more
-    than its steps. The cell itself is the fifth.
+    Only cells that something is in have one, -1 else: there are no more than steps. The cell
+    itself is the fifth.
     """
     # A gap is as good as one empty column or row, and keys stay small.
     close = np.empty_like(cells)
@@ -473,11 +438,6 @@ def _merge_loop(  # noqa: C901, PLR0912 - one loop for numba
         visited[i] = best
         current = best
     return visited, opened[:places].copy()
-
-
-def _even(metres: float) -> Callable[[Floats], Floats]:
-    """Return a function from a path (T, 2) to the same spacing all along."""
-    return lambda path: np.full(len(path), metres)
 
 
 def _local_spacing(

@@ -19,8 +19,8 @@ PLACED = ('on', 'on new', 'slow', 'free motion', 'stands', 'off', 'off new')
 Hypotheses with a place, the rows of a belief.
 
 The vehicle drives on the route, settled (the slow means of the observations are those of the road
-behind) or new there; drives a slow lap on it; drives on it in free motion; stands on it; or drives
-off it on a road made of the same pieces, settled or new.
+behind) or new there; drives a slow lap on it; is in free motion on it; stands on it; or drives off
+it on a road made of the same pieces, settled or new.
 """
 
 HYPOTHESES = (*PLACED, 'elsewhere')
@@ -42,29 +42,22 @@ class Limits(NamedTuple):
 
     Parameters
     ----------
-    faint
-        Probability of a place below which it is dropped, at most. A fifth of it changes no error;
-        with ten times as much a moved vehicle is found on half of the occasions only.
-    nothing
-        Probability below which a row is not propagated.
-    least_move
-        Probability of a move below which it is left out.
-    farthest
-        Squared whitened distance at which the likelihood is cut off.
-    fastest
-        Largest speed ratio.
-    slowest
-        Speed ratio below which no lap is a slow one but the vehicle is elsewhere. The slow laps of
-        the simulated worlds have .5 of the usual limits, or more.
-    surely_fast
-        Times the mean speed of the route that a vehicle has to be as fast as before it is taken to
-        drive a slow lap: no lane beside the route is driven that fast. With .7 and .9 laps at half
-        of the speed are published on 71 and 65 % (53) of five worlds, and their pit lanes on 22
-        and 6 % (1); with 1.2 on 44 and 1 %.
+    faint, nothing, least_move, least_way, least_share
+        Probabilities: of a place below which it is dropped, at most (with ten times as much a
+        moved vehicle is found on half of the occasions only); of a row below which it is not
+        propagated; of a move, and share of a combination of forks, below which they are left out;
+        and share of the largest one of a place below which it moves no read position.
+    farthest, most_apart
+        Squared whitened distance at which the likelihood is cut off; difference of log-likelihoods
+        beyond which the smaller is nothing.
+    fastest, slowest, surely_fast
+        Largest speed ratio; the one below which no lap is a slow one (simulated slow laps have .5
+        of the usual limits); and times the mean speed of the route above which a vehicle may drive
+        a slow lap: no lane beside the route is driven that fast. With .9 for the last pit lanes
+        are published on 6 % (1 %), with 1.2 slow laps on 44 % (53 %) of their ticks.
     learned_slopes
         Share of the learned slopes in how an observation depends on the speed ratio of a slow lap;
-        the rest is physics. From .15 to .5 the log-likelihoods of slow laps differ by less than a
-        tenth.
+        the rest is physics. From .15 to .5 log-likelihoods of slow laps differ by less than .1.
     least_variance, least_step_variance, least_change
         Of a speed ratio, of a move in places, and of the usual changes of a speed ratio in a tick:
         all are divided by.
@@ -73,20 +66,12 @@ class Limits(NamedTuple):
         the speed ratio.
     farthest_off
         Residual of a channel, standard deviations, at which it is clipped before it enters the
-        sensor offsets: braking lasts a second and is no offset. With 3 a vehicle that stands for a
-        minute in a test is put half a metre farther; with 0.5 half of the improvement on the
-        figure of eight is lost.
-    least_share
-        Share of the largest probability of a place below which it moves no read position.
+        sensor offsets: braking lasts a second and is no offset. Half of it halves what the offsets
+        gain.
     largest_pull
         Forward acceleration, m/s^2, beyond which the sensor is not believed.
-    most_apart
-        Difference of two log-likelihoods beyond which the smaller one is nothing.
     rows_a_place
         Rows of the table of moves to one place more in the mean; those between are interpolated.
-    least_way
-        Share of a combination of forks below which it is left out; with .01 no error tried
-        changes by more than 5 %.
     least_rate, largest_rate
         Places per tick: a vehicle that stops in a place would have none, and any speed ratio.
     least_spread
@@ -125,17 +110,10 @@ class Density:
     """
     A Student-t density of observations that does not depend on the place.
 
-    Parameters
-    ----------
-    slopes : (d, m), offset : (d,)
-        The expected observation is linear in the slow means; zero slopes for a constant.
-    root : (d, d)
-        Inverse Cholesky factor of the covariance, lower triangular.
-    level
-        Log-density at the centre, less that of the route's own density at the usual noise.
-    tail
-        Degrees of freedom.
-
+    The expected observation is ``offset`` (d,) plus ``slopes`` (d, m) times the slow means;
+    ``root`` (d, d) is the inverse Cholesky factor of the covariance, lower triangular; ``level``
+    is the log-density at the centre, less that of the route's own density at the usual noise;
+    ``tail`` are the degrees of freedom.
     """
 
     slopes: Floats
@@ -147,14 +125,10 @@ class Density:
 
 class RouteGeometry(NamedTuple):
     """
-    Where each of the P places leads.
+    Where each of the P places leads: ways ``begins[i]`` to ``begins[i + 1]`` are those of place i.
 
-    Parameters
-    ----------
-    begins : (P + 1,), targets_of, steps_of : (L,) int64, shares_of : (L,)
-        Ways of place i, ``begins[i]`` to ``begins[i + 1]``: where each leads in how many steps,
-        and the share of the drives that went there.
-
+    Of each way (L,) there are where it leads, in how many steps, and the share of the drives that
+    went there.
     """
 
     begins: Ints
@@ -170,11 +144,11 @@ class RouteMotion(NamedTuple):
     Parameters
     ----------
     moves : (J, M + 1), moves_a_row
-        Probabilities to move by 0 to M places in a tick, the mean growing from row to row; and
-        how many rows belong to one place more.
-    rates, tick_lengths, pulls : (P,)
+        Probabilities to move by 0 to M places in a tick, the mean growing from row to row; and how
+        many rows belong to one place more.
+    rates, tick_lengths, pulls, fastest : (P,)
         Places per tick at the usual speed; length of a tick over the usual speed, s^2/m, negative
-        where the vehicle drives in reverse; and the usual forward acceleration, m/s^2.
+        in reverse; usual forward acceleration, m/s^2; largest speed ratio in free motion.
     ratio_spread, ratio_kept, ratio_noise
         Standard deviation of the usual speed ratios; what a tick leaves of a speed ratio's
         difference from one; and the variance that free motion gains in a tick.
@@ -182,10 +156,7 @@ class RouteMotion(NamedTuple):
         Forward acceleration, linear in the observation, m/s^2.
     trust, usual_change
         Share of the change of a speed ratio in a tick, computed from the acceleration, that
-        positions bear out; and the largest change to which it applies: what is beyond counts in
-        full.
-    fastest : (P,)
-        Largest speed ratio in free motion.
+        positions bear out; and the largest change to which it applies.
 
     """
 
@@ -213,34 +184,26 @@ class RouteLikelihood:
     ----------
     gains : (m,)
         Share of a new observation in each kind of slow mean.
-    whitening : (f, f)
-        Lower triangular, multiplied to the left of features. The last d whitened features are
-        those of the observation given its slow means.
-    means, slopes : (P, f)
-        Usual whitened features of a place, and what they gain per unit of log-ratio.
-    new_whitening : (d, d), new_means, new_slopes : (P, d)
-        The same of the observation alone, regardless of its slow means.
-    new_level
-        Log-density at the centre of the observation alone, less that given its slow means.
+    whitening : (f, f), means, slopes : (P, f)
+        Lower triangular, multiplied to the left of features, the last d of which are then those of
+        the observation given its slow means; and usual whitened features of a place, and what they
+        gain per unit of log-ratio.
+    new_whitening : (d, d), new_means, new_slopes : (P, d), new_level
+        The same of the observation alone, and its log-density at the centre, less that given its
+        slow means.
     noise : (P,)
         Variance of the features at a place over the usual one.
-    sharpness, persistence
-        Exponent of the likelihood, and the weight in it of the slow means.
-    tail
-        Degrees of freedom of the likelihood at a place.
-    rest, other
-        Densities of an observation given its slow means, standing and on any road.
-    rest_alone
-        Density of an observation of a standing vehicle, regardless of its slow means.
-    rest_means, other_means
-        Densities of the slow means, standing and on any road.
-    slow
-        Density of an observation at a low speed on any road.
-    shifts : (d,)
-        Standard deviation of a channel's offset from one day to another; 0 where unknown.
-    exponents : (d,)
-        Power of the speed ratio with which a channel grows from its reading at rest; 0 where
-        unknown.
+    sharpness, persistence, tail
+        Exponent of the likelihood, the weight in it of the slow means, and its degrees of freedom.
+    rest, other, slow
+        Densities of an observation given its slow means: standing, on any road, and at a low
+        speed.
+    rest_alone, rest_means, other_means
+        Densities of an observation of a standing vehicle regardless of its slow means, and of
+        these means, standing and on any road.
+    shifts, exponents : (d,)
+        Standard deviation of a channel's offset from one day to another, and power of the speed
+        ratio with which it grows from its reading at rest; 0 where unknown.
 
     """
 
@@ -278,18 +241,16 @@ class RouteSwitching(NamedTuple):
     Parameters
     ----------
     exchanges : (8, 8), jumps : (8, 3)
-        Probabilities per tick to switch between ``HYPOTHESES`` at the same place, and to each of
-        ``JUMPED`` at any place; each row of both sums to one. Those from free motion to
-        the usual speed and to a standstill hold for a vehicle at just that speed ratio.
+        Between ``HYPOTHESES`` at the same place, and to each of ``JUMPED`` at any place; each row
+        of both sums to one. Those from free motion hold for a vehicle at just that speed ratio.
     beginnings : (2, P)
-        Probabilities that a drive starts at each place, rolling and standing; all sum to one.
+        That a drive starts at each place, rolling and standing; all sum to one.
     stops : (2, P)
-        Probabilities per tick that a vehicle stops at each place, and that one standing there
-        drives on, as in training.
+        That a vehicle stops at each place, and that one standing there drives on, as in training.
     halts, rolls, finds
-        Probabilities per tick that a vehicle in free motion which looks like standing does
-        stand, that one which pulled away has its usual speed, and that one which has not driven as
-        usual since the belief started is on the route where it drives as on it.
+        That a vehicle in free motion which looks like standing does stand, that one which pulled
+        away has its usual speed, and that one which has not driven as usual since the belief
+        started is on the route where it drives as on it.
     mistakable
         The log-likelihood ratio of standing over driving that a hundredth of the driving of the
         training exceeds, which is thus no sign of standing.
@@ -311,18 +272,10 @@ class RouteReadout:
     """
     From a belief on the places to positions at H + 1 horizons, and to the state.
 
-    Parameters
-    ----------
-    targets, drifts : (P, H + 1, 2)
-        Positions at the horizons and the velocity, metres and m/s, and what they gain per unit of
-        log-ratio.
-    covariances : (P, H + 1, 2, 2)
-        Of the visits around them.
-    factors : (H + 1,)
-        Calibration of the covariances.
-    states : (P, k)
-        Mean two-manifold state at each place, the constant first.
-
+    ``targets`` and ``drifts`` (P, H + 1, 2) are positions at the horizons and the velocity, metres
+    and m/s, and what they gain per unit of log-ratio; ``covariances`` (P, H + 1, 2, 2) those of
+    the visits around them, which ``factors`` (H + 1,) calibrate; ``states`` (P, k) the mean
+    two-manifold states, the constant first.
     """
 
     targets: Floats

@@ -40,19 +40,10 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Sensor:
     """
-    A sensor beside the IMU, as a map knows it.
+    A sensor beside the IMU, heard on a ``topic``, as a map knows it.
 
-    Parameters
-    ----------
-    topic
-        Where it was heard in the training.
-    channels
-        Named as the fields of its messages; samples beyond their range count as missing.
-    likelihood
-        What it reads at each place and at none.
-    most_still
-        Most ticks in a row of the training in which it did not change.
-
+    ``channels`` are named as the fields of its messages; samples beyond their range count as
+    missing. ``most_still`` are the most ticks in a row of the training in which it did not change.
     """
 
     topic: str
@@ -74,8 +65,8 @@ def weigh_sensor(
     """
     Update a belief with what a sensor reads (d,), if it is in order with probability ``weight``.
 
-    If it is not, its reading is that of any road, whatever the place. Returns the probability that
-    it is in order, and that of being elsewhere.
+    If not, its reading is that of any road. Returns the probability that it is in order, and that
+    of being elsewhere.
     """
     cells, reach, scratch = Cells(*buffers[0]), Reach(*buffers[1]), Scratch(*buffers[2])
     totals, state = buffers[4:]
@@ -133,17 +124,11 @@ def weigh_sensor(
 
 class Trust(NamedTuple):
     """
-    How far sensors are trusted.
+    How far sensors are trusted: the probability that one is in order at a ``start``.
 
-    Parameters
-    ----------
-    start
-        Probability that one is in order at a start.
-    break_s, heal_s
-        Mean time until one that is in order breaks, and until one that is not is in order again.
-        What is right shows within seconds: healing within a minute lets a wheel that measures a
-        fifth too much be believed again and again, and costs 5 % of the error instead of 2 %.
-
+    And the mean time until one that is in order breaks, and until one that is not is in order
+    again. Healing within a minute lets a wheel that measures a fifth too much be believed again
+    and again.
     """
 
     start: float = 0.9

@@ -1,12 +1,11 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Predict and measurement update of the belief on a route, compiled.
+Predict and measurement update of the belief on a route, compiled; nothing is allocated.
 
 At each place there are the rows of ``PLACED``: a probability each, and mean and variance of the
 speed ratio given that row and place. So the speed ratio is a Kalman filter in each cell of a grid
-filter over places, and cells that meet are merged by their moments. Nothing is allocated: all
-functions fill arrays of the belief.
+filter over places, and cells that meet are merged by their moments.
 """
 
 from __future__ import annotations
@@ -64,16 +63,8 @@ def move(
 
     Fills ``moved`` (P, 7, 3) at the places that are reached: probabilities, and weighted by them
     the sums of the speed ratios and of their squares. Returns how many places are reached.
-
-    Parameters
-    ----------
-    variances : (J,)
-        Of the moves.
-    gained
-        Variance of a speed ratio that a tick adds at the usual speed.
-    forward, resting
-        Forward acceleration now, and what the sensor reads at rest, m/s^2.
-
+    ``variances`` and ``gained`` as in `arrays.Known`; ``forward`` and ``resting`` are the forward
+    acceleration now and what the sensor reads at rest, m/s^2.
     """
     chances, ratios, spreads = cells
     active, reached, order = reach
@@ -170,27 +161,25 @@ def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bit
     Predict: switch between hypotheses; return the probability of being at no place.
 
     Fills the cells at the places reached, from what `move` ``moved`` there, and ``jumped`` (3,)
-    with what restarts as each of ``JUMPED`` at each place; places that are not reached are left
-    to `weigh`. ``sums`` (8,) is scratch.
+    with what restarts as each of ``JUMPED`` at each place; places that are not reached are left to
+    `weigh`. ``sums`` (8,) is scratch.
 
     Parameters
     ----------
     slow_from
-        Speed ratios (P,) from which on a vehicle in free motion may drive a slow lap.
+        See `arrays.Usual`.
     forward, resting, push
         As in `move`; and the forward acceleration beyond that at rest, in spreads of what a
         standing vehicle reads: whoever accelerates by more pulls away, and does not stand.
     halts, moving, drives_on
-        Probability that a vehicle in free motion stands, whatever that speed ratio, because it
-        looks so; that the vehicle moves, since a standing one leaves no road; and the same of
-        driving on, 1 where nothing is observed.
+        Probability that a vehicle in free motion stands because it looks so; that the vehicle
+        moves, since a standing one leaves no road; and the same of driving on, 1 if nothing is
+        observed.
     rolling
         Probability that a vehicle may have its usual speed: one that just stood is where it was.
     unfound
         Weight, 1 at first, that falls to 0 once in a memory the vehicle drove on the route as
         usual: until then what drives as on the route is rather on it than off it.
-    elsewhere
-        Probability of being at no place.
 
     """
     chances, ratios, spreads = cells
@@ -293,7 +282,7 @@ def _measure_slow(
     cells: Cells, usual: Usual, newest: Floats, offset: float, i: int
 ) -> tuple[float, float]:
     """
-    Update the cell of a slow lap at a place i; return its log-likelihood, and the whole one.
+    Update the cell of a slow lap at a place; return its log-likelihood, and the whole one.
 
     As in `measure` for a new vehicle, about a parabola in the speed ratio in place of a line.
     """
@@ -343,9 +332,8 @@ def measure(
     is taken from the probability at once: a root costs less than a logarithm.
 
     ``logs`` are in the order of ``order``; ``offset`` is added to the log-likelihood of a new
-    vehicle; ``spread`` is the ratio_spread of the route; ``stands`` and ``anything`` are tempered
-    log-likelihoods of standing and of doing anything. Returns the largest of the whole
-    log-likelihoods.
+    vehicle; ``stands`` and ``anything`` are tempered log-likelihoods of standing and of doing
+    anything. Returns the largest of the whole log-likelihoods.
     """
     chances, ratios, spreads = cells
     means, slopes, squares = usual.means, usual.slopes, usual.squares
@@ -445,15 +433,12 @@ def weigh(
     """
     Multiply every probability by its likelihood and normalise.
 
-    A place that was not reached is looked at only where what restarts there would not be dropped:
-    its distance alone decides that, no logarithm is needed. Active places become those that have
-    more than ``LIMITS.faint``, or than what restarts there; all others are dropped.
-
-    ``jumped`` and ``elsewhere`` come from `switch`, ``logs`` and the ``shift`` taken from each of
-    them from `measure`; ``distances`` (P,) is scratch; ``totals`` (8,) of ``HYPOTHESES`` are
-    filled.
-    Returns the mean likelihood, the shift left out, 0 where nothing is left; and the number of
-    active places.
+    A place that was not reached is looked at only if what restarts there would not be dropped: its
+    distance alone decides that. Active places become those that have more than ``LIMITS.faint``,
+    or than what restarts there. ``jumped`` and ``elsewhere`` come from `switch`, ``logs`` and the
+    ``shift`` taken from each of them from `measure`; ``distances`` (P,) is scratch; ``totals``
+    (8,) of ``HYPOTHESES`` are filled. Returns the mean likelihood, the shift left out, 0 if
+    nothing is left; and the number of active places.
     """
     chances = cells.chances
     active, reached, order = reach

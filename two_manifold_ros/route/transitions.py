@@ -17,8 +17,6 @@ from two_manifold_ros.route.visits import MEMORIES, PLACES_ALONG
 from two_manifold_ros.ticks.standing import SLOW_SHARE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from two_manifold_ros.route.merging import Places
     from two_manifold_ros.typing import Bools, Floats, Ints
 
@@ -31,53 +29,39 @@ class Durations:
     Mean times between switches of hypotheses, in memories of the observations (`memory_of`).
 
     Observations outweigh the long ones: ten times as much costs or saves about three pieces of
-    road.
+    road. docs/notebook.md has what else was tried.
 
     Parameters
     ----------
-    leave
+    leave, enter
         Until a vehicle leaves the route, and until one that is off it is put down anywhere on it:
-        a quarter of an hour on a small track.
-    enter
-        Until a vehicle that is off the route is back where it is, and until one is moved along
-        the route: two minutes. With 1,000 for the first other roads pass for the route half as
-        often, and a vehicle that is back is recognised a second later.
+        a quarter of an hour on a small track; and until one that is off is back, or is moved along
+        it.
     own, own_lasts, elsewhere_lasts
         Until a vehicle changes to free motion (brakes, stops, slides, is pushed); until one in
         free motion leaves the route; and that a vehicle stays on no known road. With 20 for the
-        second a pit lane passes for the route: the slot car's on 94 % of its ticks, the figure of
-        eight's on 76 %.
+        second a pit lane passes for the route on three ticks of four.
     gather
         Until a vehicle whose speed ratio is the usual one drives as usual. With half and twice the
-        stop of ipz19 errs by .36 and .57 m (.42), the start of ridge_car by 25 and 16 m (18),
-        others by up to 12 % more.
+        start of ridge_car errs by 25 and 16 m (18).
     halt
         Of looking like standing until a vehicle is taken for standing, whatever its acceleration
-        integrates to: an accelerometer is far off after a long way to a stop. Without it the stop
-        at the end of f1tenth_ipz19 is missed (2.9 m instead of .43).
+        integrates to: an accelerometer is far off after a long way to a stop.
     pull_away
         Until a standing vehicle may be moving, and one of speed ratio zero that does not
-        accelerate standing: what it did meanwhile is known from the accelerometer only if it was
-        believed to move from the first ticks on. With a quarter per *tick*, accelerating or not,
-        a start was forgotten many times over, the sooner the faster the ticks. docs/notebook.md
-        has what else was tried.
+        accelerate standing: how far it got is known from the accelerometer only if it was believed
+        to move from the first ticks on.
     roll
-        After pulling away until a vehicle may be at its usual speed, and thus anywhere: until
-        then wherever it stood it is near. Without it the simulated kart errs by 3.1 m (2.7); with
-        twice and four times as much by 1 % less, and other roads, on which drives start at rest
-        too, pass for the figure of eight on 1 and 3 % of their ticks.
+        After pulling away until a vehicle may be at its usual speed, and thus anywhere. Without it
+        the simulated kart errs by 3.1 m (2.7).
     find
         Until a vehicle that has not driven on the route as usual since the belief started is on
-        it, where it drives as on it, in place of ``enter``: before, nothing speaks for another
-        road of the same pieces. With ``enter`` the simulated tram has its first position 10 to
-        25 s later on each of six days.
+        it, where it drives as on it, in place of ``enter``: nothing speaks for another road yet.
     piece
         That a piece of another road lasts: as long as the longer slow mean. The longer, the fewer
-        other roads pass for the route, and the later a return to it is recognised:
-        docs/notebook.md has both.
+        other roads pass for the route, and the later a return to it is recognised.
     slow
-        Until a vehicle in free motion that is fast enough is taken to drive a slow lap; with twice
-        no share of those tried changes by more than 5 points.
+        Until a vehicle in free motion that is fast enough is taken to drive a slow lap.
 
     """
 
@@ -150,39 +134,28 @@ def reach(ways: Ways, count: int, most: int) -> RouteGeometry:
             steps += range(most + 1)
             shares += [1.0] * (most + 1)
         else:
-            for step, front in enumerate(_fronts(place, ways, most)):
-                targets += [b for b, _ in front]
+            front = {place: 1.0}
+            for step in range(most + 1):
+                if step:
+                    beyond: dict[int, float] = defaultdict(float)
+                    for a, share in front.items():
+                        for b, part in ways.get(a, [(a, 1.0)]):
+                            if share * part > LIMITS.least_way:
+                                beyond[b] += share * part
+                    front = beyond
+                targets += sorted(front)
                 steps += [step] * len(front)
-                shares += [share for _, share in front]
+                shares += [front[b] for b in sorted(front)]
         begins.append(len(targets))
-    return RouteGeometry(
-        begins=np.array(begins, dtype=np.int64),
-        targets_of=np.array(targets, dtype=np.int64),
-        steps_of=np.array(steps, dtype=np.int64),
-        shares_of=np.array(shares),
-    )
-
-
-def _fronts(place: int, ways: Ways, most: int) -> Iterator[list[tuple[int, float]]]:
-    """Yield where a place leads in 0, 1, ... steps, in order, and the shares of the drives."""
-    front = {place: 1.0}
-    for step in range(most + 1):
-        if step:
-            beyond: dict[int, float] = defaultdict(float)
-            for a, share in front.items():
-                for b, part in ways.get(a, [(a, 1.0)]):
-                    if share * part > LIMITS.least_way:
-                        beyond[b] += share * part
-            front = beyond
-        yield sorted(front.items())
+    begun, there, after = (np.array(each, dtype=np.int64) for each in (begins, targets, steps))
+    return RouteGeometry(begun, there, after, np.array(shares))
 
 
 def chances_to_move(most: float) -> Floats:
     """
     Return the probabilities to move by 0, 1, ... places: normal, tilted until the mean is right.
 
-    Row j of (J, M + 1) has the mean j / ``LIMITS.rows_a_place``, the last one at least
-    ``most`` places.
+    Row j of (J, M + 1) has the mean j / ``LIMITS.rows_a_place``, the last one at least ``most``.
     """
     moves: Floats = _moves(math.ceil(most * LIMITS.rows_a_place)).copy()
     return moves
@@ -270,8 +243,8 @@ def usual_speeds(
     """
     Return rates and tick_lengths (P,) of ``RouteMotion``: how fast vehicles usually are.
 
-    ``stays`` (P,) are ticks that a vehicle usually takes from a place to the next, ``after`` (P,)
-    the places that most drives went on to, see `main_ways`.
+    ``stays`` (P,) are ticks that a vehicle usually takes to the next place, ``after`` see
+    `main_ways`.
     """
     rates = np.clip(1.0 / stays, LIMITS.least_rate, LIMITS.largest_rate)
     metres = np.linalg.norm(places.positions[after] - places.positions, axis=1)

@@ -3,8 +3,7 @@
 """
 Predict, update and read a belief on a route, each as one compiled function.
 
-Called one by one from Python, the steps cost as much for their calls as for what they do, and
-between two ticks of a live stream all that has left the caches.
+Called one by one from Python, the steps cost as much for their calls as for what they do.
 """
 
 from __future__ import annotations
@@ -142,9 +141,8 @@ def sum_targets(  # noqa: C901 - split, it is compiled to other bits
     """
     Fill means (H + 1, 2) and covariances of positions ahead, and of the velocity, under a belief.
 
-    Positions ahead are those of a usual speed; ``spread``, ``targets``, ``drifts`` and
-    ``covariances`` are those of a ``Route``, all of whose places count alike where nothing is left
-    of it. No variance is below the ``least`` (H + 1,).
+    Positions ahead are those of a usual speed. All places count alike if nothing is left of the
+    route. No variance is below the ``least`` (H + 1,).
     """
     chances, ratios, spreads = cells
     count = targets.shape[1]
@@ -229,18 +227,9 @@ def log_placeless(
     """
     Return log-likelihoods of an observation (d,) after slow means (m,) at no known place.
 
-    Slow means start with the ``first`` observation.
-
-    Returns
-    -------
-    stands, anything
-        Tempered: of a vehicle that stands; and of one that does anything, the largest of standing,
-        a low speed and any road, at a start their mean.
-    lasting
-        Of the slow means on any road, times the persistence.
-    moves_by
-        Log-likelihood ratio of moving over standing, which goes into the next prediction.
-
+    Tempered: of a vehicle that stands; and of one that does anything, the largest of standing, a
+    low speed and any road, at a start their mean. Then of the slow means on any road, times the
+    persistence; and the log-likelihood ratio of moving over standing, for the next prediction.
     """
     given, of_means = Stack(*placeless.given), Stack(*placeless.of_means)
     take_densities(given, observation, means)
@@ -271,23 +260,16 @@ def step(
     """
     Predict by a tick and, if it was ``observed``, update with its observation (d,).
 
-    One function for both: compiled on its own, the prediction takes half a second more.
-
-    Parameters
-    ----------
-    first
-        Whether the observation is the first of a drive.
-    count, elsewhere
-        Number of active places, and the probability of being at none.
+    One function for both: compiled on its own, the prediction takes half a second more. ``first``
+    is whether the observation is the first of a drive, ``count`` the number of active places.
 
     Returns
     -------
     evidence
-        Mean likelihood over the largest of all; 0 where nothing is left, and the arrays are no
-        belief any more, and of a tick that was not observed.
+        Mean likelihood over the largest of all; 0 if nothing is left, and the arrays are no belief
+        any more, and of a tick that was not observed.
     count, elsewhere
-        Active places, or those that a prediction reaches; the predicted probability of being at
-        none.
+        Active places, or those that a prediction reaches; predicted probability of being at none.
 
     """
     cells, reach, scratch = Cells(*buffers[0]), Reach(*buffers[1]), Scratch(*buffers[2])

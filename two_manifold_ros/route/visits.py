@@ -28,9 +28,8 @@ if TYPE_CHECKING:
 
 MEMORIES = (0.5, 1.5)
 """
-Time constants of the slow means, in memories of the observations, see `memory_of`.
-
-The shorter predicts the next observation, the longer carries what is off on this lap.
+Time constants of the slow means, in memories of the observations, see `memory_of`: the shorter
+predicts the next observation, the longer carries what is off on this lap.
 """
 
 PLACES_ALONG = 4
@@ -38,9 +37,7 @@ PLACES_ALONG = 4
 
 RATIO_PLACES = 2 * PLACES_ALONG
 """
-Places before and behind over which the speed ratio of a visit is measured: four ticks each way.
-
-With half of them the noise of positions passes for speed ratio: ipz20 errs by a tenth more.
+Places before and behind over which a speed ratio is measured: half as many pass noise for it.
 """
 
 LEAST_TICKS = 4.0
@@ -66,15 +63,9 @@ def features_along(observations: Floats, gains: Floats) -> Floats:
 @dataclass(frozen=True)
 class Forward:
     """
-    The forward acceleration as a line in the observation, whichever way the sensor is mounted.
+    The forward acceleration, m/s^2, as a line in the observation, however the sensor is mounted.
 
-    Parameters
-    ----------
-    weights : (d,), offset
-        m/s^2 per standard deviation, and m/s^2.
-    explained
-        Share of the variance of accelerations that it explains.
-
+    ``explained`` is the share of the variance of accelerations that it explains.
     """
 
     weights: Floats
@@ -89,19 +80,16 @@ class Passes:
 
     Parameters
     ----------
-    places
-        Of the route.
     features : (V, f), settled : (V,) bool
         Of the visits, and whether their slow means had settled.
-    log_ratios : (V,)
-        Logarithm of the speed ratio, the speed over the usual one of the place.
-    stays : (P,)
-        Ticks that a vehicle usually takes from a place to the next.
+    log_ratios : (V,), stays : (P,)
+        Logarithm of the speed ratio, the speed over the usual one of the place; and ticks that a
+        vehicle usually takes from a place to the next.
     targets : (V, H + 1, 2)
         Positions at the horizons and the velocity; NaN where unknown.
     rest, series : (n, f)
         Features of ticks at rest, and of all others.
-    horizons, period_s, gains, channels
+    horizons, period_s, gains, channels, exponents : (d,)
         As in the model.
     at_rest, shifts : (d,)
         The observation of no motion, and what a channel may be off from one day to another.
@@ -110,8 +98,6 @@ class Passes:
     forward, gears : (P,)
         The forward acceleration that observations measure; and 1, or -1 at places that the vehicle
         drives in reverse.
-    exponents : (d,)
-        As in the model.
     halts, starts : (V,)
         Ticks that the vehicle stood after a visit until it drove on: on its way, and at first.
     begins : (S,) bool
@@ -207,8 +193,7 @@ class VisitSums:
         """
         Return at which places (P,), and beside them, none of the visits kept is ``known`` (V,).
 
-        However unusual their speed ratios are: where a vehicle stops, all differ by more than
-        elsewhere.
+        However unusual their speed ratios are: near stops all differ by more than elsewhere.
         """
         counts = self.beside @ self.at_places((self.kept & known).astype(np.float64))
         return np.asarray(counts == 0.0)
@@ -219,9 +204,9 @@ class VisitSums:
         """
         Regress values (V, c) on the log-ratio at each place, its neighbours counting too.
 
-        Few visits are drawn to the slopes ``prior`` (P, c): as many as ``strength``, at the usual
-        spread of speed ratios, weigh as much. Returns levels at the usual speed and slopes (P, c),
-        and counts (P,).
+        Few visits are drawn to the slopes ``prior`` (P, c), which weigh as much as ``strength``
+        visits at the usual spread. Returns levels at the usual speed and slopes (P, c), and counts
+        (P,).
         """
         ratios, columns = self.ratios, values.shape[1]
         stack = np.empty((len(ratios), 3 + 2 * columns))
@@ -256,8 +241,7 @@ def lay_out(
     Collect the visits of all places by the training drives; None if no drive moves.
 
     ``observations`` of each segment are (T, d), standardised, ``tracks`` (T, 2), metres, NaN where
-    unknown; the rest is as in `Passes`, see also `motionless` and `memory_of`. Places are those of
-    a route, or of a ``network`` of roads.
+    unknown; the rest is as in `Passes`. Places are those of a route, or of a ``network`` of roads.
     """
     places = (merge_roads if network else merge_route)(tracks, period_s, memory_s)
     if places is None:
@@ -314,16 +298,18 @@ def observe(
     """
     Return what the visits of places saw, from observations (T, d) of each segment.
 
-    ``longest_s`` is the longest time constant of the slow means, seconds.
+    ``longest_s`` is the longest time constant of the slow means.
     """
     along = [features_along(each, gains) for each in observations]
     warm = round(SETTLED * longest_s / period_s)
     seen = np.concatenate([each[warm:] for each in along])
     still = np.concatenate([each[warm:] for each in places.standing])
     # Drives often start at rest, before slow means have settled: there is nothing to settle to.
-    rest = [
-        each[_well_inside(s, period_s)] for each, s in zip(along, places.standing, strict=True)
-    ]
+    # At rest is who stands a while before and after, too.
+    edge = round(0.5 * STANDS_S[0] / period_s)
+    rest = [each[:0] for each in along]
+    for each, stands in zip(along, places.standing, strict=True):
+        rest += [each[a + edge : max(b - edge, 0)] for a, b in stretches_of(stands)]
     return Observed(
         _at_visits(places, along),
         _visit_times(places, along) > warm,
@@ -339,12 +325,16 @@ def _visit_times(places: Places, series: Sequence[Floats]) -> Floats:
 
 
 def _at_visits(places: Places, series: Sequence[Floats]) -> Floats:
-    """Return series (T, ...) of each segment at the visits of places: (V, ...)."""
+    """Return series (T, ...) of each segment at the visits, also between ticks: (V, ...)."""
     times = _visit_times(places, series)
+    before = np.floor(times).astype(np.int64)
+    share = (times - before).reshape(-1, *[1] * (series[0].ndim - 1))
     values = np.empty((len(times), *series[0].shape[1:]))
     for index, rows in enumerate(series):
         mine = places.segments == index
-        values[mine] = _interpolate(rows, times[mine])
+        here, part = before[mine], share[mine]
+        after = np.minimum(here + 1, len(rows) - 1)
+        values[mine] = rows[here] * (1.0 - part) + rows[after] * part
     return values
 
 
@@ -352,8 +342,8 @@ def motionless(means: Floats) -> Floats:
     """
     Return the reading of an IMU at rest, from its means (6,) while driving.
 
-    Gravity is on the axis whose mean acceleration is above half of it, up or down; on none where
-    the driver of the sensor has removed it.
+    Gravity is on the axis whose mean acceleration is above half of it, up or down; on none if the
+    driver of the sensor has removed it.
     """
     still = np.zeros(len(means))
     vertical = np.flatnonzero(np.abs(means[:3]) > 0.5 * GRAVITY)
@@ -369,9 +359,9 @@ def memory_of(
     """
     Return the memory of the observations, seconds: for how long the slowest channel stays alike.
 
-    It is the lag at which the autocorrelation has fallen to 1 / e. The observations of each
-    segment are (T, d), standardised. Means over less than ``LEAST_TICKS`` are the
-    observation itself; no slow mean may take longer to settle than the longest.
+    It is the lag at which the autocorrelation of observations (T, d) of each segment,
+    standardised, has fallen to 1 / e, at least ``LEAST_TICKS``; no slow mean may take longer to
+    settle than longest.
     """
     longest = longest_lag(observations, period_s, longest_s)
     sums = np.zeros((longest + 1, observations[0].shape[1]))
@@ -443,12 +433,11 @@ def learn_forward(
     signs: Sequence[Floats] | None = None,
 ) -> Forward:
     """
-    Regress the accelerations of the training on the observations.
+    Regress the accelerations of the training on the observations; zero if positions show none.
 
-    With the forward acceleration the belief knows how far a vehicle gets that pulls away from a
-    standstill or brakes where no training drive did. It is zero if positions show no acceleration.
-    Parameters are those of `lay_out`, and the ``signs`` of the speed at each tick (T,), 1 where
-    not given.
+    With the forward acceleration the belief knows how far a vehicle gets that pulls away or brakes
+    where no training drive did. ``signs`` are those of the speed at each tick (T,), 1 if not
+    given.
     """
     signs = [np.ones(len(each)) for each in tracks] if signs is None else signs
     best = Forward(np.zeros(observations[0].shape[1]), 0.0, 0.0)
@@ -491,15 +480,6 @@ def _accelerations(
     return np.column_stack([means[known], np.ones(known.sum())]), gained[known]
 
 
-def _interpolate(rows: Floats, times: Floats) -> Floats:
-    """Return rows of a series between its ticks."""
-    before = np.floor(times).astype(np.int64)
-    share = (times - before).reshape(-1, *[1] * (rows.ndim - 1))
-    after = np.minimum(before + 1, len(rows) - 1)
-    between: Floats = rows[before] * (1.0 - share) + rows[after] * share
-    return between
-
-
 def _halts(places: Places, tracks: Sequence[Floats], period_s: float) -> tuple[Floats, Floats]:
     """Return for how many ticks the vehicle stood after each visit, see ``Passes``: (V,) each."""
     at_first = round(STANDS_S[0] / period_s)
@@ -520,15 +500,6 @@ def _halts(places: Places, tracks: Sequence[Floats], period_s: float) -> tuple[F
             elif following > first + 1:
                 halts[following - 1] += end - begin
     return halts, starts
-
-
-def _well_inside(stands: Bools, period_s: float) -> Bools:
-    """Return at which ticks a vehicle stands that does so a while before and after, too."""
-    edge = round(0.5 * STANDS_S[0] / period_s)
-    still = np.zeros(len(stands), dtype=np.bool_)
-    for begin, end in stretches_of(stands):
-        still[begin + edge : max(end - edge, 0)] = True
-    return still
 
 
 def _ratios(places: Places, stood: Floats) -> tuple[Floats, Floats]:

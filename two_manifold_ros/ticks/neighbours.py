@@ -28,11 +28,8 @@ if TYPE_CHECKING:
 
 BAND = 1024
 """
-Diagonals of a band, 8 kB of distances.
-
-With a quarter as many 30,000 windows of 150 x 6 take a tenth less, with four times as many as
-much more, and with 16 times as many an eighth more: so long as they stay in the cache it matters
-little.
+Diagonals of a band, 8 kB of distances: so long as they stay in the cache it matters little, and
+with 16 times as many 30,000 windows take an eighth more.
 """
 
 
@@ -40,15 +37,8 @@ class Found(NamedTuple):
     """
     Nearest windows found so far of each tick at which a window begins.
 
-    Parameters
-    ----------
-    squared : (N, k)
-        Squared distances, ascending, infinite where none is found yet.
-    ticks : (N, k)
-        Ticks at which these windows begin.
-    farthest : (N,)
-        The last of the distances; -1 where no window begins.
-
+    Squared distances (N, k), ascending, infinite where none is found yet; the ``ticks`` (N, k) at
+    which they begin; and the last of the distances (N,), -1 where no window begins.
     """
 
     squared: Floats
@@ -62,19 +52,9 @@ def window_neighbours(
     """
     Return indices and squared distances (n, count) of the nearest other windows of each window.
 
-    Parameters
-    ----------
-    series : (d, N)
-        Contiguous.
-    starts : (n,) int64
-        First tick of each window, increasing.
-    width
-        Ticks in a window.
-    count
-        Neighbours of each, at most n - 1. They are sorted by distance; of equal ones by index.
-    threads
-        As many as there are processors by default; the result does not depend on it.
-
+    Of a contiguous series (d, N) windows of ``width`` ticks begin at ``starts`` (n,), increasing.
+    Neighbours, at most n - 1, are sorted by distance; of equal ones by index. The result does not
+    depend on the ``threads``, by default as many as there are processors.
     """
     if count < 1:
         return np.empty((len(starts), 0), np.int64), np.empty((len(starts), 0))

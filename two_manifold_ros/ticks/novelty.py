@@ -21,9 +21,8 @@ NOVEL = 2.0**0.75
 """
 Novelty score above which no estimate is believed: three quarters of the way to another route.
 
-On held-out runs the trained route rarely lies above it, 10 % faster and slower laps included,
-and other routes mostly do. Half of it would refuse the trained route, of which 1 is typical, and
-twice of it would pass other routes, of which 2 is.
+Half of it would refuse the trained route, of which 1 is typical, 10 % faster and slower laps
+included; twice of it would pass other routes, of which 2 is.
 """
 
 NOVEL_WARN = 2.0**0.5
@@ -38,27 +37,15 @@ class NoveltyAnchors:
     """
     Typical values of training, with which the newest windows are compared.
 
-    Parameters
-    ----------
-    squared, own
-        Squared distance of an unseen window of the route to the nearest training window, and its
-        contrast.
-    other
-        Contrast of a window of another route with the same bends.
-    still
-        Most ticks in a row in which no channel changed at all.
-
+    Squared distance of an unseen window of the route to the nearest training window, and its
+    ``own`` contrast; the contrast of a window of another route with the same bends; and the most
+    ticks in a row in which no channel changed at all.
     """
 
     squared: float
     own: float
     other: float
     still: int
-
-    @property
-    def gap(self) -> float:
-        """Contrast that doubles the novelty."""
-        return contrast_gap(self.own, self.other)
 
 
 def contrast_gap(own: float, other: float) -> float:
@@ -76,16 +63,8 @@ class NoveltyScore:
     """
     Novelty along a stream: 1 is typical for the trained route, 2 for another one.
 
-    Parameters
-    ----------
-    anchors
-        What is typical.
-    width
-        Ticks over which the contrast is averaged.
-    far
-        Times the typical squared distance above which a window is refused whatever its contrast,
-        as are those of an IMU in other units, without gravity or stuck.
-
+    The contrast is averaged over ``width`` ticks. A window ``far`` times the typical squared
+    distance away is refused whatever its contrast, as in other units, without gravity or stuck.
     """
 
     def __init__(self, anchors: NoveltyAnchors, width: int, far: float = 10.0) -> None:
@@ -105,19 +84,21 @@ class NoveltyScore:
         """
         Return the novelty with the newest window; NaN, without a trace, if the distances are.
 
-        Parameters
-        ----------
-        nearest, mean
-            Smallest and mean squared distance to the training windows.
-        still
-            Ticks in a row in which no channel changed; one window more than ever in training
-            is refused.
-
+        Smallest and mean squared distance to the training windows; and the ticks in a row in which
+        no channel changed, of which one window more than ever in training is refused.
         """
         if math.isnan(nearest):
             return math.nan
-        anchors = self._anchors
-        above = (self._average(contrast(nearest, mean)) - anchors.own) / anchors.gap
+        anchors, recent, newest = self._anchors, self._recent, contrast(nearest, mean)
+        place = self._count % len(recent)
+        self._sum += newest - float(recent[place])
+        recent[place] = newest
+        self._count += 1
+        if self._count % len(recent) == 0:
+            # So that rounding cannot build up for ever.
+            self._sum = float(recent.sum())
+        average = self._sum / min(self._count, len(recent))
+        above = (average - anchors.own) / contrast_gap(anchors.own, anchors.other)
         return max(
             math.pow(2.0, above),
             NOVEL * nearest / (self._far * anchors.squared),
@@ -127,14 +108,3 @@ class NoveltyScore:
     def frozen(self, still: int) -> float:
         """Return the novelty of so many ticks in a row in which no channel changed."""
         return NOVEL * still / self._most_still
-
-    def _average(self, newest: float) -> float:
-        recent = self._recent
-        place = self._count % len(recent)
-        self._sum += newest - float(recent[place])
-        recent[place] = newest
-        self._count += 1
-        if self._count % len(recent) == 0:
-            # So that rounding cannot build up for ever.
-            self._sum = float(recent.sum())
-        return self._sum / min(self._count, len(recent))

@@ -3,10 +3,9 @@
 """
 Detect rest and stuck samples: the newest ticks hardly differ, or do not differ at all.
 
-A level would not do for rest: what an IMU reads at rest changes with its bias, its mounting and
-the slope, while what wheels and road shake is gone wherever the vehicle stands. A driver that
-repeats its last message looks like a parked vehicle; but a working sensor is never still to the
-last digit.
+A level would not do: what an IMU reads at rest changes with its bias, its mounting and the slope.
+A driver that repeats its last message looks like a parked vehicle; but a working sensor is never
+still to the last digit.
 """
 
 from __future__ import annotations

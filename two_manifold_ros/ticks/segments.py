@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 LIMIT_FACTOR = 5.0
 """
-A sample further from the mean than this many times the largest in training is refused.
+A sample farther from the mean than this many times the largest in training is refused.
 
-With 1 a sample harder than any in training would be refused; twice as much lets a wrong sample
-that passes move its tick twice as far.
+With 1 a sample harder than any in training would be; twice as much lets a wrong one move its tick
+twice as far.
 """
 
 NO_LIMIT = float(np.finfo(np.float64).max)
@@ -46,8 +46,8 @@ class Channels:
         Mean of the ticks, and what counts as one: their standard deviation, of a TPSR over the
         share of it that lasts; in the units of the samples.
     limit : (c,)
-        Largest believable distance of one sample from the mean, same units; a channel that is
-        left out may be anything finite.
+        Largest believable distance of one sample from the mean; one left out may be anything
+        finite.
     live : (c,) bool
         Channels that vary; the others are left out.
     names : (c,)
@@ -98,11 +98,7 @@ def fit_channels(
     """
     Measure the channels over training segments, whose ``largest`` (6,) absolute samples are known.
 
-    Raises
-    ------
-    InputError
-        If no channel varies.
-
+    An `InputError` is raised if no channel varies.
     """
     values = np.concatenate([segment.values for segment in segments])
     channels = measure_channels(values, largest, names)
@@ -127,20 +123,12 @@ def possible(values: Floats) -> Bools:
 
 
 def unmeasured_axes(samples: Floats) -> Bools:
-    """
-    Return which columns of (N, 6) samples hold no finite number: (6,).
-
-    Some drivers fill the axes that they do not measure with NaN; those are dead channels.
-    """
+    """Return which columns of (N, 6) samples hold no finite number: some drivers fill axes so."""
     return np.asarray(~np.isfinite(samples).any(axis=0))
 
 
 def usable_samples(samples: Floats) -> tuple[Bools, Floats]:
-    """
-    Return where (N, 6) samples are finite, and the samples with unmeasured axes set to zero.
-
-    A sample of which no axis is finite is not usable.
-    """
+    """Return where (N, 6) samples are finite, and the samples with unmeasured axes set to zero."""
     finite = np.isfinite(samples)
     unmeasured = unmeasured_axes(samples)
     usable = (finite | unmeasured).all(axis=1) & finite.any(axis=1)
@@ -151,11 +139,10 @@ def largest_believable(samples: Sequence[Floats]) -> Floats:
     """
     Return the largest magnitude of each channel over recordings, absurd samples left out: (c,).
 
-    That of a channel which is never finite, or of no usable sample, is zero.
-
-    A bit flipped on a bus makes one sample of 10^4 m/s^2 or 10^308; it must neither enter the
-    training nor widen the range in which the filter believes the sensor. One sample in a thousand,
-    and at least one, may be absurd; more of them where they are not ``possible``.
+    It is zero if none is usable. A bit flipped on a bus makes one sample of 10^4 m/s^2 or 10^308;
+    it must neither enter the training nor widen the range in which the filter believes the sensor.
+    One sample in a thousand, and at least one, may be absurd; more of them where they are not
+    `possible`.
     """
     usable, cleaned = usable_samples(np.concatenate(samples))
     magnitudes = np.abs(cleaned[usable])
@@ -187,8 +174,8 @@ def only_near_fixes(
     """
     Forget positions interpolated further than ``reach_ns`` from any measured one in ``stream``.
 
-    Between positions that are a second apart, a straight line cuts the curves. ``margin`` ticks at
-    either end keep their positions: nothing better will be known of them.
+    Between positions a second apart a straight line cuts the curves. ``margin`` ticks at either
+    end keep their positions: nothing better will be known of them.
     """
     if stream is None:
         return segment
@@ -215,20 +202,17 @@ class Segment:
     ----------
     stamps : (T,) int64
         Ends of the ticks, ns.
-    values : (T, 6)
-        Mean of each channel over each tick, in the units of the IMU.
+    values, spreads : (T, 6)
+        Mean of each channel over each tick, in the units of the IMU; and the standard deviation of
+        the noise that shakes as much within it, see `with_shakes`.
     positions : (T, 2)
         Position at each stamp, metres; NaN where unknown.
     further : (T, m)
-        The same means of further sensors, NaN where unknown; none by default.
+        The same means of further sensors, NaN where unknown.
     line
         That of the recording.
-    spreads : (T, 6)
-        Standard deviation of the noise that shakes as much as each channel does within each tick,
-        see `with_shakes`; none by default.
     begins
-        Whether the recording begins with it: behind a long gap a vehicle may be anywhere. A
-        training marks those that do not.
+        Whether the recording begins with it: behind a long gap a vehicle may be anywhere.
 
     """
 
@@ -259,16 +243,11 @@ class Segment:
 
 def positions_at(stream: PositionStream | None, stamps: Ints) -> Floats:
     """
-    Interpolate positions linearly at (T,) stamps, later duplicates and unusable ones left out.
+    Interpolate positions (T, 2) linearly at stamps (T,), without unusable ones and duplicates.
 
-    Returns
-    -------
-    (T, 2)
-        NaN before the first, after the last, and inside holes of more than three usual intervals
-        (at least 0.25 s), see `holes`. A position whose stamp is wild or not above zero is none.
-        Where the clock jumped back, a stamp stands for two moments: NaN if the vehicle was then at
-        two places.
-
+    NaN before the first, after the last, and inside `holes`. A position whose stamp is wild or not
+    above zero is none. Where the clock jumped back, a stamp stands for two moments: NaN if the
+    vehicle was then at two places.
     """
     result = np.full((len(stamps), 2), np.nan)
     if stream is None or not len(stamps):
@@ -311,7 +290,7 @@ def holes(steps: Ints) -> Bools:
     Return which positive steps (n,) between stamps, ns, are holes in a stream.
 
     Those above three usual intervals and 0.25 s: the usual one is the median of all, or of
-    ``IN_A_ROW`` around where that is longer, as where a stream was slowed down half-way.
+    ``IN_A_ROW`` around if that is longer, as where a stream was slowed down half-way.
     """
     nearby = sliding_window_view(np.pad(steps, IN_A_ROW // 2, mode='symmetric'), IN_A_ROW)
     usual = np.maximum(np.median(nearby, axis=1).astype(np.int64), int(np.median(steps)))
@@ -323,9 +302,9 @@ def with_shakes(samples: Floats, before: Floats, earlier: Floats) -> Floats:
     Return samples (..., c) with what shakes behind them, of which a tick has the mean.
 
     It is a sixth of the squared second differences, with the samples ``before`` and ``earlier``
-    (..., d), of the first d channels. Of white noise that is the variance, and unlike that of the
-    samples, or of first differences, it is no larger where a vehicle turns in or brakes within the
-    tick. Samples are taken to be even in time.
+    (..., d), of the first d channels, taken to be even in time. Of white noise that is the
+    variance, and unlike that of the samples it is no larger if a vehicle turns in or brakes within
+    the tick.
     """
     bent = samples[..., : before.shape[-1]] - 2.0 * before + earlier
     return np.concatenate([samples, np.square(bent) / 6.0], axis=-1)
@@ -340,22 +319,11 @@ def cut_segments(
     spreads: bool = False,
 ) -> tuple[list[Segment], Counter[str]]:
     """
-    Average a recording, in any state, over ticks.
+    Average a recording, in any state, over ticks; steps longer than ``max_gap_ns`` are gaps.
 
-    Parameters
-    ----------
-    recording, period_ns, max_gap_ns
-        Recording, length of a tick, and longest step that is no gap.
-    largest : (6,)
-        From ``largest_believable``; samples far beyond it are set aside.
-
-    Returns
-    -------
-    segments
-        One for each stretch without a gap or jump back that holds at least one tick.
-    counts
-        Samples received, used, and set aside by cause, and gaps.
-
+    Samples far beyond ``largest`` (6,) of `largest_believable` are set aside. Returned are
+    segments that hold at least one tick, and counts of samples received, used and set aside, and
+    of gaps.
     """
     imu = recording.imu
     counts: Counter[str] = Counter(received=len(imu.stamps))

@@ -29,7 +29,7 @@ def slide(distances: Floats, series: Floats, stream: Floats, position: int, widt
     """
     Move the window on by one tick and update its (N - w + 1,) squared distances in place.
 
-    The window of w = ``width`` ticks starts at ``position``, at least 1, of the ``stream`` (d, L);
+    The window of ``width`` w starts at ``position``, at least 1, of the ``stream`` (d, L);
     ``series`` (d, N) is that of training.
     """
     last = distances.size - 1
@@ -93,17 +93,8 @@ class SlidingWindow:
     """
     The newest observations, compared with the training windows at O(N d) a tick.
 
-    Parameters
-    ----------
-    series : (d, N)
-        Training series, contiguous.
-    starts : (n,) int64
-        First tick of each training window.
-    width
-        Ticks in a window.
-    slack
-        Ticks between two moves of the buffer's content to its front.
-
+    ``starts`` (n,) are the first ticks of the training windows in a contiguous ``series`` (d, N),
+    and ``slack`` the ticks between two moves of the buffer's content to its front.
     """
 
     def __init__(self, series: Floats, starts: Ints, width: int, slack: int = 256) -> None:

@@ -68,19 +68,16 @@ class StampGate(Generic[Item]):
 
     Parameters
     ----------
-    max_gap_ns
-        Longest step that is no gap, ns.
-    jump_ns
-        Longest step forward that is no jump; by default, of late samples too, that and how late
-        they may come. It may change on the way.
+    max_gap_ns, jump_ns
+        Longest step that is no gap, and no jump, ns. The second, by default the first and how late
+        samples may come, may change on the way.
     reorder_ns
         How late a sample may come, ns, less than ``JUMP_BACK_NS``; all others wait as long.
 
     Attributes
     ----------
     aside_ns
-        Time before the newest stamp during which nothing was used, which the accepted stamps do
-        not show.
+        Time before the newest stamp during which nothing was used.
 
     """
 
@@ -208,12 +205,10 @@ class Stretches:
     ----------
     stamps : (N,) int64
         In the order received, ns.
-    kept : (K,)
-        Indices of the stamps that are used, increasing.
+    kept, wild : (K,), (W,)
+        Indices of the stamps that are used, increasing, and of those that jumped alone.
     begins : (S,)
-        At which of those a new stretch starts: the first, and each after a gap or a jump back.
-    wild : (W,)
-        Indices of the stamps that jumped alone.
+        At which of the kept a new stretch starts: the first, and each after a gap or a jump back.
     counts
         How many stamps there are of each verdict.
 
@@ -234,10 +229,9 @@ class Stretches:
         """
         Return which of the (N,) stamps are in the stretches that follow each other and hold most.
 
-        Where a clock was set back or a bag looped, several parts stand for the same time, and
-        wrong stamps that continue each other interrupt it: no one course of time has them all.
-        Most is by the number of stamps that are ``counted`` (N,), by default all. A first stamp
-        that is alone is left out.
+        Where a clock was set back or a bag looped, several parts stand for the same time. Most is
+        by the number of stamps that are ``counted`` (N,), by default all. A first stamp that is
+        alone is left out.
         """
         chosen = np.zeros(len(self.stamps), dtype=np.bool_)
         if not len(self.kept):

@@ -28,17 +28,18 @@ wanders by a metre in each, gets far.
 
 
 def usual_speed(tracks: Sequence[Floats], period_s: float) -> float:
-    """
-    Return the median speed where the vehicle moves, m/s; 0 if it never does.
-
-    However long it stands, and whatever the positions are of which no speed explains any.
-    """
+    """Return the median speed where the vehicle moves, m/s; 0 if it never does."""
     speeds = [np.linalg.norm(np.diff(track, axis=0), axis=1) / period_s for track in tracks]
-    fastest = max((_fastest(track) for track in tracks), default=0.0) / period_s
-    if fastest > 0.0:
+    known = [np.flatnonzero(np.isfinite(track).all(axis=1)) for track in tracks]
+    fastest = [
+        sustained_speed(here.astype(np.float64), track[here]) / period_s
+        for here, track in zip(known, tracks, strict=True)
+    ]
+    most = max(fastest, default=0.0)
+    if most > 0.0:
         # One leap of 100 km is faster than all driving together.
-        speeds = [np.minimum(each, 2.0 * fastest) for each in speeds]
-        stands = standing(tracks, fastest, period_s)
+        speeds = [np.minimum(each, 2.0 * most) for each in speeds]
+        stands = standing(tracks, most, period_s)
         if np.concatenate(stands).mean() > 0.5:
             # The median would be that of noise.
             speeds = [each[~still[1:]] for each, still in zip(speeds, stands, strict=True)]
@@ -46,12 +47,6 @@ def usual_speed(tracks: Sequence[Floats], period_s: float) -> float:
     every = every[np.isfinite(every)]
     moving = every[every > SLOW_SHARE * every.mean()] if len(every) else every
     return float(np.median(moving)) if len(moving) else 0.0
-
-
-def _fastest(track: Floats) -> float:
-    """Return the highest speed that a track (T, 2) sustains, metres a tick; 0 if there is none."""
-    known = np.flatnonzero(np.isfinite(track).all(axis=1))
-    return sustained_speed(known.astype(np.float64), track[known])
 
 
 def standing(tracks: Sequence[Floats], usual_mps: float, period_s: float) -> list[Bools]:
@@ -99,11 +94,9 @@ def _standing(track: Floats, slow_mps: float, most_m: float, period_s: float) ->
 
 def _running(extreme: np.ufunc, track: Floats, width: int) -> Floats:
     """
-    Return the ``np.maximum`` or the ``np.minimum`` in each window of a track (T, 2).
+    Return the ``np.maximum`` or the ``np.minimum`` in each window of a track (T, 2), or NaN.
 
-    From windows of twice the width, and twice that, in the logarithm of the width: windows of four
-    seconds at 80 Hz take a hundredth of the time. NaN is passed on, which the filters of SciPy do
-    not do.
+    From windows of twice the width, and twice that, in the logarithm of the width.
     """
     found, span = track, 1
     while 2 * span < width:

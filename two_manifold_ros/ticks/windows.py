@@ -22,17 +22,9 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class WindowSet:
     """
-    Windows of one width over a series.
+    Windows of ``width`` ticks over a series (d, N) of all segments end to end, contiguous.
 
-    Parameters
-    ----------
-    series : (d, N)
-        Standardised observations of all segments end to end, one row a channel, contiguous.
-    starts : (n,) int64
-        First tick of each window in the series, increasing.
-    width
-        Ticks in a window.
-
+    ``starts`` (n,) are their first ticks in the series, increasing.
     """
 
     series: Floats
@@ -88,15 +80,7 @@ class WindowSet:
 
 
 def lay_end_to_end(segments: Sequence[Floats]) -> tuple[Floats, Ints]:
-    """
-    Join (T, d) segments of observations into one series.
-
-    Returns
-    -------
-    series : (d, N), begins : (s + 1,) int64
-        Contiguous, one row a channel; where each segment starts in it, and N.
-
-    """
+    """Join (T, d) segments into a contiguous series (d, N); where each starts, and N: (s + 1,)."""
     begins = np.concatenate([[0], np.cumsum([len(segment) for segment in segments])])
     return np.ascontiguousarray(np.concatenate(segments).T), begins.astype(np.int64)
 
@@ -104,21 +88,11 @@ def lay_end_to_end(segments: Sequence[Floats]) -> tuple[Floats, Ints]:
 @dataclass(frozen=True)
 class TrainingTicks:
     """
-    Training ticks and their windows.
+    Training ticks (n,) and their windows.
 
     Tick t has its past window t-w..t-1, its future window t..t+w-1 and the shifted one t+1..t+w
-    all inside its segment.
-
-    Parameters
-    ----------
-    ticks : (n,) int64
-        Positions in the series.
-    pasts, futures
-        Past window of each training tick, n windows; future windows of the training ticks and of
-        the last one's successor in each segment.
-    own, shifted : (n,) int64
-        Index in ``futures`` of each training tick's future window and of the shifted one.
-
+    all inside its segment. ``futures`` has the last one's successor in each segment, too; ``own``
+    and ``shifted`` (n,) are indices in it.
     """
 
     ticks: Ints

@@ -1,16 +1,12 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-Closed-loop cross-validation of the spectral filter: choose settings, calibrate the covariances.
-
-The belief about the place is calibrated, and its rate chosen, in ``training.following``.
-"""
+"""Closed-loop cross-validation of the spectral filter: choose settings, calibrate covariances."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 import itertools
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -34,7 +30,6 @@ from two_manifold_ros.training.embeddings import embed, impute_positions
 from two_manifold_ros.training.held_out import (
     beside_mean_position,
     capped_mean,
-    follow_held_out,
     hold_out,
     hold_out_in_turn,
     lost_error,
@@ -60,8 +55,8 @@ BANDWIDTHS = (1.0, 1.4, 2.0, 2.8)
 """
 Bandwidths of the observation kernel that are compared, in median distances between observations.
 
-Narrower ones reject too many observations, with wider ones hardly any observation distinguishes
-two places. The second is taken where nothing is held out.
+Narrower ones reject too many, with wider ones no observation distinguishes two places. The second
+is taken where nothing is held out.
 """
 
 NEIGHBOURS = (30, 100)
@@ -73,36 +68,15 @@ windows each, it joins places far apart.
 """
 
 MOST_CALIBRATED = 8_000
-"""
-Ticks on which the best candidate is followed, to calibrate its covariances; as for a route.
-
-A tick takes as long as there are windows: of two hours at 20 Hz 36,000 are held out, which would
-take some four minutes. Of recordings of 25 minutes all are followed.
-"""
+"""Ticks on which the best candidate is followed, to calibrate its covariances; as for a route."""
 
 MOST_COMPARED = 1_500
-"""
-Ticks on which candidates are compared. Twice as many take twice as long; half as many are few laps
-of each held-out block.
-"""
+"""Ticks on which candidates are compared: half as many are few laps of each held-out block."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """
-    Choices that closed-loop validation compares.
-
-    Parameters
-    ----------
-    states
-        Dimension of the state.
-    bandwidth_factor, ridge
-        Bandwidth of the observation kernel in median distances between observations, and ridge of
-        the observation operator, ``None`` for the raw kernel.
-    neighbours
-        Nearest neighbours of a window where a kernel has a graph.
-
-    """
+    """Choices that are compared; without a ridge the kernel of observations is raw."""
 
     states: int
     bandwidth_factor: float = BANDWIDTHS[1]
@@ -128,12 +102,7 @@ class FittedFilter:
 def fit_filter(
     embeddings: Embeddings, targets: Floats, candidate: Candidate, settings: SpectralSettings
 ) -> FittedFilter:
-    """
-    Build the filter of a candidate.
-
-    The targets (n, c, 2) of the training ticks are those of ``training_targets``. Of the settings
-    guards and read-out count, of which ``mkdr`` is ``sharpened`` over imputed positions.
-    """
+    """Build the filter of a candidate from the targets (n, c, 2) of the training ticks."""
     directions = embeddings.directions(candidate.states)
     tables = embeddings.tables(directions)
     operator = make_operator(embeddings.observations, candidate, exact=not settings.guarded)
@@ -148,40 +117,13 @@ def fit_filter(
 def make_operator(
     observations: Floats, candidate: Candidate, *, exact: bool = False
 ) -> ObservationOperator:
-    """
-    Return the observation operator of a candidate over (n, d) training observations.
-
-    An ``exact`` ridge operator has each of them as a landmark, up to as many as an embedding has.
-    """
+    """Return the operator over (n, d) observations; an ``exact`` ridge keeps all."""
     bandwidth = candidate.bandwidth_factor * median_observation_distance(observations)
     if candidate.ridge is None:
         return RawKernel(observations, bandwidth)
     if exact:
         return make_ridge_kernel(observations, bandwidth, candidate.ridge, LANDMARKS, None)
     return make_ridge_kernel(observations, bandwidth, candidate.ridge)
-
-
-def run_closed_loop(
-    belief: Belief,
-    observations: Floats,
-    read: Callable[[Floats, Floats], tuple[Floats, Floats]],
-    remind: Callable[[Belief, Floats], None] = lambda *_: None,
-) -> tuple[Floats, Floats]:
-    """
-    Filter the (T, d) observations of one segment from the prior.
-
-    Before each observation ``remind`` may move the belief. Returned are means (T, c, 2) and
-    covariances (T, c, 2, 2), which ``read`` makes of the weights and the state after it.
-    """
-    belief.start()
-    means, covariances = [], []
-    for observation in observations:
-        remind(belief, observation)
-        belief.update(observation)
-        mean, covariance = read(belief.weights, belief.state)
-        means.append(mean)
-        covariances.append(covariance)
-    return np.array(means), np.array(covariances)
 
 
 def filtered_states(belief: Belief, observations: Floats) -> Floats:
@@ -205,11 +147,7 @@ def training_states(embeddings: Embeddings, belief: Belief, most: int | None = N
 
 
 class Fold:
-    """
-    The embeddings of a part to fit, and held-out blocks to run candidates over.
-
-    It has ``windows`` training ticks to fit; ``lost_m`` is the largest error that counts, metres.
-    """
+    """Embeddings of a part to fit, and held-out blocks to run candidates over."""
 
     def __init__(
         self,
@@ -250,32 +188,30 @@ class Fold:
 
     def run(
         self, candidate: Candidate, lead: int, most: int | None = None
-    ) -> list[tuple[Any, ...]]:
-        """
-        Follow the first ``most`` ticks of each block, of which ``lead`` do not count.
-
-        Returned are errors (T, c, 2), NaN where the truth is unknown, and covariances
-        (T, c, 2, 2), not calibrated.
-        """
+    ) -> list[tuple[Floats, Floats]]:
+        """Return errors and raw covariances of ``most`` ticks of each block after the lead."""
         embeddings = self._embed(candidate.neighbours)
         fitted = fit_filter(embeddings, self._targets, candidate, self._settings)
-        belief = fitted.belief()
-
-        def follow(seen: Floats) -> tuple[Floats, Floats]:
-            read = fitted.readout.read
-            if not (fitted.guarded and isinstance(fitted.readout, SharpenedReadout)):
-                return run_closed_loop(belief, seen[:most], read)
-            pasts = embeddings.training.pasts
+        reminded = fitted.guarded and isinstance(fitted.readout, SharpenedReadout)
+        belief, pasts, runs = fitted.belief(), embeddings.training.pasts, []
+        for seen, truth in self._blocks:
             newest = SlidingWindow(pasts.series, pasts.starts, pasts.width)
-            recollection = Recollection(newest, embeddings.warm_start(fitted.directions))
-
-            def remind(belief: Belief, observation: Floats) -> None:
-                recollection.remind(belief)
-                newest.push(observation)
-
-            return run_closed_loop(belief, seen[:most], read, remind)
-
-        return follow_held_out(follow, self._blocks, lead)
+            recollection = (
+                Recollection(newest, embeddings.warm_start(fitted.directions))
+                if reminded
+                else None
+            )
+            belief.start()
+            read = []
+            for observation in seen[:most]:
+                if recollection is not None:
+                    recollection.remind(belief)
+                    newest.push(observation)
+                belief.update(observation)
+                read.append(fitted.readout.read(belief.weights, belief.state))
+            means, covariances = map(np.array, zip(*read, strict=True))
+            runs.append(((means - truth[:most])[lead:], covariances[lead:]))
+        return runs
 
     def truths(self, lead: int, most: int) -> Floats:
         """Return the targets (T, c, 2) of what `run` follows of each block."""
@@ -367,11 +303,7 @@ def _choose(
 
 
 def _best(candidates: Sequence[Candidate], score: Callable[[Candidate], float]) -> Candidate:
-    """
-    Return the narrowest kernel among the candidates within 5 % of the best score.
-
-    It corrects the belief soonest when the vehicle drives faster or slower than in training.
-    """
+    """Return the narrowest kernel within 5 % of the best score: it corrects the belief soonest."""
     known = {candidate: score(candidate) for candidate in candidates}
     limit = 1.05 * min(known.values())
     alike = [candidate for candidate in known if known[candidate] <= limit]

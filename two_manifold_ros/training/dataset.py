@@ -3,10 +3,8 @@
 """
 Recordings to training segments: ticks at one rate, scaled channels, no standstill.
 
-The spectral filters learn on a clock that runs only while the vehicle drives; ours, and no part
-of the papers. Windows of one place differ by how long the vehicle stood there before, so that a
-state of forty numbers has to show places and lengths of stops. With stops left out one place has
-one window.
+The spectral filters learn on a clock that runs only while the vehicle drives; ours, and no part of
+the papers. With stops left out one place has one window, however long the vehicle stood.
 """
 
 from __future__ import annotations
@@ -52,40 +50,23 @@ RARE_STEP = 0.5
 """
 Step between positions, in spreads of all of them, above which straight lines cut too much.
 
-With 5 % of the positions, or one a second, the step is .7 to 1.7 and estimates by windows err
-less; with all of them it is .06 at most, and these estimates err more.
+With one position a second the step is .7 to 1.7, with all of them .06 at most.
 """
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """
-    Training segments, in the order recorded, each longer than two windows.
-
-    Parameters
-    ----------
-    rate_hz, period_ns, window, max_gap_ns
-        Ticks per second, length of a tick, ticks in a window, longest step that is no gap.
-    counts
-        Samples received, used and set aside by cause.
-    rest
-        Ticks at rest that were left out look like this; ``None`` if the clock never stops.
-    still
-        Most ticks in a row that changed nothing before those at rest were left out.
-    velocity_noise
-        See `velocity_noise`.
-
-    """
+    """Training segments, in the order recorded, each longer than two windows."""
 
     segments: tuple[Segment, ...]
     channels: Channels
     rate_hz: float
     period_ns: int
     window: int
-    max_gap_ns: int
-    counts: Counter[str]
-    rest: RestRule | None = None
-    still: int = 0
+    max_gap_ns: int  # longest step that is no gap
+    counts: Counter[str]  # samples received, used and set aside by cause
+    rest: RestRule | None = None  # of ticks that were left out, if the clock stops
+    still: int = 0  # most ticks in a row that changed nothing before that
     velocity_noise: float = 0.0
 
     @property
@@ -122,12 +103,8 @@ def build_dataset(
     """
     Cut recordings into training segments, with the ``spreads`` of samples within ticks if asked.
 
-    Raises
-    ------
-    InputError
-        If the IMU is slower than the rate asked for, nothing is long enough, or no position is
-        known at any tick.
-
+    Raise ``InputError`` if the IMU is slower than the rate asked for, nothing is long enough, or
+    no position is known at any tick.
     """
     intervals = [median_interval_ns(recording.imu.stamps) for recording in recordings]
     if not any(intervals):
@@ -187,11 +164,7 @@ def build_dataset(
 
 
 def _marked(found: Sequence[Segment], window_ns: int) -> list[Segment]:
-    """
-    Return the segments of a recording, those marked that begin within its first window.
-
-    Many drivers start with a few samples and a gap; a filter is not lost by one as short.
-    """
+    """Return the segments of a recording, those marked that begin within its first window."""
     begun = [int(each.stamps[0] - found[0].stamps[0]) for each in found]
     pairs = zip(found, begun, strict=True)
     return [replace(each, begins=0 <= late <= window_ns) for each, late in pairs]
@@ -225,16 +198,10 @@ def velocity_noise(
     """
     Estimate the noise of the positions in the velocities at ticks: the variance in an axis.
 
-    Differences of high order leave noise of a stream of positions, of which each has its own, and
-    hardly any of the way, which is smooth (Gasser et al. 1986). The least of several orders
-    counts: a way that is not smooth shows in some of them. Noise that lasts, as of satellites,
-    shows neither there nor in velocities. Drawn noise shows how much velocities have of it, which
-    are differences of positions that are interpolated at ticks.
-
-    Returns
-    -------
-    m^2/s^2; zero where positions are too few or too irregular.
-
+    Differences of high order leave noise of a stream of positions and little of the way, which is
+    smooth (Gasser et al. 1986). The least of several orders counts: a way that is not smooth shows
+    in some of them. Drawn noise shows how much velocities have of it, which are differences of
+    positions that are interpolated at ticks. In m^2/s^2; zero if positions are too few.
     """
     orders = range(3, 7)
     differences: dict[int, list[Floats]] = {order: [np.empty((0, 2))] for order in orders}
@@ -281,12 +248,7 @@ def any_position(segments: Sequence[Segment]) -> bool:
 
 
 def weighted_by_persistence(channels: Channels, segments: Sequence[Segment]) -> Channels:
-    """
-    Scale each channel of training segments by its correlation from one tick to the next.
-
-    What does not last to the next tick is noise: on the simulated kart the RMSE falls from 22 m
-    to 6.5 m by it.
-    """
+    """Scale each channel by its correlation from one tick to the next; the rest is noise."""
     least = 0.02  # correlation below which a channel is left out
     scale = np.where(channels.live, channels.scale, 1.0)
     products, squares = np.zeros(len(scale)), np.zeros(len(scale))
@@ -303,11 +265,7 @@ def weighted_by_persistence(channels: Channels, segments: Sequence[Segment]) -> 
 
 
 def usual_step(recordings: Sequence[Recording]) -> float:
-    """
-    Return how far a vehicle usually comes between two positions, in spreads of all positions.
-
-    Half of the way it drives is between two that are further apart; 0 without positions.
-    """
+    """Return the step between two positions that half of the way exceeds, in spreads of all."""
     steps, places = [np.empty(0)], [np.empty((0, 2))]
     for recording in recordings:
         if recording.positions is not None:
@@ -354,8 +312,7 @@ def learn_rest(
     Learn the observations at rest from ticks at which the positions show a standstill.
 
     It takes the limit with the fewest errors for standardised observations (T, d) and positions
-    (T, 2) of each segment, metres, NaN where unknown; none if nothing is known of driving, or rest
-    looks like it.
+    (T, 2), metres, NaN where unknown; none if nothing is known of driving, or rest looks like it.
     """
     # The spread over a second parts standing from driving in 99 of 100 ticks of the tram and the
     # AGV at 20 Hz; of two ticks, one pair in twenty drives as evenly as a tram stands.
@@ -371,11 +328,7 @@ def learn_rest(
 
 
 def _throughout(flags: Bools, ticks: int) -> Bools:
-    """
-    Return where flags (T,) hold at a tick and at those before it that it is compared with.
-
-    And for as long before and after those, since positions are unsure when a vehicle stops.
-    """
+    """Return where flags (T,) hold for so many ticks before and after, so that they are sure."""
     lasting = np.zeros(len(flags), dtype=np.bool_)
     width = 3 * ticks - 2
     if len(flags) >= width:

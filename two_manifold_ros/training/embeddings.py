@@ -1,17 +1,13 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Embed past and future windows: the expensive part of a training.
-
-From the embeddings, by a manifold learner, and a coupling of the two manifolds the tables of an
-HMM of any number of states follow at once.
+Embed past and future windows, the expensive part of a training, and couple the two manifolds.
 
 Unknown positions of training ticks are estimated from the windows around them.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -41,59 +37,65 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Embeddings(ABC):
+class Embeddings:
     """
-    Coordinates of past and future windows, from which tables of any number of states follow.
+    Two coupled manifolds of windows, from which tables of any number of states follow.
 
     The series (d, N) are standardised observations end to end, and segments start at ``begins``
-    (s + 1,); the notes are sentences for the user.
+    (s + 1,); the notes are sentences for the user. Coordinates of past, future and shifted
+    windows, (n, m) each, are centred, the shifted ones with the mean of the future ones. The
+    extension gives those of any past window. Where the settings are not guarded, growing modes
+    stay as they are.
     """
 
     series: Floats
     begins: Ints
     training: TrainingTicks
     notes: tuple[str, ...]
+    past: Floats
+    future: Floats
+    shifted: Floats
+    past_extension: Extension
+    coupling: str
+    guarded: bool
 
     @property
     def observations(self) -> Floats:
         """Observation of each training tick: (n, d)."""
         return np.ascontiguousarray(self.series[:, self.training.ticks].T)
 
-    @abstractmethod
     def directions(self, states: int) -> SharedDirections:
-        """Return the shared directions for k states; fewer where the spectrum ends."""
+        """Return the directions that both manifolds share for k states; fewer if they end."""
+        return shared_directions(self.future, self.past, states - 1, self.coupling)
 
-    @abstractmethod
     def tables(self, directions: SharedDirections) -> Tables:
         """Return the tables of the HMM."""
+        return build_tables(self.past, self.shifted, directions, stable=self.guarded)
 
-    @abstractmethod
     def warm_start(self, directions: SharedDirections) -> Extension:
-        """Return the map from a past window to the state without its constant."""
+        """Return the map by ridge regression from the past to states, mathematics (6.4)."""
+        penalty = 1e-3 * np.square(self.past).mean() * np.eye(self.past.shape[1])
+        normal = self.past.T @ self.past / len(self.past) + penalty
+        wanted = self.past.T @ (self.future @ directions.future_map) / len(self.past)
+        linear = np.linalg.solve(normal, wanted)
+        return self.past_extension.followed_by(linear, np.zeros(linear.shape[1]))
 
 
 def embed(
     observations: Sequence[Floats], window: int, settings: EmbeddedSettings, neighbours: int
 ) -> Embeddings:
-    """
-    Embed the windows of standardised segments (T, d) each in the way of the method.
-
-    The number of nearest neighbours is for kernels that have a graph of them. An ``InputError``
-    says that fewer than 50 training ticks are left.
-    """
+    """Embed the windows of standardised segments (T, d); ``InputError`` of fewer than 50 ticks."""
     series, begins = lay_end_to_end(observations)
     training = find_training_ticks(series, begins, window)
     check_count(training)
     count = len(training.ticks)
-    if settings.states == 0:
-        return WindowsAlone(series, begins, training, ())
     learner = make_learner(
         settings.kernel, min(settings.dimension, count // 3), min(neighbours, count // 3)
     )
     past, future = learner.fit(training.pasts), learner.fit(training.futures)
     own = future.coordinates[training.own]
     mean = own.mean(axis=0)
-    return ManifoldEmbeddings(
+    return Embeddings(
         series,
         begins,
         training,
@@ -118,69 +120,15 @@ def check_count(training: TrainingTicks) -> None:
         raise InputError(msg)
 
 
-class WindowsAlone(Embeddings):
-    """Windows without coordinates, for a map of a route whose state is the constant alone."""
-
-    def directions(self, states: int) -> SharedDirections:
-        """Return no direction, however many states are asked for."""
-        del states
-        return SharedDirections(np.zeros((0, 0)), np.zeros((0, 0)), np.zeros(0))
-
-    def tables(self, directions: SharedDirections) -> Tables:
-        """Return tables whose only state is the constant."""
-        del directions
-        count = len(self.training.ticks)
-        return Tables(np.full((count, 1), 1.0 / count), np.ones((count, 1)))
-
-    def warm_start(self, directions: SharedDirections) -> Extension:
-        """Refuse: no filter of windows runs without states."""
-        raise NotImplementedError
-
-
-@dataclass(frozen=True)
-class ManifoldEmbeddings(Embeddings):
-    """
-    Two coupled manifolds, one of ``COUPLINGS``.
-
-    Coordinates of past, future and shifted windows, (n, m) each, are centred, the shifted ones
-    with the mean of the future ones. The extension gives those of any past window. Where it is not
-    guarded, growing modes stay as they are.
-    """
-
-    past: Floats
-    future: Floats
-    shifted: Floats
-    past_extension: Extension
-    coupling: str
-    guarded: bool
-
-    def directions(self, states: int) -> SharedDirections:
-        """Return the directions that both manifolds share."""
-        return shared_directions(self.future, self.past, states - 1, self.coupling)
-
-    def tables(self, directions: SharedDirections) -> Tables:
-        """Return the tables of the HMM."""
-        return build_tables(self.past, self.shifted, directions, stable=self.guarded)
-
-    def warm_start(self, directions: SharedDirections) -> Extension:
-        """Return the map by ridge regression from the past to states, mathematics (6.4)."""
-        penalty = 1e-3 * np.square(self.past).mean() * np.eye(self.past.shape[1])
-        normal = self.past.T @ self.past / len(self.past) + penalty
-        wanted = self.past.T @ (self.future @ directions.future_map) / len(self.past)
-        linear = np.linalg.solve(normal, wanted)
-        return self.past_extension.followed_by(linear, np.zeros(linear.shape[1]))
-
-
 def novelty_anchors(windows: WindowSet, *, spliced: bool = False) -> NoveltyAnchors:
     """
     Return the novelty that is typical for unseen windows of the route, and of another route.
 
     Each window of an even sample is compared with those that start at least two windows before or
-    after it, as if its surroundings had not been driven. So every lap is held out once, which
-    shows more than one or a few held-out blocks. The same windows with their halves swapped stand
-    for another route: bends that occur, in an order that does not. With ``spliced`` windows whose
-    second half is that of any other stand for it too, if they are less alike: where a window is
-    nearly a lap, swapped halves are the route itself.
+    after it, as if its surroundings had not been driven. The same windows with their halves
+    swapped stand for another route: bends that occur, in an order that does not. With ``spliced``
+    windows whose second half is that of any other stand for it too, if they are less alike: where
+    a window is nearly a lap, swapped halves are the route itself.
     """
     # More windows change the medians by less than one lap differs from the next.
     count = min(len(windows), 200)
@@ -228,8 +176,8 @@ def impute_positions(
     Estimate unknown positions of training ticks from the windows around them.
 
     The manifold and the penalty are those with the least error on known positions left out.
-    Returned are the tracks (T, 2) of the same segments with estimates for training ticks, still
-    NaN where these would be a guess, and a sentence for the user unless all positions are known.
+    Returned are the tracks (T, 2), still NaN where an estimate would be a guess, and a sentence
+    for the user unless all positions are known.
     """
     every = np.concatenate(tracks)
     ticks = embeddings.training.ticks
@@ -276,12 +224,11 @@ def _best_estimates(embeddings: Embeddings, wanted: Floats, known: Bools) -> tup
 
 def embed_surroundings(embeddings: Embeddings) -> Iterator[Floats]:
     r"""
-    Embed windows with the training ticks in their middle, in several ways.
+    Embed windows with the training ticks in their middle, in several ways: (n, m) each.
 
-    A filter has only the past; here the future is known too, and together they distinguish places
-    that either alone confuses. Coordinates are scaled by :math:`1 / \lambda` of the graph
-    Laplacian and not by its root, so that position, where little is known of it, follows those
-    that vary slowly. They are (n, m), of the training ticks.
+    Past and future together distinguish places that either alone confuses. Coordinates are scaled
+    by :math:`1 / \lambda` of the graph Laplacian and not by its root, so that position, where
+    little is known of it, follows those that vary slowly.
     """
     training = embeddings.training
     count = len(training.ticks)

@@ -29,16 +29,14 @@ from two_manifold_ros.training.held_out import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from two_manifold_ros.route.belief import RouteBelief
     from two_manifold_ros.route.learning import Tuning
     from two_manifold_ros.typing import Bools, Floats
 
 PIECES = 4
-"""
-Pieces of a part whose mean errors are compared at two rates.
-
-Of the two parts that trials follow there are eight, each of a few bends: with fewer a standard
-error is not known, and shorter ones err alike.
-"""
+"""Pieces of a part whose mean errors are compared at two rates: shorter ones err alike."""
 
 ANYWHERE = 0.01
 """Share of the positions that may be anywhere on the route: one lost start does not decide."""
@@ -52,54 +50,50 @@ the machine of results.md, as a Raspberry Pi 4 has beside it.
 
 class Run(NamedTuple):
     """
-    A stretch that was followed from a cold start.
+    A stretch of T ticks that was followed from a cold start, its covariances not calibrated.
 
-    Parameters
-    ----------
-    errors, covariances : (T, H + 1, 2), (T, H + 1, 2, 2)
-        As read, not calibrated; errors are NaN where the truth is unknown.
-    driving : (T,) bool
-        Whether the vehicle drives on the route as in training. Where it crashed its position is
-        wrong by as much as it slid, which says nothing of a drive: that calibrates no ellipse.
-    active : (T,)
-        Places with any probability.
-    evidences : (T,)
-        See `RouteBelief.update`.
-    truths : (T, H + 1, 2)
-        True positions.
-
+    Where the vehicle crashed its position is wrong by as much as it slid, which says nothing of a
+    drive: only where it drives on the route as in training ellipses are calibrated.
     """
 
-    errors: Floats
-    covariances: Floats
+    errors: Floats  # (T, H + 1, 2), NaN where the truth is unknown
+    covariances: Floats  # (T, H + 1, 2, 2)
     driving: Bools
-    active: Floats
+    active: Floats  # places with any probability
     evidences: Floats
-    truths: Floats
+    truths: Floats  # (T, H + 1, 2)
+
+
+def follow(
+    belief: RouteBelief,
+    observations: Floats,
+    truths: Floats,
+    lead: int,
+    before: Callable[[int], None] = lambda _: None,
+) -> Run:
+    """
+    Follow a stretch of observations (T, d) with a fresh belief.
+
+    The place is not known yet in the first ``lead`` ticks, which are left out. ``before`` is
+    called with the number of each tick before it is observed.
+    """
+    read = []
+    for tick, row in enumerate(observations):
+        before(tick)
+        evidence = belief.update(row)
+        read.append((*belief.read(), belief.driving > 0.5, float(belief.active), evidence))
+    means, *others = map(np.array, zip(*read, strict=True))
+    return Run(*(each[lead:] for each in (means - truths, *others, truths)))
 
 
 @dataclass(frozen=True)
 class Followed:
-    """
-    Parts of the drives, as they were followed with one tuning.
+    """Parts of the drives, as they were followed with one tuning."""
 
-    Parameters
-    ----------
-    parts
-        Runs of each part.
-    tuning
-        Of the likelihood.
-    positions : (P, 2)
-        Of the places of the map.
-    noise
-        Variance of the noise in an axis of the velocities that it was compared with.
-
-    """
-
-    parts: tuple[tuple[Run, ...], ...]
+    parts: tuple[tuple[Run, ...], ...]  # runs of each part
     tuning: Tuning
-    positions: Floats
-    noise: float
+    positions: Floats  # (P, 2), of the places of the map
+    noise: float  # variance in an axis of the velocities that were compared with
 
     @cached_property
     def run(self) -> Run:
@@ -120,12 +114,7 @@ class Followed:
 
     @cached_property
     def log_score(self) -> float:
-        """
-        Mean log density of the true positions, nats, relative to the centre of a unit normal one.
-
-        It is how much the filter knew, and how sure of it it was. A share ``ANYWHERE`` of the
-        positions may be anywhere on the route, so that no lost start decides alone.
-        """
+        """Mean log density of the true positions, nats, beside the centre of a unit normal one."""
         known = np.isfinite(self.run.errors[:, 0]).all(axis=1)
         if not known.any():
             return math.nan
@@ -170,9 +159,7 @@ class Followed:
         Return whether the mean error is larger than with another rate, by more than chance.
 
         Chance is the standard error of the differences between pieces, each of the same time. If
-        the vehicle is lost in some, these decide the mean, and a standard error of so few pieces
-        says nothing of them: then any larger error counts. So it does if a drive of few windows
-        has another number of parts at the other rate, since no piece has its like then.
+        the vehicle is lost in some, or the number of parts differs, any larger error counts.
         """
         (pieces, largest_m), (others, other_m) = self._pieces, than._pieces
         if max(largest_m, other_m) >= self.lost_m or len(pieces) != len(others):
@@ -223,11 +210,7 @@ class Followed:
         return replace(self, parts=self.parts[::2])
 
     def validation(self, middle: Floats, factors: Floats | None = None) -> Validation:
-        """
-        Return the errors, and the calibration; ``middle`` (2,) is the mean position.
-
-        With ``factors`` of a model it is the answer to all ticks that its filter would withhold.
-        """
+        """Return errors and calibration; with ``factors`` as what a filter publishes of them."""
         run, lost_m = self.run, self.lost_m
         published = self.published(float((self.factors if factors is None else factors)[0]))
         chosen = None if factors is None else published

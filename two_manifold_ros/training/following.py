@@ -1,17 +1,11 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-Follow parts of the drives on the map of the others: log scores, and what they choose.
-
-A part is followed as a robot would: from a cold start, and where a recording begins at rest from a
-standing start. So starts count for as much as they do in a drive of a few laps.
-"""
+"""Follow parts of the drives on the map of the others, and choose by log scores."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-import itertools
 import math
 from typing import Any, NamedTuple, TYPE_CHECKING
 
@@ -25,13 +19,12 @@ from two_manifold_ros.route.learning import learn_route, Tuning
 from two_manifold_ros.route.merging import FINENESS, merge_passes
 from two_manifold_ros.route.visits import lay_out, longest_lag, memory_of, motionless
 from two_manifold_ros.training.dataset import USUAL_RATE_HZ
-from two_manifold_ros.training.followed import Followed, Run
-from two_manifold_ros.training.held_out import follow_held_out, MOST_FOLLOWED, parts_to_follow
+from two_manifold_ros.training.followed import follow, Followed, Run
+from two_manifold_ros.training.held_out import MOST_FOLLOWED, parts_to_follow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from two_manifold_ros.route.route import Route
     from two_manifold_ros.route.visits import Passes
     from two_manifold_ros.training.dataset import Dataset
     from two_manifold_ros.training.held_out import Validation
@@ -44,25 +37,23 @@ SHIFTS = np.array([0.17, 0.17, 0.17, 0.01, 0.01, 0.01])
 What an IMU may be off from one day to another: standard deviations, m/s^2 and rad/s.
 
 One degree of mounting turns so much of gravity into a level axis, and cheap gyroscopes drift by
-half a degree a second. At 0 the simulated AGV, whose mounting turns by two degrees between days,
-is lost on 98 % of its way; at twice as much two runs on another track pass for the trained one.
+half a degree a second. At 0 a vehicle whose mounting turned is lost; twice as much takes other
+tracks for the trained one.
 """
 
 CHANCE = 4.0
 """
 Standard errors of the share of its variance that the place explains of a channel.
 
-Of 240 drives with noise that lasts for 3.5 ticks 20 have such a channel, of white noise none; none
-of them gets a slower rate.
+Noise that lasts for some ticks reaches them in one drive of twelve, white noise in none of 240.
 """
 
 SHARPER = 0.15
 """
 Nats by which the sharper of two likelihoods at twice the rate has to be better.
 
-Parts left out are of the same days as the map, and on others what is sharp errs more. With .1 the
-simulated car goes to 20 Hz, is lost on other days and errs by 118 m (24 m), while 94 and 95 % of
-rc_car and of the slot car are published on other days (89 and 93 %).
+Parts left out are of the same days as the map, and on others what is sharp errs more: with .1 the
+simulated car is lost on other days.
 """
 
 FASTER = 0.1
@@ -84,17 +75,9 @@ MOST_WORK, WORK_GROWS = 8e6, 6.0
 """
 Places times ticks that the trial of a rate may take, and how many times as many the next one has.
 
-Some six seconds. Twice the rate has twice the ticks, and three times the places with any
-probability on the simulated slot car, car and kart.
+Some six seconds. Twice the rate has twice the ticks, and three times the places.
 """
 
-TIME_GROWS = 2.5
-"""
-How many times as long the trial of twice the rate takes, for the progress that is shown.
-
-2.4 and 2.8 on 25 and 100 laps of the simulated slot car. At half of it the time left that is shown
-at first is too short, at twice too long.
-"""
 
 EXPONENTS = np.array([2.0, 2.0, 2.0, 1.0, 1.0, 1.0])
 """
@@ -110,11 +93,7 @@ def lay_out_drives(
     *,
     network: bool = False,
 ) -> Passes:
-    """
-    Merge the passes of segments into places; ``InputError`` if the vehicle never moves.
-
-    The places are those of a route or of a ``network`` of roads, see `lay_out`.
-    """
+    """Merge the passes of segments into places of a route, or of a ``network``, see `lay_out`."""
     channels, period_s = dataset.channels, dataset.period_s
     live = channels.live
     still = motionless(channels.mean) if channels.of_imu else np.zeros(len(channels.mean))
@@ -145,10 +124,9 @@ def memory_between_laps(
     """
     Return the memory of what repeats between laps, seconds; 0 if nothing does.
 
-    It is the longest lag at which the covariance of a channel with the pass before has fallen to
-    1 / e: vibration, which shortens `memory_of`, differs from pass to pass. Channels count of
-    which the place explains more than ``CHANCE``. For the parameters see `memory_of` and
-    `merge_passes`.
+    It is the longest lag at which the covariance of a channel, of which the place explains more
+    than ``CHANCE``, with the pass before has fallen to a share of 1/e: vibration differs from pass
+    to pass.
     """
     places = merge_passes(tracks, period_s)
     if places is None:
@@ -186,18 +164,7 @@ def usual_tuning(settings: RouteSettings) -> Tuning:
 
 
 class Drives(NamedTuple):
-    """
-    Drives laid out at one rate.
-
-    Parameters
-    ----------
-    settings
-        With the rate, the window and the horizons.
-    dataset, passes
-        Of the recordings; positions that were missing are estimated where that is asked for.
-    notes
-        Sentences for the summary.
-    """
+    """Drives laid out at one rate, with its settings, and notes for the summary."""
 
     settings: RouteSettings
     dataset: Dataset
@@ -219,10 +186,10 @@ def follow_parts(
     Follow each part of the drives on the map of all others, once with each tuning.
 
     The tunings differ in sharpness alone. Nothing is returned where the drives are too short to
-    leave a part out, where hardly a place was visited twice, or no position is known. The place
-    is not known yet in the first window of each stretch, which does not count. At ``most`` so
-    many ticks are followed, and one of ``every`` so many parts, by the workers of a ``client`` if
-    there is one. ``done`` gets the share of them. ``of_each`` see `parts_to_follow`.
+    leave a part out, where few places were visited twice, or no position is known. The first
+    window of each stretch does not count. At ``most`` so many ticks are followed, and one of
+    ``every`` so many parts, by the workers of a ``client`` if there is one; ``done`` gets the
+    share of them.
     """
     passes, dataset = drives.passes, drives.dataset
     visited, lead = passes.places.visited, dataset.window
@@ -252,37 +219,12 @@ def _follow_part(
     """Return the runs of a part with each tuning, and the positions of the map of all others."""
     blocks, kept = part
     route = learn_route(passes, kept, tunings[0])
-    truths = [truth[lead:] for _, truth in blocks]
     found = []
     for tuning in tunings:
         likelihood = replace(route.likelihood, sharpness=tuning.sharpness)
-        seen = follow_held_out(
-            partial(follow, replace(route, likelihood=likelihood)), blocks, lead
-        )
-        each = [(*run, truth) for run, truth in zip(seen, truths, strict=True)]
-        found.append(tuple(map(Run._make, each)))
+        own = replace(route, likelihood=likelihood)
+        found.append(tuple(follow(RouteBelief(own), *block, lead) for block in blocks))
     return found, route.readout.targets[:, 0]
-
-
-def trial_shares(doublings: int) -> list[float]:
-    """Return the shares of the time that are over after each rate, and the last one once more."""
-    times = [TIME_GROWS**each for each in range(doublings + 1)]
-    ends = list(itertools.accumulate([*times, *times[1:][-1:]]))
-    return [each / ends[-1] for each in ends]
-
-
-def _trial_progress(
-    progress: Callable[[str, float], None],
-    ends: Sequence[float],
-    trial: int,
-    drives: Drives | None,
-) -> Callable[[float], None]:
-    """Return what shows the share done of a trial: of following drives, or of making them."""
-    what = 'laying out a faster rate'
-    if drives is not None:
-        what = f'following parts at {drives.dataset.rate_hz:g} Hz'
-    begin, end = ends[trial : trial + 2]
-    return lambda share: progress(what, begin + share * (end - begin))
 
 
 def choose_by_parts(
@@ -290,47 +232,38 @@ def choose_by_parts(
     faster: Callable[[Drives], Drives | None],
     most_load: float,
     *,
-    doublings: int = DOUBLINGS,
     progress: Callable[[str, float], None] = lambda *_: None,
     client: Any = None,  # noqa: ANN401 - of an extra
 ) -> tuple[Drives, Followed | None, list[dict[str, float | None]]]:
     """
     Choose the rate, and the sharpness at it, by how well parts that were left out are followed.
 
-    A rate twice as high is taken, and the next one tried, where every other part is followed
-    better by ``FASTER`` and it does not err more than the usual rate, see `Followed.errs_more`:
-    with half of the sharpness of each observation, so that the belief of a second is as sharp as
-    it was, or all of it. If the rate is left open and a sharpness is set, it is tried beside the
-    usual one.
+    A rate twice as high, at which ``faster`` lays drives out if the IMU is that fast, is taken,
+    and the next one tried, where every other part is followed better by ``FASTER`` and it does not
+    err more than the usual rate, see `Followed.errs_more`: with half of the sharpness of each
+    observation, so that the belief of a second is as sharp as it was, or all of it. Ticks may take
+    the share ``most_load`` of a core of a small robot; with 0 no other rate is tried.
 
-    Parameters
-    ----------
-    usual
-        The drives at the usual rate.
-    faster
-        Lays drives out at twice their rate; ``None`` where the IMU is not that fast.
-    most_load
-        Share of a core that ticks may take on a small robot; with 0 no other rate is tried.
-    doublings
-        How many times as fast the rate may become, as powers of two.
-    progress
-        Called with what is followed, and the share of the time that is over, 0 to 1.
-    client
-        See `follow_parts`.
-
-    Returns
-    -------
-    The drives at the chosen rate; how their parts were followed, ``None`` if none could be; and
-    what was compared.
-
+    Returned are the drives at the chosen rate; how their parts were followed, ``None`` if none
+    could be; and what was compared.
     """
-    doublings *= most_load > 0.0
-    done = partial(_trial_progress, progress, [0.0, *trial_shares(doublings)])
-    tunings = [usual_tuning(usual.settings)]
-    if most_load > 0.0 and usual.settings.sharpness is not None:
-        # Vibration set it, see `with_time_scales`: it has to be better than the usual one.
-        tunings.insert(0, replace(tunings[0], sharpness=Tuning.sharpness))
-    found = follow_parts(usual, tunings, done=done(0, usual), client=client)
+
+    def follow_at(
+        trial: int, drives: Drives, tunings: Sequence[Tuning], most: int, every: int = 1
+    ) -> list[Followed]:
+        what = f'following parts at {drives.dataset.rate_hz:g} Hz'
+
+        def done(share: float) -> None:
+            progress(what, 1.0 - 0.5**trial * (1.0 - 0.5 * share))
+
+        return follow_parts(drives, tunings, most, every, done, client)
+
+    own = usual_tuning(usual.settings)
+    # A sharpness that vibration set, see `with_time_scales`, has to be better than the usual one.
+    vibrates = most_load > 0.0 and usual.settings.sharpness is not None
+    found = follow_at(
+        0, usual, [replace(own, sharpness=Tuning.sharpness)] * vibrates + [own], MOST_FOLLOWED
+    )
     if not found:
         return usual, None, []
     best = _sharp_enough(found)[-1]
@@ -339,16 +272,16 @@ def choose_by_parts(
     tried = sorted(found, key=lambda each: each is not best)
     compared = [compared_row(usual, e.every_other() if most_load > 0.0 else e) for e in tried]
     first = known
-    for trial in range(1, doublings + 1):
+    for trial in range(1, 1 + DOUBLINGS * (most_load > 0.0)):
         if WORK_GROWS * known.work > MOST_WORK:
             break
         # The same time at any rate.
         most *= 2
         half = replace(known.tuning, sharpness=0.5 * known.tuning.sharpness)
-        done(trial, None)(0.0)
-        drives, tried = _faster_drives(
-            partial(faster, chosen), [half, known.tuning], most, partial(done, trial), client
-        )
+        progress('laying out a faster rate', 1.0 - 0.5**trial)
+        tunings = [half, known.tuning]
+        follow_faster = partial(follow_at, trial, tunings=tunings, most=most, every=2)
+        drives, tried = _faster_drives(partial(faster, chosen), follow_faster)
         if drives is None or not tried:
             break
         compared += [compared_row(drives, each) for each in tried]
@@ -365,10 +298,7 @@ def choose_by_parts(
     if chosen is not usual:
         # Every other part is too little for ellipses, and it may have been luck.
         times = round(chosen.dataset.rate_hz / usual.dataset.rate_hz)
-        done_whole = done(doublings + 1, chosen)
-        (whole,) = follow_parts(
-            chosen, [known.tuning], MOST_FOLLOWED * times, done=done_whole, client=client
-        )
+        (whole,) = follow_at(DOUBLINGS + 1, chosen, [known.tuning], MOST_FOLLOWED * times)
         if whole.log_score < best.log_score + FASTER or whole.errs_more(best):
             return usual, best, compared
         best = whole
@@ -382,18 +312,12 @@ def _sharp_enough(tried: Sequence[Followed]) -> Sequence[Followed]:
 
 
 def _faster_drives(
-    faster: Callable[[], Drives | None],
-    tunings: Sequence[Tuning],
-    most: int,
-    done: Callable[[Drives | None], Callable[[float], None]],
-    client: Any,  # noqa: ANN401 - of an extra
+    faster: Callable[[], Drives | None], follow: Callable[[Drives], list[Followed]]
 ) -> tuple[Drives | None, list[Followed]]:
-    """Return drives at a faster rate, and how every other part is followed; none if it is not."""
+    """Return drives at a faster rate, and how parts are followed; none if it is not possible."""
     try:
         drives = faster()
-        if drives is None:
-            return None, []
-        return drives, follow_parts(drives, tunings, most, 2, done(drives), client)
+        return drives, [] if drives is None else follow(drives)
     except LostWorkersError:
         raise
     # What is enough of a drive at one rate may be too little, or too much, at another.
@@ -413,16 +337,6 @@ def compared_row(drives: Drives, followed: Followed) -> dict[str, float | None]:
     }
 
 
-def follow(route: Route, observations: Floats) -> tuple[Floats, Floats, Bools, Floats, Floats]:
-    """Follow a stretch (T, d) on a map; return positions for errors, and the rest of a `Run`."""
-    belief, read = RouteBelief(route), []
-    for row in observations:
-        evidence = belief.update(row)
-        read.append((*belief.read(), belief.driving > 0.5, float(belief.active), evidence))
-    means, covariances, driving, active, evidences = map(np.array, zip(*read, strict=True))
-    return means, covariances, driving, active, evidences
-
-
 def validate(
     drives: Drives,
     followed: Followed,
@@ -434,8 +348,7 @@ def validate(
     Return the errors of parts that were followed, and the calibration.
 
     Where they look of no use, parts of each drive are followed ``again``, see `parts_to_follow`,
-    of which counts what a filter would publish, see `beside_mean_position`. If they are of use,
-    their errors are returned.
+    of which counts what a filter would publish. If they are of use, their errors are returned.
     """
     middle = np.nanmean(np.concatenate(drives.dataset.tracks), axis=0)
     validation = followed.validation(middle)

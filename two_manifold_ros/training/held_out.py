@@ -1,19 +1,13 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-Hold parts of the drives out, follow them, and summarise the errors.
-
-Blocks of ticks are held out of segments by `take_out`: a quarter at once by `hold_out`, or each
-quarter in turn by `hold_out_in_turn`. What was learned from the rest follows each block from a
-cold start, see `follow_held_out`.
-"""
+"""Hold parts of the drives out, and summarise the errors on them of what the rest teaches."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 import itertools
 import math
-from typing import Any, NamedTuple, TYPE_CHECKING, TypeVar
+from typing import NamedTuple, TYPE_CHECKING
 from warnings import catch_warnings, simplefilter
 
 import numpy as np
@@ -31,7 +25,7 @@ from two_manifold_ros.ticks.standing import SLOW_SHARE
 from two_manifold_ros.training.dataset import any_position
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Sequence
 
     from two_manifold_ros.hse_hmm.readout import Calibration
     from two_manifold_ros.route.visits import Passes
@@ -40,15 +34,12 @@ if TYPE_CHECKING:
 
     Split = tuple[list[Segment], list[Segment]]
 
-Seen = TypeVar('Seen')
-"""What a filter sees of a block."""
 
 FOLDS = 4
 """
 Parts of the drives of which one is held out; of fewer laps each is about one lap.
 
-With two, half of the laps is not learned from; eight train twice as often, on parts that are too
-short for a window.
+With two, half of the laps is not learned from; eight are too short for a window.
 """
 
 LOST_SHARE = 0.25
@@ -58,11 +49,7 @@ MOST_FOLLOWED = 8_000
 """Ticks that are followed, in all; longer drives are followed in stretches of each part."""
 
 MOST_DRIVEN = 1.5
-"""
-Times its share of the visits that a part may have.
-
-At 1 no parts of a drive would be of equal time, and at the number of folds one may be all of it.
-"""
+"""Times its share of the visits that a part of equal time may have; else visits are equal."""
 
 
 class Stretch(NamedTuple):
@@ -93,56 +80,47 @@ def hold_out(segments: Sequence[Segment], window: int) -> Split:
     Split segments into a part to fit and blocks to validate on, a quarter of all ticks.
 
     One block at the end of the longest segment of a short recording; up to four, evenly spread,
-    where each is still long enough; none if no segment can spare a block. What is left on either
-    side of a block is kept where it is longer than two windows.
+    where each is still long enough; none if no segment can spare a block.
     """
-    lengths, least = list(map(len, segments)), _least_ticks(window)
+    lengths = list(map(len, segments))
     total = sum(lengths)
-    blocks = min(FOLDS, total // FOLDS // (2 * least) or 1)
+    blocks = min(FOLDS, total // FOLDS // (2 * least_block(window)) or 1)
     length = total // (FOLDS * blocks)
     ends = [int((block + 0.5) * total / blocks + length / 2) for block in range(blocks)]
     if blocks == 1:
         # Anywhere else a seam could cut the only block in two that are both too short.
         ends = [begins_of(lengths)[1 + lengths.index(max(lengths))]]
-    return take_out(segments, [(end - length, end) for end in ends], window, least)
+    return _split(segments, [(end - length, end) for end in ends], window)
 
 
 def hold_out_in_turn(segments: Sequence[Segment], window: int) -> list[Split]:
-    """
-    Split segments four times, each time with another quarter held out, as `hold_out` does.
-
-    Each tick of a recording that can spare no more than a block at a time is held out once.
-    Quarters in which, or beside which, no position is known are left out.
-    """
+    """Split segments four times, each time with another quarter held out, if positions allow."""
     total = sum(map(len, segments))
     quarters = itertools.pairwise([total * block // FOLDS for block in range(FOLDS + 1)])
-    least = _least_ticks(window)
-    return with_positions(take_out(segments, [quarter], window, least) for quarter in quarters)
+    return with_positions([_split(segments, [quarter], window) for quarter in quarters])
 
 
-def with_positions(splits: Iterable[Split]) -> list[Split]:
+def with_positions(splits: Sequence[Split]) -> list[Split]:
     """Return the splits of which both parts have a position."""
     return [(fit, held) for fit, held in splits if any_position(fit) and any_position(held)]
 
 
-def _least_ticks(window: int) -> int:
+def least_block(window: int) -> int:
     """Return the ticks of a block: a window to fill, and as much again and more to be scored."""
     return round(2.5 * window)
 
 
-def take_out(
-    segments: Sequence[Segment], blocks: Sequence[tuple[int, int]], window: int, least: int
-) -> Split:
+def _split(segments: Sequence[Segment], blocks: Sequence[tuple[int, int]], window: int) -> Split:
     """
-    Split segments into parts to fit and held-out blocks.
+    Split segments into parts to fit and held-out blocks, see `stretches_between`.
 
-    The blocks, in order, are numbers of the first tick and the one after the last, counted over
-    all segments. A seam cuts a block; of fewer than ``least`` ticks it is not held. Parts to fit
-    of at most two windows are dropped.
+    A seam cuts a block; one that is too short then is not held. Parts to fit of at most two
+    windows are dropped.
     """
     fit: list[Segment] = []
     held: list[Segment] = []
     lengths = list(map(len, segments))
+    least = least_block(window)
     cuts = [each for block in blocks for each in stretches_between(lengths, *block, least)]
     for number, segment in enumerate(segments):
         position = 0
@@ -203,32 +181,6 @@ def parts_to_follow(
     return [part for part in parts if part[0]]
 
 
-def follow_held_out(
-    follow: Callable[[Seen], tuple[Any, ...]], blocks: Iterable[tuple[Seen, Floats]], lead: int
-) -> list[tuple[Any, ...]]:
-    """
-    Follow held-out blocks, and return the errors on each, (T - lead, c, 2), metres.
-
-    Parameters
-    ----------
-    follow
-        Filters a block from a cold start. It returns the positions (T, c, 2) that are read after
-        each tick, fewer if it stops early, and other arrays of as many rows, which are returned
-        beside the errors.
-    blocks
-        What is filtered, and the true positions (T, c, 2), NaN where unknown: so is the error.
-    lead
-        First ticks of each block, in which the place is not known yet, that do not count.
-
-    """
-    found = []
-    for seen, truth in blocks:
-        positions, *others = follow(seen)
-        errors = positions - truth[: len(positions)]
-        found.append(tuple(each[lead:] for each in (errors, *others)))
-    return found
-
-
 def lost_error(tracks: Sequence[Floats]) -> float:
     """Return the largest error that counts for positions (T, 2) of segments, metres."""
     return LOST_SHARE * float(np.sqrt(np.nanvar(np.concatenate(tracks), axis=0).sum()))
@@ -254,9 +206,7 @@ def beside_mean_position(
     Return the mean error of the present position, and that of always answering the mean position.
 
     Both over the ticks whose truth (T, c, 2) is known: of followed blocks with errors (T, c, 2),
-    and of the mean position (2,), ``middle``. An error counts as the spread of the track at most:
-    at most ``lost_m``, which does not distinguish wrong by a bend from wrong by a lap, drives of
-    which most are followed well would pass for lost.
+    and of the mean position (2,), ``middle``. An error counts as the spread of the track at most.
 
     With the ticks that are ``published`` (T,), the mean position is the answer to all others, and
     only ticks count at which the vehicle moves: one that starts at rest cannot know where.
@@ -272,17 +222,9 @@ def beside_mean_position(
 
 
 def publishable(covariances: Floats, driving: Bools, error_m: float) -> Bools:
-    """
-    Return which ticks (T,) of a stretch a filter publishes, by its `StateMachine`.
-
-    By the covariances (T, 2, 2) of the present position, whether the vehicle drives on the route,
-    and the half axis of the largest ellipse, metres.
-    """
+    """Return which ticks (T,) a `StateMachine` publishes, with ellipses of ``error_m`` at most."""
     machine = StateMachine(EllipseLimits(error_m, error_m), 1)
-    seen = TickDiagnostics(
-        window_full=True, recovering=False, accepted=True, restarted=False, novelty=1.0,
-        ellipse_m=0.0,
-    )  # fmt: skip
+    seen = TickDiagnostics(window_full=True, novelty=1.0)
     shown = [
         seen._replace(ellipse_m=half_axis(each), off_route=float(not on))
         for each, on in zip(covariances, driving, strict=True)
@@ -313,20 +255,9 @@ class Validation:
     """
     Errors on data that the fit did not see.
 
-    Parameters
-    ----------
-    table
-        Choices that were compared, each with its score: the mean error over horizons and ticks,
-        each error at most ``lost_m``, metres.
-    ticks, score_m, lost_m
-        Ticks scored, score of the best choices, and the error that counts as lost.
-    followed_m, mean_m
-        Mean errors of the present position and of the mean position, see `beside_mean_position`.
-    calibration
-        Of the covariances of the c targets.
-    published_share
-        Share of the ticks that a filter publishes; ``None`` for methods that are not asked.
-
+    Each choice in the table has its score: the mean error over horizons and ticks, each error at
+    most ``lost_m``. ``followed_m`` and ``mean_m`` are those of `beside_mean_position`, and
+    ``published_share`` is that of the ticks that a filter publishes, if the method is asked.
     """
 
     table: tuple[dict[str, float | None], ...]

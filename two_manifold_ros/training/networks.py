@@ -23,45 +23,28 @@ from two_manifold_ros.network.network import learn_network, shakes_of
 from two_manifold_ros.route.learning import learn_route
 from two_manifold_ros.route.transitions import ways_of
 from two_manifold_ros.training.dataset import build_dataset
-from two_manifold_ros.training.followed import Followed, Run
+from two_manifold_ros.training.followed import follow, Followed
 from two_manifold_ros.training.following import compared_row, lay_out_drives
-from two_manifold_ros.training.held_out import FOLDS, follow_held_out, MOST_FOLLOWED
+from two_manifold_ros.training.held_out import FOLDS, MOST_FOLLOWED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from two_manifold_ros.network.network import Network, NetworkPasses
+    from two_manifold_ros.network.network import NetworkPasses
     from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.route.route import Route
     from two_manifold_ros.route.visits import Passes
     from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.training.dataset import Dataset
+    from two_manifold_ros.training.followed import Run
     from two_manifold_ros.training.following import Drives
-    from two_manifold_ros.typing import Bools, Floats
+    from two_manifold_ros.typing import Floats
 
 LOST = 0.5
-"""
-Share of the error of a lost vehicle from which on a route map is taken not to follow.
-
-Only then the drives are tried as those of a network, which is as much work again, and only if they
-then err less than that they are. Below it a route map follows most of its parts.
-"""
+"""Share of the error of a lost vehicle from which on a route map is taken not to follow."""
 
 
 class Roads(NamedTuple):
-    """
-    Drives as those of a network of roads, and how they were followed.
-
-    Parameters
-    ----------
-    network
-        Visits and headings.
-    followed
-        Drives that were left out, each on the network of the others.
-    notes
-        One sentence for the summary.
-
-    """
+    """Drives as those of a network, and how they were followed on the network of the others."""
 
     network: NetworkPasses
     followed: Followed
@@ -109,16 +92,20 @@ def choose_network(
         network = lay_out([each for each in range(count) if each != out])
         if network is None:
             return None
-        seen = np.hstack([dataset.observations[out], shakes[out]])[: MOST_FOLLOWED // FOLDS]
         truth = segment_targets(dataset.tracks[out], drives.settings.horizons, dataset.period_s)
         every = np.ones(len(network.passes.places.visited), dtype=np.bool_)
         route = learn_route(network.passes, every, followed.tuning)
-        see = partial(
-            follow_roads, route, learn_network(network, dataset.window), dataset.period_s
+        roads = learn_network(network, dataset.window)
+        belief = NetworkBelief(route, roads, dataset.period_s)
+        seen, most = dataset.observations[out], MOST_FOLLOWED // FOLDS
+        run = follow(
+            belief,
+            seen[:most],
+            truth[:most],
+            dataset.window,
+            _shaking(belief, shakes[out]),
         )
-        lead = dataset.window
-        found = follow_held_out(see, [(seen, truth[: len(seen)])], lead)
-        runs.append(tuple(Run._make((*each, truth[lead : len(seen)])) for each in found))
+        runs.append((run,))
     whole = lay_out(list(range(count)))
     if whole is None:
         return None
@@ -137,12 +124,7 @@ def choose_network(
 
 
 def where_drives_begin(recordings: Sequence[Recording], near_m: float) -> list[str]:
-    """
-    Return sentences on where recordings begin, those that begin alone by their names.
-
-    Beginnings less than ``near_m`` apart are one: as far as a vehicle drives while what it
-    observes stays the same.
-    """
+    """Return sentences on where recordings begin, those that begin alone by their names."""
     known = [
         (each.name, each.positions.positions[each.positions.usable][0])
         for each in recordings
@@ -169,23 +151,8 @@ def where_drives_begin(recordings: Sequence[Recording], near_m: float) -> list[s
     return said
 
 
-def follow_roads(
-    route: Route, network: Network, period_s: float, seen: Floats
-) -> tuple[Floats, Floats, Bools, Floats, Floats]:
-    """
-    Follow a stretch (T, 2 d) on a network; return what `following.follow` does.
-
-    What shakes within the ticks is behind the observations.
-    """
-    belief = NetworkBelief(route, network, period_s)
-    own = route.likelihood.channels
-    read = []
-    for row in seen:
-        belief.take(row[own:])
-        evidence = belief.update(row[:own])
-        read.append((*belief.read(), belief.driving > 0.5, float(belief.active), evidence))
-    means, covariances, driving, active, evidences = map(np.array, zip(*read, strict=True))
-    return means, covariances, driving, active, evidences
+def _shaking(belief: NetworkBelief, shakes: Floats) -> Callable[[int], None]:
+    return lambda tick: belief.take(shakes[tick])
 
 
 def _lay_out(
@@ -209,11 +176,7 @@ def _lay_out(
 
 
 def _held_out(segments: Sequence[Segment]) -> list[int]:
-    """
-    Return the segments that are left out in turn.
-
-    Of those with which a recording begins, and that have positions, as many as ``FOLDS``, evenly.
-    """
+    """Return the segments that are left out in turn, evenly, of those that begin drives."""
     known = [
         number
         for number, each in enumerate(segments)

@@ -31,10 +31,8 @@ from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.embeddings import embed, impute_dataset
 from two_manifold_ros.training.following import (
     choose_by_parts,
-    DOUBLINGS,
     Drives,
     lay_out_drives,
-    trial_shares,
     usual_tuning,
     validate,
 )
@@ -63,31 +61,19 @@ if TYPE_CHECKING:
 
 
 MOST_TICKS = 3_000
-"""
-Ticks that a model of a route keeps, and whose windows are embedded, however long the recordings.
-
-Of a window above a sixth of them six windows, of which some have to be whole.
-"""
+"""Ticks that a model of a route keeps, and whose windows are embedded, or six windows."""
 
 
 USUAL_SHIFT = 0.1
 """
 What a further channel is off from one drive to the next, as a share of its spread on the route.
 
-Of one drive it is this; of several it is learned, see `_shifts_between`. For the magnetometer of a
-slot car it is the microtesla that is carried near a sensor; a channel that differs more misleads
-until the belief follows its offset.
+For the magnetometer of a slot car it is the microtesla that is carried near a sensor. Of several
+drives it is learned, see `_shifts_between`.
 """
 
 SHIFT_DRIVES = 2
 """Drives between which a shift has to be seen until it counts as much as `USUAL_SHIFT`."""
-
-STAGE_TIMES = (0.4, 0.35, 1.0, 0.35, 0.4)
-"""
-Times of averaging, merging, following the parts at the usual rate, embedding and learning.
-
-In that of following, on 25 and 100 laps of the simulated slot car; progress alone takes them.
-"""
 
 
 def train_route(
@@ -103,15 +89,12 @@ def train_route(
     Train the belief about the place on a route, see `train_model`.
 
     Following each part of the drives on the map of the others chooses the rate and the sharpness
-    at it, if that is free, and calibrates the covariances, see `choose_by_parts`; then everything
-    is learned from all of the recordings. ``reports`` are of the positions, and the workers of a
-    ``client`` follow parts.
+    at it, if that is free, and calibrates the covariances; then everything is learned from all of
+    the recordings.
     """
     most_load = settings.max_step_load if free_rate else 0.0
     native_hz = 1e9 / max(median_interval_ns(each.imu.stamps) for each in recordings)
-    doublings = _doublings(settings, native_hz) if most_load > 0.0 else 0
-    merging, following, embedding, learning = _stages(doublings)
-    progress('merging the passes into places', merging)
+    progress('merging the passes into places', 0.1)
     usual = lay_out_recordings(recordings, settings)
 
     def faster(drives: Drives) -> Drives | None:
@@ -122,15 +105,14 @@ def train_route(
         usual,
         faster,
         most_load,
-        doublings=doublings,
-        progress=lambda what, share: progress(what, following + share * (embedding - following)),
+        progress=lambda what, share: progress(what, 0.2 + 0.5 * share),
         client=client,
     )
     settings, dataset, passes, notes = drives
     places = passes.places
     roads = None
     if followed is not None and not recordings[0].sensors:
-        trying = partial(progress, 'following drives on the network of the others', embedding)
+        trying = partial(progress, 'following drives on the network of the others', 0.7)
         roads = choose_network(drives, followed, recordings, trying)
     if roads is not None:
         passes, followed, notes = roads.network.passes, roads.followed, notes + roads.notes
@@ -138,7 +120,7 @@ def train_route(
     observations, tracks, window = dataset.observations, dataset.tracks, dataset.window
     low, high = _range_of_means(observations, window)
     neighbours = settings.neighbours or NEIGHBOURS[0]
-    progress('embedding windows', embedding)
+    progress('embedding windows', 0.7)
     lengths = [len(each) for each in observations]
     stretches = choose_stretches(lengths, places, window)
     kept = [observations[segment][begin:end] for segment, begin, end in stretches]
@@ -146,7 +128,7 @@ def train_route(
     embeddings = replace(embeddings, notes=notes + embeddings.notes)
     directions = embeddings.directions(20 if settings.states is None else settings.states)
     states = embeddings.tables(directions).states
-    progress('learning the map', learning)
+    progress('learning the map', 0.85)
     tuning = usual_tuning(settings) if followed is None else followed.tuning
     everything = np.ones(len(passes.places.visited), dtype=np.bool_)
     mean_states = states_at_places(passes.places, stretches, embeddings.training.ticks, states)
@@ -240,8 +222,7 @@ def learn_sensor(
     Learn what a sensor reads at each place, from its means (T, m) over the ticks of each segment.
 
     Means are NaN where unknown; ``begins`` says which segments begin drives; ``stream`` is the
-    stream of any recording. Nothing is returned if it never changes. A reading that is held for
-    several ticks counts once.
+    stream of any recording. Nothing is returned if it never changes.
     """
     every = np.concatenate(readings)
     known = every[np.isfinite(every).all(axis=1)]
@@ -322,12 +303,7 @@ def _means_of(rows: Floats, groups: Ints) -> Floats:
 
 
 def _learn_usual(passes: Passes, after: Ints, tuning: Tuning) -> UsualFeatures:
-    """
-    Learn what is usual, with slopes as far as two halves of the drives agree on them.
-
-    Slopes that are noise would update speed ratios all the same. Without any slopes a
-    magnetometer brings a quarter less, as its slow means change with the speed.
-    """
+    """Learn what is usual, with slopes as far as two halves of the drives agree on them."""
 
     def learn(chosen: Bools) -> UsualFeatures:
         visits = VisitSums(passes, chosen, after)
@@ -376,28 +352,8 @@ def lay_out_recordings(recordings: Sequence[Recording], settings: RouteSettings)
     return Drives(settings, dataset, passes, notes)
 
 
-def _doublings(settings: RouteSettings, native_hz: float) -> int:
-    """Return how often the rate can be doubled, if it may be, where an IMU is not faster."""
-    factors = (2.0**each for each in range(1, DOUBLINGS + 1))
-    rates = [settings.times_the_rate(factor, native_hz) for factor in factors]
-    return rates.index(None) if None in rates else DOUBLINGS
-
-
-def _stages(doublings: int) -> list[float]:
-    """Return the shares of the time at which the stages begin, the first of them not named."""
-    averaging, merging, following, embedding, learning = STAGE_TIMES
-    # Trials of other rates take so many times as long as that of the usual one.
-    following /= trial_shares(doublings)[0]
-    times = averaging, merging, following, embedding, learning
-    return [each / sum(times) for each in itertools.accumulate(times[:-1])]
-
-
 def _range_of_means(observations: Sequence[Floats], window: int) -> tuple[Floats, Floats]:
-    """
-    Return the least and the largest mean of a window of each channel: (d,) each.
-
-    Refused is what holds most windows twice: whatever is left out would not be unseen.
-    """
+    """Return extreme means of windows of each channel; refuse most windows twice."""
     means = []
     for each in observations:
         sums = np.cumsum(np.pad(each, ((1, 0), (0, 0))), axis=0)
@@ -467,10 +423,9 @@ def states_at_places(
     places: Places, stretches: Sequence[Stretch], ticks: Ints, states: Floats
 ) -> Floats:
     """
-    Average states (n, k), the constant first, over the visits of each place: (P, k).
+    Average states (n, k) over the visits of each place, or take those of the nearest: (P, k).
 
-    The ticks (n,) count through the stretches end to end. Where no visit has a state it is that of
-    the nearest place that has one.
+    The ticks (n,) count through the stretches end to end.
     """
     sums = np.zeros((len(places), states.shape[1]))
     counts = np.zeros(len(places))

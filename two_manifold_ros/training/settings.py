@@ -30,43 +30,18 @@ if TYPE_CHECKING:
 
 
 class Setting(NamedTuple):
-    """
-    Facts about a setting beside its name and its default.
+    """Facts about a setting. The range is inclusive, but for 0 of a real number."""
 
-    Parameters
-    ----------
-    kind
-        Type of the value, or of its entries.
-    what
-        What it is, for help and pages.
-    usual, more
-        What training does where the default is ``None``; the end of the help of the option.
-    low, high
-        Inclusive range; a low end of 0 of a real number is left out unless ``also`` is 0.
-    also
-        A number outside the range that is allowed as well.
-    choices
-        All words that are allowed.
-    units
-        Unit of a number.
-    letter
-        Place of the value in the help of the option.
-    option
-        Name of the option of ``train``; empty where only Python and the trainer node set it.
-
-    """
-
-    kind: type
-    what: str
-    usual: str = 'chosen'
-    more: str = ''
+    kind: type  # of the value, or of its entries
+    what: str  # for help and pages
+    usual: str = 'chosen'  # what training does where the default is `None`
     low: float = -math.inf
     high: float = math.inf
-    also: float | None = None
-    choices: tuple[str, ...] = ()
+    also: float | None = None  # a number outside the range that is allowed as well
+    choices: tuple[str, ...] = ()  # all words that are allowed
     units: str = ''
-    letter: str = 'X'
-    option: str = ''
+    letter: str = 'X'  # place of the value in the help of the option
+    option: str = ''  # of `train`; empty where only Python and the trainer node set it
 
     def allows(self, value: Any) -> bool:  # noqa: ANN401 - any given value is judged
         """Return whether a value is one of the choices, or in the range."""
@@ -166,7 +141,6 @@ class TrainingSettings:
         None,
         int,
         'dimension of the state',
-        more='; 0, with --method route, leaves the state out and saves a tenth of the time',
         low=2,
         high=1000,
         letter='K',
@@ -331,10 +305,9 @@ class ObservingSettings(TrainingSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class RouteSettings(EmbeddedSettings):
-    """Settings of method ``route``. With 0 states the state is the constant, unembedded."""
+    """Settings of method ``route``."""
 
     method: str = _again(TrainingSettings, 'method', 'route', choices=('route',))
-    states: int | None = _again(TrainingSettings, 'states', None, also=0)
     readout: str | None = _again(EmbeddedSettings, 'readout', None, choices=('sharpened', 'mkdr'))
     sharpness: float | None = setting(
         None,

@@ -159,9 +159,8 @@ def judge(
     Return why a model is of no use, or ``None`` if nothing shows that.
 
     It is of none where parts of the drives that were left out are followed with ``USEFUL`` of the
-    error of the mean position or more, or where a filter would hardly ever publish them, or where
-    none could be and nothing repeats. Returned are a ``reason`` for programs, ``cause``, ``cure``
-    and ``evidence`` in words, and the ``sentence`` of the three.
+    error of the mean position or more, or where a filter would publish too few of them, or where
+    none could be followed and nothing repeats.
     """
     if isinstance(validation, str):
         found, mean_m = 'no part could be left out and followed', math.inf
@@ -197,11 +196,7 @@ def summarise(
     validation: Validation | str,
     drives: Sequence[PositionReport],
 ) -> dict[str, Any]:
-    """
-    Summarise a training of any method, its choices by name, and its validation as JSON.
-
-    ``values`` are the singular values of the states but that of the constant.
-    """
+    """Summarise a training of any method as JSON; ``values`` are the singular values of states."""
     validated = None if isinstance(validation, str) else validation
     states = 1 + len(values)
     lap_s = median_lap_s(drives)

@@ -1,11 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-Train a TPSR by the online algorithm of Boots & Gordon (2011), and let it go on learning.
-
-Ticks of the recordings are learned one after the other (Boots & Gordon 2011, eq. 8 and 9). What
-was trained can take what is driven later in the same way.
-"""
+"""Train a TPSR by the online algorithm of Boots & Gordon (2011, eq. 8 and 9), and go on later."""
 
 from __future__ import annotations
 
@@ -38,7 +33,6 @@ from two_manifold_ros.training.embeddings import check_count, novelty_anchors
 from two_manifold_ros.training.held_out import (
     beside_mean_position,
     capped_mean,
-    follow_held_out,
     lost_error,
     squared_distances,
     Validation,
@@ -59,32 +53,21 @@ STATES, SPARE = 110, 30
 """
 States where no number is given, and directions of the SVD that are kept beside them.
 
-With 80 states the indoor car errs 1.7 times as much and the kart 1.4 times, and a sixth less of
-both is published; others change by less than a tenth. What an update of a thin SVD cuts off is
-lost for good, hence the spare ones.
+With 80 states indoor car and kart err by half as much again. What an update of a thin SVD cuts off
+is lost for good, hence the spare ones.
 """
 
 OBSERVATION_FEATURES = 100
-"""
-Random features of observations; 400 in the paper.
-
-With 200 or 400 errors stay the same, with 50 they rise by half on the indoor car.
-"""
+"""Random features of observations; 400 in the paper. Errors rise with 50, and stay with 200."""
 
 WINDOW_BANDWIDTH, OBSERVATION_BANDWIDTH = 0.7, 1.4
-"""
-Bandwidths of the Gaussian kernels, in median distances.
-
-With 1.0 for windows the followed drives of kart and tram err by a third more. That of observations
-is the one that the spectral filter takes without validation.
-"""
+"""Bandwidths of the Gaussian kernels, in median distances; with 1.0 for windows errors rise."""
 
 RIDGE = 1.0
 r"""
 :math:`\lambda` of the covariance of the observations, per sample, for a kernel that is 1 at 0.
 
-At 0.01 the filter loses the kart, and at 0.0001, as in the paper, five of eight drives; at 0.3 the
-slot car errs three times as much, and from 1 to 100 errors are the same.
+At 0.01 and below, as in the paper, drives are lost; from 1 to 100 errors are the same.
 """
 
 MEMORY_TICKS = 2400
@@ -94,12 +77,7 @@ FOLLOWED = 1_500
 """Newest ticks that are followed for calibration: 19 laps of 80, more than an updater learns."""
 
 FOLDED = 8
-"""
-Ticks that share one update of the SVD.
-
-One after the other they take three times as long and give the same errors; 32 together take two
-thirds.
-"""
+"""Ticks that share one update of the SVD: as exact as one by one, in a third of the time."""
 
 
 def usual_numbers(settings: TpsrSettings) -> dict[str, Any]:
@@ -168,11 +146,7 @@ class RouteTpsr:
         return move
 
     def _still_needed(self) -> Bools:
-        """
-        Return which ticks positions are read by, and the newest, which are followed.
-
-        Of a stretch shorter than two windows none is ever remembered.
-        """
+        """Return which ticks positions are read by, and the newest, which are followed."""
         remembered, numbers = self.learner.remembered.numbers, self._numbers
         stretch = np.cumsum(np.diff(numbers, prepend=numbers[:1]) != 1)
         needed = np.isin(stretch, stretch[np.searchsorted(numbers, remembered)])
@@ -212,32 +186,28 @@ class RouteTpsr:
         Calibrate with each tick's surroundings left out of its read-out.
 
         Blocks that are held out have to be windows long, and of two or three laps that leaves
-        nothing to learn from. Errors of ticks before they are learned are those of a belief that
-        knows less and is too sure: their ellipses of 68 % hold 90 to 100 % later. Here everything
-        is learned from; but the position at a tick is read from what was remembered at least a
-        window before or after it, as another lap would be read. The newest `FOLLOWED` ticks
-        count, with errors of ``lost_m`` at most in the score.
+        nothing to learn from. Here everything is learned from; but the position at a tick is read
+        from what was remembered at least a window before or after it, as another lap would be
+        read. The newest `FOLLOWED` ticks count, with errors of ``lost_m`` at most in the score.
         """
         width, remembered = self.learner.width, self.learner.remembered.numbers
         belief, readout, targets = self.belief(), self.readout(), self._targets()
-
-        def follow(block: slice) -> tuple[Floats, Floats]:
-            belief.start()
-            read = []
-            for number, observation in zip(self._numbers[block], self._seen[block], strict=True):
-                belief.update(observation)
-                near = np.abs(remembered - number) < width
-                read.append(readout.read(np.where(near, 0.0, belief.weights), belief.state))
-            means, covariances = zip(*read, strict=True)
-            return np.array(means), np.array(covariances)
-
         least = len(self._numbers) - FOLLOWED
         blocks = [
             slice(max(begin, least), end)
             for begin, end in stretches_of(self._numbers)
             if end - max(begin, least) > width
         ]
-        runs = follow_held_out(follow, [(each, targets[each]) for each in blocks], width)
+        runs = []
+        for block in blocks:
+            belief.start()
+            read = []
+            for number, observation in zip(self._numbers[block], self._seen[block], strict=True):
+                belief.update(observation)
+                near = np.abs(remembered - number) < width
+                read.append(readout.read(np.where(near, 0.0, belief.weights), belief.state))
+            means, spreads = map(np.array, zip(*read, strict=True))
+            runs.append(((means - targets[block])[width:], spreads[width:]))
         errors, covariances = (np.concatenate(each) for each in zip(*runs, strict=True))
         score_m = capped_mean(squared_distances(errors), lost_m)
         if not np.isfinite(score_m):
@@ -252,19 +222,7 @@ class RouteTpsr:
 
 @dataclass
 class LearnedTpsr:
-    """
-    A trained TPSR that can go on learning.
-
-    Parameters
-    ----------
-    model
-        As of now.
-    route
-        What it was learned by.
-    ended_ns
-        Stamp of the last tick that was learned.
-
-    """
+    """A trained TPSR, as of now, that can go on learning behind the tick that ended last."""
 
     model: TpsrModel
     route: RouteTpsr
@@ -276,11 +234,7 @@ class LearnedTpsr:
         self.ended_ns = stamp_ns - 1
 
     def go_on(self, recording: Recording) -> Move:
-        """
-        Learn what comes after the last tick, with its positions; return the move of the bases.
-
-        Its model is another one afterwards, with the parameters of now.
-        """
+        """Learn what comes after the last tick, and return the move of the bases."""
         model, route = self.model, self.route
         channels, imu = model.channels, recording.imu.select(recording.imu.stamps > self.ended_ns)
         newer = replace(recording, imu=replace(imu, samples=channels.without_dead(imu.samples)))

@@ -6,8 +6,6 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import asdict, replace
-from functools import partial
-import itertools
 import math
 from typing import Any, TYPE_CHECKING
 
@@ -39,7 +37,7 @@ from two_manifold_ros.training.dataset import (
 )
 from two_manifold_ros.training.embeddings import embed, impute_dataset, novelty_anchors
 from two_manifold_ros.training.following import memory_between_laps
-from two_manifold_ros.training.held_out import FOLDS, hold_out, hold_out_in_turn
+from two_manifold_ros.training.held_out import hold_out, hold_out_in_turn
 from two_manifold_ros.training.route import train_route
 from two_manifold_ros.training.settings import (
     EmbeddedSettings,
@@ -128,31 +126,21 @@ def learn_model(
         return learned.model, learned
     if not isinstance(settings, SpectralSettings):
         raise TypeError(settings)
-    after = partial(_later, progress) if free else progress
-    return train_spectral(recordings, settings, after, drives), None
+    begun = TRIALS_SHARE if free else 0.0
+    return train_spectral(
+        recordings,
+        settings,
+        lambda what, share: progress(what, begun + (1.0 - begun) * share),
+        drives,
+    ), None
 
 
 TRIALS_SHARE = 0.7
-"""
-Share of the time of a training that trials of windows take, for the progress that is shown.
-
-On 20 minutes of a slot car at 20 Hz they take .8 of it, on two hours, of which they see as much,
-about half.
-"""
-
-
-def _later(progress: Callable[[str, float], None], what: str, share: float) -> None:
-    """Report the progress of what comes after the trials of windows."""
-    progress(what, TRIALS_SHARE + (1.0 - TRIALS_SHARE) * share)
+"""Share of the progress of a training that is for trials of windows, most of its time."""
 
 
 def with_readout(recordings: Sequence[Recording], settings: TrainingSettings) -> TrainingSettings:
-    """
-    Return the settings with a read-out.
-
-    Where it is left open and the vehicle drives further than ``RARE_STEP`` between two positions,
-    those of the ticks between are estimated on a manifold of windows.
-    """
+    """Return the settings with a read-out, ``mkdr`` if it is left open and positions rare."""
     if not isinstance(settings, EmbeddedSettings) or settings.readout is not None:
         return settings
     rare = usual_step(recordings) > RARE_STEP
@@ -164,15 +152,7 @@ def with_time_scales(
     settings: TrainingSettings,
     progress: Callable[[str, float], None] = lambda *_: None,
 ) -> TrainingSettings:
-    """
-    Return the settings with a rate and a window that suit the method and the recordings.
-
-    Raises
-    ------
-    InputError
-        If the recordings cannot be trained on, or a TPSR is wanted of a drive without a lap.
-
-    """
+    """Return the settings with a rate and a window that suit the method and the recordings."""
     if settings.rate_hz and settings.window:
         return settings
     if isinstance(settings, RouteSettings):
@@ -187,12 +167,7 @@ def with_time_scales(
 def with_sharpness(
     recordings: Sequence[Recording], settings: TrainingSettings
 ) -> TrainingSettings:
-    """
-    Return the settings with the sharpness that a given rate wants, for a route.
-
-    In a second it counts as much as at the usual rate, so that the belief is the same at any. An
-    exponent above one would count an observation twice.
-    """
+    """Return the settings with the sharpness that counts in a second as at the usual rate."""
     if not isinstance(settings, RouteSettings) or settings.rate_hz is None:
         return settings
     if settings.sharpness is not None:
@@ -220,8 +195,7 @@ def _by_laps(recordings: Sequence[Recording], settings: TrainingSettings) -> Tra
     """
     Take 80 ticks and two windows in a lap, as positions show it.
 
-    Fewer ticks blur bends; with more the windows nearest to one are its own neighbours: nearest
-    windows on the kart err by 68 m at 5 Hz and 6 s, and by 6.8 m at 2.5 Hz and 24 s. Half a lap
+    Fewer ticks blur bends; with more the windows nearest to one are its own neighbours. Half a lap
     is known from any other half, also on a figure of eight.
     """
     laps_s = []
@@ -252,15 +226,10 @@ def _by_memory(recordings: Sequence[Recording], settings: RouteSettings) -> Rout
     """
     Take ten ticks in the memory of the observations, and five memories in a window.
 
-    Where the rate is left open, twice and four times of it may be chosen later on.
-
-    A slow vehicle does the same for many ticks; twice and half as many change the errors of the
-    simulated cars and the tram by less than a fifth. A window needs some bends.
-
-    Observations that forget within ``LEAST_TICKS`` may hide the road under vibration. Then the
-    memory is taken from `memory_between_laps`. Because the vibration of neighbouring ticks
-    differs, the sharpness of a second is set too if everything is left open; `choose_by_parts`
-    tries it.
+    A slow vehicle does the same for many ticks, and a window needs some bends. Observations that
+    forget within ``LEAST_TICKS`` may hide the road under vibration. Then the memory is taken from
+    `memory_between_laps`. Because the vibration of neighbouring ticks differs, the sharpness of a
+    second is set too if everything is left open; `choose_by_parts` tries it.
     """
     usual = build_dataset(recordings, settings)
     memory_s = memory_of(usual.observations, usual.period_s)
@@ -286,28 +255,13 @@ def _by_memory(recordings: Sequence[Recording], settings: RouteSettings) -> Rout
 
 
 WINDOWS_S = (6.0, 12.0, 24.0, 48.0, 96.0)
-"""
-Windows that are tried beside the usual one of three seconds.
-
-From some bends of an indoor track to half a lap of a racing circuit. With half as many steps the
-best one is missed by up to a factor of two.
-"""
+"""Windows that are tried beside the usual one: some bends indoors to half a lap of a circuit."""
 
 MOST_TRIED = 24_000
-"""
-Ticks on which a window is tried: 20 minutes at the usual rate.
-
-The last trial, of the shortest window, takes a minute then; on all of two hours the trials took
-more than 20 minutes. Of longer recordings some are seen, or a part.
-"""
+"""Ticks on which a window is tried, 20 minutes at the usual rate: the shortest takes a minute."""
 
 FEW, MANY = 60, 120
-"""
-Ticks in a window that are tried.
-
-The simulated cars indoors are followed clearly worse with few, ridge_car is clearly better; twice
-as many take four times as long.
-"""
+"""Ticks in a window that are tried; twice as many take four times as long."""
 
 
 def _by_trial(
@@ -318,18 +272,14 @@ def _by_trial(
     """
     Try windows of the spectral filter from the longest to the usual one.
 
-    Each costs up to four times as much as the one before, so that it ends when errors on the
-    quarters of the drives, held out in turn, stop to fall. A shorter one is taken where they are
-    much less than with the longer one: long ones show other routes and wrong beliefs more surely.
-    Then fewer ticks are taken if that is not clearly worse: where they are much shorter than what
-    is observed changes, the windows nearest to one are those just before and after it on the same
-    lap, and the manifold does not learn what laps have in common.
+    It ends when errors on the quarters of the drives, held out in turn, stop to fall. A shorter
+    one is taken where they are much less than with the longer one: long ones show other routes and
+    wrong beliefs more surely. Then fewer ticks are taken if that is not clearly worse: where they
+    are much shorter than what is observed changes, a window is most like those beside it on the
+    same lap.
     """
-    # A shorter window has to err a quarter less on the median of the quarters. At 5 % less, on a
-    # single block, the indoor car gets 3 s, and 79 % of the ticks are published instead of 96 %.
-    # With the mean over the quarters one bad quarter gives the slot car 3 s, at which it errs by
-    # .15 m instead of .05 m; where every quarter has to be better the AGV keeps 48 s, and 6.7 m
-    # instead of 1.1 m.
+    # A shorter window has to err a quarter less on the median of the quarters, which no single
+    # quarter decides.
     shorter = 4.0 / 3.0
     usual = build_dataset(recordings, settings)
     usual_s = usual.window / usual.rate_hz
@@ -338,13 +288,14 @@ def _by_trial(
     window_s, rate_hz = usual_s, usual.rate_hz
     windows_s = [*(each_s for each_s in reversed(WINDOWS_S) if each_s > usual_s), usual_s]
     rates_hz = [slower_rate(MANY / each_s, usual.rate_hz) for each_s in windows_s]
-    driven_s = sum(map(_lasts_s, recordings))
-    ticks = np.minimum(np.array(rates_hz) * driven_s, MOST_TRIED)
-    edges = np.concatenate([[0.0], np.cumsum(ticks / max(float(ticks.sum()), 1.0))])
-    pairs = itertools.pairwise(edges.tolist())
-    for each_s, each_hz, part in zip(windows_s, rates_hz, pairs, strict=True):
-        say = partial(_trying, progress, f'trying windows of {each_s:g} s', part)
-        shares = errors_in_turn(recordings, _scaled(settings, each_s, each_hz), say)
+
+    def scaled(window_s: float, rate_hz: float) -> SpectralSettings:
+        return replace(settings, rate_hz=rate_hz, window=round(window_s * rate_hz))
+
+    for number, (each_s, each_hz) in enumerate(zip(windows_s, rates_hz, strict=True)):
+        share = TRIALS_SHARE * number / len(windows_s)
+        progress(f'trying windows of {each_s:g} s', share)
+        shares = errors_in_turn(recordings, scaled(each_s, each_hz))
         if before and not (shares and np.median(shares) < np.median(before)):
             break
         before = shares
@@ -352,16 +303,15 @@ def _by_trial(
             best, window_s, rate_hz = shares, each_s, each_hz
     slower_hz = slower_rate(FEW / window_s, rate_hz)
     if 1.0 <= slower_hz < rate_hz:
-        what = f'trying windows of {window_s:g} s with fewer ticks'
-        say = partial(_trying, progress, what, (1.0, 1.0))
-        shares = errors_in_turn(recordings, _scaled(settings, window_s, slower_hz), say)
+        progress(f'trying windows of {window_s:g} s with fewer ticks', TRIALS_SHARE)
+        shares = errors_in_turn(recordings, scaled(window_s, slower_hz))
         # By the mean: a quarter that is lost with many ticks counts for fewer.
         if shares and np.mean(shares) <= 1.05 * np.mean(best):
             best, rate_hz = shares, slower_hz
     # Where most is lost nothing is learned from a comparison.
     if not best or np.median(best) > 0.7:
         return settings
-    return _scaled(settings, window_s, rate_hz)
+    return scaled(window_s, rate_hz)
 
 
 def slower_rate(wanted_hz: float, present_hz: float) -> float:
@@ -370,25 +320,8 @@ def slower_rate(wanted_hz: float, present_hz: float) -> float:
     return wanted_hz if 1.5 * wanted_hz < present_hz else present_hz
 
 
-def _scaled(settings: SpectralSettings, window_s: float, rate_hz: float) -> SpectralSettings:
-    return replace(settings, rate_hz=rate_hz, window=round(window_s * rate_hz))
-
-
-def _trying(
-    progress: Callable[[str, float], None], what: str, part: tuple[float, float], share: float
-) -> None:
-    """Report the progress of a trial, which is a ``part`` of those of all windows."""
-    begin, end = part
-    progress(what, TRIALS_SHARE * (begin + (end - begin) * share))
-
-
 def part_to_try(recordings: Sequence[Recording], most_s: float) -> list[Recording]:
-    """
-    Return as many of the recordings as last so long together, evenly spread, the last one cut.
-
-    Whole drives, and no stretch of each: a drive that ends within its lap shows few places twice.
-    Those without positions show no error.
-    """
+    """Return whole drives that last so long together, evenly spread, the last one cut."""
     lasting_s = [_lasts_s(each) for each in recordings]
     if not sum(lasting_s) > most_s:
         return list(recordings)
@@ -410,18 +343,9 @@ def _lasts_s(recording: Recording) -> float:
     return float(np.minimum(steps, round(1e9 * LONGEST_HOLE_S)).sum()) * 1e-9
 
 
-def errors_in_turn(
-    recordings: Sequence[Recording],
-    settings: SpectralSettings,
-    say: Callable[[float], None] = lambda _: None,
-) -> list[float]:
-    """
-    Return the mean error on each quarter held out, as a share of one that is lost.
-
-    ``say`` gets the share that is done. ``MOST_TRIED`` ticks are seen at most.
-    """
+def errors_in_turn(recordings: Sequence[Recording], settings: SpectralSettings) -> list[float]:
+    """Return the mean error on each quarter held out, as a share of one that is lost."""
     present = replace(settings, horizons=(0,))
-    say(0.0)
     try:
         if present.rate_hz:
             recordings = part_to_try(recordings, MOST_TRIED / present.rate_hz)
@@ -431,8 +355,7 @@ def errors_in_turn(
     # What suits one bandwidth may be chance.
     tried = [usual_candidate(replace(present, bandwidth_factor=each)) for each in (1.0, 1.4)]
     shares = []
-    for number, (fit, held) in enumerate(hold_out_in_turn(dataset.segments, dataset.window)):
-        say(number / FOLDS)
+    for fit, held in hold_out_in_turn(dataset.segments, dataset.window):
         # What is left beside one quarter may be too short to fit.
         with contextlib.suppress(InputError):
             fold = Fold(fit, held, dataset, present)
@@ -467,12 +390,7 @@ def train_spectral(
     progress: Callable[[str, float], None],
     drives: Sequence[PositionReport],
 ) -> Model:
-    """
-    Train the spectral filter.
-
-    Choices not given are made on held-out blocks, on which the covariances are calibrated too;
-    then everything is learned from all of the recordings.
-    """
+    """Train the spectral filter, choosing on held-out blocks what is not given."""
     dataset = driving_dataset(recordings, settings)
     candidate, validation = cross_validate(
         dataset, settings, lambda stage, share: progress(stage, 0.5 * share)

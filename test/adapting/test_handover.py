@@ -1,0 +1,301 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Better models are handed to a filter node, whatever becomes of it and of its files."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+import shutil
+from typing import Any
+
+import numpy as np
+from other_models import displaced, tolerant
+import pytest
+
+from two_manifold_ros.adapting.checkpoints import NumberedFiles
+from two_manifold_ros.adapting.handover import Answer, AWAY_S, HandOver, Notice, PATIENCE_S
+from two_manifold_ros.adapting.prequential import BLOCKS_PER_LAP
+from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.model.model import Model
+from two_manifold_ros.model.model_file import save_model
+
+BETTER, WORSE = np.array([0.4, 0.1, 1.0]), np.array([0.1, 0.4, 1.0])
+"""Errors of incumbent and candidate, and of the mean position."""
+
+
+class Far:
+    """A filter node that does at once what it is asked, as far as the test lets it."""
+
+    def __init__(self, path: Path) -> None:
+        self.refusal, self.state = '', {}
+        self.path = str(path)
+        self.swaps = self.received = 0
+        self.asked: list[str] = []
+
+    def hand_over(self, path: str, answer: Answer) -> None:
+        self.asked.append(path)
+        if not (self.refusal or self.state):
+            self.run(path)
+        answer(self.refusal)
+
+    def run(self, path: str) -> None:
+        self.path = path
+        self.swaps += 1
+
+    def published(self) -> dict[str, str]:
+        self.received += 100
+        counts = {'swaps': str(self.swaps), 'received': str(self.received)}
+        return {'model': self.path, **counts, **self.state}
+
+
+class Learner:
+    """What a hand-over asks a learner for."""
+
+    def __init__(self, learned: Model | None) -> None:
+        self.learned, self.models = learned, 1
+        self.known_until_ns = 0
+        self.places: dict[int, tuple[float, float]] = {}
+        self.position_at = self.places.get
+
+    def model(self) -> Model | None:
+        return self.learned
+
+
+class Bench:
+    """A hand-over and a filter node, second by second."""
+
+    def __init__(self, path: Path, folder: Path, learned: Model | None) -> None:
+        self.far = Far(path)
+        self.files = NumberedFiles(folder, 'robot.model', 'model', 3)
+        self.files.lock()
+        self.learner: Any = Learner(learned)
+        self.notices: list[Notice] = []
+        self.now_s = 100.0
+        self.handover = HandOver(self.far.hand_over, self.files, Filter)
+
+    def seconds(self, count: int, *, heard: bool = True) -> None:
+        for _ in range(count):
+            self.now_s += 1.0
+            if heard:
+                self.handover.hear(self.far.published(), self.now_s)
+            try:
+                self.handover.look(self.now_s, self.learner)
+            finally:
+                self.notices += self.handover.notices
+                self.handover.notices.clear()
+            self.handover.wait()
+
+    def blocks(self, errors: np.ndarray, seconds: int = 4) -> None:
+        """Let a lap end with such errors, and then some seconds pass."""
+        contest = self.handover.contest
+        assert contest is not None
+        for index in range(BLOCKS_PER_LAP):
+            contest.count(*(errors * (1.0 + 0.01 * index)).tolist())
+        self.seconds(seconds)
+
+    def train(self) -> None:
+        """Let the learner run the model of another training."""
+        self.learner.models += 1
+        self.seconds(1)
+
+    @property
+    def warned(self) -> list[str]:
+        return [each.text for each in self.notices if each.is_warning]
+
+
+@pytest.fixture(scope='module')
+def good(tpsr_model: Model) -> Model:
+    return tolerant(tpsr_model)
+
+
+@pytest.fixture(scope='module')
+def old(good: Model, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the file of a model that is wrong by more than a metre."""
+    path = tmp_path_factory.mktemp('old') / 'old.npz'
+    save_model(displaced(good, 1.5), path)
+    return path
+
+
+@pytest.fixture
+def bench(old: Path, good: Model, tmp_path: Path) -> Iterator[Bench]:
+    """A bench on which two models are being compared."""
+    bench = Bench(old, tmp_path, good)
+    bench.seconds(3)
+    assert bench.handover.state == 'comparing'
+    yield bench
+    bench.handover.close()
+
+
+def test_what_is_measured_to_be_better_is_handed_over(bench, good, old, slot_car_laps, tmp_path):
+    imu, positions = slot_car_laps[1].imu, slot_car_laps[1].positions
+    live, learner = Filter(good), bench.learner
+    for stamp, sample, position in zip(
+        imu.stamps.tolist(), imu.samples, positions.positions.tolist(), strict=True
+    ):
+        learner.known_until_ns, learner.places[stamp] = stamp, position
+        bench.handover.take(stamp, sample, live.push(stamp, sample), learner)
+    values = bench.handover.values()
+    assert values['incumbent_error_m'] > 1.0 > values['candidate_error_m']
+    bench.seconds(4)
+    assert bench.far.path == str(tmp_path / 'robot.model.000001.npz')
+    assert bench.handover.values()['incumbent'] == bench.far.path
+    assert bench.handover.counters == {'hand_overs': 1, 'contests_lost': 0}
+    (notice,) = bench.notices
+    assert notice.text.startswith('Verdict: hand over, because the new model errs by')
+    # Whoever wants it back finds its file in the log.
+    assert str(old) in notice.text
+    # The same training gives no other candidate, whatever is learned on.
+    bench.seconds(5)
+    assert (bench.handover.state, bench.far.swaps) == ('no candidate yet', 1)
+    bench.train()
+    assert bench.handover.state == 'comparing'
+
+
+def test_a_contest_that_is_lost_is_said_once_and_ends_until_the_next_training(bench, old):
+    for lost in (1, 2):
+        bench.blocks(WORSE, seconds=20)
+        assert bench.handover.counters == {'hand_overs': 0, 'contests_lost': lost}
+        assert bench.handover.values()['blocks'] == BLOCKS_PER_LAP
+        bench.train()
+        assert bench.handover.values()['blocks'] == 0
+    assert [each.text.startswith(f'Verdict: {old} stays, because') for each in bench.notices] == [
+        True,
+        True,
+    ]
+
+
+@pytest.mark.parametrize('content', [None, b'', b'no model'])
+def test_a_model_that_cannot_be_read_here_makes_no_contest_but_one_sentence(
+    old, good, tmp_path, content
+):
+    path = tmp_path / 'running.npz'
+    if content is not None:
+        path.write_bytes(content)
+    bench = Bench(path, tmp_path, good)
+    bench.seconds(5)
+    assert bench.handover.trouble.startswith(f'{path}: ')
+    assert bench.handover.obstacle == bench.handover.trouble
+    assert bench.handover.state == 'no contest'
+    bench.handover.take(1, [0.0] * 6, [], bench.learner)
+    bench.far.path = str(old)
+    bench.seconds(3)
+    assert (bench.handover.trouble, bench.handover.state) == ('', 'comparing')
+
+
+def test_nothing_is_put_up_before_something_was_learned_nor_in_another_frame(old, good, tmp_path):
+    bench = Bench(old, tmp_path, None)
+    bench.seconds(5)
+    assert bench.handover.state == 'no candidate yet'
+    bench.learner.learned = good
+    bench.seconds(1)
+    assert bench.handover.state == 'comparing'
+    # All was forgotten.
+    bench.learner.learned = None
+    bench.seconds(1)
+    assert bench.handover.state == 'no candidate yet'
+    other = Bench(old, tmp_path / 'other', replace(good, frame_id='elsewhere'))
+    other.seconds(10)
+    assert "its positions are in the frame 'elsewhere'" in other.handover.trouble
+    assert other.handover.state == 'no contest'
+
+
+@pytest.mark.parametrize(
+    ('refusal', 'state', 'words'),
+    [
+        ('its services cannot be found', {}, 'its services cannot be found'),
+        ('', {'swap': 'failed', 'swap_trouble': 'of another track'}, 'of another track'),
+        ('', {'swap': 'none'}, 'robot.model.000001.npz does not run'),
+    ],
+)
+def test_a_refusal_is_reported_and_another_candidate_tries(bench, old, refusal, state, words):
+    bench.far.refusal, bench.far.state = refusal, state
+    bench.blocks(BETTER, seconds=round(PATIENCE_S) + 6)
+    trouble = bench.handover.trouble
+    assert words in trouble
+    assert bench.handover.values()['promotion_trouble'] == trouble
+    assert (bench.warned, bench.handover.obstacle) == ([trouble], '')
+    assert len(bench.far.asked) == 1
+    bench.far.refusal, bench.far.state = '', {}
+    bench.train()
+    bench.blocks(BETTER)
+    assert 'promotion_trouble' not in bench.handover.values()
+    assert bench.far.path not in {str(old), bench.far.asked[0]}
+
+
+def test_loading_may_take_long(bench):
+    bench.far.state = {'swap': 'loading'}
+    bench.blocks(BETTER, seconds=100)
+    assert (bench.handover.state, bench.warned) == ('handing over', [])
+    bench.far.run(bench.far.asked[0])
+    bench.seconds(2)
+    assert bench.handover.counters['hand_overs'] == 1
+
+
+def test_a_folder_that_is_gone_is_reported_and_tried_again(bench, tmp_path):
+    shutil.rmtree(tmp_path)
+    bench.blocks(BETTER)
+    assert 'cannot be written' in bench.handover.trouble
+    assert bench.far.swaps == 0
+    tmp_path.mkdir()
+    bench.train()
+    bench.blocks(BETTER)
+    assert (bench.far.swaps, bench.handover.trouble) == (1, '')
+
+
+def test_the_file_that_runs_outlives_those_that_were_refused(bench, tmp_path):
+    bench.blocks(BETTER, seconds=6)
+    bench.far.refusal = 'no room'
+    for _ in range(4):
+        bench.train()
+        bench.blocks(BETTER, seconds=6)
+    numbers = [int(path.name.split('.')[-2]) for path in sorted(tmp_path.glob('*.npz'))]
+    assert numbers == [1, 3, 4, 5]
+    assert bench.far.path.endswith('000001.npz')
+
+
+def test_a_bug_is_reported_and_not_repeated_at_once(bench, monkeypatch):
+    written = []
+
+    def write(*_: object) -> None:
+        written.append(1)
+        raise RuntimeError(str(len(written)))
+
+    monkeypatch.setattr(bench.files, 'write', write)
+    with pytest.raises(RuntimeError):
+        bench.blocks(BETTER)
+    bench.seconds(5)
+    assert bench.warned == ['RuntimeError, please report it: 1']
+    assert len(written) == 1
+
+
+@pytest.mark.parametrize('is_asked', [False, True])
+def test_another_client_chooses_a_model_and_a_restart(bench, old, tmp_path, is_asked):
+    other = tmp_path / 'other.npz'
+    shutil.copy(old, other)
+    if is_asked:
+        bench.far.state = {'swap': 'loading'}
+        bench.blocks(BETTER)
+    bench.far.run(str(other))
+    bench.far.state = {}
+    bench.seconds(3)
+    values = bench.handover.values()
+    assert (values['incumbent'], values['blocks'], values['hand_overs']) == (str(other), 0, 0)
+    # A restart with the same model is noticed.
+    bench.handover.contest.count(*BETTER.tolist())
+    bench.far.received = 0
+    bench.seconds(3)
+    assert bench.handover.values()['blocks'] == 0
+
+
+@pytest.mark.parametrize('is_asked', [False, True])
+def test_a_filter_node_that_is_away_has_no_contest(bench, is_asked):
+    if is_asked:
+        bench.far.state = {'swap': 'loading'}
+        bench.blocks(BETTER)
+    bench.seconds(int(AWAY_S), heard=False)
+    assert bench.handover.state == ('handing over' if is_asked else 'comparing')
+    bench.seconds(1, heard=False)
+    assert 'diagnostics are not received' in bench.handover.state
+    assert 'blocks' not in bench.handover.values()
+    bench.seconds(3)
+    assert bench.handover.state == 'comparing'

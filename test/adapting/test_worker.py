@@ -1,0 +1,89 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Training in a process of its own, which may be killed at any time."""
+
+from collections.abc import Iterator
+import multiprocessing
+import os
+from pathlib import Path
+import signal
+from threading import Thread
+from time import sleep
+
+import pytest
+from worker_tasks import answer, work_for_long
+
+from two_manifold_ros.adapting.worker import Worker
+from two_manifold_ros.errors import InputError
+
+
+@pytest.fixture
+def worker() -> Iterator[Worker]:
+    made = Worker()
+    yield made
+    made.close()
+
+
+def spawned() -> list[str]:
+    return [each.name for each in multiprocessing.active_children() if 'Spawn' in each.name]
+
+
+def test_it_answers_refuses_and_fails_and_ctrl_c_does_not_end_it(worker, capfd):
+    process = worker.process
+    # Python starts for about as long; of a terminal it goes to the whole group.
+    for _ in range(20):
+        os.kill(process.pid, signal.SIGINT)
+        sleep(0.01)
+    assert worker.run(answer, 0) == process.pid
+    assert os.getpriority(os.PRIO_PROCESS, process.pid) > os.getpriority(os.PRIO_PROCESS, 0)
+    os.kill(process.pid, signal.SIGINT)
+    with pytest.raises(InputError, match=r'^too little$'):
+        worker.run(answer, -1)
+    with pytest.raises(ZeroDivisionError):
+        worker.run(answer, 1)
+    assert worker.run(answer, 0) == process.pid
+    # Here it is heard as before.
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    worker.close()
+    assert not process.is_alive()
+    assert capfd.readouterr().err == ''
+
+
+def test_a_killed_process_is_reported_and_another_one_goes_on(worker):
+    first = worker.run(answer, 0)
+    killer = Thread(target=lambda: (sleep(0.3), os.kill(first, signal.SIGKILL)))
+    killer.start()
+    with pytest.raises(InputError, match='ended with status -9'):
+        worker.run(answer, 60)
+    killer.join()
+    assert worker.run(answer, 0) == worker.process.pid != first
+
+
+@pytest.mark.parametrize('delay_s', [0.0, 0.002, 0.01, 3.0])
+def test_it_is_closed_while_it_starts_or_works_and_works_no_more(delay_s):
+    worker = Worker()
+    closer = Thread(target=lambda: (sleep(delay_s), worker.close()))
+    closer.start()
+    with pytest.raises(InputError, match='not needed any more'):
+        worker.run(answer, 60)
+    closer.join()
+    assert not spawned()
+    with pytest.raises(InputError, match='not needed any more'):
+        worker.run(answer, 0)
+
+
+def test_it_ends_in_the_middle_of_its_work_when_its_parent_is_killed():
+    context = multiprocessing.get_context('spawn')
+    ours, its = context.Pipe()
+    parent = context.Process(target=work_for_long, args=(its,))
+    parent.start()
+    child = Path(f'/proc/{ours.recv()}')
+    sleep(0.2)
+    parent.kill()
+    parent.join()
+    for _ in range(500):
+        # Where no parent waits for it, it stays as a zombie.
+        if not child.exists() or (child / 'stat').read_text().rsplit(')', 1)[1].split()[0] == 'Z':
+            return
+        sleep(0.02)
+    pytest.fail('it goes on without its parent')

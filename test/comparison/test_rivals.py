@@ -1,0 +1,232 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Rules that every method keeps, all methods by name, and the filters of this package."""
+
+from dataclasses import asdict, replace
+from functools import partial
+
+import numpy as np
+from other_recordings import multiplied_imu, without_imu
+import pytest
+from small_trains import (
+    check_causal,
+    circle,
+    recorded_train,
+    train_of,
+    varied,
+    wander,
+    without_positions,
+)
+
+from two_manifold_ros.comparison import rivals
+from two_manifold_ros.comparison.comparing import compare
+from two_manifold_ros.comparison.hidden_markov import hidden_markov
+from two_manifold_ros.comparison.linear_system import kalman_filter
+from two_manifold_ros.comparison.protocol import (
+    held_out_error,
+    Method,
+    Plan,
+    plan_bags,
+    SLOT_CAR,
+    TrainSplit,
+)
+from two_manifold_ros.comparison.rivals import (
+    fitted_model,
+    follow_nearest,
+    METHODS,
+    methods_named,
+    nearest_windows,
+    NearestSettings,
+)
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.evaluation.evaluate import evaluate
+from two_manifold_ros.names import KERNELS
+from two_manifold_ros.recordings.recording import Recording
+from two_manifold_ros.ticks.segments import Segment
+from two_manifold_ros.training.dataset import build_dataset
+from two_manifold_ros.training.settings import TrainingSettings
+
+
+@pytest.mark.parametrize('name', ['mean', 'previous', 'imu-only', 'kalman', 'hmm', 'nearest'])
+def test_every_rival_is_causal_and_repeatable(name):
+    method = METHODS[name]
+    fit = partial(method.fit, states=(6,)) if name == 'hmm' else method.fit
+    if name == 'hmm':
+        pytest.importorskip('hmmlearn')
+    parts = [varied(300)] if name == 'imu-only' else [circle(0, 300)]
+    live = varied(80) if name == 'imu-only' else circle(1, 80)
+    train = train_of(*parts, window=10 if name == 'hmm' else 8)
+    first, second = fit(train), fit(train)
+    for now in (0, 7, 15, 40):
+        check_causal(first, live, now)
+    assert first.chosen == second.chosen
+    wanted = first.predict(live).positions.tobytes()
+    for each in (first, second):
+        assert each.predict(live).positions.tobytes() == wanted
+    if not method.sees_positions:
+        assert first.predict(without_positions(live)).positions.tobytes() == wanted
+
+
+@pytest.mark.parametrize(
+    ('fit', 'share'),
+    [
+        (nearest_windows, 0.5),
+        (partial(kalman_filter, states=40), 0.6),
+        (partial(hidden_markov, states=(20,)), 0.7),
+    ],
+    ids=['nearest', 'kalman', 'hmm'],
+)
+def test_a_slot_car_is_followed_better_than_by_its_mean(fit, share, slot_car_laps):
+    if share == 0.7:
+        pytest.importorskip('hmmlearn')
+    train = recorded_train(slot_car_laps[0], window=20, horizons=(0, 10))
+    rest = build_dataset([slot_car_laps[1]], train.settings).segments
+    error = held_out_error(fit(train), rest, train)
+    assert error < share * held_out_error(METHODS['mean'].fit(train), rest, train)
+
+
+def test_the_mean_of_the_known_ticks_and_the_position_at_the_tick():
+    first, second = wander(0, 20), wander(1, 30)
+    first.positions[3:9] = np.nan
+    train, live = train_of(first, second), wander(2, 4)
+    known = [*first.positions[:3], *first.positions[9:], *second.positions]
+    mean, previous = (METHODS[name].fit(train).predict(live) for name in ('mean', 'previous'))
+    np.testing.assert_allclose(mean.positions, np.tile(sum(known) / len(known), (4, 3, 1)))
+    np.testing.assert_array_equal(previous.positions, np.repeat(live.positions[:, None], 3, 1))
+    second.positions[:, 1] = np.nan
+    with pytest.raises(InputError, match='no training position is known'):
+        METHODS['mean'].fit(train_of(without_positions(first), second))
+
+
+def naive_nearest(
+    train: TrainSplit, segment: Segment, tick: int, settings: NearestSettings
+) -> np.ndarray:
+    """Compare the window that ends at a tick with every training window, one at a time."""
+    width, standardise = settings.window, train.dataset.channels.standardise
+    live = standardise(segment.values)[tick - width + 1 : tick + 1]
+    predicted = np.full((len(train.horizons), 2), np.nan)
+    for place, horizon in enumerate(train.horizons):
+        found = []
+        for training in train.dataset.segments:
+            observations = standardise(training.values)
+            for end in range(width - 1, len(training) - horizon):
+                position = training.positions[end + horizon]
+                if np.isfinite(position).all():
+                    window = observations[end - width + 1 : end + 1]
+                    found.append((np.sum((window - live) ** 2), position))
+        found.sort(key=lambda pair: pair[0])
+        if found:
+            predicted[place] = np.mean([pair[1] for pair in found[: settings.neighbours]], axis=0)
+    return predicted
+
+
+@pytest.mark.parametrize('neighbours', [1, 30, 500])
+@pytest.mark.parametrize('width', [1, 5])
+def test_nearest_windows_as_by_comparing_every_window(neighbours, width):
+    training = [wander(0, 40), wander(1, 9), wander(2, 25), wander(3, 4)]
+    training[0].positions[10:30] = np.nan
+    train = train_of(*training, horizons=(0, 2, 7, 38))
+    with pytest.raises(InputError, match='record longer'):
+        follow_nearest(train, NearestSettings(neighbours, 41))
+    settings = NearestSettings(neighbours, width)
+    segment = wander(4, 20)
+    predicted = follow_nearest(train, settings).predict(segment).positions
+    assert np.isnan(predicted[: width - 1]).all()
+    for tick in range(width - 1, len(segment)):
+        wanted = naive_nearest(train, segment, tick, settings)
+        np.testing.assert_allclose(predicted[tick], wanted, atol=1e-12)
+
+
+def test_the_kernels_in_one_word_and_the_opponents_of_the_paper_on_its_slot_car():
+    kalman, hmm = methods_named(['kalman', 'hmm'], SLOT_CAR)
+    assert kalman.fit.keywords == {'states': 20, 'block_rows': 150}
+    assert hmm.fit.keywords == {'states': (20,)}
+    methods = methods_named(['kernels', 'manifold', 'mean'])
+    assert [method.name for method in methods[:3]] == ['mean', 'gaussian', 'manifold']
+    assert sorted(each.fit.keywords['kernel'] for each in methods[1:]) == sorted(KERNELS)
+    assert {each.fit.keywords['method'] for each in methods[1:]} == {'spectral'}
+    seeing = [name for name, each in METHODS.items() if each.sees_positions]
+    assert seeing == ['previous', 'imu-only']
+    for names in (['mean', 'magic'], [''], []):
+        with pytest.raises(InputError, match=r'there is no method .*; choose from mean,previous,'):
+            methods_named(names)
+
+
+SETTINGS = TrainingSettings(window=20, horizons=(0, 5, 20))
+
+
+@pytest.fixture(scope='session')
+def slot_car_plan(slot_car_laps: tuple[Recording, Recording]) -> Plan:
+    """Return a plan with the recordings and the settings of `slot_car_model`."""
+    learned, followed = slot_car_laps
+    return plan_bags([learned], [replace(followed, name='the rest')], SETTINGS)
+
+
+@pytest.mark.parametrize('multiplied', [False, True])
+def test_the_scores_are_those_of_evaluate(multiplied, slot_car_model, slot_car_laps):
+    """Also where the IMU is turned over on the way, which shows in the samples only."""
+    followed = replace(slot_car_laps[1], name='the rest')
+    if multiplied:
+        followed = multiplied_imu(followed, 10.0, 18.0)
+    plan = plan_bags([slot_car_laps[0]], [followed], SETTINGS)
+    wanted = evaluate(slot_car_model, [followed])
+    assert (wanted.published < 0.95 * wanted.ticks) == multiplied
+    ours = Method('ours', 'ours', lambda _: fitted_model(slot_car_model))
+    (result,) = compare(plan, [ours]).results
+    for mine, its in zip(result.scores, wanted.scores, strict=True):
+        unlike = {'coverage68': None, 'coverage95': None}
+        assert asdict(mine) == pytest.approx(
+            asdict(its.model) | unlike | {'all': pytest.approx(asdict(its.model.all) | unlike)}
+        )
+    assert result.chosen['states'] == slot_car_model.states
+    assert result.chosen['neighbours'] == slot_car_model.summary['neighbours']
+
+
+def test_it_goes_on_over_a_gap_as_on_the_vehicle(slot_car_model, slot_car_laps):
+    parted = without_imu(slot_car_laps[1].between(0, 20), 8.0, 9.0)
+    plan = plan_bags([slot_car_laps[0]], [replace(parted, name='the rest')], SETTINGS)
+    fitted = fitted_model(slot_car_model)
+    (run,) = evaluate(slot_car_model, [parted]).runs
+    for test in plan.tests:
+        predicted = fitted.predict(test.segment)
+        rows = np.searchsorted(run.stamps, test.segment.stamps[test.scored])
+        assert predicted.positions[test.scored].tobytes() == run.positions[rows].tobytes()
+        assert predicted.valid[test.scored].tolist() == run.published[rows].tolist()
+    assert len(plan.tests) == 2
+
+
+def test_it_starts_at_the_first_tick_of_samples_and_of_ticks_alone(slot_car_plan, slot_car_model):
+    fitted = fitted_model(slot_car_model)
+    (test,) = slot_car_plan.tests
+    whole = fitted.predict(test.segment)
+    first = test.segment.part(0, 50)
+    # Of ticks alone nothing is withheld.
+    part = fitted.predict(Segment(first.stamps, first.values, first.positions))
+    assert part.valid is None
+    assert np.isfinite(whole.positions).all()
+    np.testing.assert_array_equal(whole.positions[:50], part.positions)
+    np.testing.assert_array_equal(whole.states[:50], part.states)
+    # A tick that the filter never saw has no position.
+    stamps = test.segment.stamps.copy()
+    stamps[7] += 1
+    predicted = fitted.predict(replace(test.segment, stamps=stamps))
+    assert not predicted.valid[7]
+    assert np.isnan(predicted.positions[7]).all()
+
+
+@pytest.mark.parametrize(
+    ('name', 'changes'),
+    [
+        ('default', {}),
+        ('tpsr', {'method': 'tpsr'}),
+        ('manifold', {'method': 'spectral', 'kernel': 'laplacian-eigenmap'}),
+        ('paper-gaussian', {'method': 'paper', 'kernel': 'gaussian'}),
+    ],
+)
+def test_each_is_trained_as_asked(name, changes, slot_car_plan, slot_car_model, monkeypatch):
+    given: list[object] = []
+    monkeypatch.setattr(rivals, 'train_model', lambda *each: given.extend(each) or slot_car_model)
+    train = slot_car_plan.train
+    methods_named([name])[0].fit(train)
+    same = {'method': 'route', 'rate_hz': train.dataset.rate_hz}
+    assert given == [train.recordings, SETTINGS.with_method(**{**same, **changes})]

@@ -1,0 +1,250 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Hand what was learned to a filter node if it errs less than what runs there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+from typing import NamedTuple, TYPE_CHECKING, TypeAlias
+
+from two_manifold_ros.adapting.prequential import Contest
+from two_manifold_ros.adapting.training_material import lap_seconds
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.interface.model_swap import check_successor
+from two_manifold_ros.model.model_file import load_model, save_model
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from concurrent.futures import Future
+    from pathlib import Path
+
+    from two_manifold_ros.adapting.checkpoints import NumberedFiles
+    from two_manifold_ros.adapting.stream_learner import StreamLearner
+    from two_manifold_ros.filtering.estimate import Estimate
+    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.typing import Floats
+
+Answer: TypeAlias = 'Callable[[str], None]'
+"""Takes the answer to a request: why it is refused, or an empty string."""
+
+PATIENCE_S = 20.0
+"""Time after which a filter node that neither loads nor runs a model has refused it."""
+
+AWAY_S = 5.0
+"""Silence after which the filter node is gone; it reports once a second."""
+
+
+class _Running(NamedTuple):
+    """What a filter node runs: file, and counts of swaps and of starts of the node."""
+
+    path: str
+    swaps: str
+    starts: int
+
+
+class Notice(NamedTuple):
+    """A line for the log."""
+
+    text: str
+    is_warning: bool = False
+
+
+class HandOver:
+    """
+    Compare what a learner says with a copy of the model of a filter node, on the same samples.
+
+    Of each training the learner's model is compared once; if it wins the `Contest`, it is written
+    and ``ask`` asks the filter node to run that file. Nothing waits: files are read and written in
+    a thread, and the diagnostics of the filter node say what it runs. ``make`` makes a filter.
+    Times are seconds of a clock that never goes back.
+    """
+
+    def __init__(
+        self,
+        ask: Callable[[str, Answer], None],
+        files: NumberedFiles,
+        make: Callable[[ModelHead], Filter],
+    ) -> None:
+        self._ask, self._files, self._make = ask, files, make
+        self._pool = ThreadPoolExecutor(1, 'models')
+        # For the test of the errors: no sample waits for that.
+        self._pool.submit(import_module, 'scipy.stats')
+        self._job: Future[Filter | Path] | None = None
+        # What the filter node reported last, what is compared with, and its copy.
+        self._heard_s, self._received, self._starts = -AWAY_S, 0, 0
+        self._reported: _Running | None = None
+        self._known: _Running | None = None
+        self.incumbent: Filter | None = None
+        # None until a model was learned, and after a refusal until the next one.
+        self.contest: Contest | None = None
+        # Number of the training whose model is compared; 0 before the first.
+        self._compared = 0
+        self._lost_reported = False
+        # File that was asked for, until when it is waited for, and why it does not run.
+        self._asked, self._deadline_s, self._refusal = '', 0.0, ''
+        self.notices: list[Notice] = []
+        self.counters: Counter[str] = Counter(hand_overs=0, contests_lost=0)
+        # Why nothing is compared, or why the last swap failed.
+        self.trouble = ''
+
+    def take(
+        self,
+        stamp_ns: int,
+        sample: Sequence[float] | Floats,
+        estimates: Sequence[Estimate],
+        learner: StreamLearner,
+    ) -> None:
+        """Take a sample of the IMU, good or bad, and what the learner says of it."""
+        if self.incumbent is None:
+            return
+        theirs = self.incumbent.push(stamp_ns, sample)
+        if self.contest is not None:
+            self.contest.add(0, theirs)
+            self.contest.add(1, estimates)
+            self.contest.settle(learner.known_until_ns, learner.position_at)
+
+    def hear(self, status: Mapping[str, str], now_s: float) -> None:
+        """Take the diagnostics of the filter node, values by key."""
+        self._heard_s, self._reported = now_s, None
+        if 'swaps' in status:
+            received = int(status.get('received', '0'))
+            # Its messages are counted from the start.
+            self._starts += received < self._received
+            self._received = received
+            self._reported = _Running(status['model'], status['swaps'], self._starts)
+        if status.get('swap') in {'loading', 'waiting'}:
+            self._deadline_s = now_s + PATIENCE_S
+        elif self._asked and not self._refusal and now_s > self._deadline_s:
+            self._refusal = status.get('swap_trouble', '') or f'{self._asked} does not run'
+
+    def close(self) -> None:
+        """Finish what is being written; no other method may be called afterwards."""
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._files.close()
+
+    def wait(self) -> None:
+        """Wait until no file is being read or written."""
+        if self._job is not None:
+            self._job.exception()
+
+    def look(self, now_s: float, learner: StreamLearner) -> None:
+        """Advance as far as possible; call this periodically, between messages."""
+        if now_s - self._heard_s > AWAY_S:
+            self._reported = None
+        try:
+            if self._job is None:
+                self._go_on(learner)
+            elif self._job.done():
+                job, self._job = self._job, None
+                self._use(job.result(), now_s)
+        except InputError as error:
+            self._fail(str(error))
+        except Exception as error:
+            # Tried again at once it would fail again, and again.
+            self._fail(f'{type(error).__name__}, please report it: {error}')
+            raise
+
+    @property
+    def obstacle(self) -> str:
+        """Reason why no comparison with the filter node runs; empty if one does."""
+        return self.trouble if self.incumbent is None else ''
+
+    @property
+    def state(self) -> str:
+        """Sentence on what the hand-over is doing."""
+        if self._asked:
+            return 'handing over'
+        if self._known is None:
+            return 'the filter node runs no model, or its diagnostics are not received'
+        if self.incumbent is None:
+            return 'no contest' if self.obstacle else 'loading the model of the filter node'
+        return 'no candidate yet' if self.contest is None else 'comparing'
+
+    def values(self) -> dict[str, float | str]:
+        """Return numbers and words for the diagnostics."""
+        values: dict[str, float | str] = {'promotion': self.state}
+        if self._known is not None:
+            values['incumbent'] = self._known.path
+        if self.contest is not None:
+            values['incumbent_error_m'], values['candidate_error_m'] = self.contest.errors_m
+            values['blocks'] = self.contest.blocks
+        if self.trouble:
+            values['promotion_trouble'] = self.trouble
+        return values | self.counters
+
+    def _use(self, made: Filter | Path, now_s: float) -> None:
+        """Use the model that the thread has read or written."""
+        if isinstance(made, Filter):
+            self.incumbent = made
+            return
+        path = self._asked = str(made)
+        self._deadline_s, self._refusal = now_s + PATIENCE_S, ''
+
+        def answer(refusal: str) -> None:
+            if path == self._asked:
+                self._refusal = refusal
+
+        self._ask(path, answer)
+
+    def _go_on(self, learner: StreamLearner) -> None:
+        if self._reported != self._known:
+            self._follow()
+        elif self._asked:
+            if self._refusal:
+                self._asked = ''
+                raise InputError(self._refusal)
+        elif self.incumbent is not None and self._known is not None:
+            self._compare(learner, self.incumbent.model, self._known.path)
+
+    def _follow(self) -> None:
+        """Run a copy of the model that the filter node runs now."""
+        known = self._known = self._reported
+        if known is not None and known.path == self._asked:
+            self.counters['hand_overs'] += 1
+        else:
+            self._compared = 0
+        self._asked = self.trouble = ''
+        self.incumbent = self.contest = None
+        if known is not None:
+            # Compiling its loops for the first time takes seconds.
+            self._job = self._pool.submit(lambda: self._make(load_model(known.path)))
+
+    def _compare(self, learner: StreamLearner, present: ModelHead, path: str) -> None:
+        """Start a contest with what was learned, or end it."""
+        learned, contest = learner.model(), self.contest
+        if learned is None:
+            self.contest, self._compared = None, 0
+        # What was compared already would be compared until chance lets it win.
+        elif learner.models != self._compared:
+            self._compared, self._lost_reported = learner.models, False
+            try:
+                check_successor(learned, present, 'the model that is being learned')
+            except InputError:
+                # Nothing that is learned here will ever fit.
+                self.incumbent = None
+                raise
+            self.contest = Contest(lap_seconds(learned))
+        elif contest is not None and contest.is_won:
+            self.notices.append(
+                Notice(
+                    f'Verdict: hand over, because {contest.in_words}; until now {path} runs. To '
+                    'go back to it, name it in next_model and call swap_model.'
+                )
+            )
+            self._job = self._pool.submit(
+                lambda: self._files.write(lambda target: save_model(learned, target), (path,))
+            )
+        elif contest is not None and contest.is_lost and not self._lost_reported:
+            self._lost_reported = True
+            self.counters['contests_lost'] += 1
+            self.notices.append(Notice(f'Verdict: {path} stays, because {contest.in_words}'))
+
+    def _fail(self, trouble: str) -> None:
+        """Note a failure; only another training gives reason to try again."""
+        self._asked, self.trouble = '', trouble
+        if self.incumbent is not None:
+            self.notices.append(Notice(trouble, is_warning=True))
+            self.contest = None
