@@ -24,7 +24,7 @@ from adaptation_trials import learn_live
 import bench_comparison
 import bench_laps
 import bench_two_manifold
-from gauntlet_drives import is_absent, make_case
+from gauntlet_drives import case_names, is_absent, make_case, REAL
 from gauntlet_networks import any_case
 from gauntlet_scores import run_case
 from tables import metres, percent, table
@@ -37,12 +37,9 @@ if TYPE_CHECKING:
 CHECKOUT = Path(__file__).resolve().parents[1]
 PAGE = CHECKOUT / 'docs' / 'results.md'
 
-REAL = ('f1tenth_ipz10', 'f1tenth_ipz20', 'f1tenth_ipz8', 'f1tenth_ipz19', 'f1tenth_ipz17',
-        'frictionmaps_ds1', 'frictionmaps_ds2', 'ridge_car')  # fmt: skip
-WORLDS = ('slot_car', 'rc_car', 'rc_car_25hz', 'kart', 'kart_25hz', 'car', 'car_5hz', 'tram',
-          'agv', 'figure_eight')  # fmt: skip
+WORLDS = [name for name in case_names() if name not in REAL]
 NETWORKS = ('tram_network', 'yard', 'both_ways')
-LEARNED = (*REAL[1:4], 'ridge_car', *WORLDS)
+LEARNED = ('f1tenth_ipz20', 'f1tenth_ipz8', 'f1tenth_ipz19', 'ridge_car', *WORLDS)
 """Cases of adaptation: with laps enough to learn from while driving."""
 
 TIMED = ('f1tenth_ipz10', 'f1tenth_ipz20', 'ridge_car', *WORLDS)

@@ -58,9 +58,6 @@ APART = 0.1
 STANDS_S = 3.0
 """That a vehicle stands before it drives: nothing shows then on which of several routes."""
 
-TURN_S = 0.3
-"""Seconds to both sides over which the direction of motion is taken from true positions."""
-
 
 @dataclass(frozen=True)
 class Following:
@@ -268,7 +265,6 @@ def accuracy(model: ModelHead, case: Case, following: Following) -> dict[str, An
     scored = errors[known]
     rmse, median = float(np.sqrt(np.mean(np.square(scored)))), float(np.median(scored))
     published = known & following.published
-    along, across = _along_and_across(case.followed, following)
     return found | {
         'rmse_m': rmse,
         'median_m': median,
@@ -276,8 +272,6 @@ def accuracy(model: ModelHead, case: Case, following: Following) -> dict[str, An
         'rmse_over_median': rmse / max(median, 1e-9),
         'published_rmse_m': _rms(errors[published]),
         'far': _mean(errors > FAR * median, published),
-        'along_m': _rms(along[known]),
-        'across_m': _rms(across[known]),
         'mean_m': _mean_position_error(case, following),
         'nees': nees(model, case, following),
         'step_us': float(np.median(following.microseconds)),
@@ -337,21 +331,6 @@ def _mean_position_error(case: Case, following: Following) -> float | None:
     middle = np.nanmean(np.concatenate(streams), axis=0)
     off = following.truths[following.known(), 0] - middle
     return _rms(np.linalg.norm(off, axis=1))
-
-
-def _along_and_across(drive: Drive, following: Following) -> tuple[Floats, Floats]:
-    """Return the errors at horizon 0 in the direction of motion and to its left, metres."""
-    aside = round(TURN_S * 1e9)
-    ahead = drive.truths_at(following.stamps + aside) - drive.truths_at(following.stamps - aside)
-    length = np.linalg.norm(ahead, axis=1)
-    usable = length > 0.1 * np.nanmedian(length)
-    # Where it stands the direction is that in which it came.
-    last = np.maximum.accumulate(np.where(usable, np.arange(len(usable)), 0))
-    ahead = ahead[last] / length[last, None]
-    off = following.positions[:, 0] - following.truths[:, 0]
-    along = (off * ahead).sum(axis=1)
-    across = ahead[:, 0] * off[:, 1] - ahead[:, 1] * off[:, 0]
-    return np.nan_to_num(along), np.nan_to_num(across)
 
 
 def elsewhere(model: ModelHead, case: Case, drive: Drive) -> dict[str, Any]:

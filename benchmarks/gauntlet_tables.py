@@ -160,7 +160,7 @@ def _accuracy(found: Found) -> Iterator[list[str]]:
     if 'rmse_m' not in row:
         yield [found.get('refused') or found.get('failed') or 'nothing known']
         return
-    names = ('rmse_m', 'median_m', 'p99_m', 'along_m', 'across_m', 'mean_m')
+    names = ('rmse_m', 'median_m', 'p99_m', 'mean_m')
     nees = [f'{each:.3g}' for each in row['nees']] or ['-', '-']
     yield [
         f'{found["rate_hz"]:.3g}', str(row['ticks']), share(row['published']),
@@ -207,7 +207,7 @@ def _slow(found: Found) -> Iterator[list[str]]:
 
 TABLES: dict[str, tuple[str, Callable[[Found], Iterator[list[str]]]]] = {
     'followed: every tick after the first window, published or not; errors in metres': (
-        'Hz, ticks, publ., RMSE, median, p99, along, across, mean, >10md, NEES, of v, s, us, MB',
+        'Hz, ticks, published, RMSE, median, p99, mean, >10md, NEES, of v, s, us, MB',
         _accuracy,
     ),
     'truth in the 68 / 95 % ellipse (published ticks) and RMSE (all)': (
