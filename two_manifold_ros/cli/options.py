@@ -25,7 +25,6 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.fleet import client_of
 from two_manifold_ros.progress import Progress
 from two_manifold_ros.sources import expand, only_bag
-from two_manifold_ros.typing import Table
 
 if TYPE_CHECKING:
     from argparse import _ArgumentGroup, ArgumentParser
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.recordings.reading import ReadingOptions
     from two_manifold_ros.recordings.recording import GeodeticOrigin, Recording
+    from two_manifold_ros.typing import Table
 
 
 class Command(NamedTuple):
@@ -84,10 +84,10 @@ def answer(
         print(json.dumps({**content, **judged}, indent=2, allow_nan=False))
         return
     for each in (*(verdict.lines if verdict else ()), *shown):
-        if isinstance(each, Table):
-            print_table(*each)
-        else:
+        if isinstance(each, str):
             print_wrapped(each)
+        else:
+            print_table(*each)
     if getattr(args, 'report', None):
         print(f'report: {args.report}, open it in a browser')
 

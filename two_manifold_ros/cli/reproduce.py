@@ -25,7 +25,7 @@ from two_manifold_ros.experiments.experiment import (
     Attempt,
     EXPERIMENTS,
     experiments_named,
-    Series,
+    Outcome,
     verdict,
 )
 from two_manifold_ros.fleet import spread
@@ -87,8 +87,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Run the experiments and report; return whether one failed."""
     if args.list:
-        _list(as_json=args.json)
-        return 0
+        return _list(as_json=args.json)
     _check(args)
     chosen = experiments_named(args.name)
     # A missing package shows before anything is computed.
@@ -98,7 +97,7 @@ def run(args: Namespace) -> int:
     seeds = range(args.seed, args.seed + args.sets)
     groups = [[(each, seed) for seed in seeds] for each in chosen]
     alone = len(groups) == len(seeds) == 1
-    done: list[Attempt | Series] = []
+    done: list[Outcome] = []
     with fleet_of(args) as client:
         here = client is None
         attempt = partial(
@@ -111,7 +110,7 @@ def run(args: Namespace) -> int:
                 attempts = spread(attempt, batch, client, shown)
             for at in range(0, len(attempts), args.sets):
                 each = tuple(attempts[at : at + args.sets])
-                done.append(each[0] if args.sets == 1 else Series(args.seed, each))
+                done.append(Outcome(chosen[len(done)], args.seed, each))
                 if not args.json:
                     _print(done[-1])
     if args.json:
@@ -150,17 +149,18 @@ def _attempt(
             raise
         print_exception(error)
         seconds = time.monotonic() - begun
-        return Attempt(experiment, seconds, error=f'{type(error).__name__}: {error}')
-    return Attempt(experiment, time.monotonic() - begun, tuple(claims))
+        return Attempt(seconds, error=f'{type(error).__name__}: {error}')
+    return Attempt(time.monotonic() - begun, tuple(claims))
 
 
-def _list(*, as_json: bool) -> None:
+def _list(*, as_json: bool) -> int:
     if as_json:
         print(json.dumps({'experiments': [each.to_json() for each in EXPERIMENTS]}, indent=2))
-        return
+        return 0
     width = max(len(each.name) for each in EXPERIMENTS)
     for each in EXPERIMENTS:
         print_wrapped(f'{each.name:{width}}  {each.shows} ({each.paper})', ' ' * (width + 2))
+    return 0
 
 
 def _check(args: Namespace) -> None:
@@ -176,41 +176,38 @@ def _check(args: Namespace) -> None:
         raise InputError(msg)
 
 
-def _print(found: Attempt | Series) -> None:
-    experiment = found.experiment
+def _print(found: Outcome) -> None:
+    experiment, single = found.experiment, len(found.attempts) == 1
     print_wrapped(f'{experiment.name} ({experiment.paper})')
     print_wrapped(experiment.shows)
-    if isinstance(found, Series):
-        for number, error in found.errors.items():
-            print_wrapped(f'It broke off on set {number}. {error}')
+    for number, error in found.errors.items():
+        print_wrapped(f'It broke off{"" if single else f" on set {number}"}. {error}')
+    if single:
+        header = ['claim', 'paper', 'ours', '']
+        (only,) = found.attempts
+        rows = [
+            [each.what, each.paper, each.ours, verdict(passed=each.passed)] for each in only.claims
+        ]
+    else:
         header = ['claim', 'paper', 'sets that pass', 'mean', 'spread', '']
         rows = [
             [
                 each.what,
                 each.paper,
                 each.score,
-                _rounded(each.mean),
-                _rounded(each.spread),
+                *('' if n is None else f'{n:.3g}' for n in (each.mean, each.spread)),
                 verdict(passed=each.passed),
             ]
             for each in found.tallies
         ]
-    elif found.error:
-        print_wrapped(f'It broke off. {found.error}')
-        print(flush=True)
-        return
+    if rows:
+        print_table('', header, rows)
     else:
-        header = ['claim', 'paper', 'ours', '']
-        rows = [[claim.what, claim.paper, claim.ours, claim.verdict] for claim in found.claims]
-    print_table('', header, rows)
+        print()
     sys.stdout.flush()
 
 
-def _rounded(number: float | None) -> str:
-    return '' if number is None else f'{number:.3g}'
-
-
-def _print_summary(done: Sequence[Attempt | Series], folder: Path) -> None:
+def _print_summary(done: Sequence[Outcome], folder: Path) -> None:
     print_table(
         '',
         ['experiment', 'claims that pass', 'seconds', 'picture', ''],

@@ -53,11 +53,6 @@ class Claim:
     limit: float | None = None
     varies: bool = False  # of time or memory, which no two runs have the same
 
-    @property
-    def verdict(self) -> str:
-        """``pass`` or ``fail``."""
-        return verdict(passed=self.passed)
-
 
 def verdict(*, passed: bool) -> str:
     """Return ``pass`` or ``fail``."""
@@ -223,42 +218,12 @@ class Experiment:
         return claims
 
 
-@dataclass(frozen=True)
-class Attempt:
-    """Outcome of an experiment on a set of draws: claims and wall-clock time, or an error."""
+class Attempt(NamedTuple):
+    """An experiment on a set of draws: wall-clock time, and claims or why it broke off."""
 
-    experiment: Experiment
     seconds: float
     claims: tuple[Claim, ...] = ()
     error: str = ''
-
-    @property
-    def passed(self) -> bool:
-        """True if the experiment ended and every claim passes."""
-        return not self.error and all(claim.passed for claim in self.claims)
-
-    @property
-    def score(self) -> str:
-        """Number of claims that pass, or a note that the experiment broke off."""
-        if self.error:
-            return 'broke off'
-        return f'{sum(claim.passed for claim in self.claims)} of {len(self.claims)}'
-
-    @property
-    def picture(self) -> str | None:
-        """Name of the file with the picture, if it came that far."""
-        return None if self.error else self.experiment.picture
-
-    def to_json(self) -> dict[str, Any]:
-        """Return its entry in ``two-manifold reproduce --json``."""
-        return {
-            **self.experiment.to_json(),
-            'picture': self.picture,
-            'claims': [vars(claim) for claim in self.claims],
-            'passed': self.passed,
-            'seconds': round(self.seconds, 1),
-            'error': self.error or None,
-        }
 
 
 REQUIRED_SHARE = 0.9
@@ -289,36 +254,31 @@ class Tally(NamedTuple):
         return '' if self.limit is None else f'{self.passes} of {self.sets}'
 
 
-@dataclass(frozen=True)
-class Series:
-    """Attempts of one experiment on several sets of draws, one after the other."""
+def _tally(claims: list[Claim], sets: int) -> Tally:
+    """Count one and the same claim over some sets."""
+    first, passes = claims[0], sum(each.passed for each in claims)
+    values = tuple(each.value for each in claims if each.value is not None)
+    mean = statistics.fmean(values) if values else None
+    spread = statistics.stdev(values) if len(values) > 1 else None
+    enough = passes >= REQUIRED_SHARE * sets
+    return Tally(first.what, first.paper, sets, passes, values, first.limit, mean, spread, enough)
 
+
+@dataclass(frozen=True)
+class Outcome:
+    """Attempts of an experiment on one set of draws, or on several, one after the other."""
+
+    experiment: Experiment
     first: int  # set of the first attempt
     attempts: tuple[Attempt, ...]
 
     @property
-    def experiment(self) -> Experiment:
-        """The experiment of all attempts."""
-        return self.attempts[0].experiment
-
-    @property
-    def tallies(self) -> tuple[Tally, ...]:
-        """Each claim over all sets, in the order of the claims."""
+    def tallies(self) -> list[Tally]:
+        """Each claim over all sets, in the order of the claims; none if all broke off."""
         found: dict[str, list[Claim]] = {}
-        for attempt in self.attempts:
-            for claim in attempt.claims:
-                found.setdefault(claim.what, []).append(claim)
-        return tuple(self._tally(claims) for claims in found.values())
-
-    def _tally(self, claims: list[Claim]) -> Tally:
-        """Count one and the same claim."""
-        first, sets, passes = claims[0], len(self.attempts), sum(each.passed for each in claims)
-        values = tuple(each.value for each in claims if each.value is not None)
-        mean = statistics.fmean(values) if values else None
-        spread = statistics.stdev(values) if len(values) > 1 else None
-        enough = passes >= REQUIRED_SHARE * sets
-        given = first.what, first.paper, sets, passes, values, first.limit, mean, spread, enough
-        return Tally(*given)
+        for claim in (each for attempt in self.attempts for each in attempt.claims):
+            found.setdefault(claim.what, []).append(claim)
+        return [_tally(claims, len(self.attempts)) for claims in found.values()]
 
     @property
     def errors(self) -> dict[int, str]:
@@ -335,8 +295,8 @@ class Series:
     @property
     def score(self) -> str:
         """Number of claims that pass on enough of the sets."""
-        tallies = self.tallies
-        return f'{sum(tally.passed for tally in tallies)} of {len(tallies)}'
+        passed = [tally.passed for tally in self.tallies]
+        return f'{sum(passed)} of {len(passed)}' if passed else 'broke off'
 
     @property
     def seconds(self) -> float:
@@ -346,18 +306,25 @@ class Series:
     @property
     def picture(self) -> str | None:
         """Name of the file with the picture of the first set, if it came that far."""
-        return self.attempts[0].picture
+        return None if self.attempts[0].error else self.experiment.picture
 
     def to_json(self) -> dict[str, Any]:
-        """Return its entry in ``two-manifold reproduce --sets --json``."""
-        return {
+        """Return its entry in ``two-manifold reproduce --json``, with ``--sets`` by tallies."""
+        entry = {
             **self.experiment.to_json(),
+            'picture': self.picture,
+            'passed': self.passed,
+            'seconds': round(self.seconds, 1),
+        }
+        if len(self.attempts) == 1:
+            (only,) = self.attempts
+            claims = [vars(claim) for claim in only.claims]
+            return {**entry, 'claims': claims, 'error': only.error or None}
+        return {
+            **entry,
             'first': self.first,
             'sets': len(self.attempts),
             'claims': [tally._asdict() for tally in self.tallies],
-            'passed': self.passed,
-            'picture': self.picture,
-            'seconds': round(self.seconds, 1),
             'errors': self.errors,
         }
 
