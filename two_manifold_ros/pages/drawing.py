@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Look of all pages, light, dark and in print: colours, plots, ellipses, and thinning of data."""
+"""Look of all pages: colours, plots, ellipses, and thinning of data."""
 
 from __future__ import annotations
 
@@ -72,15 +72,19 @@ NOT_RUNNING = '#434A55'
 """Colour of a node that is gone, or not active yet."""
 
 SCREEN_CSS = """
-:root { color-scheme: light dark; --paper: #ffffff; --ink: #1d2127; --faint: #5b6470;
+:root { color-scheme: light; --paper: #ffffff; --ink: #1d2127; --faint: #5b6470;
   --line: #c3c8cf; --grid: #e7e9ec; --card: #f5f6f8; --warn: #8a4b00; }
-@media screen and (prefers-color-scheme: dark) { :root:not(.printing) { --paper: #14171c;
-  --ink: #e3e7ec; --faint: #a3acb8; --line: #414954; --grid: #272d36; --card: #1d2229;
-  --warn: #f0b35a; } }
 body { margin: 0; background: var(--paper); color: var(--ink);
   font: 15px/1.5 system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
 """
-"""Colours of a page; ``printing`` is the class of a page on its way to the printer."""
+"""Colours of a report, on the screen and on paper, and of a live page by day."""
+
+DARK_CSS = """
+@media screen and (prefers-color-scheme: dark) { :root { color-scheme: dark; --paper: #14171c;
+  --ink: #e3e7ec; --faint: #a3acb8; --line: #414954; --grid: #272d36; --card: #1d2229;
+  --warn: #f0b35a; } }
+"""
+"""Colours of a live page where the browser is dark."""
 
 _PLOT_CSS = """:host { --bk-background-fill-color: var(--paper);
 --bk-border-fill-color: var(--paper); --bk-outline-line-color: var(--line);
