@@ -207,20 +207,6 @@ def test_dark_and_narrow_screens_are_readable(browse, url, width, height):
     tab.shoot(f'view_dark_{width}')
 
 
-def test_a_played_bag_fits_a_screen_wherever_it_was_driven(browse):
-    scene = Scene('far away')
-    drive('car', scene, 654_321.0)
-    scene.duration_s = LASTS_S
-    with PageServer(lambda document: LivePage(document, scene) and None, port=0) as server:
-        tab = browse(server.url, 1280, 800)
-        pause(tab)
-        scrub(tab, 30.0)
-        tab.page.get_by_text('654318.').wait_for()
-        assert tab.page.evaluate('() => document.documentElement.scrollHeight') <= 800
-        fits = 'all => all.every(each => each.scrollWidth <= each.clientWidth)'
-        assert tab.page.locator('.numbers div').evaluate_all(fits)
-
-
 @pytest.mark.parametrize(
     ('low', 'high'),
     [(0.12, 0.27), (0.011, 0.97), (0.21, 0.22), (7.0, 8e9)],

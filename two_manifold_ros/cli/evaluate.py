@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from argparse import ArgumentTypeError
 import math
-import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,6 +30,7 @@ from two_manifold_ros.cli.options import (
     percent,
     recordings_in_planes,
     recordings_of,
+    seconds,
     warn,
 )
 from two_manifold_ros.cli.verdict import of_curve, of_evaluation, of_routes, trained_on
@@ -77,20 +77,6 @@ FITTING = {
     'positions_until': (ONLINE,),
 }
 """What the options go with that do not go with everything."""
-
-
-def seconds_or_share(text: str) -> tuple[float, bool]:
-    """Parse ``120`` or ``70%`` for argparse: a number, and whether it is a share."""
-    number, unit = re.fullmatch(r'(.*?)\s*(%?)', text.strip(), re.DOTALL).groups()  # type: ignore[union-attr]
-    try:
-        value = float(number)
-    except ValueError:
-        value = math.nan
-    most = 100.0 if unit else math.inf
-    if not 0.0 < value <= most or not math.isfinite(value):
-        msg = f'{text!r} is neither a number of seconds above 0 nor a share such as 70%'
-        raise ArgumentTypeError(msg)
-    return (value / 100.0, True) if unit else (value, False)
 
 
 def some_learners(text: str) -> tuple[str, ...]:
@@ -145,10 +131,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     online.add_argument(
         '--positions-until',
-        type=seconds_or_share,
+        type=seconds,
         metavar='S',
-        help='give the learners no positions after S seconds, or after a share such as 70%%; from '
-        'then on they have the IMU alone (default: give all)',
+        help='give the learners no positions after S seconds: from then on they have the IMU '
+        'alone (default: give all)',
     )
     add_fleet(parser).add_argument(
         '--fleet',
@@ -393,14 +379,11 @@ def run_online(args: Namespace) -> int:
             )
             raise InputError(msg)
     check_one_plane(recordings)
-    seconds = sum(each.imu.span_ns * 1e-9 for each in recordings)
-    known_s = math.inf
-    if args.positions_until is not None:
-        number, is_share = args.positions_until
-        known_s = number * seconds if is_share else number
-        if known_s > seconds:
-            msg = f'--positions-until {number:g}: the drive ends after {seconds:.0f} s; give less'
-            raise InputError(msg)
+    lasts_s = sum(each.imu.span_ns * 1e-9 for each in recordings)
+    known_s = math.inf if args.positions_until is None else args.positions_until
+    if args.positions_until is not None and not 0.0 < known_s <= lasts_s:
+        msg = f'--positions-until {known_s:g} must be above 0 and below the {lasts_s:.0f} s driven'
+        raise InputError(msg)
     learners = {name: make_learner(name) for name in args.learners or LEARNERS}
     with Progress('evaluating online') as progress:
         curve = learning_curve(

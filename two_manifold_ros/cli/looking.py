@@ -62,7 +62,7 @@ def add_inspect(parser: ArgumentParser) -> None:
     """Add the arguments of inspect."""
     add_bags(parser)
     add_topics(parser)
-    add_report(parser, 'findings with cures, the drive, laps, gaps and lag')
+    add_report(parser, 'findings with cures, the drive, laps, signals and lag')
     add_fleet(parser)
     add_json(parser)
 

@@ -404,6 +404,14 @@ def add_report(parser: ArgumentParser, shown: str) -> None:
     )
 
 
+def add_run(parser: ArgumentParser, nargs: int | str = '+') -> None:
+    """Add a model, bags to run it on, and what is needed to read them."""
+    parser.add_argument('model', metavar='MODEL', help='file written by two-manifold train')
+    add_bags(parser, nargs)
+    add_sensor_topics(add_topics(parser))
+    add_json(parser)
+
+
 def check_report(args: Namespace) -> None:
     """Refuse, before anything is computed, a report that could not be written."""
     if args.report:

@@ -17,7 +17,7 @@ from two_manifold_ros.cli.options import (
     add_bags,
     add_json,
     add_part,
-    add_sensor_topics,
+    add_run,
     add_topics,
     answer,
     Command,
@@ -69,8 +69,7 @@ LAPS_HELP = (
 
 def add_laps(parser: ArgumentParser) -> None:
     """Add the arguments of laps."""
-    parser.add_argument('model', metavar='MODEL', help='file written by two-manifold train')
-    add_bags(parser)
+    add_run(parser)
     parser.add_argument(
         '--start-line',
         default='',
@@ -85,13 +84,11 @@ def add_laps(parser: ArgumentParser) -> None:
         help='where the sectors after the first begin, apart by blanks, each as a start line '
         '(default: thirds of a lap)',
     )
-    add_sensor_topics(add_topics(parser))
     add_part(parser)
     parser.add_argument('--csv', metavar='FILE', help='write the laps into a table')
     parser.add_argument(
         '--course', metavar='FILE', help='write all numbers of each tick into a table'
     )
-    add_json(parser)
 
 
 def run_laps(args: Namespace) -> int:
@@ -252,11 +249,8 @@ REPLAY_HELP = (
 
 def add_replay(parser: ArgumentParser) -> None:
     """Add the arguments of replay."""
-    parser.add_argument('model', metavar='MODEL', help='file written by two-manifold train')
-    add_bags(parser, 1)
+    add_run(parser, 1)
     parser.add_argument('-o', '--output', required=True, metavar='BAG2', help='folder to write')
-    add_sensor_topics(add_topics(parser))
-    add_json(parser)
 
 
 def run_replay(args: Namespace) -> int:
@@ -287,8 +281,7 @@ EXPORT_HELP = (
 
 def add_export(parser: ArgumentParser) -> None:
     """Add the arguments of export."""
-    parser.add_argument('model', metavar='MODEL', help='file written by two-manifold train')
-    add_bags(parser, 1)
+    add_run(parser, 1)
     parser.add_argument(
         '-o',
         '--output',
@@ -297,8 +290,6 @@ def add_export(parser: ArgumentParser) -> None:
         help='.gpx, published estimates of a model trained on satellite fixes; .csv, all '
         'ticks in metres, with standard deviations and states',
     )
-    add_sensor_topics(add_topics(parser))
-    add_json(parser)
 
 
 def run_export(args: Namespace) -> int:

@@ -140,7 +140,6 @@ def inspection_sections(
             _speed_on_the_map(report, both)
             _speed_by_lap(report, both)
         _signals(report, recording.imu)
-        _intervals(report, recording)
         if both is not None:
             _lag(report, both)
 
@@ -234,29 +233,6 @@ def _signals(report: Report, imu: ImuStream) -> None:
             'What the IMU measured, highest and lowest value of each stretch; flat parts are '
             'standstill or a dead channel. Drag over a part to zoom.',
         )
-
-
-def _intervals(report: Report, recording: Recording) -> None:
-    drawn = plot('time (s)', 'interval (ms)', 220, y_axis_type='log')
-    streams: list[tuple[str, Ints, str, str]] = [('IMU', recording.imu.stamps, BLUE, 'circle')]
-    if recording.positions is not None:
-        streams.append(('positions', recording.positions.stamps, VERMILION, 'triangle'))
-    for name, stamps, colour, marker in streams:
-        kept = stamps[advancing(stamps)]
-        if len(kept) > 1:
-            steps = np.diff(kept) / 1e6
-            chosen = worst_of_bins(steps, MOST_POINTS)
-            seconds = (kept[1:] - recording.imu.first_stamp)[chosen] / 1e9
-            drawn.scatter(
-                seconds, steps[chosen], size=4, color=colour, marker=marker, legend_label=name
-            )
-    dress_legend(drawn)
-    report.figure(
-        'Gaps',
-        drawn,
-        'The longest interval of each stretch of time. One level line is a steady stream; points '
-        'far above it are gaps, over which no window is learned.',
-    )
 
 
 def _lag(report: Report, both: Together) -> None:
