@@ -15,7 +15,7 @@ from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.pages.drawing import STATUS_COLOURS
 from two_manifold_ros.pages.live_page import LivePage
 from two_manifold_ros.pages.live_plots import LIMITS
-from two_manifold_ros.pages.serving import PageServer
+from two_manifold_ros.pages.serving import serve_page
 from two_manifold_ros.pages.vehicle import Moment, Scene, Vehicle
 
 LASTS_S, LOST_FROM_S = 100.0, 60.0
@@ -63,8 +63,8 @@ def scene() -> Scene:
 
 @pytest.fixture
 def url(scene: Scene) -> Iterator[str]:
-    with PageServer(lambda document: LivePage(document, scene) and None, port=0) as server:
-        yield server.url
+    with serve_page(lambda document: LivePage(document, scene) and None, port=0) as url:
+        yield url
 
 
 def pause(tab):
@@ -165,8 +165,8 @@ def test_several_robots_are_on_the_map_and_one_in_detail(browse, scene, url):
 def test_live_it_follows_the_present_and_says_when_a_node_is_gone(browse):
     now_s = 5.0
     scene = Scene('live', duration_s=None, clock=lambda: now_s)
-    with PageServer(lambda document: LivePage(document, scene) and None, port=0) as server:
-        tab = browse(server.url)
+    with serve_page(lambda document: LivePage(document, scene) and None, port=0) as url:
+        tab = browse(url)
         assert tab.text('.banner b') == 'no node'
         assert 'ROS_DOMAIN_ID' in tab.text('.banner')
         vehicle = scene.vehicle('car1/filter_node')

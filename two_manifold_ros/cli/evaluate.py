@@ -21,6 +21,7 @@ from two_manifold_ros.cli.options import (
     add_sensor_topics,
     add_topics,
     answer,
+    begin_report,
     check_report,
     fleet_of,
     in_step,
@@ -306,17 +307,14 @@ def _write_report(
     tables: Sequence[Table],
 ) -> None:
     from two_manifold_ros.inspection.inspecting import inspect_recording  # noqa: PLC0415 - as below
-    from two_manifold_ros.pages.report import Report, title_of  # noqa: PLC0415 - an extra
     from two_manifold_ros.pages.sections import (  # noqa: PLC0415 - an extra
         inspection_sections,
         run_sections,
     )
 
     part = f', from {args.start:g} s on; times count from there' if args.start else ''
-    report = Report(
-        title_of(args.bags, 'evaluation'), f'{args.model} on {", ".join(args.bags)}{part}'
-    )
-    report.say(*verdict.lines)
+    made_of = f'{args.model} on {", ".join(args.bags)}{part}'
+    report = begin_report(args.bags, 'evaluation', made_of, verdict)
     drawn = run_sections(report, evaluation, recordings, model, tables)
     shown = [recordings[number] for number in drawn[:MOST_INSPECTED]]
     if len(shown) < len(recordings):

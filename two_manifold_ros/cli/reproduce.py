@@ -181,7 +181,7 @@ def _list(*, as_json: bool) -> None:
         return
     width = max(len(each.name) for each in EXPERIMENTS)
     for each in EXPERIMENTS:
-        print_wrapped(f'{each.name:{width}}  {each.shows} ({each.paper})', ' ' * (width + 2))
+        print_wrapped(f'{each.name:{width}}  {each.shows} ({each.paper})')
 
 
 def _check(args: Namespace) -> None:
@@ -219,8 +219,7 @@ def _print(found: Attempt | Series) -> None:
                 each.what,
                 each.paper,
                 each.score,
-                _rounded(each.mean),
-                _rounded(each.spread),
+                *('' if n is None else f'{n:.3g}' for n in (each.mean, each.spread)),
                 verdict(passed=each.passed),
             ]
             for each in found.tallies
@@ -234,10 +233,6 @@ def _print(found: Attempt | Series) -> None:
         rows = [[claim.what, claim.paper, claim.ours, claim.verdict] for claim in found.claims]
     print_table('', header, rows)
     sys.stdout.flush()
-
-
-def _rounded(number: float | None) -> str:
-    return '' if number is None else f'{number:.3g}'
 
 
 def _print_summary(done: Sequence[Attempt | Series], folder: Path) -> None:

@@ -20,7 +20,6 @@ from two_manifold_ros.cli.options import (
     add_run,
     add_topics,
     answer,
-    Command,
     name_sensors,
     part_of,
     recordings_in_planes,
@@ -399,9 +398,3 @@ def run_vehicle(args: Namespace) -> int:
     written = [f'written to {args.output}'] if args.output else []
     answer(args, content, [*shown, *written])
     return 0
-
-
-LAPS = Command(LAPS_HELP, add_laps, run_laps)
-REPLAY = Command(REPLAY_HELP, add_replay, run_replay)
-EXPORT = Command(EXPORT_HELP, add_export, run_export)
-VEHICLE = Command(VEHICLE_HELP, add_vehicle, run_vehicle)

@@ -12,7 +12,6 @@ import numpy as np
 
 from two_manifold_ros.filtering.estimate import half_axis
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.inspection.lag import gyroscope_lag
 from two_manifold_ros.inspection.motion import lap_spans, put_together, way_driven
 from two_manifold_ros.inspection.rendering import describe
 from two_manifold_ros.inspection.timing import advancing
@@ -140,8 +139,6 @@ def inspection_sections(
             _speed_on_the_map(report, both)
             _speed_by_lap(report, both)
         _signals(report, recording.imu)
-        if both is not None:
-            _lag(report, both)
 
 
 def _known_speed(both: Together) -> Floats:
@@ -233,28 +230,6 @@ def _signals(report: Report, imu: ImuStream) -> None:
             'What the IMU measured, highest and lowest value of each stretch; flat parts are '
             'standstill or a dead channel. Drag over a part to zoom.',
         )
-
-
-def _lag(report: Report, both: Together) -> None:
-    axis = IMU_CHANNELS.index(gyroscope_lag(both).name)
-    drawn = plot('time (s)', 'rate of turn (rad/s)', 240, name='lag')
-    for name, values, colour, dash in (
-        ('gyroscope', both.imu[:, axis], BLUE, 'solid'),
-        ('course of the positions', both.motion.course_rate, VERMILION, 'dashed'),
-    ):
-        # The whole drive is too long for few points: a part shows the lag as well.
-        drawn.line(
-            both.motion.seconds[:MOST_POINTS], values[:MOST_POINTS],
-            color=colour, line_dash=dash, line_width=1.5, legend_label=name,
-        )  # fmt: skip
-    dress_legend(drawn)
-    report.figure(
-        'Do positions lag behind the IMU?',
-        drawn,
-        f'The start of the drive: {IMU_CHANNELS[axis]} and the rate of turn of the positions '
-        'should rise and fall together; a curve that is always to the right is late. '
-        'Opposite signs are an IMU that is upside down.',
-    )
 
 
 def run_sections(
