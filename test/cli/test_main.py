@@ -184,12 +184,7 @@ def test_help_fits_eighty_columns(name, monkeypatch, command):
     'given',
     [
         'info NAME',
-        'evaluate NAME bag',
-        'inspect NAME',
-        'import NAME -o bag',
         'train bag -o NAME',
-        'train NAME -o model.npz',
-        'merge NAME NAME -o model.npz',
         'atlas add NAME -o model.npz',
         'simulate -o NAME --laps 1',
         'view NAME --no-browser',

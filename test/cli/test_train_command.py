@@ -134,12 +134,6 @@ def test_a_place_that_cannot_be_written_is_refused_before_training(
     assert (tmp_path / 'notes.txt').read_text() == 'mine'
 
 
-def test_a_part_that_is_the_whole_is_warned_of(training):
-    for until, warned in (('9999', True), ('30', False)):
-        said = training('--until', until, *QUICK)
-        assert ('nothing of it is left to evaluate' in said.err) == warned
-
-
 @pytest.fixture(scope='module')
 def short_bag(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a bag of two laps of an ellipse, whose halves look alike, with a dead channel."""

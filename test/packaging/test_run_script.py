@@ -27,13 +27,11 @@ case $* in
     [ "$*" != "-m pip check" ] || exit "${BROKEN:-0}"
     echo 'Collecting one==1.0 (from -r requirements/build.txt (line 1))'
     echo '  Downloading one.whl.metadata (1 kB)'
-    [ -z "${NO_NETWORK-}" ] || { echo 'ERROR: no such host' >&2 && exit 1; }
     echo '  Downloading one.whl (1 MB)'
     echo 'Using cached two.whl (1 MB)'
     echo 'Installing collected packages: one, two'
     ;;
 "-m venv "*) shift $(($# - 1)) && mkdir -p "$1/bin" && cp "$0" "$1/bin/python" ;;
-*"import numpy, scipy, numba"*) exit "${NO_NUMPY:-0}" ;;
 --version) echo "Python ${VERSION:-3.11.2}" ;;
 "-m two_manifold_ros.demo"*) pwd && env ;;
 esac

@@ -109,7 +109,6 @@ def test_state_position_and_path_are_those_of_the_time(browse, url):
     assert [tab.value(name, 'location') for name in LIMITS] == [2.0, 4.0]
     assert all(name in tab.text('.key') for name in ('true position', 'route of the model'))
     assert tab.value('acceleration', 'x_range.end') == 30.0
-    tab.shoot('view_drive')
 
 
 def test_scrubbing_into_a_lost_stretch_shows_cause_and_cure(browse, url):
@@ -125,7 +124,6 @@ def test_scrubbing_into_a_lost_stretch_shows_cause_and_cure(browse, url):
     states = tab.columns('states')
     assert states['status'] == ['tracking', 'lost']
     assert states['right'][0] == pytest.approx(LOST_FROM_S)
-    tab.shoot('view_lost')
 
 
 def test_it_plays_from_the_start_and_stands_while_paused(browse, url):
@@ -204,7 +202,6 @@ def test_dark_and_narrow_screens_are_readable(browse, url, width, height):
     across = tab.value('map', 'x_range.end') - tab.value('map', 'x_range.start')
     assert max(4.0 / high, 6.0 / across) > 0.8
     assert 4.0 / high > 0.7 or tab.value('map', 'inner_height') <= 160
-    tab.shoot(f'view_dark_{width}')
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,6 @@ def test_what_is_on_the_page_is_what_was_computed(page, browse):
     words = {list(Status)[code].value for code in run.statuses}
     assert {'tracking', 'lost'} <= words
     assert set(tab.value('states', 'y_range.factors')) == words
-    tab.shoot('report')
 
 
 def test_the_wheel_zooms_the_map_and_a_click_on_a_name_hides_its_curve(page, browse):
@@ -73,4 +72,3 @@ def test_on_a_phone_nothing_is_wider_than_the_page(page, browse):
     tab.page.wait_for_timeout(500)
     assert tab.page.evaluate('document.documentElement.scrollWidth') <= 391
     assert tab.value('horizons', 'inner_width') > 150
-    tab.shoot('report_phone')

@@ -150,8 +150,7 @@ def _drop_duplicates(args: Namespace, names: Sequence[str]) -> list[str]:
     """
     Leave in ``args.bags`` each bag once, however its path is written; return their names.
 
-    They are sorted by their places, so that whatever order they are given in makes no difference.
-    ``InputError`` if one has two names.
+    They are sorted by their places, so that the order in which they are given says nothing.
     """
     first: dict[str, int] = {}
     for number, path in enumerate(args.bags):

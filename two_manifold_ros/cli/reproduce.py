@@ -101,8 +101,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Run the experiments and report; return whether one failed."""
+    if args.list and args.json:
+        print(json.dumps({'experiments': [each.to_json() for each in EXPERIMENTS]}, indent=2))
+        return 0
     if args.list:
-        _list(as_json=args.json)
+        width = max(len(each.name) for each in EXPERIMENTS)
+        for each in EXPERIMENTS:
+            print_wrapped(f'{each.name:{width}}  {each.shows} ({each.paper})')
         return 0
     _check(args)
     chosen = experiments_named(args.name)
@@ -113,7 +118,10 @@ def run(args: Namespace) -> int:
     for experiment in chosen:
         experiment.load()
     folder = make_folder(args.output)
-    recordings = _recordings(args)
+    wanted = Namespace(**vars(args), position_topic=None, use_receive_time=False)
+    recordings = (
+        recordings_of(wanted, need_positions=False, find_positions=False) if args.bags else []
+    )
     seeds = range(args.seed, args.seed + args.sets)
     groups = [[(each, seed) for seed in seeds] for each in chosen]
     alone = len(groups) == len(seeds) == 1
@@ -175,15 +183,6 @@ def _attempt(
     return Attempt(experiment, time.monotonic() - begun, tuple(claims))
 
 
-def _list(*, as_json: bool) -> None:
-    if as_json:
-        print(json.dumps({'experiments': [each.to_json() for each in EXPERIMENTS]}, indent=2))
-        return
-    width = max(len(each.name) for each in EXPERIMENTS)
-    for each in EXPERIMENTS:
-        print_wrapped(f'{each.name:{width}}  {each.shows} ({each.paper})')
-
-
 def _check(args: Namespace) -> None:
     """Refuse arguments that do not go together."""
     msg = ''
@@ -197,13 +196,6 @@ def _check(args: Namespace) -> None:
         msg = '--imu-topic is for bags, and no bag is given; name a bag or leave it out'
     if msg:
         raise InputError(msg)
-
-
-def _recordings(args: Namespace) -> list[Recording]:
-    if not args.bags:
-        return []
-    wanted = Namespace(**vars(args), position_topic=None, use_receive_time=False)
-    return recordings_of(wanted, need_positions=False, find_positions=False)
 
 
 def _print(found: Attempt | Series) -> None:

@@ -272,11 +272,7 @@ def dots_by_value(
 
 
 def outlines(positions: Floats, covariances: Floats, points: int = 24) -> Floats:
-    """
-    Return the outlines (n, points, 2) of the 95 % ellipses of normal distributions.
-
-    Positions are (n, 2), covariances (n, 2, 2); that of one which is not positive definite is NaN.
-    """
+    """Return 95 % ellipses (n, points, 2) around (n, 2); of no covariance (n, 2, 2) it is NaN."""
     turns = np.linspace(0.0, 2.0 * np.pi, points)
     circle = np.stack([np.cos(turns), np.sin(turns)])
     found = np.full((len(positions), points, 2), np.nan)
@@ -290,11 +286,7 @@ def outlines(positions: Floats, covariances: Floats, points: int = 24) -> Floats
 
 
 def worst_of_bins(values: Floats, most: int) -> Ints:
-    """
-    Return the indices of at most so many values (n,), the largest of each even stretch of them.
-
-    So what is drawn in few points hides no peak; NaN counts as the least.
-    """
+    """Return the indices of the largest values of so many stretches, so that no peak is hidden."""
     if len(values) <= most:
         return np.arange(len(values))
     edges = np.linspace(0, len(values), most + 1).astype(np.int64)
@@ -304,11 +296,7 @@ def worst_of_bins(values: Floats, most: int) -> Ints:
 
 
 def envelope(seconds: Floats, rows: Floats, most: int) -> tuple[Floats, Floats]:
-    """
-    Return curves (n, c) in at most so many points: least and largest values of stretches, in turn.
-
-    So a curve in few points hides no peak; NaN is left out unless all of a stretch is.
-    """
+    """Return curves (n, c) in at most so many points: least and largest values of stretches."""
     if len(seconds) <= most:
         return seconds, rows
     firsts = np.linspace(0, len(seconds), max(most // 2, 1), endpoint=False).astype(np.int64)
