@@ -101,14 +101,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Run the experiments and report; return whether one failed."""
-    if args.list and args.json:
-        print(json.dumps({'experiments': [each.to_json() for each in EXPERIMENTS]}, indent=2))
-        return 0
     if args.list:
-        width = max(len(each.name) for each in EXPERIMENTS)
-        for each in EXPERIMENTS:
-            print_wrapped(f'{each.name:{width}}  {each.shows} ({each.paper})')
-        return 0
+        return _list(as_json=args.json)
     _check(args)
     chosen = experiments_named(args.name)
     if args.bags and not any(each.takes_recordings for each in chosen):
@@ -181,6 +175,16 @@ def _attempt(
         seconds = time.monotonic() - begun
         return Attempt(experiment, seconds, error=f'{type(error).__name__}: {error}')
     return Attempt(experiment, time.monotonic() - begun, tuple(claims))
+
+
+def _list(*, as_json: bool) -> int:
+    if as_json:
+        print(json.dumps({'experiments': [each.to_json() for each in EXPERIMENTS]}, indent=2))
+        return 0
+    width = max(len(each.name) for each in EXPERIMENTS)
+    for each in EXPERIMENTS:
+        print_wrapped(f'{each.name:{width}}  {each.shows} ({each.paper})')
+    return 0
 
 
 def _check(args: Namespace) -> None:
