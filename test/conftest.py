@@ -70,10 +70,6 @@ FIRST = ('test/filtering/test_atlas.py', 'test/test_compilation.py', 'test/bench
 """What has to start early, or it would be left over at the end, when no other process has work."""
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption('--screenshots', metavar='FOLDER', help='write pictures of pages there')
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what is slow, and give each of several processes a file at a time."""
