@@ -48,7 +48,7 @@ TOGETHER = ('test/adapting/', 'test/faults/', 'test/promises/', 'test/real/')
 """Folders that one process takes as a whole: what their files share is expensive."""
 
 SLOW_FIXTURES = {
-    'browser', 'copied_checkout', 'fast_kart_atlas', 'machine_results', 'played',
+    'browser', 'copied_checkout', 'fast_kart_atlas', 'machine_results',
     'recordings_folder', 's3_server', 'site', 'slow_node', 'start', 'stream_outcomes',
     'yard_model',
 }  # fmt: skip
@@ -57,7 +57,7 @@ SLOW_FIXTURES = {
 SLOW_FILES = (
     'test/adapting/test_training_process.py', 'test/benchmarks/', 'test/cli/test_listening.py',
     'test/cli/test_terminal.py', 'test/cli/test_workers.py', 'test/comparison/test_comparing.py',
-    'test/comparison/test_own_filters.py', 'test/experiments/',
+    'test/comparison/test_own_filters.py', 'test/experiments/', 'test/promises/test_played_bag.py',
     'test/packaging/test_bare_robot.py', 'test/packaging/test_run_script.py',
     'test/test_compilation.py', 'test/test_fleet.py', 'test/test_stopping.py',
 )  # fmt: skip

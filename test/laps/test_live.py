@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Laps while driving: the start line goes where marks come, and fixes place the laps."""
+"""Laps while driving: the start line goes where marks come."""
 
 from collections.abc import Callable
 import math
@@ -17,7 +17,6 @@ from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.laps.live import LAST_MOVE, LATE_S, LiveLaps
 from two_manifold_ros.laps.timing import LapState, LapTimer
 from two_manifold_ros.names import LAP_FRAME
-from two_manifold_ros.typing import Floats
 
 PERIOD_NS = SECOND // 10
 
@@ -66,22 +65,6 @@ def follow(
             laps.take_mark(waiting.pop(0))
         states.append(laps.push(estimate_of(drive, tick)))
     return states
-
-
-def plane(shares: Floats) -> Floats:
-    """Return where the places of the oval really are: an ellipse that is longer."""
-    angles = 2.0 * np.pi * np.asarray(shares)
-    return np.stack([120.0 * np.cos(angles) + 7.0, 40.0 * np.sin(angles) - 300.0], axis=-1)
-
-
-def placed_drive(laps: LiveLaps, drive: Vehicle, ticks: range, noise_m: float = 0.0) -> None:
-    """Push a drive, with fixes at some of its ticks."""
-    random = np.random.default_rng(0)
-    for tick in range(len(drive.stamps)):
-        laps.push(estimate_of(drive, tick))
-        if tick in ticks:
-            x, y = plane(drive.shares[tick]) + noise_m * random.standard_normal(2)
-            assert laps.take_position(int(drive.stamps[tick]), 'map', x, y)
 
 
 @pytest.mark.parametrize('late_s', [-0.05, 0.0, 1.0, 0.9 * LATE_S])
@@ -135,96 +118,10 @@ def test_a_mark_of_no_sure_estimate_moves_nothing(stamp_s, away):
     assert laps.marks == 0
 
 
-def test_fixes_place_the_laps():
-    drive = driven([LAP_S] * 4)
-    laps = live()
-    assert laps.problem
-    assert laps.placed(estimate_of(drive, 0)) is None
-    placed_drive(laps, drive, range(1, 420))
-    assert laps.problem == ''
-    assert (laps.frame, laps.fixes) == ('map', 419)
-    for tick in range(430, len(drive.stamps) - 5, 3):
-        before = estimate_of(drive, tick)
-        placed = laps.placed(before)
-        assert placed is not None
-        truth = plane(drive.shares[[tick, tick + 5]])
-        assert placed.positions == pytest.approx(truth, abs=0.5)
-        step = (plane(drive.shares[tick + 1]) - plane(drive.shares[tick - 1])) / 0.2
-        assert placed.velocity == pytest.approx(step, abs=2.0)
-        for covariance in (*placed.covariances, placed.velocity_covariance):
-            assert np.linalg.eigvalsh(covariance)[0] > 0.0
-        # A tenth of a metre of 100 on the ring is so much of the ellipse.
-        slope = plane(drive.shares[tick] + 1e-4) - plane(drive.shares[tick] - 1e-4)
-        along = np.hypot(*slope) / 2e-4 * 0.1 / 100.0
-        spread = math.sqrt(np.linalg.eigvalsh(placed.covariances[0])[1])
-        assert spread == pytest.approx(along, rel=0.2)
-        assert placed.ellipse_m == pytest.approx(2.4477 * spread, rel=1e-3)
-        # The path ahead is along the fixes, and as near to them between the horizons.
-        ahead = placed.ahead()
-        assert np.array_equal(ahead.positions[[0, -1]], placed.positions)
-        x, y = (ahead.positions - plane([0.0, 0.5]).mean(axis=0)).T
-        assert np.hypot(x / 120.0, y / 40.0) == pytest.approx(1.0, abs=0.02)
-        assert np.hypot(*np.diff(ahead.positions, axis=0).T).max() <= 1.0 + 1e-4
-        assert np.diff(ahead.ticks).max() <= 2.5 + 1e-6
-
-
-def test_way_and_its_deviation_are_those_along_the_fixes():
-    drive = driven([LAP_S] * 4)
-    laps = live()
-    placed_drive(laps, drive, range(0, 300, 5))
-    tick = len(drive.stamps) - 1
-    state = laps.push(estimate_of(drive, tick))
-    assert state is None or state.lap
-    fine = plane(np.linspace(0.0, 1.0, 10_001))
-    way = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(fine, axis=0).T))])
-    state = laps.push(estimate_of(driven([LAP_S] * 5), tick + 1))
-    assert state is not None
-    assert state.distance_m == pytest.approx(
-        np.interp(state.phase, np.linspace(0, 1, 10_001), way), abs=1.0
-    )
-    # A tenth of a metre of 100 on the ring is as much of the ellipse as lies there.
-    place = state.phase + np.array([-5e-4, 5e-4])
-    slope = float(np.hypot(*np.diff(plane(place), axis=0)[0])) / 1e-3
-    assert abs(slope / way[-1] - 1.0) > 0.1
-    assert state.distance_deviation_m == pytest.approx(0.1 * slope / 100.0, rel=0.05)
-
-
-def test_few_fixes_claim_little():
-    """What is known of the line is in the covariances."""
-    drive = driven([LAP_S] * 8)
-    scores, spreads = [], []
-    for step in (51, 6):
-        laps = live()
-        placed_drive(laps, drive, range(1, 360, step), noise_m=1.0)
-        found = [laps.placed(estimate_of(drive, tick)) for tick in range(400, 900, 3)]
-        apart = [
-            each.positions[0] - plane(drive.shares[tick])
-            for each, tick in zip(found, range(400, 900, 3), strict=True)
-            if each is not None
-        ]
-        covariances = [each.covariances[0] for each in found if each is not None]
-        solved = zip(apart, covariances, strict=True)
-        scores.append(np.mean([d @ np.linalg.solve(c, d) < 5.991 for d, c in solved]))
-        spreads.append(np.mean([np.trace(each) for each in covariances]))
-    assert min(scores) > 0.9
-    assert spreads[1] < spreads[0]
-
-
-def test_fixes_in_another_frame_are_counted_and_not_used():
-    drive = driven([LAP_S])
-    laps = live()
-    placed_drive(laps, drive, range(0, 40, 5))
-    assert not laps.take_position(int(drive.stamps[-1]), 'odom', 1.0, 2.0)
-    assert laps.position_counts == {'used': 8, 'other_frame': 1}
-    assert laps.fits_origin(geodetic=False)
-    assert not laps.fits_origin(geodetic=True)
-
-
 def test_stamps_on_arrival_are_those_of_the_clock():
     drive = driven([LAP_S] * 2)
     now = [0]
     laps = live('map', clock_ns=lambda: now[0])
-    assert laps.stamps_on_arrival
     mark = passages(drive, 0.4)[0]
     for tick, stamp in enumerate(drive.stamps.tolist()):
         if now[0] < mark <= stamp:
@@ -347,114 +244,19 @@ def test_a_mark_holds_up_no_estimate_however_many_there_are():
     )
 
 
-def test_a_wild_fix_spoils_no_line():
-    drive = driven([LAP_S] * 5)
-    ellipses = []
-    for off in (0.0, 1e5):
-        laps = live()
-        for tick in range(500):
-            laps.push(estimate_of(drive, tick))
-            x, y = plane(drive.shares[tick]) + off * (tick in {150, 151, 300})
-            laps.take_position(int(drive.stamps[tick]), 'map', x, y)
-        placed = laps.placed(estimate_of(drive, 505))
-        assert placed is not None
-        assert placed.positions == pytest.approx(plane(drive.shares[[505, 510]]), abs=0.5)
-        ellipses.append(placed.ellipse_m)
-    assert laps.position_counts['far_off'] == 3
-    assert ellipses[1] == pytest.approx(ellipses[0], rel=0.05)
-
-
-@pytest.mark.slow
-def test_fixes_that_keep_to_another_way_are_believed():
-    """A line of five fixes may be wrong and sure."""
-    drive = driven([LAP_S] * 30)
-    laps = live()
-    for tick in range(len(drive.stamps) - 10):
-        laps.push(estimate_of(drive, tick))
-        x, y = plane(drive.shares[tick]) + (30.0 if tick < 140 else 0.0)
-        laps.take_position(int(drive.stamps[tick]), 'map', x, y)
-    assert laps.position_counts['far_off'] < 300
-    tick = len(drive.stamps) - 10
-    placed = laps.placed(estimate_of(drive, tick))
-    assert placed is not None
-    assert placed.positions[0] == pytest.approx(plane(drive.shares[tick]), abs=3.0)
-
-
-def test_fixes_at_one_place_have_no_way():
-    drive = driven([LAP_S] * 3)
-    laps = live()
-    states = []
-    for tick in range(300):
-        states.append(laps.push(estimate_of(drive, tick)))
-        laps.take_position(int(drive.stamps[tick]), 'map', 4e5, 5e6)
-    placed = laps.placed(estimate_of(drive, 305))
-    assert placed is not None
-    assert placed.positions == pytest.approx(np.array([[4e5, 5e6]] * 2))
-    assert states[-1] is not None
-    assert states[-1].distance_m == pytest.approx(0.0, abs=1e-3)
-
-
-def test_of_thousands_of_fixes_a_second_many_are_used():
-    """They come before the estimates of their time."""
-    drive = driven([LAP_S] * 2)
-    laps = live()
-    for tick in range(len(drive.stamps) // 2):
-        for part in range(0, PERIOD_NS, PERIOD_NS // 500):
-            laps.take_position(int(drive.stamps[tick]) + part, 'map', 1.0, 2.0)
-        if tick >= 3:
-            laps.push(estimate_of(drive, tick - 3))
-    assert laps.fixes > 300
-
-
 @pytest.mark.parametrize('stamp_s', [-3600.0, 3600.0])
-def test_marks_and_fixes_by_another_clock_are_said(stamp_s):
+def test_marks_by_another_clock_are_said(stamp_s):
     drive = driven([LAP_S])
     laps = live()
     assert laps.mark_problem == ''
     for tick in range(50):
-        laps.take_position(int(drive.stamps[tick]) + round(stamp_s * SECOND), 'map', 1.0, 2.0)
         laps.take_mark(int(drive.stamps[tick]) + round(stamp_s * SECOND))
         laps.push(estimate_of(drive, tick))
-    assert 'of 50 fixes none counts' in laps.problem
     assert 'of 50 marks none counts' in laps.mark_problem
     laps.take_mark(int(drive.stamps[50]))
     for tick in range(50, 53):
         laps.push(estimate_of(drive, tick))
     assert laps.mark_problem == ''
-
-
-@pytest.mark.parametrize('place', [(math.nan, 1.0), (math.inf, 0.0), (1e300, 1.0), (0.0, 0.0)])
-def test_what_is_no_position_is_no_fix(place):
-    drive = driven([LAP_S] * 4)
-    laps = live()
-    placed_drive(laps, drive, range(1, 200, 7))
-    assert not laps.take_position(int(drive.stamps[210]), 'map', *place)
-    assert laps.position_counts['no_fix'] == 1
-    placed_drive(laps, drive, range(210, 400, 7))
-    placed = laps.placed(estimate_of(drive, 420))
-    assert placed is not None
-    assert np.isfinite(placed.positions).all()
-
-
-def test_one_wrong_fix_is_left_out_and_many_begin_the_line_again():
-    drive = driven([LAP_S] * 12)
-    laps = live()
-    for tick in range(1300):
-        laps.push(estimate_of(drive, tick))
-        # The receiver has another origin in the end.
-        x, y = plane(drive.shares[tick])
-        x += 900.0 * (tick > 410) + 5000.0 * (tick == 400)
-        if tick % 3 == 0 or tick == 400:
-            laps.take_position(int(drive.stamps[tick]), 'map', x, y)
-        if tick == 410:
-            placed = laps.placed(estimate_of(drive, tick))
-            assert placed is not None
-            assert placed.positions[0] == pytest.approx(plane(drive.shares[tick]), abs=1.0)
-            assert laps.position_counts['far_off'] == 1
-    placed = laps.placed(estimate_of(drive, 1299))
-    assert placed is not None
-    x, y = plane(drive.shares[1299])
-    assert placed.positions[0] == pytest.approx([x + 900.0, y], abs=1.0)
 
 
 @pytest.mark.parametrize(
@@ -487,71 +289,11 @@ def test_a_stuck_button_marks_one_passage():
     assert laps.marks == len(true)
 
 
-def test_fixes_far_ahead_do_not_keep_others_out():
-    drive = driven([LAP_S] * 4)
-    laps = live()
-    laps.push(estimate_of(drive, 0))
-    for k in range(1200):
-        laps.take_position(int(drive.stamps[0]) + (1_000_000 + k) * SECOND, 'map', 1.0, 2.0)
-    placed_drive(laps, drive, range(1, 300, 2))
-    assert laps.fixes > 140
-
-
-def test_a_fix_without_a_stamp_is_of_now():
-    drive = driven([LAP_S] * 4)
-    laps = live()
-    for tick in range(400):
-        laps.push(estimate_of(drive, tick))
-        x, y = plane(drive.shares[tick])
-        laps.take_position(0, 'map', x, y)
-    assert laps.fixes > 390
-
-
-def test_another_model_goes_on_with_count_frame_and_origin():
+def test_another_model_goes_on_with_the_count():
     drive = driven([LAP_S] * 4)
     before, after = live(), live()
-    placed_drive(before, drive, range(1, 300, 7))
+    follow(before, drive, [])
     after.go_on(before)
-    assert (after.frame, after.origin) == ('map', before.origin)
     state = after.push(estimate_of(drive, len(drive.stamps) - 1))
     assert state is not None
     assert state.lap == before.timer.number > 2
-
-
-@pytest.mark.slow
-def test_a_stretch_without_a_view_of_the_sky_keeps_the_line():
-    """Fixes that are off for seconds on one lap, a hundred in a row."""
-    drive = driven([LAP_S] * 6, period_s=0.02)
-    model: Any = SimpleNamespace(period_ns=SECOND // 50, frame_id=LAP_FRAME)
-    laps = LiveLaps(model, LapTimer(oval()))
-    for tick in range(3000):
-        laps.push(estimate_of(drive, tick))
-        x, y = plane(drive.shares[tick]) + 60.0 * (1500 <= tick < 1600)
-        laps.take_position(int(drive.stamps[tick]), 'map', x, y)
-        assert tick < 1500 or laps.problem == ''
-    placed = laps.placed(estimate_of(drive, 3000))
-    assert placed is not None
-    assert placed.positions[0] == pytest.approx(plane(drive.shares[3000]), abs=0.5)
-    assert placed.ellipse_m < 3.0
-
-
-@pytest.mark.slow
-def test_fixes_of_a_vehicle_that_stands_do_not_outweigh_those_of_its_way():
-    """Hours at one place, with the noise of a receiver."""
-    shares = driven([LAP_S] * 2).shares
-    drive = vehicle(np.concatenate([np.full(20_000, shares[0]), shares]))
-    laps = live()
-    random = np.random.default_rng(0)
-    for tick in range(len(drive.stamps) - 60):
-        laps.push(estimate_of(drive, tick))
-        x, y = plane(drive.shares[tick]) + random.standard_normal(2)
-        if tick < 20_000 or tick % 5 == 0:
-            laps.take_position(int(drive.stamps[tick]), 'map', x, y)
-    assert laps.fixes < 100
-    scores = []
-    for tick in range(20_000, len(drive.stamps) - 60):
-        placed = laps.placed(estimate_of(drive, tick))
-        assert placed is not None
-        apart = placed.positions[0] - plane(drive.shares[tick])
-        scores.append(apart @ np.linalg.solve(placed.covariances[0], apart))
-    assert np.mean(np.array(scores) < 5.991) > 0.9

@@ -1,60 +1,39 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Laps while driving: timed from estimates, with a line by marks and positions by fixes."""
+"""Laps while driving: timed from estimates, with a line by marks."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter, deque
+from collections import deque
 from dataclasses import replace
-from functools import cached_property, partial
 import math
 from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.laps.ring import ClosedLine
 from two_manifold_ros.laps.timing import LapTimer
-from two_manifold_ros.model.path_ahead import PathAhead
-from two_manifold_ros.recordings.excursions import FARTHEST_M
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.laps.ring import DrawnLine
     from two_manifold_ros.laps.timing import LapState
     from two_manifold_ros.model.model import RouteModel
-    from two_manifold_ros.recordings.recording import GeodeticOrigin
     from two_manifold_ros.typing import Floats
 
 LATE_S = 10.0
-"""Seconds by which a mark or a fix may come after the estimates of its time, or before them."""
+"""Seconds by which a mark may come after the estimates of its time, or before them."""
 
 MOST_WAITING = 1000
-"""Marks or fixes that may be ahead of the estimates, at most; further ones are left out."""
+"""Marks that may be ahead of the estimates, at most; further ones are left out."""
 
 TIMED_AGAIN = 250
 """Estimates from which a lap is timed again, at most: the node publishes nothing meanwhile."""
 
 LAST_MOVE = 64
 """Marks after which the line stays: their mean errs by an eighth of what one does."""
-
-APART = 1e-3
-"""Laps from a fix to the next one, at least: those at a standstill would outweigh all others."""
-
-MORE = 1.1
-"""Times as many fixes as before after which the line through them is drawn again."""
-
-FAR = 30.0
-"""Squared distance from the line, in variances, beyond which a fix is wild: exp(-15) of others."""
-
-MOST_FAR = 0.1
-"""Share of the fixes of a lap above which those far off are not wild: the line may be wrong."""
-
-STEPS = 400
-"""Parts of a lap whose lengths are summed to the way along the line through fixes."""
 
 
 class _Tick(NamedTuple):
@@ -73,23 +52,14 @@ class _Tick(NamedTuple):
     metres: float
 
 
-class _Drawn(NamedTuple):
-    """The line through so many fixes, and the way along it at the ends of `STEPS` parts, m."""
-
-    line: DrawnLine
-    fixes: int
-    way_m: Floats
-
-
 class LiveLaps:
     """
-    Time laps as estimates come, move the start line to marks, and place laps by fixes.
+    Time laps as estimates come, and move the start line to marks.
 
     A mark puts the start line where the vehicle was. Each further one makes it surer: after 2, 4,
     8 and so on, up to `LAST_MOVE`, the line moves to where most of them are, and the lap that is
     under way is timed again from it; best and last lap are forgotten then, and laps are counted as
-    if it had always been there. Estimates of a model
-    that knows laps and no positions get positions from fixes, see `ClosedLine`.
+    if it had always been there.
 
     Parameters
     ----------
@@ -98,19 +68,13 @@ class LiveLaps:
     timer
         Times the laps until the first mark.
     clock_ns
-        Where estimates are stamped as their samples arrive, the time now: the stamps of marks and
-        fixes count for nothing then.
+        Where estimates are stamped as their samples arrive, the time now: the stamps of marks
+        count for nothing then.
 
     Attributes
     ----------
     timer
         That of the start line as it is now.
-    origin
-        Of fixes of satellites; it comes with the first.
-    frame
-        Of the fixes; empty before the first.
-    position_counts
-        How many fixes were taken, and how many were not by cause.
 
     """
 
@@ -120,35 +84,17 @@ class LiveLaps:
         self.timer = timer
         self._circuit, self._sectors = timer.circuit, timer.sectors
         self._period_ns = model.period_ns
-        self._model = model
-        points = self._circuit.points
-        self._radius = float(np.median(np.hypot(points[:, 0], points[:, 1])))
         # Where the line is along the circuit as the model has it.
         self._line_m = 0.0
         # Where it moves ahead of a vehicle that passed it, the lap goes on with its number.
         self._highest = 0
         self._past: deque[_Tick] = deque()
-        self._waiting: deque[tuple[int, Floats | None]] = deque()
+        self._waiting: deque[int] = deque()
         self._marks: list[float] = []
         self._last_mark_ns: int | None = None
-        self._fixes = ClosedLine()
-        self._drawn: _Drawn | None = None
-        # Fixes near and far off the line in the usual time of a lap, which began when.
-        self._near = 0
-        self._far: list[tuple[float, Floats]] = []
-        self._lap_ns: int | None = None
-        self._doubted = False
-        self._last_fix = math.nan
-        # Marks and fixes that were placed nowhere.
-        self._missed: Counter[str] = Counter()
+        # Marks that were placed nowhere.
+        self._missed = 0
         self._clock_ns = clock_ns
-        self.origin: GeodeticOrigin | None = None
-        self.frame = ''
-        self.position_counts: Counter[str] = Counter()
-
-    @cached_property
-    def _paths(self) -> PathAhead:
-        return PathAhead(self._model)
 
     @property
     def marks(self) -> int:
@@ -156,29 +102,13 @@ class LiveLaps:
         return len(self._marks)
 
     @property
-    def fixes(self) -> int:
-        """Fixes that were placed."""
-        return self._fixes.fixes
-
-    @property
-    def problem(self) -> str:
-        """Why fixes make no positions yet; empty if they do."""
-        if self._drawn is not None:
-            return ''
-        return self._why_missed('fixes', self._fixes.fixes) or self._fixes.problem
-
-    @property
     def mark_problem(self) -> str:
         """Why marks move no line; empty if they do, and before the first."""
-        return self._why_missed('marks', len(self._marks))
-
-    def _why_missed(self, what: str, counted: int) -> str:
-        missed = self._missed[what]
-        if counted or not missed:
+        if self._marks or not self._missed:
             return ''
         return (
-            f'of {missed} {what} none counts: stamp them within {LATE_S:g} s of the IMU by its '
-            'clock, and see that the filter tracks then'
+            f'of {self._missed} marks none counts: stamp them within {LATE_S:g} s of the IMU by '
+            'its clock, and see that the filter tracks then'
         )
 
     def push(self, estimate: Estimate) -> LapState | None:
@@ -192,7 +122,7 @@ class LiveLaps:
         if self._past and stamp_ns <= self._past[-1].stamp_ns:
             # The clock was set back: what is ahead of it is of the time before.
             newest_ns = self._past[-1].stamp_ns
-            self._waiting = deque(each for each in self._waiting if each[0] < newest_ns)
+            self._waiting = deque(each for each in self._waiting if each < newest_ns)
             self._past.clear()
             self._last_mark_ns = None
         metres = math.nan
@@ -211,89 +141,23 @@ class LiveLaps:
         late_ns = round(LATE_S * 1e9)
         while stamp_ns - self._past[0].stamp_ns > late_ns:
             self._past.popleft()
-        while self._waiting and self._waiting[-1][0] > stamp_ns + late_ns:
-            self._miss(self._waiting.pop()[1])
+        while self._waiting and self._waiting[-1] > stamp_ns + late_ns:
+            self._waiting.pop()
+            self._missed += 1
         moved = False
-        while self._waiting and self._waiting[0][0] <= stamp_ns:
-            moved |= self._take(*self._waiting.popleft())
+        while self._waiting and self._waiting[0] <= stamp_ns:
+            moved |= self._take(self._waiting.popleft())
         if moved:
             state = self._time_again(state)
         self._highest = max(self._highest, self.timer.number)
-        return None if state is None else self._in_metres(replace(state, lap=self._highest))
+        return None if state is None else replace(state, lap=self._highest)
 
     def go_on(self, before: LiveLaps) -> None:
-        """Go on counting laps, and with the frame of the fixes, in place of another model's."""
+        """Go on counting laps in place of another model's."""
         self.timer.number = self._highest = before._highest
-        self.origin, self.frame = before.origin, before.frame
-
-    @property
-    def stamps_on_arrival(self) -> bool:
-        """True if estimates are stamped as their samples arrive."""
-        return self._clock_ns is not None
-
-    def fits_origin(self, *, geodetic: bool) -> bool:
-        """Return whether fixes of satellites, or positions in metres, go with those before."""
-        return not self.frame or (self.origin is not None) == geodetic
 
     def take_mark(self, stamp_ns: int) -> None:
-        """Take the time at which the vehicle passes the line."""
-        self._add(stamp_ns, None)
-
-    def take_position(self, stamp_ns: int, frame_id: str, x: float, y: float) -> bool:
-        """Take a fix, m; return whether it is one, in the frame of those before it."""
-        # Who has no fix often says so by zeros.
-        if not max(abs(x), abs(y)) <= FARTHEST_M or x == y == 0.0:
-            self.position_counts['no_fix'] += 1
-            return False
-        # As `choose_scene` calls one without a name.
-        frame_id = frame_id or 'map'
-        if self.frame not in {'', frame_id}:
-            self.position_counts['other_frame'] += 1
-            return False
-        self.position_counts['used'] += 1
-        self.frame = frame_id
-        self._add(stamp_ns, np.array([x, y]))
-        return True
-
-    def placed(self, estimate: Estimate) -> Estimate | None:
-        """
-        Return an estimate on the ring with positions on the line through the fixes.
-
-        None where there is no line yet. What is unsure is the phase, the line, and how far fixes
-        lie off it.
-        """
-        if self._drawn is None or not estimate.valid:
-            return None
-        line, radius = self._drawn.line, self._radius
-        angles = np.arctan2(estimate.positions[:, 1], estimate.positions[:, 0])
-        along = np.column_stack([-np.sin(angles), np.cos(angles)])
-        around = 2.0 * np.pi * radius
-        squares = np.einsum('hi,hij,hj->h', along, estimate.covariances, along) / around**2
-        phases = angles / (2.0 * np.pi)
-        tangents, doubts = line.tangents(phases)
-        covariances = squares[:, None, None] * tangents[:, :, None] * tangents[:, None, :]
-        covariances += (line.variances(phases) + line.noise_m2)[:, None, None] * np.eye(2)
-        # Laps a second.
-        rate = float(along[0] @ estimate.velocity) / around
-        doubt = float(along[0] @ estimate.velocity_covariance @ along[0]) / around**2
-        own = doubt * np.outer(tangents[0], tangents[0]) + (rate**2 + doubt) * doubts[0] * np.eye(
-            2
-        )
-        variance = float(np.linalg.eigvalsh(covariances[0])[-1])
-        return replace(
-            estimate,
-            positions=_on(line, estimate.positions),
-            covariances=covariances,
-            velocity=rate * tangents[0],
-            velocity_covariance=own,
-            # The 95 % quantile of the chi-square distribution with two degrees of freedom.
-            ellipse_m=math.sqrt(-2.0 * math.log(0.05) * variance),
-            places=None,
-            ahead=lambda: self._paths.along(estimate.positions, drawn=partial(_on, line)),
-        )
-
-    def _add(self, stamp_ns: int, place: Floats | None) -> None:
-        """Keep a mark or a fix until the estimates of its time are there."""
+        """Take the time at which the vehicle passes the line, until its estimates are there."""
         if self._clock_ns is not None:
             stamp_ns = self._clock_ns()
         elif self._past:
@@ -301,81 +165,23 @@ class LiveLaps:
         # Those that came first are due first.
         if len(self._waiting) == MOST_WAITING:
             return
-        self._waiting.append((stamp_ns, place))
-        if len(self._waiting) > 1 and stamp_ns < self._waiting[-2][0]:
-            self._waiting = deque(sorted(self._waiting, key=lambda each: each[0]))
+        self._waiting.append(stamp_ns)
+        if len(self._waiting) > 1 and stamp_ns < self._waiting[-2]:
+            self._waiting = deque(sorted(self._waiting))
 
-    def _take(self, stamp_ns: int, place: Floats | None) -> bool:
-        """Place a mark or a fix on the lap; return whether the start line has to move."""
+    def _take(self, stamp_ns: int) -> bool:
+        """Place a mark on the lap; return whether the start line has to move."""
         after = bisect_left(self._past, stamp_ns, key=lambda each: each.stamp_ns)
-        if not 0 < after < len(self._past):
-            return self._miss(place)
-        before, later = self._past[after - 1], self._past[after]
-        took = later.stamp_ns - before.stamp_ns
-        # Between them the filter was lost, or there was no IMU; and one wrong place spoils a line.
-        if not (before.tracking and later.tracking) or took > 2 * self._period_ns:
-            return self._miss(place)
-        share = (stamp_ns - before.stamp_ns) / took
-        if place is None:
-            length = self._circuit.length_m
-            step = (later.metres - before.metres + 0.5 * length) % length - 0.5 * length
-            return self._take_mark(stamp_ns, (before.metres + share * step) % length)
-        position = before.position + share * (later.position - before.position)
-        turned = math.atan2(position[1], position[0])
-        along = np.array([-math.sin(turned), math.cos(turned)])
-        doubt = float(along @ before.covariance @ along) / (2.0 * math.pi * self._radius) ** 2
-        self._take_fix(stamp_ns, turned / (2.0 * math.pi), doubt, place)
+        if 0 < after < len(self._past):
+            before, later = self._past[after - 1], self._past[after]
+            took = later.stamp_ns - before.stamp_ns
+            # Else the filter was lost, or there was no IMU; and one wrong place spoils a line.
+            if before.tracking and later.tracking and took <= 2 * self._period_ns:
+                share, length = (stamp_ns - before.stamp_ns) / took, self._circuit.length_m
+                step = (later.metres - before.metres + 0.5 * length) % length - 0.5 * length
+                return self._take_mark(stamp_ns, (before.metres + share * step) % length)
+        self._missed += 1
         return False
-
-    def _miss(self, place: Floats | None) -> bool:
-        self._missed['marks' if place is None else 'fixes'] += 1
-        return False
-
-    def _take_fix(self, stamp_ns: int, phase: float, variance: float, place: Floats) -> None:
-        """Add a fix at a phase, in laps, to the line, unless it is wild."""
-        if abs((phase - self._last_fix + 0.5) % 1.0 - 0.5) < APART:
-            return
-        self._last_fix = phase
-        at = np.array([phase])
-        if self._drawn is not None:
-            self._judge(stamp_ns)
-            if self._is_far(self._drawn.line, at, variance, place):
-                self.position_counts['far_off'] += 1
-                if len(self._far) < MOST_WAITING:
-                    self._far.append((phase, place))
-                return
-            self._near += 1
-        self._fixes.add(at, place[None])
-        known = 0 if self._drawn is None else self._drawn.fixes
-        if self._fixes.fixes >= MORE * known and not self._fixes.problem:
-            self._draw()
-
-    def _judge(self, stamp_ns: int) -> None:
-        """Believe those far off once a usual lap, if they were many on this and the last one."""
-        begun_ns = stamp_ns if self._lap_ns is None else self._lap_ns
-        if 0 <= stamp_ns - begun_ns < 1e9 * self._circuit.lap_s:
-            self._lap_ns = begun_ns
-            return
-        near, far = self._near, self._far
-        many = len(far) > MOST_FAR * (near + len(far))
-        if many and self._doubted:
-            at, places = np.array([each for each, _ in far]), np.array([each for _, each in far])
-            others = ClosedLine()
-            others.add(at, places)
-            if len(far) > near and not others.problem:
-                self._fixes = others
-            else:
-                self._fixes.add(at, places)
-            self._draw()
-        self._near, self._far, self._lap_ns, self._doubted = 0, [], stamp_ns, many
-
-    def _is_far(self, line: DrawnLine, at: Floats, variance: float, place: Floats) -> bool:
-        square = float(np.square(place - line.at(at)[0]).sum())
-        # Most are near, and the rest costs more.
-        if square <= FAR * line.noise_m2:
-            return False
-        slopes = float(np.square(line.tangents(at)[0]).sum())
-        return square > FAR * (line.noise_m2 + float(line.variances(at)[0]) + variance * slopes)
 
     def _take_mark(self, stamp_ns: int, metres: float) -> bool:
         last_ns, self._last_mark_ns = self._last_mark_ns, stamp_ns
@@ -415,31 +221,3 @@ class LiveLaps:
         timer.number = max(number, timer.number)
         self.timer, self._line_m = timer, line_m
         return again
-
-    def _draw(self) -> None:
-        line = self._fixes.draw()
-        corners = line.at(np.linspace(0.0, 1.0, STEPS + 1))
-        steps = np.hypot(*np.diff(corners, axis=0).T)
-        self._drawn = _Drawn(line, self._fixes.fixes, np.concatenate([[0.0], np.cumsum(steps)]))
-
-    def _in_metres(self, state: LapState) -> LapState:
-        """Return a state on the ring with the way along the line through the fixes."""
-        if self._drawn is None:
-            return state
-        circuit, way_m = self.timer.circuit, self._drawn.way_m
-        begin = math.atan2(circuit.points[0, 1], circuit.points[0, 0]) / (2.0 * math.pi)
-        edges = np.linspace(0.0, 1.0, STEPS + 1)
-        before, now = np.interp([begin % 1.0, (begin + state.phase) % 1.0], edges, way_m)
-        whole = float(way_m[-1])
-        metres = float(now - before) % whole if whole else 0.0
-        # As fast as the line goes on there.
-        step = int((begin + state.phase) % 1.0 * STEPS) % STEPS
-        scale = STEPS * float(way_m[step + 1] - way_m[step]) / circuit.length_m
-        return replace(
-            state, distance_m=metres, distance_deviation_m=scale * state.distance_deviation_m
-        )
-
-
-def _on(line: DrawnLine, positions: Floats) -> Floats:
-    """Return where positions (n, 2) on the ring are on the line through the fixes."""
-    return line.at(np.arctan2(positions[:, 1], positions[:, 0]) / (2.0 * np.pi))

@@ -29,7 +29,6 @@ from two_manifold_ros.interface.transforms import OdometryFrame
 from two_manifold_ros.laps.lines import lines_in_words, live_timer
 from two_manifold_ros.laps.live import LiveLaps
 from two_manifold_ros.model.model import RouteModel
-from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.nodes.callbacks import (
     check_transform,
     EstimatePublishers,
@@ -41,7 +40,6 @@ from two_manifold_ros.nodes.lifecycle import BackgroundNode
 from two_manifold_ros.nodes.live_input import (
     live_marks,
     live_odometry,
-    LiveFixes,
     LiveSensor,
     LiveTopic,
 )
@@ -74,8 +72,12 @@ class FilterNode(BackgroundNode):
         self._state: object = None
         self.serve(Trigger, 'reset', self._on_reset)
         self.serve(SetBool, 'enable', self._on_enable)
-        self.serve(Trigger, 'swap_model', self._on_swap_model)
-        self.serve(Trigger, 'take_back_model', self._on_take_back_model)
+        asks: dict[str, Callable[[ModelSwap], str]] = {
+            'swap_model': lambda swap: swap.start(self.get_parameter('next_model').value),
+            'take_back_model': lambda swap: swap.take_back(),
+        }
+        for name, ask in asks.items():
+            self.serve(Trigger, name, partial(self._ask_swap, ask))
         self.every(1.0 / self._chosen.status_rate_hz, self._on_status)
         self.every(1.0, self._on_second)
         if not self._chosen.managed:
@@ -93,7 +95,7 @@ class FilterNode(BackgroundNode):
         if chosen.odometry_topic and not chosen.publish_tf:
             msg = 'odometry_topic needs publish_tf: set that to true, or leave it empty.'
             raise InputError(msg)
-        for name in ('odometry_topic', 'mark_topic', 'fix_topic'):
+        for name in ('odometry_topic', 'mark_topic'):
             topic = getattr(chosen, name)
             try:
                 validate_topic_name(topic or 'none')
@@ -123,15 +125,11 @@ class FilterNode(BackgroundNode):
         scene = choose_scene(session.model, chosen.track_frame, chosen.child_frame)
         odometry = OdometryFrame(scene.track, scene.child) if chosen.odometry_topic else None
         laps = self._live_laps(session.model)
-        for name in ('mark_topic', 'fix_topic'):
-            if getattr(chosen, name) and not laps:
-                msg = (
-                    f'{name} is of laps, which live only a map of the route has that knows one: '
-                    'leave it empty, or use a model of --method route'
-                )
-                raise InputError(msg)
-        if chosen.fix_topic and session.model.frame_id != LAP_FRAME:
-            msg = 'fix_topic is for a model that knows laps and no positions: leave it empty'
+        if chosen.mark_topic and not laps:
+            msg = (
+                'mark_topic is of laps, which live only a map of the route has that knows one: '
+                'leave it empty, or use a model of --method route'
+            )
             raise InputError(msg)
         self._estimates = EstimatePublishers(
             self,
@@ -139,7 +137,6 @@ class FilterNode(BackgroundNode):
             transform=chosen.publish_tf,
             odometry=odometry,
             laps=laps,
-            placed=bool(chosen.fix_topic),
         )
         self._session, self._swap = session, made
         first = 0
@@ -148,9 +145,8 @@ class FilterNode(BackgroundNode):
             first += len(topic.fields)
         if odometry is not None:
             self._live.append(live_odometry(self, chosen.odometry_topic, odometry))
-        for name, follow in (('mark_topic', live_marks), ('fix_topic', LiveFixes)):
-            if topic_name := getattr(chosen, name):
-                self._live.append(follow(self, topic_name, lambda: self._estimates.laps))
+        if chosen.mark_topic:
+            self._live.append(live_marks(self, chosen.mark_topic, lambda: self._estimates.laps))
         self._imu.listen(self._on_imu)
         self._log_settings(chosen.model, session)
         self._trouble = ''
@@ -370,9 +366,8 @@ class FilterNode(BackgroundNode):
             likely = {name: each for name, each in latest.chances.items() if each >= LEAST_CHANCE}
             leading |= {f'chance of {name}': each for name, each in likely.items()}
         laps = None if session is None else self._estimates.laps
-        if laps is not None:
-            leading |= {'marks': laps.marks} if chosen.mark_topic else {}
-            leading |= {'fixes': laps.fixes} if chosen.fix_topic else {}
+        if laps is not None and chosen.mark_topic:
+            leading['marks'] = laps.marks
         if swap is not None:
             leading |= {'model': swap.path, 'swaps': swap.swaps, 'swap': swap.state}
             if swap.trouble:
@@ -388,21 +383,11 @@ class FilterNode(BackgroundNode):
         response.message = self._trouble or f'The filter restarts{waits}.'
         return response
 
-    def _on_swap_model(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        path = self.get_parameter('next_model').value
-        return self._answer(
-            response, self._trouble if self._swap is None else self._swap.start(path)
-        )
-
-    def _on_take_back_model(
-        self, _: Trigger.Request, response: Trigger.Response
+    def _ask_swap(
+        self, ask: Callable[[ModelSwap], str], _: Trigger.Request, response: Trigger.Response
     ) -> Trigger.Response:
-        return self._answer(
-            response, self._trouble if self._swap is None else self._swap.take_back()
-        )
-
-    def _answer(self, response: Trigger.Response, refusal: str) -> Trigger.Response:
         """Answer before the swap is over, because no callback may wait."""
+        refusal = self._trouble if self._swap is None else ask(self._swap)
         response.success = not refusal
         response.message = refusal or 'Model swap started; see diagnostics.'
         return response
