@@ -57,7 +57,7 @@ SLOW_FIXTURES = {
 SLOW_FILES = (
     'test/adapting/test_worker.py', 'test/benchmarks/', 'test/cli/test_terminal.py',
     'test/cli/test_workers.py', 'test/comparison/test_comparing.py',
-    'test/comparison/test_rivals.py', 'test/experiments/',
+    'test/comparison/test_rivals.py', 'test/experiments/', 'test/promises/test_played_bag.py',
     'test/packaging/test_bare_robot.py', 'test/packaging/test_run_script.py',
     'test/test_compilation.py', 'test/test_fleet.py', 'test/test_stopping.py',
 )  # fmt: skip
