@@ -51,9 +51,7 @@ def test_names_that_a_node_does_not_have_are_named_with_the_nearest_one():
         ['model'], ['rate_hz'], []
     ]  # fmt: skip
     # What two names share says nothing.
-    assert 'mean' not in unknown_parameters(
-        ['position_topic'], ['image_topic', 'mark_topic'], 'n'
-    )
+    assert 'mean' not in unknown_parameters(['position_topic'], ['fix_topic', 'mark_topic'], 'n')
 
 
 def test_a_word_that_is_not_known_is_refused():

@@ -29,6 +29,8 @@ from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.interface.assessment import Publisher
 from two_manifold_ros.interface.messages import (
     choose_scene,
+    odometry_message,
+    position_message,
     Scene,
     stamp_fields,
     Topics,
@@ -41,6 +43,7 @@ from two_manifold_ros.nodes.callbacks import (
     EstimatePublishers,
     find_publishers,
     find_shared,
+    FixedLayout,
     GuardedNode,
     SensorTopic,
     TRANSFORM_TYPE,
@@ -213,6 +216,10 @@ def test_an_array_that_is_not_flat_is_refused():
         to_message('sensor_msgs/msg/Imu', {'angular_velocity_covariance': covariance})
 
 
+MODEL: Any = None  # which poses and odometry do not ask for
+BUILDERS = {Topics.POSITION: position_message, Topics.ODOMETRY: odometry_message}
+
+
 def estimate(seed: int) -> Estimate:
     generator = np.random.default_rng(seed)
     return estimate_with(
@@ -222,6 +229,26 @@ def estimate(seed: int) -> Estimate:
         velocity=generator.normal(size=2),
         velocity_covariance=np.array([[0.5, 0.1], [0.1, 0.2]]) * generator.random(),
     )
+
+
+@pytest.mark.parametrize('topic', BUILDERS, ids=lambda topic: topic.name)
+@pytest.mark.parametrize('name', ['', 'm', 'map', 'a_frame', 'robot_1/track'])
+def test_every_field_arrives(topic, name):
+    """Names of every length, because they decide where the numbers are aligned."""
+    scene = Scene(MODEL, track=name, child=f'{name}child')
+    layout = FixedLayout(topic.msgtype, BUILDERS[topic](estimate(0), scene))
+    for seed in range(5):
+        fields = BUILDERS[topic](estimate(seed), scene)
+        # Messages and not bytes are compared: the padding before the numbers holds anything.
+        heard = deserialize_message(layout.serialise(fields), message_class(topic.msgtype))
+        assert heard == to_message(topic.msgtype, fields)
+
+
+def test_an_example_without_all_numbers_is_refused():
+    fields = position_message(estimate(0), Scene(MODEL, track='map', child='base_link'))
+    del fields['pose']['covariance']
+    with pytest.raises(ValueError, match='does not end in the numbers'):
+        FixedLayout(Topics.POSITION.msgtype, fields)
 
 
 def test_a_plain_node_publishes_under_a_prefix(talk, model_path):
@@ -323,33 +350,75 @@ def test_missing_transforms_are_noticed_after_a_missing_name_and_before_a_missin
 class Laps:
     """What stands for the laps of a model while driving."""
 
-    before: Laps | None = None
+    def __init__(self, frame: str) -> None:
+        self.frame, self.asked = frame, 0
+        self.before: Laps | None = None
 
     def push(self, _: Estimate) -> None:
         return None
+
+    def placed(self, given: Estimate) -> Estimate:
+        self.asked += 1
+        return given
 
     def go_on(self, before: Laps) -> None:
         self.before = before
 
 
-def test_each_route_counts_its_own_laps_on_after_models_that_know_none():
-    own = SimpleNamespace(get_subscription_count=lambda: 1, publish=lambda _: None)
+def laps_publishers(laps: Laps, subscribers: int) -> tuple[EstimatePublishers, list[bytes]]:
+    """Return publishers of a model of laps alone, and what is published as bytes."""
+    published: list[bytes] = []
+    own = SimpleNamespace(
+        get_subscription_count=lambda: subscribers,
+        publish=lambda each: published.append(each) if isinstance(each, bytes) else None,
+    )
     node: Any = SimpleNamespace(create_publisher=lambda *_: own, destroy_publisher=None)
     model: Any = SimpleNamespace(
         frame_id=LAP_FRAME, period_ns=10**8, horizons=(0,), route_names=()
     )
-    one: Any = Laps()
     scene = Scene(model, LAP_FRAME, 'base_link')
-    publishers = EstimatePublishers(node, scene, transform=False, laps={'': one})
+    taker: Any = laps
+    return EstimatePublishers(
+        node, scene, transform=False, laps={'': taker}, placed=True
+    ), published
+
+
+@pytest.mark.parametrize('subscribers', [0, 1])
+def test_an_estimate_is_placed_by_fixes_once_and_only_for_subscribers(subscribers):
+    laps = Laps('map')
+    publishers, published = laps_publishers(laps, subscribers)
     publishers.publish(estimate(0))
-    publishers.go_on_with(scene, {})
+    assert laps.asked == subscribers
+    assert len(published) == 2 * subscribers
+
+
+def test_laps_go_on_after_models_that_know_none_in_the_frame_of_their_fixes():
+    first, last = Laps('map'), Laps('arena')
+    publishers, published = laps_publishers(first, 1)
     publishers.publish(estimate(0))
-    atlas: dict[str, Any] = {name: Laps() for name in ('a', 'b')}
-    publishers.go_on_with(scene, atlas)
+    publishers.go_on_with(publishers.scene, {})
+    publishers.publish(estimate(0))
+    taker: Any = last
+    publishers.go_on_with(publishers.scene, {'': taker})
+    assert last.before is first
+    publishers.publish(estimate(1))
+    frames = [
+        deserialize_message(each, message_class(Topics.POSITION.msgtype)).header.frame_id
+        for each in published[::2]
+    ]
+    assert frames == ['map', 'arena']
+
+
+def test_each_route_counts_its_own_laps_on_after_a_change_of_the_model():
+    one: Any = Laps('map')
+    publishers, _ = laps_publishers(one, 1)
+    publishers.publish(estimate(0))
+    atlas: dict[str, Any] = {name: Laps('map') for name in ('a', 'b')}
+    publishers.go_on_with(publishers.scene, atlas)
     # Which of them was driven before is not known.
     assert [each.before for each in atlas.values()] == [one, one]
     publishers.publish(replace(estimate(1), route='a'))
-    later: dict[str, Any] = {name: Laps() for name in ('a', 'c')}
-    publishers.go_on_with(scene, later)
+    later: dict[str, Any] = {name: Laps('map') for name in ('a', 'c')}
+    publishers.go_on_with(publishers.scene, later)
     assert later['a'].before is atlas['a']
     assert later['c'].before is None

@@ -4,15 +4,17 @@
 
 import re
 
+import numpy as np
 import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from dataclasses import replace
 
-from geometry_msgs.msg import PointStamped
+from geometry_msgs.msg import PointStamped, PoseStamped
 from imu_feed import connect, Feed
-from ros_talk import Health, numbers_of, ros
+from nav_msgs.msg import Odometry
+from ros_talk import Health, numbers_of, ros, stamp_of
 from sensor_msgs.msg import Imu
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
@@ -21,15 +23,20 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.lap_times import time_laps
 from two_manifold_ros.interface.messages import choose_scene, stamp_fields
 from two_manifold_ros.laps.lines import make_timer
+from two_manifold_ros.laps.unplaced import place_by_imu
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.nodes.callbacks import EstimatePublishers
 from two_manifold_ros.nodes.filter_node import FilterNode
 from two_manifold_ros.recordings.ros_messages import to_message
-from two_manifold_ros.simulation.slot_car_run import run_to_recording
+from two_manifold_ros.simulation.slot_car_run import run_to_recording, TRACK_FRAME
+from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.train import train_model
 
 CONFIGURE, CLEANUP, ACTIVATE, DEACTIVATE = 1, 2, 3, 4
 SECOND = 1_000_000_000
+CHI_SQUARE = 5.991
+"""Of two dimensions at 95 %."""
 
 
 def test_the_laps_of_the_node_are_those_of_the_command(talk, start, drive, model_path):
@@ -71,6 +78,7 @@ def test_the_laps_of_the_node_are_those_of_the_command(talk, start, drive, model
         ({'mark_topic': '1line'}, 'mark_topic 1line is no name of a topic'),
         ({'mark_topic': 'line', 'start_line': "'0.5'"}, 'both give the start line'),
         ({'mark_topic': 'line', 'sectors': '1.0,2.0'}, 'write them as shares of a lap'),
+        ({'fix_topic': 'fix'}, 'fix_topic is for a model that knows laps and no positions'),
         ({'sensor_topics': '["compass"]'}, 'sensor_topics names 1 topics, but the model takes 0'),
     ],
 )
@@ -90,18 +98,77 @@ def test_nothing_is_advertised_where_a_transform_has_no_positions(talk, model_pa
     assert {each.topic_name for each in talk.node.publishers} == before
 
 
+def test_fixes_and_marks_that_come_while_driving_place_laps_and_move_the_line(
+    talk, start, drive, tmp_path
+):
+    """The model was trained without any position, and publishes some from the fixes on."""
+    recording = replace(run_to_recording(drive), positions=None)
+    path = tmp_path / 'laps.npz'
+    save_model(train_model(list(place_by_imu([recording]).recordings), TrainingSettings()), path)
+    topics = {'mark_topic': 'line', 'fix_topic': 'reference'}
+    start('filter_node', model=path, input_timeout_s=60.0, **topics)
+    health = Health(talk)
+    health.until('waiting for the first IMU message on /imu')
+    imu = connect(talk, health)
+    marks, fixes = talk.publisher(PointStamped, 'line'), talk.publisher(PoseStamped, 'reference')
+    # The node looks for types once a second.
+    talk.until(
+        lambda: marks.get_subscription_count() and fixes.get_subscription_count(), 'both topics'
+    )
+    laps = talk.listen(Float64MultiArray, 'laps', 1000)
+    odometry = talk.listen(Odometry, 'odometry', 1000)
+    feed = Feed(talk, drive, imu, fixes, every=20)
+    places = drive.positions[:, :2]
+    line = places[len(places) // 4]
+    apart = np.hypot(*(places - line).T)
+    nearest = (apart[1:-1] < apart[:-2]) & (apart[1:-1] <= apart[2:]) & (apart[1:-1] < 0.05)
+    passages = (np.flatnonzero(nearest) + 1).tolist()
+    end = 3 * len(places) // 4
+    for passage in [each for each in passages if each < end]:
+        feed.send(passage + 5 - feed.sent)
+        stamp = stamp_fields(int(drive.stamps_ns[passage]))
+        marks.publish(to_message('geometry_msgs/msg/PointStamped', {'header': {'stamp': stamp}}))
+    feed.send(end - feed.sent)
+    last = int(drive.stamps_ns[end - 1]) - SECOND
+    talk.until(lambda: odometry and stamp_of(odometry[-1]) > last, 'the odometry')
+    talk.until(lambda: numbers_of(laps[-1])['nanosec'] >= 0.0 and len(laps) > 100, 'the laps')
+    found = odometry[-len(odometry) // 3 :]
+    stamps = np.array([stamp_of(each) for each in found])
+    truth = np.stack([np.interp(stamps, drive.stamps_ns, axis) for axis in places.T], axis=1)
+    at = np.array([[m.pose.pose.position.x, m.pose.pose.position.y] for m in found])
+    covariances = np.array([np.reshape(m.pose.covariance, (6, 6))[:2, :2] for m in found])
+    errors = at - truth
+    size = float(np.sqrt(places.var(axis=0).sum()))
+    assert np.sqrt(np.square(errors).sum(axis=1).mean()) < 0.1 * size
+    scores = np.einsum('ti,tij,tj->t', errors, np.linalg.inv(covariances), errors)
+    assert np.mean(scores < CHI_SQUARE) > 0.8
+    assert found[0].header.frame_id == TRACK_FRAME
+    # At the line the phase begins.
+    after = numbers_of(laps[-1])
+    stamp = int(after['sec']) * SECOND + int(after['nanosec'])
+    lap = [int(drive.stamps_ns[each]) for each in passages]
+    share = np.interp(stamp, lap, np.arange(len(lap)))
+    assert abs((after['phase'] - share + 0.5) % 1.0 - 0.5) < 0.1
+    health.until('tracking')
+    assert int(health.values['marks']) == len([each for each in passages if each < end])
+    assert int(health.values['fixes']) > 20
+
+
 def test_marks_come_through_every_transition_and_a_swap(talk, start, drive, model_path, tmp_path):
-    """They go on while the node is inactive, unconfigured, and with another model."""
+    """They and fixes go on while the node is inactive, unconfigured, and with another model."""
     laps_alone = replace(load_model(model_path), frame_id=LAP_FRAME)
     paths = [tmp_path / f'{name}.npz' for name in ('laps', 'other')]
     for path in paths:
         save_model(laps_alone, path)
-    start('filter_node', model=paths[0], managed='true', input_timeout_s=60.0, mark_topic='line')
+    topics = {'mark_topic': 'line', 'fix_topic': 'reference'}
+    start('filter_node', model=paths[0], managed='true', input_timeout_s=60.0, **topics)
     health = Health(talk)
     # Nothing is subscribed yet.
-    kinds = {'line': PointStamped, 'imu': Imu}
-    marks, imu = (talk.node.create_publisher(kind, name, 1000) for name, kind in kinds.items())
-    feed = Feed(talk, drive, imu)
+    kinds = {'line': PointStamped, 'reference': PoseStamped, 'imu': Imu}
+    marks, fixes, imu = (
+        talk.node.create_publisher(kind, name, 1000) for name, kind in kinds.items()
+    )
+    feed = Feed(talk, drive, imu, fixes, every=5)
 
     def drive_on(samples: int) -> None:
         for _ in range(5):

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from two_manifold_ros.filtering.estimate import Estimate
+    from two_manifold_ros.laps.timing import LapState
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.typing import Floats
 
@@ -266,9 +267,10 @@ def _pose_with_covariance(estimate: Estimate, course: CourseOverGround) -> Messa
 
 def odometry_message(estimate: Estimate, scene: Scene) -> Message:
     """
-    Return ``nav_msgs/Odometry``: the pose in the track frame, the twist in the child frame.
+    Return ``nav_msgs/Odometry``.
 
-    The yaw rate is not estimated, which its variance says.
+    The pose is in the track frame, the twist in the child frame as REP-105 asks: the speed along
+    x, nothing across it. The yaw rate is not estimated, which its variance says.
     """
     course = course_of(estimate)
     return {
@@ -463,6 +465,10 @@ BUILDERS: dict[Topic, Callable[[Estimate, Scene], Message | None]] = {
 """Topics of valid estimates, and what makes their messages."""
 
 
+PLACED = (Topics.POSITION, Topics.ODOMETRY, Topics.PREDICTED_PATH)
+"""Topics of positions that a model of laps alone has as well once fixes place its laps."""
+
+
 ROUTED = (Topics.ROUTES, Topics.BRANCHES)
 """Topics that are there where several routes are known."""
 
@@ -479,6 +485,11 @@ PUBLISHED = {
     for topic in (*BUILDERS, Topics.LAPS, Topics.ROUTES, Topics.STATUS, Topics.DIAGNOSTICS)
 }
 """Everything that the filter node publishes, by name."""
+
+
+def laps_message(state: LapState) -> Message:
+    """Return ``std_msgs/Float64MultiArray``, see `labelled_array`; NaN means unknown."""
+    return labelled_array(state.stamp_ns, state.numbers())
 
 
 def messages_of(estimate: Estimate, scene: Scene) -> Iterator[tuple[str, str, Message]]:

@@ -225,6 +225,11 @@ class FilterParameters(FilteringParameters):
         'line. The node moves the line there. Empty means none.',
         '',
     )
+    fix_topic: str = parameter(
+        'Topic of positions (PoseStamped, Odometry, NavSatFix and others) for a model without '
+        'positions. After five fixes the node publishes positions. Empty means none.',
+        '',
+    )
     particles_rate_hz: float = parameter(
         'Largest rate of the topic particles, the places where the vehicle may be. 0 means never.',
         5.0,
@@ -399,6 +404,9 @@ class SlotCarParameters(NodeParameters):
         'second by the bend ahead, random at random.',
         'steady',
         choices=DRIVERS,
+    )
+    sensors: list[str] = parameter(
+        'Sensors beside the IMU that the car has: magnetometer, wheel.', ['']
     )
     speed: float = parameter(
         'Speed of the simulation against the clock. Above 1 the stamps run ahead of the clock.',

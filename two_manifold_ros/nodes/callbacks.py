@@ -5,11 +5,14 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 import socket
+from struct import Struct
 from time import monotonic
 import traceback
 from typing import Any, TYPE_CHECKING
 
+import numpy as np
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.event_handler import SubscriptionEventCallbacks
@@ -23,6 +26,7 @@ from rclpy.qos import (
     ReliabilityPolicy,
 )
 from rclpy.qos_overriding_options import QoSOverridingOptions
+from rclpy.serialization import serialize_message
 from rclpy.utilities import ok
 
 from two_manifold_ros.errors import InputError
@@ -30,22 +34,24 @@ from two_manifold_ros.interface.assessment import InputHealth, Publisher
 from two_manifold_ros.interface.messages import (
     BUILDERS,
     builders_of,
-    labelled_array,
+    laps_message,
+    PLACED,
     ROUTED,
     Topics,
 )
 from two_manifold_ros.interface.status import routes_message
 from two_manifold_ros.interface.transforms import transform_message
+from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.recordings.ros_messages import fill, message_class, to_message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from rclpy import publisher
     from rclpy.subscription import Subscription
 
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.interface.messages import Scene, Topic
+    from two_manifold_ros.interface.messages import Message, Scene, Topic
     from two_manifold_ros.interface.transforms import OdometryFrame
     from two_manifold_ros.laps.live import LiveLaps
 
@@ -252,6 +258,47 @@ class SensorTopic:
         )
 
 
+class FixedLayout:
+    """
+    A serialised example whose stamp and numbers are overwritten.
+
+    Poses and odometry are a header, fixed names, and then nothing but numbers. Making and
+    serialising the message object costs more than the filter, overwriting a fifth as much.
+    A ``ValueError`` says that the numbers of the example are not the end of its serialised form.
+    """
+
+    def __init__(self, msgtype: str, example: Message) -> None:
+        serialised = serialize_message(to_message(msgtype, example))
+        numbers = list(_numbers(example))
+        self._stamp = Struct('<iI')
+        self._numbers = Struct(f'<{len(numbers)}d')
+        self._offset = len(serialised) - self._numbers.size
+        self._buffer = bytearray(serialised)
+        # The example is little-endian.
+        if serialised[:2] != b'\x00\x01' or self.serialise(example) != serialised:
+            msg = f'{msgtype} does not end in the numbers of its example'
+            raise ValueError(msg)
+
+    def serialise(self, fields: Message) -> bytes:
+        """Return the serialised message; strings stay those of the example."""
+        stamp = fields['header']['stamp']
+        # Behind the four bytes that name the encoding.
+        self._stamp.pack_into(self._buffer, 4, stamp['sec'], stamp['nanosec'])
+        self._numbers.pack_into(self._buffer, self._offset, *_numbers(fields))
+        return bytes(self._buffer)
+
+
+def _numbers(fields: Message) -> Iterator[float]:
+    for name, value in fields.items():
+        if isinstance(value, dict):
+            if name != 'header':
+                yield from _numbers(value)
+        elif isinstance(value, np.ndarray):
+            yield from value.tolist()
+        elif not isinstance(value, str):
+            yield value
+
+
 TRANSFORM_TYPE = 'tf2_msgs/msg/TFMessage'
 
 
@@ -282,6 +329,8 @@ class EstimatePublishers:
         child frame, or to the frame of the odometry.
     laps
         What times the laps of each route, by name, which is empty if the model knows one route.
+    placed
+        Whether fixes give laps their positions, for a model that knows none.
 
     """
 
@@ -294,6 +343,7 @@ class EstimatePublishers:
         prefix: str = '',
         odometry: OdometryFrame | None = None,
         laps: Mapping[str, LiveLaps] | None = None,
+        placed: bool = False,
     ) -> None:
         if transform and Topics.POSITION not in builders_of(scene.model):
             msg = (
@@ -310,6 +360,7 @@ class EstimatePublishers:
         self.laps_by_route = dict(laps or {})
         self._route = ''
         self._weighed: Estimate | None = None
+        self._placed = placed
         # Of the models that ran before, by route.
         self._counted: dict[str, LiveLaps] = {}
         self._odometry = odometry
@@ -321,9 +372,11 @@ class EstimatePublishers:
         self._messages: dict[Topic, Any] = {}
         self._advertise(
             *(each for each in builders_of(scene.model) if each not in ROUTED),
+            *(PLACED if placed else ()),
             *([Topics.LAPS] if laps else ()),
             *(ROUTED if scene.model.route_names else ()),
         )
+        self._layouts: dict[tuple[Topic, str], FixedLayout] = {}
 
     def _advertise(self, *topics: Topic) -> None:
         for topic in topics:
@@ -349,25 +402,44 @@ class EstimatePublishers:
 
     def publish(self, estimate: Estimate) -> None:
         """Publish an estimate on every topic that has subscribers."""
-        self._route, scene = estimate.route, self.scene.of(estimate)
+        self._route, own_scene = estimate.route, self.scene.of(estimate)
         lap = None if self.laps is None else self.laps.push(estimate)
+        placed, scene = self._on_line(estimate)
         for topic, own in self._publishers.items():
             # Building a message without a subscriber costs more than the filter itself.
             # The chances of routes come with each status, whether a position may be used or not.
             if topic is Topics.ROUTES or not own.get_subscription_count():
                 continue
             if topic is Topics.LAPS:
-                fields = None if lap is None else labelled_array(lap.stamp_ns, lap.numbers())
+                fields = None if lap is None else laps_message(lap)
+            elif self._placed and topic in PLACED:
+                fields = None if placed is None else BUILDERS[topic](placed, scene)
             else:
-                fields = BUILDERS[topic](estimate, scene)
+                fields = BUILDERS[topic](estimate, own_scene)
             if fields is None:
                 continue
-            fill(self._messages[topic], topic.msgtype, fields)
-            own.publish(self._messages[topic])
+            if topic in {Topics.POSITION, Topics.ODOMETRY}:
+                # A layout holds the frame.
+                layout = topic, fields['header']['frame_id']
+                if layout not in self._layouts:
+                    self._layouts[layout] = FixedLayout(topic.msgtype, fields)
+                own.publish(self._layouts[layout].serialise(fields))
+            else:
+                fill(self._messages[topic], topic.msgtype, fields)
+                own.publish(self._messages[topic])
         if self._tf is not None:
-            transform = transform_message(estimate, scene, self._odometry)
+            transform = transform_message(estimate, own_scene, self._odometry)
             if transform is not None:
                 self._tf.publish(to_message(TRANSFORM_TYPE, transform))
+
+    def _on_line(self, estimate: Estimate) -> tuple[Estimate | None, Scene]:
+        """Return an estimate on the line through fixes, if it is asked for, and its frames."""
+        scene = self.scene.of(estimate)
+        own = [self._publishers[topic] for topic in PLACED] if self._placed else []
+        if self.laps is None or not any(each.get_subscription_count() for each in own):
+            return None, scene
+        track = self.laps.frame if scene.track == LAP_FRAME else scene.track
+        return self.laps.placed(estimate), replace(scene, track=track)
 
     def publish_chances(self, estimate: Estimate | None) -> None:
         """Publish how likely each known route is by the newest estimate, once for each."""
@@ -392,6 +464,8 @@ class EstimatePublishers:
             before = self._counted.get(name, unnamed)
             if before is not None:
                 each.go_on(before)
+        # They hold the frame of the first message.
+        self._layouts.clear()
         # Without the topic there is nothing to time for.
         self.laps_by_route = dict(laps) if Topics.LAPS in self._publishers else {}
 

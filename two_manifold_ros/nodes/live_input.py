@@ -218,6 +218,41 @@ def live_marks(node: GuardedNode, name: str, laps: Callable[[], LiveLaps | None]
     )
 
 
+class LiveFixes(LiveTopic):
+    """Subscribe positions of a vehicle of which laps alone are known."""
+
+    def __init__(self, node: GuardedNode, name: str, laps: Callable[[], LiveLaps | None]) -> None:
+        self._laps = laps
+        self._taker: LiveLaps | None = None
+        cure = 'publish it as one of {}, or set fix_topic to another'
+        super().__init__(
+            node,
+            name,
+            lambda _: self._take_fix,
+            cure=cure,
+            cause='fix_topic',
+            absent='start what measures',
+            trouble=self._why_unplaced,
+        )
+
+    def _why_unplaced(self) -> str:
+        laps = self._laps()
+        problem = '' if laps is None else laps.problem
+        refused = {} if self._taker is None else {**self._input.counts()}
+        refused.pop('used', None)
+        counts = ', '.join(f'{count} {key}' for key, count in refused.items())
+        return f'{problem} (refused: {counts})' if problem and counts else problem
+
+    def _take_fix(self, raw: bytes) -> None:
+        laps = self._laps()
+        if laps is not None and self._taker is not laps:
+            # With another model laps begin elsewhere.
+            self._taker, self._input = laps, ReferenceInput(laps)
+            self._input.start(self.msgtype)
+        if laps is not None:
+            self._input.take(raw)
+
+
 def live_odometry(node: GuardedNode, name: str, frame: OdometryFrame) -> LiveTopic:
     """Subscribe an odometry, to know where its frame lies."""
     begun_s = monotonic()
@@ -257,7 +292,7 @@ class ReferenceInput:
     Positions that cannot have the origin of those that the session knows are not used.
     """
 
-    def __init__(self, session: UpdaterSession) -> None:
+    def __init__(self, session: UpdaterSession | LiveLaps) -> None:
         self._session = session
         self._used_s = math.nan
         # A fix until the next one agrees with it: its stamp, latitude, longitude and altitude.

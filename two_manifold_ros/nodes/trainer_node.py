@@ -27,7 +27,7 @@ from two_manifold_ros.interface.assessment import (
 )
 from two_manifold_ros.interface.messages import Topics
 from two_manifold_ros.interface.parameters import TrainerParameters
-from two_manifold_ros.interface.status import capitalised
+from two_manifold_ros.interface.status import capitalised, ThrottledLog
 from two_manifold_ros.nodes.callbacks import GuardedNode, SensorTopic
 from two_manifold_ros.nodes.health import diagnostics_publisher
 from two_manifold_ros.nodes.live_input import deserialise, LiveTopic
@@ -65,6 +65,7 @@ class LiveRecording:
         self.imu_count = self.reference_count = self.malformed = 0
         self._first_s: float | None = None
         self._reference_s = monotonic()
+        self._log = ThrottledLog(node.get_logger().warning, node.get_logger().info)
         self._imu.listen(self._on_imu)
         self._reference = LiveTopic(
             node, 'reference', self._start_reference, wanted=reference_type
@@ -73,7 +74,6 @@ class LiveRecording:
     @property
     def assessment(self) -> Assessment:
         """State of the recording."""
-        self._reference.find()
         reference = self._reference.topic
         silence = assess_silence(self._imu.health(self._silence_s))
         for cause, why in self._mixed_up().items():
@@ -136,6 +136,14 @@ class LiveRecording:
         """Stop recording; the recording is freed with this object."""
         self._imu.close()
         self._reference.close()
+
+    def update(self) -> None:
+        """Subscribe the reference once its type is known, and log what is wrong."""
+        self._reference.find()
+        causes = {cause: capitalised(why) for cause, why in self._mixed_up().items()}
+        if self.malformed:
+            causes['malformed'] = f'{self.malformed} messages could not be decoded'
+        self._log.update(causes, monotonic())
 
     def _mixed_up(self) -> dict[str, str]:
         """Return sentences by cause on topics of several types or publishers."""
@@ -263,6 +271,7 @@ class TrainerNode(GuardedNode):
         self._publish_diagnostics(self._level, self._why, self._values)
 
     def _follow_recording(self, live: LiveRecording) -> None:
+        live.update()
         assessment = live.assessment
         self._level, self._why = assessment.level, assessment.why
         self._values = {'cause': assessment.cause, **live.counts}
