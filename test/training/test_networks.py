@@ -223,14 +223,6 @@ def test_a_vehicle_that_shakes_as_none_of_the_training_is_not_believed(yard_mode
     assert found[2] > NOVEL
 
 
-def test_a_yard_in_an_atlas_is_followed_as_alone(yard_model, errands, forked_model):
-    recording, _ = errands
-    both = atlas_of({'yard': yard_model, 'fork': forked_model})
-    found = [each for each, _ in estimates_along(make_filter(both), recording, lambda *_: None)]
-    names = [each.name for each in found[len(found) // 2 :]]
-    assert names.count('yard') > 0.9 * len(names)
-
-
 def test_drives_are_a_network_where_three_recordings_show_where_they_begin(short_drives):
     assert chosen(short_drives) is not None
     # Behind a gap in a recording no drive begins.

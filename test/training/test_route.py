@@ -378,10 +378,3 @@ def test_states_are_means_over_visits_and_else_those_of_the_nearest_place():
     # Tick 3 and tick 23 are the same place; 52 is tick 12 of the second segment.
     assert found[[3, 4, 6, (50 + 12) % lap], 1].tolist() == [3.0, 2.0, 2.0, 7.0]
     assert found[0, 1] in {3.0, 7.0}
-
-
-def test_given_numbers_are_not_fitted(slot_car_laps):
-    settings = replace(SETTINGS, sharpness=0.3, persistence=0.7)
-    model = train_model([slot_car_laps[0].between(None, 40.0)], settings)
-    assert (model.route.likelihood.sharpness, model.route.likelihood.persistence) == (0.3, 0.7)
-    assert len(model.summary['validation']['compared']) == 1
