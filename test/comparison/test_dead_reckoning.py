@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from small_trains import driven, GRAVITY, MOUNT, PERIOD_S, steady, train_of, varied
 
-from two_manifold_ros.comparison.dead_reckoning import learn_motion, Motion
+from two_manifold_ros.comparison.rivals import learn_motion, Motion
 from two_manifold_ros.errors import InputError
 
 GIVEN = 20

@@ -24,13 +24,15 @@ from two_manifold_ros.route.merging import Places
 from two_manifold_ros.route.visits import Passes
 from two_manifold_ros.training import following as module
 from two_manifold_ros.training import route as training_route
-from two_manifold_ros.training.followed import follow, Followed, Run
 from two_manifold_ros.training.following import (
     choose_by_parts,
     Drives,
+    follow,
     follow_parts,
+    Followed,
     MOST_FOLLOWED,
     parts_to_follow,
+    Run,
 )
 from two_manifold_ros.training.held_out import FOLDS, Stretch, Validation
 from two_manifold_ros.training.route import choose_stretches, MOST_TICKS, states_at_places
