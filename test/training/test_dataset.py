@@ -116,6 +116,15 @@ def test_positions_of_another_time_are_refused(shift_s):
     )
 
 
+def test_an_axis_that_one_recording_did_not_measure_is_dead_in_all():
+    whole = drive()
+    samples = whole.imu.samples.copy()
+    samples[:, 3] = np.nan
+    dataset = build_dataset([whole, with_imu(whole, samples=samples)], USUAL)
+    assert not dataset.channels.live[3]
+    assert all((segment.values[:, 3] == 0.0).all() for segment in dataset.segments)
+
+
 def test_the_step_between_positions_is_that_of_most_of_the_way():
     """Of ten positions 1 m apart and then three 8 m apart: 9 m against 24 m."""
     metres = np.concatenate([np.arange(10.0), [17.0, 25.0, 33.0]])
