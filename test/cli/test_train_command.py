@@ -108,6 +108,7 @@ def test_an_option_of_a_method_is_passed_on_and_one_of_another_is_refused(
             '--observation raw --features 9',
             'method route has no features, observation: leave them',
         ),
+        ('--states 1', 'states is 1, but with method route it must be 2 to 1000'),
         ('--method best', "argument --method: invalid choice: 'best'"),
         ('--imu-topic /wheel', '/wheel'),
     ],

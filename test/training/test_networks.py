@@ -24,7 +24,7 @@ from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.route.learning import learn_route, Tuning
 from two_manifold_ros.ticks.novelty import NOVEL
 from two_manifold_ros.ticks.segments import cut_segments
-from two_manifold_ros.training.followed import follow
+from two_manifold_ros.training.following import follow
 from two_manifold_ros.training.networks import choose_network, Roads, where_drives_begin
 from two_manifold_ros.training.route import lay_out_recordings
 from two_manifold_ros.training.settings import TrainingSettings
@@ -221,14 +221,6 @@ def test_a_vehicle_that_shakes_as_none_of_the_training_is_not_believed(yard_mode
         assert novel == pytest.approx(float(samples is shaken), abs=0.01)
     assert found[:2] == [1.0, 1.0]
     assert found[2] > NOVEL
-
-
-def test_a_yard_in_an_atlas_is_followed_as_alone(yard_model, errands, forked_model):
-    recording, _ = errands
-    both = atlas_of({'yard': yard_model, 'fork': forked_model})
-    found = [each for each, _ in estimates_along(make_filter(both), recording, lambda *_: None)]
-    names = [each.name for each in found[len(found) // 2 :]]
-    assert names.count('yard') > 0.9 * len(names)
 
 
 def test_drives_are_a_network_where_three_recordings_show_where_they_begin(short_drives):

@@ -35,7 +35,7 @@ from two_manifold_ros.training.dataset import (
     RARE_STEP,
     usual_step,
 )
-from two_manifold_ros.training.embeddings import embed, impute_dataset, novelty_anchors
+from two_manifold_ros.training.embeddings import anchors_of, embed, impute_dataset
 from two_manifold_ros.training.following import memory_between_laps
 from two_manifold_ros.training.held_out import hold_out, hold_out_in_turn
 from two_manifold_ros.training.route import train_route
@@ -53,7 +53,6 @@ from two_manifold_ros.training.summary import (
     head_fields,
     measure_drives,
     summarise,
-    TWICE,
 )
 from two_manifold_ros.training.tpsr import train_tpsr
 
@@ -404,12 +403,7 @@ def train_spectral(
     check_horizons(targets, settings)
     # The configuration of the paper, which reads positions by a ridge regression, is left alone.
     pasts = embeddings.training.pasts
-    novelty = novelty_anchors(pasts, spliced=settings.readout != 'ridge')
-    novelty = replace(novelty, still=max(novelty.still, dataset.still))
-    # Mean square differences, in standard deviations, below 1e-9 are rounding.
-    numbers = dataset.window * int(np.count_nonzero(dataset.channels.live))
-    if not novelty.squared > 1e-9 * numbers:
-        raise InputError(TWICE)
+    novelty = anchors_of(dataset, pasts, spliced=settings.readout != 'ridge')
     fitted = fit_filter(embeddings, targets, candidate, settings)
     tables, readout = fitted.tables, fitted.readout
     if not isinstance(validation, str):
