@@ -134,14 +134,6 @@ def test_a_path_is_on_the_circle_that_was_driven(radius, horizons, shift):
     assert len(turned) > MOST_POSES or np.diff(turned).max() < 1.05 * SPACING_RAD
 
 
-def test_a_vehicle_that_is_slow_or_stands_has_a_path_as_well():
-    model = ring()
-    for late in (0.0, 0.5):
-        # Where it is after half of the time.
-        spots = model.route.readout.targets[[7 + round(late * each) for each in model.horizons], 0]
-        check(PathAhead(model).along(spots), model.horizons, spots, PERIOD_NS * 1e-9)
-
-
 def test_one_horizon_is_the_present_and_a_dead_end_leads_straight_to_what_is_expected():
     now = np.array([[3.0, 4.0]])
     ahead = PathAhead(ring(horizons=(0,))).along(now)
@@ -187,6 +179,10 @@ def test_a_road_that_no_number_describes_has_a_short_path_or_none():
     for wild in (math.nan, math.inf):
         ahead = PathAhead(model).along(np.where(np.eye(3, 2), wild, positions))
         assert (len(ahead.ticks), ahead.positions.shape) == (0, (0, 2))
+    # A vehicle that stands, or is half as fast.
+    for late in (0.0, 0.5):
+        spots = model.route.readout.targets[[7 + round(late * each) for each in model.horizons], 0]
+        check(PathAhead(model).along(spots), model.horizons, spots, PERIOD_NS * 1e-9)
     # Places that are never left, and that are passed in no time.
     for rate in (0.0, math.inf):
         model.route.motion.rates[:] = rate
