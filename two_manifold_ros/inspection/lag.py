@@ -98,8 +98,7 @@ def _explained(early: Floats, late: Floats, lags: Ints, least: int, blocks: int)
     # Once, as it takes longer than all else of a lag.
     known_early: Bools = np.asarray(np.isfinite(early).all(axis=1))
     known_late: Bools = np.isfinite(late[:, 0])
-    size = len(late)
-    sums = []
+    size, sums = len(late), []
     for lag in lags.tolist():
         # In each block, sums of products (k + 2, k + 2) of one, the signals, and what comes later.
         rows = np.zeros((-(-size // blocks) * blocks, early.shape[1] + 2))
@@ -337,15 +336,14 @@ def _near_lag(
     if not seen:
         return _combine([])
     turns = [gyroscope if both is usual and gyroscope else gyroscope_lag(both) for both in seen]
-    return _combine([_clearest(turns), _clearest(list(map(accelerometer_lag, seen)))])
+    return _combine([_clearest(turns), _clearest(list(map(_accelerometer_lag, seen)))])
 
 
 def agreed_lags(lags: Sequence[Lag]) -> list[Lag]:
     """
     Return one lag for all recordings if their estimates agree, or each its own.
 
-    A machine that was not restarted between recordings has one lag; that of a recording that
-    shows none is then known from the others.
+    A recording that shows no lag then has the lag of the others.
     """
     known = [lag for lag in lags if lag.seconds is not None]
     if not known:
@@ -370,24 +368,18 @@ def gyroscope_lag(both: Together) -> SensorLag:
     return max(found, key=lambda each: each.explained)
 
 
-def accelerometer_lag(both: Together) -> SensorLag:
+def _accelerometer_lag(both: Together) -> SensorLag:
     """
     Return the lag at which all axes together explain the acceleration to the side.
 
-    The acceleration along the course says little: it is small, and weight leaks into it wherever
-    the ground rises or the vehicle pitches.
+    Along the course it is small, and weight leaks into it wherever the ground rises.
     """
-    motion = both.motion
-    imu = both.imu[:, :3]
+    motion, imu = both.motion, both.imu[:, :3]
     return find_lag('linear_acceleration', imu, motion.lateral, motion.step_s, motion.window)
 
 
 def _clearest(found: list[SensorLag]) -> SensorLag:
-    """
-    Return the lag of a sensor at the smoothing at which it errs least.
-
-    A smoothing over which the bends of the track are lost explains less and shows no lag.
-    """
+    """Return the lag at the smoothing at which it errs least, of those that keep the bends."""
     best = max(each.explained for each in found)
     fair = [each for each in found if each.explained >= 0.95 * best]
     return min(fair, key=lambda each: each.error_s)
@@ -449,7 +441,12 @@ def put_in_step(
             if lag.ambiguous:
                 msg = f'{recording.name}: {_ambiguous(lag)}'
                 raise InputError(msg)
-        corrections = list(map(_correction, lags))
+        corrections = [
+            (lag.seconds, _moving(lag.seconds, f'as found (+- {lag.uncertainty_s:.3f} s)'))
+            if lag.seconds is not None and lag.exceeds(0.0)
+            else (0.0, '')
+            for lag in lags
+        ]
     else:
         corrections = [(lag_s, _moving(lag_s, why))] * len(recordings)
     alike = len(set(corrections)) == 1
@@ -462,13 +459,6 @@ def put_in_step(
         earlier = recording.with_positions_earlier(earlier_s)
         moved.append(replace(earlier, notes=(*recording.notes, note)))
     return moved
-
-
-def _correction(lag: Lag) -> tuple[float, str]:
-    """Return by how much positions are to be made earlier, and in words; none where not sure."""
-    if lag.seconds is None or not lag.exceeds(0.0):
-        return 0.0, ''
-    return lag.seconds, _moving(lag.seconds, f'as found (+- {lag.uncertainty_s:.3f} s)')
 
 
 def _moving(lag_s: float, why: str) -> str:

@@ -14,7 +14,7 @@ from two_manifold_ros.recordings.excursions import unexplained_steps
 from two_manifold_ros.ticks.segments import absurd_values, usable_samples
 
 if TYPE_CHECKING:
-    from two_manifold_ros.recordings.recording import ImuStream, PositionStream
+    from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
     from two_manifold_ros.typing import Bools, Floats, Ints
 
 
@@ -224,6 +224,12 @@ def count_laps(motion: Motion) -> Laps | None:
     resolved = motion.window * motion.step_s <= LONGEST_SMOOTHING * time_s
     apart_m = float(np.median(apart[chosen]))
     return Laps(float(way[-1]) / length_m, time_s, length_m, apart_m, resolved)
+
+
+def laps_of(recording: Recording) -> Laps | None:
+    """Return the laps of a recording; ``None`` if its positions never come by a place twice."""
+    both = put_together(recording.positions, recording.imu) if recording.positions else None
+    return None if both is None else count_laps(both.motion)
 
 
 LIKE_A_LAP = 0.25

@@ -357,6 +357,7 @@ def measure_positions(positions: PositionStream, imu: ImuStream) -> PositionRepo
         gyroscope = gyroscope_lag(both) if both else None
     seconds, points = usable_positions(positions, imu)
     motion = both.motion if both else None
+    width, height = np.ptp(points, axis=0).tolist() if len(points) else (0.0, 0.0)
     return PositionReport(
         topic=positions.topic,
         frame_id=positions.frame_id,
@@ -366,7 +367,7 @@ def measure_positions(positions: PositionStream, imu: ImuStream) -> PositionRepo
         absurd=int((finite & ~usable_places(positions.positions)).sum()),
         coverage=_coverage(seconds, imu_seconds),
         longest_hole=_longest_hole(seconds, imu_seconds, timing.gap_s),
-        extent_m=_extent(points),
+        extent_m=(width, height),
         standing=1 - float(motion.moving.sum() / motion.known.sum()) if motion else 1.0,
         left_out=int(positions.left_out.sum()),
         jumps=find_jumps(seconds, points, timing.gap_s),
@@ -405,13 +406,6 @@ def _longest_hole(seconds: Floats, imu_seconds: Floats, gap_s: float) -> Stretch
     if not empty[longest]:
         return None
     return Stretch(float(edges[longest]), float(steps[longest]))
-
-
-def _extent(points: Floats) -> tuple[float, float]:
-    if not len(points):
-        return 0.0, 0.0
-    width, height = np.ptp(points, axis=0).tolist()
-    return width, height
 
 
 WORDS = {

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.inspection.inspecting import Report
     from two_manifold_ros.inspection.positions import PositionReport
-    from two_manifold_ros.inspection.timing import Finding, Timing
+    from two_manifold_ros.inspection.timing import Timing
 
 
 def print_report(report: Report, console: Console) -> None:
@@ -31,10 +31,16 @@ def print_report(report: Report, console: Console) -> None:
     console.rule(f'[bold]{escape(report.name)}', align='left', characters='=')
     console.print(_streams(report))
     console.print(_channels(report))
-    for line in _gap_lines(report) + _position_lines(report.positions):
+    gaps = [f'{word} gaps: {listed(each.gaps)}' for word, _, each in _timings(report) if each.gaps]
+    for line in gaps + _position_lines(report.positions):
         console.print(Padding(Text(line), (0, 0, 0, 2), expand=False))
+    table = Table(box=None, show_header=False, padding=(0, 1, 0, 2))
+    for finding in report.findings:
+        style = 'bold yellow' if finding.severity == 'warning' else 'cyan'
+        table.add_row(f'[{style}]{finding.severity}', escape(finding.sentence))
     console.print()
-    _print_findings(report.findings, console)
+    console.print(table)
+    console.print()
 
 
 def print_reports(reports: Sequence[Report], console: Console) -> None:
@@ -113,24 +119,10 @@ def _streams(report: Report) -> Table:
 def _channels(report: Report) -> Table:
     table = _table('channel', 'unit', 'mean', 'std', 'lowest', 'highest', '', left=2)
     for channel in report.imu.channels:
-        table.add_row(
-            channel.name,
-            channel.unit,
-            f'{channel.mean:.3f}',
-            f'{channel.std:.3f}',
-            f'{channel.lowest:.3f}',
-            f'{channel.highest:.3f}',
-            'dead' if channel.dead else '',
-        )
+        numbers = channel.mean, channel.std, channel.lowest, channel.highest
+        dead = 'dead' if channel.dead else ''
+        table.add_row(channel.name, channel.unit, *(f'{each:.3f}' for each in numbers), dead)
     return table
-
-
-def _gap_lines(report: Report) -> list[str]:
-    return [
-        f'{word} gaps: {listed(timing.gaps)}'
-        for word, _, timing in _timings(report)
-        if timing.gaps
-    ]
 
 
 def _position_lines(positions: PositionReport | None) -> list[str]:
@@ -153,12 +145,3 @@ def _position_lines(positions: PositionReport | None) -> list[str]:
         f'time offset: position stamps {positions.lag}' if known else 'time offset: unknown'
     )
     return lines
-
-
-def _print_findings(findings: tuple[Finding, ...], console: Console) -> None:
-    table = Table(box=None, show_header=False, padding=(0, 1, 0, 2))
-    for finding in findings:
-        style = 'bold yellow' if finding.severity == 'warning' else 'cyan'
-        table.add_row(f'[{style}]{finding.severity}', escape(finding.sentence))
-    console.print(table)
-    console.print()

@@ -100,7 +100,13 @@ def sort_by_route(
     groups: list[list[Recording]] = []
     for which, those in planes.items():
         if isinstance(which, str):
-            _check_one_frame(which, those)
+            frames = sorted({each.positions.frame_id for each in those if each.positions})
+            if len(frames) > 1:
+                msg = (
+                    f'bags of the map {which} are in several frames ({", ".join(frames)}): give '
+                    'the bags of each frame a map of their own'
+                )
+                raise InputError(msg)
             groups.append(those)
         else:
             groups += _with_lines(those)
@@ -122,17 +128,6 @@ def check_names(names: Sequence[str], count: int) -> None:
         trouble = f'{name!r} names no map, or no line: write MAP/LINE' if empty else ''
         if trouble or trouble_with(name):
             raise InputError(trouble or trouble_with(name))
-
-
-def _check_one_frame(name: str, recordings: Sequence[Recording]) -> None:
-    streams = [each.positions for each in recordings]
-    frames = sorted({stream.frame_id for stream in streams if stream is not None})
-    if len(frames) > 1:
-        msg = (
-            f'bags of the map {name} are in several frames ({", ".join(frames)}): give the bags '
-            'of each frame a map of their own'
-        )
-        raise InputError(msg)
 
 
 def _by_map(groups: Sequence[list[Recording]]) -> dict[str, list[Recording]]:

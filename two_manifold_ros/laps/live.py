@@ -156,12 +156,11 @@ class LiveLaps:
 
     def _why_missed(self, what: str, counted: int) -> str:
         missed = self._missed[what]
-        if counted or not missed:
-            return ''
-        return (
+        words = (
             f'of {missed} {what} none counts: stamp them within {LATE_S:g} s of the IMU by its '
             'clock, and see that the filter tracks then'
         )
+        return words if missed and not counted else ''
 
     def push(self, estimate: Estimate) -> LapState | None:
         """Take an estimate; return the state, or None where no place on the lap is known."""
@@ -180,16 +179,9 @@ class LiveLaps:
         metres = math.nan
         if state is not None:
             metres = (self._line_m + state.distance_m) % self._circuit.length_m
-        self._past.append(
-            _Tick(
-                stamp_ns,
-                estimate.positions[0],
-                estimate.velocity,
-                estimate.covariances[0],
-                estimate.status is Status.TRACKING,
-                metres,
-            )
-        )
+        tracking = estimate.status is Status.TRACKING
+        here = estimate.positions[0], estimate.velocity, estimate.covariances[0]
+        self._past.append(_Tick(stamp_ns, *here, tracking, metres))
         late_ns = round(LATE_S * 1e9)
         while stamp_ns - self._past[0].stamp_ns > late_ns:
             self._past.popleft()
@@ -257,9 +249,8 @@ class LiveLaps:
         # Laps a second.
         rate = float(along[0] @ estimate.velocity) / around
         doubt = float(along[0] @ estimate.velocity_covariance @ along[0]) / around**2
-        own = doubt * np.outer(tangents[0], tangents[0]) + (rate**2 + doubt) * doubts[0] * np.eye(
-            2
-        )
+        own = doubt * np.outer(tangents[0], tangents[0])
+        own += (rate**2 + doubt) * doubts[0] * np.eye(2)
         variance = float(np.linalg.eigvalsh(covariances[0])[-1])
         return replace(
             estimate,
@@ -320,7 +311,11 @@ class LiveLaps:
         at = np.array([phase])
         if self._drawn is not None:
             self._judge(stamp_ns)
-            if self._is_far(self._drawn.line, at, variance, place):
+            line = self._drawn.line
+            square = float(np.square(place - line.at(at)[0]).sum())
+            slopes = float(np.square(line.tangents(at)[0]).sum())
+            unsure = line.noise_m2 + float(line.variances(at)[0]) + variance * slopes
+            if square > FAR * unsure:
                 self.position_counts['far_off'] += 1
                 if len(self._far) < MOST_WAITING:
                     self._far.append((phase, place))
@@ -349,14 +344,6 @@ class LiveLaps:
                 self._fixes.add(at, places)
             self._draw()
         self._near, self._far, self._lap_ns, self._doubted = 0, [], stamp_ns, many
-
-    def _is_far(self, line: DrawnLine, at: Floats, variance: float, place: Floats) -> bool:
-        square = float(np.square(place - line.at(at)[0]).sum())
-        # Most are near, and the rest costs more.
-        if square <= FAR * line.noise_m2:
-            return False
-        slopes = float(np.square(line.tangents(at)[0]).sum())
-        return square > FAR * (line.noise_m2 + float(line.variances(at)[0]) + variance * slopes)
 
     def _take_mark(self, stamp_ns: int, metres: float) -> bool:
         last_ns, self._last_mark_ns = self._last_mark_ns, stamp_ns

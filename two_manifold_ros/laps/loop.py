@@ -173,7 +173,7 @@ def find_loop(recording: Recording) -> Loop:
     """Find the loop of a drive in its IMU alone; an ``InputError`` says what is against one."""
     series = drive_series(recording)
     seconds = len(series.values) * series.period_s
-    rings = rings_of(series)
+    rings = [lay_around(series, lag) for lag in candidate_lags(series)]
     chosen = best_ring(rings)
     if chosen is not None and chosen.is_sure:
         loop = _loop_of(series, chosen)
@@ -194,14 +194,9 @@ def find_loop(recording: Recording) -> Loop:
     raise InputError(msg)
 
 
-def rings_of(series: Series) -> list[Ring]:
-    """Lay a drive around a ring of each of its candidates."""
-    return [lay_around(series, lag) for lag in candidate_lags(series)]
-
-
-def best_ring(rings: Sequence[Ring], most_uneven: float = MOST_UNEVEN) -> Ring | None:
+def best_ring(rings: Sequence[Ring]) -> Ring | None:
     """Return the ring whose laps say most of each other; of several the shortest."""
-    even = [each for each in rings if each.uneven <= most_uneven and each.information > 0.0]
+    even = [each for each in rings if each.uneven <= MOST_UNEVEN and each.information > 0.0]
     least = (1.0 - ALMOST) * max((each.information for each in even), default=0.0)
     alike = [each for each in even if each.information >= least]
     # Those of two laps have half as many. Of one loop there may be several, at lags around it.
