@@ -55,13 +55,6 @@ def test_a_survey_has_as_many_cells_as_it_may_and_no_more(laps):
         assert survey_recording(none).cells == frozenset()
 
 
-def test_cells_are_the_same_at_a_coarser_level_as_of_a_larger_drive(laps):
-    survey = survey_recording(laps)
-    coarse = survey.at_level(survey.level + 2)
-    assert 0 < len(coarse) < len(survey.cells)
-    assert coarse == {(math.floor(x / 4), math.floor(y / 4), way) for x, y, way in survey.cells}
-
-
 def test_a_bag_in_which_the_vehicle_stands_is_named(laps):
     noise = np.random.default_rng(0).normal(0.0, 0.005, laps.positions.positions.shape)
     drives = [

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.inspection.imu import measure_gravity, stuck_stretches, summarise_channels
-from two_manifold_ros.inspection.timing import advancing, listed, measure_timing, Stretch
+from two_manifold_ros.inspection.timing import advancing, measure_timing, Stretch
 from two_manifold_ros.recordings.recording import ImuStream, usual_gap_ns
 from two_manifold_ros.ticks.segments import holes
 
@@ -133,12 +133,6 @@ def test_wrong_stamps_make_no_gap_and_are_counted():
     stamps = np.append(START + np.array([0, 10, 10, 20, 15, 30, 30, 40]) * MS, [0, 0, -5])
     timing = measure_timing(stamps, START)
     assert (timing.duplicates, timing.backward, timing.zero) == (2, 1, 3)
-
-
-def test_only_the_longest_stretches_are_listed():
-    stretches = [Stretch(float(start), float(start)) for start in range(7)]
-    assert listed(stretches, most=2) == '5.00 s from 5.0 s on, 6.00 s from 6.0 s on and 5 shorter'
-    assert listed(stretches[1:2]) == '1.00 s from 1.0 s on'
 
 
 def test_rate_and_jitter_of_a_stream():

@@ -103,22 +103,17 @@ def with_positions(recording: Recording, keep: np.ndarray, move: np.ndarray) -> 
 
 
 @pytest.mark.parametrize(
-    ('rate_hz', 'late_s'), [(5.0, 0.3), (10.0, -0.12), (50.0, 0.05), (50.0, -0.3)]
+    ('rate_hz', 'late_s'), [(5.0, 0.3), (10.0, -0.12), (20.0, 0.0), (50.0, 0.05), (50.0, -0.3)]
 )
 def test_a_lag_is_recovered(rate_hz, late_s):
     lag = estimate_lag(late(slot_car(5, rate_hz), late_s))
     assert lag.seconds == pytest.approx(late_s, abs=max(0.01, 1 / rate_hz / 3))
     assert abs(lag.seconds - late_s) < lag.uncertainty_s < 0.05
+    # No lag is no alarm.
+    assert lag.exceeds(0.0) == (late_s != 0.0)
     assert {witness.name for witness in lag.witnesses} == {
         'angular_velocity.z', 'linear_acceleration',
     }  # fmt: skip
-
-
-@pytest.mark.parametrize(('seed', 'rate_hz'), [(5, 5.0), (5, 10.0), (6, 20.0), (5, 50.0)])
-def test_no_lag_is_no_alarm(rate_hz, seed):
-    lag = estimate_lag(slot_car(seed, rate_hz))
-    assert lag.seconds is not None
-    assert not lag.exceeds(0.0)
 
 
 @pytest.mark.parametrize(
@@ -239,15 +234,6 @@ def test_a_clock_is_found_however_slowly_the_vehicle_turns(bends_s, noise, late_
     """What is beside the best lag explains much as well, but is no other lag."""
     found = estimate_lag(late(slow_drive(bends_s, noise), late_s))
     assert found.seconds == pytest.approx(late_s, abs=0.1)
-
-
-@pytest.mark.parametrize(('seed', 'found'), [(2, [18.0]), (10, [18.0]), (5, [18.0, -19.2])])
-def test_a_clock_is_believed_if_any_other_leaves_twice_as_much_unexplained(seed, found):
-    """Of a lap and a half; the next lag leaves 2.4, 2.3 and, of seed 5, 1.5 times as much."""
-    recording = late(slot_car(seed, 20.0, 8), 18.0)
-    part = np.abs(np.linspace(0.0, 1.0, len(recording.positions.stamps)) - 0.35) < 0.08
-    lag = estimate_lag(replace(recording, positions=recording.positions.select(part)))
-    assert (lag.ambiguous or (lag.seconds,)) == pytest.approx(found, abs=0.11)
 
 
 def test_lags_that_agree_are_one_and_those_that_differ_stay_what_they_are():

@@ -14,7 +14,6 @@ from scipy.spatial import cKDTree
 
 from two_manifold_ros.filtering.atlas import make_filter
 from two_manifold_ros.interface.messages import choose_scene
-from two_manifold_ros.model.atlas import atlas_of
 from two_manifold_ros.model.path_ahead import (
     is_dense,
     MOST_POSES,
@@ -51,28 +50,16 @@ def chords(ahead, ticks, positions):
 
 
 @pytest.fixture(scope='session')
-def drives(slot_car_model, slot_car_laps, forked_model, forked_drives, kart_atlas, kart_drives):
-    """Models and drives that they were not trained on: a circuit, a fork, several routes."""
+def drives(slot_car_model, slot_car_laps, forked_model, forked_drives):
+    """Models and drives that they were not trained on: a circuit and a fork."""
     forgetful = replace(forked_model, lines=replace(forked_model.lines, kept_s=1.0))
     return {
         'circuit': (slot_car_model, slot_car_laps[1]),
         'fork': (forgetful, forked_drives['both']),
-        'routes': (kart_atlas, kart_drives['paddock'][1]),
-        'network in an atlas': (atlas_of({'fork': forgetful}), forked_drives['both']),
     }
 
 
-@pytest.mark.parametrize(
-    'which',
-    [
-        'circuit',
-        'fork',
-        *(
-            pytest.param(each, marks=pytest.mark.slow)
-            for each in ('routes', 'network in an atlas')
-        ),
-    ],
-)
+@pytest.mark.parametrize('which', ['circuit', 'fork'])
 def test_a_path_follows_the_road_where_straight_lines_do_not(which, drives):
     model, drive = drives[which]
     scene = choose_scene(model)
@@ -101,7 +88,7 @@ def test_a_path_follows_the_road_where_straight_lines_do_not(which, drives):
     assert np.quantile(beside, 0.9) < 0.01 * size
     assert np.max(beside) < 0.03 * size
     assert np.quantile(cut, 0.9) > 2.0 * max(np.quantile(beside, 0.9), 0.01 * size)
-    assert (parted > 20) == ('fork' in which or 'network' in which)
+    assert (parted > 20) == (which == 'fork')
 
 
 @pytest.mark.parametrize('shift', [0.0, 5e5])

@@ -38,20 +38,12 @@ KNOWN_S = 0.1
 """Standard error of a lag, seconds, up to which it is known."""
 
 AS_MUCH = 0.8
-"""
-Share of the best lag's share that makes a lag far from it as likely.
-
-So it is on the two halves of an oval.
-"""
+"""Share of the best lag's share that makes one far from it as likely, as on halves of an oval."""
 
 
 @dataclass(frozen=True)
 class SensorLag:
-    """
-    The lag of the positions that one sensor shows, and its standard error, which may be infinite.
-
-    ``explained`` is the share of the variance of the motion that it explains at that lag.
-    """
+    """The lag that one sensor shows, its standard error, and the share of motion it explains."""
 
     name: str
     lag_s: float
@@ -178,18 +170,10 @@ def estimate_lag(recording: Recording) -> Lag:
 
 
 SURELY = math.log(2.0)
-"""
-By how much more a clock's offset has to explain than any other.
-
-It leaves half as much of the motion unexplained; chance leads by less.
-"""
+"""By how much more a clock's offset has to explain than any other: it leaves half as much."""
 
 LEAST_UNEXPLAINED = 0.1
-"""
-Share of a motion that slip, slopes and noise leave unexplained even at the right lag.
-
-Of lags that leave less, as of whole laps driven alike, none is surely better than another.
-"""
+"""Share of a motion that slip, slopes and noise leave unexplained even at the right lag."""
 
 MOST_POINTS = 1 << 16
 """
@@ -340,11 +324,7 @@ def _near_lag(
 
 
 def agreed_lags(lags: Sequence[Lag]) -> list[Lag]:
-    """
-    Return one lag for all recordings if their estimates agree, or each its own.
-
-    A recording that shows no lag then has the lag of the others.
-    """
+    """Return one lag for all recordings if their estimates agree, or each its own."""
     known = [lag for lag in lags if lag.seconds is not None]
     if not known:
         return list(lags)
@@ -369,11 +349,7 @@ def gyroscope_lag(both: Together) -> SensorLag:
 
 
 def _accelerometer_lag(both: Together) -> SensorLag:
-    """
-    Return the lag at which all axes together explain the acceleration to the side.
-
-    Along the course it is small, and weight leaks into it wherever the ground rises.
-    """
+    """Return the lag at which all axes together explain the acceleration to the side."""
     motion, imu = both.motion, both.imu[:, :3]
     return find_lag('linear_acceleration', imu, motion.lateral, motion.step_s, motion.window)
 

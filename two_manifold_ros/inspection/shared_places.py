@@ -31,8 +31,7 @@ SHARED = 0.1
 Share of the places of one recording on which another one drives as well, if one map holds both.
 
 Tram lines with a common trunk share six tenths and errands in a yard four fifths; roads that cross
-share a few places. On maps of their own lines are lost after each change of the line until the
-window has filled again.
+share a few places.
 """
 
 SHARED_LAPS = 0.5
@@ -280,11 +279,7 @@ def positions_apart(recording: Recording, period_s: float) -> Floats:
 
 
 def shared_places(tracks: Sequence[Floats], period_s: float) -> Floats:
-    """
-    Return the share of the visits of each track (n, n) that are at places of each other one.
-
-    ``tracks`` are positions (T, 2), metres, a period apart, NaN where unknown. See `merge_passes`.
-    """
+    """Return the share of visits of tracks (T, 2), a period apart, at places of others (n, n)."""
     visits = _visits(tracks, period_s)
     shared: Floats = visits @ (visits > 0.0).T / np.maximum(visits.sum(axis=1), 1.0)[:, None]
     return shared

@@ -38,12 +38,7 @@ ANCHORS, NEAREST = 150, 3
 """Windows of each length that are compared with all others; so many most alike ones count."""
 
 REACH = 6
-"""
-Windows in a row that may lie between two that are compared.
-
-Of many laps the most alike windows lie any number of laps apart; within six windows of one length
-or of twice as much every lap is among a few.
-"""
+"""Windows in a row between two that are compared, at most: every lap is among a few of them."""
 
 CANDIDATES = 8
 """Lags that are tried, those at which most windows look alike: chosen, not measured."""
@@ -83,11 +78,7 @@ not.
 """
 
 LEAST_EXPLAINED = 0.6
-"""
-Share of what is read that the other laps explain, at least: .7 and more on usual drives.
-
-On more than three laps of drives without a loop, and of many bags with crashes, it is .54 at most.
-"""
+"""Share that other laps explain, at least: .7 and more on loops, .54 at most without one."""
 
 ALMOST = 0.03
 """
@@ -367,11 +358,7 @@ def _laid_from(seen: Floats, first: Floats, ticks: float) -> Ring:
 
 
 def unevenness(way: Ints, phases: int, known: Bools) -> float:
-    """
-    Return how much the speed along a ring varies: its range but for tenths, over its median.
-
-    Speeds are those over a tenth of a lap of known (T,) steps; a vehicle that stands has none.
-    """
+    """Return the range of the speed along a ring, but for tenths, over its median."""
     width = max(phases // 10, 2)
     if len(way) <= width:
         return math.inf

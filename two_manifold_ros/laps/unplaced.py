@@ -80,11 +80,7 @@ def place(recordings: Sequence[Recording], marks: str | None) -> tuple[list[Reco
 
 
 def place_by_imu(recordings: Sequence[Recording]) -> Placed:
-    """
-    Find the loop in the IMU of drives of one route, and place them along it.
-
-    An ``InputError`` says that nothing repeats, or that fixes are too few for a route.
-    """
+    """Find the loop in the IMU of drives of one route, and place them along it."""
     joined, shifts = _joined(recordings)
     loop = find_loop(joined)
     parts = []
@@ -97,11 +93,7 @@ def place_by_imu(recordings: Sequence[Recording]) -> Placed:
 
 
 def place_by_marks(recordings: Sequence[Recording], marks: Sequence[Ints]) -> Placed:
-    """
-    Place drives along their laps, of which marks (L + 1,), ns, say when each begins.
-
-    An ``InputError`` says that marks are fewer than three, or fixes too few, as in `place_by_imu`.
-    """
+    """Place drives along their laps, of which marks (L + 1,), ns, say when each begins."""
     parts, times, laps, repeated = [], [], 0.0, []
     for recording, own in zip(recordings, marks, strict=True):
         series = drive_series(recording)
