@@ -14,7 +14,7 @@ import numpy as np
 from two_manifold_ros.adapting.prequential import BLOCKS_PER_LAP
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.lag import put_in_step
-from two_manifold_ros.inspection.motion import count_laps, put_together
+from two_manifold_ros.inspection.motion import laps_of
 from two_manifold_ros.inspection.shared_places import group_by_places, SAME_ROUTE, shared_places
 from two_manifold_ros.model.atlas import atlas_of, AtlasModel
 from two_manifold_ros.model.line_learning import carry_lines
@@ -75,7 +75,7 @@ class Training:
         laps = None
         if self.counts_laps and len(self.drives) == 1:
             # Counting takes far less time than training.
-            laps = _count_laps(self.drives[0])
+            laps = laps_of(self.drives[0])
             if laps is None or round(laps.count) <= 1:
                 return Trained(MET_ONCE, laps=laps)
         counting = self.drives
@@ -190,12 +190,6 @@ def lap_seconds(model: ModelHead) -> float:
     # Not the time to visit all of the model once: of one with two ways that is longer.
     laps_s = [float(each.summary.get('lap_s') or 0.0) for each in model.routes.values()]
     return max(laps_s) or math.nan
-
-
-def _count_laps(recording: Recording) -> Laps | None:
-    """Return the laps that were driven, if the positions come by a place twice."""
-    together = put_together(recording.positions, recording.imu) if recording.positions else None
-    return None if together is None else count_laps(together.motion)
 
 
 def since(recordings: Sequence[Recording], stamp_ns: int) -> list[Recording]:

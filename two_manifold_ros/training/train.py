@@ -14,7 +14,7 @@ import numpy as np
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.readout import training_targets
 from two_manifold_ros.hse_hmm.tables import spectral_radius, transition
-from two_manifold_ros.inspection.motion import count_laps, LONGEST_HOLE_S, put_together
+from two_manifold_ros.inspection.motion import laps_of, LONGEST_HOLE_S
 from two_manifold_ros.inspection.repetition import LAP_SAMPLES
 from two_manifold_ros.inspection.timing import advancing
 from two_manifold_ros.model.model import Model
@@ -197,12 +197,7 @@ def _by_laps(recordings: Sequence[Recording], settings: TrainingSettings) -> Tra
     Fewer ticks blur bends; with more the windows nearest to one are its own neighbours. Half a lap
     is known from any other half, also on a figure of eight.
     """
-    laps_s = []
-    for each in recordings:
-        together = put_together(each.positions, each.imu) if each.positions else None
-        laps = count_laps(together.motion) if together is not None else None
-        if laps is not None:
-            laps_s.append(laps.time_s)
+    laps_s = [laps.time_s for laps in map(laps_of, recordings) if laps is not None]
     if not laps_s:
         msg = 'no place of the route was met twice: drive more laps, at least three of one route'
         raise InputError(msg)
