@@ -9,13 +9,12 @@ from collections.abc import Callable
 from contextlib import contextmanager, ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
-from operator import attrgetter
 from typing import Any, TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from two_manifold_ros.errors import bags_wanted, InputError
-from two_manifold_ros.names import frame_name, SENSOR_FIELDS
+from two_manifold_ros.names import frame_name, POSITION_FIELDS, POSITION_TYPES, SENSOR_FIELDS
 from two_manifold_ros.recordings.bag_topics import (
     choose_imu_topic,
     choose_position_topic,
@@ -276,15 +275,6 @@ Decode: TypeAlias = Callable[[bytes], tuple[int, str, tuple[float, ...]]]
 Deserialise: TypeAlias = Callable[[bytes, str], Any]
 
 
-_POSITION_FIELD = {
-    'geometry_msgs/msg/PoseStamped': 'pose.position',
-    'geometry_msgs/msg/PoseWithCovarianceStamped': 'pose.pose.position',
-    'geometry_msgs/msg/PointStamped': 'point',
-    'geometry_msgs/msg/TransformStamped': 'transform.translation',
-    'nav_msgs/msg/Odometry': 'pose.pose.position',
-}
-
-
 def imu_decoder(bag: OpenBag, topic: Topic, field: str | None = None) -> Decode:
     """Return the decoder of ``sensor_msgs/Imu``, in a field: specific force, then angular rate."""
     if field:
@@ -306,19 +296,7 @@ def imu_decoder(bag: OpenBag, topic: Topic, field: str | None = None) -> Decode:
 
 def position_decoder(deserialise: Deserialise, msgtype: str) -> Decode:
     """Return the decoder of x and y in metres; of fixes latitude, longitude, altitude, status."""
-    position_of = attrgetter(_POSITION_FIELD.get(msgtype, 'status'))
-
-    def decode_fix(raw: bytes) -> tuple[int, str, tuple[float, ...]]:
-        fix = deserialise(raw, msgtype)
-        numbers = (fix.latitude, fix.longitude, fix.altitude, float(fix.status.status))
-        return *_header(fix), numbers
-
-    def decode(raw: bytes) -> tuple[int, str, tuple[float, ...]]:
-        message = deserialise(raw, msgtype)
-        position = position_of(message)
-        return *_header(message), (position.x, position.y)
-
-    return decode_fix if msgtype == GEODETIC else decode
+    return fields_decoder(deserialise, 'the topic of positions', msgtype, POSITION_FIELDS[msgtype])
 
 
 def _header(message: object) -> tuple[int, str]:
@@ -385,7 +363,7 @@ class MessageColumns:
     @property
     def notes(self) -> list[str]:
         """A sentence on frames of an IMU that changed."""
-        if len(self.frames) < 2 or self.msgtype in _POSITION_FIELD:
+        if len(self.frames) < 2 or self.msgtype in POSITION_TYPES:
             return []
         note = (
             f'{self.name} changes its frame_id ({self._listed_frames()}): its messages are '
