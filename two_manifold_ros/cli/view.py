@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.interface.assessment import Assessment
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.pages.vehicle import Vehicle
-    from two_manifold_ros.recordings.bag_topics import OpenBag
+    from two_manifold_ros.recordings.reading import OpenBag
     from two_manifold_ros.recordings.recording import Recording
 
 HELP = (

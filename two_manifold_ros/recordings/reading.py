@@ -37,9 +37,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from two_manifold_ros.recordings.bag_topics import OpenBag, Topic
+    from two_manifold_ros.recordings.bag import Bag
+    from two_manifold_ros.recordings.bag_topics import Topic
     from two_manifold_ros.recordings.recording import GeodeticOrigin
+    from two_manifold_ros.recordings.ros2_bag import Ros2Bag
     from two_manifold_ros.typing import Floats, Ints
+
+
+OpenBag: TypeAlias = 'Bag | Ros2Bag'
+"""
+A bag that is open for reading by the library `rosbags` or `rosbag2_py`.
+
+Its ``notes`` are sentences to be said of it, complete when all messages were read.
+"""
 
 
 @dataclass(frozen=True)
@@ -131,7 +141,7 @@ def read_recording(
 
     """
     with readable(path), open_bag(path) as bag:
-        imu_choice = choose_imu_topic(bag, options.imu_topic, options.imu_field)
+        imu_choice = choose_imu_topic(bag.path, bag.topics, options.imu_topic, options.imu_field)
         decoder = imu_decoder(bag, imu_choice, options.imu_field)
         position_choice, notes = choose_position_topic(
             bag.path,
