@@ -51,14 +51,3 @@ def test_without_its_sensors_a_model_filters_to_the_bit_as_one_that_never_had_an
         assert mine.status is alone.status
         np.testing.assert_array_equal(mine.positions, alone.positions)
         np.testing.assert_array_equal(mine.covariances, alone.covariances)
-
-
-def test_a_sensor_neither_refuses_samples_nor_makes_findings(sensed_model, sensed_laps):
-    recording = sensed_laps[1]
-    live = Filter(sensed_model)
-    samples = recording.samples_with(sensed_model.further_names)
-    samples[:, 6:] = 1e30
-    for stamp, sample in zip(recording.imu.stamps.tolist(), samples, strict=True):
-        live.push(stamp, sample)
-    assert live.counters['used'] == len(samples)
-    assert live.finding is None
