@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A vehicle on a simulated circuit is followed, kept while it stands, lost and found."""
 
-from circuit import Circuit, Drive, LAP_TICKS, PERIOD_S
+from circuit import Circuit, Drive, LAP_TICKS
 import numpy as np
 import pytest
 
 from two_manifold_ros.route.belief import RouteBelief
-from two_manifold_ros.route.route import FREE, OFF, ON_NEW, Route, STANDS
+from two_manifold_ros.route.route import OFF, ON_NEW, Route
 
 TICK_M = 2.0 * np.pi * 20.0 / LAP_TICKS
 """Nearly: what is driven in a tick."""
@@ -20,12 +20,6 @@ def followed(belief: RouteBelief, drive: Drive) -> np.ndarray:
         assert 0.0 < belief.update(observation) <= 1.0
         missed.append(np.linalg.norm(belief.read()[0][0] - position))
     return np.array(missed)
-
-
-def standing(belief: RouteBelief) -> float:
-    """Return the probability that it stands on the route, or is about to pull away."""
-    slow = belief.ratios[:, FREE] < 0.1
-    return float(belief.chances[:, STANDS].sum() + belief.chances[slow, FREE].sum())
 
 
 def part(drive: Drive, ticks: slice) -> Drive:
@@ -56,19 +50,6 @@ def test_a_lap_is_followed_to_a_tick_at_any_speed_ratio(ratio, belief):
     assert np.median(missed[60:]) < 0.5 * TICK_M
     assert missed[60:].max() < 4.0 * TICK_M
     assert belief.on_route > 0.95
-
-
-def test_standing_for_a_minute_keeps_the_place(belief):
-    minute = round(60.0 / PERIOD_S)
-    drive = Circuit().halting(before=200, standing=minute, after=100, seed=6)
-    before = followed(belief, part(drive, slice(0, 200)))
-    during = followed(belief, part(drive, slice(200, 210 + minute)))
-    assert standing(belief) > 0.9 * belief.on_route > 0.45
-    after = followed(belief, part(drive, slice(210 + minute, None)))
-    assert before[-50:].max() < 4.0 * TICK_M
-    assert during.max() < 8.0 * TICK_M
-    assert after[30:].max() < 4.0 * TICK_M
-    assert standing(belief) < 0.1
 
 
 @pytest.mark.parametrize('begin', [0.0, 0.4, 0.6, 0.8])
