@@ -12,10 +12,8 @@ from worlds.network import travel, Yard, yard_network
 
 from two_manifold_ros.evaluation.evaluate import estimates_along
 from two_manifold_ros.filtering.atlas import make_filter
-from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.successor import Successor
 from two_manifold_ros.model.atlas import atlas_of
-from two_manifold_ros.model.head import ModelHead
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.network.belief import NetworkBelief
@@ -169,15 +167,11 @@ def test_a_filter_that_takes_over_on_the_way_does_not_begin_at_the_depot(
     ]
     for model in (yard_model, atlas_of({'yard': yard_model, 'fork': forked_model})):
         for seen, valid in ((past, False), ([], True)):
-            taken = Successor(partial(made_warm, model), seen, at_once=True)
+            taken = Successor(partial(make_filter, model), seen, at_once=True)
             for sample in [] if seen else past:
                 taken.take(*sample)
             assert not taken.failure
             assert taken.tracks == valid
-
-
-def made_warm(model: ModelHead) -> tuple[ModelHead, Filter]:
-    return model, make_filter(model)
 
 
 def test_samples_one_by_one_give_what_ticks_of_a_recording_do(yard_model, errands):
