@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.laps.ring import ClosedLine, HARMONICS, NOISES, on_ring, on_route, REACHES
+from two_manifold_ros.laps.ring import closed_line, HARMONICS, NOISES, on_ring, on_route, REACHES
 from two_manifold_ros.names import LAP_FRAME, MARKS
 from two_manifold_ros.recordings.recording import PositionStream, Recording
 from two_manifold_ros.typing import Floats
@@ -18,12 +18,6 @@ from two_manifold_ros.typing import Floats
 def track(phases: Floats) -> Floats:
     angles = 2.0 * np.pi * phases
     return np.stack([30.0 * np.cos(angles), 12.0 * np.sin(angles) + 4.0 * np.cos(angles)], 1)
-
-
-def closed_line(at: Floats, places: Floats, wanted: Floats) -> Floats:
-    line = ClosedLine()
-    line.add(at, places)
-    return line.draw().at(wanted)
 
 
 def test_a_lap_on_the_ring_is_as_long_as_it_takes():
@@ -74,12 +68,12 @@ def test_a_line_moves_and_turns_with_its_fixes():
     assert moved == pytest.approx(line @ turn.T + [1e5, -3.0], abs=1e-6)
 
 
-def naive(at: Floats, places: Floats, wanted: Floats) -> tuple[Floats, Floats, float]:
-    """Return line, variances and noise by a Gaussian process in the space of the fixes."""
+def naive(at: Floats, places: Floats, wanted: Floats) -> Floats:
+    """Return the line by a Gaussian process in the space of the fixes."""
     middle = places.mean(axis=0)
     size = np.sqrt(np.square(places - middle).sum() / len(at))
     numbers = np.arange(1, HARMONICS + 1)
-    evidences, lines, variances, noises = [], [], [], []
+    evidences, lines = [], []
     for reach in REACHES:
         shape = 1.0 / (1.0 + (numbers / reach) ** 4)
         shape /= 2.0 * shape.sum()
@@ -93,16 +87,10 @@ def naive(at: Floats, places: Floats, wanted: Floats) -> tuple[Floats, Floats, f
             solved = np.linalg.solve(covariance, (places - middle) / size)
             quadratic = ((places - middle) / size * solved).sum()
             evidences.append(-0.5 * quadratic - np.linalg.slogdet(covariance)[1])
-            cross = kernel(wanted, at)
-            known = np.einsum('ij,ji->i', cross, np.linalg.solve(covariance, cross.T))
-            lines.append(middle + size * cross @ solved)
-            variances.append(size**2 * (np.diagonal(kernel(wanted, wanted)) - known))
-            noises.append(size**2 * noise)
+            lines.append(middle + size * kernel(wanted, at) @ solved)
     chances = np.exp(np.array(evidences) - np.max(evidences))
     chances /= chances.sum()
-    line = np.tensordot(chances, np.array(lines), 1)
-    apart = np.square(np.array(lines) - line).mean(axis=2)
-    return line, chances @ (np.array(variances) + apart), float(chances @ noises)
+    return np.tensordot(chances, np.array(lines), 1)
 
 
 @pytest.mark.parametrize('count', [5, 30, 200])
@@ -111,40 +99,7 @@ def test_sums_of_fixes_draw_the_line_that_all_fixes_draw(count: int):
     wanted = np.linspace(0.0, 1.0, 37)
     at = random.uniform(-1.0, 3.0, count)
     places = track(at) + 0.3 * random.standard_normal((count, 2)) + [4e5, -2e5]
-    line = ClosedLine()
-    for part in np.array_split(np.arange(count), 4):
-        line.add(at[part], places[part])
-    drawn = line.draw()
-    expected, variances, noise_m2 = naive(at, places, wanted)
-    assert drawn.at(wanted) == pytest.approx(expected, abs=1e-4)
-    assert drawn.variances(wanted) == pytest.approx(variances, rel=1e-3, abs=1e-6)
-    assert drawn.noise_m2 == pytest.approx(noise_m2, rel=1e-6)
-
-
-def test_tangents_are_the_slopes_of_the_line():
-    random = np.random.default_rng(1)
-    line = ClosedLine()
-    at = random.uniform(0.0, 1.0, 25)
-    line.add(at, track(at))
-    drawn, wanted, step = line.draw(), np.linspace(0.0, 1.0, 20), 1e-6
-    slopes = (drawn.at(wanted + step) - drawn.at(wanted - step)) / (2.0 * step)
-    tangents, variances = drawn.tangents(wanted)
-    assert tangents == pytest.approx(slopes, abs=1e-3)
-    assert (variances > 0.0).all()
-
-
-def test_the_line_is_as_unsure_as_it_errs():
-    random = np.random.default_rng(2)
-    wanted, squares = np.linspace(0.0, 1.0, 100), []
-    for _ in range(40):
-        at = random.uniform(0.0, 1.0, 40)
-        line = ClosedLine()
-        line.add(at, track(at) + 0.5 * random.standard_normal((40, 2)))
-        drawn = line.draw()
-        apart = np.square(drawn.at(wanted) - track(wanted)).sum(axis=1)
-        squares.append(apart / drawn.variances(wanted))
-    # Two coordinates; priors of a rougher line than the ellipse make it somewhat less.
-    assert 0.5 < np.mean(squares) < 2.5
+    assert closed_line(at, places, wanted) == pytest.approx(naive(at, places, wanted), abs=1e-4)
 
 
 def fixes_at(recording: Recording, every: slice) -> Recording:

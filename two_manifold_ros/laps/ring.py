@@ -10,7 +10,7 @@ five fixes on, those of the smoothest closed line through the fixes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 import math
 from typing import TYPE_CHECKING
 
@@ -97,14 +97,12 @@ def on_route(drives: Sequence[tuple[Recording, Ints, Floats]]) -> list[Recording
         at.append(np.interp(elapsed, (stamps[known] - first).astype(np.float64), phases[known]))
         places.append(fixes.positions[usable])
         streams.append(fixes)
-    line = ClosedLine()
-    line.add(np.concatenate(at), np.concatenate(places))
-    if line.problem:
+    if problem := _why_no_line(np.concatenate(at)):
         names = ', '.join(recording.name for recording, _, _ in drives)
-        msg = f'{names}: {line.problem}, or leave the topic out for a model without positions'
+        msg = f'{names}: {problem}, or leave the topic out for a model without positions'
         raise InputError(msg)
     wanted = [phases[np.isfinite(phases)] for _, _, phases in drives]
-    drawn = line.draw().at(np.concatenate(wanted))
+    drawn = closed_line(np.concatenate(at), np.concatenate(places), np.concatenate(wanted))
     parts = np.split(drawn, np.cumsum([len(each) for each in wanted])[:-1])
     return [
         replace(
@@ -115,137 +113,57 @@ def on_route(drives: Sequence[tuple[Recording, Ints, Floats]]) -> list[Recording
     ]
 
 
-class ClosedLine:
+def _why_no_line(at: Floats) -> str:
+    """Return why fixes at these phases show no line, and the cure; empty if they do."""
+    if len(at) < LEAST_FIXES:
+        return f'{len(at)} fixes in whole laps show no route; give {LEAST_FIXES} or more'
+    seen = np.unique((at % 1.0 * HUNDREDTHS).astype(np.int64) % HUNDREDTHS)
+    gap = float(np.diff(seen, append=seen[0] + HUNDREDTHS).max()) / HUNDREDTHS
+    if gap < WIDEST_GAP:
+        return ''
+    return f'no fix lies on {gap:.0%} of the lap: no line can be drawn; give fixes all around it'
+
+
+def closed_line(at: Floats, places: Floats, wanted: Floats) -> Floats:
     """
-    The line through fixes of a lap, which may come one by one.
+    Return positions (W, 2) at phases on the closed line through fixes, (n, 2) at phases (n,).
 
     A Gaussian process on the circle: its harmonics have variances that fall with the fourth power
     of their number, as of a way with continuous directions. How far they reach, and the noise of
-    the fixes, are unknown: the line is the mean of those of all `REACHES` and `NOISES`, each as
-    likely as it makes the fixes. What is kept of the fixes are sums, so that neither memory nor
-    time grow with their number.
+    the fixes, are unknown: the line is the mean of the lines of all `REACHES` and `NOISES`, each
+    as likely as it makes the fixes.
     """
-
-    def __init__(self) -> None:
-        size = 1 + 2 * HARMONICS
-        self.fixes = 0
-        self._gram, self._sums = np.zeros((size, size)), np.zeros((size, 2))
-        self._squares, self._origin = 0.0, np.zeros(2)
-        self._seen = np.zeros(HUNDREDTHS, dtype=np.bool_)
-
-    def add(self, at: Floats, places: Floats) -> None:
-        """Take fixes: their phases (n,), in laps, and positions (n, 2), m."""
-        if not self.fixes and len(places):
-            # Sums of squares about a far origin would be all that a float holds.
-            self._origin = places[0].copy()
-        features, apart = _harmonics(at), places - self._origin
-        self.fixes += len(at)
-        self._gram += features.T @ features
-        self._sums += features.T @ apart
-        self._squares += float(np.square(apart).sum())
-        self._seen[(at % 1.0 * HUNDREDTHS).astype(np.int64) % HUNDREDTHS] = True
-
-    @property
-    def problem(self) -> str:
-        """Why no line can be drawn, and the cure; empty if one can."""
-        if self.fixes < LEAST_FIXES:
-            return f'{self.fixes} fixes in whole laps show no route; give {LEAST_FIXES} or more'
-        seen = np.flatnonzero(self._seen)
-        gap = float(np.diff(seen, append=seen[0] + HUNDREDTHS).max()) / HUNDREDTHS
-        if gap >= WIDEST_GAP:
-            return (
-                f'no fix lies on {gap:.0%} of the lap, where no line can be drawn; give fixes all '
-                'around it'
+    # Sums of squares about a far origin would be all that a float holds.
+    origin, count = places[0], len(at)
+    features, apart = _harmonics(at), places - places[0]
+    gram, products = features.T @ features, features.T @ apart
+    # The constant is the first feature, and its products with all are the sums of all.
+    middle = products[0] / count
+    sums = products - np.outer(gram[0], middle)
+    squares = max(float(np.square(apart).sum()) - count * float(middle @ middle), 0.0)
+    size = math.sqrt(squares / count) or 1.0
+    sums, squares = sums / size, squares / size**2
+    numbers = np.repeat(np.arange(1, HARMONICS + 1), 2)
+    evidences, lines = [], []
+    for reach in REACHES:
+        shape = 1.0 / (1.0 + (numbers / reach) ** 4)
+        roots = np.sqrt(np.concatenate([[1.0], shape / shape.sum()]))
+        scaled, targets = roots[:, None] * gram * roots, roots[:, None] * sums
+        for noise in NOISES:
+            factor = np.linalg.cholesky(scaled + noise * np.eye(len(roots)))
+            half = np.linalg.solve(factor, targets)
+            # Both coordinates have the same covariance, so its determinant counts twice.
+            determinant = (count - len(roots)) * math.log(noise) + 2.0 * float(
+                np.log(np.diagonal(factor)).sum()
             )
-        return ''
-
-    def draw(self) -> DrawnLine:
-        """Return the line through all fixes so far."""
-        count = self.fixes
-        # The constant is the first feature, and its products with all are the sums of all.
-        middle = self._sums[0] / count
-        sums = self._sums - np.outer(self._gram[0], middle)
-        squares = max(self._squares - count * float(middle @ middle), 0.0)
-        size = math.sqrt(squares / count) or 1.0
-        sums, squares = sums / size, squares / size**2
-        numbers = np.repeat(np.arange(1, HARMONICS + 1), 2)
-        evidences, lines, spreads, noises = [], [], [], []
-        for reach in REACHES:
-            shape = 1.0 / (1.0 + (numbers / reach) ** 4)
-            roots = np.sqrt(np.concatenate([[1.0], shape / shape.sum()]))
-            scaled, targets = roots[:, None] * self._gram * roots, roots[:, None] * sums
-            for noise in NOISES:
-                factor = np.linalg.cholesky(scaled + noise * np.eye(len(roots)))
-                half = np.linalg.solve(factor, targets)
-                # Both coordinates have the same covariance, so its determinant counts twice.
-                determinant = (count - len(roots)) * math.log(noise) + 2.0 * float(
-                    np.log(np.diagonal(factor)).sum()
-                )
-                left = squares - float(np.square(half).sum())
-                evidences.append(-0.5 * left / noise - determinant)
-                lines.append(roots[:, None] * np.linalg.solve(factor.T, half))
-                spread = np.linalg.solve(factor, np.diag(roots))
-                spreads.append(noise * spread.T @ spread)
-                noises.append(noise)
-        chances = np.exp(np.array(evidences) - max(evidences))
-        chances /= chances.sum()
-        weights = np.einsum('k,kfc->fc', chances, np.array(lines))
-        apart = np.array(lines) - weights
-        covariance = np.einsum('k,kfg->fg', chances, np.array(spreads))
-        covariance += 0.5 * np.einsum('k,kfc,kgc->fg', chances, apart, apart)
-        return DrawnLine(
-            self._origin + middle,
-            size * weights,
-            size**2 * covariance,
-            size**2 * float(chances @ noises),
-        )
-
-
-@dataclass(frozen=True)
-class DrawnLine:
-    """
-    A closed line by its harmonics.
-
-    Parameters
-    ----------
-    middle : (2,)
-        Mean of the fixes, m.
-    weights : (1 + 2 H, 2)
-        Of the constant, and of cosine and sine of each harmonic, m.
-    covariance : (1 + 2 H, 1 + 2 H)
-        Of the weights, the mean of both coordinates, m^2.
-    noise_m2
-        Variance of a coordinate of a fix about the line, m^2.
-
-    """
-
-    middle: Floats
-    weights: Floats
-    covariance: Floats
-    noise_m2: float
-
-    def at(self, phases: Floats) -> Floats:
-        """Return the positions at phases (T,), in laps: (T, 2)."""
-        positions: Floats = self.middle + _harmonics(phases) @ self.weights
-        return positions
-
-    def variances(self, phases: Floats) -> Floats:
-        """Return the variance of each coordinate of the line, m^2: (T,)."""
-        return _variances(_harmonics(phases), self.covariance)
-
-    def tangents(self, phases: Floats) -> tuple[Floats, Floats]:
-        """Return how positions change with the phase, m in a lap (T, 2), and variances (T,)."""
-        waves = _harmonics(phases)[:, 1:].reshape(len(phases), HARMONICS, 2)
-        rates = 2.0 * np.pi * np.arange(1, HARMONICS + 1)
-        turned = np.stack([-rates * waves[:, :, 1], rates * waves[:, :, 0]], axis=2)
-        slopes = np.column_stack([np.zeros(len(phases)), turned.reshape(len(phases), -1)])
-        return slopes @ self.weights, _variances(slopes, self.covariance)
-
-
-def _variances(features: Floats, covariance: Floats) -> Floats:
-    """Return the variances of features (T, F) of weights with a covariance (F, F): (T,)."""
-    variances: Floats = np.einsum('tf,fg,tg->t', features, covariance, features, optimize=True)
-    return np.maximum(variances, 0.0)
+            left = squares - float(np.square(half).sum())
+            evidences.append(-0.5 * left / noise - determinant)
+            lines.append(roots[:, None] * np.linalg.solve(factor.T, half))
+    chances = np.exp(np.array(evidences) - max(evidences))
+    chances /= chances.sum()
+    weights = np.einsum('k,kfc->fc', chances, np.array(lines))
+    positions: Floats = origin + middle + _harmonics(wanted) @ (size * weights)
+    return positions
 
 
 def _harmonics(phases: Floats) -> Floats:

@@ -75,9 +75,12 @@ class LiveRecording:
         """State of the recording."""
         self._reference.find()
         reference = self._reference.topic
-        silence = assess_silence(self._imu.health(self._silence_s))
-        for cause, why in self._mixed_up().items():
-            return Assessment(Level.WARN, None, cause, why)
+        heard = self._imu.health(self._silence_s)
+        silence, odd = assess_silence(heard), oddities(Health(heard))
+        odd['reference_type'] = self._reference.problem
+        for cause in ('reference_type', 'several_publishers'):
+            if why := odd.get(cause, ''):
+                return Assessment(Level.WARN, None, cause, why)
         if not self.imu_count:
             why = f'no message on {self._imu.name} could be decoded: {REJECTIONS["malformed"]}'
             return silence or Assessment(Level.ERROR, None, 'malformed', why)
@@ -111,8 +114,9 @@ class LiveRecording:
             f'{self._reference.topic}'
         )
 
+    @property
     def seconds(self) -> float:
-        """Return how long ago the first IMU message came."""
+        """Seconds since the first IMU message."""
         return 0.0 if self._first_s is None else monotonic() - self._first_s
 
     def recording(self, *, use_receive_time: bool) -> Recording:
@@ -136,15 +140,6 @@ class LiveRecording:
         """Stop recording; the recording is freed with this object."""
         self._imu.close()
         self._reference.close()
-
-    def _mixed_up(self) -> dict[str, str]:
-        """Return sentences by cause on topics of several types or publishers."""
-        heard = oddities(Health(self._imu.health(self._silence_s)))
-        found = {
-            'reference_type': self._reference.problem,
-            'several_publishers': heard.get('several_publishers', ''),
-        }
-        return {cause: why for cause, why in found.items() if why}
 
     def _start_reference(self, msgtype: str) -> Callable[[bytes], object]:
         topic = self._node.resolve_topic_name('reference')
@@ -266,7 +261,7 @@ class TrainerNode(GuardedNode):
         assessment = live.assessment
         self._level, self._why = assessment.level, assessment.why
         self._values = {'cause': assessment.cause, **live.counts}
-        limit_s, seconds = read(self, TrainerParameters).record_seconds, live.seconds()
+        limit_s, seconds = read(self, TrainerParameters).record_seconds, live.seconds
         # Whoever waits for the end sees four times that it comes nearer.
         quarter = min(int(4.0 * seconds / limit_s), 4) if limit_s else 0
         so_far = f', {seconds:.0f} of {limit_s:g} s' if quarter else ''
