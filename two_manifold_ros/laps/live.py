@@ -61,21 +61,9 @@ class LiveLaps:
     under way is timed again from it; best and last lap are forgotten then, and laps are counted as
     if it had always been there.
 
-    Parameters
-    ----------
-    model
-        Of the estimates.
-    timer
-        Times the laps until the first mark.
-    clock_ns
-        Where estimates are stamped as their samples arrive, the time now: the stamps of marks
-        count for nothing then.
-
-    Attributes
-    ----------
-    timer
-        That of the start line as it is now.
-
+    The timer times the laps until the first mark, and then it times from the line as it is now.
+    ``clock_ns`` gives the time now if estimates are stamped as their samples arrive: the stamps of
+    marks count for nothing then.
     """
 
     def __init__(

@@ -3,9 +3,8 @@
 """
 Positions for training where there are none: on a ring, or on a route that some fixes show.
 
-Where laps were aligned the phase is known at each tick. A model takes positions: those of a ring
-whose circumference is a lap in seconds, so that its metres are seconds of a usual lap; or, from
-five fixes on, those of the smoothest closed line through the fixes.
+A model takes positions: on a ring whose circumference is a lap in seconds, so that its metres are
+seconds of a usual lap; or, from five fixes on, on the smoothest closed line through the fixes.
 """
 
 from __future__ import annotations
@@ -51,17 +50,8 @@ def on_ring(
     """
     Return a recording with positions on a ring, of which phase 0 lies at (radius, 0).
 
-    Parameters
-    ----------
-    recording
-        Whose positions are replaced.
-    stamps, phases : (T,)
-        When the phase is known, ns, and in laps, NaN where it is not.
-    lap_s
-        Usual time of a lap, the circumference.
-    topic
-        ``MARKS`` where phase 0 is a mark.
-
+    ``phases`` (T,) are in laps, NaN where they are not known; the usual time of a lap is the
+    circumference. The topic is ``MARKS`` if phase 0 is a mark.
     """
     known = np.isfinite(phases)
     angles = 2.0 * np.pi * phases[known]
@@ -76,14 +66,8 @@ def on_route(drives: Sequence[tuple[Recording, Ints, Floats]]) -> list[Recording
     Return recordings with positions on one line through the fixes of all of them.
 
     ``drives`` are recordings, of which some may have no fixes, and as in `on_ring` stamps (T,) and
-    phases (T,) that all of them count from one place.
-
-    Raises
-    ------
-    InputError
-        If there are fewer than `LEAST_FIXES`, half of the lap or more is without, or they are in
-        several frames.
-
+    phases (T,) that all of them count from one place. An `InputError` refuses fewer fixes than
+    `LEAST_FIXES`, fixes in several frames, and half of a lap without any.
     """
     check_one_plane([recording for recording, _, _ in drives])
     streams, at, places = [], [np.empty(0)], [np.empty((0, 2))]
