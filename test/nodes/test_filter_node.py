@@ -176,42 +176,6 @@ def test_a_short_time_counts_from_the_discovery_and_namesakes_are_counted(talk):
     assert heard == {'twin': (0, 'w', {'a': 'b'}, 2), 'single': (0, 'w', {'a': 'b'}, 1)}
 
 
-def test_two_nodes_in_one_namespace_are_reported_apart_and_warn(talk, start, drive, model_path):
-    names = 'filter_a', 'filter_b'
-    nodes = {
-        name: start('filter_node', '-r', f'__node:={name}', model=model_path, input_timeout_s=60.0)
-        for name in names
-    }
-    board, imu = Board(talk), talk.publisher(Imu, 'imu')
-    talk.until(lambda: imu.get_subscription_count() == 2, 'both nodes')
-
-    def both(key: str, *values: str) -> bool:
-        return tuple(board.value(name, key) for name in names) == values
-
-    talk.until(lambda: both('status', *['waiting for data'] * 2), 'both to be configured')
-    talk.until(
-        lambda: all('also published by' in node.said for node in nodes.values()), 'warnings'
-    )
-    for name, other in (names, names[::-1]):
-        (line,) = (each for each in nodes[name].said.splitlines() if 'also published by' in each)
-        # The middleware may know a publisher before it knows whose it is.
-        assert f'/{other}' in line or 'an unnamed node' in line
-        assert f'/{name},' not in line
-        assert '__ns:=' in line
-    Feed(talk, drive, imu).send(400)
-    talk.until(lambda: both('cause', *['shared_output'] * 2), 'the cause in the diagnostics')
-    for name, other in (names, names[::-1]):
-        talk.until(lambda: f'/{other}' in board.status(name).message, 'the name of the other')  # noqa: B023
-    assert {board.status(name).level for name in names} == {DiagnosticStatus.WARN}
-    assert all('State: tracking' in node.said for node in nodes.values())
-    # A service belongs to one node, and not to whoever hears the call first, or to both.
-    assert talk.call(SetBool, 'filter_a/enable', data=False).success
-    talk.until(lambda: board.value('filter_a', 'cause') == 'disabled', 'one to be disabled')
-    assert 'disabled' not in nodes['filter_b'].said
-    assert nodes['filter_b'].stop() == 0
-    talk.until(lambda: 'Over after' in nodes['filter_a'].said, 'the warning to be over')
-
-
 def test_robots_in_namespaces_share_diagnostics_alone(talk, start, model_path):
     board = Board(talk)
     nodes = [start('filter_node', '-r', f'__ns:=/car{car}', model=model_path) for car in (1, 2)]

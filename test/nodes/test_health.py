@@ -108,13 +108,6 @@ def test_numbers_come_with_every_look_and_words_when_they_change(bench):
     assert len(bench.published['/diagnostics']) == 3
 
 
-def test_without_subscribers_no_message_is_made(bench):
-    bench.listeners = 0
-    bench.look()
-    assert bench.published['adapting/status'] == []
-    assert len(bench.published['/diagnostics']) == 1
-
-
 def test_what_diagnostics_and_status_show(bench):
     bench.counters.update(received=30, used=28, malformed=2, ticks=5)
     bench.now_s += 2.0
@@ -163,27 +156,6 @@ def test_without_configuration_counts_are_not_known(bench):
     assert bench.numbers['level'] == 2.0
     assert math.isnan(bench.numbers['received'])
     assert (bench.values['status'], 'received' in bench.values) == ('unconfigured', False)
-
-
-def test_what_happened_is_not_over_before_a_second_is(bench):
-    bench.look()
-    bench.second(**{'rejected zero_stamp': '3 messages'})
-    bench.look(**LOST)
-    bench.now_s += 1.0
-    bench.second()
-    assert bench.said[1:] == [
-        'W 3 messages',
-        'W Lost: too wide',
-        'I Over after 1.0 s: 3 messages',
-    ]
-
-
-def test_many_messages_of_one_cause_are_one_warning(bench):
-    bench.known |= {'rejected_share': 0.5, 'rejected_most': 'zero_stamp'}
-    bench.second(**{'rejected zero_stamp': 'three', 'rejected malformed': 'one'})
-    one, many = (line for line in bench.said if line.startswith('W'))
-    assert one == 'W one'
-    assert many.startswith('W 50% of the IMU messages')
 
 
 def test_what_is_odd_while_it_tracks_hides_neither_the_state_nor_its_end(bench):

@@ -105,27 +105,6 @@ def test_onboard_with_all_that_can_be_chosen(model_path, tmp_path):
 
 
 @pytest.mark.usefixtures('domain')
-def test_fleet(model_path):
-    wanted = [f'Subscribes /{robot}/imu' for robot in ('car1', 'car2')]
-    heard: list[str] = []
-
-    def both() -> bool:
-        return all(any(words in line for line in heard) for words in wanted)
-
-    printed, statuses = run(
-        'fleet',
-        hear=heard.append,
-        seen=both,
-        robots='car1,car2',
-        model=model_path,
-    )
-    assert both()
-    assert statuses == {'filter_node': 0, 'launch': 0}
-    assert 'velocities in car1/base_link' in printed
-    assert 'velocities in car2/base_link' in printed
-
-
-@pytest.mark.usefixtures('domain')
 def test_demo_with_a_model(model_path):
     printed, statuses = run('demo', 'State: tracking', model=model_path, train='false', seed=5)
     assert 'State: tracking' in printed
