@@ -81,16 +81,18 @@ def _ends(node: WatchedProcess, number: signal.Signals, status: int) -> float:
 
 def filter_killed(machine: Machine) -> tuple[float, ...]:
     """Kill a filter node while it tracks, and drive the next one."""
-    seconds = 0.0
+    seconds, talk = 0.0, machine.talk()
     for _ in range(2):
-        begin_s, talk = monotonic(), machine.talk()
+        begin_s = monotonic()
         node = machine.node('filter_node', model=machine.model, input_timeout_s=60.0)
         health = Health(talk)
-        feed = Feed(talk, machine.drive.run, connect(talk, health))
+        imu = connect(talk, health)
+        feed = Feed(talk, machine.drive.run, imu)
         seconds = monotonic() - begin_s
         feed.send(6 * round(RATE_HZ))
         health.until_value('status', TRACKING)
         assert node.stop(signal.SIGKILL) == -signal.SIGKILL
+        talk.node.destroy_publisher(imu)
     return (seconds,)
 
 

@@ -124,12 +124,6 @@ def test_included_files_exist_and_know_the_arguments(description):
         assert {key for key, _ in include.kwargs['launch_arguments']} <= known
 
 
-def test_files_that_are_named_exist(description):
-    for word in words(description):
-        if word.endswith(('.rviz', '.yaml')):
-            assert (ROOT / 'config' / word).is_file()
-
-
 def test_without_rviz_a_warning_takes_its_place():
     for missing, wanted, packages in (
         ('', 'true', ['two_manifold_ros', 'rviz2']),
@@ -189,20 +183,6 @@ def test_each_robot_of_a_fleet_has_its_namespace_its_model_and_its_frame():
         }
         for robot in 'ab'
     ]
-
-
-def test_another_file_for_the_updater_is_none_for_the_filter():
-    nodes = started(ADAPT, {**GIVEN, 'updater_params_file': 'mine.yaml'})
-    assert nodes['updater_node'][0] == 'mine.yaml'
-    assert nodes['filter_node'][0] == 'two_manifold_ros/config/filter_node.yaml'
-
-
-@pytest.mark.parametrize('simulated', ['true', 'false'])
-def test_filter_and_updater_go_by_the_same_clock(simulated):
-    nodes = started(ADAPT, {**GIVEN, 'use_sim_time': simulated})
-    for name in ('filter_node', 'updater_node'):
-        assert nodes[name][1]['use_sim_time'] == simulated
-        assert nodes[name][1]['model'] == 'm.npz'
 
 
 # Chosen for each run, on the command line or by a launch file.

@@ -49,7 +49,9 @@ class Pass(NamedTuple):
 def played_twice(model: Path, messages: list[bytes]) -> list[Pass]:
     """Play a bag to a node as quickly as it takes the messages, and again."""
     (domain,) = free_domains(1)
-    node = NodeProcess('filter_node', domain=domain, model=model, input_timeout_s=60.0)
+    # With best effort the middleware loses samples on a busy machine.
+    given = {'input_timeout_s': 60.0, 'qos_overrides./imu.subscription.reliability': 'reliable'}
+    node = NodeProcess('filter_node', domain=domain, model=model, **given)
     talk = Talk(domain)
     try:
         heard: Heard = {topic: [] for topic in KINDS}
@@ -116,11 +118,13 @@ def test_a_node_over_dds_says_what_replay_writes_each_time(
     )  # fmt: skip
     replayed = messages_in(tmp_path / 'replayed')
     assert len(replayed['position']) > 50
-    for before, heard, after in played_twice(model, messages_in(bag)['imu']):
+    for again, played in enumerate(played_twice(model, messages_in(bag)['imu'])):
+        before, heard, after = played
         assert heard == {topic: settled(topic, replayed[topic]) for topic in KINDS}
         assert (after['valid'], after['status']) == (1.0, CODES[Status.TRACKING])
         assert after['published'] - before['published'] == len(heard['position'])
         assert after['resets'] == before['resets'] + 1
-        assert after['gaps'] == before['gaps']
+        # The probes before the first pass are of long ago: the stamps step ahead, then back.
+        assert after['gaps'] == before['gaps'] + (not again)
         times = [after[f'processing_{name}_us'] for name in ('p50', 'p99', 'max')]
         assert 0.0 < times[0] <= times[1] <= times[2]

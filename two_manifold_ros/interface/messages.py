@@ -84,11 +84,10 @@ class Scene:
 
 def choose_scene(model: ModelHead, track: str = '', child: str = '') -> Scene:
     """
-    Return the named frames; empty names mean that of the training positions, and base_link.
+    Return the named frames; empty names mean the frame of the training positions, and base_link.
 
-    The frame of the IMU is not the child: it may be mounted in any direction, while the pose
-    faces as the vehicle drives. Where the positions were trained in another frame than they are
-    published in, the two are taken to be the same place: nothing is transformed.
+    The IMU may be mounted in any direction, so its frame is not the child. Positions that were
+    trained in another frame than they are published in are not transformed.
     """
     routes: dict[str, Scene] = {}
 
@@ -177,8 +176,7 @@ def labelled_array(stamp_ns: int, numbers: Mapping[str, float]) -> Message:
     """
     Return ``std_msgs/Float64MultiArray``: seconds, nanoseconds, then the numbers in their order.
 
-    The message has no header, so the stamp leads the data as two numbers, each of which a float64
-    holds exactly. The label of the only dimension names every entry, separated by commas.
+    The message has no header. The label of the only dimension names every entry.
     """
     stamp = stamp_fields(stamp_ns)
     data = [float(stamp['sec']), float(stamp['nanosec']), *map(float, numbers.values())]
@@ -188,11 +186,7 @@ def labelled_array(stamp_ns: int, numbers: Mapping[str, float]) -> Message:
 
 
 def ellipse95(covariance: Floats) -> tuple[float, float, float]:
-    """
-    Return the full lengths of the long and the short axis (metres) and the long axis' yaw.
-
-    The ellipse of a (2, 2) covariance that holds a normal variable with probability 0.95.
-    """
+    """Return the full lengths of both axes of the 95 % ellipse, m, and the yaw of the long one."""
     variances, axes = np.linalg.eigh(covariance)
     # The 95 % quantile of the chi-square distribution with two degrees of freedom.
     short, long = 2.0 * np.sqrt(-2.0 * math.log(0.05) * np.maximum(variances, 0.0))
@@ -289,13 +283,10 @@ def odometry_message(estimate: Estimate, scene: Scene) -> Message:
 
 def predicted_path_message(estimate: Estimate, scene: Scene) -> Message:
     """
-    Return ``nav_msgs/Path`` along the route, each pose stamped when it will be reached.
+    Return ``nav_msgs/Path`` along the likeliest way, each pose stamped when it will be reached.
 
-    Where lines part it is along the likeliest one. Poses at the horizons are among the others, see
-    `PathAhead`; a model without a map of a route has them alone.
-
-    Each pose faces the next one, the last faces as the one before it, and a single one faces
-    along the course.
+    Poses at the horizons are among the others, see `PathAhead`; a model without a map of a route
+    has them alone. Each pose faces the next one, a single one along the course.
     """
     ahead = scene.ahead(estimate)
     yaws = [course_of(estimate).yaw]

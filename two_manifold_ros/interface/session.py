@@ -118,20 +118,10 @@ class Session:
     """
     A filter, its input and its counters; knows nothing of ROS but the bytes of a message.
 
-    Samples that cannot end a tick wait for the one that does: between two of them the caches go
-    cold, and taking them all at once costs half as much.
-
-    Parameters
-    ----------
-    model, make
-        Model, and what makes its filter.
-    clock_ns
-        Gives the stamp of each message on arrival instead of its header, if not ``None``.
-    kept
-        Newest samples kept for another filter to start with: at 1 kHz those of 20 s, 8 MB.
-    most_waiting
-        Messages taken at once at the most, so that no single callback takes long.
-
+    Samples that cannot end a tick wait for the one that does, at most ``most_waiting``, so that no
+    callback takes long: between two of them the caches go cold, and taking all at once costs half
+    as much. ``make`` makes the filter of a model; ``clock_ns`` gives the stamp of each message on
+    arrival; the newest samples are ``kept`` for another filter: at 1 kHz 20 s of them, 8 MB.
     """
 
     def __init__(

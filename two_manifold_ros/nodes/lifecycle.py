@@ -38,11 +38,10 @@ class BackgroundNode(GuardedNode, LifecycleNode):
     """
     A node with a lifecycle whose transition *configure* works in a thread.
 
-    rclpy carries a transition out within the callback of its service: until that is over, a node
-    that loads for seconds neither answers ``get_state`` nor publishes how it is. Here the callback
-    starts the transition and another one ends it. In between the node is in the state
-    *configuring*; the transition's request is answered when it is over. Other transitions are
-    refused meanwhile, but for a shutdown, for which the configuring is given up.
+    rclpy carries a transition out within the callback of its service, in which a node that loads
+    for seconds neither answers ``get_state`` nor publishes how it is. Here the callback starts the
+    transition and another one ends it and answers the request. Meanwhile the node is in the state
+    *configuring*, and refuses other transitions but a shutdown, which gives the configuring up.
     """
 
     def __init__(self, name: str) -> None:
