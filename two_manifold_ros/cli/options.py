@@ -103,7 +103,9 @@ def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]
         table.add_row(*(escape(cell) for cell in row))
     output = console()
     output.width = max(output.width, width)
-    output.print(table)
+    with output.capture() as written:
+        output.print(table)
+    print(re.sub(r' +$', '', written.get(), flags=re.MULTILINE), end='')
 
 
 def print_wrapped(text: str, *, on_error: bool = False) -> None:

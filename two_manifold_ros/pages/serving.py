@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 import errno
 from ipaddress import ip_address
@@ -16,7 +18,6 @@ from urllib.parse import urlsplit
 from bokeh.application import Application
 from bokeh.application.handlers.function import FunctionHandler
 from bokeh.server.server import Server
-from tornado.ioloop import IOLoop
 from tornado.web import ErrorHandler
 
 from two_manifold_ros.errors import InputError
@@ -48,29 +49,38 @@ def serve_page(
     # Its lines about sessions and addresses are of no use to a driver.
     for name in ('bokeh', 'tornado'):
         logging.getLogger(name).setLevel(logging.ERROR)
-    loop = IOLoop(make_current=False)
-    server = _bind(make, host, port, loop)
+    bound: Future[Server] = Future()
 
     def run() -> None:
+        asyncio.set_event_loop(asyncio.new_event_loop())
+        try:
+            server = _bind(make, host, port)
+        # Whatever it is, who waits for the page has to hear of it.
+        except Exception as trouble:  # noqa: BLE001
+            bound.set_exception(trouble)
+            return
         server.start()
-        loop.start()
+        bound.set_result(server)
+        server.io_loop.start()
+
+    thread = Thread(target=run, name='page', daemon=True)
+    thread.start()
+    server = bound.result()
 
     def stop() -> None:
         server.stop(wait=False)
-        loop.stop()
+        server.io_loop.stop()
 
     shown = socket.gethostname() if host in {'0.0.0.0', '::'} else host  # noqa: S104
     shown = f'[{shown}]' if ':' in shown else shown
-    thread = Thread(target=run, name='page', daemon=True)
-    thread.start()
     try:
         yield f'http://{shown}:{server.port}/'
     finally:
-        loop.add_callback(stop)
+        server.io_loop.add_callback(stop)
         thread.join(5.0)
 
 
-def _bind(make: Callable[[Document], None], host: str, port: int | None, loop: IOLoop) -> Server:
+def _bind(make: Callable[[Document], None], host: str, port: int | None) -> Server:
     troubles: list[OSError | ValueError] = []
     usual = range(USUAL_PORT, USUAL_PORT + _TRIED_PORTS)
     for each in usual if port is None else [port]:
@@ -79,7 +89,6 @@ def _bind(make: Callable[[Document], None], host: str, port: int | None, loop: I
                 {'/': Application(FunctionHandler(make))},
                 port=each,
                 address=host,
-                io_loop=loop,
                 # Bokeh asks for the origin of websockets alone; `guard` does of all.
                 allow_websocket_origin=['*'],
                 check_unused_sessions_milliseconds=_CHECKED_MS,
