@@ -170,7 +170,7 @@ def test_a_table_and_json_say_how_soon_the_route_is_known(slot_car_bag, command)
         assert words in text
     content = command.json(*arguments, 36, '--learners', 'map')
     assert content['bags'] == [str(slot_car_bag)]
-    assert content['known_s'] == 36.0
+    assert content['known_s'] == pytest.approx(36.0, abs=0.2)
     alone = {row['name']: row for row in content['rows'] if row['lap'] == 0}
     assert set(alone) == {'map', 'offline', 'mean'}
     assert alone['map']['rmse_m'] < 0.25 * alone['mean']['rmse_m']

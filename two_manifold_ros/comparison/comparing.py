@@ -69,12 +69,7 @@ def _errors(score: Score) -> dict[str, float | None]:
 
 @dataclass(frozen=True)
 class Comparison:
-    """
-    All methods, on the same ticks.
-
-    Fields are as in the JSON object; ``tracks`` has for each test segment the true positions
-    (T, 2), NaN where not scored, and ``results`` are in the order asked for.
-    """
+    """All methods on the same ticks; ``tracks`` (T, 2) are NaN where nothing is scored."""
 
     protocol: str
     rate_hz: float

@@ -66,8 +66,8 @@ class Codebook:
         """
         Return how much of each symbol is shared with each other one (K, K); rows sum to one.
 
-        The width is the variance of a Gaussian, in units of the median squared distance from a
-        code to the nearest other one; 0 keeps every symbol to itself.
+        The width is a variance in squared distances to nearest codes; 0 keeps every symbol to
+        itself.
         """
         if width == 0.0 or len(self) == 1:
             return np.eye(len(self))

@@ -220,12 +220,7 @@ def find_directions(hankel: Hankel, weighting: str) -> tuple[Floats, Floats]:
 
 
 def identify(hankel: Hankel, directions: tuple[Floats, Floats], order: int) -> InnovationForm:
-    """
-    Identify a system of an order, or of the largest that the directions support.
-
-    The states before and after a tick are projections of its past; A and C follow from them by
-    least squares, the noise from what is left.
-    """
+    """Identify a system of an order, or of the largest that the directions support."""
     vectors, strengths = directions
     past, one_more = hankel.past, hankel.past + hankel.outputs
     order = min(order, len(strengths), past - hankel.outputs)

@@ -79,11 +79,7 @@ def nearest_windows(train: TrainSplit) -> Fitted:
 
 
 def follow_nearest(train: TrainSplit, settings: NearestSettings) -> Fitted:
-    """
-    Keep every window of standardised observations that crosses no seam; ``InputError`` if none.
-
-    NaN until the window is full, and at a horizon beyond every segment.
-    """
+    """Keep windows that cross no seam; ``InputError`` if none, and NaN until one is full."""
     neighbours, width = settings
     series, begins = lay_end_to_end(train.dataset.observations)
     starts: Ints = np.concatenate(
@@ -372,12 +368,7 @@ GROUPS = {'kernels': tuple(_BY_KERNEL.values())}
 
 
 def methods_named(names: Sequence[str], protocol: SlotCarProtocol | None = None) -> list[Method]:
-    """
-    Return methods, in the order of ``METHODS``, by names of it and of ``GROUPS``.
-
-    A protocol settles what the opponents otherwise choose for themselves. Raise ``InputError`` if
-    there is no method of a name.
-    """
+    """Return methods in the order of ``METHODS``; a protocol settles those of opponents."""
     known = (*METHODS, *GROUPS)
     unknown = [name for name in names if name not in known]
     if unknown or not names:

@@ -124,12 +124,7 @@ def run_filter(
     progress: Callable[[str, float], None],
     route: str = '',
 ) -> FilterRun:
-    """
-    Filter a recording from a cold start; nothing of it is looked at before its time.
-
-    Positions are at the horizons and in the frame of a ``route`` of the model, where it knows
-    several; an estimate of another one has none, but where both pass, see `read_on`.
-    """
+    """Filter a recording from a cold start; positions are on a ``route``, see `read_on`."""
     head = model.routes[route]
     live = make_filter(model)
     live.warm_up()
@@ -400,11 +395,7 @@ def naming_along(
 def compare(
     model: ModelHead, recordings: Sequence[Recording], runs: Sequence[FilterRun]
 ) -> Evaluation:
-    """
-    Compare runs, wherever they were made, with the positions of their recordings.
-
-    Raise ``InputError`` if no estimate, published or not, has a true position to compare with.
-    """
+    """Compare runs with positions of their recordings; ``InputError`` if none is known."""
     truths, ways = zip(
         *(
             truth_ahead(recording.positions, run.stamps, model.horizons, model.period_ns)

@@ -39,12 +39,7 @@ def in_plane_of(model: ModelHead, recording: Recording) -> Recording:
 def recordings_by_route(
     model: ModelHead, recordings: Sequence[Recording]
 ) -> dict[str, list[Recording]]:
-    """
-    Return recordings by the known route at whose places they drive most, the way it goes.
-
-    A model of one route has all of them, under no name. Raise ``InputError`` if a recording has no
-    positions in the frame and plane of a route, or next to none of them are along one.
-    """
+    """Return recordings by the route that they drive most; ``InputError`` if none."""
     if '' in model.routes:
         return {'': list(recordings)}
     found: dict[str, list[Recording]] = {}

@@ -43,12 +43,7 @@ def measure_vehicle(
     recordings: Sequence[Recording],
     progress: Callable[[str, float], None] = lambda *_: None,
 ) -> Measured:
-    """
-    Measure a vehicle from recordings, which need no positions.
-
-    Raise ``InputError`` if the model is none of a route and an IMU, a recording does not fit it,
-    or no tick ends.
-    """
+    """Measure a vehicle from recordings without positions that fit a model of a route."""
     check_vehicle(model)
     for recording in recordings:
         check_imu(recording, model)

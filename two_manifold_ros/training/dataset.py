@@ -308,12 +308,7 @@ def driving_dataset(recordings: Sequence[Recording], settings: ObservingSettings
 def learn_rest(
     observations: Sequence[Floats], tracks: Sequence[Floats], period_s: float
 ) -> RestRule | None:
-    """
-    Learn the observations at rest from ticks at which the positions show a standstill.
-
-    It takes the limit with the fewest errors for standardised observations (T, d) and positions
-    (T, 2), metres, NaN where unknown; none if nothing is known of driving, or rest looks like it.
-    """
+    """Learn what looks like rest where positions show a standstill, if driving does not."""
     # The spread over a second parts standing from driving in 99 of 100 ticks of the tram and the
     # AGV at 20 Hz; of two ticks, one pair in twenty drives as evenly as a tram stands.
     ticks = max(math.ceil(1.0 / period_s), 3)

@@ -1,10 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-Embed past and future windows, the expensive part of a training, and couple the two manifolds.
-
-Unknown positions of training ticks are estimated from the windows around them.
-"""
+"""Embed past and future windows, and estimate positions from the windows around a tick."""
 
 from __future__ import annotations
 

@@ -247,12 +247,7 @@ class Followed:
         return means, math.sqrt(np.nanmax(np.concatenate(squares), initial=0.0))
 
     def published(self, factor: float) -> Bools:
-        """
-        Return which ticks (T,) of all runs a filter would publish, see `publishable`.
-
-        The largest ellipse is ``ERROR_SHARE`` of the one of a vehicle anywhere on the map, and
-        covariances of present positions grow by a ``factor``.
-        """
+        """Return which ticks (T,) of all runs a filter publishes; covariances grow by a factor."""
         error_m = ERROR_SHARE * half_axis(min(factor, 1.0) * np.cov(self.positions.T))
         runs = itertools.chain.from_iterable(self.parts)
         return np.concatenate(

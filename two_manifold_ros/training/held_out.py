@@ -111,12 +111,7 @@ def least_block(window: int) -> int:
 
 
 def _split(segments: Sequence[Segment], blocks: Sequence[tuple[int, int]], window: int) -> Split:
-    """
-    Split segments into parts to fit and held-out blocks, see `stretches_between`.
-
-    A seam cuts a block; one that is too short then is not held. Parts to fit of at most two
-    windows are dropped.
-    """
+    """Split segments at blocks, which seams cut, into parts to fit and held ones that suffice."""
     fit: list[Segment] = []
     held: list[Segment] = []
     lengths = list(map(len, segments))

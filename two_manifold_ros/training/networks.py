@@ -1,11 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-Choose whether drives are followed as those of a network of roads that look alike.
-
-Up to ``FOLDS`` drives are each followed from their beginning on the network of the others, as a
-robot does that starts where drives start.
-"""
+"""Choose whether drives are followed as those of a network of roads that look alike."""
 
 from __future__ import annotations
 

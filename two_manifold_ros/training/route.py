@@ -85,13 +85,7 @@ def train_route(
     free_rate: bool,
     client: Any = None,  # noqa: ANN401 - of an extra
 ) -> RouteModel:
-    """
-    Train the belief about the place on a route, see `train_model`.
-
-    Following each part of the drives on the map of the others chooses the rate and the sharpness
-    at it, if that is free, and calibrates the covariances; then everything is learned from all of
-    the recordings.
-    """
+    """Train the belief about the place on a route: choose by parts, then learn from all."""
     most_load = settings.max_step_load if free_rate else 0.0
     native_hz = 1e9 / max(median_interval_ns(each.imu.stamps) for each in recordings)
     progress('merging the passes into places', 0.1)
