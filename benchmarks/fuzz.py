@@ -266,12 +266,17 @@ def reference() -> Target:
     )  # fmt: skip
     inputs, received = [], [0] * len(types)
 
-    def check(x: float, y: float) -> None:
-        expect(math.isfinite(x) and math.isfinite(y), f'the position {x}, {y} is taken')
+    def checked(take: Callable[[int, str, float, float], bool]) -> Callable[..., bool]:
+        def finite(stamp_ns: int, frame_id: str, x: float, y: float) -> bool:
+            taken = take(stamp_ns, frame_id, x, y)
+            expect(not taken or math.isfinite(x + y), f'the position {x}, {y} is taken')
+            return taken
+
+        return finite
 
     for msgtype in types:
         session = small_session()
-        session.on_position.append(lambda _, x, y: check(x, y))
+        session.take_position = checked(session.take_position)  # type: ignore[method-assign]
         inputs.append(input_of(session))
         inputs[-1].start(msgtype)
 

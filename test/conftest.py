@@ -57,7 +57,7 @@ SLOW_FIXTURES = {
 SLOW_FILES = (
     'test/adapting/test_worker.py', 'test/benchmarks/', 'test/cli/test_terminal.py',
     'test/cli/test_workers.py', 'test/comparison/test_comparing.py',
-    'test/comparison/test_rivals.py', 'test/experiments/',
+    'test/comparison/test_rivals.py', 'test/experiments/', 'test/promises/test_played_bag.py',
     'test/packaging/test_bare_robot.py', 'test/packaging/test_run_script.py',
     'test/test_compilation.py', 'test/test_fleet.py', 'test/test_stopping.py',
 )  # fmt: skip
@@ -68,10 +68,6 @@ Once = Callable[[str, Callable[[], Made]], Made]
 
 FIRST = ('test/filtering/test_atlas.py', 'test/test_compilation.py', 'test/benchmarks/')
 """What has to start early, or it would be left over at the end, when no other process has work."""
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption('--screenshots', metavar='FOLDER', help='write pictures of pages there')
 
 
 @pytest.hookimpl(tryfirst=True)

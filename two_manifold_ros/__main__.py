@@ -10,6 +10,7 @@ import os
 import re
 from signal import SIGINT, SIGPIPE
 import sys
+from types import SimpleNamespace
 from typing import Any, NoReturn, TYPE_CHECKING
 
 from two_manifold_ros import __version__
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
 
 DESCRIPTION = 'Estimate and predict the position of a vehicle on a route from its IMU.'
 
-# Each is a module of cli/ with HELP, add_arguments(parser) and run(args) -> int, or a `Command` in
-# capitals of one that holds several. Only the module of the chosen command is imported, so help is
-# quick and a missing extra hurts no other. With it goes an example, and what that is for.
+# Each is a module of cli/ with HELP, add_arguments(parser) and run(args) -> int, or one of several
+# of a module, with NAME_HELP, add_NAME and run_NAME. Only the module of the chosen command is
+# imported, so help is quick and a missing extra hurts no other. An example, and words, go with it.
 WAY: dict[str, dict[str, tuple[str, str, str]]] = {
     'With a recording of an IMU and positions, or a simulated one, in this order:': {
         'simulate': ('simulate', '-o my_bag --laps 55', 'write a simulated bag'),
@@ -188,10 +189,14 @@ def make_parser(arguments: list[str]) -> argparse.ArgumentParser:
     return parser
 
 
-def command_named(name: str) -> Any:  # noqa: ANN401 - a module, or a `Command` of one
+def command_named(name: str) -> Any:  # noqa: ANN401 - a module, or a part of one
     """Return what offers a command: HELP, add_arguments and run."""
     module = import_module(f'two_manifold_ros.cli.{COMMANDS[name][0]}')
-    return getattr(module, name.upper(), module)
+    if not hasattr(module, f'run_{name}'):
+        return module
+    parts = (f'{name.upper()}_HELP', f'add_{name}', f'run_{name}')
+    words, add_arguments, run = (getattr(module, each) for each in parts)
+    return SimpleNamespace(HELP=words, add_arguments=add_arguments, run=run)
 
 
 def _refuse(message: str, status: int = BAD_INPUT) -> int:

@@ -45,7 +45,7 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
     """
     Return a hint such as ``' (did you mean --until?)'``; empty if nothing is near.
 
-    A word of the two that differs has to be near, so that ``position_topic`` is no ``fix_topic``.
+    A word of the two that differs has to be near, so that ``position_topic`` is no ``mark_topic``.
     """
     # Commands that need no hint start without it.
     from difflib import get_close_matches  # noqa: PLC0415

@@ -32,15 +32,17 @@ HORIZONS = (0, 10, 50, 100)
 STEP_LOAD = 0.1
 """Share of a core of a small robot that ticks may take for a faster rate to be tried."""
 
-POSITION_TYPES = (
-    'geometry_msgs/msg/PoseStamped',
-    'geometry_msgs/msg/PoseWithCovarianceStamped',
-    'geometry_msgs/msg/PointStamped',
-    'geometry_msgs/msg/TransformStamped',
-    'nav_msgs/msg/Odometry',
-    'sensor_msgs/msg/NavSatFix',
-)
-"""Types of messages with positions."""
+_POSE = ('pose.pose.position.x', 'pose.pose.position.y')
+POSITION_FIELDS: dict[str, tuple[str, ...]] = {
+    'geometry_msgs/msg/PoseStamped': ('pose.position.x', 'pose.position.y'),
+    'geometry_msgs/msg/PoseWithCovarianceStamped': _POSE,
+    'geometry_msgs/msg/PointStamped': ('point.x', 'point.y'),
+    'geometry_msgs/msg/TransformStamped': ('transform.translation.x', 'transform.translation.y'),
+    'nav_msgs/msg/Odometry': _POSE,
+    'sensor_msgs/msg/NavSatFix': ('latitude', 'longitude', 'altitude', 'status.status'),
+}
+POSITION_TYPES = tuple(POSITION_FIELDS)
+"""Types of messages with positions, and their fields."""
 
 SENSOR_FIELDS: dict[str, tuple[str, ...]] = {
     'sensor_msgs/msg/MagneticField': ('magnetic_field.x', 'magnetic_field.y', 'magnetic_field.z'),

@@ -27,7 +27,7 @@ ROUNDS = 10
 
 def write(folder: Path, report: int) -> None:
     """Go on from the newest checkpoint, for ever."""
-    files = NumberedFiles(folder, 'car', 'checkpoint', 3)
+    files = NumberedFiles(folder, 'car', 'checkpoint')
     files.lock()
     number = read_container(files.paths()[-1])[0]['number'] if files.paths() else 0
     while True:
@@ -55,7 +55,7 @@ def main() -> None:
         while more := os.read(reader, 4):
             reported = more
         half = [path for path in folder.iterdir() if path.name.count('.') > 2]
-        newest = NumberedFiles(folder, 'car', 'checkpoint', 3).paths()[-1]
+        newest = NumberedFiles(folder, 'car', 'checkpoint').paths()[-1]
         header, arrays = read_container(newest)
         read = {int(value) for array in arrays.values() for value in np.unique(array)}
         line = f'{int.from_bytes(reported, "big")} {header["number"]} {read} {len(half)}\n'

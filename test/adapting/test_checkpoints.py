@@ -29,7 +29,7 @@ from two_manifold_ros.recordings.recording import GeodeticOrigin
 
 @pytest.fixture
 def files(tmp_path: Path) -> Iterator[NumberedFiles]:
-    made = NumberedFiles(tmp_path, 'car', 'checkpoint', 3)
+    made = NumberedFiles(tmp_path, 'car', 'checkpoint')
     made.lock()
     yield made
     made.close()
@@ -86,7 +86,7 @@ def test_counting_goes_on_after_a_start(files, tmp_path):
     write(files)
     (tmp_path / 'car.000001.npz').rename(tmp_path / 'car.999999.npz')
     files.close()
-    again = NumberedFiles(tmp_path, 'car', 'checkpoint', 3)
+    again = NumberedFiles(tmp_path, 'car', 'checkpoint')
     write(again, 2)
     numbers = [int(path.name.split('.')[1]) for path in again.paths()]
     assert numbers == [999_999, 1_000_000, 1_000_001]
@@ -113,13 +113,13 @@ def test_damaged_ones_are_not_counted_among_the_kept(files, tmp_path):
 def test_a_name_in_use_is_refused(files, tmp_path):
     begun = tmp_path / '.car.000001.npz.abcdefgh'
     begun.touch()
-    other = NumberedFiles(tmp_path, 'car', 'checkpoint', 3)
+    other = NumberedFiles(tmp_path, 'car', 'checkpoint')
     with pytest.raises(InputError, match='another process writes checkpoints named car here'):
         write(other)
     assert 'another process' in other.obstacle()
     # What the living have half written stays; another kind is another name.
     assert begun.exists()
-    assert NumberedFiles(tmp_path, 'car.model', 'model', 3).obstacle() == ''
+    assert NumberedFiles(tmp_path, 'car.model', 'model').obstacle() == ''
     files.close()
     assert other.obstacle() == ''
 
@@ -130,7 +130,7 @@ def test_half_written_files_of_the_dead_are_removed(tmp_path):
     others += ['.car.model.000002.npz.abcdefgh', 'car.x.npz', 'car.model.000001.npz']
     for name in ['.car.000002.npz.abcdefgh', *others]:
         (tmp_path / name).touch()
-    NumberedFiles(tmp_path, 'car', 'checkpoint', 3).lock()
+    NumberedFiles(tmp_path, 'car', 'checkpoint').lock()
     assert names_in(tmp_path) == sorted(['.car.lock', *others])
 
 
@@ -405,9 +405,9 @@ def test_a_checkpoint_in_another_plane_than_the_given_model_is_refused(tmp_path,
 def test_what_cannot_be_a_name_or_a_folder(tmp_path):
     for name in ('', 'a/b', '../a', 'a.b', 'a*'):
         with pytest.raises(InputError, match='name of checkpoints'):
-            NumberedFiles(tmp_path, name, 'checkpoint', 3)
-    assert NumberedFiles(tmp_path / 'a' / 'b', 'car', 'model', 3).obstacle() == ''
+            NumberedFiles(tmp_path, name, 'checkpoint')
+    assert NumberedFiles(tmp_path / 'a' / 'b', 'car', 'model').obstacle() == ''
     assert names_in(tmp_path / 'a' / 'b') == ['.car.lock']
     (tmp_path / 'file').touch()
-    obstacle = NumberedFiles(tmp_path / 'file' / 'b', 'car', 'model', 3).obstacle()
+    obstacle = NumberedFiles(tmp_path / 'file' / 'b', 'car', 'model').obstacle()
     assert obstacle.startswith(f'{tmp_path}/file/b: no model can be written here (Not a direct')

@@ -66,7 +66,7 @@ class Bench:
 
     def __init__(self, path: Path, folder: Path, learned: Model | None) -> None:
         self.far = Far(path)
-        self.files = NumberedFiles(folder, 'robot.model', 'model', 3)
+        self.files = NumberedFiles(folder, 'robot.model', 'model')
         self.files.lock()
         self.learner: Any = Learner(learned)
         self.notices: list[Notice] = []

@@ -92,6 +92,8 @@ def test_what_was_withheld_for_being_no_better_is_judged_as_reported():
     for stamp_ns, cause in enumerate(('not_useful', 'diverged')):
         score.add(estimate(stamp_ns, 3.0, 4.0, valid=False, cause=cause))
     score.settle(2, lambda _: (0.0, 0.0))
+    # Of which it says itself that it is lost.
+    assert score.lost == 0.5
     assert score.rmse_m == pytest.approx(np.sqrt(12.5))
     assert score.published == 0.5
 

@@ -117,6 +117,10 @@ def test_what_is_unlike_the_parts_before_for_less_than_two_laps_is_left_out(sche
     assert schedule.outliers == [(again_ns, schedule.newest_ns)]
     schedule.set_back()
     assert schedule.outliers == []
+    # A filter that says itself that it is lost has something to learn.
+    now_ns = schedule.newest_ns or 0
+    schedule.judge(1.0, now_ns, now_ns + 1, LAP_S, lost=True)
+    assert schedule.outliers == []
 
 
 UNLIKE = [1.0] * USUAL_PARTS

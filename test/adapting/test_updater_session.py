@@ -16,6 +16,7 @@ import pytest
 from raw_imu import raw_imu
 from updater_feed import feed, LEARNED, SMALL, small_session, tpsr_session, truth
 
+from two_manifold_ros.adapting.stream_memory import make_head
 from two_manifold_ros.adapting.updater_session import (
     assess_checkpoints,
     assess_learning,
@@ -133,7 +134,7 @@ def test_a_reference_that_jumps_is_refused_and_reported(drive, learned):
     fresh = learned.learner.reference.counters - before
     named = Counter({f'reference_{key}': count for key, count in fresh.items()})
     causes = learning_events(named, learned, '/reference')
-    assert causes == {'jumped': 'Positions on /reference jumped and are not used'}
+    assert causes == {'reference_jumped': 'Positions on /reference jumped and are not used'}
 
 
 def test_positions_in_another_frame_are_refused_and_named(drive, learned, model_path):
@@ -145,8 +146,8 @@ def test_positions_in_another_frame_are_refused_and_named(drive, learned, model_
     fresh = learned.learner.reference.counters - before
     assert fresh == {'other_frame': 400}
     events = learning_events(Counter({'reference_other_frame': 400}), learned, '/fix')
-    assert set(events) == {'other_frame'}
-    assert all(frame in events['other_frame'] for frame in ("'odom'", "'map'"))
+    assert set(events) == {'reference_other_frame'}
+    assert all(frame in events['reference_other_frame'] for frame in ("'odom'", "'map'"))
     assert learned.learner.models == models
     # Whoever asks to forget may go on in another frame.
     learned.forget()
@@ -255,7 +256,9 @@ def test_each_learner_of_a_map_trains_in_a_process_of_its_own():
 
 
 def stand_in(fault: str = '') -> Any:  # noqa: ANN401 - a stand-in
-    return SimpleNamespace(learner=SimpleNamespace(failure='a bug'), fault=fault)
+    return SimpleNamespace(
+        learner=SimpleNamespace(failure='a bug'), fault=fault, other_frame='', head=make_head()
+    )
 
 
 @pytest.mark.parametrize(

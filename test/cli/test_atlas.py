@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import NO_USE
-from two_manifold_ros.fleet import LostWorkersError
 from two_manifold_ros.model.atlas import atlas_of
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.training.train import train_model
@@ -110,17 +109,6 @@ def test_a_route_of_no_use_is_named_and_left_out(command, bags, tmp_path, monkey
     assert not path.exists()
 
 
-@pytest.mark.slow
-def test_workers_that_are_lost_are_no_route_of_no_use(command, bags, tmp_path, monkeypatch):
-    def lost(*_: object, **__: object) -> None:
-        msg = 'the workers are gone'
-        raise LostWorkersError(msg)
-
-    monkeypatch.setattr('two_manifold_ros.cli.train.train_model', lost)
-    said = command('train', bags['hall_0'], bags['ring_0'], '-o', tmp_path / 'karts.npz', status=2)
-    assert said.err.endswith('error: the workers are gone\n')
-
-
 def test_models_are_joined_listed_and_taken_out(command, files, tmp_path):
     path = tmp_path / 'atlas.npz'
     hall, ring = (files / f'{name}.npz' for name in ('hall', 'ring'))
@@ -142,15 +130,6 @@ def test_models_are_joined_listed_and_taken_out(command, files, tmp_path):
     named = [each['name'] for each in command.json('info', path)['routes']]
     assert named == ['hall', 'oval', 'ring']
     assert '(no name)' in command.words('atlas', 'list', hall)
-
-
-def test_a_route_of_no_use_is_noted_beside_the_others(command, kart_atlas, tmp_path):
-    ring, path = kart_atlas.routes['ring'], tmp_path / 'atlas.npz'
-    summary = {**ring.summary, 'refusal': {'reason': 'x', 'sentence': 'the model is of no use'}}
-    save_model(atlas_of({**kart_atlas.routes, 'ring': replace(ring, summary=summary)}), path)
-    for said in (('atlas', 'list', path), ('atlas', 'remove', path, 'hall')):
-        assert 'note: ring: the model is of no use' in command.words(*said)
-    assert ' note: the model is of no use ' in command.words('info', path)
 
 
 def test_it_is_listed_which_routes_are_followed_as_networks(command, kart_atlas, monkeypatch):
@@ -188,23 +167,6 @@ def test_what_cannot_be_done_is_refused(arguments, words, command, files, monkey
     assert not (files / 'x.npz').exists()
 
 
-@pytest.mark.slow
-def test_laps_and_positions_are_those_of_the_route_that_is_driven(command, files, bags, tmp_path):
-    atlas, ring, bag = files / 'atlas.npz', files / 'ring.npz', bags['ring_1']
-    ours, own = (command.json('laps', path, bag)['recordings'] for path in (atlas, ring))
-    assert [each.pop('route') for each in (ours[0], own[0])] == ['ring', None]
-    assert ours == own
-    assert own[0]['laps']
-    assert 'on the route ring' in command.words('laps', atlas, bag)
-    tables = []
-    for path in (atlas, ring):
-        table = tmp_path / f'{path.stem}.csv'
-        along = ' along the route ring' if path == atlas else ' ticks, '
-        assert along in command.words('export', path, bag, '-o', table)
-        tables.append(table.read_text())
-    assert tables[0] == tables[1]
-
-
 @pytest.fixture(scope='module')
 def forked_bags(forked_drives, write_bag, tmp_path_factory):
     folder = tmp_path_factory.mktemp('fork')
@@ -240,23 +202,6 @@ def test_lines_of_a_network_are_named_on_one_map(command, forked_bags, tmp_path)
     command('atlas', 'add', path, '-o', tmp_path / 'atlas.npz')
     routes = command.json('atlas', 'list', tmp_path / 'atlas.npz')['routes']
     assert routes['fork']['lines'] == ['left', 'right']
-
-
-@pytest.mark.slow
-def test_given_names_are_those_of_lines_and_of_one_route(command, forked_bags, tmp_path):
-    path, both = tmp_path / 'fork.npz', (forked_bags['right'], forked_bags['left'])
-    said = command('train', *both, '-o', path, '--rate', 10, '--routes', '7,4')
-    # It was said what shares a map, not asked.
-    assert 'note: 4, 7 are lines on one map' in said.err
-    assert '--routes' not in said.err
-    assert load_model(path).route_names == ('4', '7')
-    said = command('train', *both, '-o', path, '--rate', 10, '--routes', 'a/7,b/4')
-    assert 'lines on one map' not in said.err
-    assert list(load_model(path).routes) == ['a/7', 'b/4']
-    command('train', forked_bags['left'], '-o', path, '--rate', 10, '--routes', '4')
-    assert load_model(path).route_names == ('4',)
-    command('atlas', 'add', path, '-o', tmp_path / 'atlas.npz')
-    assert list(load_model(tmp_path / 'atlas.npz').routes) == ['4']
 
 
 @pytest.mark.parametrize(

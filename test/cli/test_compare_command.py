@@ -19,8 +19,6 @@ from two_manifold_ros.comparison.rivals import methods_named
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.scores import ErrorSummary, Score
 from two_manifold_ros.recordings.reading import read_recording
-from two_manifold_ros.simulation.slot_car import SlotCarSettings
-from two_manifold_ros.simulation.slot_car_run import simulate, write_run
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.typing import Table
 
@@ -56,27 +54,6 @@ def test_the_last_bag_or_those_named_are_followed(ellipse_bags, command):
         assert content['protocol'] == 'bags'
         assert [each['recording'] for each in content['learned']] == learned
         assert [each['recording'] for each in content['followed']] == followed
-
-
-@pytest.mark.slow
-def test_the_slot_car_of_the_paper(tmp_path, command):
-    bag = tmp_path / 'slot_car'
-    write_run(simulate(SlotCarSettings(seed=3, rate_hz=10.0), samples=3050), bag)
-    content = command.json('compare', bag, *SIMPLE, '--protocol', 'slot-car')
-    assert content['protocol'] == 'slot-car'
-    assert content['scored'] == [251] * 101
-    assert [len(method['scores']) for method in content['methods']] == [101, 101]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize('test', [(), ('--test',)])
-def test_bags_of_several_routes_are_refused(test, kart_drives, write_bag, tmp_path, command):
-    drives = [*kart_drives['hall'], kart_drives['ring'][0]]
-    bags = [str(write_bag(tmp_path / each.name, each.between(None, 120.0))) for each in drives]
-    line = command.refused('compare', *bags[:2], *test, bags[2], *SIMPLE)
-    assert line.endswith(
-        f'the bags are of 2 routes ({bags[0]}, {bags[1]}; {bags[2]}): compare each route by itself'
-    )
 
 
 @pytest.mark.parametrize(
@@ -173,11 +150,10 @@ def test_each_method_has_its_errors_or_why_it_failed(capsys):
         ),
         capsys,
     )
-    assert row('the cheat', found) == ['0.000', '0.125']
-    assert row('the good', found) == ['0.250', '-']
-    assert row('the bad', found) == ['0.500', '1.000']
-    assert row('the broken', found) == ['failed', 'failed']
-    assert row('method', found) == ['0', '(0', 's)', '50', '(2.5', 's)']
+    assert row('the cheat', found) == ['-', '0.000', '0.125']
+    assert row('the good', found) == ['-', '0.250', '-']
+    assert row('the broken', found) == ['-', 'failed', 'failed']
+    assert row('method', found) == ['published', '0', '(0', 's)', '50', '(2.5', 's)']
     for line in (
         'learned from 42.0 s of a bag and another, followed 12.2 s of a test',
         'every method at 20 Hz, windows of 3 s',
@@ -206,13 +182,8 @@ def test_what_is_withheld_is_shown_and_errors_are_over_all(capsys):
     found = lines(comparison((0, 50), shy, sure, result('open', 0.4, 0.7)), capsys)
     assert row('method', found)[0] == 'published'
     assert row('the shy', found) == ['90.0', '%', '0.500', '0.600']
-    quantiles = found[found.index(next(line for line in found if 'Median' in line)) :]
-    assert row('the shy', quantiles) == ['0.250', '/', '1.000', '0.250', '/', '1.000']
     assert row('the sure', found)[:3] == ['100', '%', '0.700']
     assert row('the open', found)[:2] == ['-', '0.400']
-    later = found[found.index(next(line for line in found if 'across it' in line)) :]
-    assert row('method', later)[0] == '0'
-    assert row('the shy', later) == ['0.400', '/', '0.300', '-']
     (withheld,) = [line for line in found if 'would withhold' in line]
     assert withheld == (
         'the shy would withhold 10.0 % of the present positions; RMSE of what it would publish: '

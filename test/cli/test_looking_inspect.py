@@ -3,15 +3,9 @@
 """`two-manifold inspect` as people and as machines see it."""
 
 import json
-import threading
 
 from ellipse import drive, write_bag
 import pytest
-
-from two_manifold_ros.cli import looking, train
-from two_manifold_ros.errors import InputError
-from two_manifold_ros.inspection.inspecting import Report
-from two_manifold_ros.recordings.recording import Recording
 
 pytest.importorskip('rosbags')
 pytest.importorskip('rich')
@@ -36,26 +30,6 @@ def test_findings_are_shown_whole(tmp_path, command):
     assert words.endswith('and stamp camera images when they are taken.')
 
 
-@pytest.mark.parametrize(
-    ('module', 'name', 'options'),
-    [(looking, 'inspect', ['--json']), (train, 'train', ['-o', 'm', '--window', '20'])],
-)
-def test_progress_is_reported_while_inspecting(
-    module, name, options, slot_car_bag, command, monkeypatch
-):
-    """Also in a training, which ends there for the test."""
-    seen: list[bool] = []
-
-    def measure(_: Recording) -> Report:
-        seen.append(any(thread.name == 'progress' for thread in threading.enumerate()))
-        msg = 'far enough'
-        raise InputError(msg)
-
-    monkeypatch.setattr(module, 'inspect_recording', measure)
-    assert command.refused(name, slot_car_bag, *options) == 'far enough'
-    assert seen == [True]
-
-
 def test_the_options_reach_the_reading(ellipse_bag, command):
     for options, words in (
         (['--imu-topic', '/none'], '/none, which is not there'),
@@ -67,14 +41,6 @@ def test_the_options_reach_the_reading(ellipse_bag, command):
     note = 'Receive times are used, as asked.'
     assert output.err == f'two-manifold: note: {note}\n'
     assert json.loads(output.out)['recordings'][0]['notes'] == [note]
-
-
-def test_what_the_system_does_not_read_is_named(tmp_path, ellipse_bag, command):
-    """A name that is too long is refused by the system for root as well."""
-    bag = tmp_path / ('x' * 300)
-    captured = command('inspect', ellipse_bag, bag, '--json', status=2)
-    assert f'{bag}: the bag cannot be read' in captured.err
-    assert len(json.loads(captured.out)['recordings']) == 1
 
 
 @pytest.mark.slow

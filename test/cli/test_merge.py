@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`two-manifold merge`: one model of what several robots keep of one route."""
 
-import json
-
 import numpy as np
 import pytest
 from raw_imu import raw_imu
@@ -23,7 +21,7 @@ from two_manifold_ros.recordings.recording import GeodeticOrigin
 from two_manifold_ros.recordings.ros_messages import ImuDecoder
 from two_manifold_ros.recordings.satellite_fixes import in_plane, latitude_longitude
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
-from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate, write_run
+from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
@@ -72,27 +70,6 @@ def test_a_merged_model_knows_what_each_robot_saw_in_part(robots, command, tmp_p
         for model in (load_model(merged), *alone)
     ]
     assert errors[0] < 0.3 * min(errors[1:])
-
-
-@pytest.mark.slow
-def test_of_a_folder_of_checkpoints_the_newest_of_each_name_is_merged(robots, command, tmp_path):
-    files, _ = robots
-    folder = tmp_path / 'checkpoints'
-    folder.mkdir()
-    for name, of in (('a.000009', 1), ('a.000010', 0), ('b.000001', 1), ('b.model.000007', 1)):
-        (folder / f'{name}.npz').write_bytes(files[of].read_bytes())
-    # A bag beside them, and a checkpoint that was cut off, change nothing.
-    write_run(simulate(SlotCarSettings(seed=60, rate_hz=20.0), laps=1), folder / 'bag')
-    (folder / 'b.000002.npz').write_bytes(files[1].read_bytes()[:5000])
-    one, other = tmp_path / 'one.npz', tmp_path / 'other.npz'
-    captured = command('merge', folder, '-o', one, '--json')
-    assert f'{folder / "b.000002.npz"}' in captured.err
-    found = json.loads(captured.out)
-    assert list(found['minutes']) == [
-        str(folder / f'{each}.npz') for each in ('a.000010', 'b.000001')
-    ]
-    command('merge', *files, '-o', other)
-    assert load_model(one).route.places == load_model(other).route.places
 
 
 def test_what_holds_no_drives_is_refused(robots, command, slot_car_model, tmp_path):

@@ -41,9 +41,8 @@ REFUSED = [
     ('evaluate {model} {bag} --learners map', '--learners goes with --online, not with a model'),
     ('evaluate {model} {bag} --fleet --from 3', '--from goes with a model alone or --online, not'),
     ('evaluate --online {bag} --learners hmm', "no learner named 'hmm'; choose among map, tpsr"),
-    *((f'evaluate --online {{bag}} --positions-until {each}', 'neither a number of seconds')
-      for each in ('%', '0', '101%', 'nan', '7laps')),
-    ('evaluate --online {bag} --positions-until 5000', 'the drive ends after'),
+    ('evaluate --online {bag} --positions-until 5000', 'below the 46 s driven'),
+    ('evaluate --online {bag} --positions-until 0', '--positions-until 0 must be above 0'),
     ('evaluate --online {none}', '{none}'),
     ('evaluate {model}', 'Name the bags'),
     ('evaluate {model} {bag} --vehicle {empty}', 'two-manifold vehicle'),

@@ -21,14 +21,14 @@ def reporting(
 ) -> tuple[list[object], tuple[str, ...]]:
     """Return the arguments of a command, and what its report has to have."""
     return {
-        'inspect': (['inspect', bag], ('Gaps', 'Which lap was different')),
+        'inspect': (['inspect', bag], ('gaps', 'Which lap was different')),
         'train': (
             ['train', bag, '-o', folder / 'new.npz', '--force', '--states', 0],
             ('The model', 'The map of the route', 'Where it was driven'),
         ),
         'evaluate': (
             ['evaluate', model, bag],
-            ('When it was unsure, and why', 'How far ahead can it be trusted', 'Gaps'),
+            ('When it was unsure, and why', 'How far ahead can it be trusted'),
         ),
     }[what]
 

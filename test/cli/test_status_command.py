@@ -69,14 +69,6 @@ def test_a_node_that_goes_and_comes_back_gets_a_line_in_a_pipe_for_each(play, co
     assert [line.split()[1] for line in lines] == ['OK', 'GONE', 'OK', 'GONE']
 
 
-def test_a_model_that_was_not_taken_is_a_change(play, command):
-    failed = WELL | {'swap_trouble': 'new.npz: it takes no IMU'}
-    play((0, 'tracking', WELL), (0, 'tracking', failed), (0, 'tracking', failed))
-    first, second = command('status').out.splitlines()
-    assert 'new.npz' not in first
-    assert second.endswith('tracking  (new.npz: it takes no IMU)')
-
-
 def test_lines_stay_in_place_on_a_terminal(play, command, monkeypatch):
     monkeypatch.setattr(sys.stdout, 'isatty', lambda: True)
     monkeypatch.setenv('COLUMNS', '60')

@@ -9,7 +9,6 @@ from typing import Any
 
 from command_runs import Command
 from ellipse import drive, write_bag
-import numpy as np
 import pytest
 
 from two_manifold_ros.cli import train
@@ -109,6 +108,7 @@ def test_an_option_of_a_method_is_passed_on_and_one_of_another_is_refused(
             '--observation raw --features 9',
             'method route has no features, observation: leave them',
         ),
+        ('--states 1', 'states is 1, but with method route it must be 2 to 1000'),
         ('--method best', "argument --method: invalid choice: 'best'"),
         ('--imu-topic /wheel', '/wheel'),
     ],
@@ -133,75 +133,6 @@ def test_a_place_that_cannot_be_written_is_refused_before_training(
     monkeypatch.setattr(train, 'train_model', lambda *_: pytest.fail('it trained'))
     assert words in training.refused('-o', tmp_path / place)
     assert (tmp_path / 'notes.txt').read_text() == 'mine'
-
-
-def test_wrong_units_are_warned_of_on_standard_error(slot_car_bag, monkeypatch, training):
-    """A training on g and deg/s may be intended, but hardly is."""
-    recording = read_recording(str(slot_car_bag)).between(None, 15.0)
-    samples = recording.imu.samples * ([1 / 9.81] * 3 + [180 / np.pi] * 3)
-    in_g = replace(recording, imu=replace(recording.imu, samples=samples))
-    monkeypatch.setattr(train, 'recordings_of', lambda *_, **__: [in_g])
-    captured = training(*OPTIONS, '--json', '--force')
-    json.loads(captured.out)
-    warnings = [line for line in captured.err.splitlines() if 'warning: ' in line]
-    assert any('m/s' in line for line in warnings)
-    assert any('rad/s' in line for line in warnings)
-
-
-@pytest.mark.parametrize(
-    ('every', 'options', 'published'),
-    [(9, [], True), (1, [], False), (9, ['--readout', 'sharpened'], False)],
-)
-def test_rare_positions_are_said_to_be_estimated(
-    every, options, published, slot_car_bag, monkeypatch, training
-):
-    whole = read_recording(str(slot_car_bag))
-    some = np.arange(len(whole.positions.stamps)) % every == 0
-    rare = replace(whole, positions=whole.positions.select(some))
-    monkeypatch.setattr(train, 'recordings_of', lambda *_, **__: [rare])
-    monkeypatch.setattr(train, 'training_warnings', lambda *_: [])
-    said = training('--rate', '50', '--window', '9999', *options, status=2).err
-    assert ('estimates the positions' in said) == published
-
-
-def test_a_part_that_is_the_whole_is_warned_of(training):
-    for until, warned in (('9999', True), ('30', False)):
-        said = training('--until', until, *QUICK)
-        assert ('nothing of it is left to evaluate' in said.err) == warned
-
-
-@pytest.fixture(scope='module')
-def late_bag(
-    tmp_path_factory: pytest.TempPathFactory, slot_car_laps: tuple[Recording, Recording]
-) -> Path:
-    """Return four laps of the slot car with positions that are 0.2 s late."""
-    folder = tmp_path_factory.mktemp('late')
-    return write_bag(folder / 'late', slot_car_laps[1].with_positions_earlier(-0.2))
-
-
-@pytest.mark.parametrize(
-    ('options', 'corrected_s', 'said'),
-    [
-        (['--position-lag', '0'], 0.0, 'positions are 0.2'),
-        ([], 0.2, 'positions made 0.2'),
-        (['--position-lag', '0.2'], 0.2, 'positions made 0.200 s earlier, as asked for'),
-    ],
-)
-def test_a_lag_is_said_and_undone_if_so_wished(
-    options, corrected_s, said, late_bag, tmp_path, command
-):
-    # Four laps are too few for nine states.
-    given = (late_bag, '-o', tmp_path / 'm', *QUICK, *options, '--json', '--force')
-    captured = command('train', *given)
-    (row,) = json.loads(captured.out)['position_lag']
-    assert row['found_s'] == pytest.approx(0.2, abs=0.03)
-    assert row['corrected_s'] == pytest.approx(corrected_s, abs=0.03)
-    assert said in captured.err
-    assert ('--position-lag auto' in captured.err) == (corrected_s == 0.0)
-    text = command.words('info', tmp_path / 'm')
-    assert 'position lag found 0.2' in text
-    assert ('corrected by 0.2' in text) == (corrected_s > 0.0)
-    assert ('not corrected' in text) == (corrected_s == 0.0)
 
 
 @pytest.fixture(scope='module')

@@ -64,7 +64,6 @@ def test_a_model_is_run_over_a_bag_beside_the_truth(view, browse, model_file, sl
     assert tab.columns('ahead')['ahead'] == ['+0.5 s', '+1 s', '+1.5 s', '+2 s']
     assert len(tab.columns('path')['x']) >= 9
     assert len(tab.columns('route')['xs']) >= 1
-    tab.shoot('view_model_bag')
 
 
 def test_a_part_of_a_bag_is_shown_without_a_model(view, browse, slot_car_bag):

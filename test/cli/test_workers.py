@@ -3,16 +3,12 @@
 """Commands print and write with workers what they print and write without."""
 
 import json
-import os
 from pathlib import Path
-import signal
 
 import pytest
 
-from two_manifold_ros.evaluation.drives import score_drives
-from two_manifold_ros.fleet import client_of, ItemJournal
-from two_manifold_ros.inspection.coverage import choose, Survey, survey_bag, survey_bags
-from two_manifold_ros.model.model_file import load_model
+from two_manifold_ros.fleet import ItemJournal
+from two_manifold_ros.inspection.coverage import Survey, survey_bag
 from two_manifold_ros.recordings.reading import ReadingOptions
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate, write_run
@@ -30,21 +26,6 @@ def test_bags_are_inspected_and_evaluated_by_workers_as_here(command, slot_car_b
         scores = json.loads(command('evaluate', model_file, *bags, *workers, '--json').out)
         said[workers] = inspected, scores['horizons']
     assert said[()] == said['--workers', 2]
-
-
-def test_experiments_are_reproduced_by_workers_as_here(command, tmp_path):
-    said, pictures = [], []
-    for number, workers in enumerate(((), ('--workers', 2))):
-        folder = tmp_path / str(number)
-        out = command(
-            'reproduce', 'mkdr-torus', '--quick', '--sets', 2, '-o', folder, *workers, '--json'
-        )
-        (found,) = json.loads(out.out)['experiments']
-        found.pop('seconds')
-        said.append(found)
-        pictures.append([path.name for path in folder.iterdir()])
-    assert said[0] == said[1]
-    assert pictures[0] == pictures[1] == ['mkdr-torus.png']
 
 
 def test_what_workers_cannot_do_is_refused(command, slot_car_bag, tmp_path):
@@ -106,28 +87,6 @@ def test_fleets_are_scored_by_workers_as_here(command, fleet_bags, model_file):
     words = command('evaluate', model_file, *fleet_bags, '--fleet')
     assert 'car1' in words.out
     assert 'bad.mcap' in words.err
-
-
-def test_what_a_killed_worker_surveyed_and_followed_is_done_again(fleet_bags, model_file):
-    model, options = load_model(model_file), ReadingOptions()
-    with client_of(workers=2) as client:
-        killed = []
-
-        def kill(_: float) -> None:
-            if not killed:
-                killed.extend(client.run(os.getpid).values())
-                os.kill(killed[0], signal.SIGKILL)
-
-        there = survey_bags(fleet_bags, options, None, ItemJournal(None), client, kill)
-        assert killed
-        killed.clear()
-        scores = score_drives(model, fleet_bags, options, client, kill)
-        assert killed
-    here = survey_bags(fleet_bags, options, None, ItemJournal(None))
-    assert there == here
-    assert choose(there, 60.0) == choose(here, 60.0)
-    for one, other in zip(scores, score_drives(model, fleet_bags, options), strict=True):
-        assert (one.path, one.trouble, one.error_m) == (other.path, other.trouble, other.error_m)
 
 
 def test_a_run_that_is_stopped_says_what_it_keeps(command, fleet_bags, tmp_path, monkeypatch):

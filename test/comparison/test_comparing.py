@@ -195,23 +195,6 @@ def test_against_a_naive_computation(ellipse_plan):
     )
 
 
-@pytest.mark.parametrize('share', [0.0, 0.3, 1.0])
-def test_withholding_changes_no_number_over_all_ticks(share, ellipse_plan):
-    (test,) = ellipse_plan.tests
-    valid = np.random.default_rng(3).random(len(test.segment)) < share
-    published = noise(ellipse_plan, 1)
-    (wanted,) = graded(ellipse_plan, one=published).results
-    (mine,) = graded(ellipse_plan, valid, one=published).results
-    for column, (found, plain) in enumerate(zip(mine.scores, wanted.scores, strict=True)):
-        assert found.all == plain.all
-        known = np.isfinite(test.truth[:, column, 0]) & test.scored
-        assert found.published_share == pytest.approx(valid[known].mean())
-        squares = np.square(published[:, column] - test.truth[:, column]).sum(axis=1)
-        left = squares[known & valid]
-        rmse_m = np.sqrt(left.mean()) if len(left) else None
-        assert found.rmse_m == (None if rmse_m is None else pytest.approx(rmse_m))
-
-
 def test_what_was_learned_from_and_followed(ellipse_plan):
     (test,) = ellipse_plan.tests
     truth = test.truth.copy()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from small_trains import driven, GRAVITY, MOUNT, PERIOD_S, steady, train_of, varied
 
-from two_manifold_ros.comparison.dead_reckoning import learn_motion, Motion
+from two_manifold_ros.comparison.rivals import learn_motion, Motion
 from two_manifold_ros.errors import InputError
 
 GIVEN = 20
@@ -82,15 +82,3 @@ def test_standing_is_reported_until_it_sets_off(fitted):
     np.testing.assert_array_equal(
         course.positions[:begun], segment.positions[:begun, None] + np.zeros((begun, 3, 2))
     )
-
-
-def test_it_waits_for_the_first_position(fitted):
-    segment = varied(200)
-    segment.positions[:40] = np.nan
-    predicted = fitted.predict(segment).positions
-    assert np.isnan(predicted[:40]).all()
-    assert np.isfinite(predicted[40:]).all()
-    segment.positions[:] = np.nan
-    nowhere = fitted.predict(segment)
-    assert np.isnan(nowhere.positions).all()
-    assert nowhere.states is not None

@@ -196,15 +196,6 @@ def test_just_long_enough_and_too_short():
         decompose_hankel([simulate(enough - 1)], 5)
 
 
-def test_no_more_states_than_the_data_has():
-    ticks = np.arange(600)
-    waves = np.stack([np.sin(0.1 * ticks), np.cos(0.23 * ticks)], axis=1)
-    form = identified([waves], 10, 20)
-    assert form.transition.shape == (4, 4)
-    turns = np.sort(np.abs(np.angle(np.linalg.eigvals(form.transition))))
-    np.testing.assert_allclose(turns, [0.1, 0.1, 0.23, 0.23], atol=1e-6)
-
-
 TURN = 0.98 * turn_by(0.2)
 SEEN = np.random.default_rng(5).normal(size=(6, 2))
 

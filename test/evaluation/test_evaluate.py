@@ -19,7 +19,6 @@ from two_manifold_ros.evaluation.evaluate import (
     run_filter,
     UNUSABLE,
 )
-from two_manifold_ros.evaluation.scores import travel_directions
 from two_manifold_ros.filtering.estimate import region_of
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import Status
@@ -127,45 +126,6 @@ def test_the_keys_of_the_json(evaluation, laps):
 
 NOVEL = (-0.1, 0.1, -0.1, 1.0, -1.0, -1.0)
 """The IMU is turned over and gives its accelerations in g."""
-
-
-@pytest.fixture(scope='session')
-def withheld(slot_car_model: RouteModel, laps: Recording) -> Evaluation:
-    """Return the evaluation of a drive that is refused on the way."""
-    return evaluate(slot_car_model, [multiplied_imu(laps, 10.0, 18.0, NOVEL)])
-
-
-def test_every_number_by_plain_loops(slot_car_model, laps, withheld):
-    (run,) = withheld.runs
-    assert 20 < np.count_nonzero(~run.published) < len(run.published) - 100
-    now = withheld.scores[0].model
-    assert now.all.rmse_m > 2.0 * now.rmse_m, 'withholding flatters'
-    for index, horizon in enumerate(slot_car_model.horizons):
-        published, every, along, cross = [], [], [], []
-        later = run.stamps + horizon * slot_car_model.period_ns
-        truths = positions_at(laps.positions, later)
-        directions = travel_directions(laps.positions, later)
-        for tick, (truth, direction) in enumerate(zip(truths, directions, strict=True)):
-            if np.isnan(truth).any():
-                continue
-            east, north = run.positions[tick, index] - truth
-            every.append(np.hypot(east, north))
-            along.append(east * direction[0] + north * direction[1])
-            cross.append(north * direction[0] - east * direction[1])
-            if run.published[tick]:
-                published.append(every[-1])
-        found = withheld.scores[index].model
-        assert (found.n, found.all.n) == (len(published), len(every))
-        assert found.published_share == pytest.approx(len(published) / len(every))
-        for summary, distances in ((found, published), (found.all, every)):
-            assert summary.rmse_m == pytest.approx(np.sqrt(np.mean(np.square(distances))))
-            assert summary.median_m == pytest.approx(np.median(distances))
-            assert summary.p95_m == pytest.approx(np.quantile(distances, 0.95))
-            assert summary.p99_m == pytest.approx(np.quantile(distances, 0.99))
-        assert found.along_rmse_m == pytest.approx(np.sqrt(np.mean(np.square(along))))
-        assert found.cross_rmse_m == pytest.approx(np.sqrt(np.mean(np.square(cross))))
-        both = np.hypot(found.along_rmse_m, found.cross_rmse_m)
-        assert found.all.rmse_m == pytest.approx(both)
 
 
 @pytest.mark.parametrize(

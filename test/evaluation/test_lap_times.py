@@ -3,7 +3,6 @@
 """Lap times from the IMU are those of the way that the slot car drove."""
 
 from dataclasses import replace
-import json
 import math
 
 import numpy as np
@@ -57,27 +56,6 @@ def test_the_laps_by_positions_stand_beside(timed, laps):
     assert len(errors) == sum(math.isfinite(lap.time.seconds) for lap in timed.laps)
     lap = next(lap for lap in timed.laps if math.isfinite(lap.time.seconds))
     assert errors[0] == lap.time.seconds - timed.reference_of(lap).time.seconds
-
-
-def test_the_best_lap_and_the_best_sectors(timed):
-    known = [lap.time.seconds for lap in timed.laps if math.isfinite(lap.time.seconds)]
-    assert timed.best.time.seconds == min(known)
-    columns = zip(*(lap.sectors for lap in timed.laps), strict=True)
-    ideal = sum(
-        min(each.seconds for each in column if math.isfinite(each.seconds)) for column in columns
-    )
-    assert timed.ideal_s == pytest.approx(ideal)
-    assert timed.ideal_s <= min(known) + 1e-9
-
-
-def test_the_values_are_json_without_unknown_numbers(timed):
-    content = json.loads(json.dumps(timed.to_json(), allow_nan=False))
-    assert content['best_lap'] == timed.best.number
-    assert [row['lap'] for row in content['laps']] == [lap.number for lap in timed.laps]
-    for row, lap in zip(content['laps'], timed.laps, strict=True):
-        expected = lap.time.seconds if math.isfinite(lap.time.seconds) else None
-        assert row['seconds'] == expected
-        assert len(row['sectors_s']) == 3
 
 
 def test_without_positions_there_are_the_same_laps_and_no_others_beside(

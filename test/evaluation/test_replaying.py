@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from other_recordings import with_imu
 import pytest
 
 from two_manifold_ros.errors import InputError
@@ -108,15 +107,6 @@ def test_the_same_bytes_twice(slot_car_model, short, replayed, tmp_path):
     )
     assert first == second
     assert len(first) == 2
-
-
-def test_a_recording_played_twice(slot_car_model, short, replayed, tmp_path):
-    """Everything is there twice, diagnostics too."""
-    imu = short.imu
-    arrays = {name: getattr(imu, name) for name in ('stamps', 'samples', 'receive_stamps')}
-    twice = with_imu(short, **{name: np.concatenate([each] * 2) for name, each in arrays.items()})
-    again = write(slot_car_model, twice, tmp_path / 'bag')
-    assert again == {topic: 2 * count for topic, count in replayed.written.items()}
 
 
 def test_without_a_valid_estimate_the_diagnostics_state_the_cause(slot_car_model, short, tmp_path):

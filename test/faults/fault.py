@@ -135,12 +135,10 @@ def with_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @dataclass(frozen=True)
-class Fault:
-    """A fault, and what the node has to do about it."""
+class StreamFault:
+    """A fault of the messages that a driver sends, and what the node has to do about it."""
 
     name: str  # what goes wrong
-    seen: str  # threads in which it was reported; may be empty
-    rule: str  # what our nodes do about it, in words
     says: tuple[str, str]  # status and cause that have to be reported; empty is any
     within_s: float  # in which they have to be reported; 0 where there is nothing to report
     # Ticks after the end of the fault in which the node has to track again, as well as before;
@@ -148,11 +146,6 @@ class Fault:
     recovers: int | None
     # Ticks in which a position may be published as sure and be wrong until the fault is noticed.
     blind: int = 0
-
-
-@dataclass(frozen=True)
-class StreamFault(Fault):
-    """A fault of the messages that a driver sends."""
 
     seconds: float = 4.0  # how long the fault lasts on the drive
     change: Change = unchanged  # makes the faulty stretch out of the healthy one
@@ -178,9 +171,9 @@ class StreamFault(Fault):
 
 @dataclass(frozen=True)
 class Outcome:
-    """Outcome of a fault, of a row of ``rows.py``."""
+    """Outcome of a fault."""
 
-    fault: Fault
+    fault: StreamFault
     detected_s: float | None = None  # until it was named; None if it was not
     unnoticed: int = 0  # positions that were published as sure and were wrong
     recovered: int | None = None  # ticks until it tracked again; None if it did not

@@ -117,96 +117,80 @@ SENSED = {**NAMED, 'recovers': AFTER}
 ALL = {'within_s': 1.0, 'recovers': AFTER}
 GARBAGE = b'\x00\x01\x00\x00' + b'\xff' * 60
 
-DROPPED = 'dropped before any buffer, counted; the rest is used'
-NOTHING = 'nothing is published as long as no message can be used; nothing of it stays behind'
-WORN = 'named with the channel and what to do; unsure as long as it lasts'
-UNITS = 'named with what to do; nothing is published once it is known'
-
 SINGLE = (
     StreamFault(
-        name='NaN now and then', seen='rosflight_ros_pkgs#78', rule=DROPPED, **SOON,
-        counter='non_finite', change=set_to(X, np.nan, refused='non_finite', every=10),
+        name='NaN now and then', **SOON, counter='non_finite',
+        change=set_to(X, np.nan, refused='non_finite', every=10),
     ),
     StreamFault(
-        name='infinity now and then', seen='', rule=DROPPED, **SOON, counter='non_finite',
+        name='infinity now and then', **SOON, counter='non_finite',
         change=set_to(YAW, np.inf, refused='non_finite', every=10),
     ),
     StreamFault(
-        name='giant values now and then', seen='', rule=DROPPED, **SOON, counter='out_of_range',
+        name='giant values now and then', **SOON, counter='out_of_range',
         change=set_to(Y, 1e30, refused='out_of_range', every=10),
     ),
     StreamFault(
-        name='malformed bytes now and then', seen='', rule=DROPPED, **SOON, counter='malformed',
-        change=garbled(every=10),
+        name='malformed bytes now and then', **SOON, counter='malformed', change=garbled(every=10),
     ),
     StreamFault(
-        name='nothing but NaN', seen='rosbot_hardware_interfaces PR#4, inertial-sense-ros-old#22',
-        rule=NOTHING, says=(REFUSED, 'non_finite'), **ALL,
+        name='nothing but NaN', says=(REFUSED, 'non_finite'), **ALL,
         change=set_to(slice(None), np.nan, refused='non_finite'),
     ),
     StreamFault(
-        name='nothing but giant values', seen='', rule=NOTHING, says=(REFUSED, 'out_of_range'),
-        **ALL, change=set_to(FORCE, -3e38, refused='out_of_range'),
+        name='nothing but giant values', says=(REFUSED, 'out_of_range'), **ALL,
+        change=set_to(FORCE, -3e38, refused='out_of_range'),
     ),
     StreamFault(
-        name='nothing but malformed bytes', seen='', rule=NOTHING, says=(REFUSED, 'malformed'),
-        **ALL, change=garbled(),
+        name='nothing but malformed bytes', says=(REFUSED, 'malformed'), **ALL, change=garbled(),
     ),
 )  # fmt: skip
 
 UNITS_AND_AXES = (
     StreamFault(
-        name='acceleration in g', seen='', rule=UNITS, says=(REFUSED, 'accelerations_in_g'),
-        words='g, not m/s^2', **NAMED, change=scaled(FORCE, 1.0 / GRAVITY),
+        name='acceleration in g', says=(REFUSED, 'accelerations_in_g'), words='g, not m/s^2',
+        **NAMED, change=scaled(FORCE, 1.0 / GRAVITY),
     ),
     StreamFault(
-        name='angular rate in deg/s', seen='', rule=UNITS, says=(REFUSED, 'rates_in_degrees'),
-        words='deg/s, not rad/s', **NAMED, may_count=('out_of_range',),
-        change=scaled(RATE, 180.0 / np.pi),
+        name='angular rate in deg/s', says=(REFUSED, 'rates_in_degrees'), words='deg/s, not rad/s',
+        **NAMED, may_count=('out_of_range',), change=scaled(RATE, 180.0 / np.pi),
     ),
     StreamFault(
-        name='gyroscope with the wrong sign', seen='', rule=UNITS, says=(REFUSED, 'sign_of_rates'),
-        **NAMED, change=scaled(RATE, -1.0),
+        name='gyroscope with the wrong sign', says=(REFUSED, 'sign_of_rates'), **NAMED,
+        change=scaled(RATE, -1.0),
     ),
     StreamFault(
-        name='gravity removed', seen='imu_tools#88', rule=UNITS, says=(REFUSED, 'gravity_removed'),
-        words='gravity', **NAMED, change=WITHOUT_GRAVITY,
+        name='gravity removed', says=(REFUSED, 'gravity_removed'), words='gravity', **NAMED,
+        change=WITHOUT_GRAVITY,
     ),
     StreamFault(
-        name='axes forward, right, down (NED)', seen='', rule=UNITS,
-        says=(REFUSED, 'turned_about_x'), **NAMED, change=UPSIDE_DOWN,
+        name='axes forward, right, down (NED)', says=(REFUSED, 'turned_about_x'), **NAMED,
+        change=UPSIDE_DOWN,
     ),
     StreamFault(
         # For half a second it may be another place of the route.
-        name='IMU turned half round', seen='', rule=UNITS, says=(REFUSED, 'turned_about_z'),
+        name='IMU turned half round', says=(REFUSED, 'turned_about_z'),
         **NAMED | {'blind': 6}, change=HALF_ROUND,
     ),
     StreamFault(
-        name='wrong frame_id', seen='',
-        rule='unsure as long as it is so: the numbers may be right',
-        says=(UNSURE, 'frame_changed'), words="'gps'", within_s=2.0, recovers=20,
-        change=framed('gps'),
+        name='wrong frame_id', says=(UNSURE, 'frame_changed'), words="'gps'", within_s=2.0,
+        recovers=20, change=framed('gps'),
     ),
 )  # fmt: skip
 
 SENSOR = (
     StreamFault(
-        name='one channel dead', seen='',
-        rule='named with what to do; estimates are unsure as long as it lasts',
-        says=(UNSURE, 'channel_stuck'), **SENSED, change=set_to(YAW, 0.0),
+        name='one channel dead', says=(UNSURE, 'channel_stuck'), **SENSED, change=set_to(YAW, 0.0),
     ),
     StreamFault(
-        name='stuck: the same values again and again', seen='PX4 data_validator',
-        rule='after longer than ever in training nothing is published', says=(REFUSED, 'stuck'),
-        **SENSED, change=frozen,
+        name='stuck: the same values again and again', says=(REFUSED, 'stuck'), **SENSED,
+        change=frozen,
     ),
     StreamFault(
-        name='saturated', seen='', rule=WORN, says=(UNSURE, 'cut_off'), **SENSED,
-        change=clipped(YAW, 1.5),
+        name='saturated', says=(UNSURE, 'cut_off'), **SENSED, change=clipped(YAW, 1.5),
     ),
     StreamFault(
-        name='quantised coarsely', seen='PX4-ECL#219', rule=WORN, says=(UNSURE, 'coarse'),
-        **SENSED, change=COARSE,
+        name='quantised coarsely', says=(UNSURE, 'coarse'), **SENSED, change=COARSE,
     ),
 )  # fmt: skip
 
@@ -287,27 +271,23 @@ better status is believed (10).
 
 VEHICLE = (
     StreamFault(
-        name='kidnapped: put down elsewhere in an instant', seen='',
-        rule='lost or relocalised within a window, never a confident wrong position',
-        says=(LOST, ANY), within_s=WINDOW_S, recovers=40, blind=3, seconds=0.0,
+        name='kidnapped: put down elsewhere in an instant', says=(LOST, ANY), within_s=WINDOW_S,
+        recovers=40, blind=3, seconds=0.0, after=elsewhere(5.0),
+    ),
+    StreamFault(
+        name='kidnapped: carried in the hand for 1.5 s, then put down elsewhere', says=(LOST, ANY),
+        within_s=WINDOW_S, recovers=AFTER_THE_HAND, blind=1, seconds=1.5, change=in_the_hand,
         after=elsewhere(5.0),
     ),
     StreamFault(
-        name='kidnapped: carried in the hand for 1.5 s, then put down elsewhere', seen='',
-        rule='lost or relocalised within a window, never a confident wrong position',
-        says=(LOST, ANY), within_s=WINDOW_S, recovers=AFTER_THE_HAND, blind=1, seconds=1.5,
-        change=in_the_hand, after=elsewhere(5.0),
-    ),
-    StreamFault(
-        name='driven the wrong way round', seen='',
-        rule='named; nothing is published once it is known', says=(REFUSED, 'wrong_way'),
+        name='driven the wrong way round',
+        says=(REFUSED, 'wrong_way'),
         within_s=10.0, recovers=AFTER_LOOKS, blind=5, seconds=12.0, change=backwards,
         # On from where it was so long before this stretch.
         after=elsewhere(-24.0),
     ),
     StreamFault(
-        name='driven on another track', seen='', rule='lost; nothing is published',
-        says=(LOST, ANY), within_s=6.0, recovers=40, blind=12, seconds=10.0,
-        change=on_another_track,
+        name='driven on another track', says=(LOST, ANY), within_s=6.0, recovers=40, blind=12,
+        seconds=10.0, change=on_another_track,
     ),
 )  # fmt: skip

@@ -47,8 +47,6 @@ def good() -> Trial:
     sent = driven.between(0.0, SAMPLES / 50.0)
     fault = StreamFault(
         name='fault',
-        seen='here',
-        rule='lost',
         says=(LOST, 'diverged'),
         within_s=0.5,
         recovers=25,

@@ -8,7 +8,8 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from checks import judge
 from driven_node import driven
-from rows import STREAM_FAULTS
+from rows_stamps import DRIVER, STAMPS
+from rows_values import VALUES, VEHICLE
 from trial import play
 
 from two_manifold_ros.domains import free_domains
@@ -20,7 +21,10 @@ def domain() -> int:
     return free
 
 
-@pytest.mark.parametrize('fault', STREAM_FAULTS, ids=lambda fault: fault.name)
+FAULTS = [*STAMPS, *VALUES, *DRIVER, *VEHICLE]
+
+
+@pytest.mark.parametrize('fault', FAULTS, ids=lambda fault: fault.name)
 def test_fault(fault, trained, domain, monkeypatch):
     path, drive = trained
     with driven(fault, monkeypatch, domain, path) as node:

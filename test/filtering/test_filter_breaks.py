@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 import sys
 
-from filter_runs import bits, Change, feed, shifted, stamps, Stream, WRONG
+from filter_runs import bits, Change, feed, shifted, Stream, WRONG
 import naive
 import numpy as np
 import pytest
@@ -59,24 +59,6 @@ def test_a_gap_while_the_window_fills(live, stream):
     feed(live, stream[:10])
     found = feed(live, stream[15:50])
     assert statuses(found[:WINDOW]) == [Status.FILLING] * (WINDOW - 1) + [Status.TRACKING]
-
-
-def test_a_clock_that_is_set_back_by_less_than_a_jump_is_a_gap_of_as_much(
-    slot_car_model, live, stream
-):
-    """The next position is right: where the vehicle is now, not where it was by the new clock."""
-    step = 4 * PERIOD + PERIOD // 2
-    dense = [(stamp + part * PERIOD // 4, sample) for stamp, sample in stream for part in range(4)]
-    feed(live, dense[: 4 * CUT])
-    found = feed(live, shifted(dense[4 * CUT :], -step))[: WINDOW // 2]
-    assert {each.cause for each in found} == {'gap'}
-    assert (live.counters['gaps'], live.counters['resets']) == (1, 0)
-    assert live.counters['out_of_order'] + live.counters['duplicate_stamp'] == 18
-    wanted = feed(Filter(slot_car_model), dense)
-    ends = np.array(stamps(wanted))
-    for each in found:
-        there = wanted[np.abs(ends - each.stamp_ns - step).argmin()].positions[0]
-        assert np.linalg.norm(each.positions[0] - there) < 0.2
 
 
 @pytest.mark.parametrize(('ticks', 'resets'), [(4, 0), (WINDOW // 2 + 1, 1)])

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Misconfigurations are named soon, by their right names, and only where there are any."""
 
-from dataclasses import replace
 from functools import cache
 import math
 
@@ -16,7 +15,6 @@ from two_manifold_ros.filtering.hypothesis_search import (
     HypothesisScorer,
     HypothesisSearch,
     PARTS,
-    ReversedRoute,
 )
 from two_manifold_ros.filtering.misconfigurations import known_misconfigurations
 from two_manifold_ros.model.model import Model, RouteModel
@@ -135,20 +133,6 @@ def test_it_is_the_least_cost_of_all_ways():
     found = alignment_cost(stretch, learned)
     for end in (0, 1, 2, 5, 30, 31, len(found) - 1):
         assert found[end] == pytest.approx(least_cost(stretch, learned, end))
-
-
-def test_forward_acceleration_and_too_short_a_training_show_nothing(slot_car_model):
-    live = np.array([True, False, False, False, False, False])
-    channels, series = replace(slot_car_model.channels, live=live), slot_car_model.series
-    short = np.ascontiguousarray(series[:, : 2 * ReversedRoute.stretch])
-    for model in (
-        replace(slot_car_model, channels=channels, series=series[:1]),
-        replace(slot_car_model, series=short),
-    ):
-        search = ReversedRoute(model)
-        for _ in range(100):
-            search.push(np.ones(6), novel=True)
-        assert search.finding is None
 
 
 @pytest.fixture(scope='module')

@@ -202,17 +202,6 @@ def test_the_ticks_are_those_of_a_recording_however_they_are_taken():
         np.testing.assert_array_equal(recorded(parts)[1], wanted)
 
 
-def test_restarted_it_forgets_all_but_the_last_change():
-    record, _ = recorded(parts=1)
-    changed = record.changed.copy()
-    record.restart()
-    record.take(STAMPS[-1:] + 10, RECORDED[-1:])
-    np.testing.assert_array_equal(record.changed, changed)
-    for counts in (record.changes, record.repeats, record.at_low, record.at_high):
-        assert not counts.any()
-    np.testing.assert_array_equal(record.low, RECORDED[-1])
-
-
 def test_what_is_beyond_all_sensors_stays_small_enough_to_reckon_with():
     record = SampleRecord(2, 30_000_000, 10)
     record.start(0, np.array([1e300, -np.inf]))

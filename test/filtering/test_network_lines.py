@@ -10,7 +10,6 @@ import pytest
 
 from two_manifold_ros.filtering.atlas import make_filter
 from two_manifold_ros.filtering.network_lines import LineFollower
-from two_manifold_ros.model.atlas import atlas_of
 from two_manifold_ros.model.model import NetworkLines
 
 PERIOD_S = 0.1
@@ -150,19 +149,3 @@ def test_lines_are_named_as_they_are_driven(forked_model, forked_drives):
     for each in found:
         assert list(each.chances) == ['left', 'right']
         assert sum(each.chances.values()) == pytest.approx(1.0 - each.off_route, abs=1e-9)
-
-
-@pytest.mark.slow
-def test_a_network_in_an_atlas_is_known_by_its_lines(forked_model, forked_drives, kart_atlas):
-    atlas = atlas_of({'fork': forked_model, 'hall': kart_atlas.routes['hall']})
-    assert atlas.route_names == ('left', 'right', 'hall')
-    drive = forked_drives['both']
-    found = feed(
-        make_filter(atlas), zip(drive.imu.stamps.tolist(), drive.imu.samples, strict=True)
-    )
-    late = [each for each in found if each.valid]
-    assert {each.name for each in late} == {'left', 'right'}
-    assert {each.route for each in late} == {'fork'}
-    for each in found:
-        assert tuple(each.chances) == atlas.route_names
-        assert 0.0 <= sum(each.chances.values()) <= 1.0 + 1e-9

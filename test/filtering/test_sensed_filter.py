@@ -7,26 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from two_manifold_ros.evaluation.evaluate import run_filter
 from two_manifold_ros.filtering.filter import Filter
-
-
-def error_of(model, recording) -> float:
-    run = run_filter(model, recording, lambda *_: None)
-    stream = recording.positions
-    truth = np.column_stack(
-        [np.interp(run.stamps, stream.stamps, axis) for axis in stream.positions.T]
-    )
-    return float(np.linalg.norm(run.positions[:, 0] - truth, axis=1).mean())
-
-
-def test_the_map_is_the_one_without_sensors_and_the_error_smaller(
-    sensed_model, slot_car_model, sensed_laps
-):
-    np.testing.assert_array_equal(
-        sensed_model.route.likelihood.means, slot_car_model.route.likelihood.means
-    )
-    assert error_of(sensed_model, sensed_laps[1]) < 0.9 * error_of(slot_car_model, sensed_laps[1])
 
 
 @pytest.mark.parametrize('kind', ['no column', 'NaN', 'no topic'])
@@ -51,14 +32,3 @@ def test_without_its_sensors_a_model_filters_to_the_bit_as_one_that_never_had_an
         assert mine.status is alone.status
         np.testing.assert_array_equal(mine.positions, alone.positions)
         np.testing.assert_array_equal(mine.covariances, alone.covariances)
-
-
-def test_a_sensor_neither_refuses_samples_nor_makes_findings(sensed_model, sensed_laps):
-    recording = sensed_laps[1]
-    live = Filter(sensed_model)
-    samples = recording.samples_with(sensed_model.further_names)
-    samples[:, 6:] = 1e30
-    for stamp, sample in zip(recording.imu.stamps.tolist(), samples, strict=True):
-        live.push(stamp, sample)
-    assert live.counters['used'] == len(samples)
-    assert live.finding is None

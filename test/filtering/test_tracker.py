@@ -11,7 +11,7 @@ import pytest
 
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import REJECTED_BEFORE_RESTART
-from two_manifold_ros.filtering.tracker import PositionModes, Tracker
+from two_manifold_ros.filtering.tracker import Tracker
 from two_manifold_ros.hse_hmm.belief import Belief
 from two_manifold_ros.hse_hmm.tables import RidgeKernel
 from two_manifold_ros.model.model import Model
@@ -138,20 +138,3 @@ def driven(standing_model: Model, stream: Stream) -> Tracker:
     for _, sample in stream[:DRIVEN]:
         tracker.update(sample)
     return tracker
-
-
-@pytest.mark.parametrize('shift', [(5e5, 5.4e6), (-3e7, 3e7)])
-def test_particles_are_the_same_places_at_large_coordinates(shift):
-    rng = np.random.default_rng(2)
-    angle = np.sort(rng.uniform(0.0, 2.0 * np.pi, 400))
-    track = np.column_stack([5.0 * np.cos(angle), 2.0 * np.sin(angle)])
-    track[::50] = np.nan
-    weights = rng.dirichlet(np.full(400, 0.3))
-    here, there = (PositionModes(each).read(weights) for each in (track, track + shift))
-    np.testing.assert_allclose(there[:, 2], here[:, 2], rtol=1e-12)
-    np.testing.assert_allclose(there[:, :2] - shift, here[:, :2], atol=1e-6)
-    # Several places of half a tick's way are one, none of which is far from it.
-    assert 10 < len(here) < 200
-    known = track[np.isfinite(track).all(axis=1)]
-    nearest = np.linalg.norm(known - here[:, None, :2], axis=2).min(axis=1)
-    assert nearest.max() < 10.0 / 100

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.inspection.imu import measure_gravity, stuck_stretches, summarise_channels
-from two_manifold_ros.inspection.timing import advancing, listed, measure_timing, Stretch
+from two_manifold_ros.inspection.timing import advancing, measure_timing, Stretch
 from two_manifold_ros.recordings.recording import ImuStream, usual_gap_ns
 from two_manifold_ros.ticks.segments import holes
 
@@ -95,23 +95,6 @@ START = 1_700_000_000 * 10**9
 EVEN = START + np.arange(300) * 20 * MS
 
 
-def test_an_even_stream():
-    timing = measure_timing(START + np.arange(101) * 10 * MS, START - 500 * MS)
-    assert (timing.count, timing.start_s, timing.duration_s) == (101, 0.5, 1.0)
-    assert timing.rate_hz == pytest.approx(100.0)
-    assert (timing.jitter_std_s, timing.jitter_p99_s) == pytest.approx((0.0, 0.0), abs=1e-12)
-    assert timing.gaps == ()
-    assert (timing.duplicates, timing.backward, timing.zero) == (0, 0, 0)
-
-
-def test_jitter():
-    intervals = np.array([10] * 80 + [6] * 10 + [14] * 10) * MS
-    timing = measure_timing(START + np.cumsum(intervals), START)
-    assert timing.rate_hz == pytest.approx(100.0)
-    assert timing.jitter_std_s == pytest.approx(intervals[1:].std() / 1e9)
-    assert timing.jitter_p99_s == pytest.approx(0.004)
-
-
 @pytest.mark.parametrize(
     ('steps', 'gaps'),
     [
@@ -152,15 +135,17 @@ def test_wrong_stamps_make_no_gap_and_are_counted():
     assert (timing.duplicates, timing.backward, timing.zero) == (2, 1, 3)
 
 
-def test_a_single_message_has_no_rate_and_only_advancing_stamps_are_used():
-    timing = measure_timing(np.array([START]), START)
-    assert (timing.rate_hz, timing.duration_s) == (0.0, 0.0)
-    assert timing.gap_s > 0
+def test_rate_and_jitter_of_a_stream():
+    intervals = np.array([10] * 80 + [6] * 10 + [14] * 10) * MS
+    stamps = START + np.cumsum(intervals)
+    timing = measure_timing(stamps, START - 500 * MS)
+    assert (timing.count, timing.start_s, timing.duration_s) == (100, 0.51, 0.99)
+    assert timing.rate_hz == pytest.approx(100.0)
+    assert timing.jitter_std_s == pytest.approx(intervals[1:].std() / 1e9)
+    assert timing.jitter_p99_s == pytest.approx(0.004)
+    assert (timing.gaps, timing.duplicates, timing.backward, timing.zero) == ((), 0, 0, 0)
+    alone = measure_timing(stamps[:1], START)
+    assert (alone.rate_hz, alone.duration_s) == (0.0, 0.0)
+    assert alone.gap_s > 0
     stamps = np.array([0, 5, 5, 4, 6, 0, 7, 5, 8])
     assert stamps[advancing(stamps)].tolist() == [5, 6, 7, 8]
-
-
-def test_only_the_longest_stretches_are_listed():
-    stretches = [Stretch(float(start), float(start)) for start in range(7)]
-    assert listed(stretches, most=2) == '5.00 s from 5.0 s on, 6.00 s from 6.0 s on and 5 shorter'
-    assert listed(stretches[1:2]) == '1.00 s from 1.0 s on'

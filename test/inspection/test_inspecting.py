@@ -14,9 +14,7 @@ import pytest
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.inspecting import inspect_recording, Report, training_warnings
 from two_manifold_ros.inspection.rendering import describe
-from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.recordings.recording import Recording
-from two_manifold_ros.ticks.segments import positions_at
 
 Change = Callable[[np.ndarray], object]
 DEGREES = 180 / np.pi
@@ -81,17 +79,16 @@ def put(where: object, value: object) -> Change:
     ],
 )
 def test_faults_of_the_samples(change, expected):
-    assert codes(changed(drive(), 'samples', change)) == expected
-
-
-def test_absurd_values_are_counted_by_channel_and_spoil_nothing():
-    spoiled = changed(drive(), 'samples', put(([7, 8, 9], [0, 0, 5]), [1e300, -1e300, 1e15]))
-    report = inspect_recording(spoiled)
-    (finding,) = report.findings
-    assert '2 in linear_acceleration.x, 1 in angular_velocity.z' in finding.sentence
-    assert report.imu.absurd == (2, 0, 0, 0, 0, 1)
-    assert max(abs(channel.highest) for channel in report.imu.channels) < 100.0
-    assert report.positions.yaw is not None
+    spoilt = changed(drive(), 'samples', change)
+    assert codes(spoilt) == expected
+    report = inspect_recording(spoilt)
+    content = json.loads(json.dumps(report.to_json(), allow_nan=False))
+    assert set(content) == {'name', 'imu', 'positions', 'findings', 'notes'}
+    # What cannot be is left out, and spoils nothing else.
+    assert any(report.imu.absurd) == ('imu_absurd' in expected)
+    assert max(abs(channel.highest) for channel in report.imu.channels) < 1000.0
+    severities = [finding.severity for finding in report.findings]
+    assert severities == sorted(severities, reverse=True)
 
 
 @pytest.mark.parametrize(
@@ -141,17 +138,13 @@ def test_a_gap_is_placed():
     ],
 )
 def test_faults_of_the_positions(change, expected):
-    assert codes(changed(drive(), 'positions', change)) >= expected
-
-
-def test_positions_that_are_left_out_distort_nothing():
-    faulty = changed(drive(), 'positions', put((slice(500, 510), 1), 4e4))
-    before, after = (inspect_recording(each).positions for each in (drive(), faulty))
-    assert (before.left_out, after.left_out) == (0, 10)
-    assert after.extent_m == pytest.approx(before.extent_m)
-    assert after.jumps == ()
-    assert after.laps.time_s == pytest.approx(before.laps.time_s, rel=0.01)
-    assert any('10 of 1200 positions on /pose' in each for each in warned(faulty))
+    faulty = changed(drive(), 'positions', change)
+    assert codes(faulty) >= expected
+    if expected == {'positions_left_out'}:
+        before, after = (inspect_recording(each).positions for each in (drive(), faulty))
+        assert (before.left_out, after.left_out, after.jumps) == (0, 10, ())
+        assert after.extent_m == pytest.approx(before.extent_m)
+        assert after.laps.time_s == pytest.approx(before.laps.time_s, rel=0.01)
 
 
 @pytest.mark.parametrize(('late_s', 'side'), [(0.2, 'behind'), (-0.2, 'ahead of')])
@@ -211,15 +204,6 @@ def test_a_bag_of_another_unit_sign_or_mounting_is_named(place, sensor, said, ch
     assert not any('in bends' in each for each in warned(odd, odd))
 
 
-def test_a_warning_of_many_recordings_is_one_sentence():
-    whole = drive()
-    flat = replace(whole.imu, samples=whole.imu.samples - [0.0, 0.0, 9.81, 0.0, 0.0, 0.0])
-    bare = [replace(whole, name=name, imu=flat) for name in 'abc']
-    (alone,), (folded,) = warned(bare[0]), warned(whole, *bare)
-    assert 'gravity' in alone
-    assert folded == alone.replace('a: ', 'a and 2 more: ', 1)
-
-
 def test_no_laps_are_counted_where_positions_are_rare():
     recording = drive(seconds=300.0)
     rare = replace(recording, positions=recording.positions.select(slice(None, None, 60)))
@@ -227,48 +211,6 @@ def test_no_laps_are_counted_where_positions_are_rare():
     assert not {'few_laps', 'no_laps'} & codes(rare)
     assert 'laps_not_counted' not in codes(recording)
     assert 'laps:' not in str([*describe(inspect_recording(rare))])
-
-
-def test_where_positions_are_missing_is_said():
-    recording = drive()
-    elapsed = (recording.positions.stamps - recording.imu.stamps[0]) / 1e9
-    for hole_s, found in ((2.0, set()), (3.0, {'positions_missing', 'position_gaps'})):
-        keep = (elapsed < 10) | (elapsed >= 10 + hole_s)
-        seen = replace(recording, positions=recording.positions.select(keep))
-        assert codes(seen) - {'position_gaps'} == found - {'position_gaps'}
-    sentences = [finding.sentence for finding in inspect_recording(seen).findings]
-    words = 'cover 94% of the time of the IMU, the longest hole is 3.04 s from 10.0 s on: training'
-    assert any(words in sentence for sentence in sentences)
-
-
-def test_clocks_that_have_nothing_in_common():
-    recording = drive(late_s=3600.0)
-    noise = np.random.default_rng(1).normal(size=recording.imu.samples.shape)
-    shaken = replace(recording.imu, samples=noise)
-    report = inspect_recording(replace(recording, imu=shaken))
-    (found,) = (each for each in report.findings if each.code == 'clocks_differ')
-    assert '3600.0 s after the first sample' in found.sentence
-
-
-def test_a_bag_that_looped_is_inspected_up_to_the_loop():
-    once = drive(late_s=0.2)
-
-    def looped(stream: object, name: str, factor: float) -> object:
-        # The second time round, everything is another way.
-        values = getattr(stream, name)
-        twice = {name: np.concatenate([values, factor * values[::-1]])}
-        for each in {'stamps', 'receive_stamps'} & vars(stream).keys():
-            twice[each] = np.tile(getattr(stream, each), 2)
-        return replace(stream, **twice)
-
-    imu, positions = looped(once.imu, 'samples', 1.0), looped(once.positions, 'positions', 3.0)
-    report = inspect_recording(replace(once, imu=imu, positions=positions))
-    assert {finding.code for finding in report.findings} == {
-        'imu_backward', 'position_backward', 'time_offset',
-    }  # fmt: skip
-    assert report.positions.laps.count == pytest.approx(6.0, rel=0.03)
-    assert report.positions.yaw is not None
-    assert report.positions.lag.seconds == pytest.approx(0.2, abs=0.003)
 
 
 def stepping(at_s: float, by_s: float) -> Change:
@@ -311,24 +253,6 @@ def test_of_a_clock_that_is_set_back_the_larger_part_is_inspected(at_s, by_s):
     assert_driven(report, max(at_s, 48.0 - at_s), 0.2, laps=0.5, rest=2.0)
 
 
-def test_late_positions_are_said_to_be_used_as_they_are():
-    recording = drive()
-    order = np.arange(len(recording.positions.stamps))
-    order[100:104] = 101, 102, 103, 100
-    late = replace(
-        recording.positions,
-        stamps=recording.positions.stamps[order],
-        positions=recording.positions.positions[order],
-    )
-    ends = recording.imu.stamps[200:-200]
-    np.testing.assert_array_equal(
-        positions_at(late, ends), positions_at(recording.positions, ends)
-    )
-    (finding,) = inspect_recording(replace(recording, positions=late)).findings
-    assert finding.code == 'position_backward'
-    assert 'late messages are put in order' in finding.sentence
-
-
 @pytest.mark.parametrize('index', [0, 100, -1])
 @pytest.mark.parametrize('by_s', [-3600.0, 86_400.0])
 def test_a_wild_stamp_of_the_imu_or_at_an_end(index, by_s):
@@ -342,8 +266,8 @@ def test_a_wild_stamp_of_the_imu_or_at_an_end(index, by_s):
     assert_driven(report, 48.0, 0.15)
 
 
-@pytest.mark.parametrize('count', [1, 2, 5])
-@pytest.mark.parametrize('by_s', [-3600.0, 30.0, 600.0, 86_400.0])
+@pytest.mark.parametrize('count', [1, 5])
+@pytest.mark.parametrize('by_s', [-3600.0, 30.0, 86_400.0])
 def test_wild_stamps_of_positions_leave_all_others_as_they_are(count, by_s):
     wild = drive(late_s=0.2)
     wild.positions.stamps[100 : 100 + count] += round(by_s * 1e9)
@@ -362,7 +286,10 @@ def test_no_positions():
     assert codes(fast) == {'no_positions', 'gyroscope_too_fast'}
 
 
-def test_no_samples_at_all():
+def test_a_few_samples_and_none_at_all():
+    short = drive()
+    few = [each.select(np.arange(len(each.stamps)) < 2) for each in (short.imu, short.positions)]
+    assert inspect_recording(replace(short, imu=few[0], positions=few[1])).name == 'ellipse'
     for recording, words in (
         (drive().between(100.0, None), 'ellipse has no IMU samples in this stretch'),
         (
@@ -375,47 +302,11 @@ def test_no_samples_at_all():
             inspect_recording(recording)
 
 
-@pytest.mark.parametrize('count', [1, 2, 5])
-def test_very_short_recordings_are_reported_on(count):
+def test_where_positions_are_missing_is_said():
     recording = drive()
-    short = replace(
-        recording,
-        imu=recording.imu.select(np.arange(4800) < count),
-        positions=recording.positions.select(np.arange(1200) < count),
-    )
-    assert json.dumps(inspect_recording(short).to_json(), allow_nan=False)
-
-
-def test_warnings_come_first_and_json_is_plain():
-    recording = changed(drive(late_s=0.2), 'samples', scale(slice(0, 6), -1.0))
-    report = inspect_recording(recording)
-    assert [finding.severity for finding in report.findings] == ['warning', 'info', 'info']
-    content = json.loads(json.dumps(report.to_json(), allow_nan=False))
-    assert set(content) == {'name', 'imu', 'positions', 'findings', 'notes'}
-    assert content['imu']['timing']['rate_hz'] == pytest.approx(100.0)
-    assert content['positions']['laps']['count'] == pytest.approx(6.0, rel=0.03)
-    assert content['findings'][0]['code'] == 'time_offset'
-
-
-@pytest.mark.parametrize(
-    ('name', 'found', 'laps', 'lap_s'),
-    [
-        ('f1tenth_frictionmaps_ds2', {'acceleration_in_g', 'gyroscope_in_degrees', 'imu_gaps',
-                                      'position_gaps', 'position_jumps'}, None, None),
-        ('f1tenth_ipz10', {'gravity_removed'}, 6.5, 9.7),
-        *((f'f1tenth_ipz20/run_{run}', {'dead_channels'}, None, 7.9) for run in range(1, 8)),
-    ],
-)  # fmt: skip
-def test_real_recordings(name, found, laps, lap_s, recordings_folder):
-    pytest.importorskip('rosbags')
-    report = inspect_recording(read_recording(recordings_folder / name))
-    assert {finding.code for finding in report.findings} >= found
-    if laps is not None:
-        assert report.positions.laps.count == pytest.approx(laps, abs=0.5)
-        # Against the course of the positions; the twist in the same messages is reversed.
-        assert report.positions.yaw.slope == pytest.approx(1.0, abs=0.2)
-    if lap_s is not None:
-        assert report.positions.laps.time_s == pytest.approx(lap_s, abs=0.6)
-    if 'dead_channels' in found:
-        dead = [channel.name for channel in report.imu.channels if channel.dead]
-        assert dead == ['linear_acceleration.z', 'angular_velocity.x', 'angular_velocity.y']
+    elapsed = (recording.positions.stamps - recording.imu.stamps[0]) / 1e9
+    seen = recording.positions.select((elapsed < 10) | (elapsed >= 13))
+    findings = inspect_recording(replace(recording, positions=seen)).findings
+    words = 'cover 94% of the time of the IMU, the longest hole is 3.04 s from 10.0 s on: training'
+    (found,) = (each for each in findings if each.code == 'positions_missing')
+    assert words in found.sentence

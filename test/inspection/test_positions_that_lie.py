@@ -79,7 +79,7 @@ def left_out(recording):
     return count
 
 
-@pytest.mark.parametrize('at', [slice(100), slice(500, 600), slice(1400, 1500), slice(300, 500)])
+@pytest.mark.parametrize('at', [slice(100), slice(1400, 1500), slice(300, 500)])
 @pytest.mark.parametrize('place', ['last', [0.0, 0.0], [7.0, 9.0]])
 @pytest.mark.parametrize('off_s', [0.0, 1.0])
 def test_positions_that_stand_still_while_the_imu_drives_are_left_out(drive, at, place, off_s):
@@ -151,11 +151,3 @@ def test_who_is_lost_at_the_end_did_not_slow_down_before(used):
     imu = replace(recording.imu, samples=recording.imu.samples[:, used])
     recording = replace(recording, imu=imu)
     assert left_out(with_places(recording, places)) == 36
-
-
-def test_a_frame_that_no_model_can_have_is_refused_before_the_work(drive):
-    recording = drive()
-    recording = replace(recording, imu=replace(recording.imu, frame_id='imu\x07'))
-    assert 'frame_unprintable' in {each.code for each in inspect_recording(recording).findings}
-    with pytest.raises(InputError, match='frame_id'):
-        train_model([recording], TrainingSettings())

@@ -71,16 +71,13 @@ def test_what_happened_in_the_last_second_is_reported_once(monitor):
     arrivals.take(SECOND, 'imu', 0, used=True, broke=False)
     arrivals.take(31 * SECOND, 'base', SECOND // 10, used=True, broke=True)
     fresh = Counter(received=4, used=1, malformed=3)
-    events = monitor.update(fresh, fresh, arrivals, 1.0, (31 * SECOND, 1.0), simulated=False)
+    events = monitor.update(fresh, fresh, arrivals, 1.0, 31 * SECOND, simulated=False)
     assert list(events) == ['rejected malformed', 'stepped_ahead']
     found = health(monitor, arrivals, 32 * SECOND, received=4, used=1)
     assert (found.rejected_share, found.rejected_most) == (0.75, 'malformed')
     assert list(found.complaints) == ['frame_changed']
     assert found.stamp_age_s == 1.0
-    assert (
-        monitor.update(Counter(), Counter(), arrivals, 1.0, (31 * SECOND, 2.0), simulated=True)
-        == {}
-    )
+    assert monitor.update(Counter(), Counter(), arrivals, 1.0, 31 * SECOND, simulated=True) == {}
     assert health(monitor, arrivals).clock == 'clock_stands'
 
 
@@ -92,7 +89,7 @@ def test_stamps_ahead_of_the_clock_are_a_cause(used, simulated, ahead_s, monitor
     now_ns = 10**18
     arrivals = Arrivals()
     arrivals.take(now_ns + round(ahead_s * 1e9), 'imu', 0, used=used, broke=False)
-    monitor.update(Counter(used=1), Counter(), arrivals, 0.0, (now_ns, 0.0), simulated=simulated)
+    monitor.update(Counter(used=1), Counter(), arrivals, 0.0, now_ns, simulated=simulated)
     heard = monitor.health(InputHealth(), Counter(used=1), arrivals, now_ns, {})
     found = assess(Health(heard, status=Status.TRACKING, cause='', why='tracking'))
     is_warned = ahead_s > InputLimits.most_ahead_s and used and not simulated
@@ -104,9 +101,7 @@ def test_stamps_ahead_of_the_clock_are_a_cause(used, simulated, ahead_s, monitor
 def test_sentences_state_the_counts_of_the_diagnostics(cause, monitor):
     """Of the session, however many of them are of the last second."""
     counts = Counter({'received': 7, cause: 7})
-    events = monitor.update(
-        Counter({cause: 1}), counts, Arrivals(), 0.0, (1, 1.0), simulated=False
-    )
+    events = monitor.update(Counter({cause: 1}), counts, Arrivals(), 0.0, 1, simulated=False)
     assert f'{cause} (7):' in events[f'rejected {cause}']
 
 
@@ -128,35 +123,26 @@ def test_the_rate_of_usable_messages(seconds, monitor):
     for used, arrived_s, stamp_s, rate_hz in seconds:
         arrivals = Arrivals()
         arrivals.newest_ns = round(stamp_s * SECOND)
-        monitor.update(
-            Counter(used=used), Counter(), arrivals, arrived_s, (0, 0.0), simulated=False
-        )
+        monitor.update(Counter(used=used), Counter(), arrivals, arrived_s, 0, simulated=False)
         found = health(monitor, arrivals).usable_rate_hz
         assert found == pytest.approx(rate_hz, abs=0.0, nan_ok=True)
 
 
 @pytest.mark.parametrize(
-    ('simulated', 'times', 'trouble', 'set_by'),
+    ('simulated', 'times', 'trouble'),
     [
-        (False, (100, 101), '', ''),
-        (False, (100, 101.4), '', ''),
-        (False, (100, 131), '', 'ahead by 30 s'),
-        (False, (100, 71), '', 'back by 30 s'),
-        (False, (100, 131, 132), '', ''),
-        (True, (0, 0), 'no_clock', ''),
-        (True, (0, 100), '', ''),
-        (True, (100, 100), 'clock_stands', ''),
-        (True, (100, 110), '', ''),
-        (True, (100, 40), '', 'back by 60 s'),
+        (False, (100, 100), ''),
+        (True, (0, 0), 'no_clock'),
+        (True, (0, 100), ''),
+        (True, (100, 100), 'clock_stands'),
+        (True, (100, 40), ''),
     ],
 )
-def test_trouble_and_steps_of_the_ros_clock(simulated, times, trouble, set_by, monitor):
-    for second, shown in enumerate(times):
-        clocks = round(shown * SECOND), float(second)
-        events = monitor.update(Counter(), Counter(), Arrivals(), 0.0, clocks, simulated=simulated)
+def test_trouble_of_the_ros_clock(simulated, times, trouble, monitor):
+    for now_s in times:
+        now_ns = now_s * SECOND
+        monitor.update(Counter(), Counter(), Arrivals(), 0.0, now_ns, simulated=simulated)
     assert health(monitor).clock == trouble
-    assert set_by in events.get('own_clock', '')
-    assert bool(set_by) == ('own_clock' in events)
 
 
 @pytest.mark.parametrize(
@@ -186,7 +172,7 @@ def test_a_simulated_clock_that_stands_is_the_cause_before_a_second_is_over(moni
     now_ns = [10**9]
     monkeypatch.setattr(input_checks, 'perf_counter_ns', lambda: now_ns[0])
     for simulated, wanted in ((True, 'clock_stands'), (False, '')):
-        monitor.update(Counter(), Counter(), Arrivals(), 0.0, (7, 0.0), simulated=simulated)
+        monitor.update(Counter(), Counter(), Arrivals(), 0.0, 7, simulated=simulated)
         assert health(monitor, now_ns=8 + simulated).clock == ''
         now_ns[0] += 950_000_000
         assert health(monitor, now_ns=8 + simulated).clock == wanted

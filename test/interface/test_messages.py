@@ -29,7 +29,7 @@ from two_manifold_ros.interface.messages import (
 
 Build = Callable[..., Message]
 HEADER = {'stamp': {'sec': 1_700_000_000, 'nanosec': 123_456_789}, 'frame_id': 'arena'}
-SPHERE, CYLINDER, LINE_STRIP, SPHERES = 2, 3, 4, 7
+SPHERE, CYLINDER, SPHERES = 2, 3, 7
 
 
 @pytest.fixture
@@ -174,19 +174,6 @@ def test_particles_are_points_and_their_weights(build):
     assert empty['width'] == empty['row_step'] == len(empty['data']) == 0
 
 
-def test_rclpy_takes_particles(build):
-    pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-    from rclpy.serialization import deserialize_message, serialize_message  # noqa: PLC0415 - ROS
-
-    from two_manifold_ros.recordings.ros_messages import message_class, to_message  # noqa: PLC0415 - ROS
-
-    fields, kind = build('particles'), 'sensor_msgs/msg/PointCloud2'
-    heard = deserialize_message(serialize_message(to_message(kind, fields)), message_class(kind))
-    assert list(heard.data) == fields['data']
-    constants = message_class('sensor_msgs/msg/PointField')
-    assert {each.datatype for each in heard.fields} == {constants.FLOAT32}
-
-
 def test_axes_of_a_turned_covariance_whose_ellipse_holds_95_percent_of_samples():
     angle = 0.7
     turn = np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
@@ -272,19 +259,13 @@ def test_markers_of_position_path_and_growing_ellipses(build, estimate):
     assert sorted(by_namespace(build('markers', **one))) == ['ellipse', 'position']
 
 
-def test_the_track_comes_once_a_second_as_one_strip_per_run(build):
+def test_the_track_comes_once_a_second_and_markers_vanish_unless_renewed(build):
     with_track = [
         tick for tick in range(60, 101) if 'track' in by_namespace(build('markers', tick=tick))
     ]
     assert with_track == [60, 80, 100]
-    strips = by_namespace(build('markers', tick=60))['track']
-    assert [marker['id'] for marker in strips] == [0, 1]
-    assert {marker['type'] for marker in strips} == {LINE_STRIP}
-
-
-def test_markers_vanish_unless_renewed(build):
-    for name, markers in by_namespace(build('markers', tick=60)).items():
-        for marker in markers:
-            seconds = marker['lifetime']['sec'] + marker['lifetime']['nanosec'] / 1e9
-            assert 1 <= seconds <= 3, name
-            assert (marker['header']['frame_id'], marker['action']) == ('arena', 0)
+    markers = by_namespace(build('markers', tick=60))
+    assert [(each['id'], each['type']) for each in markers['track']] == [(0, 4), (1, 4)]
+    for marker in (each for found in markers.values() for each in found):
+        assert 1 <= marker['lifetime']['sec'] + marker['lifetime']['nanosec'] / 1e9 <= 3
+        assert (marker['header']['frame_id'], marker['action']) == ('arena', 0)

@@ -326,7 +326,7 @@ def test_an_estimate_of_what_it_was_made_with_is_not_about_the_present(drive, ot
     for stamp_ns, sample in zip(drive.stamps_ns.tolist()[:400], drive.imu, strict=False):
         live.push(stamp_ns, sample)
     assert live.latest is not None
-    successor = Successor(lambda: (other, live), at_once=True)
+    successor = Successor(lambda: live, at_once=True)
     assert (successor.latest, successor.tracks) == (None, False)
     for index in range(400, 440):
         successor.take(int(drive.stamps_ns[index]), drive.imu[index])
@@ -342,7 +342,7 @@ def test_the_other_model_has_its_time_by_the_ticks_of_the_route_that_is_driven(k
     live = session.filter
     swap = ModelSwap(session, '', make_filter)
     live._follow(1)
-    new: Any = SimpleNamespace(model=fast)
+    new: Any = SimpleNamespace(filter=SimpleNamespace(model=fast))
     assert not swap._has_waited_for(new)
     live.counters['ticks'] += 2 * fast.window
     assert not swap._has_waited_for(new)

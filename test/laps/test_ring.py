@@ -98,18 +98,6 @@ def test_sums_of_fixes_draw_the_line_that_all_fixes_draw(count: int):
     assert drawn.noise_m2 == pytest.approx(noise_m2, rel=1e-6)
 
 
-def test_tangents_are_the_slopes_of_the_line():
-    random = np.random.default_rng(1)
-    line = ClosedLine()
-    at = random.uniform(0.0, 1.0, 25)
-    line.add(at, track(at))
-    drawn, wanted, step = line.draw(), np.linspace(0.0, 1.0, 20), 1e-6
-    slopes = (drawn.at(wanted + step) - drawn.at(wanted - step)) / (2.0 * step)
-    tangents, variances = drawn.tangents(wanted)
-    assert tangents == pytest.approx(slopes, abs=1e-3)
-    assert (variances > 0.0).all()
-
-
 def test_the_line_is_as_unsure_as_it_errs():
     random = np.random.default_rng(2)
     wanted, squares = np.linspace(0.0, 1.0, 100), []

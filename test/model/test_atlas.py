@@ -42,12 +42,9 @@ def test_what_does_not_go_together_is_refused(slot_car_model, sensed_model, spec
         atlas_of({})
 
 
-def test_the_file_is_the_sum_of_its_routes(sensed_model, tmp_path):
+def test_the_file_holds_its_routes(sensed_model, tmp_path):
     atlas = atlas_of({'a': sensed_model, 'b': replace(sensed_model, frame_id='hall')})
     save_model(atlas, tmp_path / 'atlas')
-    save_model(sensed_model, tmp_path / 'one')
-    sizes = [(tmp_path / name).stat().st_size for name in ('atlas', 'one')]
-    assert sizes[0] == pytest.approx(2 * sizes[1], rel=0.05)
     loaded = load_model(tmp_path / 'atlas')
     assert type(loaded) is type(atlas)
     for name, each in loaded.routes.items():

@@ -13,7 +13,6 @@ from two_manifold_ros.network.places import (
     courses_along,
     courses_of,
     filled,
-    turning_apart,
     wrapped,
 )
 from two_manifold_ros.route.merging import Places
@@ -63,24 +62,6 @@ def test_headings_and_what_shows_turning_are_learned(seed):
     assert (others < 0.01).all()
     straight = courses.turning[1] * sensor.bias + courses.offset
     assert straight == pytest.approx(0.0, abs=0.005)
-
-
-def test_a_rotated_drive_has_rotated_headings():
-    drives, angle = both_ways(), 1.3
-    cosine, sine = np.cos(angle), np.sin(angle)
-    turn = np.array([[cosine, sine], [-sine, cosine]])
-    places, courses = courses_for(drives)
-    # The same places, which a grid of cells might merge in another way.
-    rotated = replace(places, positions=places.positions @ turn, headings=places.headings @ turn)
-    tracks = [each.track @ turn for each in drives]
-    found = courses_along(rotated, tracks, [each.seen for each in drives])
-    assert found is not None
-    assert np.allclose(wrapped(found.headings - courses.headings - angle), 0.0, atol=1e-9)
-    assert np.allclose(found.turning, courses.turning, atol=1e-9)
-    along, turned = courses_of(places, courses), courses_of(rotated, found)
-    assert np.allclose(wrapped(turned - along - angle), 0.0, atol=1e-9)
-    first, other = turning_apart(places, courses, along), turning_apart(rotated, found, turned)
-    assert np.allclose(first, other, atol=1e-9)
 
 
 def test_places_have_the_mean_heading_of_their_visits():

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The locks hold exactly what setup.py asks for, by version and hash, and nothing of a machine."""
 
-from importlib import metadata
 from pathlib import Path
 import re
 
@@ -73,42 +72,3 @@ def test_locks_agree_with_each_other_and_name_no_index(checkout):
         other = {name for name, version in versions.items() if seen.get(name, version) != version}
         assert other == (set() if path.stem in USUAL else COMPILED)
         seen = versions | seen
-
-
-def unmet(versions: dict[str, str], python: str) -> list[str]:
-    """Return what members ask for that is no member, by what is installed here of each."""
-    asked: dict[str, set[str]] = {name: {''} for name in versions}
-    complaints, left = [], list(versions)
-    while left:
-        name = left.pop()
-        try:
-            lines = metadata.requires(name) or []
-        except metadata.PackageNotFoundError:
-            continue
-        for needed in map(requirements.Requirement, lines):
-            given = {'python_version': python, 'python_full_version': f'{python}.1'}
-            wanted = needed.marker is None or any(
-                needed.marker.evaluate({**given, 'extra': extra}) for extra in asked[name]
-            )
-            other = utils.canonicalize_name(needed.name)
-            if not wanted:
-                continue
-            if other not in versions:
-                complaints.append(f'{name} asks for {needed}')
-            elif needed.extras - asked[other]:
-                asked[other] |= needed.extras
-                left.append(other)
-    return complaints
-
-
-@pytest.mark.parametrize('python', PYTHONS)
-def test_each_lock_is_closed(checkout, python):
-    """Nothing is resolved at an installation, so every requirement has to be a member."""
-    folder = checkout / 'requirements'
-    runtime = locked(folder / 'runtime.txt', python) | locked(folder / 'build.txt', python)
-    tools = locked(folder / 'tools.txt', python)
-    assert len(runtime) > 50
-    assert unmet(runtime, python) == []
-    assert unmet(runtime | tools, python) == []
-    assert unmet(runtime | locked(folder / 'docs.txt', python), python) == []
-    assert unmet(locked(folder / f'oldest-{python}.txt', python), python) == []

@@ -3,7 +3,6 @@
 """A headless browser for tests of pages, which fails a test on every error in a page."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from shutil import which
 from typing import Any
 from urllib.parse import urlsplit
@@ -30,9 +29,8 @@ Open = Callable[..., 'Tab']
 class Tab:
     """One page in the browser, by the names of its models."""
 
-    def __init__(self, page: Any, folder: str | None) -> None:  # noqa: ANN401 - playwright may be missing
+    def __init__(self, page: Any) -> None:  # noqa: ANN401 - playwright may be missing
         self.page = page
-        self._folder = folder
 
     def columns(self, name: str) -> dict[str, list[Any]]:
         """Return the data of a source."""
@@ -55,12 +53,6 @@ class Tab:
         """Return the words of an element."""
         return ' '.join(str(self.page.locator(selector).first.inner_text()).split())
 
-    def shoot(self, name: str) -> None:
-        """Write a picture, if pytest was given a folder for them."""
-        if self._folder:
-            Path(self._folder).mkdir(parents=True, exist_ok=True)
-            self.page.screenshot(path=Path(self._folder) / f'{name}.png', full_page=True)
-
 
 @pytest.fixture(scope='module')
 def browser() -> Iterator[Any]:
@@ -79,7 +71,7 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture
-def browse(request: pytest.FixtureRequest, browser: Any) -> Iterator[Open]:  # noqa: ANN401 - playwright may be missing
+def browse(browser: Any) -> Iterator[Open]:  # noqa: ANN401 - playwright may be missing
     """Return a function that opens a page; errors and requests to elsewhere fail the test."""
     complaints: list[str] = []
     contexts: list[Any] = []
@@ -109,7 +101,7 @@ def browse(request: pytest.FixtureRequest, browser: Any) -> Iterator[Open]:  # n
         page.on('pageerror', lambda error: complaints.append(str(error)))
         page.on('request', look)
         page.goto(url)
-        tab = Tab(page, request.config.getoption('--screenshots'))
+        tab = Tab(page)
         tab.until(f'window.Bokeh && Bokeh.documents.length && model("{ready}")?.inner_width')
         return tab
 

@@ -19,7 +19,6 @@ from two_manifold_ros.pages.drawing import (
     envelope,
     evenly,
     GREY,
-    map_plot,
     NOT_RUNNING,
     outlines,
     PINK,
@@ -46,11 +45,6 @@ def test_an_outline_is_where_the_mahalanobis_distance_is_that_of_95_percent():
         np.testing.assert_allclose(squared, -2.0 * np.log(0.05))
         assert np.linalg.norm(away, axis=1).max() == pytest.approx(half_axis(covariance), rel=1e-4)
         np.testing.assert_allclose(ring[0], ring[-1])
-
-
-def test_no_outline_of_what_is_no_covariance():
-    broken = np.array([[[1.0, 2.0], [2.0, 1.0]], [[np.nan, 0.0], [0.0, 1.0]]])
-    assert np.isnan(outlines(np.zeros((2, 2)), broken)).all()
 
 
 @given(SERIES, st.integers(2, 50))
@@ -93,10 +87,3 @@ def test_no_colour_of_a_status_means_anything_else():
     assert set(STATUS_COLOURS) == set(Status)
     of_the_map = {BLUE, PINK, GREY, NOT_RUNNING}
     assert len({*STATUS_COLOURS.values()} | of_the_map) == len(Status) + len(of_the_map)
-
-
-@pytest.mark.parametrize('places', [np.empty((0, 2)), np.full((3, 2), np.nan), np.ones((2, 2))])
-def test_a_map_of_nothing_or_of_one_place_has_an_extent(places):
-    drawn = map_plot(places)
-    assert drawn.x_range.end > drawn.x_range.start
-    assert drawn.y_range.end > drawn.y_range.start

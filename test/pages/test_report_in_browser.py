@@ -15,16 +15,6 @@ from two_manifold_ros.inspection.inspecting import inspect_recording
 from two_manifold_ros.pages.report import Report
 from two_manifold_ros.pages.sections import inspection_sections, run_sections
 
-PAPER = """() => {
-  const plots = document.querySelectorAll('canvas'), seen = [];
-  const deep = (root) => { for (const each of root.querySelectorAll('*')) {
-    if (each.tagName === 'CANVAS') seen.push(each);
-    if (each.shadowRoot) deep(each.shadowRoot); } };
-  deep(document);
-  const canvas = seen.find((each) => each.width > 300);
-  return Array.from(canvas.getContext('2d').getImageData(2, 2, 1, 1).data); }"""
-"""Colour of the paper of the first plot, red to alpha."""
-
 
 @pytest.fixture(scope='module')
 def page(slot_car_model, slot_car_laps, tmp_path_factory):
@@ -61,7 +51,6 @@ def test_what_is_on_the_page_is_what_was_computed(page, browse):
     words = {list(Status)[code].value for code in run.statuses}
     assert {'tracking', 'lost'} <= words
     assert set(tab.value('states', 'y_range.factors')) == words
-    tab.shoot('report')
 
 
 def test_the_wheel_zooms_the_map_and_a_click_on_a_name_hides_its_curve(page, browse):
@@ -77,24 +66,9 @@ def test_the_wheel_zooms_the_map_and_a_click_on_a_name_hides_its_curve(page, bro
     tab.until('model("horizons").renderers.some((each) => !each.visible)')
 
 
-@pytest.mark.parametrize('scheme', ['light', 'dark'])
-def test_plots_follow_the_scheme_and_are_light_in_print(page, browse, scheme):
-    _, address = page
-    tab = browse(address, scheme=scheme, ready='track')
-    tab.page.wait_for_timeout(300)
-    red, green, blue, _ = tab.page.evaluate(PAPER)
-    assert (max(red, green, blue) < 60) == (scheme == 'dark')
-    tab.shoot(f'report_{scheme}')
-    tab.page.evaluate("() => dispatchEvent(new Event('beforeprint'))")
-    assert min(tab.page.evaluate(PAPER)[:3]) > 240
-    tab.page.evaluate("() => dispatchEvent(new Event('afterprint'))")
-    assert tab.page.evaluate(PAPER)[:3] == [red, green, blue]
-
-
 def test_on_a_phone_nothing_is_wider_than_the_page(page, browse):
     _, address = page
     tab = browse(address, width=390, height=844, ready='track')
     tab.page.wait_for_timeout(500)
     assert tab.page.evaluate('document.documentElement.scrollWidth') <= 391
     assert tab.value('horizons', 'inner_width') > 150
-    tab.shoot('report_phone')

@@ -3,7 +3,7 @@
 """Serving a page: where it listens, who may read it, and how much it sends."""
 
 from collections.abc import Callable
-import json
+from contextlib import AbstractContextManager
 import socket
 from time import monotonic, sleep
 from urllib.parse import urlsplit
@@ -15,11 +15,8 @@ pytest.importorskip('bokeh', reason='bokeh, which draws pages, is not installed'
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.pages.live_page import LivePage
-from two_manifold_ros.pages.serving import LOOPBACK, PageServer, USUAL_PORT
+from two_manifold_ros.pages.serving import LOOPBACK, serve_page, USUAL_PORT
 from two_manifold_ros.pages.vehicle import Scene
-
-MOST_BYTES = 700_000
-"""All that a page loads, packed: without `slim` it is 3.9 MB."""
 
 
 def until(condition: Callable[[], object], what: str) -> None:
@@ -35,14 +32,14 @@ def a_scene() -> Scene:
     return scene
 
 
-def serve(scene: Scene, host: str = LOOPBACK, port: int | None = 0) -> PageServer:
-    return PageServer(lambda document: LivePage(document, scene) and None, host, port)
+def serve(scene: Scene, host: str = LOOPBACK, port: int | None = 0) -> AbstractContextManager[str]:
+    return serve_page(lambda document: LivePage(document, scene) and None, host, port)
 
 
 def test_it_listens_on_loopback_alone():
-    with serve(a_scene()) as server:
-        port = urlsplit(server.url).port
-        with urlopen(server.url) as answer:  # noqa: S310 - our own server
+    with serve(a_scene()) as url:
+        port = urlsplit(url).port
+        with urlopen(url) as answer:  # noqa: S310 - our own server
             assert b'<title>a drive</title>' in answer.read()
         # All of 127/8 is this computer, and only one address of it was bound.
         with pytest.raises(OSError, match='refused'):
@@ -72,8 +69,8 @@ EVERYWHERE = '0.0.0.0'  # noqa: S104 - it is what is tried
 )
 @pytest.mark.parametrize('route', ['/ws', '/', '/static/js/bokeh.min.js'])
 def test_a_page_of_another_site_may_not_read_it(listens, asked, origin, served, route):
-    with serve(a_scene(), listens) as server:
-        where = urlsplit(server.url)
+    with serve(a_scene(), listens) as url:
+        where = urlsplit(url)
         status = (101 if route == '/ws' else 200) if served else 403
         own = f'http://{origin}:{where.port}'
         with socket.create_connection((LOOPBACK, where.port), timeout=10.0) as talk:
@@ -87,12 +84,12 @@ def test_a_page_of_another_site_may_not_read_it(listens, asked, origin, served, 
 
 
 def test_a_port_in_use_is_refused_and_the_usual_one_passed_over():
-    with serve(a_scene()) as server:
-        port = urlsplit(server.url).port
+    with serve(a_scene()) as url:
+        port = urlsplit(url).port
         with pytest.raises(InputError, match=f'port {port} is in use: name another'):
             serve(a_scene(), port=port).__enter__()
     with serve(a_scene(), port=None) as first, serve(a_scene(), port=None) as second:
-        ports = [urlsplit(each.url).port for each in (first, second)]
+        ports = [urlsplit(each).port for each in (first, second)]
         assert USUAL_PORT <= ports[0] < ports[1]
 
 
@@ -104,19 +101,9 @@ def test_an_address_of_another_computer_is_refused(host):
 
 def test_a_page_counts_as_looked_at_until_its_tab_is_closed(browse):
     scene = a_scene()
-    with serve(scene) as server:
+    with serve(scene) as url:
         assert not scene.looking
-        tab = browse(server.url)
+        tab = browse(url)
         until(lambda: list(scene.looking.values()) == ['car'], 'the page to look')
         tab.page.close()
         until(lambda: not scene.looking, 'the page to be gone')
-
-
-def test_little_is_loaded(browse):
-    with serve(a_scene()) as server:
-        tab = browse(server.url)
-        code = """() => JSON.stringify(performance.getEntries().filter(
-            each => each.encodedBodySize).map(each => [each.name, each.encodedBodySize]))"""
-        loaded = dict(json.loads(tab.page.evaluate(code)))
-        assert any('bokeh-widgets' in name for name in loaded)
-        assert 100_000 < sum(loaded.values()) < MOST_BYTES

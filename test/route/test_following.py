@@ -2,13 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A vehicle on a simulated circuit is followed, kept while it stands, lost and found."""
 
-from circuit import CHANNELS, Circuit, Drive, laid, LAP_TICKS, learned, NOISE, PERIOD_S
+from circuit import Circuit, Drive, LAP_TICKS
 import numpy as np
 import pytest
-from small_route import changed
 
 from two_manifold_ros.route.belief import RouteBelief
-from two_manifold_ros.route.route import FREE, OFF, ON_NEW, Route, STANDS
+from two_manifold_ros.route.route import OFF, ON_NEW, Route
 
 TICK_M = 2.0 * np.pi * 20.0 / LAP_TICKS
 """Nearly: what is driven in a tick."""
@@ -21,12 +20,6 @@ def followed(belief: RouteBelief, drive: Drive) -> np.ndarray:
         assert 0.0 < belief.update(observation) <= 1.0
         missed.append(np.linalg.norm(belief.read()[0][0] - position))
     return np.array(missed)
-
-
-def standing(belief: RouteBelief) -> float:
-    """Return the probability that it stands on the route, or is about to pull away."""
-    slow = belief.ratios[:, FREE] < 0.1
-    return float(belief.chances[:, STANDS].sum() + belief.chances[slow, FREE].sum())
 
 
 def part(drive: Drive, ticks: slice) -> Drive:
@@ -57,19 +50,6 @@ def test_a_lap_is_followed_to_a_tick_at_any_speed_ratio(ratio, belief):
     assert np.median(missed[60:]) < 0.5 * TICK_M
     assert missed[60:].max() < 4.0 * TICK_M
     assert belief.on_route > 0.95
-
-
-def test_standing_for_a_minute_keeps_the_place(belief):
-    minute = round(60.0 / PERIOD_S)
-    drive = Circuit().halting(before=200, standing=minute, after=100, seed=6)
-    before = followed(belief, part(drive, slice(0, 200)))
-    during = followed(belief, part(drive, slice(200, 210 + minute)))
-    assert standing(belief) > 0.9 * belief.on_route > 0.45
-    after = followed(belief, part(drive, slice(210 + minute, None)))
-    assert before[-50:].max() < 4.0 * TICK_M
-    assert during.max() < 8.0 * TICK_M
-    assert after[30:].max() < 4.0 * TICK_M
-    assert standing(belief) < 0.1
 
 
 @pytest.mark.parametrize('begin', [0.0, 0.4, 0.6, 0.8])
@@ -124,54 +104,3 @@ def test_another_road_is_off_the_route(kind, route, settled):
     missed = followed(settled, lap(seed=12, ticks=3 * LAP_TICKS))
     assert settled.on_route > 0.9
     assert missed[-LAP_TICKS:].max() < 4.0 * TICK_M
-
-
-@pytest.fixture(scope='module')
-def pit() -> Route:
-    """Return a route where a vehicle stood when the training started."""
-    return learned(laid(pulling_away(seed=1, laps=8)))
-
-
-def pulling_away(seed: int, laps: int) -> Drive:
-    """Return a drive from rest: it takes three memories to get to the usual speed."""
-    ramp = np.log(np.linspace(0.05, 1.0, 30))
-    ratios = np.concatenate([np.full(20, -np.inf), ramp, np.zeros(laps * LAP_TICKS)])
-    return Circuit().drive(ratios, seed=seed)
-
-
-def test_a_vehicle_that_pulls_away_is_not_ahead_of_itself(pit):
-    """From where drives of the training started; off the route it would be as likely."""
-    belief = RouteBelief(pit)
-    missed = followed(belief, pulling_away(seed=2, laps=1))
-    # At the usual speed it would be 15 ticks ahead when it gets there.
-    assert missed[25:].max() < 5.0 * TICK_M
-    assert belief.on_route > 0.9
-
-
-def slow_lap(belief: RouteBelief, ratio: float) -> float:
-    """Drive a usual lap, then one at a ratio; return the mean probability on its later half."""
-    circuit = Circuit()
-    ticks = round(LAP_TICKS / ratio)
-    eased = np.convolve(np.repeat([1.0, ratio], [LAP_TICKS, ticks]), np.full(11, 1 / 11), 'same')
-    ratios = np.concatenate([np.ones(10), eased[5:-5]])
-    drive = circuit.drive(np.log(ratios), seed=12)
-    # By physics, where the circuit is linear in the log-ratio.
-    felt = circuit.felt(drive.shares) * np.square(ratios)[:, None]
-    noise = NOISE * np.random.default_rng(4).normal(size=felt.shape)
-    seen = np.concatenate([(felt + noise)[:, :-1], drive.observations[:, -1:]], axis=1)
-    on_route = []
-    for observation in seen:
-        belief.update(observation)
-        on_route.append(belief.on_route)
-    return float(np.mean(on_route[-ticks // 2 :]))
-
-
-def test_a_slow_lap_is_followed_where_it_is_faster_than_a_lane_would_be(route):
-    lengths = route.motion.tick_lengths.copy()
-    # Places at which vehicles are twice as fast as elsewhere, a third of the lap.
-    lengths[np.arange(len(lengths)) % 90 < 30] *= 0.5
-    exponents = np.full(CHANNELS, 2.0)
-    fast = RouteBelief(changed(route, tick_lengths=lengths, exponents=exponents))
-    assert slow_lap(fast, 0.65) > 0.9
-    # Where all is driven at one speed any slower one may be that of a lane.
-    assert slow_lap(RouteBelief(changed(route, exponents=exponents)), 0.65) < 0.6

@@ -87,30 +87,6 @@ def test_where_the_drives_began():
         assert rolling[away < 0.02].sum() == pytest.approx(wanted)
 
 
-def test_where_a_segment_begins_that_begins_no_drive_is_not_learned():
-    drives = [Circuit().drive(np.zeros(2 * LAP_TICKS), i, begin=0.25 * i) for i in range(3)]
-    begins = learned(laid(*drives[:2])).switching.beginnings
-    passes = laid(*drives)
-    found = learned(replace(passes, begins=np.array([True, True, False]))).switching.beginnings
-    assert found.sum(axis=1) == pytest.approx(begins.sum(axis=1))
-    shares, rolling = shares_at(passes), found[0]
-    for begin in (0.0, 0.25, 0.5):
-        away = np.abs((shares - begin + 0.5) % 1.0 - 0.5)
-        assert (rolling[away < 0.02].max() > 0.1) == (begin < 0.5)
-
-
-def test_where_vehicles_stood_when_drives_began():
-    ratios = np.concatenate([np.full(20, -np.inf), np.zeros(3 * LAP_TICKS)])
-    passes = laid(Circuit().drive(ratios, seed=1, begin=0.25), Circuit().laps(3))
-    route, shares = learned(passes), shares_at(passes)
-    rolling, standing = route.switching.beginnings
-    assert standing.sum() == pytest.approx(0.5)
-    assert abs(shares[standing.argmax()] - 0.25) < 0.02
-    assert standing.max() == pytest.approx(0.5 * (0.97 + 0.03 / len(shares)))
-    away = np.abs((shares[rolling.argmax()] + 0.5) % 1.0 - 0.5)
-    assert away < 0.02
-
-
 def test_where_drives_stopped():
     """On every lap at a quarter of the way, on every second one half round as well."""
     laps, dwell = 8, 40

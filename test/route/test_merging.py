@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.route.merging import FINENESS, merge_passes, merge_steps, Places
-from two_manifold_ros.ticks.standing import standing, usual_speed
+from two_manifold_ros.ticks.standing import usual_speed
 
 PERIOD_S = 0.1
 RADIUS_M = 20.0
@@ -21,12 +21,6 @@ def places_of(*tracks: np.ndarray) -> Places:
     places = merge_passes(tracks, PERIOD_S)
     assert places is not None
     return places
-
-
-def stands(track: np.ndarray, moving: np.ndarray | None = None) -> np.ndarray:
-    """Return where a vehicle stands, at the usual speed of this track or another."""
-    speed = usual_speed([track if moving is None else moving], PERIOD_S)
-    return standing([track], speed, PERIOD_S)[0]
 
 
 def circle(laps: float, seed: int = 0, noise: float = 0.05) -> np.ndarray:
@@ -47,24 +41,6 @@ def test_any_number_of_laps_gives_the_places_of_one(laps):
     assert len(places) == pytest.approx(FINENESS * LAP_TICKS, rel=0.06)
     visits = np.bincount(places.visited, minlength=len(places))
     assert np.median(visits) == pytest.approx(laps, abs=1)
-
-
-@pytest.mark.parametrize('wander', [0.0, 0.1, 0.2])
-def test_a_receiver_that_wanders_while_the_vehicle_stands_makes_no_places(wander):
-    """Noise in every tick, and a random walk by so many steps of the vehicle in a second."""
-    rng = np.random.default_rng(7)
-    laps, ticks = circle(3), 200
-    begin = LAP_TICKS + 40
-    walk = wander * STEP_M * np.cumsum(rng.normal(size=(ticks, 2)) * PERIOD_S**0.5, axis=0)
-    stop = laps[begin] + walk + 0.05 * STEP_M * rng.normal(size=(ticks, 2))
-    track = np.concatenate([laps[:begin], stop, laps[begin:]])
-    still = stands(track)
-    inside = still[begin : begin + ticks]
-    assert inside.mean() > 0.9
-    assert still.sum() - inside.sum() < 10
-    places, plain = places_of(track), places_of(laps)
-    assert len(places) < 1.05 * len(plain)
-    assert len(places.visited) < 1.03 * len(plain.visited)
 
 
 def test_visits_are_where_and_when_they_say():

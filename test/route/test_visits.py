@@ -31,7 +31,6 @@ from two_manifold_ros.route.visits import (
 )
 
 G = constants.g
-STAND = np.full(60, -np.inf)
 
 
 @pytest.mark.parametrize(
@@ -145,18 +144,6 @@ def test_where_and_how_long_vehicles_stood():
         assert np.linalg.norm(where - wanted, axis=1).max() < 1.0
     # Who stood on its way was no slower for it: the speed ratio is that of who drives.
     assert np.abs(passes.log_ratios[passes.halts > 0.0]).max() < LARGEST_LOG_RATIO
-
-
-@pytest.mark.parametrize(
-    'unknown', [slice(60, 100), slice(90, 110), slice(115, 125), slice(115, 300), slice(150, 400)]
-)
-def test_a_stop_known_in_part_has_no_length(unknown):
-    """Positions are lost before, in or after a stop of six seconds; only whole ones count."""
-    drive = Circuit().drive(np.insert(np.zeros(3 * LAP_TICKS), 80, STAND), seed=2)
-    drive.track[unknown] = np.nan
-    passes = laid(drive)
-    for found in (passes.halts, passes.starts):
-        assert set(np.round(found[found > 0.0], -1)) <= {60.0}
 
 
 def test_what_never_moves_cannot_be_laid():

@@ -218,20 +218,6 @@ def test_absurd_samples_do_not_move_the_range(count, spoiled, value):
     assert np.delete(inside, spoiled).all()
 
 
-def test_an_axis_that_is_not_measured_has_the_range_zero_and_hides_no_other():
-    samples = np.hstack([SAMPLES, SAMPLES[:, :1]])
-    samples[:, 4] = np.nan
-    largest = largest_believable([samples])
-    assert largest[4] == 0.0
-    np.testing.assert_array_equal(
-        np.delete(largest, 4), largest_believable([np.delete(samples, 4, axis=1)])
-    )
-    # Where no sample is whole there is still a range of each channel.
-    broken = np.hstack([SAMPLES, SAMPLES[:, :1]])[:7]
-    np.fill_diagonal(broken, np.nan)
-    assert largest_believable([broken]).tolist() == [0.0] * 7
-
-
 def test_an_unmeasured_axis_is_zero_and_a_missing_value_is_not_usable():
     samples = SAMPLES[:10].copy()
     samples[:, 3] = np.inf

@@ -55,15 +55,6 @@ def test_the_rate_is_twenty_or_the_imus_own(native_hz, rate_hz, window):
     assert dataset.window == window
 
 
-@pytest.mark.parametrize(
-    ('native_hz', 'rate_hz', 'gap_ns'),
-    [(100.0, 20.0, 200_000_000), (10.0, 10.0, 300_000_000), (100.0, 2.0, 1_000_000_000)],
-)
-def test_what_is_a_gap(native_hz, rate_hz, gap_ns):
-    settings = TrainingSettings(rate_hz=rate_hz, window=3)
-    assert build_dataset([drive(10.0, native_hz)], settings).max_gap_ns == gap_ns
-
-
 def test_a_rate_above_that_of_the_imu_is_refused_unless_it_may_be_jitter():
     assert refusal([drive(rate_hz=25.0)], TrainingSettings(rate_hz=50.0)) == (
         'the IMU of drive runs at 25.0 Hz, slower than the 50 Hz asked for; choose a lower --rate'
@@ -125,17 +116,13 @@ def test_positions_of_another_time_are_refused(shift_s):
     )
 
 
-def test_absurd_values_are_set_aside_and_counted():
+def test_an_axis_that_one_recording_did_not_measure_is_dead_in_all():
     whole = drive()
-    clean = build_dataset([whole], USUAL)
-    samples, places = whole.imu.samples.copy(), whole.positions.positions.copy()
-    samples[500:510, 2] = 1e300
-    places[50] = -1e300
-    spoiled = with_positions(with_imu(whole, samples=samples), positions=places)
-    dataset = build_dataset([spoiled], USUAL)
-    assert dataset.counts['out_of_range'] == 10
-    np.testing.assert_allclose(dataset.channels.limit, clean.channels.limit, rtol=0.1)
-    assert np.nanmax(np.abs(np.concatenate([s.positions for s in dataset.segments]))) < 1e3
+    samples = whole.imu.samples.copy()
+    samples[:, 3] = np.nan
+    dataset = build_dataset([whole, with_imu(whole, samples=samples)], USUAL)
+    assert not dataset.channels.live[3]
+    assert all((segment.values[:, 3] == 0.0).all() for segment in dataset.segments)
 
 
 def test_the_step_between_positions_is_that_of_most_of_the_way():

@@ -148,16 +148,6 @@ def test_every_training_tick_gets_a_position(drives):
     assert np.isnan(np.concatenate(positions)).any(), 'what was given has changed'
 
 
-def test_nothing_is_estimated_of_all_or_next_to_nothing(drives):
-    few = [np.full_like(each, np.nan) for each in drives.positions]
-    shown = slice(CIRCLE_WINDOW, CIRCLE_WINDOW + 9)
-    few[0][shown] = drives.positions[0][shown]
-    for positions, noted in ((drives.positions, False), (few, True)):
-        tracks, note = impute_positions(drives.structure, positions)
-        np.testing.assert_array_equal(np.concatenate(tracks), np.concatenate(positions))
-        assert (note is not None) == noted
-
-
 @pytest.fixture(scope='module')
 def rarely_seen(slot_car_laps: tuple[Recording, Recording]) -> Recording:
     """Return half of the laps with a position every two seconds."""

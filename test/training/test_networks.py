@@ -12,10 +12,8 @@ from worlds.network import travel, Yard, yard_network
 
 from two_manifold_ros.evaluation.evaluate import estimates_along
 from two_manifold_ros.filtering.atlas import make_filter
-from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.successor import Successor
 from two_manifold_ros.model.atlas import atlas_of
-from two_manifold_ros.model.head import ModelHead
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.network.belief import NetworkBelief
@@ -24,7 +22,7 @@ from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.route.learning import learn_route, Tuning
 from two_manifold_ros.ticks.novelty import NOVEL
 from two_manifold_ros.ticks.segments import cut_segments
-from two_manifold_ros.training.followed import follow
+from two_manifold_ros.training.following import follow
 from two_manifold_ros.training.networks import choose_network, Roads, where_drives_begin
 from two_manifold_ros.training.route import lay_out_recordings
 from two_manifold_ros.training.settings import TrainingSettings
@@ -169,15 +167,11 @@ def test_a_filter_that_takes_over_on_the_way_does_not_begin_at_the_depot(
     ]
     for model in (yard_model, atlas_of({'yard': yard_model, 'fork': forked_model})):
         for seen, valid in ((past, False), ([], True)):
-            taken = Successor(partial(made_warm, model), seen, at_once=True)
+            taken = Successor(partial(make_filter, model), seen, at_once=True)
             for sample in [] if seen else past:
                 taken.take(*sample)
             assert not taken.failure
             assert taken.tracks == valid
-
-
-def made_warm(model: ModelHead) -> tuple[ModelHead, Filter]:
-    return model, make_filter(model)
 
 
 def test_samples_one_by_one_give_what_ticks_of_a_recording_do(yard_model, errands):
@@ -221,14 +215,6 @@ def test_a_vehicle_that_shakes_as_none_of_the_training_is_not_believed(yard_mode
         assert novel == pytest.approx(float(samples is shaken), abs=0.01)
     assert found[:2] == [1.0, 1.0]
     assert found[2] > NOVEL
-
-
-def test_a_yard_in_an_atlas_is_followed_as_alone(yard_model, errands, forked_model):
-    recording, _ = errands
-    both = atlas_of({'yard': yard_model, 'fork': forked_model})
-    found = [each for each, _ in estimates_along(make_filter(both), recording, lambda *_: None)]
-    names = [each.name for each in found[len(found) // 2 :]]
-    assert names.count('yard') > 0.9 * len(names)
 
 
 def test_drives_are_a_network_where_three_recordings_show_where_they_begin(short_drives):

@@ -24,13 +24,15 @@ from two_manifold_ros.route.merging import Places
 from two_manifold_ros.route.visits import Passes
 from two_manifold_ros.training import following as module
 from two_manifold_ros.training import route as training_route
-from two_manifold_ros.training.followed import follow, Followed, Run
 from two_manifold_ros.training.following import (
     choose_by_parts,
     Drives,
+    follow,
     follow_parts,
+    Followed,
     MOST_FOLLOWED,
     parts_to_follow,
+    Run,
 )
 from two_manifold_ros.training.held_out import FOLDS, Stretch, Validation
 from two_manifold_ros.training.route import choose_stretches, MOST_TICKS, states_at_places
@@ -378,10 +380,3 @@ def test_states_are_means_over_visits_and_else_those_of_the_nearest_place():
     # Tick 3 and tick 23 are the same place; 52 is tick 12 of the second segment.
     assert found[[3, 4, 6, (50 + 12) % lap], 1].tolist() == [3.0, 2.0, 2.0, 7.0]
     assert found[0, 1] in {3.0, 7.0}
-
-
-def test_given_numbers_are_not_fitted(slot_car_laps):
-    settings = replace(SETTINGS, sharpness=0.3, persistence=0.7)
-    model = train_model([slot_car_laps[0].between(None, 40.0)], settings)
-    assert (model.route.likelihood.sharpness, model.route.likelihood.persistence) == (0.3, 0.7)
-    assert len(model.summary['validation']['compared']) == 1

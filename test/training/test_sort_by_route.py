@@ -191,21 +191,3 @@ def test_a_clock_that_is_set_on_the_way_parts_no_day_from_its_route(jump_s, kart
     )
     jumped = replace(one, imu=imu, positions=positions)
     assert names(sort_by_route([jumped, other])) == {'hall_0': ['hall_0', 'hall_1']}
-
-
-def test_what_is_driven_once_makes_no_line(forked_drives):
-    drive = forked_drives['left']
-    stream = drive.positions
-    late = np.arange(len(stream.stamps)) > 0.68 * len(stream.stamps)
-    bags = []
-    for number, metres in enumerate((1000.0, 2000.0)):
-        # A round at a place where the other one never is.
-        positions = stream.positions + late[:, None] * np.array([0.0, metres])
-        bags.append(
-            replace(drive, name=f'bag_{number}', positions=replace(stream, positions=positions))
-        )
-    ((name, group),) = sort_by_route(bags).items()
-    assert name == 'bag_0'
-    assert {each.line for each in group} == {''}
-    lines = [replace(forked_drives[name], name=name) for name in ('left', 'right')]
-    assert [each.line for each in sort_by_route(lines)['left']] == ['left', 'right']

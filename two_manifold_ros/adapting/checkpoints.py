@@ -39,35 +39,37 @@ FORMAT = f'{CHECKPOINT_FORMAT} 3'
 """Format name in the header of every checkpoint; another number is refused."""
 
 
+KEPT = 3
+"""
+Newest files that are kept, of those that can be read.
+
+Of checkpoints with one fewer a damaged one may be all; of models what runs, what ran before, and
+one more.
+"""
+
+
 class NumberedFiles:
     """
-    The newest files ``<name>.<number>.npz`` of one writer in a folder.
+    The newest files ``<name>.<number>.npz`` of one writer in a folder, which is made if missing.
 
-    A lock file keeps every other writer from this name in this folder from `lock` until `close`: a
-    second one would remove what the first one has written. Half-written files are therefore of a
-    dead writer and are removed.
-
-    ``folder`` is made if it is missing. ``name`` is the start of the file names: letters, digits,
-    ``_``, ``-``; after a dot, what kind they are. ``kind`` is what a file is, in sentences.
+    ``kind`` is what a file is, in sentences. From `lock` until `close` a lock file keeps every
+    other writer from this name in this folder. Half-written files are therefore of a dead writer,
+    and are removed.
     """
 
-    def __init__(self, folder: str | Path, name: str, kind: str, keep: int) -> None:
+    def __init__(self, folder: str | Path, name: str, kind: str) -> None:
         if not re.fullmatch(r'[A-Za-z0-9_-]+(\.model)?', name):
             msg = f'{name!r} cannot be the name of {kind}s: use letters, digits, _ and -'
             raise InputError(msg)
-        self.folder, self._name, self._kind, self._keep = Path(folder), name, kind, keep
+        self.folder, self._name, self._kind = Path(folder), name, kind
         self._pattern = rf'{re.escape(name)}\.\d+\.npz'
         self._last = 0
         self._lock: IO[bytes] | None = None
-        # Files that could not be read, which do not count among the `keep` that are kept.
+        # Files that could not be read, which do not count among those that are kept.
         self.damaged: set[Path] = set()
 
     def lock(self) -> None:
-        """
-        Make the folder, and keep other writers out of the name.
-
-        Raises `InputError` if another process has the name, `OSError` if nothing can be written.
-        """
+        """Keep other writers out; `InputError` if there is one, `OSError` if nobody can write."""
         if self._lock is not None:
             return
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -110,9 +112,8 @@ class NumberedFiles:
         """
         Save under the next number, then remove the surplus files; return its path.
 
-        When this returns, the file outlives a power cut. May be called from any thread, from one
-        at a time. Files in ``spare`` stay because a node runs them. Raises `InputError` if the
-        folder is full or cannot be made or written; the older files are all there.
+        When this returns, the file outlives a power cut. From one thread at a time. A node runs
+        the files in ``spare``. After an `InputError` the older files are all there.
         """
         try:
             self.lock()
@@ -122,10 +123,10 @@ class NumberedFiles:
         self._last = max([self._last, *map(_number, paths)]) + 1
         target = self.folder / f'{self._name}.{self._last:06d}.npz'
         save(target)
-        kept = [path for path in (*paths, target) if path not in self.damaged][-self._keep :]
-        surplus = paths[: [*paths, target].index(kept[0])] if len(kept) == self._keep else []
+        good = [path for path in paths if path not in self.damaged][-KEPT:]
         try:
-            for path in surplus:
+            # With the new one there is one more than are kept.
+            for path in paths[: paths.index(good[1])] if len(good) == KEPT else ():
                 if str(path) not in spare:
                     path.unlink(missing_ok=True)
         except OSError as error:
@@ -147,10 +148,6 @@ class NumberedFiles:
             return []
 
 
-_CHECKPOINT = r'[A-Za-z0-9_-]+\.\d+\.npz'
-"""Name of a checkpoint of any writer; a model beside it has one more dot."""
-
-
 def _number(path: Path) -> int:
     return int(path.name.split('.')[-2])
 
@@ -160,23 +157,15 @@ def name_of_files(chosen: UpdaterParameters, namespace: str = '') -> str:
     return chosen.checkpoint_name or '_'.join([*filter(None, namespace.split('/')), 'updater'])
 
 
-KEPT = 3
-"""Newest checkpoints that can be read which are kept: with one fewer a damaged one may be all."""
-
-
 class Checkpoints:
     """
     Resume a session from the newest checkpoint that can be used, and save it now and then.
 
     A checkpoint has the newest drives of the stream, and the model, which runs until it was
     trained on them again. ``skipped`` has a sentence for each checkpoint that could not be used,
-    ``begun`` says how the learner started.
-
-    A folder that cannot be made or written is no reason to stop: ``trouble`` says so at once, and
-    every `save` tries again. `InputError` is raised for a name that is in use, and for a
-    checkpoint of another learner, other horizons or another sensor, or with positions in another
-    frame or about another origin than a given model: side by side they would be of two places.
-    All files are left alone then. ``clock`` gives seconds and never goes back.
+    ``begun`` says how the learner started. A folder that cannot be made or written stops nothing:
+    ``trouble`` says so, and every `save` tries again. An `InputError` for a checkpoint of
+    something else, or in another plane than a given model, leaves all files alone.
     """
 
     def __init__(
@@ -192,12 +181,12 @@ class Checkpoints:
             'channels': f'{len(names)}, {names[0]} to {names[-1]}',
         }
         name = name_of_files(chosen)
-        self._files = NumberedFiles(chosen.checkpoint_folder, name, 'checkpoint', KEPT)
+        self._files = NumberedFiles(chosen.checkpoint_folder, name, 'checkpoint')
         self._session, self._every_s, self._clock = session, chosen.checkpoint_s, clock
         self._thread: Thread | None = None
         self._begun_s = clock()
         # Samples and models of the last checkpoint that was started.
-        self._samples = self._models = 0
+        self._saved = 0, 0
         self._written = 0
         # The newest on the disk: its file, the samples in it, and when it was finished.
         self._kept: tuple[Path, int, float] | None = None
@@ -280,9 +269,8 @@ class Checkpoints:
         """Start a checkpoint if it is time, and a model or a tenth more samples were learned."""
         if self._clock() - self._begun_s < self._every_s:
             return
-        samples = self._learned
-        has_grown = samples < self._samples or samples > 1.1 * self._samples
-        if has_grown or self._session.learner.models != self._models:
+        (samples, models), now = self._saved, self._learned
+        if now < samples or now > 1.1 * samples or self._session.learner.models != models:
             self.save()
 
     def save(self) -> str:
@@ -301,7 +289,7 @@ class Checkpoints:
         learner, arrays = session.learner.saved()
         numbers = {'stream': stream, 'learner': learner}
         header = {'format': FORMAT, 'identity': self._identity, 'numbers': numbers}
-        self._begun_s, self._samples, self._models = self._clock(), samples, session.learner.models
+        self._begun_s, self._saved = self._clock(), (samples, session.learner.models)
         # No daemon: a process that ends lets it write to the end.
         self._thread = Thread(target=self._write, args=(header, arrays, samples))
         self._thread.start()
@@ -341,12 +329,13 @@ def newest_in(folder: str | Path, skipped: Callable[[str], object] = lambda _: N
     """
     Return the newest checkpoint of each name in a folder; none where it is no such folder.
 
-    As for an updater node it is the newest that can be read; ``skipped`` gets a sentence about
-    each that is newer. Where none can be read it is the newest, of which `drives_in` says why.
+    It is the newest that can be read, if there is one; ``skipped`` gets a sentence about each that
+    is newer.
     """
     place, known = Path(folder), dict[str, list[Path]]()
     for each in place.iterdir() if place.is_dir() else ():
-        if re.fullmatch(_CHECKPOINT, each.name):
+        # The name of a model beside them has one more dot.
+        if re.fullmatch(r'[A-Za-z0-9_-]+\.\d+\.npz', each.name):
             known.setdefault(each.name.partition('.')[0], []).append(each)
     newest = []
     for name in sorted(known):
@@ -370,16 +359,10 @@ def _trouble_of(path: Path) -> str:
 
 def drives_in(path: str | Path) -> list[Recording]:
     """
-    Return the drives that a checkpoint keeps, samples and positions, of those with positions.
+    Return the drives with positions that a checkpoint keeps, without the lag of the positions.
 
-    Positions are made earlier by the lag that the updater found.
-
-    Raises
-    ------
-    InputError
-        If the file is no checkpoint of this version, or not of an IMU alone, or its parts do not
-        fit together.
-
+    Raises `InputError` if the file is no checkpoint of this version, or not of an IMU alone, or
+    its parts do not fit together.
     """
     header, arrays = _read(Path(path))
     if header.get('format') != FORMAT:

@@ -63,6 +63,10 @@ Of a quarter of a circle it is .43. At 0 a parked vehicle would decide a contest
 """
 
 
+UNRESOLVED = frozenset({'filling', 'gap', 'converging', 'diverged'})
+"""Causes for which nothing is published, though the filter finds nothing wrong with its input."""
+
+
 class _Scored(NamedTuple):
     """A judged tick: squared errors of the estimate and of the mean position, metres squared."""
 
@@ -70,6 +74,7 @@ class _Scored(NamedTuple):
     error: float
     usual: float
     known: bool
+    lost: bool  # whether the filter says so itself, and finds nothing wrong with its input
     position: tuple[float, float]
 
 
@@ -78,16 +83,14 @@ class Prequential:
     Errors of estimates, each judged by the reference position that came afterwards.
 
     All ticks count. One without an estimate counts as much as the mean of all positions until then
-    would have erred; an estimate that was withheld because it was no better counts as given.
-
-    The newest ``span_s`` seconds of positions count, which may be changed at any time, and 20,000
-    ticks at the most: at 20 Hz 17 minutes.
+    would have erred; an estimate that was withheld because it was no better counts as given. The
+    newest ``span_s`` seconds count, 20,000 ticks at the most: at 20 Hz 17 minutes.
     """
 
     def __init__(self, span_s: float) -> None:
         self.span_s = span_s
-        # Stamps, and what is published then, NaN for nothing.
-        self._waiting: deque[tuple[int, float, float]] = deque(maxlen=4096)
+        # Stamps, what is published then, NaN for nothing, and whether the filter says it is lost.
+        self._waiting: deque[tuple[int, float, float, bool]] = deque(maxlen=4096)
         self._scored: deque[_Scored] = deque()
         self._covered_ns = 0
         self._mean = (0.0, 0.0)
@@ -115,6 +118,11 @@ class Prequential:
         return self._mean_of([each.known for each in self._scored])
 
     @property
+    def lost(self) -> float:
+        """Share of ticks of which the filter says itself that it is lost; NaN before the first."""
+        return self._mean_of([each.lost for each in self._scored])
+
+    @property
     def seconds(self) -> float:
         """Duration of what counts, without gaps, s."""
         return self._covered_ns * 1e-9
@@ -131,16 +139,17 @@ class Prequential:
         # The clock was set back.
         if self._waiting and estimate.stamp_ns < self._waiting[-1][0]:
             self._waiting.clear()
-        self._waiting.append((estimate.stamp_ns, x, y))
+        lost = not known and estimate.cause in UNRESOLVED
+        self._waiting.append((estimate.stamp_ns, x, y, lost))
 
     def settle(self, until_ns: int, position_at: PositionAt) -> None:
         """Judge all estimates up to the newest position; None where a position is not known."""
         waiting = self._waiting
         while waiting and waiting[0][0] <= until_ns:
-            stamp_ns, x, y = waiting.popleft()
+            stamp_ns, x, y, lost = waiting.popleft()
             position = position_at(stamp_ns)
             if position is not None:
-                self._score(stamp_ns, (x, y), position)
+                self._score(stamp_ns, (x, y), position, lost=lost)
 
     def rise_ns(self) -> int:
         """
@@ -171,7 +180,12 @@ class Prequential:
         return math.fsum(numbers) / len(numbers) if numbers else math.nan
 
     def _score(
-        self, stamp_ns: int, published: tuple[float, float], position: tuple[float, float]
+        self,
+        stamp_ns: int,
+        published: tuple[float, float],
+        position: tuple[float, float],
+        *,
+        lost: bool,
     ) -> None:
         usual = math.dist(self._mean, position) ** 2 if self._known else 0.0
         self._known, most = self._known + 1, 20_000
@@ -185,7 +199,7 @@ class Prequential:
             self.restart()
         if scored:
             self._covered_ns += _counted_ns(stamp_ns - scored[-1].stamp_ns)
-        scored.append(_Scored(stamp_ns, error, usual, known, position))
+        scored.append(_Scored(stamp_ns, error, usual, known, lost, position))
         while stamp_ns - scored[0].stamp_ns > 1e9 * self.span_s or len(scored) > most:
             oldest_ns = scored.popleft().stamp_ns
             self._covered_ns -= _counted_ns(scored[0].stamp_ns - oldest_ns)
@@ -198,14 +212,12 @@ def _counted_ns(step_ns: int) -> int:
 
 class Contest:
     """
-    Contest of two filters of the same stream, in blocks of a quarter of a lap, constant memory.
+    Contest of two filters of the same stream, in blocks of a quarter of a lap of ``lap_s``.
 
-    The second one wins if its errors are lower by a margin, in most blocks, and by more than
+    The second one wins if its errors are lower by `BETTER`, in most blocks, and by more than
     chance. A tick that a filter withholds, or of which it is unsure, counts as the error of the
     mean position. The first lap does not count: in it both filters find their place, and the mean
     position becomes known. Nor does a block in which the vehicle stood.
-
-    A lap takes ``lap_s``.
     """
 
     def __init__(self, lap_s: float) -> None:
@@ -276,11 +288,7 @@ class Contest:
 
 
 def better_by_more_than_chance(new: Floats, old: Floats) -> bool:
-    """
-    Return whether errors are lower than others in most blocks, and by `surely_lower`.
-
-    Both are (n,): errors in the same blocks, in order of time, at least two.
-    """
+    """Return whether errors (n,) are lower than others in most blocks, and by `surely_lower`."""
     gains = old - new
     if not np.median(gains) > 0.0:
         return False

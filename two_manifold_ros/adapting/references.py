@@ -24,9 +24,9 @@ LARGEST_ACCELERATION = 50.0
 """
 Acceleration that no vehicle has, m/s^2: racing cars brake with as much, slot cars corner with 30.
 
-It decides only while a vehicle drives faster than it ever did, after three positions at the
-earliest. With half of it slot cars may be believed a second late at a start; with twice as much
-three wrong positions of a 1 Hz receiver that agree pass up to 100 m away instead of 50.
+It decides only while a vehicle drives faster than it ever did. With half of it slot cars may be
+believed a second late at a start; with twice as much three wrong positions of a 1 Hz receiver that
+agree pass up to 100 m away instead of 50.
 """
 
 LONGEST_STEP_NS = 2_000_000_000
@@ -43,8 +43,7 @@ MOVED_NS = 1_000_000_000
 """
 How long positions elsewhere have to follow each other until the reference counts as moved.
 
-A burst of wrong positions that is shorter is refused, and the rest of a longer one is used; after
-a real move the right ones of so much time are lost. Of a slow reference it is at least `gap_ns`.
+After a real move the right ones of so much time are lost; of a slow reference at least `gap_ns`.
 """
 
 RELEARNED = 20
@@ -55,11 +54,10 @@ LEAST_STEPS = 5
 
 NEWEST = 300
 """
-Newest positions that the reach is learned from.
+Newest positions that the reach is learned from: most have to be right.
 
-Most have to be right, and a reference that has become worse is used again after half of them: with
-a third of it wrong ones would be after a second at 50 Hz, with thrice as much a receiver of 1 Hz
-that has become worse would be refused for seven minutes.
+With a third of it wrong ones would be used after a second at 50 Hz, with thrice as much a receiver
+of 1 Hz that has become worse would be refused for seven minutes.
 """
 
 
@@ -76,11 +74,7 @@ class Fix(NamedTuple):
 
 
 class ReferenceBuffer:
-    """
-    The newest reference positions, interpolated across steps of ``max_gap_ns`` at most.
-
-    Kept for the two seconds in which predictions may still come, and 4096 at any rate.
-    """
+    """The positions of the newest two seconds, interpolated across ``max_gap_ns`` at most."""
 
     def __init__(self, max_gap_ns: int) -> None:
         self.max_gap_ns = max_gap_ns
@@ -123,21 +117,18 @@ class ReferenceMonitor:
     """
     Use reference positions where the vehicle can have driven since the last one that was used.
 
-    What a vehicle can is learned from the newest positions by the rule that training leaves
-    positions out by (`Reach`), over and over, also from those that are refused: so whatever a
-    reference becomes, it is known after a while. A position that is farther away waits. If one
-    after it can be reached again, those that waited were wrong. If three or more that wait
-    follow each other, as fast as the drive or by an acceleration that a vehicle can have, they are
-    believed in one of two cases:
+    What a vehicle can is learned from the newest positions, used or refused (`Reach`): so whatever
+    a reference becomes, it is known after a while. A position that is farther away waits. If one
+    after it can be reached again, those that waited were wrong. If three or more that wait follow
+    each other, they are believed in one of two cases:
 
-    * Faster than ever: such an acceleration leads to them from the last positions that were used.
-      All of them are used at once, and the drive may be as fast from then on.
-    * Moved: they last for ``MOVED_NS``. The reference was moved, or the vehicle was. Positions are
-      used from the newest on, and nothing is interpolated between the old place and the new.
+    * Faster than ever: an acceleration that a vehicle can have leads to them from the last
+      positions that were used. All are used, and the drive may be as fast from then on.
+    * Moved: they last for ``MOVED_NS``. Positions are used from the newest on, and nothing is
+      interpolated between the old place and the new.
 
-    Refused are, too, stamps that are zero or negative, double, late or wild, and positions
-    that are not finite or farther away than the earth is large. A stamp that goes back by more
-    than those of samples may, which the next one goes on from, restarts the monitor.
+    Stamps are judged as those of samples: one that goes back by more than those may, which the
+    next one goes on from, restarts the monitor.
     """
 
     def __init__(self) -> None:

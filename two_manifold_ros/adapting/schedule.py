@@ -47,7 +47,8 @@ class Schedule:
     The length of the drive is the time with positions. A training is due after 2, 3, 5, 8, 13 laps
     and so on, and once more when positions end. If errors have risen for two laps, a new drive
     starts: what has changed is learned as soon as a new route would be. What is unlike for less,
-    because a sensor was stuck or positions were wrong, is not learned.
+    because a sensor was stuck or positions were wrong, is not learned, unless the filter says that
+    it is lost.
     """
 
     known_s: float = 0.0  # seconds with positions
@@ -111,8 +112,14 @@ class Schedule:
         self._since_s = self._last_s - laps * lap_s
         self.due_s = self._last_s + _left_s(laps * lap_s, lap_s)
 
-    def judge(self, error_m: float, rise_ns: int, end_ns: int, lap_s: float) -> None:
-        """Take how a part until ``end_ns`` went, and since when errors were higher than before."""
+    def judge(
+        self, error_m: float, rise_ns: int, end_ns: int, lap_s: float, *, lost: bool = False
+    ) -> None:
+        """
+        Take how a part until ``end_ns`` went, and since when errors were higher than before.
+
+        A filter that says itself that it was ``lost`` has something to learn.
+        """
         rises = len(self._parts) == USUAL_PARTS and error_m > RISE * max(self._parts)
         if not rises:
             self._parts.append(error_m)
@@ -127,11 +134,11 @@ class Schedule:
             return
         if self._unlike >= USUAL_PARTS:
             self._begin_again(end_ns, lap_s)
-            return
-        # All from the first such part on is one outlier.
-        if self.outliers and self.outliers[-1][1] > self._began_ns:
-            rise_ns, _ = self.outliers.pop()
-        self.outliers.append((rise_ns, end_ns))
+        elif not lost:
+            # All from the first such part on is one outlier.
+            if self.outliers and self.outliers[-1][1] > self._began_ns:
+                rise_ns, _ = self.outliers.pop()
+            self.outliers.append((rise_ns, end_ns))
 
     def _begin_again(self, end_ns: int, lap_s: float) -> None:
         """Learn what came since the first unlike part alone: something has changed."""

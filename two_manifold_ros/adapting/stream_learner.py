@@ -77,11 +77,7 @@ class Candidate(Successor):
         # Contest with the model that runs, if that was given.
         self.contest: Contest | None = None
 
-        def made() -> tuple[ModelHead, Filter]:
-            live = make(self)
-            return live.model, live
-
-        super().__init__(made, at_once=at_once)
+        super().__init__(lambda: make(self), at_once=at_once)
 
     def push(
         self, stamp_ns: int, sample: Sequence[float] | Floats, running: Sequence[Estimate]
@@ -212,19 +208,16 @@ class StreamLearner:
             if verdict not in USED:
                 continue
             if used_ns <= self.memory.newest_ns - SEAM_NS:
-                self.schedule.set_back()
-                if self._learned is not None:
-                    self._learned.restart_at(used_ns)
-                if self._candidate is not None:
-                    self._candidate.set_back_ns = used_ns
+                self._set_back(used_ns)
             self.memory.add(used_ns, used.tolist())
             self.schedule.look_for_end(used_ns, self._longest_step_ns, self.lap_s)
         self._look_for_model()
         if self.schedule.is_due:
             self._learn()
-        # A model knows which axes are not measured.
-        known = values if self.has_model else self.memory.filled(values)
-        estimates = self.filter.push(stamp_ns, known)
+        if not self.has_model and np.isfinite(values).any():
+            # A model knows which axes are not measured.
+            values = np.where(np.isnan(values), 0.0, values)
+        estimates = self.filter.push(stamp_ns, values)
         for estimate in estimates:
             # Before the window is full there is no estimate, however good a model is.
             if estimate.status is not Status.FILLING:
@@ -234,6 +227,14 @@ class StreamLearner:
         if self._candidate is not None:
             self._candidate.push(stamp_ns, sample, estimates)
         return estimates
+
+    def _set_back(self, stamp_ns: int) -> None:
+        """Go on from a stamp to which the clock was set back."""
+        self.schedule.set_back()
+        if self._learned is not None:
+            self._learned.restart_at(stamp_ns)
+        if self._candidate is not None:
+            self._candidate.set_back_ns = stamp_ns
 
     def add_reference(self, stamp_ns: int, x: float, y: float) -> bool:
         """Take a reference position in metres; return whether it is used."""
@@ -349,10 +350,11 @@ class StreamLearner:
         if score.seconds >= self.lap_s:
             limit = BETTER if self.filter.withheld else 1.0
             self.filter.withheld = score.rmse_m > limit * score.mean_rmse_m
-        error_m, rise_ns = self._part.rmse_m, self._part.rise_ns() + self._lag_ns
+        error_m, lost = self._part.rmse_m, self._part.lost > 0.5
+        rise_ns = self._part.rise_ns() + self._lag_ns
         self._part.forget()
         end_ns = self.reference.newest_ns
-        self.schedule.judge(error_m, rise_ns, end_ns, self.lap_s)
+        self.schedule.judge(error_m, rise_ns, end_ns, self.lap_s, lost=lost)
         if self._learned is not None:
             self._go_on(self._learned)
 
@@ -443,7 +445,9 @@ class StreamLearner:
         # are known takes nothing away.
         elif not self.has_model or (
             candidate.tracks
-            and (contest is None or contest.is_won or holds_all(candidate.model, self.known))
+            and (
+                contest is None or contest.is_won or holds_all(candidate.filter.model, self.known)
+            )
         ):
             self._take_over(candidate)
 

@@ -60,12 +60,7 @@ def make_head(
     names: tuple[str, ...] = IMU_CHANNELS,
     imu_topic: str = '',
 ) -> StreamHead:
-    """
-    Return the head for a stream of samples with named channels, of which nothing is known.
-
-    Raises `InputError` if the horizons, ticks ahead at which positions will be estimated, make no
-    sense.
-    """
+    """Return the head for a stream with named channels, of which nothing is known."""
     size, largest = len(names), 1e9
     return StreamHead(
         rate_hz=USUAL_RATE_HZ,
@@ -93,12 +88,12 @@ def make_head(
 class NothingLearned(TickFilter):
     """A `TickFilter` without estimates, for a stream of which nothing was learned yet."""
 
-    # No window is ever full.
-    seen = 0
+    seen = 0  # no window is ever full
 
     def __init__(self, head: StreamHead) -> None:
         self._state = np.zeros(head.states)
-        self._columns = len(head.horizons) + 1
+        columns = len(head.horizons) + 1
+        self._read = np.full((columns, 2), math.nan), np.full((columns, 2, 2), math.nan)
 
     @property
     def state(self) -> Floats:
@@ -116,8 +111,8 @@ class NothingLearned(TickFilter):
         return TickDiagnostics(0.0, accepted=True, novelty=math.nan, restarted=False)
 
     def read(self) -> tuple[Floats, Floats]:
-        """Return means (H + 1, 2) and covariances (H + 1, 2, 2), all NaN."""
-        return np.full((self._columns, 2), math.nan), np.full((self._columns, 2, 2), math.nan)
+        """Return means and covariances, all NaN."""
+        return self._read
 
 
 COLUMNS = ('stamps', 'samples', 'fixes', 'places')
@@ -126,14 +121,9 @@ COLUMNS = ('stamps', 'samples', 'fixes', 'places')
 
 @dataclass
 class _Drive:
-    """
-    Samples without a seam, and the positions on the way, as flat arrays that grow.
+    """Samples without a seam and positions on the way, as flat arrays that grow."""
 
-    ``newest`` is the stamp of the last sample that came, also of one that is part of a mean;
-    ``fixes`` and ``places`` are of reference positions.
-    """
-
-    newest: int
+    newest: int  # stamp of the last sample that came, also of one that is part of a mean
     stamps: array[int] = field(default_factory=lambda: array('q'))
     samples: array[float] = field(default_factory=lambda: array('d'))
     fixes: array[int] = field(default_factory=lambda: array('q'))
@@ -156,14 +146,11 @@ class _Drive:
 
 class StreamMemory:
     """
-    Keep the newest part of a stream, at most so many numbers.
+    Keep the newest part of a stream of samples of ``width`` numbers.
 
     Another drive starts where stamps go back or nothing came for `SEAM_NS`; each is a recording of
-    its own, as bags are. A sample has ``width`` numbers.
-
-    Of all numbers ``most`` are kept, the oldest forgotten an eighth at a time: by default of an
-    IMU 83 minutes at 100 Hz, in 28 MB. On recordings and worlds a map errs as little after eight
-    to twelve laps as after all; the longest of these laps take four minutes.
+    its own, as bags are. Of all numbers ``most`` are kept, the oldest forgotten an eighth at a
+    time: by default of an IMU 83 minutes at 100 Hz, in 28 MB.
     """
 
     def __init__(self, width: int = len(IMU_CHANNELS), most: int = 3_000_000) -> None:
@@ -171,8 +158,6 @@ class StreamMemory:
         # Samples in the mean that is kept last, and in all drives.
         self._joined = self._count = 0
         self._drives: deque[_Drive] = deque()
-        # Axes of which any sample was finite.
-        self._measured, self._all_measured = np.zeros(width, dtype=np.bool_), False
 
     @property
     def seconds(self) -> float:
@@ -197,15 +182,9 @@ class StreamMemory:
         """
         Keep a sample, or make it part of the mean of those that came just before.
 
-        One that is not finite, or no newer than the last one and not far older, is left out. An
-        axis that was never finite is not measured, and kept as it is: training leaves it out.
+        One that is no newer than the last one and not far older is left out; training leaves out
+        what is not finite.
         """
-        # A sum is not finite if anything in it is not, or if it is too large to be used.
-        if not math.isfinite(sum(sample)):
-            if not self._is_usable(np.asarray(sample)):
-                return
-        elif not self._all_measured:
-            self._measured[:] = self._all_measured = True
         drives, step = self._drives, stamp_ns - self.newest_ns
         if drives and -SEAM_NS < step <= 0:
             return
@@ -223,24 +202,12 @@ class StreamMemory:
         if self._count > self._most:
             self._forget(self._most // 8)
 
-    def filled(self, sample: Floats) -> Floats:
-        """Return a sample (c,) with zeros for the axes that are not measured, if any is."""
-        finite = np.isfinite(sample)
-        if finite.all() or not finite.any():
-            return sample
-        return np.where(finite | self._measured, sample, 0.0)
-
     def is_near(self, stamp_ns: int) -> bool:
         """Return whether a stamp is less than a seam from that of the sample that came last."""
         return bool(self._drives) and abs(stamp_ns - self.newest_ns) <= SEAM_NS
 
     def add_position(self, stamp_ns: int, x: float, y: float) -> bool:
-        """
-        Keep a reference position of the newest drive; return whether a training could use it.
-
-        One before the first sample, far from the newest one, or not well after the position before
-        is of no use.
-        """
+        """Keep a reference position of the newest drive; return whether a training can use it."""
         if not self.is_near(stamp_ns):
             return False
         drive = self._drives[-1]
@@ -271,8 +238,8 @@ class StreamMemory:
         """
         Return copies of all drives from a stamp on that have reference positions, oldest first.
 
-        A stamp says nothing of drives from before the clock was last set back: with one they are
-        left out. The head gives topics, frames and origin.
+        With a stamp drives from before the clock was last set back are left out. The head gives
+        topics, frames and origin.
         """
         names, pose = head.channels.names, 'geometry_msgs/msg/PoseStamped'
         topic, frame, origin = head.position_topic, head.frame_id, head.origin
@@ -323,17 +290,6 @@ class StreamMemory:
         self._count = int(begins[0])
         # How many samples the last mean is of is not kept.
         self._joined = min(self._count, 1)
-        self._measured = np.isfinite(arrays['samples']).any(axis=0)
-        self._all_measured = bool(self._measured.all())
-
-    def _is_usable(self, sample: Floats) -> bool:
-        """Return whether a sample (c,) is finite but for axes that are not measured."""
-        finite = np.isfinite(sample)
-        usable = finite.any() and (finite | ~self._measured).all()
-        if not usable or not math.isfinite(sum(sample[finite].tolist())):
-            return False
-        self._measured |= finite
-        return True
 
     def _join(self, samples: array[float], sample: Sequence[float] | Floats) -> None:
         """Make a sample part of the mean that is kept last."""

@@ -29,15 +29,7 @@ if TYPE_CHECKING:
 
 
 def training_settings(values: Mapping[str, Any]) -> TrainingSettings:
-    """
-    Return the settings of a training by the parameters that differ from their defaults.
-
-    Raises
-    ------
-    InputError
-        If the method has no such setting or value, or the position lag is no number or ``auto``.
-
-    """
+    """Return the settings of a training by the parameters that differ from their defaults."""
     if values['position_lag']:
         parse_position_lag(values['position_lag'])
     usual = vars(TrainerParameters())
@@ -84,9 +76,8 @@ class TrainingJob:
     Reads, inspects, trains and saves without blocking the node; never touches ROS.
 
     It has a ``stage`` and the ``share`` of it done, then the ``model`` that was written, or a
-    ``failure`` in a sentence with its ``exit_status``, and ``details`` of an error that is ours.
-    The caller takes the ``warnings`` of the inspection out and reports them. A model of no use is
-    written only with ``force``.
+    ``failure`` in a sentence with its ``exit_status``, and ``details`` of a bug. The caller takes
+    the ``warnings`` of the inspection out. A model of no use is written only with ``force``.
     """
 
     def __init__(
@@ -97,11 +88,9 @@ class TrainingJob:
         *,
         force: bool = False,
     ) -> None:
-        self.stage = 'reading recordings'
-        self.share = 0.0
+        self.stage, self.share = 'reading recordings', 0.0
         self.model: ModelHead | None = None
-        self.failure = ''
-        self.details = ''
+        self.failure = self.details = ''
         self.exit_status = 1
         self._force = force
         self.warnings: deque[str] = deque()

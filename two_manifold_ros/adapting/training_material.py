@@ -14,7 +14,7 @@ import numpy as np
 from two_manifold_ros.adapting.prequential import BLOCKS_PER_LAP
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.lag import put_in_step
-from two_manifold_ros.inspection.motion import count_laps, put_together
+from two_manifold_ros.inspection.motion import laps_of
 from two_manifold_ros.inspection.shared_places import group_by_places, SAME_ROUTE, shared_places
 from two_manifold_ros.model.atlas import atlas_of, AtlasModel
 from two_manifold_ros.model.line_learning import carry_lines
@@ -35,9 +35,8 @@ NEWEST_LAPS = 16.0
 """
 Newest laps that a model is trained on, so that later trainings of a route cost the same.
 
-On f1tenth_ipz20 and two seeds each of slot_car, rc_car, kart and figure_eight, driven for 20 to 27
-laps, maps of the newest 16 err by 0.7 to 1.15 times as much as those of all laps; of 12 laps up to
-1.4 times, and of 10 one of the kart's is lost for a while (9 times).
+Maps of the newest 16 err by 0.7 to 1.15 times as much as those of all of 20 to 27 laps; of 12 laps
+up to 1.4 times (one recording and four worlds with two seeds each).
 """
 
 
@@ -75,7 +74,7 @@ class Training:
         laps = None
         if self.counts_laps and len(self.drives) == 1:
             # Counting takes far less time than training.
-            laps = _count_laps(self.drives[0])
+            laps = laps_of(self.drives[0])
             if laps is None or round(laps.count) <= 1:
                 return Trained(MET_ONCE, laps=laps)
         counting = self.drives
@@ -182,20 +181,10 @@ def of_one_route(one: ModelHead, other: ModelHead) -> bool:
 
 
 def lap_seconds(model: ModelHead) -> float:
-    """
-    Return how long a lap takes, as positions show it; s, NaN where no lap was driven.
-
-    Of several routes that of the longest one.
-    """
+    """Return how long a lap of the longest route takes, s; NaN where no lap was driven."""
     # Not the time to visit all of the model once: of one with two ways that is longer.
     laps_s = [float(each.summary.get('lap_s') or 0.0) for each in model.routes.values()]
     return max(laps_s) or math.nan
-
-
-def _count_laps(recording: Recording) -> Laps | None:
-    """Return the laps that were driven, if the positions come by a place twice."""
-    together = put_together(recording.positions, recording.imu) if recording.positions else None
-    return None if together is None else count_laps(together.motion)
 
 
 def since(recordings: Sequence[Recording], stamp_ns: int) -> list[Recording]:
@@ -214,10 +203,10 @@ def without(
     recordings: Sequence[Recording], outliers: Sequence[tuple[int, int]], longest_s: float
 ) -> list[Recording]:
     """
-    Return recordings without the samples of outliers, and of longer times without news.
+    Return recordings without the samples of outliers (ns), and of longer times without news.
 
     These are without positions, or with a sensor that repeats itself to the last bit. Positions
-    stay: laps are counted by them. Start and end of outliers are in ns.
+    stay: laps are counted by them.
     """
     counting = []
     for each in recordings:
@@ -243,7 +232,7 @@ def newest_part(
     """
     Return the newest parts of recordings, oldest first, with so many seconds of positions.
 
-    Time without positions, in steps that are longer, does not count: it teaches nothing.
+    Time between positions that are farther apart does not count: it teaches nothing.
     """
     newest: list[Recording] = []
     for each in reversed(recordings):

@@ -73,8 +73,8 @@ class UpdaterSession:
         # Times to take one sample, learning included.
         self.durations = Durations()
         # Called with every sample, what the filter says of it, and the learner.
-        self.on_sample: Callable[[int, Values, list[Estimate], StreamLearner], object] | None = (
-            None
+        self.on_sample: Callable[[int, Values, list[Estimate], StreamLearner], object] = (
+            lambda *_: None
         )
         self._counters: Counter[str] = Counter()
 
@@ -107,12 +107,7 @@ class UpdaterSession:
         return self._clock_ns is not None
 
     def fits_origin(self, *, geodetic: bool) -> bool:
-        """
-        Return whether satellite fixes, or positions in metres, may be added to what is known.
-
-        Positions that are known already, of a given model, a checkpoint or this stream, are
-        either in the plane of a geodetic origin or have none.
-        """
+        """Return whether satellite fixes, or positions in metres, go with what is known."""
         known = self.head.frame_id or len(self.head.track)
         return not known or (self.head.origin is not None) == geodetic
 
@@ -137,8 +132,7 @@ class UpdaterSession:
         """
         Take one reference position in metres; return whether it, or one that waited, is used.
 
-        It is refused in another frame than the positions before it, those of a checkpoint or those
-        of the given model: there the same numbers stand for another place.
+        In another frame than what is known the same numbers stand for another place.
         """
         head = self.head
         if head.frame_id not in {'', frame_id}:
@@ -202,8 +196,7 @@ class UpdaterSession:
         if not self.head.imu_frame_id:
             self.head = replace(self.head, imu_frame_id=frame_id)
         estimates = self.learner.push(stamp_ns, values)
-        if self.on_sample is not None:
-            self.on_sample(stamp_ns, values, estimates, self.learner)
+        self.on_sample(stamp_ns, values, estimates, self.learner)
         live = self.filter
         self.arrivals.take(stamp_ns, frame_id, arrived_ns, used=live.used, broke=live.broke)
         valid = [estimate for estimate in estimates if estimate.valid]
@@ -223,11 +216,7 @@ def learner_name(chosen: UpdaterParameters) -> str:
 
 
 def stream_head(chosen: UpdaterParameters, topic: str) -> ModelHead:
-    """
-    Return the head of the stream on a topic: the given model, if there is one.
-
-    Raises `InputError` if a parameter makes no sense, or the given model cannot be used.
-    """
+    """Return the head of the stream on a topic: the given model, if there is one."""
     horizons, path = tuple(chosen.horizons), chosen.model
     if chosen.input == 'image':
         if path:
@@ -243,11 +232,7 @@ def stream_head(chosen: UpdaterParameters, topic: str) -> ModelHead:
 
 
 def learner_maker(chosen: UpdaterParameters, head: ModelHead) -> Callable[[], StreamLearner]:
-    """
-    Return a factory of learners of a stream, see `stream_head`, each with a training process.
-
-    Raises `InputError` if a parameter makes no sense.
-    """
+    """Return a factory of learners of a stream, see `stream_head`, each with a worker."""
     ellipse_m = chosen.ellipse_warn_m, chosen.ellipse_error_m
     # What makes no sense is refused at the start, and not with the first model.
     limits_of(head, *ellipse_m)
@@ -343,6 +328,25 @@ def assess_checkpoints(assessment: Assessment, trouble: str) -> Assessment:
     return assessment._replace(level=Level.WARN, cause='checkpoint', why=why)
 
 
+WORDS = {
+    'trainings_failed': 'No newer model was learned: {failure}',
+    'reference_jumped': 'Positions on {topic} jumped and are not used',
+    'reference_moved': 'Positions on {topic} stay where they jumped to, and are used again',
+    'reference_other_frame': (
+        'Positions on {topic} are in frame {other_frame!r} and not used, because what was '
+        'learned, or the given model, is in {frame!r}: publish them in that frame, or call the '
+        'service forget'
+    ),
+    'reference_far_from_samples': (
+        'Positions on {topic} are not used, because no sample of the sensor has a stamp within '
+        '10 s of theirs: set the clocks of both machines, or look at the sensor'
+    ),
+}
+"""Sentences about counters that have grown; those of a position that is used say nothing."""
+
+SILENT = 'reference_used', 'reference_duplicate_stamp'
+
+
 def learning_events(fresh: Counter[str], session: UpdaterSession, topic: str) -> dict[str, str]:
     """
     Return sentences by cause about what happened to the learning since the last time.
@@ -350,38 +354,18 @@ def learning_events(fresh: Counter[str], session: UpdaterSession, topic: str) ->
     ``fresh`` holds increments of the counters of learning and of the reference
     (``reference_``); ``topic`` is the reference's. A ``fault`` of the session is reported once.
     """
+    known = {
+        'topic': topic,
+        'failure': session.learner.failure,
+        'other_frame': session.other_frame,
+        'frame': session.head.frame_id,
+    }
     events = {}
-    if fresh['trainings_failed']:
-        events['failures'] = f'No newer model was learned: {session.learner.failure}'
-    if fresh['reference_jumped']:
-        events['jumped'] = f'Positions on {topic} jumped and are not used'
-    if fresh['reference_moved']:
-        events['moved'] = f'Positions on {topic} stay where they jumped to, and are used again'
-    if fresh['reference_other_frame']:
-        events['other_frame'] = (
-            f'Positions on {topic} are in frame {session.other_frame!r} and not used, because '
-            f'what was learned, or the given model, is in {session.head.frame_id!r}: publish them '
-            'in that frame, or call the service forget'
-        )
-    if fresh['reference_far_from_samples']:
-        events['far_from_samples'] = (
-            f'Positions on {topic} are not used, because no sample of the sensor has a stamp '
-            'within 10 s of theirs: set the clocks of both machines, or look at the sensor'
-        )
-    for cause in (
-        'malformed',
-        'non_finite',
-        'out_of_range',
-        'no_fix',
-        'other_origin',
-        'zero_stamp',
-        'wild_stamp',
-        'out_of_order',
-        'jumps_back',
-        'not_learned',
-    ):
-        if count := fresh[f'reference_{cause}']:
-            events[f'reference {cause}'] = f'Positions not used on {topic}: {cause} ({count})'
+    for name, count in (+fresh).items():
+        if name in WORDS:
+            events[name] = WORDS[name].format(**known)
+        elif name.startswith('reference_') and name not in SILENT:
+            events[name] = f'Positions not used on {topic}: {name[10:]} ({count})'
     if session.fault:
         events['fault'] = capitalised(session.fault)
         session.fault = ''

@@ -42,11 +42,10 @@ from two_manifold_ros.typing import Table
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from two_manifold_ros.comparison.comparing import Comparison, Result
+    from two_manifold_ros.comparison.comparing import Comparison
     from two_manifold_ros.comparison.protocol import Plan
-    from two_manifold_ros.evaluation.scores import Score
 
 MOST_COLUMNS = 4
 """Horizons in the table; of more, so many evenly spread ones are shown."""
@@ -61,20 +60,20 @@ def shown_comparison(comparison: Comparison) -> Iterator[str | Table]:
     shown = np.linspace(0, count - 1, min(count, MOST_COLUMNS)).round().astype(int).tolist()
     ticks = [comparison.horizons[column] for column in shown]
     headings = [f'{each} ({each / comparison.rate_hz:g} s)' for each in ticks]
-    shares = {result.name: _share(result) for result in comparison.results}
-    withholding = any(share is not None for share in shares.values())
-    for title, cell in _TABLES.items():
-        # Beside the first table alone.
-        published = withholding and title == next(iter(_TABLES))
-        rows = [
-            [
-                result.title,
-                *([percent(shares[result.name])] if published else []),
-                *(cell(result.scores[column]) if result.scores else 'failed' for column in shown),
-            ]
-            for result in comparison.results
+    shares = {
+        result.name: result.scores[0].published_share if result.scores else None
+        for result in comparison.results
+    }
+    rows = [
+        [
+            result.title,
+            percent(shares[result.name]),
+            *(metres(result.scores[k].all.rmse_m) if result.scores else 'failed' for k in shown),
         ]
-        yield Table(title, ['method', *(['published'] if published else []), *headings], rows)
+        for result in comparison.results
+    ]
+    title = 'RMSE in metres so many ticks ahead, at all ticks'
+    yield Table(title, ['method', 'published', *headings], rows)
     yield f'learned from {_named(comparison.learned)}, followed {_named(comparison.followed)}'
     window_s = comparison.window / comparison.rate_hz
     yield f'every method at {comparison.rate_hz:.3g} Hz, windows of {window_s:.3g} s'
@@ -91,31 +90,10 @@ def shown_comparison(comparison: Comparison) -> Iterator[str | Table]:
     if seeing := [result.title for result in comparison.results if result.sees_positions]:
         yield f'given true positions on the way: {", ".join(seeing)}'
     yield from comparison.notes
-    yield 'names of the methods, as for --methods; --json has their settings:'
+    yield 'names of the methods, as for --methods; --json has their settings and all errors:'
     for result in comparison.results:
         failed = f', failed: {result.failure}' if result.failure is not None else ''
         yield f'  {result.name}: {result.title}{failed}'
-
-
-def _pair(first: float | None, second: float | None) -> str:
-    return '-' if first is None else f'{metres(first)} / {metres(second)}'
-
-
-_TABLES: dict[str, Callable[[Score], str]] = {
-    'RMSE in metres so many ticks ahead, at all ticks': lambda each: metres(each.all.rmse_m),
-    'Median of the error in metres / its 95th percentile, at all ticks': lambda each: _pair(
-        each.all.median_m, each.all.p95_m
-    ),
-    'RMSE in metres along the true direction of travel / across it, at all ticks': (
-        lambda each: _pair(each.along_rmse_m, each.cross_rmse_m)
-    ),
-}
-"""Cells of the tables by their titles."""
-
-
-def _share(result: Result) -> float | None:
-    """Return the share of the present positions that a method would have published."""
-    return None if not result.scores else result.scores[0].published_share
 
 
 def _named(recordings: Sequence[tuple[str, float]]) -> str:
@@ -126,9 +104,9 @@ def _named(recordings: Sequence[tuple[str, float]]) -> str:
 
 HELP = (
     'Train every method on the same part of the recordings, run each as a causal filter over the '
-    'rest, and print tables of errors. Errors are at all ticks, including ticks that a method '
-    'would withhold, and along and across the direction of travel. The test part is the last 30 % '
-    'of a single bag, the last of several bags, or the bags of --test. All bags are of one route.'
+    'rest, and print a table of errors. Errors are at all ticks, including ticks that a method '
+    'would withhold. The test part is the last 30 % of a single bag, the last of several bags, or '
+    'the bags of --test. All bags are of one route.'
 )
 _PROTOCOLS = ('slot-car',)
 _FIXED = ('test', 'share', 'rate_hz', 'window', 'horizons')

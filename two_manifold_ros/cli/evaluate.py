@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from argparse import ArgumentTypeError
 import math
-import re
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.cli.fleet import run_fleet
@@ -20,6 +19,7 @@ from two_manifold_ros.cli.options import (
     add_sensor_topics,
     add_topics,
     answer,
+    begin_report,
     check_report,
     fleet_of,
     in_step,
@@ -29,6 +29,7 @@ from two_manifold_ros.cli.options import (
     percent,
     recordings_in_planes,
     recordings_of,
+    seconds,
     warn,
 )
 from two_manifold_ros.cli.verdict import of_curve, of_evaluation, of_routes, trained_on
@@ -75,20 +76,6 @@ FITTING = {
     'positions_until': (ONLINE,),
 }
 """What the options go with that do not go with everything."""
-
-
-def seconds_or_share(text: str) -> tuple[float, bool]:
-    """Parse ``120`` or ``70%`` for argparse: a number, and whether it is a share."""
-    number, unit = re.fullmatch(r'(.*?)\s*(%?)', text.strip(), re.DOTALL).groups()  # type: ignore[union-attr]
-    try:
-        value = float(number)
-    except ValueError:
-        value = math.nan
-    most = 100.0 if unit else math.inf
-    if not 0.0 < value <= most or not math.isfinite(value):
-        msg = f'{text!r} is neither a number of seconds above 0 nor a share such as 70%'
-        raise ArgumentTypeError(msg)
-    return (value / 100.0, True) if unit else (value, False)
 
 
 def some_learners(text: str) -> tuple[str, ...]:
@@ -143,10 +130,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     online.add_argument(
         '--positions-until',
-        type=seconds_or_share,
+        type=seconds,
         metavar='S',
-        help='give the learners no positions after S seconds, or after a share such as 70%%; from '
-        'then on they have the IMU alone (default: give all)',
+        help='give the learners no positions after S seconds: from then on they have the IMU '
+        'alone (default: give all)',
     )
     add_fleet(parser).add_argument(
         '--fleet',
@@ -316,17 +303,14 @@ def _write_report(
     tables: Sequence[Table],
 ) -> None:
     from two_manifold_ros.inspection.inspecting import inspect_recording  # noqa: PLC0415 - as below
-    from two_manifold_ros.pages.report import Report, title_of  # noqa: PLC0415 - an extra
     from two_manifold_ros.pages.sections import (  # noqa: PLC0415 - an extra
         inspection_sections,
         run_sections,
     )
 
     part = f', from {args.start:g} s on; times count from there' if args.start else ''
-    report = Report(
-        title_of(args.bags, 'evaluation'), f'{args.model} on {", ".join(args.bags)}{part}'
-    )
-    report.say(*verdict.lines)
+    made_of = f'{args.model} on {", ".join(args.bags)}{part}'
+    report = begin_report(args.bags, 'evaluation', made_of, verdict)
     drawn = run_sections(report, evaluation, recordings, model, tables)
     shown = [recordings[number] for number in drawn[:MOST_INSPECTED]]
     if len(shown) < len(recordings):
@@ -389,14 +373,11 @@ def run_online(args: Namespace) -> int:
             )
             raise InputError(msg)
     check_one_plane(recordings)
-    seconds = sum(each.imu.span_ns * 1e-9 for each in recordings)
-    known_s = math.inf
-    if args.positions_until is not None:
-        number, is_share = args.positions_until
-        known_s = number * seconds if is_share else number
-        if known_s > seconds:
-            msg = f'--positions-until {number:g}: the drive ends after {seconds:.0f} s; give less'
-            raise InputError(msg)
+    lasts_s = sum(each.imu.span_ns * 1e-9 for each in recordings)
+    known_s = math.inf if args.positions_until is None else args.positions_until
+    if args.positions_until is not None and not 0.0 < known_s <= lasts_s:
+        msg = f'--positions-until {known_s:g} must be above 0 and below the {lasts_s:.0f} s driven'
+        raise InputError(msg)
     learners = {name: make_learner(name) for name in args.learners or LEARNERS}
     with Progress('evaluating online') as progress:
         curve = learning_curve(

@@ -23,7 +23,6 @@ from two_manifold_ros.cli.options import (
     add_json,
     add_topics,
     answer,
-    Command,
     fleet_of,
     metres,
     name_sensors,
@@ -151,8 +150,7 @@ def _drop_duplicates(args: Namespace, names: Sequence[str]) -> list[str]:
     """
     Leave in ``args.bags`` each bag once, however its path is written; return their names.
 
-    They are sorted by their places, so that whatever order they are given in makes no difference.
-    ``InputError`` if one has two names.
+    They are sorted by their places, so that the order in which they are given says nothing.
     """
     first: dict[str, int] = {}
     for number, path in enumerate(args.bags):
@@ -351,11 +349,7 @@ def run_merge(args: Namespace) -> int:
 
 
 def drives_of(paths: Sequence[str], options: ReadingOptions) -> tuple[list[str], list[Recording]]:
-    """
-    Return the drives of checkpoints and of bags, and before them the path that each is of.
-
-    They are in one plane, that of the first of them.
-    """
+    """Return the path of each drive of checkpoints and of bags, and the drives, in one plane."""
     of, drives = [], []
     for path in paths:
         found = drives_in(path) if path.endswith('.npz') else [read_recording(path, options)]
@@ -488,7 +482,3 @@ def without(model: ModelHead, names: Sequence[str]) -> AtlasModel:
         msg = 'these are all the routes of the model: remove its file instead'
         raise InputError(msg)
     return atlas_of(left)
-
-
-MERGE = Command(MERGE_HELP, add_merge, run_merge)
-ATLAS = Command(ATLAS_HELP, add_atlas, run_atlas)

@@ -15,8 +15,8 @@ from two_manifold_ros.cli.options import (
     add_report,
     add_topics,
     answer,
+    begin_report,
     check_report,
-    Command,
     fleet_of,
     on_stderr,
     reading_options,
@@ -62,7 +62,7 @@ def add_inspect(parser: ArgumentParser) -> None:
     """Add the arguments of inspect."""
     add_bags(parser)
     add_topics(parser)
-    add_report(parser, 'findings with cures, the drive, laps, gaps and lag')
+    add_report(parser, 'findings with cures, the drive, laps and signals')
     add_fleet(parser)
     add_json(parser)
 
@@ -139,11 +139,10 @@ def _inspect_here(
 def _write_page(
     args: Namespace, reports: Sequence[Report], recordings: Sequence[Recording]
 ) -> None:
-    from two_manifold_ros.pages import report as pages  # noqa: PLC0415 - an extra
     from two_manifold_ros.pages.sections import inspection_sections  # noqa: PLC0415 - an extra
 
-    page = pages.Report(pages.title_of([each.name for each in recordings], 'recording'))
-    page.say(*of_inspection(reports, args).lines)
+    names = [each.name for each in recordings]
+    page = begin_report(names, 'recording', '', of_inspection(reports, args))
     inspection_sections(page, reports, recordings)
     page.write(args.report)
 
@@ -309,7 +308,3 @@ def _lags(rows: Sequence[dict[str, Any]]) -> str:
 def _range(seconds: Sequence[float]) -> str:
     least, most = f'{min(seconds):.3f}', f'{max(seconds):.3f}'
     return f'{least} s' if least == most else f'{least} to {most} s'
-
-
-INSPECT = Command(INSPECT_HELP, add_inspect, run_inspect)
-INFO = Command(INFO_HELP, add_info, run_info)

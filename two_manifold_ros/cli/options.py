@@ -14,7 +14,7 @@ import shutil
 import sys
 from tempfile import TemporaryFile
 from textwrap import fill
-from typing import Any, NamedTuple, TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 from rich import box
 from rich.console import Console
@@ -33,17 +33,10 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.cli.verdict import Verdict
     from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.pages.report import Report
     from two_manifold_ros.recordings.reading import ReadingOptions
     from two_manifold_ros.recordings.recording import GeodeticOrigin, Recording
     from two_manifold_ros.typing import Table
-
-
-class Command(NamedTuple):
-    """A command of a module that holds several: as a module of its own would offer it."""
-
-    HELP: str
-    add_arguments: Callable[[ArgumentParser], None]
-    run: Callable[[Namespace], int]
 
 
 # Wide enough for our tables where the width of the terminal is unknown.
@@ -53,19 +46,10 @@ _NARROWEST = 20
 _NUMBER = re.compile(r'[-+±]?[\d.]|nan$|-$|$')
 
 
-class _Piped(Console):
-    """A console for files and pipes, in which no line ends in blanks."""
-
-    def print(self, *shown: Any, **settings: Any) -> None:  # noqa: ANN401 - as Rich has it
-        with self.capture() as written:
-            super().print(*shown, **settings)
-        self.file.write(re.sub(r' +$', '', written.get(), flags=re.MULTILINE))
-
-
 def console() -> Console:
     """Return a console for standard output as it is now."""
     plain = Console(highlight=False)
-    return plain if plain.is_terminal else _Piped(highlight=False, width=_PIPED_WIDTH)
+    return plain if plain.is_terminal else Console(highlight=False, width=_PIPED_WIDTH)
 
 
 def answer(
@@ -122,7 +106,7 @@ def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]
     output.print(table)
 
 
-def print_wrapped(text: str, indent: str = '', *, on_error: bool = False) -> None:
+def print_wrapped(text: str, *, on_error: bool = False) -> None:
     """
     Print a line on standard output or error; on a terminal it is wrapped between words.
 
@@ -134,7 +118,6 @@ def print_wrapped(text: str, indent: str = '', *, on_error: bool = False) -> Non
         text = fill(
             text,
             max(shutil.get_terminal_size().columns - 1, _NARROWEST),
-            subsequent_indent=indent,
             break_long_words=False,
             break_on_hyphens=False,
         )
@@ -395,6 +378,15 @@ def fleet_of(args: Namespace) -> AbstractContextManager[Any]:
     )
 
 
+def begin_report(names: Sequence[str], what: str, made_of: str, verdict: Verdict) -> Report:
+    """Return a page about files, which begins with a verdict."""
+    from two_manifold_ros.pages.report import Report, title_of  # noqa: PLC0415 - an extra
+
+    page = Report(title_of(names, what), made_of)
+    page.say(*verdict.lines)
+    return page
+
+
 def add_report(parser: ArgumentParser, shown: str) -> None:
     """Add ``--report``, as ``args.report`` for `check_report`, and name what it shows."""
     parser.add_argument(
@@ -402,6 +394,14 @@ def add_report(parser: ArgumentParser, shown: str) -> None:
         metavar='FILE',
         help=f'write one HTML file to open in a browser: {shown}',
     )
+
+
+def add_run(parser: ArgumentParser, nargs: int | str = '+') -> None:
+    """Add a model, bags to run it on, and what is needed to read them."""
+    parser.add_argument('model', metavar='MODEL', help='file written by two-manifold train')
+    add_bags(parser, nargs)
+    add_sensor_topics(add_topics(parser))
+    add_json(parser)
 
 
 def check_report(args: Namespace) -> None:

@@ -159,7 +159,7 @@ def _list(*, as_json: bool) -> int:
         return 0
     width = max(len(each.name) for each in EXPERIMENTS)
     for each in EXPERIMENTS:
-        print_wrapped(f'{each.name:{width}}  {each.shows} ({each.paper})', ' ' * (width + 2))
+        print_wrapped(f'{each.name:{width}}  {each.shows} ({each.paper})')
     return 0
 
 

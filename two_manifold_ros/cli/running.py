@@ -17,10 +17,9 @@ from two_manifold_ros.cli.options import (
     add_bags,
     add_json,
     add_part,
-    add_sensor_topics,
+    add_run,
     add_topics,
     answer,
-    Command,
     name_sensors,
     part_of,
     recordings_in_planes,
@@ -69,8 +68,7 @@ LAPS_HELP = (
 
 def add_laps(parser: ArgumentParser) -> None:
     """Add the arguments of laps."""
-    parser.add_argument('model', metavar='MODEL', help='file written by two-manifold train')
-    add_bags(parser)
+    add_run(parser)
     parser.add_argument(
         '--start-line',
         default='',
@@ -85,13 +83,11 @@ def add_laps(parser: ArgumentParser) -> None:
         help='where the sectors after the first begin, apart by blanks, each as a start line '
         '(default: thirds of a lap)',
     )
-    add_sensor_topics(add_topics(parser))
     add_part(parser)
     parser.add_argument('--csv', metavar='FILE', help='write the laps into a table')
     parser.add_argument(
         '--course', metavar='FILE', help='write all numbers of each tick into a table'
     )
-    add_json(parser)
 
 
 def run_laps(args: Namespace) -> int:
@@ -252,11 +248,8 @@ REPLAY_HELP = (
 
 def add_replay(parser: ArgumentParser) -> None:
     """Add the arguments of replay."""
-    parser.add_argument('model', metavar='MODEL', help='file written by two-manifold train')
-    add_bags(parser, 1)
+    add_run(parser, 1)
     parser.add_argument('-o', '--output', required=True, metavar='BAG2', help='folder to write')
-    add_sensor_topics(add_topics(parser))
-    add_json(parser)
 
 
 def run_replay(args: Namespace) -> int:
@@ -287,8 +280,7 @@ EXPORT_HELP = (
 
 def add_export(parser: ArgumentParser) -> None:
     """Add the arguments of export."""
-    parser.add_argument('model', metavar='MODEL', help='file written by two-manifold train')
-    add_bags(parser, 1)
+    add_run(parser, 1)
     parser.add_argument(
         '-o',
         '--output',
@@ -297,8 +289,6 @@ def add_export(parser: ArgumentParser) -> None:
         help='.gpx, published estimates of a model trained on satellite fixes; .csv, all '
         'ticks in metres, with standard deviations and states',
     )
-    add_sensor_topics(add_topics(parser))
-    add_json(parser)
 
 
 def run_export(args: Namespace) -> int:
@@ -408,9 +398,3 @@ def run_vehicle(args: Namespace) -> int:
     written = [f'written to {args.output}'] if args.output else []
     answer(args, content, [*shown, *written])
     return 0
-
-
-LAPS = Command(LAPS_HELP, add_laps, run_laps)
-REPLAY = Command(REPLAY_HELP, add_replay, run_replay)
-EXPORT = Command(EXPORT_HELP, add_export, run_export)
-VEHICLE = Command(VEHICLE_HELP, add_vehicle, run_vehicle)

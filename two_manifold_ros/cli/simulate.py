@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from two_manifold_ros.cli.options import add_json, answer, Command
+from two_manifold_ros.cli.options import add_json, answer
 from two_manifold_ros.compilation import STORE
 from two_manifold_ros.loggers.columns import parse_columns
 from two_manifold_ros.loggers.reading import read_log
@@ -39,29 +39,20 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '-o', '--output', metavar='BAG', required=True, help='folder to make for the rosbag2'
     )
-    parser.add_argument(
-        '--laps', type=int, default=30, metavar='N', help='whole laps to drive (default: 30)'
-    )
-    parser.add_argument(
-        '--seed', type=int, default=0, metavar='S', help='equal seeds, equal bags (default: 0)'
-    )
-    parser.add_argument(
-        '--rate', type=float, default=100.0, metavar='HZ', help='rate of the IMU (default: 100)'
-    )
-    parser.add_argument(
-        '--noise',
-        type=float,
-        default=1.0,
-        metavar='X',
-        help='scale of all sensor errors: 0 none, 1 a cheap IMU (default: 1)',
-    )
-    parser.add_argument(
-        '--speed-wander',
-        type=float,
-        default=1.0,
-        metavar='X',
-        help='scale of the wander of the speed: 0 none, 1 about 5 %% (default: 1)',
-    )
+    for name, letter, default, words in (
+        ('laps', 'N', 30, 'whole laps to drive'),
+        ('seed', 'S', 0, 'equal seeds, equal bags'),
+        ('rate', 'HZ', 100.0, 'rate of the IMU'),
+        ('noise', 'X', 1.0, 'scale of all sensor errors: 0 none, 1 a cheap IMU'),
+        ('speed-wander', 'X', 1.0, 'scale of the wander of the speed: 0 none, 1 about 5 %%'),
+    ):
+        parser.add_argument(
+            f'--{name}',
+            type=type(default),
+            default=default,
+            metavar=letter,
+            help=f'{words} (default: {default:g})',
+        )
     parser.add_argument(
         '--driver',
         choices=DRIVERS,
@@ -189,7 +180,3 @@ def run_import(args: Namespace) -> int:
     ]
     answer(args, content | {'notes': drive.notes}, shown)
     return 0
-
-
-IMPORT = Command(IMPORT_HELP, add_import, run_import)
-COMPILE = Command(COMPILE_HELP, add_compile, run_compile)

@@ -154,11 +154,10 @@ class StatusTable:
         nodes: int = 1,
     ) -> bool:
         """
-        Take a ``DiagnosticStatus``, and when it came by a clock that never goes back.
+        Take a ``DiagnosticStatus`` and its time; return whether it is news of a node of ours.
 
-        Nothing in a message says which of several ``nodes`` of one name sent it. Returned is
-        whether the node is one of ours, and in another state than before or heard again, has got
-        or lost a namesake, or failed to take a model or to hand one over.
+        Nothing in a message says which of several ``nodes`` of one name sent it. News is another
+        state or route, a namesake that comes or goes, trouble with a model, or a node heard again.
         """
         if not {'status', 'cause'} <= values.keys():
             return False

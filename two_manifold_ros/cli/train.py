@@ -14,6 +14,7 @@ from two_manifold_ros.cli.fleet import chosen_bags
 from two_manifold_ros.cli.looking import model_table, shown_model, shown_routes
 from two_manifold_ros.cli.options import (
     answer,
+    begin_report,
     check_report,
     fleet_of,
     in_step,
@@ -67,7 +68,16 @@ def run(args: Namespace) -> int:
     try:
         check_options(args)
         with fleet_of(args) as client:
-            return _run(args, later.append, client)
+            settings = TrainingSettings(**given_settings(args))
+            if args.sensor_topic and not isinstance(settings, RouteSettings):
+                msg = f'method {settings.method} takes no --sensor-topic: leave it out'
+                raise InputError(msg)
+            _check_output(Path(args.output))
+            check_report(args)
+            # Before the bags are read, which takes long.
+            names = route_names(args, len(args.bags))
+            with chosen_bags(args, names, client) as (names, tried):
+                return _train(args, settings, names, tried, later.append, client)
     except KeyboardInterrupt:
         done = f'{args.output} is written' if args.saved else 'no model is written'
         on_stderr(f'two-manifold: stopped, {done}')
@@ -78,19 +88,6 @@ def run(args: Namespace) -> int:
             # What is among the notes of the model was printed with it.
             if line.removeprefix('two-manifold: note: ') not in args.told:
                 on_stderr(line)
-
-
-def _run(args: Namespace, say: Callable[[str], None], client: Any) -> int:  # noqa: ANN401 - of an extra
-    settings = TrainingSettings(**given_settings(args))
-    if args.sensor_topic and not isinstance(settings, RouteSettings):
-        msg = f'method {settings.method} takes no --sensor-topic: leave it out, or choose route'
-        raise InputError(msg)
-    _check_output(Path(args.output))
-    check_report(args)
-    names = route_names(args, len(args.bags))
-    # Before the bags are read, which takes long.
-    with chosen_bags(args, names, client) as (names, tried):
-        return _train(args, settings, names, tried, say, client)
 
 
 def _train(
@@ -337,15 +334,13 @@ def _write_report(
     recordings: Sequence[Recording],
     reports: Sequence[Report],
 ) -> None:
-    from two_manifold_ros.pages import report as pages  # noqa: PLC0415 - an extra
     from two_manifold_ros.pages.sections import (  # noqa: PLC0415 - an extra
         inspection_sections,
         model_sections,
     )
 
-    title = pages.title_of([args.output], 'model')
-    page = pages.Report(title, f'learned from {", ".join(args.bags)}')
-    page.say(*of_training(model, args).lines)
+    learned_from = f'learned from {", ".join(args.bags)}'
+    page = begin_report([args.output], 'model', learned_from, of_training(model, args))
     model_sections(page, model, model_table(model))
     inspection_sections(page, reports, recordings)
     page.write(args.report)

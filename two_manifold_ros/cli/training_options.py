@@ -36,15 +36,7 @@ _LISTED_WIDTH = 40
 
 
 def check_options(args: Namespace) -> None:
-    """
-    Refuse options that would be passed over.
-
-    Raises
-    ------
-    InputError
-        If they do not go together.
-
-    """
+    """Refuse options that would be passed over."""
     if args.routes is not None and (args.method not in {None, 'route'} or args.marks):
         msg = '--routes names maps: leave it out, or use --method route with positions'
         raise InputError(msg)
@@ -131,15 +123,7 @@ def given_settings(args: Namespace) -> dict[str, Any]:
 
 
 def route_names(args: Namespace, bags: int) -> list[str]:
-    """
-    Return the names in ``args.routes`` of the routes of so many bags; none if it is not given.
-
-    Raises
-    ------
-    InputError
-        If they are unfit, see `check_names`.
-
-    """
+    """Return the names in ``args.routes`` of the routes of so many bags; none if not given."""
     if args.routes is None:
         return []
     names = [each.strip() for each in args.routes.split(',')]
@@ -148,15 +132,7 @@ def route_names(args: Namespace, bags: int) -> list[str]:
 
 
 def parse_horizons(text: str) -> tuple[int, ...]:
-    """
-    Parse ticks.
-
-    Raises
-    ------
-    InputError
-        If they are not whole numbers.
-
-    """
+    """Parse ticks, which are whole numbers."""
     try:
         return tuple(int(part) for part in text.split(','))
     except ValueError as error:

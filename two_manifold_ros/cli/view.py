@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from argparse import ArgumentTypeError
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import contextmanager, ExitStack
 import math
 import os
 import sys
@@ -37,7 +37,7 @@ from two_manifold_ros.interface.drawn_track import DrawnTrack
 from two_manifold_ros.interface.messages import choose_scene, Topics
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.pages.live_page import LivePage
-from two_manifold_ros.pages.serving import LOOPBACK, PageServer, USUAL_PORT
+from two_manifold_ros.pages.serving import LOOPBACK, serve_page, USUAL_PORT
 from two_manifold_ros.pages.vehicle import Moment, moment_of, Scene, stamp_of
 from two_manifold_ros.recordings.bag_topics import candidates, IMU, POSITION
 from two_manifold_ros.recordings.reading import open_bag
@@ -47,10 +47,9 @@ from two_manifold_ros.ticks.segments import positions_at
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from bokeh.document import Document
-    from typing_extensions import Self
 
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.interface.assessment import Assessment
@@ -147,7 +146,7 @@ def run(args: Namespace) -> int:
         # What is no bag is refused before a browser opens.
         with open_bag(args.bags[0]):
             pass
-        with until_ctrl_c(), _Served(args, scene):
+        with until_ctrl_c(), _served(args, scene):
             if model is None:
                 _read_bag(args, scene)
             else:
@@ -168,28 +167,23 @@ def _draw_model(scene: Scene, model: ModelHead | None) -> None:
         scene.limits_m = limits.warn_m, limits.error_m
 
 
-class _Served(PageServer):
-    """The server, which says where the page is and shows it."""
+@contextmanager
+def _served(args: Namespace, scene: Scene) -> Iterator[None]:
+    """Serve the page, say where it is and show it."""
 
-    def __init__(self, args: Namespace, scene: Scene) -> None:
+    def make(document: Document) -> None:
+        LivePage(document, scene)
 
-        def make(document: Document) -> None:
-            LivePage(document, scene)
-
-        super().__init__(make, args.host, args.port)
-        self._opens = not args.no_browser
-
-    def __enter__(self) -> Self:
-        super().__enter__()
-        print(f'{self.url} shows it; Ctrl-C ends it', flush=True)
-        if self._host not in {LOOPBACK, 'localhost', '::1'}:
+    with serve_page(make, args.host, args.port) as url:
+        print(f'{url} shows it; Ctrl-C ends it', flush=True)
+        if args.host not in {LOOPBACK, 'localhost', '::1'}:
             on_stderr(
                 'two-manifold: note: everyone on the network of this address can see where the '
                 'vehicle is; nothing can be commanded from the page'
             )
-        if self._opens and has_display():
-            webbrowser.open(self.url)
-        return self
+        if not args.no_browser and has_display():
+            webbrowser.open(url)
+        yield
 
 
 def has_display() -> bool:
@@ -375,7 +369,7 @@ def _view_live(args: Namespace, model: ModelHead | None) -> int:
             scene.vehicle(name).hear(kind, message, scene.clock())
 
     over = Event()
-    with until_ctrl_c(), _Served(args, scene), ThreadPoolExecutor(1) as pool:
+    with until_ctrl_c(), _served(args, scene), ThreadPoolExecutor(1) as pool:
         following = pool.submit(watch, hear, lambda: list(scene.looking.values()), args.live, over)
         try:
             following.result()

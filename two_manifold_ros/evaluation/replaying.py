@@ -17,7 +17,7 @@ from two_manifold_ros.interface.assessment import (
 )
 from two_manifold_ros.interface.messages import (
     choose_scene,
-    laps_message,
+    labelled_array,
     messages_of,
     Topics,
 )
@@ -95,7 +95,12 @@ def replay(
         timer = timers[estimate.route]
         lap = None if timer is None else timer.push(estimate)
         if lap is not None:
-            write(Topics.LAPS.name, Topics.LAPS.msgtype, stamp_ns, laps_message(lap))
+            write(
+                Topics.LAPS.name,
+                Topics.LAPS.msgtype,
+                stamp_ns,
+                labelled_array(lap.stamp_ns, lap.numbers()),
+            )
         for report, period_ns, build in reports:
             # A recording may jump back, after which the next report would be far away.
             if not due_ns[report] - period_ns <= stamp_ns < due_ns[report]:

@@ -82,18 +82,6 @@ KNOWN, LEFT = 'known', 'left'
 """Since when, by stamps: one is known to be driven, it is left."""
 
 
-def _of_the_chosen(name: str) -> Any:  # noqa: ANN401 - that of `Filter`
-    """Return a property that is an attribute or a method of the filter of the likeliest route."""
-
-    def get(atlas: AtlasFilter) -> object:
-        return getattr(atlas.chosen, name)
-
-    def put(atlas: AtlasFilter, value: object) -> None:
-        setattr(atlas.chosen, name, value)
-
-    return property(get, put, doc=getattr(getattr(Filter, name, None), '__doc__', None))
-
-
 class AtlasFilter(Filter):
     """
     Filters on many known routes, of which the likeliest gives the estimates.
@@ -112,14 +100,7 @@ class AtlasFilter(Filter):
     by name.
     """
 
-    # Each attribute and method of a single filter is here again: that of its own would be of none.
-    running, status, cause, why = map(_of_the_chosen, ('running', 'status', 'cause', 'why'))
-    finding, waiting, off_route = map(_of_the_chosen, ('finding', 'waiting', 'off_route'))
-    limits, counters, used, broke = map(_of_the_chosen, ('limits', 'counters', 'used', 'broke'))
-    rivals, ticks = map(_of_the_chosen, ('rivals', 'ticks'))
-    take_over, adopt = map(_of_the_chosen, ('take_over', 'adopt'))
-
-    def __init__(  # see above
+    def __init__(
         self,
         model: AtlasModel,
         places_hz: float = 0.0,
@@ -143,6 +124,14 @@ class AtlasFilter(Filter):
         self._recent: deque[Stamped] = deque(maxlen=MOST_RECENT)
         self._stamps: deque[int] = deque(maxlen=2)
         self._start(fresh=True)
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - as those of `Filter` are
+        """Return what only the filter of the likeliest route has: it is read as that one."""
+        return getattr(vars(self)['_members'][self._chosen], name)
+
+    def take_over(self, previous: Filter) -> None:
+        """Continue the counts of the filter that ran on the same stream before."""
+        self.chosen.take_over(previous)
 
     def _start(self, *, fresh: bool = False) -> None:
         """
@@ -266,9 +255,19 @@ class AtlasFilter(Filter):
         found: dict[int, list[Estimate]] = {}
         started = set()
         for number in self._awake:
-            member = self._members[number]
+            member, behind = self._members[number], self._behind.get(number)
             resets = member.counters['resets']
-            estimates = self._take(number, stamp_ns, sample)
+            if behind is None:
+                estimates = member.push(stamp_ns, sample)
+            else:
+                behind.append((stamp_ns, sample))
+                for _ in range(min(CATCH_UP, len(behind))):
+                    estimates = member.push(*behind.popleft())
+                # Only what is said about the present counts.
+                if behind:
+                    estimates = []
+                else:
+                    del self._behind[number]
             if member.counters['resets'] > resets:
                 started.add(number)
                 # It knows nothing of what was before.
@@ -288,22 +287,6 @@ class AtlasFilter(Filter):
         for number, estimates in found.items():
             self._note(number, estimates[-1])
         return found
-
-    def _take(
-        self, number: int, stamp_ns: int, sample: Sequence[float] | Floats
-    ) -> list[Estimate]:
-        """Let a filter take a sample; return what it says about the present."""
-        member, behind = self._members[number], self._behind.get(number)
-        if behind is None:
-            return member.push(stamp_ns, sample)
-        behind.append((stamp_ns, sample))
-        estimates: list[Estimate] = []
-        for _ in range(min(CATCH_UP, len(behind))):
-            estimates = member.push(*behind.popleft())
-        if behind:
-            return []
-        del self._behind[number]
-        return estimates
 
     def _named(self, estimate: Estimate) -> Estimate:
         """Return an estimate with the chances of all routes and lines, and the ways ahead."""
@@ -424,8 +407,14 @@ class AtlasFilter(Filter):
             self._settled = self._found = True
             self._let_sleep(each for each in self._awake if chances[each] <= FAINT)
         elif self._settled and 2 * lasted[LEFT] >= self._window_ns:
+            # Follow other routes as if they had been followed for the last window already.
             self._settled = False
-            self._catch_up()
+            self._search()
+            for number in set(self._awake) - {self._chosen}:
+                self._members[number].reset('another route may be driven')
+                self._members[number].lose()
+                self._forget(number)
+                self._behind[number] = self._recent.copy()
 
     def _likeliest(self, chances: Sequence[float]) -> int:
         """Return the likeliest route that a filter has an estimate on."""
@@ -473,17 +462,6 @@ class AtlasFilter(Filter):
             elif not begins:
                 # At the start a filter knows more of where drives begin.
                 member.ticks.place(self._coarse.places(number))
-
-    def _catch_up(self) -> None:
-        """Follow other routes as if they had been followed for the last window already."""
-        self._search()
-        for number in self._awake:
-            if number == self._chosen:
-                continue
-            self._members[number].reset('another route may be driven')
-            self._members[number].lose()
-            self._forget(number)
-            self._behind[number] = self._recent.copy()
 
     def _let_sleep(self, numbers: Iterable[int]) -> None:
         for each in {*numbers} - {self._chosen}:

@@ -345,26 +345,22 @@ class Filter:
             self.broke = True
             self.counters['gaps'] += 1
             elapsed = stamp_ns - self._averager.tick_began + self._gate.aside_ns
-            if not self._coast(round(elapsed / self.running.period_ns)):
+            ticks = round(elapsed / self.running.period_ns)
+            # Gaps with less than a tick between them are one.
+            self._missed += ticks
+            if self._missed > self._window or not self._tick:
                 self._reset(stamp_ns)
                 # Wherever it got to meanwhile.
                 self.ticks.lose()
+            else:
+                self._recovering = self._recovering or self.ticks.seen >= self._window
+                self.ticks.coast(ticks)
+                self._machine.pause()
+                self._tick += ticks
         elif verdict is Verdict.JUMP_BACK:
             self._reset()
         self._waits = self._waits._replace(why='')
         self._averager.start(stamp_ns, sample)
-
-    def _coast(self, missed: int) -> bool:
-        """Move on over a gap of some ticks if that is short enough; return whether it was."""
-        # Gaps with less than a tick between them are one.
-        self._missed += missed
-        if self._missed > self._window or not self._tick:
-            return False
-        self._recovering = self._recovering or self.ticks.seen >= self._window
-        self.ticks.coast(missed)
-        self._machine.pause()
-        self._tick += missed
-        return True
 
     def _reset(self, stamp_ns: int | None = None) -> None:
         self.broke = True

@@ -175,34 +175,23 @@ def _nearest_and_contrast(windows: Floats, rows: Floats, other: Bools) -> tuple[
 
 
 class RecentWindow:
-    """The newest ``width`` of ``count`` observations (d,) that were seen in a row."""
+    """The newest observations (d,) of ``count`` that were seen in a row, at most ``most``."""
 
-    def __init__(self, width: int, channels: int) -> None:
-        self._width = width
-        # Each observation is there twice, so that the newest window is always in one piece.
-        self._twice = np.zeros((2 * width, channels))
+    def __init__(self, most: int, channels: int) -> None:
+        self._most = most
+        # Each observation is there twice, so that the newest ones are always in one piece.
+        self._twice = np.zeros((2 * most, channels))
         self.count = 0
 
-    @property
-    def full(self) -> bool:
-        """True if a whole window was seen."""
-        return self.count >= self._width
-
-    @property
-    def rows(self) -> Floats:
-        """The newest window (w, d), the oldest observation first."""
-        begin = self.count % self._width
-        return self._twice[begin : begin + self._width]
-
-    def clear(self) -> None:
-        """Forget everything, as after a gap."""
-        self.count = 0
+    def newest(self, width: int) -> Floats | None:
+        """Return the newest rows (w, d), the oldest first; ``None`` until so many were seen."""
+        end = self.count % self._most + self._most
+        return self._twice[end - width : end] if self.count >= width else None
 
     def push(self, observation: Floats) -> None:
         """Append one (d,) observation."""
-        place = self.count % self._width
-        self._twice[place] = observation
-        self._twice[place + self._width] = observation
+        place = self.count % self._most
+        self._twice[place] = self._twice[place + self._most] = observation
         self.count += 1
 
 
@@ -262,40 +251,33 @@ class ReversedRoute:
         able = model.channels.of_imu and bends.any() and not roads
         able = able and len(self._learned) > 2 * self.stretch
         self._usual = self._usual_cost() if able else math.inf
-        self._window = RecentWindow(self.stretch * self._each, len(self._channels))
+        self.ticks = self.stretch * self._each
         # A look each second of the stream, averaged over two.
         self._every = max(1, round(model.rate_hz))
         self._looks: deque[tuple[float, float]] = deque(maxlen=2)
         self.finding: Finding | None = None
 
-    def clear(self) -> None:
-        """Forget the stream and all findings."""
-        self.pause()
-        self.finding = None
-
     def pause(self) -> None:
         """Forget the stream, as after a gap, and keep the findings."""
-        self._window.clear()
         self._looks.clear()
 
-    def push(self, means: Floats, *, novel: bool) -> None:
-        """Take the (c,) means of a tick, and whether the newest window needs an explanation."""
-        self._window.push(means[self._channels])
-        if not self._window.full or self._window.count % self._every:
+    def look(self, window: RecentWindow, *, novel: bool) -> None:
+        """Look at the newest ticks; ``novel`` is whether they need an explanation."""
+        rows = window.newest(self.ticks)
+        if rows is None or window.count % self._every:
             return
         if not novel:
             self._looks.clear()
             self.finding = None
         elif math.isfinite(self._usual):
-            self._looks.append(self._costs())
+            self._looks.append(self._costs(rows[:, self._channels]))
             if len(self._looks) == self._looks.maxlen:
                 forth, back = np.mean(self._looks, axis=0).tolist()
                 fits = forth > self.forward_cost and back < self.backward_cost
                 self.finding = _WRONG_WAY if fits and forth - back > self.gain else None
 
-    def _costs(self) -> tuple[float, float]:
+    def _costs(self, rows: Floats) -> tuple[float, float]:
         """Return the costs of the newest stretch read forwards and backwards, over the usual."""
-        rows = self._window.rows
         signs = np.array([1.0, -1.0, 1.0, 1.0, 1.0, -1.0])[self._channels]
         forth, back = (
             alignment_cost(_parts((each - self._mean) / self._scale, self._each), self._learned)
@@ -341,13 +323,15 @@ class HypothesisSearch:
         self._hypotheses = known_misconfigurations(model.channels)
         self._scorer = HypothesisScorer(model, self._hypotheses)
         self._reversed = ReversedRoute(model)
-        self._window = RecentWindow(watched_ticks(model), len(model.channels.mean))
+        self._ticks = watched_ticks(model)
+        most = max(self._ticks, self._reversed.ticks)
+        self._window = RecentWindow(most, len(model.channels.mean))
         # A look each half second of the stream, averaged over four: one window may err.
         self._every = max(1, round(0.5 * model.rate_hz))
         self._looks: deque[tuple[Floats, Floats, float]] = deque(maxlen=4)
         self._named: tuple[int, ...] = ()
         self._found: Finding | None = None
-        self._forget_stream()
+        self.pause()
 
     @property
     def finding(self) -> Finding | None:
@@ -356,17 +340,14 @@ class HypothesisSearch:
 
     def clear(self) -> None:
         """Forget the stream and all findings."""
-        self._forget_stream()
+        self.pause()
         self._name(())
-        self._reversed.clear()
+        self._reversed.finding = None
 
     def pause(self) -> None:
         """Forget the stream, as after a gap, and keep the findings."""
-        self._forget_stream()
         self._reversed.pause()
-
-    def _forget_stream(self) -> None:
-        self._window.clear()
+        self._window.count = 0
         self._looks.clear()
         self._answer: tuple[int, ...] = ()
         self._agreeing_looks = self._good_looks = 0
@@ -375,9 +356,10 @@ class HypothesisSearch:
     def push(self, means: Floats) -> None:
         """Take the (c,) means of one tick, in the units of the samples."""
         self._window.push(means)
-        if self._hypotheses and self._window.full and self._window.count % self._every == 0:
-            self._look(self._window.rows)
-        self._reversed.push(means, novel=self._novel)
+        rows = self._window.newest(self._ticks)
+        if self._hypotheses and rows is not None and self._window.count % self._every == 0:
+            self._look(rows)
+        self._reversed.look(self._window, novel=self._novel)
 
     def _look(self, window: Floats) -> None:
         plain = self._scorer.score_plain(window)
@@ -415,20 +397,17 @@ class HypothesisSearch:
         return self._named if lasts else ()
 
     def _name(self, which: tuple[int, ...]) -> None:
-        if which != self._named:
-            self._named = which
-            self._found = _finding([self._hypotheses[index - 1] for index in which])
-
-
-def _finding(named: Sequence[Misconfiguration]) -> Finding | None:
-    words = {each.cause: each.words for each in named}
-    if not words:
-        return None
-    if len(words) > 2:
-        return Finding(
-            'axes_or_signs',
-            'the input would be as in training with other axes or signs, but several explain it '
-            'equally well: compare the driver and the mounting of the IMU',
-            refuses=True,
-        )
-    return Finding('_or_'.join(words), ', or '.join(words.values()), refuses=True)
+        if which == self._named:
+            return
+        self._named, self._found = which, None
+        named = [self._hypotheses[index - 1] for index in which]
+        words = {each.cause: each.words for each in named}
+        if len(words) > 2:
+            self._found = Finding(
+                'axes_or_signs',
+                'the input would be as in training with other axes or signs, but several explain '
+                'it equally well: compare the driver and the mounting of the IMU',
+                refuses=True,
+            )
+        elif words:
+            self._found = Finding('_or_'.join(words), ', or '.join(words.values()), refuses=True)

@@ -16,10 +16,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.filtering.filter import Filter
-    from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.typing import Floats
-
-    Make = Callable[[], tuple[ModelHead, Filter]]
 
 
 Sample: TypeAlias = 'tuple[int, Sequence[float] | Floats]'
@@ -33,15 +30,15 @@ class Successor:
     """
     Load or learn a filter, compile it and let it catch up without delaying any sample.
 
-    ``make`` returns the ``model`` and a warm ``filter`` of it; it is called in the thread.
-    ``past`` are the newest samples until now, which that filter has not seen. With ``at_once``
-    samples wait until the thread has ended, and all that follows is the same every time. Once
-    ``prepared`` there are model and filter, or a ``failure`` in a sentence, with ``details`` of a
-    bug.
+    ``make`` returns a warm ``filter``; it is called in the thread. ``past`` are the newest samples
+    until now, which that filter has not seen. With ``at_once`` samples wait until the thread has
+    ended, and all that follows is the same every time. Once ``prepared`` there is the filter, or a
+    ``failure`` in a sentence, with ``details`` of a bug.
     """
 
-    def __init__(self, make: Make, past: Sequence[Sample] = (), *, at_once: bool = False) -> None:
-        self.model: ModelHead
+    def __init__(
+        self, make: Callable[[], Filter], past: Sequence[Sample] = (), *, at_once: bool = False
+    ) -> None:
         self.filter: Filter
         self.failure = ''
         self.details = ''
@@ -92,18 +89,18 @@ class Successor:
             self._attempt(lambda: self._use_newer(estimates))
         return estimates
 
-    def _prepare(self, make: Make, past: Sequence[Sample]) -> None:
-        self.model, live = make()
+    def _prepare(self, make: Callable[[], Filter], past: Sequence[Sample]) -> None:
+        live = make()
         # An estimate from the old samples that it was made with is not about the present.
         live.forget_latest()
         if past:
             # A drive that goes on does not begin here.
             live.lose()
         self.filter = live
-        span_ns = WINDOWS_FED * self.model.window_ns
+        span_ns = WINDOWS_FED * live.model.window_ns
         for stamp_ns, values in past:
             if past[-1][0] - stamp_ns <= span_ns:
-                self.filter.push(stamp_ns, values)
+                live.push(stamp_ns, values)
         self._use_newer([])
 
     def _attempt(self, work: Callable[[], None]) -> None:

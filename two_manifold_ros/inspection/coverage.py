@@ -47,11 +47,7 @@ MOST_CELLS = 256
 """Cells of a survey: on a lap some hundred, so that a bend has several."""
 
 MOST_ACROSS = 64
-"""
-Cells of a survey along its longer side.
-
-With many more, cells of a short drive are smaller than the noise of its positions.
-"""
+"""Cells of a survey along its longer side; many more are below the noise of positions."""
 
 SECTORS = 4
 """Directions of travel in a cell, each of its own: a route driven backwards is another one."""
@@ -60,12 +56,7 @@ MOST_LEVEL = 1000
 """Level of a survey, at which the side of a cell is still a number."""
 
 FARTHEST = 3
-"""
-Levels by which a bag may reach farther than usual, which are doublings: eight times as far.
-
-A bag that reaches farther is of another route, or would make cells of which a usual drive has a
-few.
-"""
+"""Doublings by which a bag may reach farther than usual; one beyond is of another route."""
 
 FEWEST_BAGS = 3
 """Bags of a route: a drive of fewer, of many, is an excursion."""
@@ -175,8 +166,7 @@ def survey_bags(
     """
     Survey bags, each where it is read, on the workers of a ``client`` if there is one.
 
-    Of each the first ``until_s`` seconds count, or all. A bag that a journal knows of an earlier
-    run is not read again; one that cannot be read costs nothing but a sentence.
+    Of each the first ``until_s`` seconds count; a bag that a journal knows is not read again.
     """
     own = {identity(path): path for path in paths}
     keys = {
@@ -229,11 +219,7 @@ def state_of(path: str) -> str:
 
 
 def recorded_s(paths: Sequence[str], enough_s: float, until_s: float | None = None) -> float:
-    """
-    Return how long bags last by their own account, s, counting no further than to ``enough_s``.
-
-    Of each ``until_s`` seconds count at most; a bag that cannot be opened counts nothing.
-    """
+    """Return how long bags last by their own account, s, at most about ``enough_s``."""
     total_s = 0.0
     for path in paths:
         if total_s > enough_s:
@@ -359,11 +345,7 @@ def _cells_of(surveys: Sequence[Survey], ordered: Sequence[int]) -> Iterator[tup
 
 
 def _ranks(surveys: Sequence[Survey], ordered: Sequence[int]) -> dict[int, int]:
-    """
-    Return of each bag how many earlier ones, in this order, drove where hardly one of them did.
-
-    A tenth of its cells have no more: noise puts any drive into some cell of its own.
-    """
+    """Return of each bag how many earlier ones drove at the tenth of its cells with the fewest."""
     counts: Counter[tuple[str, int, int, int]] = Counter()
     ranks = {}
     for number, cells in _cells_of(surveys, ordered):
@@ -373,11 +355,7 @@ def _ranks(surveys: Sequence[Survey], ordered: Sequence[int]) -> dict[int, int]:
 
 
 def _routes_of(surveys: Sequence[Survey], ordered: Sequence[int]) -> list[list[int]]:
-    """
-    Return the bags that share places, by routes: a tenth of the cells of either.
-
-    Each is compared with routes and not with all others, of which there may be many thousands.
-    """
+    """Return the bags of each route: a bag shares a tenth of the cells of either with it."""
     routes: list[tuple[list[int], _Cells]] = []
     for number, cells in _cells_of(surveys, ordered):
         apart, members, places = [], [number], cells

@@ -68,11 +68,7 @@ def summarise_channels(samples: Floats) -> tuple[ChannelSummary, ...]:
 def stuck_stretches(
     imu: ImuStream, least_s: float = 1.0, least_samples: int = 10
 ) -> tuple[Stretch, ...]:
-    """
-    Return where all channels stay exactly the same for a second and ten samples or more.
-
-    A coarse sensor repeats itself now and then, so one channel or a few samples say nothing.
-    """
+    """Return where all channels stay the same for a second and ten samples or more."""
     stamps = imu.stamps
     same = (imu.samples[1:] == imu.samples[:-1]).all(axis=1)
     stretches = []
@@ -85,12 +81,7 @@ def stuck_stretches(
 
 @dataclass(frozen=True)
 class Gravity:
-    """
-    Gravity in the specific force: length of its mean vector, and median length.
-
-    ``up_axis`` of the IMU points up, such as ``+z``; empty where gravity is not in it. The
-    ``verdict`` is the unit that both look like.
-    """
+    """Gravity in the specific force; ``up_axis``, such as ``+z``, is empty without it."""
 
     mean_magnitude: float
     median_magnitude: float

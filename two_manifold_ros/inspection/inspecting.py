@@ -66,8 +66,7 @@ def inspect_bags(
     """
     Read bags and inspect them, on the workers of a ``client`` if there is one, see `fleet.spread`.
 
-    Each is read where it is inspected, so that no recording is sent. A bag that cannot be read has
-    no report: ``refused`` gets its path and the reason, or the first one is raised.
+    Of a bag that cannot be read ``refused`` gets path and reason, or the first reason is raised.
     """
     found = spread(partial(_inspected, options), paths, client, done)
     reports = []
@@ -128,11 +127,7 @@ def inspect_recording(recording: Recording) -> Report:
 
 
 def training_warnings(reports: Sequence[Report], rate_hz: float | None = None) -> Iterator[str]:
-    """
-    Yield sentences to know before training on recordings of one setup, each kind once.
-
-    A lag counts from half a tick on, of the model's ``rate_hz`` if known.
-    """
+    """Yield sentences to know before training a model of this rate on recordings of one setup."""
     # These count for all recordings together: the lag below, laps in the model's notes.
     of_all = ('time_offset', 'no_laps', 'few_laps')
     for name, findings, count in folded_warnings(reports):

@@ -38,20 +38,12 @@ KNOWN_S = 0.1
 """Standard error of a lag, seconds, up to which it is known."""
 
 AS_MUCH = 0.8
-"""
-Share of the best lag's share that makes a lag far from it as likely.
-
-So it is on the two halves of an oval.
-"""
+"""Share of the best lag's share that makes one far from it as likely, as on halves of an oval."""
 
 
 @dataclass(frozen=True)
 class SensorLag:
-    """
-    The lag of the positions that one sensor shows, and its standard error, which may be infinite.
-
-    ``explained`` is the share of the variance of the motion that it explains at that lag.
-    """
+    """The lag that one sensor shows, its standard error, and the share of motion it explains."""
 
     name: str
     lag_s: float
@@ -98,8 +90,7 @@ def _explained(early: Floats, late: Floats, lags: Ints, least: int, blocks: int)
     # Once, as it takes longer than all else of a lag.
     known_early: Bools = np.asarray(np.isfinite(early).all(axis=1))
     known_late: Bools = np.isfinite(late[:, 0])
-    size = len(late)
-    sums = []
+    size, sums = len(late), []
     for lag in lags.tolist():
         # In each block, sums of products (k + 2, k + 2) of one, the signals, and what comes later.
         rows = np.zeros((-(-size // blocks) * blocks, early.shape[1] + 2))
@@ -179,18 +170,10 @@ def estimate_lag(recording: Recording) -> Lag:
 
 
 SURELY = math.log(2.0)
-"""
-By how much more a clock's offset has to explain than any other.
-
-It leaves half as much of the motion unexplained; chance leads by less.
-"""
+"""By how much more a clock's offset has to explain than any other: it leaves half as much."""
 
 LEAST_UNEXPLAINED = 0.1
-"""
-Share of a motion that slip, slopes and noise leave unexplained even at the right lag.
-
-Of lags that leave less, as of whole laps driven alike, none is surely better than another.
-"""
+"""Share of a motion that slip, slopes and noise leave unexplained even at the right lag."""
 
 MOST_POINTS = 1 << 16
 """
@@ -337,16 +320,11 @@ def _near_lag(
     if not seen:
         return _combine([])
     turns = [gyroscope if both is usual and gyroscope else gyroscope_lag(both) for both in seen]
-    return _combine([_clearest(turns), _clearest(list(map(accelerometer_lag, seen)))])
+    return _combine([_clearest(turns), _clearest(list(map(_accelerometer_lag, seen)))])
 
 
 def agreed_lags(lags: Sequence[Lag]) -> list[Lag]:
-    """
-    Return one lag for all recordings if their estimates agree, or each its own.
-
-    A machine that was not restarted between recordings has one lag; that of a recording that
-    shows none is then known from the others.
-    """
+    """Return one lag for all recordings if their estimates agree, or each its own."""
     known = [lag for lag in lags if lag.seconds is not None]
     if not known:
         return list(lags)
@@ -370,24 +348,14 @@ def gyroscope_lag(both: Together) -> SensorLag:
     return max(found, key=lambda each: each.explained)
 
 
-def accelerometer_lag(both: Together) -> SensorLag:
-    """
-    Return the lag at which all axes together explain the acceleration to the side.
-
-    The acceleration along the course says little: it is small, and weight leaks into it wherever
-    the ground rises or the vehicle pitches.
-    """
-    motion = both.motion
-    imu = both.imu[:, :3]
+def _accelerometer_lag(both: Together) -> SensorLag:
+    """Return the lag at which all axes together explain the acceleration to the side."""
+    motion, imu = both.motion, both.imu[:, :3]
     return find_lag('linear_acceleration', imu, motion.lateral, motion.step_s, motion.window)
 
 
 def _clearest(found: list[SensorLag]) -> SensorLag:
-    """
-    Return the lag of a sensor at the smoothing at which it errs least.
-
-    A smoothing over which the bends of the track are lost explains less and shows no lag.
-    """
+    """Return the lag at the smoothing at which it errs least, of those that keep the bends."""
     best = max(each.explained for each in found)
     fair = [each for each in found if each.explained >= 0.95 * best]
     return min(fair, key=lambda each: each.error_s)
@@ -449,7 +417,12 @@ def put_in_step(
             if lag.ambiguous:
                 msg = f'{recording.name}: {_ambiguous(lag)}'
                 raise InputError(msg)
-        corrections = list(map(_correction, lags))
+        corrections = [
+            (lag.seconds, _moving(lag.seconds, f'as found (+- {lag.uncertainty_s:.3f} s)'))
+            if lag.seconds is not None and lag.exceeds(0.0)
+            else (0.0, '')
+            for lag in lags
+        ]
     else:
         corrections = [(lag_s, _moving(lag_s, why))] * len(recordings)
     alike = len(set(corrections)) == 1
@@ -462,13 +435,6 @@ def put_in_step(
         earlier = recording.with_positions_earlier(earlier_s)
         moved.append(replace(earlier, notes=(*recording.notes, note)))
     return moved
-
-
-def _correction(lag: Lag) -> tuple[float, str]:
-    """Return by how much positions are to be made earlier, and in words; none where not sure."""
-    if lag.seconds is None or not lag.exceeds(0.0):
-        return 0.0, ''
-    return lag.seconds, _moving(lag.seconds, f'as found (+- {lag.uncertainty_s:.3f} s)')
 
 
 def _moving(lag_s: float, why: str) -> str:

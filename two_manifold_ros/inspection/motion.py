@@ -14,7 +14,7 @@ from two_manifold_ros.recordings.excursions import unexplained_steps
 from two_manifold_ros.ticks.segments import absurd_values, usable_samples
 
 if TYPE_CHECKING:
-    from two_manifold_ros.recordings.recording import ImuStream, PositionStream
+    from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
     from two_manifold_ros.typing import Bools, Floats, Ints
 
 
@@ -27,12 +27,7 @@ class Jump:
 
 
 def is_jump(seconds: Floats, positions: Floats, gap_s: float) -> Bools:
-    """
-    Return which steps (M - 1,) no speed of the drive explains, see `unexplained_steps`.
-
-    Increasing ``seconds`` (M,) and finite positions (M, 2); steps longer than ``gap_s`` are gaps,
-    over which the vehicle may have gone anywhere.
-    """
+    """Return which steps (M - 1,) no speed explains, nor a gap: see `unexplained_steps`."""
     return unexplained_steps(seconds, positions) & (np.diff(seconds) <= gap_s)
 
 
@@ -52,11 +47,7 @@ tracks.
 """
 
 LONGEST_HOLE_S = 600.0
-"""
-What counts of a hole, so that the number of messages bounds all work, and not a clock.
-
-Whatever looks to both sides of a point looks less far; half as much would do as well.
-"""
+"""What counts of a hole, s, so that the number of messages bounds all work, and no clock."""
 
 
 @dataclass(frozen=True)
@@ -93,11 +84,7 @@ class Motion:
 def measure_motion(
     seconds: Floats, positions: Floats, gap_s: float, smoothing_s: float = SMOOTHING_S
 ) -> Motion | None:
-    """
-    Return the motion, or ``None`` if the positions are too few or never move.
-
-    Parameters are those of ``is_jump``; the smoothing is longer where positions are rare.
-    """
+    """Return the motion, smoother where positions are rare; ``None`` if they never move."""
     # A cubic needs five intervals; twelve steps of the grid follow it.
     intervals = np.diff(seconds)
     if len(intervals) < 2 * 5 - 1:
@@ -130,11 +117,7 @@ def measure_motion(
 
 
 def on_grid(motion: Motion, seconds: Floats, values: Floats) -> Floats:
-    """
-    Average finite values (N, k) over the steps of the grid, and smooth them as the motion was.
-
-    Return (G, k), NaN where nothing was measured; stamps (N,) increase, on the grid's time axis.
-    """
+    """Average values (N, k) at increasing seconds (N,), and smooth them as the motion: (G, k)."""
     if len(seconds) < 2:
         return np.full((len(motion.seconds), values.shape[1]), np.nan)
     areas = np.diff(seconds)[:, None] * (values[1:] + values[:-1]) / 2.0
@@ -191,11 +174,7 @@ class Laps:
 
 
 LONGEST_SMOOTHING = 0.25
-"""
-Share of a lap over which positions may be smoothed if laps are counted: 20 even positions a lap.
-
-Of drives thinned out, counts are wrong from .3 of the lap found on.
-"""
+"""Share of a lap over which positions may be smoothed if laps are counted; .3 is too much."""
 
 GATES = 16
 """Places at which laps are measured; a quarter as many may all lie where nothing was seen."""
@@ -205,8 +184,7 @@ def count_laps(motion: Motion) -> Laps | None:
     """
     Return the laps of a motion, or ``None`` if the vehicle never passed a place twice.
 
-    Gates are put across the route at even distances; the times and ways between passing the same
-    gate twice in the same direction are laps.
+    Laps lie between passages, in one direction, of gates across the route at even distances.
     """
     way = way_driven(motion)
     if way[-1] == 0:
@@ -226,21 +204,18 @@ def count_laps(motion: Motion) -> Laps | None:
     return Laps(float(way[-1]) / length_m, time_s, length_m, apart_m, resolved)
 
 
-LIKE_A_LAP = 0.25
-"""
-Deviation of a lap's length from the usual one up to which it is a lap.
+def laps_of(recording: Recording) -> Laps | None:
+    """Return the laps of a recording; ``None`` if its positions never come by a place twice."""
+    both = put_together(recording.positions, recording.imu) if recording.positions else None
+    return None if both is None else count_laps(both.motion)
 
-A pit lane is shorter and stays one, two laps over a passage that was missed are none.
-"""
+
+LIKE_A_LAP = 0.25
+"""Deviation of a lap's length from the usual one up to which it is a lap: a pit lane is one."""
 
 
 def lap_spans(motion: Motion) -> Floats:
-    """
-    Return begin and end of each whole lap without a gap, seconds from the first IMU stamp: (n, 2).
-
-    Laps lie between passages of the gate, of those of `count_laps`, that is passed most often;
-    there are none where laps are not resolved.
-    """
+    """Return begin and end (n, 2), s, of each lap without a gap at the gate passed most often."""
     usual = count_laps(motion)
     if usual is None or not usual.resolved:
         return np.empty((0, 2))
@@ -275,11 +250,7 @@ def way_driven(motion: Motion) -> Floats:
 def _laps_through(
     motion: Motion, way: Floats, gate: int, width: float
 ) -> tuple[Floats, Floats, Floats]:
-    """
-    Return time and way (L, 2) between passages of the gate.
-
-    And the share of gaps (L,), and how far apart along the gate the two passages are (L,).
-    """
+    """Return time and way (L, 2) between passages of the gate, and the share of gaps (L,)."""
     passages = _passages(motion, way, gate, width)
     steps = np.rint(np.diff(motion.seconds, prepend=0.0) / motion.step_s)
     passed, unknown = np.cumsum(steps), np.cumsum(np.where(motion.known, 0.0, steps))
@@ -332,11 +303,7 @@ def sound_samples(imu: ImuStream) -> tuple[Floats, Floats]:
 
 
 def usable_positions(positions: PositionStream, imu: ImuStream) -> tuple[Floats, Floats]:
-    """
-    Return increasing seconds (M,) from the first IMU stamp on, and usable positions (M, 2).
-
-    Where parts of the positions stand for the same time, those count that the IMU has as well.
-    """
+    """Return increasing seconds (M,) from the first IMU stamp on, and usable positions (M, 2)."""
     stamps = positions.stamps
     usable = positions.usable
     measured = imu.stamps[advancing(imu.stamps)]

@@ -55,11 +55,7 @@ WANTED_LAPS = 'at least five laps, better ten'
 """What is asked for if there are fewer: with five, each part that is left out is about a lap."""
 
 LEAST_DRIVES = 3
-"""
-Recordings that show where drives begin, at least: two others where one is left out.
-
-Behind a gap in a recording that is longer than the window no drive begins.
-"""
+"""Recordings that show where drives begin, at least: two others where one is left out."""
 
 DEGREE_M = 111_195.0
 """Length of a degree of latitude, metres."""
@@ -88,11 +84,7 @@ NAMED = 2.0
 """The same for a unit that is named: with 2.5, inches that seem large would be centimetres too."""
 
 SHARP_S = 1.2
-"""
-Smoothing from which on bends are cut, s.
-
-Positions may seem as much smaller as it is longer.
-"""
+"""Smoothing from which on bends are cut, s: positions may seem as much smaller as it is longer."""
 
 SHOWING_S = 10.0
 """Seconds of known motion that show a unit, as those that show a lag."""
@@ -101,11 +93,7 @@ FOLLOWS = 0.6
 """Correlation of yaw rate and course from which a gyroscope follows it."""
 
 LARGE_SCALE = 2.0
-"""
-Times the course rate, or its inverse, from which on a gyroscope is off by more than its method.
-
-The course is smoothed by the fit of positions, and bends of few positions turn less in it.
-"""
+"""Times the course rate, or its inverse, from which on a gyroscope is off."""
 
 LAPS_NOT_COUNTED = (
     f'Laps are not counted, since positions are too rare for it: drive {WANTED_LAPS}.'
@@ -114,12 +102,7 @@ LAPS_NOT_COUNTED = (
 
 @dataclass(frozen=True)
 class YawAgreement:
-    """
-    The gyroscope axis that follows the course best, at the lag at which it does.
-
-    The slope is gyroscope over course rate: 1 where all is well, 57.3 for deg/s, negative for an
-    IMU that is upside down.
-    """
+    """The axis that follows the course best; its slope is 57.3 for deg/s, negative upside down."""
 
     channel: str
     correlation: float
@@ -238,19 +221,11 @@ SENSORS = ('linear_acceleration', 'angular_velocity')
 """Fields of an Imu."""
 
 UNLIKE = 0.5
-"""
-Difference of two answers to bends, over the larger: a factor of two, or 30 degrees of mounting.
-
-Of one car on one floor it is up to a third where it slides.
-"""
+"""Difference of two answers to bends, over the larger; it is up to a third where a car slides."""
 
 
 def answers_to_bends(both: Together, lag: Lag) -> dict[str, tuple[float, ...]]:
-    """
-    Return what accelerations and rates (3,) gain per unit that the course says, if they follow it.
-
-    Along the axis to the left and up they are 1 in SI; unit, sign and mounting of an IMU show.
-    """
+    """Return what accelerations and rates (3,) gain per unit that the course says, by sensor."""
     motion = both.motion
     late = round((lag.seconds or 0.0) / motion.step_s) if not lag.exceeds(FURTHEST_S) else 0
     count = len(motion.seconds) - abs(late)
@@ -357,6 +332,7 @@ def measure_positions(positions: PositionStream, imu: ImuStream) -> PositionRepo
         gyroscope = gyroscope_lag(both) if both else None
     seconds, points = usable_positions(positions, imu)
     motion = both.motion if both else None
+    width, height = np.ptp(points, axis=0).tolist() if len(points) else (0.0, 0.0)
     return PositionReport(
         topic=positions.topic,
         frame_id=positions.frame_id,
@@ -366,7 +342,7 @@ def measure_positions(positions: PositionStream, imu: ImuStream) -> PositionRepo
         absurd=int((finite & ~usable_places(positions.positions)).sum()),
         coverage=_coverage(seconds, imu_seconds),
         longest_hole=_longest_hole(seconds, imu_seconds, timing.gap_s),
-        extent_m=_extent(points),
+        extent_m=(width, height),
         standing=1 - float(motion.moving.sum() / motion.known.sum()) if motion else 1.0,
         left_out=int(positions.left_out.sum()),
         jumps=find_jumps(seconds, points, timing.gap_s),
@@ -405,13 +381,6 @@ def _longest_hole(seconds: Floats, imu_seconds: Floats, gap_s: float) -> Stretch
     if not empty[longest]:
         return None
     return Stretch(float(edges[longest]), float(steps[longest]))
-
-
-def _extent(points: Floats) -> tuple[float, float]:
-    if not len(points):
-        return 0.0, 0.0
-    width, height = np.ptp(points, axis=0).tolist()
-    return width, height
 
 
 WORDS = {

@@ -52,11 +52,7 @@ STEPS = 100
 """Steps of a lap at which laps are compared."""
 
 MIRRORED = 0.9
-"""
-How alike parts of a lap look, over how alike a place does on two laps, where they are mistaken.
-
-An ellipse has 1.0, routes have .5 at most.
-"""
+"""How alike parts of a lap look, over places on two laps, if mistaken: an ellipse has 1.0."""
 
 LAP_SAMPLES = 80
 """IMU samples in a lap below which bends are blurred; as many ticks as a TPSR takes in a lap."""
@@ -124,12 +120,7 @@ def likely_reason(
     repetition: Repetition,
     mean_m: float,
 ) -> tuple[str, str, str]:
-    """
-    Return the likely reason, a key of ``WORDS``, its cause in words, and the cure.
-
-    What causes ``USEFUL`` of ``mean_m``, the error of the mean position, is one; of several it is
-    the one that hides the others.
-    """
+    """Return the likely reason, a key of ``WORDS``, its cause in words, and the cure."""
     closed = [each.laps for each in drives if each.laps is not None]
     known = [each for each in closed if each.resolved]
     counted = len(known) == len(closed) and repetition is not UNKNOWN

@@ -31,8 +31,7 @@ SHARED = 0.1
 Share of the places of one recording on which another one drives as well, if one map holds both.
 
 Tram lines with a common trunk share six tenths and errands in a yard four fifths; roads that cross
-share a few places. On maps of their own lines are lost after each change of the line until the
-window has filled again.
+share a few places.
 """
 
 SHARED_LAPS = 0.5
@@ -100,7 +99,13 @@ def sort_by_route(
     groups: list[list[Recording]] = []
     for which, those in planes.items():
         if isinstance(which, str):
-            _check_one_frame(which, those)
+            frames = sorted({each.positions.frame_id for each in those if each.positions})
+            if len(frames) > 1:
+                msg = (
+                    f'bags of the map {which} are in several frames ({", ".join(frames)}): give '
+                    'the bags of each frame a map of their own'
+                )
+                raise InputError(msg)
             groups.append(those)
         else:
             groups += _with_lines(those)
@@ -122,17 +127,6 @@ def check_names(names: Sequence[str], count: int) -> None:
         trouble = f'{name!r} names no map, or no line: write MAP/LINE' if empty else ''
         if trouble or trouble_with(name):
             raise InputError(trouble or trouble_with(name))
-
-
-def _check_one_frame(name: str, recordings: Sequence[Recording]) -> None:
-    streams = [each.positions for each in recordings]
-    frames = sorted({stream.frame_id for stream in streams if stream is not None})
-    if len(frames) > 1:
-        msg = (
-            f'bags of the map {name} are in several frames ({", ".join(frames)}): give the bags '
-            'of each frame a map of their own'
-        )
-        raise InputError(msg)
 
 
 def _by_map(groups: Sequence[list[Recording]]) -> dict[str, list[Recording]]:
@@ -285,11 +279,7 @@ def positions_apart(recording: Recording, period_s: float) -> Floats:
 
 
 def shared_places(tracks: Sequence[Floats], period_s: float) -> Floats:
-    """
-    Return the share of the visits of each track (n, n) that are at places of each other one.
-
-    ``tracks`` are positions (T, 2), metres, a period apart, NaN where unknown. See `merge_passes`.
-    """
+    """Return the share of visits of tracks (T, 2), a period apart, at places of others (n, n)."""
     visits = _visits(tracks, period_s)
     shared: Floats = visits @ (visits > 0.0).T / np.maximum(visits.sum(axis=1), 1.0)[:, None]
     return shared

@@ -173,12 +173,7 @@ def measure_timing(stamps: Ints, origin_ns: int, *, interpolated: bool = False) 
 
 
 def advancing(stamps: Ints, counted: Bools | None = None) -> Bools:
-    """
-    Return a mask (N,) of the stamps that are later than all before them.
-
-    Wild ones are left out first, and of parts that are at the same time those that hold fewer of
-    what is ``counted`` (N,), by default all.
-    """
+    """Return a mask (N,) of the stamps that are later than all before them, wild ones left out."""
     return judge_stamps(stamps, usual_gap_ns(stamps)).main_course(counted)
 
 
@@ -199,11 +194,7 @@ STAMP_WORDS = {
 
 
 def timing_findings(word: str, timing: Timing, in_gaps: str, late: str) -> Iterator[Finding]:
-    """
-    Yield findings about the stamps of a stream of IMU samples or positions, its ``word``.
-
-    ``in_gaps`` says what its gaps do to training, ``late`` what training does to late messages.
-    """
+    """Yield findings about the stamps of a stream by its word, and what training does to them."""
     stamp, stamps = f'{word} stamp', f'{word} stamps'
     parts = f', of which those with {timing.apart} messages are not measured here'
     holds = {

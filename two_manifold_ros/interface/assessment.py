@@ -181,14 +181,9 @@ class Level(IntEnum):
 
 
 LEVELS = {
-    Status.WAITING: Level.WARN,
-    Status.FILLING: Level.WARN,
-    Status.LOCALISING: Level.WARN,
+    **dict.fromkeys(Status, Level.WARN),
     Status.TRACKING: Level.OK,
-    Status.UNSURE: Level.WARN,
-    Status.LOST: Level.ERROR,
-    Status.NO_DATA: Level.ERROR,
-    Status.REFUSED: Level.ERROR,
+    **dict.fromkeys((Status.LOST, Status.NO_DATA, Status.REFUSED), Level.ERROR),
 }
 """Level of a status; of ``TRACKING`` it is ``WARN`` where something is odd all the same."""
 
@@ -263,11 +258,7 @@ def as_the_node(live: Filter, estimate: Estimate) -> Estimate:
 def assess_offline(
     live: Filter, topic: str, span_ns: int, before: Mapping[str, int] | None = None
 ) -> Assessment:
-    """
-    Return how a node would be that ran a filter on a part of a recording, without a tick of late.
-
-    The part lasts ``span_ns``; ``before`` are the counters where it begins.
-    """
+    """Return how a node would be after a part of a recording, from its counters ``before``."""
     counts, seconds = live.counters - Counter(before or {}), span_ns * 1e-9
     aside, used = rejections(counts), counts['used']
     heard = InputHealth(

@@ -84,7 +84,7 @@ class InputMonitor:
         self._interruption: Interruption | None = None
         self._newest = math.nan, 0
         self._usable_hz = math.nan
-        self._clock: tuple[int, float] | None = None
+        self._shown: int | None = None
         self._clock_trouble = ''
         # What the ROS clock showed last, and since when, nanoseconds.
         self._shown_ns, self._shown_since_ns = 0, perf_counter_ns()
@@ -96,7 +96,7 @@ class InputMonitor:
         counts: Counter[str],
         arrivals: Arrivals,
         received_s: float,
-        clocks: tuple[int, float],
+        now_ns: int,
         *,
         simulated: bool,
     ) -> dict[str, str]:
@@ -104,8 +104,7 @@ class InputMonitor:
         Take the last second; return sentences by cause about what happened in it.
 
         ``fresh`` was counted in it, ``counts`` in all. ``received_s`` is when the newest message
-        came. ``clocks`` are the ROS clock, ns, which follows /clock at any speed if ``simulated``,
-        and one that is never set, s.
+        came, ``now_ns`` the ROS clock, which follows /clock at any speed if ``simulated``.
         """
         self._fresh = fresh
         self._measure_rate(fresh['used'], received_s, arrivals.newest_ns)
@@ -128,13 +127,11 @@ class InputMonitor:
         if interruption is not None and interruption is not self._interruption:
             happened[interruption.cause] = f'On {self._topic}: {interruption.words}'
         self._interruption = interruption
-        stepped_s = self._compare_clocks(clocks, simulated=simulated)
-        if stepped_s:
-            way = 'ahead' if stepped_s > 0 else 'back'
-            happened['own_clock'] = (
-                f'The clock of this node was set {way} by {format_duration(abs(stepped_s))}; the '
-                f'filter goes by the stamps on {self._topic} alone'
-            )
+        before, self._shown, self._simulated = self._shown, now_ns, simulated
+        stands = simulated and before == now_ns
+        self._clock_trouble = 'clock_stands' if stands else ''
+        if simulated and not now_ns:
+            self._clock_trouble = 'no_clock'
         return happened
 
     def _measure_rate(self, used: int, arrived_s: float, stamp_ns: int) -> None:
@@ -151,20 +148,6 @@ class InputMonitor:
         if used and not math.isnan(by_clock):
             rates = (used / each for each in (by_clock, by_stamps) if each > 0)
             self._usable_hz = max(rates, default=math.inf)
-
-    def _compare_clocks(self, clocks: tuple[int, float], *, simulated: bool) -> float:
-        """Note whether the ROS clock runs; return by how much it was set, seconds."""
-        before, self._clock, self._simulated = self._clock, clocks, simulated
-        self._clock_trouble = 'no_clock' if simulated and not clocks[0] else ''
-        if self._clock_trouble or before is None or not before[0]:
-            return 0.0
-        passed_s, steady_passed_s = (clocks[0] - before[0]) / 1e9, clocks[1] - before[1]
-        if simulated:
-            self._clock_trouble = '' if passed_s else 'clock_stands'
-            return min(passed_s, 0.0)
-        # A clock that drifts by more in a second was set.
-        drift_s = passed_s - steady_passed_s
-        return drift_s if abs(drift_s) > 0.5 else 0.0
 
     def health(
         self,

@@ -139,12 +139,12 @@ class ModelSwap:
             return 'No next model is given: set the parameter next_model to the path of one.'
         present = self.session.model
 
-        def make() -> tuple[ModelHead, Filter]:
+        def make() -> Filter:
             model = load_model(path)
             check_successor(model, present, path)
             live = self._make(model)
             live.warm_up()
-            return model, live
+            return live
 
         self.trouble = ''
         self._waited_ns, self._counted, self._wanted = 0, None, path
@@ -189,7 +189,7 @@ class ModelSwap:
         before = ticks if self._counted is None else self._counted
         self._waited_ns += (ticks - before) * live.running.period_ns
         self._counted = ticks
-        return self._waited_ns > self._patience * new.model.window_ns
+        return self._waited_ns > self._patience * new.filter.model.window_ns
 
     def _take_over(self) -> str:
         before, self.path = self.path, self._wanted

@@ -255,7 +255,7 @@ class Session:
         new, self.successor = self.successor, None
         if new is not None:
             new.filter.take_over(self.filter)
-            self.model, self.filter = new.model, new.filter
+            self.model, self.filter = new.filter.model, new.filter
             self._tick_ends = self.filter.tick_ends
 
     def counts(self, *, at_once: bool = True) -> Counter[str]:

@@ -38,17 +38,15 @@ DRIFT = math.radians(1.0) ** 2 / 60.0
 """
 Variance by which the yaw of an odometry drifts, rad^2/s: a degree in a minute, as gyroscopes do.
 
-The frame turns as slowly as this and the course let it: a course of .15 rad, 80 times a second,
-within some eight seconds. Four times as much halves that.
+The frame turns as slowly as this and the course let it; four times as much halves the time.
 """
 
 LONGEST_S = 0.5
 """
 Time without a pose that is bridged, seconds: a stall of a busy machine.
 
-At most as late is a message that is left out alone; older ones are those of an odometry that
-started again. With an acceleration of 1 m/s^2 a vehicle is off by .12 m then, and by four times
-that at twice as much.
+A message that is later is of an odometry that started again. With an acceleration of 1 m/s^2 a
+vehicle is off by .12 m then, and at twice as much by four times as far.
 """
 
 KEPT_S = 2.0

@@ -246,11 +246,7 @@ def align_steps(seen: Floats, rough: Floats, slack: float, rounds: int = ROUNDS)
 
 
 def phases_of(series: Series, at: Floats, rough: Floats, usual: float) -> tuple[Floats, Floats]:
-    """
-    Return times (n,), ticks, and the phases there, of a drive that knows them roughly.
-
-    At ticks ``at`` (m,) about ``rough`` (m,) laps are gone; ``usual`` is the time of a lap, ticks.
-    """
+    """Return times (n,), ticks, and the phases there, of a drive that knows them roughly (m,)."""
     middles, seen = series.averaged(usual / FINE.steps)
     slack = 0.05  # of a lap: as much as a few coarse phases
     return middles, align_steps(seen, np.interp(middles, at, rough), slack)

@@ -14,7 +14,7 @@ from typing import NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.laps.ring import ClosedLine
+from two_manifold_ros.laps.ring import ClosedLine, STEPS
 from two_manifold_ros.laps.timing import LapTimer
 from two_manifold_ros.model.path_ahead import PathAhead
 from two_manifold_ros.recordings.excursions import FARTHEST_M
@@ -53,16 +53,9 @@ FAR = 30.0
 MOST_FAR = 0.1
 """Share of the fixes of a lap above which those far off are not wild: the line may be wrong."""
 
-STEPS = 400
-"""Parts of a lap whose lengths are summed to the way along the line through fixes."""
-
 
 class _Tick(NamedTuple):
-    """
-    What is remembered of an estimate, and whether the filter was tracking.
-
-    ``metres`` is the way along the circuit as the model has it, NaN off it.
-    """
+    """What is remembered of an estimate; ``metres`` is the way along the circuit, or NaN."""
 
     stamp_ns: int
     position: Floats
@@ -70,14 +63,6 @@ class _Tick(NamedTuple):
     covariance: Floats
     tracking: bool
     metres: float
-
-
-class _Drawn(NamedTuple):
-    """The line through so many fixes, and the way along it at the ends of `STEPS` parts, m."""
-
-    line: DrawnLine
-    fixes: int
-    way_m: Floats
 
 
 class LiveLaps:
@@ -114,7 +99,8 @@ class LiveLaps:
         self._marks: list[float] = []
         self._last_mark_ns: int | None = None
         self._fixes = ClosedLine()
-        self._drawn: _Drawn | None = None
+        self._drawn: DrawnLine | None = None
+        self._drawn_fixes = 0
         # Fixes near and far off the line in the usual time of a lap, which began when.
         self._near = 0
         self._far: list[tuple[float, Floats]] = []
@@ -156,12 +142,11 @@ class LiveLaps:
 
     def _why_missed(self, what: str, counted: int) -> str:
         missed = self._missed[what]
-        if counted or not missed:
-            return ''
-        return (
+        words = (
             f'of {missed} {what} none counts: stamp them within {LATE_S:g} s of the IMU by its '
             'clock, and see that the filter tracks then'
         )
+        return words if missed and not counted else ''
 
     def push(self, estimate: Estimate) -> LapState | None:
         """Take an estimate; return the state, or None where no place on the lap is known."""
@@ -180,16 +165,9 @@ class LiveLaps:
         metres = math.nan
         if state is not None:
             metres = (self._line_m + state.distance_m) % self._circuit.length_m
-        self._past.append(
-            _Tick(
-                stamp_ns,
-                estimate.positions[0],
-                estimate.velocity,
-                estimate.covariances[0],
-                estimate.status is Status.TRACKING,
-                metres,
-            )
-        )
+        tracking = estimate.status is Status.TRACKING
+        here = estimate.positions[0], estimate.velocity, estimate.covariances[0]
+        self._past.append(_Tick(stamp_ns, *here, tracking, metres))
         late_ns = round(LATE_S * 1e9)
         while stamp_ns - self._past[0].stamp_ns > late_ns:
             self._past.popleft()
@@ -238,14 +216,10 @@ class LiveLaps:
         return True
 
     def placed(self, estimate: Estimate) -> Estimate | None:
-        """
-        Return an estimate on the ring with positions on the line through the fixes, or None.
-
-        The phase, the line, and how far fixes lie off it make it unsure.
-        """
+        """Return an estimate on the ring with positions on the line through the fixes, or None."""
         if self._drawn is None or not estimate.valid:
             return None
-        line, radius = self._drawn.line, self._radius
+        line, radius = self._drawn, self._radius
         angles = np.arctan2(estimate.positions[:, 1], estimate.positions[:, 0])
         along = np.column_stack([-np.sin(angles), np.cos(angles)])
         around = 2.0 * np.pi * radius
@@ -257,9 +231,8 @@ class LiveLaps:
         # Laps a second.
         rate = float(along[0] @ estimate.velocity) / around
         doubt = float(along[0] @ estimate.velocity_covariance @ along[0]) / around**2
-        own = doubt * np.outer(tangents[0], tangents[0]) + (rate**2 + doubt) * doubts[0] * np.eye(
-            2
-        )
+        own = doubt * np.outer(tangents[0], tangents[0])
+        own += (rate**2 + doubt) * doubts[0] * np.eye(2)
         variance = float(np.linalg.eigvalsh(covariances[0])[-1])
         return replace(
             estimate,
@@ -320,15 +293,18 @@ class LiveLaps:
         at = np.array([phase])
         if self._drawn is not None:
             self._judge(stamp_ns)
-            if self._is_far(self._drawn.line, at, variance, place):
+            line = self._drawn
+            square = float(np.square(place - line.at(at)[0]).sum())
+            slopes = float(np.square(line.tangents(at)[0]).sum())
+            unsure = line.noise_m2 + float(line.variances(at)[0]) + variance * slopes
+            if square > FAR * unsure:
                 self.position_counts['far_off'] += 1
                 if len(self._far) < MOST_WAITING:
                     self._far.append((phase, place))
                 return
             self._near += 1
         self._fixes.add(at, place[None])
-        known = 0 if self._drawn is None else self._drawn.fixes
-        if self._fixes.fixes >= MORE * known and not self._fixes.problem:
+        if self._fixes.fixes >= MORE * self._drawn_fixes and not self._fixes.problem:
             self._draw()
 
     def _judge(self, stamp_ns: int) -> None:
@@ -349,14 +325,6 @@ class LiveLaps:
                 self._fixes.add(at, places)
             self._draw()
         self._near, self._far, self._lap_ns, self._doubted = 0, [], stamp_ns, many
-
-    def _is_far(self, line: DrawnLine, at: Floats, variance: float, place: Floats) -> bool:
-        square = float(np.square(place - line.at(at)[0]).sum())
-        # Most are near, and the rest costs more.
-        if square <= FAR * line.noise_m2:
-            return False
-        slopes = float(np.square(line.tangents(at)[0]).sum())
-        return square > FAR * (line.noise_m2 + float(line.variances(at)[0]) + variance * slopes)
 
     def _take_mark(self, stamp_ns: int, metres: float) -> bool:
         last_ns, self._last_mark_ns = self._last_mark_ns, stamp_ns
@@ -398,10 +366,7 @@ class LiveLaps:
         return again
 
     def _draw(self) -> None:
-        line = self._fixes.draw()
-        corners = line.at(np.linspace(0.0, 1.0, STEPS + 1))
-        steps = np.hypot(*np.diff(corners, axis=0).T)
-        self._drawn = _Drawn(line, self._fixes.fixes, np.concatenate([[0.0], np.cumsum(steps)]))
+        self._drawn, self._drawn_fixes = self._fixes.draw(), self._fixes.fixes
 
     def _in_metres(self, state: LapState) -> LapState:
         """Return a state on the ring with the way along the line through the fixes."""

@@ -38,12 +38,7 @@ ANCHORS, NEAREST = 150, 3
 """Windows of each length that are compared with all others; so many most alike ones count."""
 
 REACH = 6
-"""
-Windows in a row that may lie between two that are compared.
-
-Of many laps the most alike windows lie any number of laps apart; within six windows of one length
-or of twice as much every lap is among a few.
-"""
+"""Windows in a row between two that are compared, at most: every lap is among a few of them."""
 
 CANDIDATES = 8
 """Lags that are tried, those at which most windows look alike: chosen, not measured."""
@@ -83,11 +78,7 @@ not.
 """
 
 LEAST_EXPLAINED = 0.6
-"""
-Share of what is read that the other laps explain, at least: .7 and more on usual drives.
-
-On more than three laps of drives without a loop, and of many bags with crashes, it is .54 at most.
-"""
+"""Share that other laps explain, at least: .7 and more on loops, .54 at most without one."""
 
 ALMOST = 0.03
 """
@@ -173,7 +164,7 @@ def find_loop(recording: Recording) -> Loop:
     """Find the loop of a drive in its IMU alone; an ``InputError`` says what is against one."""
     series = drive_series(recording)
     seconds = len(series.values) * series.period_s
-    rings = rings_of(series)
+    rings = [lay_around(series, lag) for lag in candidate_lags(series)]
     chosen = best_ring(rings)
     if chosen is not None and chosen.is_sure:
         loop = _loop_of(series, chosen)
@@ -194,14 +185,9 @@ def find_loop(recording: Recording) -> Loop:
     raise InputError(msg)
 
 
-def rings_of(series: Series) -> list[Ring]:
-    """Lay a drive around a ring of each of its candidates."""
-    return [lay_around(series, lag) for lag in candidate_lags(series)]
-
-
-def best_ring(rings: Sequence[Ring], most_uneven: float = MOST_UNEVEN) -> Ring | None:
+def best_ring(rings: Sequence[Ring]) -> Ring | None:
     """Return the ring whose laps say most of each other; of several the shortest."""
-    even = [each for each in rings if each.uneven <= most_uneven and each.information > 0.0]
+    even = [each for each in rings if each.uneven <= MOST_UNEVEN and each.information > 0.0]
     least = (1.0 - ALMOST) * max((each.information for each in even), default=0.0)
     alike = [each for each in even if each.information >= least]
     # Those of two laps have half as many. Of one loop there may be several, at lags around it.
@@ -372,11 +358,7 @@ def _laid_from(seen: Floats, first: Floats, ticks: float) -> Ring:
 
 
 def unevenness(way: Ints, phases: int, known: Bools) -> float:
-    """
-    Return how much the speed along a ring varies: its range but for tenths, over its median.
-
-    Speeds are those over a tenth of a lap of known (T,) steps; a vehicle that stands has none.
-    """
+    """Return the range of the speed along a ring, but for tenths, over its median."""
     width = max(phases // 10, 2)
     if len(way) <= width:
         return math.inf

@@ -11,6 +11,7 @@ five fixes on, those of the smoothest closed line through the fixes.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 import math
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,9 @@ REACHES = (1.0, 2.0, 4.0, 8.0, 16.0)
 
 NOISES = tuple((10.0 ** np.arange(-6.0, 0.0, 0.5)).tolist())
 """Variances of fixes about the line, in squares of the size of the route."""
+
+STEPS = 400
+"""Parts of a lap whose lengths are summed to the way along the line through fixes."""
 
 HUNDREDTHS = 100
 """Parts of a lap in which it is noted whether there was a fix."""
@@ -200,6 +204,12 @@ class DrawnLine:
     weights: Floats
     covariance: Floats
     noise_m2: float
+
+    @cached_property
+    def way_m(self) -> Floats:
+        """Way along the line at the ends of `STEPS` parts of a lap, m: (STEPS + 1,)."""
+        steps = np.hypot(*np.diff(self.at(np.linspace(0.0, 1.0, STEPS + 1)), axis=0).T)
+        return np.concatenate([[0.0], np.cumsum(steps)])
 
     def at(self, phases: Floats) -> Floats:
         """Return the positions at phases (T,), in laps: (T, 2)."""

@@ -26,12 +26,7 @@ LARGEST = 3.5
 
 @dataclass(frozen=True)
 class Series:
-    """
-    Even ticks from the first to the last sample.
-
-    ``stamps`` (T,) are the ends of the ticks, ns, each ``period_s`` long; ``values`` (T, d) are
-    standardised observations, NaN in gaps.
-    """
+    """Even ticks of a drive: their ends, ns, and standardised observations (T, d), NaN in gaps."""
 
     stamps: Ints
     values: Floats
@@ -68,11 +63,7 @@ class Series:
 
 
 def drive_series(recording: Recording) -> Series:
-    """
-    Return the ticks of a recording, of which positions are not looked at.
-
-    An ``InputError`` says that there are too few samples, or that no channel varies.
-    """
+    """Return the ticks of a recording, of which positions are not looked at."""
     imu = recording.imu
     interval = median_interval_ns(imu.stamps)
     if not interval:

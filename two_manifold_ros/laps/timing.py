@@ -299,7 +299,7 @@ class LapTimer:
             UNKNOWN if start is None or end is None else _from(start, end)
             for start, end in zip(lines, [*lines[1:], passage], strict=True)
         ]
-        began = None if begin is None else self._stamp(begin)
+        began = None if begin is None else (self._origin_ns or 0) + round(begin.at_s * 1e9)
         self.laps.append(Lap(self.number, began, time, tuple(sectors)))
 
     def _learn(self, course: _Course, lap_s: float) -> None:
@@ -313,19 +313,10 @@ class LapTimer:
         self._squares += (np.square(errors) - self._squares) / (self._driven + 1)
         self._mean += (seconds - self._mean) / (self._driven + 1)
 
-    def _predict(self, elapsed: Timed, metres: float) -> Timed:
-        """Return the time that the lap will have taken."""
-        phase = metres / self.circuit.length_m
-        seconds = predicted(self._mean, elapsed.seconds, evenly(self._mean, phase))
-        squares = evenly(self._squares, phase)
-        return Timed(float(seconds), math.sqrt(squares + elapsed.deviation_s**2))
-
-    def _stamp(self, mark: _Mark) -> int:
-        return (self._origin_ns or 0) + round(mark.at_s * 1e9)
-
     def _state(self, stamp_ns: int, now: _Mark) -> LapState:
         length = self.circuit.length_m
         metres = now.way_m % length
+        phase = metres / length
         elapsed = UNKNOWN if self._begin is None else _from(self._begin, now)
         deltas = {
             name: elapsed - self._courses[name].at(metres) if name in self._courses else UNKNOWN
@@ -335,13 +326,16 @@ class LapTimer:
             stamp_ns=stamp_ns,
             lap=self.number,
             sector=int(np.searchsorted(self._lines, metres, side='right')),
-            phase=metres / length,
+            phase=phase,
             distance_m=metres,
             distance_deviation_m=now.deviation_m,
             elapsed=elapsed,
             to_best=deltas['best'],
             to_last=deltas['last'],
-            predicted=self._predict(elapsed, metres),
+            predicted=Timed(
+                float(predicted(self._mean, elapsed.seconds, evenly(self._mean, phase))),
+                math.sqrt(evenly(self._squares, phase) + elapsed.deviation_s**2),
+            ),
             last=self._times['last'],
             best=self._times['best'],
             last_sector=self._last_sector,

@@ -13,11 +13,7 @@ import numpy as np
 from two_manifold_ros.errors import InputError, refuse
 from two_manifold_ros.files import checked, read_text
 from two_manifold_ros.laps.alignment import align_marks
-from two_manifold_ros.laps.loop import (
-    find_loop,
-    lay_around,
-    repetitions,
-)
+from two_manifold_ros.laps.loop import find_loop, lay_around, repetitions
 from two_manifold_ros.laps.ring import on_ring, on_route
 from two_manifold_ros.laps.series import drive_series
 from two_manifold_ros.names import MARKS
@@ -27,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from two_manifold_ros.laps.series import Series
-    from two_manifold_ros.recordings.recording import ImuStream, Recording
+    from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Floats, Ints
 
 APART_NS = 10_000_000_000
@@ -62,13 +58,12 @@ class Placed:
         """What was found, for whoever trains."""
         if self.confidence is None:
             found = f'{self.laps:g} laps by marks, of usually {self.lap_s:.3f} s'
-            if self.repetitions == 1:
-                return found
-            return (
-                f'{found}; the IMU repeats {self.repetitions} times in each: if the route has no '
+            doubt = (
+                f'; the IMU repeats {self.repetitions} times in each: if the route has no '
                 f'{self.repetitions} parts that are alike, marks are missing; then use '
                 '--marks none'
             )
+            return found if self.repetitions == 1 else found + doubt
         return (
             f'the IMU shows {self.laps:.1f} laps of usually {self.lap_s:.3f} s, which explain '
             f'{self.explained:.0%} of what it reads; confidence {self.confidence:.1%}'
@@ -85,11 +80,7 @@ def place(recordings: Sequence[Recording], marks: str | None) -> tuple[list[Reco
 
 
 def place_by_imu(recordings: Sequence[Recording]) -> Placed:
-    """
-    Find the loop in the IMU of drives of one route, and place them along it.
-
-    An ``InputError`` says that nothing repeats, or that fixes are too few for a route.
-    """
+    """Find the loop in the IMU of drives of one route, and place them along it."""
     joined, shifts = _joined(recordings)
     loop = find_loop(joined)
     parts = []
@@ -102,11 +93,7 @@ def place_by_imu(recordings: Sequence[Recording]) -> Placed:
 
 
 def place_by_marks(recordings: Sequence[Recording], marks: Sequence[Ints]) -> Placed:
-    """
-    Place drives along their laps, of which marks (L + 1,), ns, say when each begins.
-
-    An ``InputError`` says that marks are fewer than three, or fixes too few, as in `place_by_imu`.
-    """
+    """Place drives along their laps, of which marks (L + 1,), ns, say when each begins."""
     parts, times, laps, repeated = [], [], 0.0, []
     for recording, own in zip(recordings, marks, strict=True):
         series = drive_series(recording)
@@ -221,13 +208,8 @@ def read_marks(source: str, recording: Recording) -> Ints:
                 times.append(math.nan)
             if times and not abs(times[-1]) < LAST_S:
                 refuse(f'{text[:40]!r} in line {number} is no time')
-    return np.sort(_as_stamps(np.array(times), imu))
-
-
-def _as_stamps(seconds: Floats, imu: ImuStream) -> Ints:
-    origin = 0 if len(seconds) and seconds.min() >= UNIX_S else imu.first_stamp
-    stamps: Ints = origin + np.rint(1e9 * seconds).astype(np.int64)
-    return stamps
+    origin = 0 if times and min(times) >= UNIX_S else imu.first_stamp
+    return np.sort(origin + np.rint(1e9 * np.array(times)).astype(np.int64))
 
 
 def _joined(recordings: Sequence[Recording]) -> tuple[Recording, list[int]]:

@@ -31,11 +31,7 @@ UNSURE = 3.0
 
 
 class Spot(NamedTuple):
-    """
-    Where along the circuit a vehicle is: so far from the start line, in [0, length), NaN off it.
-
-    Beside the way, it lies ``aside_m`` off the line; the way has a standard deviation.
-    """
+    """Where along the circuit a vehicle is, in [0, length), NaN off it, and how far aside."""
 
     metres: float
     aside_m: float
@@ -146,12 +142,7 @@ class Circuit:
         return laps * self.length_m + float(np.interp(rest, self.seconds, self.metres))
 
     def deviation_at(self, metres: float, deviation_m: float) -> float:
-        """
-        Return what a standard deviation of the filter along the way is in time, s.
-
-        It is the time from one before the place to one behind it, so that a stop counts that may
-        be there.
-        """
+        """Return the time that a deviation along the way takes there, by stops as well."""
         ahead = self.seconds_at(metres + deviation_m)
         return self.sureness * 0.5 * (ahead - self.seconds_at(metres - deviation_m))
 

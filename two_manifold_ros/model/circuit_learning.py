@@ -33,11 +33,7 @@ def learn_circuit(
     *,
     at_mark: bool,
 ) -> Circuit | None:
-    """
-    Return the lap of drives, timed by ``runs`` that were held out; None if there is none.
-
-    It starts where timing is surest, or ``at_mark`` where a ring begins, at (radius, 0).
-    """
+    """Return the lap of drives, timed by held-out ``runs``; None if they repeat none."""
     circuit = find_circuit(places, tracks, period_s)
     if circuit is None:
         return None
@@ -53,11 +49,7 @@ def learn_circuit(
 
 
 def find_circuit(places: Places, tracks: Sequence[Floats], period_s: float) -> Circuit | None:
-    """
-    Return the lap that drives repeat, and how long it takes; None if they repeat none.
-
-    ``tracks`` (T, 2), metres at each tick, are those that were merged into the places.
-    """
+    """Return the lap that drives repeat, by places into which ``tracks`` merged; or None."""
     lap = _usual_lap(places)
     if lap is None:
         return None
@@ -231,11 +223,7 @@ def way_along(circuit: Circuit, positions: Floats, directions: Floats) -> Floats
 
 
 def laps_along(circuit: Circuit, ways: Floats, period_s: float) -> Floats:
-    """
-    Return the time since the start line at each point on each whole lap, s: (L, n + 1).
-
-    ``ways`` (T,) are those of `way_along`; a lap with a gap is left out.
-    """
+    """Return times (L, n + 1), s, at the points on whole laps, of unwrapped ``ways`` (T,)."""
     known = np.flatnonzero(np.isfinite(ways))
     laps = [np.empty((0, len(circuit) + 1))]
     if len(known) < 2:

@@ -97,11 +97,7 @@ Rules: TypeAlias = 'Mapping[str, tuple[Any, ...]]'
 def check_fields(
     part: object, rules: Rules, sizes: Mapping[str, int] = MappingProxyType({}), where: str = ''
 ) -> None:
-    """
-    Refuse the first field of a part of a model that breaks a rule.
-
-    Its axes are letters, whose lengths are the ``sizes``, or digits; a number has none.
-    """
+    """Refuse the first field that breaks a rule: its axes are letters of the sizes, or digits."""
     for names, (axes, *limits) in rules.items():
         shape = tuple(int(each) if each.isdigit() else sizes[each] for each in axes)
         for name in names.split():

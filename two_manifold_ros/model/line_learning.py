@@ -24,20 +24,11 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats, Ints
 
 WHOLE_SHARE = 0.5
-"""
-Share of the usual visits of a line from which on a place is wholly one of the line.
-
-Positions that are missing now and then, and laps of another length, leave places with fewer
-visits.
-"""
+"""Share of the usual visits of a line from which on a place is wholly one of the line."""
 
 
 def learn_lines(passes: Passes, names: Sequence[str]) -> NetworkLines | None:
-    """
-    Return the lines of drives by the name of that of each segment; None if none has one.
-
-    A segment without a name is of no line.
-    """
+    """Return the lines of drives by the name of the line of each segment; None if none has one."""
     known = tuple(sorted({*names} - {''}))
     if not known:
         return None

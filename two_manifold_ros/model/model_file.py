@@ -83,28 +83,15 @@ _PARTS: dict[str, dict[str, type[Any]]] = {
     'Readout': {'sharpened': SharpenedReadout, 'ridge': RidgeReadout},
     'ObservationOperator': {'raw': RawKernel, 'ridge': RidgeKernel},
     'Response': RESPONSES,
-    'Channels': {'': Channels},
-    'Circuit': {'': Circuit},
-    'Density': {'': Density},
-    'Extension': {'': Extension},
-    'Network': {'': Network},
-    'NoveltyAnchors': {'': NoveltyAnchors},
-    'GeodeticOrigin': {'': GeodeticOrigin},
-    'NetworkLines': {'': NetworkLines},
-    'RestRule': {'': RestRule},
-    'Route': {'': Route},
-    'RouteGeometry': {'': RouteGeometry},
-    'RouteLikelihood': {'': RouteLikelihood},
-    'RouteMotion': {'': RouteMotion},
-    'RouteReadout': {'': RouteReadout},
-    'RouteSwitching': {'': RouteSwitching},
-    'Sensor': {'': Sensor},
-    'SharpenedReadout': {'': SharpenedReadout},
-    'Tables': {'': Tables},
-    'Tpsr': {'': Tpsr},
-}
+} | {
+    kind.__name__: {'': kind}
+    for kind in (
+        Channels, Circuit, Density, Extension, GeodeticOrigin, Network, NetworkLines,
+        NoveltyAnchors, RestRule, Route, RouteGeometry, RouteLikelihood, RouteMotion, RouteReadout,
+        RouteSwitching, Sensor, SharpenedReadout, Tables, Tpsr,
+    )
+}  # fmt: skip
 """Classes by annotation, and by the ``kind`` in the file where an annotation has several."""
-
 
 SENSORS = 'tuple[Sensor, ...]'
 """The annotation of several parts of one class."""
@@ -291,8 +278,8 @@ def decode(kind: type[Any], numbers: dict[str, Any], arrays: Arrays, where: str 
     """
     Return a part of that kind, taking its numbers and arrays out of both tables.
 
-    The names of its arrays start with ``where``, such as ``route.``. An error of almost any type
-    says that something is missing, left over in ``numbers``, or of another type.
+    The names of its arrays start with ``where``. An error of almost any type says that something
+    is missing, left over or of another type.
     """
     values: dict[str, Any] = {}
     for name, annotation in _fields(kind).items():

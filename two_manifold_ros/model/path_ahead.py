@@ -32,11 +32,7 @@ Controllers look ahead by a metre or more. In a bend a straight line between pos
 """
 
 MOST_POSES = 100
-"""
-Poses of a path beside those at the horizons, at most; a longer path has them farther apart.
-
-A node on one core fills and sends some 50,000 poses a second. These are 5 s at 70 km/h.
-"""
+"""Poses of a path beside those at the horizons, at most: a node fills some 50,000 a second."""
 
 FARTHEST = 2.0
 """Times the usual time within which a position ahead is looked for on the way."""
@@ -54,11 +50,7 @@ LEAST_S = SPACING_S / 4.0
 """Seconds from one place of a walk to the next, at least: more places add noise and no shape."""
 
 ASIDE = math.cos(math.radians(45.0)) - 1e-9
-"""
-Cosine of the angle from the road to a step of a walk, at least; rounding shall cut no corner.
-
-Where the road is straight, two steps that follow each other differ by a right angle at most.
-"""
+"""Cosine of the angle from the road to a step of a walk, at least; rounding cuts no corner."""
 
 
 class Ahead(NamedTuple):

@@ -148,7 +148,9 @@ def lay_out_network(
     ticks = passes.memory_s / passes.period_s
     split = round(SPLIT_AT * ticks * FINENESS)
     roads = _Roads(passes.places, courses, courses_of(passes.places, courses), split)
-    joined = _joined_drives(roads, driven, seen, round(LEAD * ticks))
+    # Each from a lead before the join to as long after it.
+    spliced = [_spliced(roads, join, driven, seen, round(LEAD * ticks)) for join in _joins(roads)]
+    joined = [each for each in spliced if each is not None]
     if joined:
         driven += [track for track, _ in joined]
         seen += [each for _, each in joined]
@@ -159,14 +161,6 @@ def lay_out_network(
     starts = np.array([*begins, *len(joined) * [False]])
     passes, usual_mps = with_usual_speeds(replace(passes, begins=starts))
     return NetworkPasses(passes, courses, usual_mps, driven, seen, shakes)
-
-
-def _joined_drives(
-    roads: _Roads, tracks: Sequence[Floats], observations: Sequence[Floats], lead: int
-) -> list[Drive]:
-    """Return drives over joins, each from ``lead`` ticks before to as long after."""
-    drives = [_spliced(roads, join, tracks, observations, lead) for join in _joins(roads)]
-    return [each for each in drives if each is not None]
 
 
 def _joins(roads: _Roads) -> list[_Join]:

@@ -200,9 +200,16 @@ def learn_network(drives: NetworkPasses, window: int) -> Network:
     chances = np.maximum(np.exp(-0.5 * off**2).mean(axis=1), 1e-9)
     count = len(drives.shakes)
     shaking = _shaking(drives.tracks[:count], drives.shakes, places.standing[:count], period_s)
+    means = []
+    for each in drives.shakes:
+        summed = np.cumsum([0.0, *misfits(each, *shaking[1:])])
+        width = min(window, len(each))
+        means.append((summed[width:] - summed[:-width]) / width)
+    every = np.concatenate(means)
+    usual = float(np.median(every))
     return Network(
         along, drives.usual_mps, courses.turning, courses.offset, spread, turns, chances, *shaking,
-        largest_misfit=_largest_misfit(drives.shakes, *shaking[1:], window),
+        largest_misfit=usual + FARTHER * max(float(every.max()) - usual, LEAST_FARTHER * usual),
     )  # fmt: skip
 
 
@@ -220,20 +227,6 @@ def misfits(shaken: Floats, shakes: Floats, scales: Floats) -> Floats:
     apart = (shaken[..., None, :] - shakes) / scales
     logs = np.log1p(np.square(apart) / MISFIT_TAIL)
     return np.asarray(logs.mean(axis=-1).min(axis=-1))
-
-
-def _largest_misfit(
-    drives: Sequence[Floats], shakes: Floats, scales: Floats, window: int
-) -> float:
-    """Return ``largest_misfit`` of a `Network`, from what shakes (T, d) in each drive."""
-    means = []
-    for each in drives:
-        summed = np.cumsum([0.0, *misfits(each, shakes, scales)])
-        width = min(window, len(each))
-        means.append((summed[width:] - summed[:-width]) / width)
-    every = np.concatenate(means)
-    usual = float(np.median(every))
-    return usual + FARTHER * max(float(every.max()) - usual, LEAST_FARTHER * usual)
 
 
 def _spread_about(shaken: Floats) -> tuple[Floats, Floats]:

@@ -100,9 +100,8 @@ class StatusPublisher:
         self._rates = {key: count / passed_s for key, count in fresh.items()}
         self._counts, self._counted_s = counts, now_s
         simulated = bool(node.get_parameter('use_sim_time').value)
-        clocks = node.now_ns, now_s
         events = self._monitor.update(
-            fresh, counts, arrivals, self._input.received_s, clocks, simulated=simulated
+            fresh, counts, arrivals, self._input.received_s, node.now_ns, simulated=simulated
         )
         return fresh, events
 

@@ -49,15 +49,11 @@ def log_trouble() -> str:
     A node that asks ROS 2 for one nevertheless does not start. The folder is found by the rules
     of rcl_logging.
     """
-    home = os.environ.get('HOME')
-    if os.environ.get('ROS_LOG_DIR'):
-        folder = Path(os.environ['ROS_LOG_DIR']).expanduser()
-    elif os.environ.get('ROS_HOME'):
-        folder = Path(os.environ['ROS_HOME']).expanduser() / 'log'
-    elif home:
-        folder = Path(home) / '.ros' / 'log'
-    else:
+    given, ros, home = map(os.environ.get, ('ROS_LOG_DIR', 'ROS_HOME', 'HOME'))
+    name = given or (ros and f'{ros}/log') or (home and f'{home}/.ros/log')
+    if not name:
         return 'No log file is written, because HOME is not set: set it, or ROS_LOG_DIR.'
+    folder = Path(name).expanduser()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()

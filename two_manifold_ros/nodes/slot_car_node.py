@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.parameters import SlotCarParameters
 from two_manifold_ros.interface.status import ThrottledLog
 from two_manifold_ros.nodes.callbacks import GuardedNode
@@ -21,9 +20,7 @@ from two_manifold_ros.simulation.slot_car_run import (
     IMU_TYPE,
     reference_message,
     REFERENCE_TYPE,
-    sensor_message,
 )
-from two_manifold_ros.simulation.slot_car_sensors import SENSORS
 
 if TYPE_CHECKING:
     from two_manifold_ros.simulation.slot_car import SlotCarSample
@@ -57,20 +54,6 @@ class SlotCarNode(GuardedNode):
         # Reliable, as REP-2003 asks of sensors; the reader decides.
         self._imu = self.create_publisher(message_class(IMU_TYPE), 'imu', 1000)
         self._reference = self.create_publisher(message_class(REFERENCE_TYPE), 'reference', 1000)
-        names = [each for each in chosen.sensors if each]
-        if unknown := sorted(set(names) - set(SENSORS)):
-            msg = f'sensors: there is no {unknown[0]}; choose among {", ".join(SENSORS)}'
-            raise InputError(msg)
-        self._sensors = [
-            (
-                name,
-                SENSORS[name].reader(settings),
-                self.create_publisher(
-                    message_class(SENSORS[name].msgtype), SENSORS[name].topic.lstrip('/'), 1000
-                ),
-            )
-            for name in names
-        ]
         self._origin_ns = self.now_ns
         self._start_ns = monotonic_ns()
         self.every(max(1e-3, self._period_ns / 1e9 / chosen.speed), self._drive)
@@ -102,8 +85,4 @@ class SlotCarNode(GuardedNode):
             seen = self._camera.see(sample.position)
             fields = reference_message(stamp_ns, seen, sample.quaternion)
             self._reference.publish(to_message(REFERENCE_TYPE, fields))
-            truth = sample.position[None], sample.quaternion[None], np.array([sample.speed])
-            for name, read, publisher in self._sensors:
-                _, msgtype, _, message = sensor_message(name, stamp_ns, read(*truth)[0])
-                publisher.publish(to_message(msgtype, message))
         self._sent += 1

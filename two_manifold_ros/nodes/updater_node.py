@@ -59,14 +59,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.adapting.updater_session import Decode
 
 
-MODELS_KEPT = 3
-"""
-Newest models in the folder of handed over ones: what runs, what ran before, and one more.
-
-With fewer the file to go on with after a restart may be gone; more take room.
-"""
-
-
 class UpdaterNode(GuardedNode):
     """Subscribe a sensor and a reference; filter and learn in their callbacks."""
 
@@ -146,21 +138,16 @@ class UpdaterNode(GuardedNode):
 
     def _start_handover(self, chosen: UpdaterParameters) -> None:
         """Compare what is learned with the model of the filter node, and hand it over."""
+        asks = f'models are to be handed over to {chosen.filter_node}'
         if chosen.input == 'image':
-            msg = (
-                f'{chosen.filter_node} runs models of an IMU: leave filter_node empty where '
-                'images are learned'
-            )
+            msg = f'{asks}, which needs models of an IMU: leave filter_node empty for images'
             raise InputError(msg)
         if not chosen.checkpoint_folder:
-            msg = (
-                f'Models are to be handed over to {chosen.filter_node}, but there is no folder '
-                'for them: set the parameter checkpoint_folder.'
-            )
+            msg = f'{asks}, but there is no folder for them: set the parameter checkpoint_folder'
             raise InputError(msg)
         # An absolute path, because the filter node opens it too.
         folder, name = Path(chosen.checkpoint_folder).absolute(), f'{chosen.checkpoint_name}.model'
-        files = self._model_files = NumberedFiles(folder, name, 'model', MODELS_KEPT)
+        files = self._model_files = NumberedFiles(folder, name, 'model')
         # One that cannot be made or written is reported every second.
         files.obstacle()
         client = FilterClient(self, chosen.filter_node)
@@ -175,18 +162,14 @@ class UpdaterNode(GuardedNode):
     def _look_at_handover(self) -> None:
         """Advance the hand-over, and log its events."""
         handover = self._handover
-        if handover is None:
-            return
-        try:
-            handover.look(monotonic(), self._session.learner)
-        finally:
-            logger = self.get_logger()
-            for notice in handover.notices:
-                if notice.is_warning:
-                    logger.warning(notice.text)
-                else:
-                    logger.info(notice.text)
-            handover.notices.clear()
+        if handover is not None:
+            try:
+                handover.look(monotonic(), self._session.learner)
+            finally:
+                for notice in handover.notices:
+                    log = self.get_logger()
+                    (log.warning if notice.is_warning else log.info)(notice.text)
+                handover.notices.clear()
 
     def _log_settings(self) -> None:
         chosen, checkpointing, scene = self._chosen, self._checkpointing, self._estimates.scene
@@ -223,7 +206,6 @@ class UpdaterNode(GuardedNode):
         if known is not self._followed:
             self._followed, before = known, self._estimates.scene
             self._estimates.go_on_with(choose_scene(known, before.track, before.child), {})
-        self._log_learning()
         for estimate in estimates:
             self._estimates.publish(estimate)
         state = session.filter.status, session.filter.cause, session.arrivals.refused
@@ -234,15 +216,14 @@ class UpdaterNode(GuardedNode):
     def _log_learning(self) -> None:
         """Log how a training ended, and once a lap what was learned and which model runs."""
         learner = self._session.learner
-        if learner.verdict != self._verdict:
-            self._verdict = learner.verdict
-            if self._verdict:
-                self.get_logger().info(self._verdict)
         laps = int(learner.known_s / learner.lap_s) if learner.lap_s > 0.0 else 0
-        if laps != self._laps:
-            self._laps = laps
-            line = f'Lap {laps}: {describe_learning(learner)}'
-            self.get_logger().info(line)
+        for line, is_new in (
+            (learner.verdict, learner.verdict != self._verdict),
+            (f'Lap {laps}: {describe_learning(learner)}', laps > self._laps),
+        ):
+            if line and is_new:
+                self.get_logger().info(line)
+        self._verdict, self._laps = learner.verdict, laps
 
     def _counts(self) -> Counter[str]:
         """Return the counters of the session, of the positions and of the learning."""
@@ -255,6 +236,7 @@ class UpdaterNode(GuardedNode):
 
     def _on_second(self) -> None:
         self._reference.find()
+        self._log_learning()
         if self._checkpointing is not None:
             self._checkpointing.look()
         published = *self._estimates.topics.values(), self._status.topic

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Look of all pages, light, dark and in print: colours, plots, ellipses, and thinning of data."""
+"""Look of all pages: colours, plots, ellipses, and thinning of data."""
 
 from __future__ import annotations
 
@@ -72,15 +72,19 @@ NOT_RUNNING = '#434A55'
 """Colour of a node that is gone, or not active yet."""
 
 SCREEN_CSS = """
-:root { color-scheme: light dark; --paper: #ffffff; --ink: #1d2127; --faint: #5b6470;
+:root { color-scheme: light; --paper: #ffffff; --ink: #1d2127; --faint: #5b6470;
   --line: #c3c8cf; --grid: #e7e9ec; --card: #f5f6f8; --warn: #8a4b00; }
-@media screen and (prefers-color-scheme: dark) { :root:not(.printing) { --paper: #14171c;
-  --ink: #e3e7ec; --faint: #a3acb8; --line: #414954; --grid: #272d36; --card: #1d2229;
-  --warn: #f0b35a; } }
 body { margin: 0; background: var(--paper); color: var(--ink);
   font: 15px/1.5 system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
 """
-"""Colours of a page; ``printing`` is the class of a page on its way to the printer."""
+"""Colours of a report, on the screen and on paper, and of a live page by day."""
+
+DARK_CSS = """
+@media screen and (prefers-color-scheme: dark) { :root { color-scheme: dark; --paper: #14171c;
+  --ink: #e3e7ec; --faint: #a3acb8; --line: #414954; --grid: #272d36; --card: #1d2229;
+  --warn: #f0b35a; } }
+"""
+"""Colours of a live page where the browser is dark."""
 
 _PLOT_CSS = """:host { --bk-background-fill-color: var(--paper);
 --bk-border-fill-color: var(--paper); --bk-outline-line-color: var(--line);
@@ -268,11 +272,7 @@ def dots_by_value(
 
 
 def outlines(positions: Floats, covariances: Floats, points: int = 24) -> Floats:
-    """
-    Return the outlines (n, points, 2) of the 95 % ellipses of normal distributions.
-
-    Positions are (n, 2), covariances (n, 2, 2); that of one which is not positive definite is NaN.
-    """
+    """Return 95 % ellipses (n, points, 2) around (n, 2); of no covariance (n, 2, 2) it is NaN."""
     turns = np.linspace(0.0, 2.0 * np.pi, points)
     circle = np.stack([np.cos(turns), np.sin(turns)])
     found = np.full((len(positions), points, 2), np.nan)
@@ -286,11 +286,7 @@ def outlines(positions: Floats, covariances: Floats, points: int = 24) -> Floats
 
 
 def worst_of_bins(values: Floats, most: int) -> Ints:
-    """
-    Return the indices of at most so many values (n,), the largest of each even stretch of them.
-
-    So what is drawn in few points hides no peak; NaN counts as the least.
-    """
+    """Return the indices of the largest values of so many stretches, so that no peak is hidden."""
     if len(values) <= most:
         return np.arange(len(values))
     edges = np.linspace(0, len(values), most + 1).astype(np.int64)
@@ -300,11 +296,7 @@ def worst_of_bins(values: Floats, most: int) -> Ints:
 
 
 def envelope(seconds: Floats, rows: Floats, most: int) -> tuple[Floats, Floats]:
-    """
-    Return curves (n, c) in at most so many points: least and largest values of stretches, in turn.
-
-    So a curve in few points hides no peak; NaN is left out unless all of a stretch is.
-    """
+    """Return curves (n, c) in at most so many points: least and largest values of stretches."""
     if len(seconds) <= most:
         return seconds, rows
     firsts = np.linspace(0, len(seconds), max(most // 2, 1), endpoint=False).astype(np.int64)

@@ -19,6 +19,7 @@ from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.model.path_ahead import is_dense
 from two_manifold_ros.pages.drawing import (
     BLUE,
+    DARK_CSS,
     envelope,
     fit_to,
     GREY,
@@ -121,7 +122,7 @@ class LivePage:
                 plots.curves,
                 sizing_mode='stretch_width',
                 styles={'padding': '8px', 'box-sizing': 'border-box'},
-                stylesheets=[GlobalInlineStyleSheet(css=SCREEN_CSS)],
+                stylesheets=[GlobalInlineStyleSheet(css=SCREEN_CSS + DARK_CSS)],
             )
         )
         document.title = scene.title

@@ -137,8 +137,7 @@ class Report:
             f'<meta name="generator" content="two_manifold_ros {__version__}">'
             f'<title>{escape(self._title)}</title><style>{SCREEN_CSS}{_CSS}</style>{library}'
             f'</head><body><nav>{contents}</nav><main>{body}</main>{script}'
-            f'<noscript><p>The plots of this page need JavaScript.</p></noscript>'
-            f'<script>{_REPAINT}</script></body></html>\n'
+            '<noscript><p>The plots of this page need JavaScript.</p></noscript></body></html>\n'
         )
 
     def write(self, path: str | Path) -> None:
@@ -187,21 +186,4 @@ th, td { padding: .2em .9em .2em 0; text-align: left; vertical-align: top;
 .number { text-align: right; white-space: nowrap; }
 @media print { nav { display: none; } figure, tr, li { break-inside: avoid; }
   main { max-width: none; padding: 0; } }
-"""
-
-# The canvas of a plot keeps the colours in which it was painted last.
-_REPAINT = """
-(() => {
-  const plots = (view, act) => {
-    if (view.model?.type === 'Figure') act(view);
-    for (const child of view.children_views?.() ?? []) plots(child, act);
-  };
-  const each = (act) => { for (const view of Object.values(Bokeh.index)) plots(view, act); };
-  const later = () => each((view) => view.request_repaint());
-  const now = () => each((view) => { view.invalidate_painters(); view.repaint(); });
-  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', later);
-  const root = document.documentElement.classList;
-  addEventListener('beforeprint', () => { root.add('printing'); now(); });
-  addEventListener('afterprint', () => { root.remove('printing'); now(); });
-})();
 """

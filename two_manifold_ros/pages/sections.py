@@ -12,7 +12,6 @@ import numpy as np
 
 from two_manifold_ros.filtering.estimate import half_axis
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.inspection.lag import gyroscope_lag
 from two_manifold_ros.inspection.motion import lap_spans, put_together, way_driven
 from two_manifold_ros.inspection.rendering import describe
 from two_manifold_ros.inspection.timing import advancing
@@ -140,9 +139,6 @@ def inspection_sections(
             _speed_on_the_map(report, both)
             _speed_by_lap(report, both)
         _signals(report, recording.imu)
-        _intervals(report, recording)
-        if both is not None:
-            _lag(report, both)
 
 
 def _known_speed(both: Together) -> Floats:
@@ -234,51 +230,6 @@ def _signals(report: Report, imu: ImuStream) -> None:
             'What the IMU measured, highest and lowest value of each stretch; flat parts are '
             'standstill or a dead channel. Drag over a part to zoom.',
         )
-
-
-def _intervals(report: Report, recording: Recording) -> None:
-    drawn = plot('time (s)', 'interval (ms)', 220, y_axis_type='log')
-    streams: list[tuple[str, Ints, str, str]] = [('IMU', recording.imu.stamps, BLUE, 'circle')]
-    if recording.positions is not None:
-        streams.append(('positions', recording.positions.stamps, VERMILION, 'triangle'))
-    for name, stamps, colour, marker in streams:
-        kept = stamps[advancing(stamps)]
-        if len(kept) > 1:
-            steps = np.diff(kept) / 1e6
-            chosen = worst_of_bins(steps, MOST_POINTS)
-            seconds = (kept[1:] - recording.imu.first_stamp)[chosen] / 1e9
-            drawn.scatter(
-                seconds, steps[chosen], size=4, color=colour, marker=marker, legend_label=name
-            )
-    dress_legend(drawn)
-    report.figure(
-        'Gaps',
-        drawn,
-        'The longest interval of each stretch of time. One level line is a steady stream; points '
-        'far above it are gaps, over which no window is learned.',
-    )
-
-
-def _lag(report: Report, both: Together) -> None:
-    axis = IMU_CHANNELS.index(gyroscope_lag(both).name)
-    drawn = plot('time (s)', 'rate of turn (rad/s)', 240, name='lag')
-    for name, values, colour, dash in (
-        ('gyroscope', both.imu[:, axis], BLUE, 'solid'),
-        ('course of the positions', both.motion.course_rate, VERMILION, 'dashed'),
-    ):
-        # The whole drive is too long for few points: a part shows the lag as well.
-        drawn.line(
-            both.motion.seconds[:MOST_POINTS], values[:MOST_POINTS],
-            color=colour, line_dash=dash, line_width=1.5, legend_label=name,
-        )  # fmt: skip
-    dress_legend(drawn)
-    report.figure(
-        'Do positions lag behind the IMU?',
-        drawn,
-        f'The start of the drive: {IMU_CHANNELS[axis]} and the rate of turn of the positions '
-        'should rise and fall together; a curve that is always to the right is late. '
-        'Opposite signs are an IMU that is upside down.',
-    )
 
 
 def run_sections(

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.names import POSITION_TYPES, SENSOR_FIELDS
@@ -13,16 +13,6 @@ from two_manifold_ros.names import POSITION_TYPES, SENSOR_FIELDS
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
-
-    from two_manifold_ros.recordings.bag import Bag
-    from two_manifold_ros.recordings.ros2_bag import Ros2Bag
-
-OpenBag: TypeAlias = 'Bag | Ros2Bag'
-"""
-A bag that is open for reading by the library `rosbags` or `rosbag2_py`.
-
-Its ``notes`` are sentences to be said of it, complete when all messages were read.
-"""
 
 
 @dataclass(frozen=True)
@@ -89,11 +79,12 @@ def choose_topic(
     return chosen[0]
 
 
-def choose_imu_topic(bag: OpenBag, name: str | None, field: str | None) -> Topic:
+def choose_imu_topic(
+    path: Path | str, topics: Sequence[Topic], name: str | None, field: str | None
+) -> Topic:
     """Return the topic of the IMU, of any type where its numbers are in a field of messages."""
-    types = tuple(sorted({topic.msgtype for topic in bag.topics}))
-    role = replace(IMU, msgtypes=types) if field else IMU
-    return choose_topic(bag.path, bag.topics, role, name)
+    types = tuple(sorted({topic.msgtype for topic in topics}))
+    return choose_topic(path, topics, replace(IMU, msgtypes=types) if field else IMU, name)
 
 
 def choose_position_topic(

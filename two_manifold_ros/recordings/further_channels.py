@@ -88,24 +88,6 @@ class SensorTopic:
         )
 
 
-def values_of(message: object, fields: tuple[str, ...], topic: str) -> tuple[float, ...]:
-    """Return the numbers of a message on a topic by field."""
-    values = []
-    for field in fields:
-        found: Any = message
-        try:
-            for part in field.split('.'):
-                found = found[int(part)] if part.isdecimal() else getattr(found, part)
-            values.append(float(found))
-        except (AttributeError, IndexError, TypeError, ValueError) as error:
-            msg = (
-                f'{topic}: a message has no number in its field {field}; name fields of its type, '
-                'such as twist.linear.x, or velocity.1 of a JointState with two joints or more'
-            )
-            raise InputError(msg) from error
-    return tuple(values)
-
-
 def fields_decoder(
     deserialise: Callable[[bytes, str], Any],
     topic: str,
@@ -117,21 +99,35 @@ def fields_decoder(
     Return the decoder of messages on a topic.
 
     The stamp is that of the ``part`` of a message, if one is named and stamped, or else of the
-    message, or 0 where its messages have none.
+    message, or 0 where its messages have none. ``InputError`` names a field without a number.
     """
     parts = part.split('.') if part else []
+    ways = [field.split('.') for field in fields]
 
     def decode(raw: bytes) -> tuple[int, str, tuple[float, ...]]:
         message = deserialise(raw, msgtype)
-        values = values_of(message, fields, topic)
+        values = []
+        for way in ways:
+            found: Any = message
+            try:
+                for name in way:
+                    found = found[int(name)] if name.isdecimal() else getattr(found, name)
+                values.append(float(found))
+            except (AttributeError, IndexError, TypeError, ValueError) as error:
+                msg = (
+                    f'{topic}: a message has no number in its field {".".join(way)}; name fields '
+                    'of its type, such as twist.linear.x, or velocity.1 of a JointState with two '
+                    'joints or more'
+                )
+                raise InputError(msg) from error
         found, stamp_ns, frame_id = message, 0, ''
-        for name in (None, *parts):
-            found = found if name is None else getattr(found, name, None)
+        for inner in (None, *parts):
+            found = found if inner is None else getattr(found, inner, None)
             header = getattr(found, 'header', None)
             if header is not None:
                 own_ns = header.stamp.sec * 1_000_000_000 + header.stamp.nanosec
                 stamp_ns, frame_id = own_ns or stamp_ns, frame_name(header.frame_id) or frame_id
-        return stamp_ns, frame_id, values
+        return stamp_ns, frame_id, tuple(values)
 
     return decode
 

@@ -9,13 +9,12 @@ from collections.abc import Callable
 from contextlib import contextmanager, ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
-from operator import attrgetter
 from typing import Any, TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from two_manifold_ros.errors import bags_wanted, InputError
-from two_manifold_ros.names import frame_name, SENSOR_FIELDS
+from two_manifold_ros.names import frame_name, POSITION_FIELDS, POSITION_TYPES, SENSOR_FIELDS
 from two_manifold_ros.recordings.bag_topics import (
     choose_imu_topic,
     choose_position_topic,
@@ -38,9 +37,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from two_manifold_ros.recordings.bag_topics import OpenBag, Topic
+    from two_manifold_ros.recordings.bag import Bag
+    from two_manifold_ros.recordings.bag_topics import Topic
     from two_manifold_ros.recordings.recording import GeodeticOrigin
+    from two_manifold_ros.recordings.ros2_bag import Ros2Bag
     from two_manifold_ros.typing import Floats, Ints
+
+
+OpenBag: TypeAlias = 'Bag | Ros2Bag'
+"""
+A bag that is open for reading by the library `rosbags` or `rosbag2_py`.
+
+Its ``notes`` are sentences to be said of it, complete when all messages were read.
+"""
 
 
 @dataclass(frozen=True)
@@ -132,7 +141,7 @@ def read_recording(
 
     """
     with readable(path), open_bag(path) as bag:
-        imu_choice = choose_imu_topic(bag, options.imu_topic, options.imu_field)
+        imu_choice = choose_imu_topic(bag.path, bag.topics, options.imu_topic, options.imu_field)
         decoder = imu_decoder(bag, imu_choice, options.imu_field)
         position_choice, notes = choose_position_topic(
             bag.path,
@@ -276,15 +285,6 @@ Decode: TypeAlias = Callable[[bytes], tuple[int, str, tuple[float, ...]]]
 Deserialise: TypeAlias = Callable[[bytes, str], Any]
 
 
-_POSITION_FIELD = {
-    'geometry_msgs/msg/PoseStamped': 'pose.position',
-    'geometry_msgs/msg/PoseWithCovarianceStamped': 'pose.pose.position',
-    'geometry_msgs/msg/PointStamped': 'point',
-    'geometry_msgs/msg/TransformStamped': 'transform.translation',
-    'nav_msgs/msg/Odometry': 'pose.pose.position',
-}
-
-
 def imu_decoder(bag: OpenBag, topic: Topic, field: str | None = None) -> Decode:
     """Return the decoder of ``sensor_msgs/Imu``, in a field: specific force, then angular rate."""
     if field:
@@ -306,19 +306,7 @@ def imu_decoder(bag: OpenBag, topic: Topic, field: str | None = None) -> Decode:
 
 def position_decoder(deserialise: Deserialise, msgtype: str) -> Decode:
     """Return the decoder of x and y in metres; of fixes latitude, longitude, altitude, status."""
-    position_of = attrgetter(_POSITION_FIELD.get(msgtype, 'status'))
-
-    def decode_fix(raw: bytes) -> tuple[int, str, tuple[float, ...]]:
-        fix = deserialise(raw, msgtype)
-        numbers = (fix.latitude, fix.longitude, fix.altitude, float(fix.status.status))
-        return *_header(fix), numbers
-
-    def decode(raw: bytes) -> tuple[int, str, tuple[float, ...]]:
-        message = deserialise(raw, msgtype)
-        position = position_of(message)
-        return *_header(message), (position.x, position.y)
-
-    return decode_fix if msgtype == GEODETIC else decode
+    return fields_decoder(deserialise, 'the topic of positions', msgtype, POSITION_FIELDS[msgtype])
 
 
 def _header(message: object) -> tuple[int, str]:
@@ -385,7 +373,7 @@ class MessageColumns:
     @property
     def notes(self) -> list[str]:
         """A sentence on frames of an IMU that changed."""
-        if len(self.frames) < 2 or self.msgtype in _POSITION_FIELD:
+        if len(self.frames) < 2 or self.msgtype in POSITION_TYPES:
             return []
         note = (
             f'{self.name} changes its frame_id ({self._listed_frames()}): its messages are '

@@ -29,18 +29,8 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.hse_hmm.readout import floors
-from two_manifold_ros.route.arrays import (
-    Buffers,
-    Cells,
-    Features,
-    Known,
-    Placeless,
-    plain,
-    Reach,
-    Scratch,
-    Stack,
-    Usual,
-)
+from two_manifold_ros.route import arrays
+from two_manifold_ros.route.arrays import plain
 from two_manifold_ros.route.route import (
     FREE,
     JUMPED,
@@ -147,11 +137,11 @@ class RouteBelief:
         self._carry = np.zeros(5)
         self._totals = np.zeros(ROWS + 1)
         self.state = np.zeros(readout.states.shape[1])
-        self._buffers: Buffers = plain(
-            Buffers(
-                cells=Cells(self.chances, self.ratios, self.spreads),
-                reach=Reach(self._active, self._reached, order),
-                scratch=Scratch(
+        self._buffers: arrays.Buffers = plain(
+            arrays.Buffers(
+                cells=arrays.Cells(self.chances, self.ratios, self.spreads),
+                reach=arrays.Reach(self._active, self._reached, order),
+                scratch=arrays.Scratch(
                     moved=np.zeros((places, ROWS, 3)),
                     logs=np.zeros((places, ROWS)),
                     distances=np.zeros(places),
@@ -164,11 +154,11 @@ class RouteBelief:
             )
         )
         known = known_of(route)
-        self._known: Known = plain(known)
+        self._known: arrays.Known = plain(known)
         # Without observations nothing measures how speed ratios change.
         unmeasured = known.motion._replace(tick_lengths=np.zeros(places))
-        self._unmeasured: Known = plain(known._replace(motion=unmeasured))
-        self._features: Features = plain(features_of(likelihood))
+        self._unmeasured: arrays.Known = plain(known._replace(motion=unmeasured))
+        self._features: arrays.Features = plain(features_of(likelihood))
         # About their centre, and zero for the velocity: second moments of coordinates that are
         # large beside the route lose the digits that a small covariance is made of.
         self._centre = np.zeros(readout.targets.shape[1:])
@@ -274,7 +264,7 @@ class RouteBelief:
         ``shares`` (P,) are how far each does, and ``targets`` where it leads, of `targets_with`.
         """
         support, readout = self.support, self._route.readout
-        cells = Cells(
+        cells = arrays.Cells(
             self.chances[support] * shares[support, None],
             self.ratios[support],
             self.spreads[support],
@@ -349,10 +339,10 @@ def _weights_of(likelihood: RouteLikelihood) -> Floats:
     return np.concatenate([np.full(hidden, likelihood.persistence), np.ones(likelihood.channels)])
 
 
-def features_of(likelihood: RouteLikelihood) -> Features:
+def features_of(likelihood: RouteLikelihood) -> arrays.Features:
     """Return arrays for the features of a stream."""
     scale = np.sqrt(_weights_of(likelihood))
-    return Features(
+    return arrays.Features(
         gains=likelihood.gains,
         means=np.zeros((len(likelihood.gains), likelihood.channels)),
         features=np.zeros(len(scale)),
@@ -363,10 +353,10 @@ def features_of(likelihood: RouteLikelihood) -> Features:
     )
 
 
-def placeless_of(likelihood: RouteLikelihood, starts: Floats) -> Placeless:
+def placeless_of(likelihood: RouteLikelihood, starts: Floats) -> arrays.Placeless:
     """Lay out densities at no known place; ``starts`` as in `Placeless`."""
     hidden = likelihood.means.shape[1] - likelihood.channels
-    return Placeless(
+    return arrays.Placeless(
         given=_stack(
             (likelihood.rest_alone, likelihood.rest, likelihood.other, likelihood.slow), hidden
         ),
@@ -375,14 +365,14 @@ def placeless_of(likelihood: RouteLikelihood, starts: Floats) -> Placeless:
     )
 
 
-def usual_of(likelihood: RouteLikelihood, motion: RouteMotion, calm: float) -> Usual:
+def usual_of(likelihood: RouteLikelihood, motion: RouteMotion, calm: float) -> arrays.Usual:
     """Lay out what is usual at each place; ``calm`` as in `Usual`."""
     weights, tail = _weights_of(likelihood), likelihood.tail
     # Seconds a metre, up to a factor; their mean over places is that of a lap.
     slowness = np.abs(motion.tick_lengths)
     scale = np.sqrt(weights)
     slopes = np.ascontiguousarray(likelihood.slopes * scale)
-    return Usual(
+    return arrays.Usual(
         means=np.ascontiguousarray(likelihood.means * scale),
         slopes=slopes,
         squares=np.square(slopes).sum(axis=1),
@@ -405,14 +395,14 @@ def usual_of(likelihood: RouteLikelihood, motion: RouteMotion, calm: float) -> U
     )
 
 
-def known_of(route: Route) -> Known:
+def known_of(route: Route) -> arrays.Known:
     """Lay out a route for the compiled steps."""
     motion, likelihood = route.motion, route.likelihood
     moves = motion.moves
     steps = np.arange(float(moves.shape[1]))
     resting = np.linalg.solve(likelihood.rest_alone.root.T, motion.forward)
     calm = max(float(np.linalg.norm(resting)), 1e-9)
-    return Known(
+    return arrays.Known(
         placeless=placeless_of(likelihood, route.switching.beginnings.sum(axis=1)),
         geometry=unsigned(route.geometry),
         motion=motion,
@@ -449,13 +439,13 @@ def unsigned(geometry: RouteGeometry) -> Any:  # noqa: ANN401 - which no index o
     )
 
 
-def _stack(densities: Sequence[Density], features: int) -> Stack:
+def _stack(densities: Sequence[Density], features: int) -> arrays.Stack:
     """Stack densities; one that does not look at the slow means has zero slopes."""
     channels = len(densities[0].offset)
     slopes = np.zeros((len(densities), channels, features))
     for each, density in zip(slopes, densities, strict=True):
         each[:, : density.slopes.shape[1]] = density.slopes
-    return Stack(
+    return arrays.Stack(
         slopes=slopes,
         offsets=np.array([each.offset for each in densities]),
         roots=np.array([each.root for each in densities]),

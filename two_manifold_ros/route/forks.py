@@ -83,20 +83,30 @@ def split_before_forks(places: Places, steps: int, least: int = LEAST_VISITS) ->
     straight on does neither: in one place for both, what is usual is neither. A part has the
     position and the heading of the whole. A road needs ``least`` visits.
     """
-    leads, known = _leads(places, steps)
-    count = len(places)
+    # Where each visit is so many steps later (V, 2), and whether that is known (V,).
+    visits, count = len(places.visited), len(places)
+    later = (np.arange(visits) + steps).clip(max=visits - 1)
+    leads = places.positions[places.visited[later]]
+    known = (np.arange(visits) + steps < visits) & (places.runs[later] == places.runs)
     order = np.argsort(places.visited, kind='stable')
     begins = np.searchsorted(places.visited[order], np.arange(count + 1))
     # A place reached may be one early or late on either road.
     strides = np.linalg.norm(np.diff(places.positions[places.visited], axis=0), axis=1)
     apart_m = APART * places.radius_m + 2.0 * float(np.median(strides))
+    # Places that lead farther apart than one road can.
+    low = np.full((count, 2), np.inf)
+    high = -low
+    np.minimum.at(low, places.visited[known], leads[known])
+    np.maximum.at(high, places.visited[known], leads[known])
+    some = np.flatnonzero(np.isfinite(low[:, 0]))
+    wide = some[np.linalg.norm(high[some] - low[some], axis=1) > apart_m]
     visited = places.visited.copy()
     parts: list[int] = []
-    for place in _suspects(places, leads, known, apart_m):
-        visits = order[begins[place] : begins[place + 1]]
-        road = _roads(leads[visits], known[visits], apart_m, least)
+    for place in wide.tolist():
+        mine = order[begins[place] : begins[place + 1]]
+        road = _roads(leads[mine], known[mine], apart_m, least)
         for other in range(1, int(road.max()) + 1):
-            visited[visits[road == other]] = count + len(parts)
+            visited[mine[road == other]] = count + len(parts)
             parts.append(place)
     if not parts:
         return places
@@ -106,30 +116,6 @@ def split_before_forks(places: Places, steps: int, least: int = LEAST_VISITS) ->
         headings=np.concatenate([places.headings, places.headings[parts]]),
         visited=visited,
     )
-
-
-def _leads(places: Places, steps: int) -> tuple[Floats, Bools]:
-    """Return where each visit is so many steps later (V, 2), and whether that is known (V,)."""
-    visits = len(places.visited)
-    later = np.arange(visits) + steps
-    known = later < visits
-    later = later.clip(max=visits - 1)
-    known &= places.runs[later] == places.runs
-    return places.positions[places.visited[later]], known
-
-
-def _suspects(places: Places, leads: Floats, known: Bools, apart_m: float) -> list[int]:
-    """Return the places that lead farther apart than one road can."""
-    own, to = places.visited[known], leads[known]
-    low = np.full((len(places), 2), np.inf)
-    high = -low
-    np.minimum.at(low, own, to)
-    np.maximum.at(high, own, to)
-    wide = np.zeros(len(places), dtype=np.bool_)
-    some = np.isfinite(low[:, 0])
-    wide[some] = np.linalg.norm(high[some] - low[some], axis=1) > apart_m
-    found: list[int] = np.flatnonzero(wide).tolist()
-    return found
 
 
 def _roads(to: Floats, known: Bools, apart_m: float, least: int) -> Ints:

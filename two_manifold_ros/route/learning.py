@@ -317,29 +317,15 @@ def learn_switching(
     visits: VisitSums, rates: Floats, likelihood: RouteLikelihood, tuning: Tuning
 ) -> RouteSwitching:
     """Return probabilities to start at each place, to stop there and to switch hypotheses."""
-    period_s, memory_s = visits.passes.period_s, visits.passes.memory_s
+    passes, places, kept = visits.passes, visits.passes.places, visits.kept
+    period_s, memory_s = passes.period_s, passes.memory_s
     exchanges, jumps = exchanges_for(period_s, memory_s, tuning.durations)
-    return RouteSwitching(
-        exchanges=exchanges,
-        jumps=jumps,
-        beginnings=learn_beginnings(visits, tuning),
-        stops=learn_stops(visits, rates, tuning.most_stop),
-        halts=-math.expm1(-period_s / (tuning.durations.halt * memory_s)),
-        rolls=-math.expm1(-period_s / (tuning.durations.roll * memory_s)),
-        finds=-math.expm1(-period_s / (tuning.durations.find * memory_s)),
-        mistakable=mistakable(likelihood, visits.passes.series, tuning.usual_share),
-    )
-
-
-def learn_beginnings(visits: VisitSums, tuning: Tuning) -> Floats:
-    """Return beginnings (2, P) of ``RouteSwitching``."""
-    places = visits.passes.places
     # Of parts left out too: where drives begin is known, whichever part is followed.
     first = np.diff(places.segments, prepend=-1) != 0
-    first &= visits.passes.begins[places.segments]
-    stands = visits.passes.starts[first] > 0.0
+    first &= passes.begins[places.segments]
+    stands = passes.starts[first] > 0.0
     chance = (stands.sum() + 0.5) / (len(stands) + 1.0)
-    chances = np.empty((2, visits.count))
+    beginnings = np.empty((2, visits.count))
     for row, kind, whole, begun in (
         (0, ~stands, 1.0 - chance, tuning.begins_rolling),
         (1, stands, chance, tuning.begins_standing),
@@ -347,23 +333,30 @@ def learn_beginnings(visits: VisitSums, tuning: Tuning) -> Floats:
         counts = np.bincount(places.visited[first][kind], minlength=visits.count)
         known = begun if counts.any() else 0.0
         even = (1.0 - known) / visits.count
-        chances[row] = whole * (known * counts / max(counts.sum(), 1) + even)
-    return chances
-
-
-def learn_stops(visits: VisitSums, rates: Floats, most: float) -> Floats:
-    """Return stops (2, P) of ``RouteSwitching``."""
-    halts, starts = visits.passes.halts * visits.kept, visits.passes.starts * visits.kept
+        beginnings[row] = whole * (known * counts / max(counts.sum(), 1) + even)
+    halts, starts = passes.halts * kept, passes.starts * kept
     # Not even drivers at the same platform stop within a step of each other.
     near = visits.smoother((1.0,) * (PLACES_ALONG + 1))
     times, stops, stays, ticks = (
         near @ visits.at_places(each.astype(np.float64))
-        for each in (visits.kept, halts > 0.0, halts + starts > 0.0, halts + starts)
+        for each in (kept, halts > 0.0, halts + starts > 0.0, halts + starts)
     )
     stops_in = np.divide(stops, times, out=np.zeros_like(stops), where=times > 0.0)
     goes_on = np.divide(stays, ticks, out=np.zeros_like(stops), where=ticks > 0.0)
-    chances: Floats = np.minimum(np.stack([stops_in * rates, goes_on]), most)
-    return chances
+    halts_once, rolls_once, finds_once = (
+        -math.expm1(-period_s / (memories * memory_s))
+        for memories in (tuning.durations.halt, tuning.durations.roll, tuning.durations.find)
+    )
+    return RouteSwitching(
+        exchanges=exchanges,
+        jumps=jumps,
+        beginnings=beginnings,
+        stops=np.minimum(np.stack([stops_in * rates, goes_on]), tuning.most_stop),
+        halts=halts_once,
+        rolls=rolls_once,
+        finds=finds_once,
+        mistakable=mistakable(likelihood, passes.series, tuning.usual_share),
+    )
 
 
 def learn_readout(visits: VisitSums, tuning: Tuning, states: Floats | None) -> RouteReadout:

@@ -182,18 +182,14 @@ class StampGate(Generic[Item]):
             first, last = self._older or (stamp, stamp)
             self._older = first, max(last, stamp)
             return Verdict.OUT_OF_ORDER if step else Verdict.DUPLICATE
-        self.aside_ns = self._set_aside(stamp)
+        # For how long older stamps came that this one continues.
+        first, last = self._older or (stamp, stamp)
+        continues = last - first > self._max_gap and 0 < stamp - last <= self._max_gap
+        self.aside_ns = stamp - first if continues else 0
         self._used, self._older = stamp, None
         if step < 0:
             return Verdict.JUMP_BACK
         return Verdict.GAP if step > self._max_gap or self.aside_ns else Verdict.ACCEPT
-
-    def _set_aside(self, stamp: int) -> int:
-        """Return for how long older stamps came that this one continues; 0 if not for long."""
-        first, last = self._older or (stamp, stamp)
-        if last - first <= self._max_gap or not 0 < stamp - last <= self._max_gap:
-            return 0
-        return stamp - first
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from two_manifold_ros.manifold.selection import make_learner
 from two_manifold_ros.ticks.novelty import contrast, NoveltyAnchors
 from two_manifold_ros.ticks.rest import longest_stuck
 from two_manifold_ros.ticks.windows import find_training_ticks, lay_end_to_end, WindowSet
+from two_manifold_ros.training.summary import TWICE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -143,6 +144,15 @@ def novelty_anchors(windows: WindowSet, *, spliced: bool = False) -> NoveltyAnch
         mixed = np.concatenate([rows[:, :half], rows[drawn, half:]], axis=1)
         other = max(other, _nearest_and_contrast(windows, chosen, mixed)[1])
     return NoveltyAnchors(squared, own, other, longest_stuck(windows.series))
+
+
+def anchors_of(dataset: Dataset, pasts: WindowSet, *, spliced: bool = True) -> NoveltyAnchors:
+    """Return `novelty_anchors` of the past windows of a dataset; refuse windows that recur."""
+    novelty = novelty_anchors(pasts, spliced=spliced)
+    # Mean square differences, in standard deviations, below 1e-9 are rounding.
+    if not novelty.squared > 1e-9 * pasts.width * len(pasts.series):
+        raise InputError(TWICE)
+    return replace(novelty, still=max(novelty.still, dataset.still))
 
 
 def _nearest_and_contrast(windows: WindowSet, chosen: Ints, rows: Floats) -> tuple[float, float]:

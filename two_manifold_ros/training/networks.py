@@ -23,8 +23,12 @@ from two_manifold_ros.network.network import learn_network, shakes_of
 from two_manifold_ros.route.learning import learn_route
 from two_manifold_ros.route.transitions import ways_of
 from two_manifold_ros.training.dataset import build_dataset
-from two_manifold_ros.training.followed import follow, Followed
-from two_manifold_ros.training.following import compared_row, lay_out_drives
+from two_manifold_ros.training.following import (
+    compared_row,
+    follow,
+    Followed,
+    lay_out_drives,
+)
 from two_manifold_ros.training.held_out import FOLDS, MOST_FOLLOWED
 
 if TYPE_CHECKING:
@@ -35,8 +39,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.route.visits import Passes
     from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.training.dataset import Dataset
-    from two_manifold_ros.training.followed import Run
-    from two_manifold_ros.training.following import Drives
+    from two_manifold_ros.training.following import Drives, Run
     from two_manifold_ros.typing import Floats
 
 LOST = 0.5

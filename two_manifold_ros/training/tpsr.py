@@ -29,7 +29,7 @@ from two_manifold_ros.tpsr.random_features import fourier_features
 from two_manifold_ros.tpsr.thin_svd import Move
 from two_manifold_ros.tpsr.window_learner import stretches_of, WindowLearner
 from two_manifold_ros.training.dataset import driving_dataset
-from two_manifold_ros.training.embeddings import check_count, novelty_anchors
+from two_manifold_ros.training.embeddings import anchors_of, check_count
 from two_manifold_ros.training.held_out import (
     beside_mean_position,
     capped_mean,
@@ -37,7 +37,7 @@ from two_manifold_ros.training.held_out import (
     squared_distances,
     Validation,
 )
-from two_manifold_ros.training.summary import check_horizons, head_fields, summarise, TWICE
+from two_manifold_ros.training.summary import check_horizons, head_fields, summarise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -280,11 +280,7 @@ def train_tpsr(
     series, begins = lay_end_to_end(dataset.observations)
     training = find_training_ticks(series, begins, dataset.window)
     check_count(training)
-    novelty = novelty_anchors(training.pasts, spliced=True)
-    novelty = replace(novelty, still=max(novelty.still, dataset.still))
-    # Mean square differences, in standard deviations, below 1e-9 are rounding.
-    if not novelty.squared > 1e-9 * dataset.window * len(series):
-        raise InputError(TWICE)
+    novelty = anchors_of(dataset, training.pasts)
     observations = np.ascontiguousarray(series[:, training.ticks].T)
     route = RouteTpsr(training, observations, settings, dataset.period_s)
     route.learn_all(dataset.observations, dataset.tracks)

@@ -14,7 +14,7 @@ import numpy as np
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.readout import training_targets
 from two_manifold_ros.hse_hmm.tables import spectral_radius, transition
-from two_manifold_ros.inspection.motion import count_laps, LONGEST_HOLE_S, put_together
+from two_manifold_ros.inspection.motion import laps_of, LONGEST_HOLE_S
 from two_manifold_ros.inspection.repetition import LAP_SAMPLES
 from two_manifold_ros.inspection.timing import advancing
 from two_manifold_ros.model.model import Model
@@ -35,7 +35,7 @@ from two_manifold_ros.training.dataset import (
     RARE_STEP,
     usual_step,
 )
-from two_manifold_ros.training.embeddings import embed, impute_dataset, novelty_anchors
+from two_manifold_ros.training.embeddings import anchors_of, embed, impute_dataset
 from two_manifold_ros.training.following import memory_between_laps
 from two_manifold_ros.training.held_out import hold_out, hold_out_in_turn
 from two_manifold_ros.training.route import train_route
@@ -53,7 +53,6 @@ from two_manifold_ros.training.summary import (
     head_fields,
     measure_drives,
     summarise,
-    TWICE,
 )
 from two_manifold_ros.training.tpsr import train_tpsr
 
@@ -198,12 +197,7 @@ def _by_laps(recordings: Sequence[Recording], settings: TrainingSettings) -> Tra
     Fewer ticks blur bends; with more the windows nearest to one are its own neighbours. Half a lap
     is known from any other half, also on a figure of eight.
     """
-    laps_s = []
-    for each in recordings:
-        together = put_together(each.positions, each.imu) if each.positions else None
-        laps = count_laps(together.motion) if together is not None else None
-        if laps is not None:
-            laps_s.append(laps.time_s)
+    laps_s = [laps.time_s for laps in map(laps_of, recordings) if laps is not None]
     if not laps_s:
         msg = 'no place of the route was met twice: drive more laps, at least three of one route'
         raise InputError(msg)
@@ -404,12 +398,7 @@ def train_spectral(
     check_horizons(targets, settings)
     # The configuration of the paper, which reads positions by a ridge regression, is left alone.
     pasts = embeddings.training.pasts
-    novelty = novelty_anchors(pasts, spliced=settings.readout != 'ridge')
-    novelty = replace(novelty, still=max(novelty.still, dataset.still))
-    # Mean square differences, in standard deviations, below 1e-9 are rounding.
-    numbers = dataset.window * int(np.count_nonzero(dataset.channels.live))
-    if not novelty.squared > 1e-9 * numbers:
-        raise InputError(TWICE)
+    novelty = anchors_of(dataset, pasts, spliced=settings.readout != 'ridge')
     fitted = fit_filter(embeddings, targets, candidate, settings)
     tables, readout = fitted.tables, fitted.readout
     if not isinstance(validation, str):
