@@ -19,8 +19,8 @@ cost      Ten minutes of three worlds with laps of different length, ticks 20 ti
           most, and every training within this process: its processor time, arrays that are
           saved, and by how much the process grows. Compiled code is there before.
 
-A learner that errs by more than a quarter of the mean position's error in the end, before a
-change, has nothing to keep: that misses the targets of these.
+A learner that errs by more than a quarter of the mean position's error before a change has nothing
+to keep.
 """
 
 from __future__ import annotations

@@ -14,10 +14,11 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass, replace
 import math
-from typing import NamedTuple, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from gauntlet_drives import RECORDINGS
 import numpy as np
+from tables import table
 from worlds.drive import drive
 from worlds.shuttle import Line, shuttle
 from worlds.table import world_named, WORLDS
@@ -167,24 +168,19 @@ def _errands(seed: int) -> Recording:
     return replace(base, imu=replace(base.imu, samples=samples), positions=None)
 
 
-class Judged(NamedTuple):
-    """Whether a loop was claimed of a drive, and whether the claim was right."""
-
-    claimed: bool
-    right: bool
-
-
-def judge(drive: Lapped) -> tuple[str, Judged]:
-    row = f'{drive.name:24s} {drive.laps:6.2f} {drive.lap_s:7.2f}'
+def judge(drive: Lapped) -> tuple[list[str], bool]:
+    """Return the cells of a drive, and whether what was claimed of it is right."""
+    row = [drive.name, f'{drive.laps:.2f}', f'{drive.lap_s:.2f}']
     try:
         loop = find_loop(replace(drive.recording, positions=None))
     except InputError as error:
-        words = str(error).split(': ', 2)[2].split(';')[0]
-        return f'{row}  refused: {words[:62]}', Judged(claimed=False, right=False)
+        return [*row, str(error).split(': ', 2)[2].split(';')[0][:62]], False
     wrong = 100.0 * (loop.lap_s / drive.lap_s - 1.0)
-    row += f' {loop.laps:7.2f} {loop.lap_s:8.2f} {wrong:7.2f} {loop.confidence:7.3f}'
-    right = abs(loop.laps - drive.laps) <= 0.5 and abs(wrong) <= 1.0
-    return row, Judged(claimed=True, right=right)
+    found = (f'{each:.2f}' for each in (loop.laps, loop.lap_s, wrong, loop.confidence))
+    return [*row, 'found', *found], abs(loop.laps - drive.laps) <= 0.5 and abs(wrong) <= 1.0
+
+
+HEAD = 'drive, laps, lap s, loop, laps found, lap s found, wrong %, confidence'
 
 
 def main() -> None:
@@ -192,21 +188,19 @@ def main() -> None:
     parser.add_argument('names', nargs='*', metavar='NAME', help='beginnings of names of drives')
     parser.add_argument('--days', type=int, default=3, help='days of each world')
     args = parser.parse_args()
-    print(f'{"drive":24s}   laps   lap s   found    lap s  wrong% confid.')
-    found: dict[str, list[Judged]] = {}
     for part in (healthy, wild, other_loops, slot_cars, without_a_loop):
-        kind = part.__name__.replace('_', ' ')
-        print(f'-- {kind}')
-        for each in part(args.days):
-            if not args.names or each.name.startswith(tuple(args.names)):
-                row, judged = judge(each)
-                print(row, flush=True)
-                found.setdefault(kind, []).append(judged)
-    print()
-    for kind, drives in found.items():
-        claimed = sum(each.claimed for each in drives)
-        right = sum(each.right for each in drives)
-        print(f'{kind}: {len(drives)} drives, {claimed} claimed, {right} of them right')
+        drives = (
+            each
+            for each in part(args.days)
+            if not args.names or each.name.startswith(tuple(args.names))
+        )
+        if judged := [judge(each) for each in drives]:
+            rows = [row for row, _ in judged]
+            claimed = sum('found' in row for row in rows)
+            right = sum(right for _, right in judged)
+            kind = part.__name__.replace('_', ' ')
+            print(f'{kind}: {len(rows)} drives, {claimed} claimed, {right} of them right')
+            print(table(HEAD, rows), flush=True)
 
 
 if __name__ == '__main__':

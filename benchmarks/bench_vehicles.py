@@ -16,11 +16,12 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
-from typing import NamedTuple, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from gauntlet_drives import of_world
 from gauntlet_scores import listen
 import numpy as np
+from tables import metres, percent, table
 from worlds.drive import drive
 from worlds.table import world_named
 from worlds.vehicles import DIFFERENCES, FLEET, vehicle
@@ -46,16 +47,6 @@ MEASURED_DAY, SCORED_DAY = 10, 11
 TIMES = 1.0, 2.0, 3.0
 
 
-class Score(NamedTuple):
-    """Mean error, m, and share of the ticks that are published."""
-
-    error_m: float
-    published: float
-
-    def __str__(self) -> str:
-        return f'{self.error_m:7.2f}{100.0 * self.published:6.1f}'
-
-
 def driven(car: int, day: int, differences: Differences, laps: int = LAPS) -> WorldDrive:
     """Return a drive of a car; no two have the same seed."""
     return drive(vehicle(WORLD, car, differences), day=day, laps=laps, seed=100 * car + day)
@@ -65,7 +56,10 @@ def trained(drives: Sequence[WorldDrive]) -> ModelHead:
     return train_model([each.recording for each in drives], TrainingSettings())
 
 
-def score(model: ModelHead, run: WorldDrive, correction: VehicleCorrection | None = None) -> Score:
+def score(
+    model: ModelHead, run: WorldDrive, correction: VehicleCorrection | None = None
+) -> tuple[float, float]:
+    """Return the mean error, m, and the share of the ticks that are published."""
     live = Filter(model, correction=correction)
     following = listen(live.push, lambda: live.running, of_world(run, 'car'))
     late_ns = round(1e9 * WORLD.positions.late_s)
@@ -73,47 +67,36 @@ def score(model: ModelHead, run: WorldDrive, correction: VehicleCorrection | Non
     true = truth[np.searchsorted(stamps, following.stamps - late_ns, side='right') - 1]
     after = slice(model.window - 1, None)
     errors = np.linalg.norm(following.positions[:, 0] - true, axis=1)[after]
-    return Score(float(errors.mean()), float(following.published[after].mean()))
+    return float(errors.mean()), float(following.published[after].mean())
 
 
-HEADING = (
-    '              own model      as it is           offline        turned,\n'
-    'car  times      m   publ.     m   publ. ratio     m   publ. ratio  deg'
-)
-
-
-def show(model: ModelHead, car: int, times: float, differences: Differences) -> list[float]:
-    """Print one row; return the ratios and the shares published of the two ways."""
+def row_of(model: ModelHead, car: int, times: float) -> list[float]:
+    """Return error and share published of three ways, and by how much the sensor is turned."""
     larger = replace(
-        differences,
-        angle_deg=times * differences.angle_deg,
-        scale=times * differences.scale,
+        DIFFERENCES,
+        angle_deg=times * DIFFERENCES.angle_deg,
+        scale=times * DIFFERENCES.scale,
     )
-    own = score(
-        trained([driven(car, day, larger) for day in OWN_DAYS]),
-        run := driven(car, SCORED_DAY, larger, LAPS + 1),
-    )
+    own = trained([driven(car, day, larger) for day in OWN_DAYS])
+    run = driven(car, SCORED_DAY, larger, LAPS + 1)
     measured = measure_vehicle(model, [driven(car, MEASURED_DAY, larger, LAPS + 1).recording])
-    ways = [score(model, run), score(model, run, VehicleCorrection(model, measured.vehicle))]
-    ratios = [each.error_m / own.error_m for each in ways]
-    shown = '  '.join(f'{each}{ratio:6.2f}' for each, ratio in zip(ways, ratios, strict=True))
-    angle = np.degrees(np.linalg.norm(measured.vehicle.angles))
-    print(f'{car:3d}{times:6.0f} {own}  {shown}{angle:6.1f}', flush=True)
-    return [*ratios, *(each.published for each in ways)]
+    corrected = VehicleCorrection(model, measured.vehicle)
+    ways = score(own, run), score(model, run), score(model, run, corrected)
+    angle = float(np.degrees(np.linalg.norm(measured.vehicle.angles)))
+    return [*(number for way in ways for number in way), angle]
 
 
-def summarise(rows: Sequence[Sequence[float]], what: str) -> None:
-    ratios, shares = np.split(np.array(rows), 2, axis=1)
-    ways = zip(('as it is', 'offline'), ratios.T, shares.T, strict=True)
-    print(
-        f'{what}, ratio mean and largest, published mean and least: '
-        + '; '.join(
-            f'{name} {ratio.mean():.2f} {ratio.max():.2f}, '
-            f'{100 * share.mean():.1f} % {100 * share.min():.1f} %'
-            for name, ratio, share in ways
-        ),
-        flush=True,
-    )
+def cells_of(found: Sequence[Sequence[float]]) -> list[str]:
+    """Return the cells of a row, or of the means over rows; errors over that of the own model."""
+    errors, published = np.array(found)[:, 0:6:2], np.array(found)[:, 1:6:2]
+    ratios = (errors / errors[:, :1]).mean(axis=0)
+    ways = zip(ratios[1:], published.mean(axis=0)[1:], strict=True)
+    numbers = (cell for ratio, share in ways for cell in (f'{ratio:.2f}', percent(share, 1)))
+    own = metres(errors[:, 0].mean()), percent(published[:, 0].mean(), 1)
+    return [*own, *numbers, f'{np.mean(found, axis=0)[-1]:.1f}']
+
+
+HEAD = 'times, car, own model m, published, as it is, published, measured, published, turned deg'
 
 
 def main() -> None:
@@ -121,17 +104,18 @@ def main() -> None:
     parser.add_argument(
         '--cars', type=int, nargs='+', default=[4, 5, 6, 7, 8, 9], help='left out (4 to 9)'
     )
-    args = parser.parse_args()
-    print(f'model of {FLEET - 1} cars, to reach: ratio 1.3 at most, published 95 % at least')
-    print(HEADING)
-    rows: dict[float, list[list[float]]] = {times: [] for times in TIMES}
-    for car in args.cars:
+    found: dict[float, dict[int, list[float]]] = {times: {} for times in TIMES}
+    for car in parser.parse_args().cars:
         others = [each for each in range(FLEET) if each != car]
         model = trained([driven(each, 0, DIFFERENCES) for each in others])
         for times in TIMES:
-            rows[times].append(show(model, car, times, DIFFERENCES))
-    for times, each in rows.items():
-        summarise(each, f'{times:.0f} times the differences')
+            found[times][car] = row_of(model, car, times)
+    rows = []
+    for times, cars in found.items():
+        rows += [[f'{times:g}', str(car), *cells_of([each])] for car, each in cars.items()]
+        rows.append([f'{times:g}', 'mean', *cells_of([*cars.values()])])
+    print(f'model of {FLEET - 1} cars, to reach: 1.3 times at most, 95 % published at least')
+    print(table(HEAD, rows))
 
 
 if __name__ == '__main__':

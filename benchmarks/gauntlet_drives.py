@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
-from worlds.drive import drive, stint
+from worlds.drive import drive
 from worlds.table import world_named, WORLDS
 
 from two_manifold_ros.inspection.lag import AUTO, put_in_step
@@ -140,11 +140,17 @@ OTHER_DAYS, LEAST_LAPS = range(2, 7), 4
 """Days besides the trained and the followed one, and laps on each: half as many, but those."""
 
 
-LAP_RATIOS, SLOW_DAYS = (1.0, 0.9, 1.0, 0.7, 1.0, 0.5), (1, 2, 3, 4)
-"""Speed ratios of the laps of a drive, before a last usual lap; and the days of such drives."""
+LAP_RATIOS, SLOW_DAYS = (1.0, 0.9, 1.0, 0.7, 1.0, 0.5, 1.0), (1, 2, 3, 4)
+"""Speed ratios of the laps of a drive, and the days of such drives."""
 
-STINT_LAPS, STINT_DAYS = 6, (5, 6, 7, 8)
-"""Laps of a stint with a slow lap out and in, and the days with such drives."""
+LAP_NAMES = (
+    'usual',
+    *(
+        f'after {before:g}' if ratio == 1.0 else f'{ratio:g}'
+        for before, ratio in itertools.pairwise(LAP_RATIOS)
+    ),
+)
+"""Of these laps in the tables; laps of one name count together."""
 
 
 @dataclass(frozen=True)
@@ -153,12 +159,11 @@ class SlowDrive:
 
     drive: Drive  # of a world
     laps: Ints  # (N,) int64, which lap it was in at each of the stamps
-    names: tuple[str, ...]  # what each lap is, in the tables; laps of one name count together
 
     def names_at(self, stamps: Ints) -> list[str]:
         """Return what the lap is at each of (T,) stamps."""
         last = (np.searchsorted(self.drive.stamps, stamps, side='right') - 1).clip(0)
-        return [self.names[lap] for lap in self.laps[last].clip(max=len(self.names) - 1)]
+        return [LAP_NAMES[lap] for lap in self.laps[last].clip(max=len(LAP_NAMES) - 1)]
 
 
 def case_names() -> list[str]:
@@ -300,20 +305,6 @@ def other_worlds(world: World) -> Iterator[Drive]:
         if alike and other.name != world.name:
             made = drive(other, day=1, seconds=ELSEWHERE_S, seed=3)
             yield unknown(made.recording, other.name)
-
-
-def slow_days(world: World) -> Iterator[tuple[int, tuple[float, ...], tuple[str, ...]]]:
-    """Yield days with slow laps: the day, the speed ratio of each lap, and what each lap is."""
-    for day in SLOW_DAYS:
-        names = [
-            f'after {before:g}' if ratio == 1.0 else f'{ratio:g}'
-            for before, ratio in itertools.pairwise((*LAP_RATIOS, 1.0))
-        ]
-        yield day, (*LAP_RATIOS, 1.0), ('usual', *names)
-    for day in STINT_DAYS:
-        ratios = stint(world, STINT_LAPS, day=day, seed=20 + day)
-        names = ['lap out', *('traffic' if ratio < 1.0 else 'between' for ratio in ratios[1:-1])]
-        yield day, ratios, (*names, 'lap in')
 
 
 def of_world(made: WorldDrive, name: str) -> Drive:

@@ -10,7 +10,7 @@ import tempfile
 import time
 from typing import Any, TYPE_CHECKING
 
-from gauntlet_drives import REAL, spliced
+from gauntlet_drives import LAP_NAMES, REAL, spliced
 from gauntlet_networks import days_of, slow_of
 import numpy as np
 
@@ -227,7 +227,7 @@ def slow_laps(model: ModelHead, drives: Iterable[SlowDrive]) -> list[dict[str, A
         columns = (following.errors(), following.published, following.inside(0, 1))
         seen = np.column_stack(columns)[following.known()]
         names = np.array(each.names_at(following.stamps[following.known()]))
-        for name in dict.fromkeys(each.names):
+        for name in dict.fromkeys(LAP_NAMES):
             parts.setdefault(name, []).append(seen[names == name])
     rows = []
     for name, each_drive in parts.items():

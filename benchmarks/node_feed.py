@@ -98,13 +98,8 @@ class Robot:
     """
     A node in a namespace, the filter node or one that answers as it does.
 
-    Attributes
-    ----------
-    answers
-        Stamp of each odometry message and when it was heard, nanoseconds.
-    imu
-        Publisher of serialised messages.
-
+    ``answers`` are the stamp of each odometry message and when it was heard, nanoseconds; ``imu``
+    publishes serialised messages.
     """
 
     def __init__(self, ground: Ground, command: list[str], namespace: str) -> None:

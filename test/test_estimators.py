@@ -219,19 +219,6 @@ def test_responses_that_are_not_known(points):
             estimator.fit(points, wrong)
 
 
-def test_it_is_an_estimator(points):
-    response = points[:, 2] ** 2
-    model = make_pipeline(ManifoldKernelReduction(LEARNER, penalty=0.1), LinearRegression())
-    twin = clone(model).fit(points[::2], response[::2])
-    assert twin.score(points[1::2], response[1::2]) > 0.9
-    (first, _), weak = twin.named_steps.values(), ManifoldKernelReduction(LEARNER, penalty=10.0)
-    assert not np.allclose(first.directions_, weak.fit(points[::2], response[::2]).directions_)
-    default = ManifoldKernelReduction().fit(points, response)
-    assert default.directions_.shape == (50, 1)
-    assert list(default.get_feature_names_out()) == ['manifoldkernelreduction0']
-    np.testing.assert_array_equal(default.fit_transform(points, response), default.embedding_)
-
-
 def test_any_response_kernel(points):
     responses = points[:, :2] * [1.0, 0.5]
     plain = ManifoldKernelReduction(LEARNER).fit(points, responses)

@@ -30,13 +30,6 @@ if TYPE_CHECKING:
     from worlds.table import World
 
 
-SLOW_RATIOS = (0.5, 0.95)
-"""Speed ratios of slow laps: of a safety car or a cold engine, up to what traffic costs."""
-
-TRAFFIC = 0.1
-"""Share of the laps of a stint, beside its first and last, that are slow."""
-
-
 def oversampling(world: World) -> int:
     """Return the steps of the motion per IMU sample: 50 Hz or more, so that the sway is smooth."""
     return math.ceil(50.0 / world.rate_hz)
@@ -181,33 +174,15 @@ def drive(
     lap_ratios: Sequence[float] = (),
 ) -> WorldDrive:
     """
-    Drive in a world.
+    Drive in a world for so many ``laps`` on its route or ``seconds``, one of the two.
 
-    Parameters
-    ----------
-    world
-        One of ``WORLDS``, or another made like them.
-    day
-        From 0; the IMU is mounted a little differently each day, and has another bias.
-    laps, seconds
-        How long; one of the two. Laps are those on the route, whatever is driven besides.
-    seed
-        Of this drive, from 0: its lines, its speed ratios, its noise.
-    course
-        ``route`` for laps alone; ``pit_lane`` to leave the route once some laps in, drive a lane
-        beside it slowly, stop there and come back; ``off_route`` to drive another loop for twice
-        the length of a lap in between; ``reverse`` for the route the wrong way round. The second
-        and the third need three laps.
-    halts
-        Further stops: laps since the start, and seconds.
-    lap_ratios
-        Factors on all speeds of the first laps, one for each, see `stint`; 1 for laps beyond.
-
-    Raises
-    ------
-    InputError
-        If not exactly one of laps and seconds is given, or a number makes no sense.
-
+    On each ``day`` the IMU is mounted a little differently and has another bias; the ``seed``
+    draws lines, speed ratios and noise of this drive. The ``course`` is ``route`` for laps alone;
+    ``pit_lane`` to leave the route once some laps in, drive a lane beside it slowly, stop there
+    and come back; ``off_route`` to drive another loop for twice the length of a lap in between;
+    ``reverse`` for the route the wrong way round. The second and the third need three laps.
+    ``halts`` are further stops: laps since the start, and seconds. ``lap_ratios`` are factors on
+    all speeds of the first laps. An ``InputError`` says which number makes no sense.
     """
     if not all(0.0 < ratio <= 1.0 for ratio in lap_ratios):
         msg = f'Laps in {world.name} were asked for at ratios {tuple(lap_ratios)}: 0 to 1.'
@@ -252,19 +227,6 @@ def recorded(
     way = ridden.way
     laps = np.interp(ridden.distances, way.distances, way.phases)
     return WorldDrive(recording, ridden.positions[:, :2], ridden.on_route, laps)
-
-
-def stint(world: World, laps: int, *, day: int = 0, seed: int = 0) -> tuple[float, ...]:
-    """
-    Draw the ``lap_ratios`` of a stint: a slow lap out, a slow lap in, and traffic on one in ten.
-
-    ``day`` and ``seed`` are as in `drive`.
-    """
-    random = world.generator('stint', day, seed)
-    slow = random.uniform(*SLOW_RATIOS, laps)
-    traffic = random.uniform(size=laps) < TRAFFIC
-    traffic[[0, -1]] = True
-    return tuple(np.where(traffic, slow, 1.0).tolist())
 
 
 def _laps_needed(

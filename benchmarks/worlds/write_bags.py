@@ -11,7 +11,7 @@ another `--seed` are other drives of the same day.
 from __future__ import annotations
 
 import argparse
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from worlds.network import rounds, tracks, tram_network, travel, Yard, yard_netw
 from worlds.table import world_named, WORLDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from two_manifold_ros.recordings.recording import Recording
 
@@ -74,27 +74,20 @@ def made(name: str, length: int | None, day: int, seed: int) -> Recording:
 
 def write(recording: Recording, path: str) -> None:
     """Write a drive into a new bag; ``InputError`` if it exists."""
-    rows = sorted([*_imu_rows(recording), *_pose_rows(recording)], key=lambda row: row[2])
+    imu, stream = recording.imu, recording.positions
+    # Variances of zero are unknown ones.
+    rows = [
+        (stamp, IMU_TOPIC, IMU_TYPE, imu_message(stamp, sample, np.zeros(6)))
+        for stamp, sample in zip(imu.stamps.tolist(), imu.samples, strict=True)
+    ]
+    if stream is not None:
+        flat, unturned = np.zeros(1), np.array([0.0, 0.0, 0.0, 1.0])
+        for stamp, position in zip(stream.stamps.tolist(), stream.positions, strict=True):
+            message = reference_message(stamp, np.concatenate([position, flat]), unturned)
+            rows.append((stamp, REFERENCE_TOPIC, REFERENCE_TYPE, message))
     with BagWriter(path) as bag:
-        for topic, kind, stamp, message in rows:
+        for stamp, topic, kind, message in sorted(rows, key=lambda row: row[0]):
             bag.write(topic, kind, stamp, message)
-
-
-def _imu_rows(recording: Recording) -> Iterator[tuple[str, str, int, dict[str, Any]]]:
-    imu = recording.imu
-    for stamp, sample in zip(imu.stamps.tolist(), imu.samples, strict=True):
-        # Variances of zero are unknown ones.
-        yield IMU_TOPIC, IMU_TYPE, stamp, imu_message(stamp, sample, np.zeros(6))
-
-
-def _pose_rows(recording: Recording) -> Iterator[tuple[str, str, int, dict[str, Any]]]:
-    stream = recording.positions
-    if stream is None:
-        return
-    flat, unturned = np.zeros(1), np.array([0.0, 0.0, 0.0, 1.0])
-    for stamp, position in zip(stream.stamps.tolist(), stream.positions, strict=True):
-        message = reference_message(stamp, np.concatenate([position, flat]), unturned)
-        yield REFERENCE_TOPIC, REFERENCE_TYPE, stamp, message
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -73,7 +73,6 @@ def test_all_go_on_after_a_failure_which_is_in_the_status(calls, tmp_path, repro
             'passed': False,
             'value': 0.0,
             'limit': 0.5,
-            'varies': False,
         }
     ]
     assert failed['error'] is None

@@ -75,24 +75,6 @@ def test_value_and_gradient(count):
         assert float(np.sum(gradient * way)) == pytest.approx((ahead - behind) / 2, rel=1e-5)
 
 
-@pytest.mark.parametrize('count', [25, 5])
-def test_the_response_kernel_may_be_regularised(count):
-    """Its centred form with N epsilon I is Y Y' + N epsilon H."""
-    rng = np.random.default_rng(4)
-    eigenvectors, responses = rng.standard_normal((count, 7)), rng.standard_normal((count, 2))
-    theta = np.diag(np.arange(7.0)) / 21.0
-    value, gradient = Contrast(eigenvectors, responses, PENALTY, regularised=True).look(theta)
-    gram = responses @ responses.T + PENALTY * np.eye(count)
-    root = np.linalg.cholesky(gram)
-    centred = responses - responses.mean(axis=0)
-    scale = np.sum((root - root.mean(axis=0)) ** 2) / np.sum(centred**2)
-    expected = scale * naive_value(eigenvectors, root, theta)
-    assert value == pytest.approx(expected, rel=1e-9)
-    way = np.ones((7, 7)) + np.eye(7)
-    ahead = scale * naive_value(eigenvectors, root, theta + 1e-6 * way)
-    assert float(np.sum(gradient * way)) == pytest.approx((ahead - expected) / 1e-6, rel=1e-3)
-
-
 def naive_algorithm_1(
     eigenvectors: Floats, kernel: Floats, penalty: float, tolerance: float, most: int
 ) -> tuple[Floats, list[float]]:

@@ -130,18 +130,6 @@ def test_a_driver_chooses_once_a_second_with_the_chances_that_he_reports(name):
         np.testing.assert_allclose(run.chances[chosen][where], expected)
 
 
-def test_what_was_commanded_is_what_drives_but_for_the_supply():
-    settings = SlotCarSettings(seed=1, rate_hz=1000.0)
-    run = simulate(settings, samples=2_000)
-    assert set(run.chances) == {1.0}
-    motion = moving(run.distances[0], run.speeds[0])
-    for command in run.commands:
-        motion.step(command, 1e-3)
-    # The supply is off by a few per cent, a throttle held wrong by as much.
-    assert motion.speed == pytest.approx(run.speeds[-1], rel=0.05)
-    assert 0.01 < np.std(run.commands) / Throttle.mean < 0.1
-
-
 def test_stepping_and_simulating_are_bit_equal():
     settings = SlotCarSettings(seed=5)
     run = simulate(settings, samples=70)

@@ -1,10 +1,10 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The batch beside the exact and the online learner, and beside Bayes."""
+"""The batch beside another form of it and the online learner, and beside Bayes."""
 
 import itertools
 
-from exact_tpsr import ExactLearner, learn_by_tensor
+from exact_tpsr import learn_by_tensor
 import numpy as np
 import pytest
 from tpsr_streams import evidences, part, unit, wandering
@@ -12,31 +12,6 @@ from tpsr_streams import evidences, part, unit, wandering
 from two_manifold_ros.tpsr.exact import learn
 from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner, Triples
 from two_manifold_ros.tpsr.parameters import Tpsr, TpsrBelief
-
-SIZE, RIDGE = 12, 3.0
-
-
-def learner(rank: int = 6, **changes: float) -> ExactLearner:
-    settings = LearnerSettings(4, rank, RIDGE, **changes)
-    return ExactLearner(settings, unit(SIZE), SIZE, 5)
-
-
-def test_moves_and_bases_are_those_of_the_online_learner_that_keeps_all():
-    triples = wandering(300, SIZE)
-    exact, online = learner(SIZE), OnlineLearner(learner(SIZE).settings, unit(SIZE), SIZE, 5)
-    for each in (exact, online):
-        each.add_all(part(triples, 0, 50))
-    # Senses are arbitrary at first and kept from then on.
-    senses = np.sign((exact.svd.left @ online.svd.left.T).diagonal())[:4]
-    for begin in range(50, 300, 50):
-        mine, theirs = (each.add_all(part(triples, begin, begin + 50)) for each in (exact, online))
-        turned = theirs.left[:4, :4] * senses[:, None] * senses
-        np.testing.assert_allclose(mine.left[:4, :4], turned, atol=1e-9)
-    np.testing.assert_allclose(
-        exact.svd.left[:4], online.svd.left[:4] * senses[:, None], atol=1e-9
-    )
-    turned = online.moments(4) * senses[:, None] * senses
-    np.testing.assert_allclose(exact.moments(4), turned, atol=1e-6)
 
 
 @pytest.mark.parametrize('states', [3, 8])
@@ -77,9 +52,9 @@ def triples() -> Triples:
     return Triples(tests, next_tests, histories, tests, np.array(probabilities))
 
 
-def online(fold_every: int, kind: type = OnlineLearner) -> tuple[Tpsr, np.ndarray]:
+def online(fold_every: int) -> tuple[Tpsr, np.ndarray]:
     settings = LearnerSettings(STATES, SYMBOLS, RIDGE, fold_every=125)
-    learner = kind(settings, np.ones(SYMBOLS), SYMBOLS, SYMBOLS)
+    learner = OnlineLearner(settings, np.ones(SYMBOLS), SYMBOLS, SYMBOLS)
     # At first many at once: a next test that no basis has yet would be lost in part.
     for begin in (0, *range(50, 125, fold_every)):
         learner.add_all(part(triples(), begin, begin + fold_every if begin else 50))
@@ -96,14 +71,13 @@ def in_batch(form: object) -> tuple[Tpsr, np.ndarray]:
 
 
 @pytest.mark.parametrize('missing', [0, 2])
-@pytest.mark.parametrize('how', ['tensor', 'batch', 'update', 'online', 'exact'])
+@pytest.mark.parametrize('how', ['tensor', 'batch', 'update', 'online'])
 def test_predicts_as_bayes_does(how, missing):
     tpsr, left = {
         'tensor': lambda: in_batch(learn_by_tensor),
         'batch': lambda: in_batch(learn),
         'update': lambda: online(25),
         'online': lambda: online(1),
-        'exact': lambda: online(32, ExactLearner),
     }[how]()
     rng = np.random.default_rng(0)
     belief = TpsrBelief(tpsr)

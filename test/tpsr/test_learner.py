@@ -5,7 +5,6 @@
 import math
 import warnings
 
-from exact_tpsr import ExactLearner
 import naive_tpsr
 import numpy as np
 import pytest
@@ -50,14 +49,10 @@ def test_is_the_online_algorithm_as_the_paper_writes_it(rank, memory):
 
 
 @pytest.mark.parametrize('memory', [math.inf, 60.0])
-@pytest.mark.parametrize(
-    ('kind', 'rank', 'batch'),
-    [(OnlineLearner, 8, 1), (OnlineLearner, 8, 7), (OnlineLearner, 8, 300), (ExactLearner, 6, 1)],
-)
-def test_is_the_weighted_batch_when_nothing_is_cut_off(kind, rank, batch, memory):
+@pytest.mark.parametrize('batch', [1, 7, 300])
+def test_is_the_weighted_batch_when_nothing_is_cut_off(batch, memory):
     triples = wandering(250)
-    settings = LearnerSettings(4, rank, RIDGE, memory, fold_every=300)
-    ours = kind(settings, unit(SIZE), SIZE, OBSERVATIONS)
+    ours = learner(memory=memory, fold_every=300)
     for begin in range(0, len(triples), batch):
         ours.add_all(part(triples, begin, begin + batch))
     ours.covariance.refresh()
@@ -139,16 +134,15 @@ def hostile(rng: np.random.Generator, usual: np.ndarray) -> np.ndarray:
     return features
 
 
-@pytest.mark.parametrize('kind', [OnlineLearner, ExactLearner])
 @pytest.mark.parametrize('seed', range(8))
-def test_a_learner_survives(seed, kind):
+def test_a_learner_survives(seed):
     rng = np.random.default_rng(seed)
     tests, histories, observations, states = rng.integers(2, 8, 4)
     memory, ridge = rng.choice([np.inf, 3.0, 100.0]), rng.choice([1e-9, 1e-3, 1.0, 100.0])
     settings = LearnerSettings(
         int(states), int(states + rng.integers(4)), ridge, memory, (1, 2, 5, 33)[seed % 4]
     )
-    learner = kind(settings, np.eye(histories + 1)[-1], tests + 1, observations + 1)
+    learner = OnlineLearner(settings, np.eye(histories + 1)[-1], tests + 1, observations + 1)
     usual = [rng.normal(size=size) for size in (tests, tests, histories, observations)]
     belief = None
     with warnings.catch_warnings():

@@ -103,21 +103,3 @@ def test_an_observation_too_far_out_for_features_is_passed_over():
     assert belief.accepted
     with pytest.raises(InputError):
         belief.update(observation[:-1])
-
-
-def test_a_belief_goes_on_when_parameters_change():
-    """The state is about the same as if the newer parameters had filtered all along."""
-    ours = learned()
-    tpsr, table = ours.parameters()
-    belief = RememberingBelief(tpsr, OBSERVATIONS, table, ours.remembered.features)
-    seen = stretch(60, 5)
-    for observation in seen[:30]:
-        belief.update(observation)
-    move = ours.learn(seen[:30])
-    newer, table = ours.parameters()
-    belief.adopt(newer, move, table, ours.remembered.features)
-    other = RememberingBelief(newer, OBSERVATIONS, table, ours.remembered.features)
-    for observation in seen[:30]:
-        other.update(observation)
-    assert np.linalg.norm(belief.state - other.state) < 0.1 * np.linalg.norm(other.state)
-    assert len(belief.weights) == len(ours.remembered.numbers)

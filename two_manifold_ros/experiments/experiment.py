@@ -51,7 +51,6 @@ class Claim:
     passed: bool
     value: float | None = None  # measured number and its limit, where the claim has finite ones
     limit: float | None = None
-    varies: bool = False  # of time or memory, which no two runs have the same
 
 
 def verdict(*, passed: bool) -> str:

@@ -12,9 +12,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import islice
-import resource
-import sys
-import time
 from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
@@ -305,7 +302,6 @@ class VideoSettings(NamedTuple):
     film: FilmSettings = FilmSettings(400, 100_000, 400, states=50, ridge=1.0)
     live: float = 0.1  # by which a score may be less for states as they were at their time
     late: float = 0.1  # share of a window by which the map may close off the camera's return
-    costs: bool = True  # whether time and memory are claims
     trials: int = 1
 
 
@@ -340,7 +336,6 @@ class Found(NamedTuple):
     reading: Reading  # from these
     live: Reading  # from the states that the filter had at the time
     window: int  # frames
-    costs: tuple[float, float]  # seconds of CPU for 1,000 frames, and memory at its peak, GB
 
     def steps_until(self, circuits: float) -> int:
         """Return after how many steps the newest view is so far away from the first one."""
@@ -350,8 +345,7 @@ class Found(NamedTuple):
 
 def fit(settings: VideoSettings, seed: int, report: lab.Progress) -> Found:
     """Learn from the film, and read the place from the states."""
-    begun, window = time.process_time(), settings.film.window
-    learner = VideoLearner(settings.film)
+    learner, window = VideoLearner(settings.film), settings.film.window
     maps: dict[int, Floats] = {}
     gaps: list[float] = []
     kept = [round(share * window) for share in KEPT_MAPS]
@@ -377,11 +371,7 @@ def fit(settings: VideoSettings, seed: int, report: lab.Progress) -> Found:
     last = slice(-len(states), None)
     live = read(learner.beliefs.rows, angles[last], ways[last])
     reading = read(states, angles[last], ways[last])
-    seconds = (time.process_time() - begun) / settings.frames * 1000.0
-    # Bytes there, else kilobytes.
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    costs = seconds, peak / (1e9 if sys.platform == 'darwin' else 1e6)
-    return Found(angles, maps, np.array(gaps), states, ways[last], reading, live, window, costs)
+    return Found(angles, maps, np.array(gaps), states, ways[last], reading, live, window)
 
 
 def score(settings: VideoSettings, films: list[Found]) -> list[lab.Claim]:
@@ -395,7 +385,7 @@ def score(settings: VideoSettings, films: list[Found]) -> list[lab.Claim]:
     late = settings.late * settings.film.window
     states, maps, least = 'Fig. 3B, by eye', 'Fig. 3C, by eye', 0.9 - settings.live
     closing = lab.at_most('steps between return and closing', maps, abs(closed - back), late)
-    claims = [
+    return [
         lab.at_least('position from the state, R2', states, found.reading.r2, 0.9),
         lab.at_least('share of directions right', states, found.reading.right, 0.9),
         lab.at_least('position live, R2', states, found.live.r2, least),
@@ -404,15 +394,6 @@ def score(settings: VideoSettings, films: list[Found]) -> list[lab.Claim]:
         lab.at_most(f'gap in the map after {last} steps', maps, found.gaps[last - 1], 0.2),
         replace(closing, ours=f'{closing.ours}, return after {back}'),
     ]
-    if settings.costs:
-        claims += [
-            replace(lab.at_most(what, '', number, limit), varies=True)
-            for what, number, limit in (
-                ('seconds of CPU per 1,000 frames', found.costs[0], 60.0),
-                ('memory at its peak, GB', found.costs[1], 2.0),
-            )
-        ]
-    return claims
 
 
 def draw(films: list[Found]) -> list[lab.Panel]:
@@ -452,7 +433,6 @@ run = lab.Runner(
         FilmSettings(60, 2_000, 100, states=20, ridge=0.1),
         live=0.2,
         late=0.3,
-        costs=False,
     ),
     fit,
     score,
