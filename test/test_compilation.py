@@ -94,14 +94,6 @@ def doubles(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_code_from_disk_loads_no_more_than_it_needs(tmp_path):
-    """All that a compilation needs is 27 MB, which a node has no use for."""
-    program = f"{LITTLE}\nimport sys\nprint('numba.np.linalg' in sys.modules)"
-    compiling, running = (python(program, tmp_path / 'cache').stdout.split() for _ in range(2))
-    assert compiling == ['2.0', 'True', 'True']
-    assert running == ['2.0', 'True', 'False']
-
-
 def test_every_function_is_compiled_for_one_kind_of_arguments(filled):
     """Each other one would cost seconds, and numbers would depend on which came first."""
     (folder,) = (filled / 'compiled').iterdir()
@@ -128,17 +120,6 @@ def test_the_same_numbers_where_some_of_it_is_compiled_again(filled, warm, tmp_p
     assert int(compilations) >= 4
     assert digest == warm
     assert len(paths) == len([path for path in again.rglob('*') if path.is_file()])
-
-
-def test_whether_a_filter_has_to_be_compiled(tmp_path):
-    program = """
-import numpy as np
-from two_manifold_ros.filtering.filter import _find_fault, is_compiled
-before = is_compiled()
-_find_fault(np.zeros(1), np.zeros(1), np.zeros(1))
-print(before, is_compiled())
-"""
-    assert python(program, tmp_path).stdout.split() == ['False', 'True']
 
 
 @pytest.mark.parametrize('umask', [0o022, 0o002])

@@ -4,59 +4,47 @@
 A stand-in for `rosbag2_py`, over `rosbags`: what of its interface Humble and Jazzy have.
 
 The wheels that the tests run on do not hold the library. Its classes take arguments of the names
-and types that the bindings of either release declare, and refuse others with a TypeError as they
-do.
+that the bindings of either release declare, and refuse others with a TypeError as they do.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 from rosbags import rosbag2
-from rosbags.typesys import get_typestore, Stores
-
-TYPES = get_typestore(Stores.ROS2_JAZZY)
 
 
+@dataclass
 class StorageOptions:
-    def __init__(
-        self, uri: str, storage_id: str = '', *, storage_preset_profile: str = ''
-    ) -> None:
-        self.uri, self.storage_id = Path(uri), storage_id
-        self.preset = storage_preset_profile
+    uri: str
+    storage_id: str = ''
 
 
+@dataclass
 class ConverterOptions:
-    def __init__(self, input_serialization_format: str, output_serialization_format: str) -> None:
-        self.formats = {input_serialization_format, output_serialization_format}
+    input_serialization_format: str
+    output_serialization_format: str
 
 
+@dataclass
 class StorageFilter:
-    def __init__(self, topics: Iterable[str] = ()) -> None:
-        self.topics = list(topics)
+    topics: list[str] = field(default_factory=list)
 
 
 class Info:
     def read_metadata(self, uri: str, storage_id: str) -> SimpleNamespace:
         path = Path(uri)
-        if path.is_dir() and not (path / 'metadata.yaml').exists():
-            msg = f'Could not find metadata in bag directory {path}'
-            raise RuntimeError(msg)
-        if path.is_file() and storage_id not in {'mcap', 'sqlite3'}:
-            msg = f'No plugin detected that could open file {path}'
+        folder_fits = path.is_dir() and (path / 'metadata.yaml').exists()
+        if not folder_fits and not (path.is_file() and storage_id in {'mcap', 'sqlite3'}):
+            msg = f'No plugin detected that could open {path}'
             raise RuntimeError(msg)
         with rosbag2.Reader(path) as reader:
-            topics = [
-                SimpleNamespace(
-                    topic_metadata=SimpleNamespace(
-                        name=each.topic,
-                        type=each.msgtype,
-                        serialization_format=each.ext.serialization_format,
-                    ),
-                    message_count=each.msgcount,
-                )
-                for each in reader.connections
-            ]
+            topics = []
+            for each in reader.connections:
+                form = each.ext.serialization_format
+                of = SimpleNamespace(name=each.topic, type=each.msgtype, serialization_format=form)
+                topics.append(SimpleNamespace(topic_metadata=of, message_count=each.msgcount))
             return SimpleNamespace(
                 topics_with_message_count=topics,
                 compression_format=reader.compression_format or '',
@@ -67,26 +55,23 @@ class SequentialReader:
     compressed = False
 
     def open(self, storage: StorageOptions, converter: ConverterOptions) -> None:
-        assert converter.formats <= {'', 'cdr'}
-        metadata = Info().read_metadata(str(storage.uri), storage.storage_id)
+        assert converter == ConverterOptions('', '')
+        metadata = Info().read_metadata(storage.uri, storage.storage_id)
         if bool(metadata.compression_format) != self.compressed:
             msg = 'No storage could be initialized from the inputs.'
             raise RuntimeError(msg)
-        self._path, self._topics = storage.uri, []
-        self._rows: Iterator[tuple[str, bytes, int]] | None = None
+        self._path = Path(storage.uri)
 
     def set_filter(self, storage_filter: StorageFilter) -> None:
-        self._topics = storage_filter.topics
+        self._rows = self._read(storage_filter.topics)
 
-    def _read(self) -> Iterator[tuple[str, bytes, int]]:
+    def _read(self, topics: list[str]) -> Iterator[tuple[str, bytes, int]]:
         with rosbag2.Reader(self._path) as reader:
-            wanted = [each for each in reader.connections if each.topic in self._topics]
+            wanted = [each for each in reader.connections if each.topic in topics]
             for connection, stamp, raw in reader.messages(wanted):
                 yield connection.topic, bytes(raw), stamp
 
     def has_next(self) -> bool:
-        if self._rows is None:
-            self._rows = self._read()
         self._next = next(self._rows, None)
         return self._next is not None
 
@@ -102,12 +87,8 @@ class SequentialCompressionReader(SequentialReader):
 def stand_in() -> ModuleType:
     """Return the module."""
     module = ModuleType('rosbag2_py')
+    kinds = (ConverterOptions, Info, SequentialCompressionReader, SequentialReader)
     module.__dict__.update(
-        ConverterOptions=ConverterOptions,
-        Info=Info,
-        SequentialCompressionReader=SequentialCompressionReader,
-        SequentialReader=SequentialReader,
-        StorageFilter=StorageFilter,
-        StorageOptions=StorageOptions,
+        {kind.__name__: kind for kind in (*kinds, StorageFilter, StorageOptions)}
     )
     return module

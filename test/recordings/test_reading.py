@@ -9,7 +9,6 @@ from ellipse import drive, IMU, POSE, stamped, write_bag, write_messages
 import numpy as np
 import pytest
 
-from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.reading import read_recording, read_recordings, ReadingOptions
 from two_manifold_ros.recordings.recording import Recording
 
@@ -148,15 +147,6 @@ def test_all_types_of_positions(tmp_path, msgtype, field):
     assert positions.positions.tolist() == [[1.5, -2.5]]
 
 
-def test_positions_may_be_missing_where_they_are_not_needed(bag, tmp_path):
-    assert read_recording(bag, ReadingOptions(need_positions=False)).positions is not None
-    none = write_messages(tmp_path / 'none', ('/imu', IMU, 1, {}))
-    options = ReadingOptions(need_positions=False, use_receive_time=True)
-    assert read_recording(none, options).positions is None
-    with pytest.raises(InputError, match='holds no position topic'):
-        read_recording(none)
-
-
 @pytest.mark.parametrize(
     ('topics', 'options', 'topic'),
     [
@@ -170,6 +160,7 @@ def test_positions_may_be_missing_where_they_are_not_needed(bag, tmp_path):
             '/a',
         ),
         (('/a',), {'find_positions': False}, '/a'),
+        ((), {'need_positions': False, 'use_receive_time': True}, None),
     ],
 )
 def test_which_positions_are_read(tmp_path, topics, options, topic):
@@ -182,7 +173,7 @@ def test_which_positions_are_read(tmp_path, topics, options, topic):
         assert (read.positions and read.positions.topic) == topic
         left = topic is None and len(topics) > 1
         assert [each for each in read.notes if '--position-topic' in each] == [*read.notes][:left]
-        assert bool(read.notes) == left
+        assert bool(read.notes) == (left or 'use_receive_time' in options)
 
 
 def test_a_frame_that_changes_is_said_aloud(tmp_path):
