@@ -15,6 +15,7 @@ from two_manifold_ros.filtering.estimate import (
     ANYWHERE,
     Estimate,
     half_axis,
+    is_outside,
     is_valid_gaussian,
     is_worse_than_mean,
     limits_of,
@@ -224,6 +225,7 @@ class Filter:
         averager.start(0, sample)
         averager.push(model.period_ns, sample)
         half_axis(np.eye(2))
+        is_outside(np.zeros((1, 2)), self._region)
         is_valid_gaussian(np.zeros(model.states), np.zeros((1, 2)), np.zeros((1, 2, 2)))
         if self._watch is None:
             return
@@ -394,7 +396,6 @@ class Filter:
         # The one check of all numbers: without an ellipse no estimate is valid.
         sound = is_valid_gaussian(state, means, covariances)
         ellipse_m = half_axis(covariances[0]) if sound else math.nan
-        low, high = self._region
         full = ticks.seen >= self._window
         self._recovering = self._recovering and not full
         verdict = self._machine.step(
@@ -403,8 +404,7 @@ class Filter:
                 window_full=full,
                 recovering=self._recovering,
                 seen=ticks.seen,
-                # What is unknown is neither below nor above.
-                outside=bool(((means[:-1] < low) | (means[:-1] > high)).any()),
+                outside=is_outside(means[:-1], self._region),
                 ellipse_m=ellipse_m,
                 finding=finding,
             )

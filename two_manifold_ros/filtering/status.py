@@ -314,20 +314,21 @@ class StateMachine:
 
     def _find_lost(self, shown: TickDiagnostics, unknown: Status) -> Verdict | None:
         """Return why no position can be reported."""
-        off_route, wide = shown.off_route > self.likely, shown.ellipse_m > self._limits.error_m
-        causes = {
-            'numerics': (math.isnan(shown.ellipse_m), unknown),
-            'novelty': (shown.novel, Status.LOST),
-            'innovation': (self._contradictions >= REJECTED_BEFORE_RESTART, Status.LOST),
-            'off_route': (off_route and not shown.stays_off, Status.LOST),
-            'off_network': (off_route, Status.LOST),
-            'converging' if self._searching else 'diverged': (wide, unknown),
-            'outside': (shown.outside, unknown),
+        off_route = shown.off_route > self.likely
+        if math.isnan(shown.ellipse_m):
+            return self._say(unknown, 'numerics', shown)
+        lost = {
+            'novelty': shown.novel,
+            'innovation': self._contradictions >= REJECTED_BEFORE_RESTART,
+            'off_route': off_route and not shown.stays_off,
+            'off_network': off_route,
         }
-        for cause, (holds, status) in causes.items():
+        for cause, holds in lost.items():
             if holds:
-                return self._say(status, cause, shown)
-        return None
+                return self._say(Status.LOST, cause, shown)
+        if shown.ellipse_m > self._limits.error_m:
+            return self._say(unknown, 'converging' if self._searching else 'diverged', shown)
+        return self._say(unknown, 'outside', shown) if shown.outside else None
 
     def _find_doubt(self, shown: TickDiagnostics) -> Verdict:
         """Return why the position that is reported may be wrong, if it may."""
@@ -343,8 +344,10 @@ class StateMachine:
             'wide': shown.ellipse_m > self._limits.warn_m,
             'novelty_warn': shown.novelty > NOVEL_WARN,
         }
-        cause = next((cause for cause, holds in doubts.items() if holds), '')
-        return self._say(Status.UNSURE, cause, shown) if cause else _ALL_WELL
+        for cause, holds in doubts.items():
+            if holds:
+                return self._say(Status.UNSURE, cause, shown)
+        return _ALL_WELL
 
     def _filling(self, seen: int) -> Verdict:
         why = CAUSES['filling'].format(seen=seen, window=self._window)
