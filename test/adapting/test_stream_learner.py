@@ -276,6 +276,15 @@ def test_a_training_that_fails_is_reported_and_the_next_one_is_tried(raised, wor
     assert learner.has_model
 
 
+def test_other_horizons_are_learned_from_the_same_drives(kept):
+    settings = TrainingSettings(horizons=(0, 5))
+    learner = StreamLearner(make_head((0, 5)), settings, at_once=True)
+    learner.restore(*kept)
+    assert learner.running.horizons == (0, 10)
+    feed(learner, LEARNED, LEARNED + 40)
+    assert learner.running.horizons == (0, 5)
+
+
 def test_late_positions_are_put_in_step(kept):
     late_ns = 300_000_000
     numbers, arrays = kept
