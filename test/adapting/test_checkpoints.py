@@ -319,8 +319,8 @@ def test_one_that_cannot_be_used_is_named_and_the_one_before_is_taken(
     [
         ({'format': 'something'}, 'this is no "two_manifold_ros checkpoint'),
         (
-            {'format': FORMAT, 'identity': {'learner': 'map', 'window': 3}, 'numbers': {}},
-            r'channels None, not 6, .*, horizons None, not .*, learner map, not tpsr, window 3',
+            {'format': FORMAT, 'identity': {'channels': '4, a to d'}, 'numbers': {}},
+            'of a sensor with channels 4, a to d, not 6, ',
         ),
     ],
 )

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Errors of estimates against reference positions, and the contest of two filters by them."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 import math
 from types import SimpleNamespace
 from typing import Any
@@ -43,18 +43,13 @@ def estimate(
     )
 
 
-def settled(
-    errors: Iterable[float],
-    span_s: float = 100.0,
-    begin_ns: int = 0,
-    place: Callable[[int], tuple[float, float] | None] = lambda _: (0.0, 0.0),
-) -> Prequential:
-    """Return the score of one estimate a second."""
-    score, stamp_ns = Prequential(span_s), begin_ns
+def settled(errors: Iterable[float]) -> Prequential:
+    """Return the score of one estimate a second, of all time."""
+    score, stamp_ns = Prequential(math.inf), 0
     for second, error in enumerate(errors):
-        stamp_ns = begin_ns + second * SECOND_NS
+        stamp_ns = second * SECOND_NS
         score.add(estimate(stamp_ns, error))
-    score.settle(stamp_ns, place)
+    score.settle(stamp_ns, lambda _: (0.0, 0.0))
     return score
 
 
@@ -118,7 +113,7 @@ def test_only_what_is_known_counts_and_only_once():
 @given(st.integers(1, 30), st.integers(1, 30), st.floats(2.0, 50.0))
 def test_it_finds_where_errors_rise(before, after, factor):
     assert Prequential(1000.0).rise_ns() == 0
-    score = settled([1.0] * before + [factor] * after, 1000.0)
+    score = settled([1.0] * before + [factor] * after)
     assert score.rise_ns() == before * SECOND_NS
 
 

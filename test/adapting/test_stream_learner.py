@@ -276,28 +276,13 @@ def test_a_training_that_fails_is_reported_and_the_next_one_is_tried(raised, wor
     assert learner.has_model
 
 
-def test_what_was_learned_outlives_it(kept):
-    learner, again = restored(kept), restored(kept)
-    assert learner.counters['samples_learned'] == LEARNED
-    published = feed(learner, LEARNED, LEARNED + 300, reference=False)
-    assert rmse_m(published) < 0.1
-    assert bits_of(published) == bits_of(feed(again, LEARNED, LEARNED + 300, reference=False))
-    # More of the same drive, after a pause.
-    later = 60 * 10**9
-    feed(again, LEARNED + 300, 1600, later_ns=later)
-    assert again.news[1] > learner.news[1]
-    assert len(again.memory.recordings(HEAD)) == 2
-
-
-@pytest.mark.parametrize('missing', ['stretches', 'withheld', 'lag_ns'])
-def test_what_does_not_fit_together_is_refused(kept, missing):
-    numbers, arrays = kept
-    learner = new_learner()
-    with pytest.raises(InputError, match='do not fit together'):
-        learner.restore({name: numbers[name] for name in numbers if name != missing}, arrays)
-    with pytest.raises(InputError, match='do not fit together'):
-        learner.restore(numbers, {**arrays, 'samples': arrays['samples'][1:]})
-    assert not learner.has_model
+def test_other_horizons_are_learned_from_the_same_drives(kept):
+    settings = TrainingSettings(horizons=(0, 5))
+    learner = StreamLearner(make_head((0, 5)), settings, at_once=True)
+    learner.restore(*kept)
+    assert learner.running.horizons == (0, 10)
+    feed(learner, LEARNED, LEARNED + 40)
+    assert learner.running.horizons == (0, 5)
 
 
 def test_late_positions_are_put_in_step(kept):
@@ -454,20 +439,6 @@ def test_a_clock_that_is_set_back_leaves_nothing_out(kept):
     learner.schedule.since_ns = int(run().stamps_ns[600])
     feed(learner, 0, 100, later_ns=-(10**12), reference=False)
     assert learner.schedule.since_ns == 0
-
-
-@pytest.mark.slow
-def test_a_tpsr_is_learned_and_restored_in_the_same_way():
-    settings = TrainingSettings(method='tpsr', horizons=(0, 10), features=200)
-    learner = StreamLearner(HEAD, settings, at_once=True)
-    feed(learner, 0, 1000)
-    assert learner.models > 1
-    numbers, arrays = learner.saved()
-    again = StreamLearner(HEAD, settings, at_once=True)
-    again.restore(numbers, arrays)
-    alone = feed(again, 1000, 1500, reference=False)
-    assert np.mean([each.valid for each in alone]) > 0.8
-    assert rmse_m(alone) < 0.25
 
 
 def test_a_tpsr_goes_on_learning_between_trainings():

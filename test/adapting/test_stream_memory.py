@@ -156,14 +156,6 @@ def test_what_was_saved_is_restored_and_goes_on():
     assert again.saved()[0] == [[60, 15], [2, 1]]
 
 
-def test_nothing_can_be_saved_and_restored_as_well():
-    again = StreamMemory()
-    again.restore(*StreamMemory().saved())
-    assert len(again) == 0
-    again.add(STEP, sample(0.0))
-    assert len(again) == 1
-
-
 @pytest.mark.parametrize('name', ['stamps', 'samples', 'fixes', 'places'])
 def test_what_does_not_fit_together_is_refused_and_changes_nothing(name):
     lengths, arrays = filled(60).saved()
@@ -196,15 +188,6 @@ def test_it_knows_how_long_the_drives_lasted():
     assert memory.seconds == pytest.approx(1.01)
     assert StreamMemory().seconds == 0.0
     assert (memory.oldest_ns, StreamMemory().oldest_ns) == (STEP, 0)
-
-
-def test_what_comes_right_after_a_restart_joins_the_last_mean():
-    memory = filled(60)
-    again = StreamMemory()
-    again.restore(*memory.saved())
-    again.add(STEP * 60 + STEP_NS // 2, sample(61.0))
-    (recording,) = again.recordings(HEAD)
-    assert recording.imu.samples[-1].tolist() == sample(60.0)
 
 
 @pytest.mark.parametrize('epoch', [0, 45, 65, 200])

@@ -52,24 +52,6 @@ def test_every_setting_takes_its_range_and_nothing_else_of_node_and_library(name
             training_settings({**DEFAULTS, 'method': other, name: allowed[-1]})
 
 
-@pytest.mark.parametrize(
-    ('values', 'words'),
-    [
-        ({'method': 'magic'}, 'method is magic, but must be one of route, spectral, tpsr, paper'),
-        ({'readout': 'ridge'}, 'with method route it must be one of sharpened, mkdr'),
-        ({'method': 'spectral', 'states': 0}, 'with method spectral it must be 2 to 1000'),
-        ({'features': 9, 'guards': 'off'}, 'method route has no features, guards: leave them out'),
-        ({'horizons': ()}, 'must start with 0 and increase'),
-        ({'horizons': (1, 2)}, "horizons '1,2' must start with 0 and increase"),
-        ({'horizons': (0, 5, 5)}, 'must start with 0 and increase'),
-    ],
-)  # fmt: skip
-def test_nonsense_is_refused(values, words):
-    with pytest.raises(InputError) as caught:
-        TrainingSettings(**values)
-    assert words in str(caught.value)
-
-
 def test_without_changes_the_settings_of_a_node_are_those_of_a_training():
     for text in ('auto', '0.2'):
         assert training_settings({**DEFAULTS, 'position_lag': text}) == TrainingSettings()

@@ -14,7 +14,7 @@ import numpy as np
 from odd_stream import odd_stream, unaccounted
 import pytest
 from raw_imu import raw_imu
-from updater_feed import feed, LEARNED, SMALL, small_session, tpsr_session, truth
+from updater_feed import feed, LEARNED, SMALL, small_session, tpsr_session
 
 from two_manifold_ros.adapting.stream_memory import make_head
 from two_manifold_ros.adapting.updater_session import (
@@ -59,42 +59,12 @@ def test_it_learns_where_it_is_and_says_on_the_way_what_it_does(drive):
     assert feed(session, drive, slice(700, LEARNED))
     assert said(session) == 'tracking'
     estimates = feed(session, drive, slice(LEARNED, None))
-    here = [estimate.positions[0] for estimate in estimates]
-    apart = np.subtract(here, list(truth(drive, estimates)))
+    rows = np.searchsorted(drive.stamps_ns, [each.stamp_ns for each in estimates])
+    apart = [each.positions[0] for each in estimates] - drive.positions[rows, :2]
     error = np.sqrt(np.square(apart).sum(axis=1).mean())
     assert error < 0.25 * np.sqrt(drive.positions[:, :2].var(axis=0).sum())
     assert session.counts()['published'] > len(estimates)
     assert session.head.frame_id == 'map'
-
-
-def test_late_messages_are_sorted_where_that_is_asked_for(drive):
-    session = tpsr_session(small_session().head, reorder_ns=50_000_000)
-    take(session, drive, (0, 2, 1, 3, 5, 4))
-    session.forget()
-    take(session, drive, (7, 6, 11, 10))
-    counts = session.counts()
-    assert counts['received'] == 10 == counts['used'] + counts['waiting']
-    assert counts['out_of_order'] == 0
-
-
-@pytest.mark.parametrize('jump_ns', [-30_000_000_000, 30_000_000_000])
-def test_nothing_from_before_a_jump_is_the_latest_after_it(drive, learned, jump_ns):
-    """Also where samples are sorted, so that estimates come out together with the jump."""
-    session = tpsr_session(learned.head, reorder_ns=20_000_000)
-    session.resume(learned.head, *learned.learner.saved())
-    together = 0
-    for end in range(LEARNED, LEARNED + 5):
-        session.reset('a test')
-        feed(session, drive, slice(LEARNED - 200, end))
-        assert session.latest is not None
-        resets, row = session.counts()['resets'], end
-        while session.counts()['resets'] == resets:
-            ticks = session.counts()['ticks']
-            feed(session, drive, slice(row, row + 1), positions=False, later_ns=jump_ns)
-            row += 1
-        together += session.counts()['ticks'] - ticks
-        assert session.latest is None
-    assert together
 
 
 def test_no_message_whatever_it_holds_breaks_it(drive, learned):
@@ -276,14 +246,11 @@ def stand_in(fault: str = '') -> Any:  # noqa: ANN401 - a stand-in
     ],
 )
 def test_what_happened_lately_is_said_once(counter, words):
-    (sentence,) = learning_events(Counter({counter: 3}), stand_in(), '/fix').values()
-    assert words in sentence
-
-
-def test_faults_are_said_with_a_capital_and_only_once():
     found = stand_in('images are jpeg')
-    assert list(learning_events(Counter(), found, '/fix').values()) == ['Images are jpeg']
-    assert 'fault' not in learning_events(Counter(), found, '/fix')
+    sentence, fault = learning_events(Counter({counter: 3}), found, '/fix').values()
+    assert words in sentence
+    assert fault == 'Images are jpeg'
+    assert learning_events(Counter(reference_used=3), found, '/fix') == {}
 
 
 def test_a_checkpoint_that_cannot_be_written_is_a_warning_but_hides_no_other():

@@ -15,7 +15,7 @@ from two_manifold_ros.recordings.ros_messages import ImuDecoder
 from two_manifold_ros.training.settings import TpsrSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from two_manifold_ros.adapting.updater_session import Decode
     from two_manifold_ros.filtering.estimate import Estimate
@@ -40,11 +40,10 @@ def tpsr_session(
     head: ModelHead,
     decode: Decode | None = None,
     clock_ns: Callable[[], int] | None = None,
-    reorder_ns: int = 0,
 ) -> UpdaterSession:
     """Return a session whose samples wait for its trainings."""
     return UpdaterSession(
-        lambda: StreamLearner(head, SMALL, at_once=True, reorder_ns=reorder_ns),
+        lambda: StreamLearner(head, SMALL, at_once=True),
         decode or ImuDecoder(),
         clock_ns,
     )
@@ -60,23 +59,13 @@ def feed(
     part: slice,
     *,
     positions: bool = True,
-    every: int = 1,
     later_ns: int = 0,
 ) -> list[Estimate]:
-    """Feed a part of a drive, every so many samples, and return what may be published."""
+    """Feed a part of a drive, and return what may be published."""
     estimates = []
     rows = zip(drive.stamps_ns.tolist(), drive.imu, drive.positions.tolist(), strict=True)
     for index, (stamp, sample, position) in list(enumerate(rows))[part]:
-        if index % every == 0:
-            estimates += session.take(raw_imu(stamp + later_ns, sample))
+        estimates += session.take(raw_imu(stamp + later_ns, sample))
         if positions and index % 5 == 0:
             session.take_position(stamp + later_ns, 'map', *position[:2])
     return estimates
-
-
-def truth(drive: SlotCarRun, estimates: list[Estimate]) -> Iterator[tuple[float, float]]:
-    """Yield where the car was at each estimate."""
-    places = dict(zip(drive.stamps_ns.tolist(), drive.positions.tolist(), strict=True))
-    for estimate in estimates:
-        x, y, *_ = places[estimate.stamp_ns]
-        yield x, y

@@ -18,7 +18,6 @@ from time import monotonic
 from typing import Any, IO, TYPE_CHECKING
 
 from two_manifold_ros.adapting.stream_memory import make_head, StreamMemory
-from two_manifold_ros.adapting.updater_session import learner_name
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.container import read_container, write_container
 from two_manifold_ros.model.model_file import CHECKPOINT_FORMAT
@@ -164,8 +163,8 @@ class Checkpoints:
     A checkpoint has the newest drives of the stream, and the model, which runs until it was
     trained on them again. ``skipped`` has a sentence for each checkpoint that could not be used,
     ``begun`` says how the learner started. A folder that cannot be made or written stops nothing:
-    ``trouble`` says so, and every `save` tries again. An `InputError` for a checkpoint of
-    something else, or in another plane than a given model, leaves all files alone.
+    ``trouble`` says so, and every `save` tries again. An `InputError` for a checkpoint of another
+    sensor, or in another plane than a given model, leaves all files alone.
     """
 
     def __init__(
@@ -175,11 +174,8 @@ class Checkpoints:
         clock: Callable[[], float] = monotonic,
     ) -> None:
         names = session.head.channels.names
-        self._identity = {
-            'learner': learner_name(chosen),
-            'horizons': list(chosen.horizons),
-            'channels': f'{len(names)}, {names[0]} to {names[-1]}',
-        }
+        # Learner and horizons may be others: a restart trains again.
+        self._identity = {'channels': f'{len(names)}, {names[0]} to {names[-1]}'}
         name = name_of_files(chosen)
         self._files = NumberedFiles(chosen.checkpoint_folder, name, 'checkpoint')
         self._session, self._every_s, self._clock = session, chosen.checkpoint_s, clock
@@ -232,7 +228,7 @@ class Checkpoints:
 
     def _resume(self, path: Path) -> str:
         """Put the session where a checkpoint left off; return why not, or an empty string."""
-        session, wanted = self._session, self._identity
+        session = self._session
         try:
             header, arrays = _read(path)
         except InputError:
@@ -241,11 +237,9 @@ class Checkpoints:
         if header.get('format') != FORMAT:
             msg = f'{path}: this is no "{FORMAT}"; {cure}'
             raise InputError(msg)
-        found = header['identity']
-        unlike = sorted(name for name in {*found, *wanted} if found.get(name) != wanted.get(name))
-        if unlike:
-            has = ', '.join(f'{name} {found.get(name)}, not {wanted.get(name)}' for name in unlike)
-            msg = f'{path}: this is a checkpoint of something else: it has {has}; {cure}'
+        found, wanted = header['identity'].get('channels'), self._identity['channels']
+        if found != wanted:
+            msg = f'{path}: this is of a sensor with channels {found}, not {wanted}; {cure}'
             raise InputError(msg)
         try:
             head, numbers = _head(session.head, header), header['numbers']['learner']
@@ -339,12 +333,17 @@ def newest_in(folder: str | Path, skipped: Callable[[str], object] = lambda _: N
             known.setdefault(each.name.partition('.')[0], []).append(each)
     newest = []
     for name in sorted(known):
-        paths = sorted(known[name], key=_number, reverse=True)
-        troubles = list(map(_trouble_of, paths))
-        first = troubles.index('') if '' in troubles else 0
-        newest.append(str(paths[first]))
-        for trouble in troubles[:first]:
-            skipped(f'{trouble}; the checkpoint before it is taken')
+        paths, troubles = sorted(known[name], key=_number, reverse=True), list[str]()
+        for path in paths:
+            trouble = _trouble_of(path)
+            if not trouble:
+                newest.append(str(path))
+                for earlier in troubles:
+                    skipped(f'{earlier}; the checkpoint before it is taken')
+                break
+            troubles.append(trouble)
+        else:
+            newest.append(str(paths[0]))
     return newest
 
 

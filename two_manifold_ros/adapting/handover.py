@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from typing import NamedTuple, TYPE_CHECKING, TypeAlias
 
-from two_manifold_ros.adapting.prequential import Contest
+from two_manifold_ros.adapting.prequential import BLOCKS_PER_LAP, Contest
 from two_manifold_ros.adapting.training_material import lap_seconds
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import Filter
@@ -37,14 +37,6 @@ AWAY_S = 5.0
 """Silence after which the filter node is gone; it reports once a second."""
 
 
-class _Running(NamedTuple):
-    """What a filter node runs: file, and counts of swaps and of starts of the node."""
-
-    path: str
-    swaps: str
-    starts: int
-
-
 class Notice(NamedTuple):
     """A line for the log."""
 
@@ -56,10 +48,11 @@ class HandOver:
     """
     Compare what a learner says with a copy of the model of a filter node, on the same samples.
 
-    Of each training the learner's model is compared once; if it wins the `Contest`, it is written
-    and ``ask`` asks the filter node to run that file. Nothing waits: files are read and written in
-    a thread, and the diagnostics of the filter node say what it runs. ``make`` makes a filter.
-    Times are seconds of a clock that never goes back.
+    The learner's models are compared one after the other in one `Contest`. If that is won, and the
+    newest of them has run for a lap, it is written, and ``ask`` asks the filter node to run the
+    file. After a contest that is lost the next training starts another one. Nothing waits: files
+    are read and written in a thread, and the diagnostics of the filter node say what it runs.
+    ``make`` makes a filter. Times are seconds of a clock that never goes back.
     """
 
     def __init__(
@@ -73,15 +66,17 @@ class HandOver:
         # For the test of the errors: no sample waits for that.
         self._pool.submit(import_module, 'scipy.stats')
         self._job: Future[Filter | Path] | None = None
-        # What the filter node reported last, what is compared with, and its copy.
-        self._heard_s, self._received, self._starts = -AWAY_S, 0, 0
-        self._reported: _Running | None = None
-        self._known: _Running | None = None
+        # File and count of swaps that the filter node reported last, what is compared with, and
+        # its copy.
+        self._heard_s = -AWAY_S
+        self._reported: tuple[str, str] | None = None
+        self._known: tuple[str, str] | None = None
         self.incumbent: Filter | None = None
         # None until a model was learned, and after a refusal until the next one.
         self.contest: Contest | None = None
-        # Number of the training whose model is compared; 0 before the first.
-        self._compared = 0
+        # Number of the training whose model is compared, 0 before the first, and the blocks of the
+        # contest before it.
+        self._compared = self._before = 0
         self._lost_reported = False
         # File that was asked for, until when it is waited for, and why it does not run.
         self._asked, self._deadline_s, self._refusal = '', 0.0, ''
@@ -110,11 +105,7 @@ class HandOver:
         """Take the diagnostics of the filter node, values by key."""
         self._heard_s, self._reported = now_s, None
         if 'swaps' in status:
-            received = int(status.get('received', '0'))
-            # Its messages are counted from the start.
-            self._starts += received < self._received
-            self._received = received
-            self._reported = _Running(status['model'], status['swaps'], self._starts)
+            self._reported = status['model'], status['swaps']
         if status.get('swap') in {'loading', 'waiting'}:
             self._deadline_s = now_s + PATIENCE_S
         elif self._asked and not self._refusal and now_s > self._deadline_s:
@@ -167,7 +158,7 @@ class HandOver:
         """Return numbers and words for the diagnostics."""
         values: dict[str, float | str] = {'promotion': self.state}
         if self._known is not None:
-            values['incumbent'] = self._known.path
+            values['incumbent'] = self._known[0]
         if self.contest is not None:
             values['incumbent_error_m'], values['candidate_error_m'] = self.contest.errors_m
             values['blocks'] = self.contest.blocks
@@ -197,12 +188,12 @@ class HandOver:
                 self._asked = ''
                 raise InputError(self._refusal)
         elif self.incumbent is not None and self._known is not None:
-            self._compare(learner, self.incumbent.model, self._known.path)
+            self._compare(learner, self.incumbent.model, self._known[0])
 
     def _follow(self) -> None:
         """Run a copy of the model that the filter node runs now."""
         known = self._known = self._reported
-        if known is not None and known.path == self._asked:
+        if known is not None and known[0] == self._asked:
             self.counters['hand_overs'] += 1
         else:
             self._compared = 0
@@ -210,7 +201,7 @@ class HandOver:
         self.incumbent = self.contest = None
         if known is not None:
             # Compiling its loops for the first time takes seconds.
-            self._job = self._pool.submit(lambda: self._make(load_model(known.path)))
+            self._job = self._pool.submit(lambda: self._make(load_model(known[0])))
 
     def _compare(self, learner: StreamLearner, present: ModelHead, path: str) -> None:
         """Start a contest with what was learned, or end it."""
@@ -226,8 +217,12 @@ class HandOver:
                 # Nothing that is learned here will ever fit.
                 self.incumbent = None
                 raise
-            self.contest = Contest(lap_seconds(learned))
-        elif contest is not None and contest.is_won:
+            if contest is None or contest.is_lost:
+                contest = self.contest = Contest(lap_seconds(learned))
+            self._before = contest.blocks
+        elif contest is None or contest.blocks < self._before + BLOCKS_PER_LAP:
+            return
+        elif contest.is_won:
             self.notices.append(
                 Notice(
                     f'Verdict: hand over, because {contest.in_words}; until now {path} runs. To '
@@ -237,7 +232,7 @@ class HandOver:
             self._job = self._pool.submit(
                 lambda: self._files.write(lambda target: save_model(learned, target), (path,))
             )
-        elif contest is not None and contest.is_lost and not self._lost_reported:
+        elif contest.is_lost and not self._lost_reported:
             self._lost_reported = True
             self.counters['contests_lost'] += 1
             self.notices.append(Notice(f'Verdict: {path} stays, because {contest.in_words}'))

@@ -93,10 +93,9 @@ class Schedule:
 
     def begin_training(self, lap_s: float, kept_s: float, oldest_ns: int) -> None:
         """
-        Note that a training starts.
+        Note that a training starts; ``lap_s`` is NaN if not known.
 
-        ``lap_s`` is NaN if not known; drives that are kept last ``kept_s`` since ``oldest_ns``,
-        others are not learned again.
+        Drives that are kept last ``kept_s`` since ``oldest_ns``; others are not learned again.
         """
         self.outliers = [each for each in self.outliers if each[1] > oldest_ns]
         driven_s = min(self.known_s - self._since_s, kept_s)

@@ -440,7 +440,7 @@ class StreamLearner:
             failed = bool(self.models) or bool(candidate.details)
             self._end_training('failed' if failed else '', f'no model: {candidate.failure}')
         elif contest is not None and contest.is_lost:
-            self._end_training('lost', f'{contest.in_words}, so that stays')
+            self._end_training('lost', f'{contest.in_words}, so the running one stays')
         # Beside a model of less of the same drive there is no contest. A route beside those that
         # are known takes nothing away.
         elif not self.has_model or (
@@ -471,7 +471,7 @@ class StreamLearner:
         self.models += 1
         how = f'its model runs, and errs by {trained.error_m:.2g} m on parts left out of it'
         if contest is not None and contest.is_won:
-            how = f'{contest.in_words}, so that makes room'
+            how = f'{contest.in_words}, so the new one runs'
         self._end_training('', how)
 
     def _end_training(self, end: str, how: str) -> None:

@@ -127,10 +127,9 @@ def with_route(known: ModelHead, model: TrainedModel, named: str | None) -> Mode
     """
     Return the known routes with a newly learned one: in place of that which it is of, or beside.
 
-    Only maps of routes go together; any other model takes the place of the one before. In an
-    atlas, a route that was learned from more laps stays as it is. ``named`` is the route on which
-    ``known`` follows the newest laps, ``None`` if it does not: what it follows by the IMU is no
-    other road, but the same one at new positions.
+    Only maps of routes go together; any other model replaces the one before. In an atlas, a route
+    that was learned from more laps stays. ``named`` is the route on which ``known`` follows the
+    newest laps: what it follows by the IMU is no other road, but the same one at new positions.
     """
     routes = dict(known.routes)
     if not isinstance(model, RouteModel) or not isinstance(known, (RouteModel, AtlasModel)):

@@ -49,9 +49,8 @@ class UpdaterSession:
     """
     A learner, its two inputs and its counters, without ROS.
 
-    ``make`` returns a learner that knows nothing yet but the head of the stream, ``decode`` stamp
-    in nanoseconds, frame and sample of the bytes of a message. ``clock_ns`` stamps each message on
-    arrival, where that is asked for.
+    ``make`` returns a learner that knows nothing yet, ``decode`` stamp in nanoseconds, frame and
+    sample of the bytes of a message. ``clock_ns`` stamps each message on arrival instead.
     """
 
     def __init__(

@@ -80,8 +80,7 @@ def load_session(chosen: FilterParameters, clock_ns: Callable[[], int] | None = 
     """
     Load the model that parameters name, compile its filter, and return it in exchangeable form.
 
-    ``clock_ns`` stamps messages on arrival, see `Session`. An `InputError` says what is wrong with
-    the file.
+    ``clock_ns`` stamps messages on arrival, see `Session`.
     """
     model = load_model(chosen.model)
     check_input(model, chosen.model)
@@ -97,25 +96,23 @@ def load_session(chosen: FilterParameters, clock_ns: Callable[[], int] | None = 
     return ModelSwap(Session(model, clock_ns, make), chosen.model, make)
 
 
+PATIENCE = 2
+"""Windows that a new model has: one in which it may fill, one in which to find its way."""
+
+
 class ModelSwap:
     """
-    Exchange the model of a session between two messages; knows nothing of ROS.
+    Exchange the model of a session, of the file ``path``, between two messages.
 
     The other model is loaded, compiled and fed with the newest samples in a thread. It takes over
     once it tracks, or at once where the one in use does not. If the one in use goes on tracking
-    for ``patience`` windows of the other, and that still does not, it is refused.
-
-    ``path`` is the file of the model in use, ``make`` makes the filter of a model, and ``swaps``
-    counts how often the model was exchanged. A model has a window of ``patience`` to fill, and the
-    others to find its way. ``trouble`` is why the last attempt failed.
+    for `PATIENCE` windows of the other, and that still does not, it is refused. ``make`` makes the
+    filter of a model, ``swaps`` counts the exchanges, ``trouble`` is why the last attempt failed.
     """
 
-    def __init__(
-        self, session: Session, path: str, make: Callable[[ModelHead], Filter], patience: int = 2
-    ) -> None:
+    def __init__(self, session: Session, path: str, make: Callable[[ModelHead], Filter]) -> None:
         self.session, self.path = session, path
         self._make = make
-        self._patience = patience
         self._wanted = ''
         # How long the other model was waited for, and the ticks by which that was noted.
         self._waited_ns = 0
@@ -189,7 +186,7 @@ class ModelSwap:
         before = ticks if self._counted is None else self._counted
         self._waited_ns += (ticks - before) * live.running.period_ns
         self._counted = ticks
-        return self._waited_ns > self._patience * new.filter.model.window_ns
+        return self._waited_ns > PATIENCE * new.filter.model.window_ns
 
     def _take_over(self) -> str:
         before, self.path = self.path, self._wanted

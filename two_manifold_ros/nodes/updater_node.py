@@ -77,13 +77,18 @@ class UpdaterNode(GuardedNode):
             self.get_logger().info('Getting ready: compiling takes a while')
         self._session = self._make_session()
         self._checkpointing: Checkpoints | None = None
-        if chosen.checkpoint_folder:
-            self._checkpointing = Checkpoints(chosen, self._session)
-            for sentence in self._checkpointing.skipped:
-                self.get_logger().warning(sentence)
         self._handover: HandOver | None = None
-        if chosen.filter_node:
-            self._start_handover(chosen)
+        try:
+            if chosen.checkpoint_folder:
+                self._checkpointing = Checkpoints(chosen, self._session)
+                for sentence in self._checkpointing.skipped:
+                    self.get_logger().warning(sentence)
+            if chosen.filter_node:
+                self._start_handover(chosen)
+        except InputError:
+            # The end would wait for what its worker compiles.
+            self._session.learner.close()
+            raise
         head = self._followed = self._session.learner.known
         scene = choose_scene(head, chosen.track_frame, chosen.child_frame)
         self._estimates = EstimatePublishers(
