@@ -339,7 +339,7 @@ WRONG = {
 
 @pytest.mark.parametrize(('off', 'in_the_end', 'far'), WRONG.values(), ids=WRONG)
 def test_few_wrong_fixes_spoil_no_line_and_many_are_believed(off, in_the_end, far):
-    drive = driven([LAP_S] * 20)
+    drive = driven([LAP_S] * 12)
     laps = live()
     count = 600 if far else len(drive.stamps) - 10
     for tick in range(count):

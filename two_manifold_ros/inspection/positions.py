@@ -126,12 +126,7 @@ def compare_yaw(both: Together, gyroscope: SensorLag) -> YawAgreement | None:
 
 @dataclass(frozen=True)
 class Scale:
-    """
-    Unit of positions that are surely not in metres.
-
-    ``times`` the acceleration to the side that the IMU measures is speed times rate of turn;
-    ``unit_m`` is the unit in metres, and ``names`` are the known units that fit.
-    """
+    """Unit of positions that are surely not in metres, with the known units that fit."""
 
     times: float
     unit_m: float

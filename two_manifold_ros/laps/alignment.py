@@ -230,11 +230,7 @@ def even_in_time(path: Floats, bins: int) -> Floats:
 
 
 def align_steps(seen: Floats, rough: Floats, slack: float, rounds: int = ROUNDS) -> Floats:
-    """
-    Return the phases (T,) of steps (T, d), NaN where unseen, that know them roughly (T,), laps.
-
-    A mean lap has the steps of ``FINE``; rough phases may be wrong by the ``slack``.
-    """
+    """Return the phases (T,) of steps (T, d) that know them roughly, up to the slack, laps."""
     bins = FINE.bins
     path = rough * bins
     width = int(np.ceil(2.0 * slack * bins)) + 1
@@ -253,12 +249,7 @@ def phases_of(series: Series, at: Floats, rough: Floats, usual: float) -> tuple[
 
 
 def align_marks(series: Series, marks: Floats, numbers: Floats, slack: float = 0.1) -> Floats:
-    """
-    Return the phase of each tick, laps since the first mark: (T,).
-
-    At ``marks`` (L + 1,), three or more rising ticks, so many laps are gone. A place may be early
-    or late by the ``slack``, laps.
-    """
+    """Return the phase of each tick (T,), laps, by three or more marks and the laps gone there."""
     lasted = np.diff(marks) / np.diff(numbers)
     usual = float(np.median(lasted))
     middles, seen = series.averaged(usual / FINE.steps)

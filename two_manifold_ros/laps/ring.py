@@ -52,12 +52,7 @@ HUNDREDTHS = 100
 def on_ring(
     recording: Recording, stamps: Ints, phases: Floats, lap_s: float, topic: str = ''
 ) -> Recording:
-    """
-    Return a recording with positions on a ring, of which phase 0 lies at (radius, 0).
-
-    Phases (T,), laps, are NaN where unknown; the circumference is the usual time of a lap. The
-    topic is ``MARKS`` where phase 0 is a mark.
-    """
+    """Return a recording with positions on a ring of a lap, phase 0 at (radius, 0)."""
     known = np.isfinite(phases)
     angles = 2.0 * np.pi * phases[known]
     radius = lap_s / (2.0 * math.pi)

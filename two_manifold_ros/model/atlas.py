@@ -23,12 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class AtlasModel(ModelHead):
-    """
-    A model of many known routes; `atlas_of` makes it, and checks that they go together.
-
-    What nodes and tables read of its head is that of the first route, and the tracks of all. Names
-    of the members are in alphabetical order; that of a network is not that of a line.
-    """
+    """A model of many known routes by name, with the head of the first; `atlas_of` makes it."""
 
     names: tuple[str, ...]
     members: tuple[RouteModel, ...]

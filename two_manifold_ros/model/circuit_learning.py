@@ -175,12 +175,7 @@ def with_spreads(circuit: Circuit, laps: Floats) -> Circuit:
 def spots_along(
     circuit: Circuit, positions: Floats, directions: Floats, deviations: Floats | float = 0.0
 ) -> tuple[Floats, Ints]:
-    """
-    Return the way in a lap (T,), metres, and the nearest point (T,), as `Circuit.locate` does.
-
-    Of (T, 2) positions at once, whose errors have a standard ``deviations`` (T,), metres; the way
-    is NaN off the circuit and where no position is known.
-    """
+    """Return ways (T,), m, and nearest points (T,) of positions at once, as `Circuit.locate`."""
     nearest = np.zeros(len(positions), dtype=np.int64)
     find_nearest(
         np.ascontiguousarray(positions), np.ascontiguousarray(directions), circuit.points,

@@ -50,12 +50,7 @@ _NUMBERS = 'biuf'
 
 
 def refusal(path: str | Path, error: Exception, otherwise: str) -> InputError:
-    """
-    Return the one sentence with which the model in a file is refused.
-
-    The cause is an own refusal, or ``otherwise`` where a library raised, whose words a reader
-    cannot use.
-    """
+    """Return the sentence that refuses a model: for an own cause, or ``otherwise`` a library's."""
     cause = error if isinstance(error, UnfitError) else otherwise
     return InputError(f'{path}: the model is refused: {cause}; copy it again or train again')
 
@@ -98,12 +93,7 @@ def _write_members(stream: IO[bytes], arrays: Mapping[str, NDArray[Any]]) -> Non
 def read_container(
     path: str | Path, most_bytes: int = LIMITS.file
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """
-    Read the header and the arrays of a container.
-
-    An ``InputError`` says that the file is missing, larger than ``most_bytes``, no container,
-    damaged or holds pickled objects.
-    """
+    """Read header and arrays of a container; an ``InputError`` says why it is refused."""
     source = Path(path)
     with checked(source, 'model', 'check the path, and the permissions of its folder'):
         is_folder, is_file = source.is_dir(), source.is_file()

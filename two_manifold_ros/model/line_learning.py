@@ -69,12 +69,7 @@ def learn_lines(passes: Passes, names: Sequence[str]) -> NetworkLines | None:
 
 
 def carry_lines(known: RouteModel, model: RouteModel) -> NetworkLines | None:
-    """
-    Return the lines of a known map on a newer one of the same network; None if it has none.
-
-    Each place is one of the lines of the nearest known place that is driven in its direction; a
-    new place is of no line.
-    """
+    """Return the lines of a known map by nearest places on a newer one; None if none is left."""
     lines = known.lines
     if lines is None:
         return None
