@@ -45,16 +45,8 @@ class SpaceCurve:
     A line to drive along, twice continuously differentiable, with a bank angle along it.
 
     Every method takes arc lengths `s` in metres of any shape and returns that shape followed by
-    the shape that it names.
-
-    Parameters
-    ----------
-    curve
-        x, y, z in metres and the bank in radians (positive where the left side is up) over arc
-        length. The tangent must never be vertical.
-    length
-        Metres.
-
+    the shape that it names. The ``curve`` is x, y, z in metres and the bank in radians (positive
+    where the left side is up) over arc length; the tangent must never be vertical.
     """
 
     def __init__(self, curve: CubicSpline, length: float) -> None:
@@ -109,15 +101,7 @@ class SpaceCurve:
 
 
 class Track(SpaceCurve):
-    """
-    A closed centre line, periodic in its length.
-
-    Parameters
-    ----------
-    control_points : (P, 4)
-        As `CONTROL_POINTS`.
-
-    """
+    """A closed centre line, periodic in its length, through points (P, 4) as `CONTROL_POINTS`."""
 
     def __init__(self, control_points: Floats = CONTROL_POINTS) -> None:
         closed = np.vstack([control_points, control_points[:1]])
