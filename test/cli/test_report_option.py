@@ -23,7 +23,7 @@ def reporting(
     return {
         'inspect': (['inspect', bag], ('gaps', 'Which lap was different')),
         'train': (
-            ['train', bag, '-o', folder / 'new.npz', '--force', '--states', 0],
+            ['train', bag, '-o', folder / 'new.npz', '--force'],
             ('The model', 'The map of the route', 'Where it was driven'),
         ),
         'evaluate': (
