@@ -14,6 +14,7 @@ import pytest
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.inspecting import inspect_recording, Report, training_warnings
 from two_manifold_ros.inspection.rendering import describe
+from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.recordings.recording import Recording
 
 Change = Callable[[np.ndarray], object]
@@ -310,3 +311,57 @@ def test_where_positions_are_missing_is_said():
     words = 'cover 94% of the time of the IMU, the longest hole is 3.04 s from 10.0 s on: training'
     (found,) = (each for each in findings if each.code == 'positions_missing')
     assert words in found.sentence
+
+
+def test_clocks_that_have_nothing_in_common():
+    recording = drive(late_s=3600.0)
+    noise = np.random.default_rng(1).normal(size=recording.imu.samples.shape)
+    shaken = replace(recording.imu, samples=noise)
+    report = inspect_recording(replace(recording, imu=shaken))
+    (found,) = (each for each in report.findings if each.code == 'clocks_differ')
+    assert '3600.0 s after the first sample' in found.sentence
+
+
+def test_a_bag_that_looped_is_inspected_up_to_the_loop():
+    once = drive(late_s=0.2)
+
+    def looped(stream: object, name: str, factor: float) -> object:
+        # The second time round, everything is another way.
+        values = getattr(stream, name)
+        twice = {name: np.concatenate([values, factor * values[::-1]])}
+        for each in {'stamps', 'receive_stamps'} & vars(stream).keys():
+            twice[each] = np.tile(getattr(stream, each), 2)
+        return replace(stream, **twice)
+
+    imu, positions = looped(once.imu, 'samples', 1.0), looped(once.positions, 'positions', 3.0)
+    report = inspect_recording(replace(once, imu=imu, positions=positions))
+    assert {finding.code for finding in report.findings} == {
+        'imu_backward', 'position_backward', 'time_offset',
+    }  # fmt: skip
+    assert report.positions.laps.count == pytest.approx(6.0, rel=0.03)
+    assert report.positions.yaw is not None
+    assert report.positions.lag.seconds == pytest.approx(0.2, abs=0.003)
+
+
+@pytest.mark.parametrize(
+    ('name', 'found', 'laps', 'lap_s'),
+    [
+        ('f1tenth_frictionmaps_ds2', {'acceleration_in_g', 'gyroscope_in_degrees', 'imu_gaps',
+                                      'position_gaps', 'position_jumps'}, None, None),
+        ('f1tenth_ipz10', {'gravity_removed'}, 6.5, 9.7),
+        *((f'f1tenth_ipz20/run_{run}', {'dead_channels'}, None, 7.9) for run in range(1, 8)),
+    ],
+)  # fmt: skip
+def test_real_recordings(name, found, laps, lap_s, recordings_folder):
+    pytest.importorskip('rosbags')
+    report = inspect_recording(read_recording(recordings_folder / name))
+    assert {finding.code for finding in report.findings} >= found
+    if laps is not None:
+        assert report.positions.laps.count == pytest.approx(laps, abs=0.5)
+        # Against the course of the positions; the twist in the same messages is reversed.
+        assert report.positions.yaw.slope == pytest.approx(1.0, abs=0.2)
+    if lap_s is not None:
+        assert report.positions.laps.time_s == pytest.approx(lap_s, abs=0.6)
+    if 'dead_channels' in found:
+        dead = [channel.name for channel in report.imu.channels if channel.dead]
+        assert dead == ['linear_acceleration.z', 'angular_velocity.x', 'angular_velocity.y']

@@ -167,3 +167,15 @@ def test_coverage_is_the_share_of_imu_samples_between_positions():
     whole = measured(recording)
     assert whole.coverage == pytest.approx(1.0, abs=0.01)
     assert whole.longest_hole is None
+
+
+@pytest.mark.parametrize(('axis', 'factor'), [(5, 57.2958), (5, -1.0), (4, 1.0)])
+def test_unit_sign_and_axis_of_the_gyroscope(axis, factor):
+    recording = drive()
+    samples = recording.imu.samples.copy()
+    samples[:, axis] = factor * recording.imu.samples[:, 5]
+    if axis != 5:
+        samples[:, 5] = recording.imu.samples[:, axis]
+    yaw = measured(replace(recording, imu=replace(recording.imu, samples=samples))).yaw
+    assert yaw.channel == f'angular_velocity.{"xyz"[axis - 3]}'
+    assert yaw.slope == pytest.approx(factor, rel=0.1)

@@ -405,9 +405,6 @@ class SlotCarParameters(NodeParameters):
         'steady',
         choices=DRIVERS,
     )
-    sensors: list[str] = parameter(
-        'Sensors beside the IMU that the car has: magnetometer, wheel.', ['']
-    )
     speed: float = parameter(
         'Speed of the simulation against the clock. Above 1 the stamps run ahead of the clock.',
         1.0,
