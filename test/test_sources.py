@@ -121,6 +121,10 @@ class Handler(SimpleHTTPRequestHandler):
             return None
         return super().send_head()
 
+    def send_header(self, keyword: str, value: str) -> None:
+        if keyword != 'Content-Length' or 'undeclared' not in self.path:
+            super().send_header(keyword, value)
+
     def log_message(self, *_: object) -> None:
         """Print nothing."""
 
@@ -174,7 +178,8 @@ def said(
         ('http://[::1]:8000/a@b.mcap', 'http://[::1]:8000/a@b.mcap'),
         (f'HTTPS://{USER}:{SECRET}@h/x.mcap?{SECRET}', 'HTTPS://h/x.mcap'),
         (f'simplecache::http://{USER}:{SECRET}@h/x.mcap', 'simplecache::http://h/x.mcap'),
-        (f'a::zip://x.mcap?{SECRET}::Ftp://{SECRET}@h/x#{SECRET}', 'a::zip://'),
+        (f'a::zip://x.mcap?{SECRET}::Ftp://{SECRET}@h/x#{SECRET}', 'a::zip://x.mcap::Ftp://h/x'),
+        (f'https://h/a::https://{USER}:{SECRET}@h/b.mcap', 'https://h/a::https://h/b.mcap'),
         (f'http://h/x.mcap;token={SECRET}', 'http://h/x.mcap'),
         (f'http://h/x.mcap#{SECRET}@h/a?b=c', 'http://h/x.mcap'),
         (f'sftp://h;{SECRET}/x.mcap', 'sftp://h'),
@@ -502,10 +507,14 @@ def test_no_secret_is_printed_where_no_address_is_expected(given, scheme, said):
     assert len(err.splitlines()) == 1
 
 
-def test_a_copy_has_a_bound(web, said, monkeypatch):
-    monkeypatch.setattr('two_manifold_ros.sources.LARGEST_COPY', 1000)
-    _, err = said('inspect', f'http://{web}/single.mcap?{SIGNATURE}', status=2)
+@pytest.mark.parametrize('declared', [True, False])
+def test_a_copy_has_a_bound(declared, web, said, monkeypatch):
+    name = 'LARGEST_COPY' if declared else 'LARGEST_UNDECLARED'
+    monkeypatch.setattr(f'two_manifold_ros.sources.{name}', 1000)
+    address = f'http://{web}/single.mcap?{SIGNATURE}{"" if declared else "&undeclared"}'
+    _, err = said('inspect', address, status=2)
     assert 'it is larger than' in err
+    assert 'copy it by hand' in err
 
 
 def test_a_missing_library_is_named(monkeypatch):

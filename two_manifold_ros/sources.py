@@ -52,8 +52,13 @@ A cart on a mobile network may need some seconds. Half as long would give up on 
 twice as long would only delay the sentence about one that is down.
 """
 
-LARGEST_COPY = 100_000_000_000
-"""Bytes of a copy at which it is given up: an hour with a camera is some 50 GB."""
+LARGEST_COPY, LARGEST_UNDECLARED = 100_000_000_000, 10_000_000_000
+"""
+Bytes of a copy at which it is given up: of a bag whose server declares the size, and of others.
+
+An hour with a camera is some 50 GB. An answer without a declared size may never end; with more
+than this the disks of most robots would be full before.
+"""
 
 _TAGS = ('size', 'ETag', 'etag', 'LastModified', 'updated', 'Last-Modified')
 """What stores call the size of a file, and what changes with its content."""
@@ -91,7 +96,11 @@ def public(address: str | Path) -> str:
 
     Of one that no server could be asked for, as its password has a slash, the scheme is left.
     """
-    address = str(address)
+    return '::'.join(map(_shown, _CHAINED.split(str(address))))
+
+
+def _shown(address: str) -> str:
+    """Return the same of an address of one protocol."""
     scheme = _SCHEME.search(address)
     if scheme is None:
         return address
@@ -332,7 +341,7 @@ def _copy(whole: str, folder: Path) -> Path:
     from fsspec.callbacks import Callback  # noqa: PLC0415 - an extra
 
     def bound(size: int | None, value: int, **_: object) -> None:
-        if max(value, size or 0) > LARGEST_COPY:
+        if max(value, size or 0) > (LARGEST_COPY if size else LARGEST_UNDECLARED):
             raise OSError(EFBIG, 'larger than it may be')
 
     store, path = _store(whole)
@@ -410,7 +419,10 @@ _REASONS = {
         'the connection fails or breaks: check the network, the address, and the endpoint if set'
     ),
     'filenotfound': 'it does not exist: check the address, its bucket or server included',
-    f'number {EFBIG}$': f'it is larger than {LARGEST_COPY / 1e9:g} GB: name a copy made by hand',
+    f'number {EFBIG}$': (
+        f'it is larger than {LARGEST_COPY / 1e9:g} GB, or than {LARGEST_UNDECLARED / 1e9:g} GB '
+        'where the server declares no size: copy it by hand, and name the copy'
+    ),
     f'number {ENOSPC}$': 'a copy has no room: free some, or set TMPDIR to a folder that has',
     '^valueerror protocol': 'such addresses are not known: give s3://, gs://, https:// or a path',
 }

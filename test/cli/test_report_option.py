@@ -66,6 +66,18 @@ def test_where_no_report_can_be_written_nothing_is_computed(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
+def test_another_process_writes_the_same_bytes(
+    command: Command, slot_car_bag: Path, tmp_path: Path
+):
+    pages = [tmp_path / name for name in ('a.html', 'b.html')]
+    given = ['inspect', str(slot_car_bag), '--report']
+    command(*given, pages[0])
+    program = [sys.executable, '-c', RUN, *given, str(pages[1])]
+    subprocess.run(program, check=True, capture_output=True)
+    assert pages[0].read_bytes() == pages[1].read_bytes()
+
+
 def test_without_the_library_a_report_is_refused_in_one_sentence(
     slot_car_bag: Path, tmp_path: Path
 ):

@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
-from other_recordings import without_imu
+from other_recordings import with_positions, without_imu
 import pytest
 
 from two_manifold_ros.comparison.protocol import (
+    check_places,
     cut_tests,
     Fitted,
     held_out_error,
@@ -118,6 +119,34 @@ def test_bags_are_followed_one_by_one(drive):
     assert plan.protocol == 'bags'
     with pytest.raises(InputError, match='a: learned from and followed'):
         plan_bags(learned, learned[:1], SETTINGS)
+
+
+@pytest.mark.parametrize(
+    ('move', 'known'),
+    [
+        (lambda places: places, True),
+        (lambda places: places + np.array([0.12, 0.0]), True),
+        (lambda places: places + np.array([0.5, 0.0]), False),
+        (lambda places: 1.3 * places, False),
+        (lambda places: places[:, ::-1], False),
+        # One in five positions may be elsewhere, one in three may not.
+        (lambda places: places + 9.0 * first(places, 0.2), True),
+        (lambda places: places + 9.0 * first(places, 0.35), False),
+    ],
+)
+def test_another_route_is_reported(move, known, drive):
+    """The positions of the ellipse have a spread of 1.58 m."""
+    followed = drive(24.0)
+    moved = with_positions(followed, positions=move(followed.positions.positions))
+    notes = list(check_places(plan_bags([drive(60.0)], [replace(moved, name='moved')], SETTINGS)))
+    assert len(notes) == (not known)
+    words = 'of the positions to follow are more than 0.16 m from all that are learned from, as on'
+    assert all(words in note for note in notes)
+
+
+def first(places: Floats, share: float) -> Floats:
+    """Return 1 for the rows in the first share, else 0, shape (n, 1)."""
+    return (np.arange(len(places)) < share * len(places)).astype(np.float64)[:, None]
 
 
 def test_the_slot_car_is_cut_as_in_the_paper(slot_car):

@@ -13,6 +13,7 @@ import pytest
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.loggers.columns import parse_columns
 from two_manifold_ros.loggers.log import factor_of
+from two_manifold_ros.loggers.places import degrees_of_cell
 from two_manifold_ros.loggers.reading import read_log
 from two_manifold_ros.loggers.times import not_cut_off
 from two_manifold_ros.loggers.to_bag import drive_of
@@ -95,6 +96,7 @@ PLACES = {
     'lat,EW,lon': lambda n, e: f'{n},West,{-e}',
     'lat,lon,v,lon_hemisphere': lambda n, e: f'{n},{-e},1,W',
     'lat,lon,,': lambda n, e: f'{n} N,W{-e},,',
+    'Lat,Long': lambda n, e: f"{int(n)}°{n % 1 * 60:.7f}'N,-{int(-e)} {-e % 1 * 60:.7f} W",
     'Latitude (deg N),Longitude [W]': lambda n, e: f'{n},{-e}',
     'lat_e7,lon_e7': lambda n, e: f'{n * 1e7:.0f},{e * 1e7:.0f}',
     'GPS lat,GPS lon': lambda n, e: f'{n * 1e7:.0f},{e * 1e7:.0f}',
@@ -365,7 +367,7 @@ def test_no_header_takes_long(cell, tmp_path):
         ('time,ax,lat,lon,status', '1,33.8,70.2,SW', '', "'status'"),
         ('time,ax,lat,lon', '1,-33.8 N,70.2', '', "'lat'"),
         ('time,ax,lat,lon', '1,33.8 W,70.2', '', "'lat'"),
-        ('time,ax,lat,lon', "1,33°30'N,70.2", '', "'lat'"),
+        ('time,ax,lat,lon', "1,33°61'N,70.2", '', "'lat'"),
         *(('time,ax,lat,lon', f'1,{place}', '', r'none of the 99 positions .*on earth: .*lat=')
           for place in ('-121.9995,47.0', '1220000001,470000001', '4700.0042,800.0316',
                         '5205000.25,500120.75', '5250,8000', '95.5,200.25')),
@@ -389,6 +391,22 @@ def test_what_is_not_clear_is_refused_with_its_cure(head, cells, columns, words,
     path = written(tmp_path, head, lambda i: (f'{(i + 1) / 20},{cells}',), 99)
     with pytest.raises(InputError, match=rf'a\.csv.*{words}'):
         read(path, columns)
+
+
+@pytest.mark.parametrize(
+    ('cell', 'degrees'),
+    [
+        ('51°28\'40.12"N', 51.477811),
+        ('51 28.668 S', -51.4778),
+        ('N51 28 40', 51.477778),
+        ("-48°8'", -48.133333),
+        ("48°8'", 48.133333),
+        ("W 48°8'", None),
+        ("48°60'N", None),
+    ],
+)
+def test_degrees_may_have_minutes_and_seconds(cell, degrees):
+    assert degrees_of_cell(cell, 'NS') == (degrees and pytest.approx(degrees, abs=1e-6))
 
 
 @pytest.mark.parametrize(

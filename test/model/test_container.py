@@ -4,6 +4,7 @@
 
 import io
 import itertools
+import json
 import os
 from pathlib import Path
 import re
@@ -18,6 +19,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.model import container
 from two_manifold_ros.model.container import read_container, write_container
 
 HEADER: dict[str, Any] = {'name': 'thing', 'numbers': [1, 2.5, None], 'nested': {'yes': True}}
@@ -115,6 +117,23 @@ def test_file_and_folder_are_on_the_disk_in_this_order(path, monkeypatch):
     monkeypatch.setattr(os, 'fsync', note)
     write_container(path, {'other': 1}, {})
     assert seen == [(False, True), (True, False)]
+
+
+@pytest.mark.parametrize('error', [OSError(28, 'No space left on device'), KeyboardInterrupt()])
+def test_a_failure_leaves_the_old_file_and_nothing_else(error, path, monkeypatch):
+    before = path.read_bytes()
+
+    def fail(file: io.BufferedWriter, _: object) -> None:
+        file.write(b'half of it')
+        raise error
+
+    monkeypatch.setattr(container, '_write_members', fail)
+    with pytest.raises((InputError, KeyboardInterrupt)) as caught:
+        write_container(path, {'other': 1}, {})
+    if isinstance(error, OSError):
+        assert str(caught.value).startswith(f'{path}: the model cannot be written (No space left')
+    assert path.read_bytes() == before
+    assert list(path.parent.iterdir()) == [path]
 
 
 @pytest.mark.parametrize('share', [0.0, 0.001, 0.3, 0.9999])
@@ -256,3 +275,13 @@ def test_headers_that_are_a_trap(written, cause, path):
     head = np.frombuffer(written.encode(errors='surrogateescape'), dtype=np.uint8)
     rewrite(path, header=head)
     assert cause in refusal(path)
+
+
+@pytest.mark.parametrize('changed', ['header', 'whole'])
+def test_changed_content_does_not_match_the_checksum(changed, path):
+    with np.load(path) as archive:
+        sealed = json.loads(archive['header'].tobytes())
+    sealed['content']['name'] = 'another' if changed == 'header' else HEADER['name']
+    text = np.frombuffer(json.dumps(sealed).encode(), dtype=np.uint8)
+    rewrite(path, header=text, whole=ARRAYS['whole'] + (changed == 'whole'))
+    assert 'its checksum does not match its content' in refusal(path)

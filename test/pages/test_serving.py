@@ -4,6 +4,7 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+import json
 import socket
 from time import monotonic, sleep
 from urllib.parse import urlsplit
@@ -17,6 +18,9 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.pages.live_page import LivePage
 from two_manifold_ros.pages.serving import LOOPBACK, serve_page, USUAL_PORT
 from two_manifold_ros.pages.vehicle import Scene
+
+MOST_BYTES = 700_000
+"""All that a page loads, packed: without `slim` it is 3.9 MB."""
 
 
 def until(condition: Callable[[], object], what: str) -> None:
@@ -107,3 +111,23 @@ def test_a_page_counts_as_looked_at_until_its_tab_is_closed(browse):
         until(lambda: list(scene.looking.values()) == ['car'], 'the page to look')
         tab.page.close()
         until(lambda: not scene.looking, 'the page to be gone')
+
+
+def test_little_is_loaded(browse):
+    with serve(a_scene()) as url:
+        tab = browse(url)
+        code = """() => JSON.stringify(performance.getEntries().filter(
+            each => each.encodedBodySize).map(each => [each.name, each.encodedBodySize]))"""
+        loaded = dict(json.loads(tab.page.evaluate(code)))
+        assert any('bokeh-widgets' in name for name in loaded)
+        assert 100_000 < sum(loaded.values()) < MOST_BYTES
+
+
+def test_whatever_keeps_it_from_starting_is_raised_and_nothing_waits(monkeypatch):
+    def fail(*_: object) -> None:
+        msg = 'no server today'
+        raise RuntimeError(msg)
+
+    monkeypatch.setattr('two_manifold_ros.pages.serving._bind', fail)
+    with pytest.raises(RuntimeError, match='no server today'), serve_page(lambda _: None, port=0):
+        pass

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 import shutil
 import sqlite3
+import warnings
 
 import numpy as np
 import pytest
@@ -96,7 +97,12 @@ CALCULATED = """
     INSERT INTO messages VALUES (1, 1, 1);
 """
 NO_TEXT = 'the name of a topic or of its type is no text'
-LISTED = 'relative_file_paths:\n  - a.mcap' + 100_000 * ' '
+# Nested aliases of lists, which expand exponentially.
+ALIASES = '\n'.join(
+    ['a0: &a0 [x, x]']
+    + [f'a{n}: &a{n} [*a{n - 1}, *a{n - 1}]' for n in range(1, 60)]
+    + ['rosbag2_bagfile_information:', '  relative_file_paths: *a59']
+)
 EMPTY, OTHER = 'is empty, so it was never finished', 'is no bag: give a rosbag2 folder'
 TEXT, DAMAGED = 'does not start like a', 'metadata.yaml is damaged: remove it'
 REFUSED: list[tuple[str, Make]] = [
@@ -109,12 +115,21 @@ REFUSED: list[tuple[str, Make]] = [
     ('is not a readable file', lambda folder: pipe(folder).parent),
     *[
         (DAMAGED, metadata(content))
-        for content in ('', '{', 'relative_file_paths: {a: b}', f'{LISTED}\n' + 900_000 * '#')
+        for content in (
+            '',
+            '{',
+            'a: b',
+            'rosbag2_bagfile_information: 3',
+            ALIASES,
+            2_000_000 * 'a',
+            'a:\n' + '- &a x\n' * 9,
+            'a: !!python/object/apply:os.system [exit]',
+        )
     ],
-    *[
-        ('lists no files, so the recording is empty', metadata(f'relative_file_paths:{none}'))
-        for none in (' []', '\n    []')
-    ],
+    (
+        'lists no files, so the recording is empty',
+        metadata('rosbag2_bagfile_information: {relative_file_paths: []}'),
+    ),
     ('holds no messages at all', ros_1_bag(0)),
     ('holds no IMU topic', ros_1_bag(100)),
     ('try "rosbag reindex"', ros_1_bag(100, share=0.7)),
@@ -128,7 +143,10 @@ REFUSED: list[tuple[str, Make]] = [
 
 @pytest.mark.parametrize(('words', 'make'), REFUSED, ids=range(len(REFUSED)))
 def test_one_sentence_names_path_cause_and_cure(tmp_path, words, make):
-    assert words in refusal(make(tmp_path), ReadingOptions())
+    with warnings.catch_warnings():
+        # Such as of names that YAML gives twice.
+        warnings.simplefilter('error')
+        assert words in refusal(make(tmp_path), ReadingOptions())
 
 
 def test_a_truncated_zstd_file(tmp_path, ellipse_bag):
@@ -174,12 +192,41 @@ def test_a_message_that_is_a_bomb(tmp_path, monkeypatch):
     assert 'more than 1000000 bytes are packed' in refusal(file_of(bag))
 
 
-@pytest.mark.parametrize('listed', ['../../secret.mcap', '/etc/passwd', '..', '""', '{a: b}'])
+@pytest.mark.parametrize(
+    'listed',
+    ['[../../secret.mcap]', '[/etc/passwd]', '[..]', '[""]', '[{a: b}]', '[[[x]]]', '{a: b}'],
+)
 def test_paths_in_the_metadata_lead_nowhere_else(tmp_path, ellipse_bag, listed):
     shutil.copy(file_of(ellipse_bag), tmp_path / 'secret.mcap')
     (tmp_path / 'a' / 'bag').mkdir(parents=True)
-    message = refusal(metadata(f'relative_file_paths:\n  - {listed}')(tmp_path / 'a' / 'bag'))
-    assert 'but not there' in message or 'is no bag' in message
+    text = f'rosbag2_bagfile_information: {{relative_file_paths: {listed}}}'
+    message = refusal(metadata(text)(tmp_path / 'a' / 'bag'))
+    assert 'but not there' in message or 'is damaged' in message or 'is no bag' in message
+
+
+@pytest.mark.parametrize(
+    'text',
+    ['[' * 40_000, '[' + ','.join(['[[a]]'] * 60) + ']', '- a\n' * 20_000],
+    ids=['deep', 'many', 'long'],
+)
+def test_metadata_that_would_take_long_is_not_parsed(tmp_path, monkeypatch, text):
+    monkeypatch.setattr('ruamel.yaml.YAML.load', lambda *_: pytest.fail('it was parsed'))
+    assert DAMAGED in refusal(metadata(text)(tmp_path))
+
+
+@pytest.mark.parametrize(
+    'text',
+    [
+        '{{"{0}": {{"message_count": 3, "{1}": ["b/a.mcap", "b/c.mcap"]}}}}',
+        '{0}:\n    {1}: [a.mcap, c.mcap]\n    message_count: 3  # all\n',
+        '{0}:\n    {1}:  # two\n    - "a.mcap"  # one\n    - c.mcap\n    message_count: 3\n',
+    ],
+    ids=['json', 'flow', 'comments'],
+)
+def test_metadata_in_any_style_is_read(tmp_path, text):
+    text = text.format('rosbag2_bagfile_information', 'relative_file_paths')
+    (tmp_path / 'metadata.yaml').write_text(text)
+    assert read_metadata(tmp_path / 'metadata.yaml') == (['a.mcap', 'c.mcap'], 3)
 
 
 @pytest.mark.parametrize('indent', ['  ', '    '])

@@ -55,3 +55,12 @@ def test_of_equal_distances_the_first_window_is_nearer(band, monkeypatch):
         found = window_neighbours(series, starts, 4, 12, threads)
         assert np.array_equal(found[0], expected[0])
         assert np.array_equal(found[1], expected[1])
+
+
+def test_the_result_is_the_same_bytes_with_any_number_of_threads():
+    series = np.random.default_rng(1).normal(size=(6, 5000)).cumsum(axis=1)
+    starts = np.arange(4900)
+    one, *others = (window_neighbours(series, starts, 40, 30, threads) for threads in (1, 2, 4))
+    for other in others:
+        assert one[0].tobytes() == other[0].tobytes()
+        assert one[1].tobytes() == other[1].tobytes()

@@ -47,7 +47,7 @@ from two_manifold_ros.ticks.segments import positions_at
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from bokeh.document import Document
 
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.interface.assessment import Assessment
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.pages.vehicle import Vehicle
-    from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.recordings.recording import PositionStream, Recording
 
 HELP = (
     'Show a drive on a page in the browser: map, position with its ellipse, path ahead, state '
@@ -314,7 +314,8 @@ def _hear_bag(
         origin_ns = imu.first_stamp + int(np.median(imu.receive_stamps - imu.stamps))
         for vehicle in vehicles.values():
             _show_recording(scene, recording, vehicle)
-    last_s, routed = 0.0, set[str]()
+    heard: list[tuple[Vehicle, str, Any, float]] = []
+    routed = set[str]()
     with open_bag(args.bags[0]) as bag:
         kinds = {each.name: each for each in bag.topics if each.count}
         reports = [each for each in kinds.values() if each.msgtype == Topics.DIAGNOSTICS.msgtype]
@@ -329,21 +330,31 @@ def _hear_bag(
                 routed.add(prefix)
             message = bag.decode(raw, kinds[name].msgtype)
             if prefix:
-                error_m = math.nan
-                if kind == Topics.POSITION.name:
-                    place = message.pose.pose.position
-                    (truth,) = positions_at(positions, np.array([stamp_of(message)]))
-                    error_m = math.hypot(*(np.array([place.x, place.y]) - truth))
-                vehicles[prefix].hear(kind, message, seconds, error_m)
-                last_s = max(last_s, seconds)
+                heard.append((vehicles[prefix], kind, message, seconds))
                 continue
             for status in message.status:
                 space, _, node = status.name.rpartition('/')
                 of = vehicles.get(f'/{space}/'.replace('//', '/'))
                 if of is not None and node not in _OTHER_NODES:
-                    of.hear(kind, status, seconds)
-                    last_s = max(last_s, seconds)
+                    heard.append((of, kind, status, seconds))
+    _show_heard(heard, positions)
+    last_s = max((seconds for *_, seconds in heard), default=0.0)
     scene.duration_s = max(scene.duration_s or 0.0, last_s)
+
+
+def _show_heard(
+    heard: Sequence[tuple[Vehicle, str, Any, float]], positions: PositionStream | None
+) -> None:
+    """Show messages in their vehicles, each of a kind, at seconds, with errors of positions."""
+    stamps = [stamp_of(message) for _, kind, message, _ in heard if kind == Topics.POSITION.name]
+    # All at once: the whole stream of positions is judged each time.
+    truths = iter(positions_at(positions, np.array(stamps, dtype=np.int64)))
+    for of, kind, message, seconds in heard:
+        error_m = math.nan
+        if kind == Topics.POSITION.name:
+            place = message.pose.pose.position
+            error_m = math.hypot(*(np.array([place.x, place.y]) - next(truths)))
+        of.hear(kind, message, seconds, error_m)
 
 
 def _view_live(args: Namespace, model: ModelHead | None) -> int:

@@ -13,7 +13,7 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 from scipy.sparse.linalg import ArpackError
 
-from two_manifold_ros.comparison.protocol import with_constant
+from two_manifold_ros.comparison.protocol import check_places, with_constant
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.scores import score
 from two_manifold_ros.hse_hmm.readout import fit_ridge
@@ -133,7 +133,7 @@ def compare(
     wanted = np.concatenate(
         [np.isfinite(test.truth).all(axis=2) & test.scored[:, None] for test in plan.tests]
     )
-    results, notes = [], list[str]()
+    results, notes = [], list(check_places(plan))
     for number, method in enumerate(methods):
         progress(f'running {method.name}', number / len(methods))
         about = Result(method.name, method.title, method.sees_positions)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TYPE_CHECKING, TypeVar
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import check_imu
@@ -214,6 +215,29 @@ class Plan:
     protocol: str
     train: TrainSplit
     tests: tuple[ScoredSegment, ...]
+
+
+FAR, MOST_UNKNOWN = 0.1, 0.25
+"""
+Share of the spread of the learned positions from which a place is unknown, and the largest share
+of such places that one route may have: next to none are, and on another one nearly all.
+"""
+
+
+def check_places(plan: Plan) -> Iterator[str]:
+    """Report positions to follow that are on another route than the learned ones."""
+    learned = plan.train.positions
+    learned = learned[np.isfinite(learned).all(axis=1)]
+    followed = np.concatenate([test.truth[test.scored].reshape(-1, 2) for test in plan.tests])
+    followed = followed[np.isfinite(followed).all(axis=1)]
+    far_m = FAR * float(np.sqrt(learned.var(axis=0).sum()))
+    unknown = float(np.mean(cKDTree(learned).query(followed)[0] > far_m))
+    if unknown > MOST_UNKNOWN:
+        yield (
+            f'{unknown:.0%} of the positions to follow are more than {far_m:.2f} m from all that '
+            'are learned from, as on another route or in another map: no method can predict them; '
+            'follow the route that is learned from'
+        )
 
 
 SHARE = 0.3

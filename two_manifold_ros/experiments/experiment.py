@@ -35,7 +35,6 @@ class Colour(str, Enum):
     BLUE = '#0072B2'
     VERMILION = '#D55E00'
     GREEN = '#009E73'
-    PURPLE = '#CC79A7'
     ORANGE = '#E69F00'
     SKY = '#56B4E9'
     GREY = '#a6a6a6'

@@ -29,24 +29,28 @@ _WORDS |= {word: word[0] for word in ('NORTH', 'SOUTH', 'EAST', 'WEST')}
 _SURELY = re.compile('^ns$|^ew$|northsouth|eastwest|hemi')
 _NAMED = re.compile('^(lat|lon|lng)|^gps(lat|lon|lng)|ns|ew|hemi|north|south|east|west')
 """How `plain` names of columns for hemispheres look, if the column holds letters alone."""
-_CELL = re.compile(r'(?P<before>[NSEW])? ?(?P<number>[-+.\d]+)[ °º]?(?: ?(?P<after>[NSEW]))?$')
 
 
 def degrees_of_cell(cell: str, letters: str) -> float | None:
     """
-    Return the number in a cell with its hemisphere, if it has one, as the sign.
+    Return the degrees in a cell, which may have its hemisphere, minutes and seconds.
 
-    It is NaN where the cell is missing, and ``None`` where it is no number, or has a minus in the
-    positive hemisphere.
+    They are NaN where the cell is missing, and ``None`` where it is none of these, or has a minus
+    in the positive hemisphere.
     """
-    found = _CELL.match(cell[:60].upper().replace(',', '.'))
-    size = number_of(found['number']) if found else None
-    letter = found and (found['before'] or found['after'])
-    if not letter or size is None:
-        return number_of(cell)
-    if letter not in letters or (size < 0.0 and letter == letters[0]):
+    number = number_of(cell)
+    if number is not None:
+        return number
+    word = cell[:60].upper().replace(',', '.')
+    signs = set(re.sub(r'[\d.\s:°º\'"\u2032\u2033]', '', word))
+    sizes = [number_of(each) for each in re.findall(r'[\d.]+', word)]
+    known = [each for each in sizes if each is not None]
+    right = word[:1] not in '\'"°' and (signs <= {letters[0]} or signs <= {letters[1], '-'})
+    whole = len(known) == len(sizes) and 0 < len(sizes) < 4
+    if not (right and whole) or max(known[1:], default=0.0) >= 60.0:
         return None
-    return size if letter == letters[0] else -abs(size)
+    size = sum(each / 60.0**power for power, each in enumerate(known))
+    return size if signs <= {letters[0]} else -size
 
 
 def with_hemispheres(table: Table, at: Mapping[str, int], taken: Sequence[int]) -> Table:

@@ -17,8 +17,10 @@ from urllib.parse import urlsplit
 
 from bokeh.application import Application
 from bokeh.application.handlers.function import FunctionHandler
+from bokeh.resources import Resources
 from bokeh.server.server import Server
-from tornado.web import ErrorHandler
+from bokeh.server.views.static_handler import StaticHandler
+from tornado.web import ErrorHandler, GZipContentEncoding
 
 from two_manifold_ros.errors import InputError
 
@@ -98,6 +100,7 @@ def _bind(make: Callable[[Document], None], host: str, port: int | None) -> Serv
         except (OSError, ValueError) as trouble:
             troubles.append(trouble)
             continue
+        slim(server)
         guard(server, host)
         return server
     why = (getattr(troubles[0], 'strerror', '') or str(troubles[0])).lower()
@@ -147,3 +150,20 @@ def _is_address(name: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def slim(server: Server) -> None:
+    """
+    Let a page load only the scripts that it uses, packed: .47 MB in place of 3.95 MB.
+
+    Bokeh has no public way to; a test counts the bytes.
+    """
+    wanted = Resources(
+        mode='server',
+        root_url='/',
+        path_versioner=StaticHandler.append_version,
+        components=['bokeh', 'bokeh-widgets'],
+    )
+    application: Any = server._tornado  # noqa: SLF001 - see above
+    application.resources = lambda absolute_url=None: wanted  # noqa: ARG005
+    application.transforms.append(GZipContentEncoding)

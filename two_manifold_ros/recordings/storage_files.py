@@ -3,7 +3,7 @@
 """
 Find the files of a bag, and unpack the compressed ones.
 
-Bags are untrusted input: sizes are bounded, and of metadata two entries are read.
+Bags are untrusted input: sizes and metadata are bounded.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 
 from lz4.frame import LZ4FrameDecompressor  # type: ignore[import-untyped]
 from rosbags.rosbag2 import storage_mcap
+from ruamel.yaml import YAML
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.sources import KINDS, METADATA, PARTS, storage_kind, UNMERGED
@@ -93,11 +94,16 @@ def _natural_order(file: Path) -> list[tuple[int, str]]:
 LARGEST = 1_000_000
 """Bytes of metadata, which have some 200 for each file of a split bag."""
 
-_LISTED = re.compile(
-    r'^ *relative_file_paths:[ \r]*(?:\n *\[\]|\[\]|((?:\n *- .*)+))', re.MULTILINE
+MOST_PARSED, MOST_BRACKETS = 64_000, 100
+"""
+Characters that are left to parse, some 30 for each file, which takes less than a second, and
+brackets among them: within each other they would take much longer.
+"""
+
+_NOT_NEEDED = re.compile(
+    r'^  (?:files|topics_with_message_count):\n(?:(?:   |  -).*\n)+', re.MULTILINE
 )
-_COUNTED = re.compile(r'^  message_count: (\d{1,18})\r?$', re.MULTILINE)
-"""What metadata of recorders say of all files; there is more of each file and topic."""
+"""What it says of each file and topic, as recorders write it: nearly all of a long one."""
 
 
 def read_metadata(path: Path) -> tuple[list[str], int | None]:
@@ -106,18 +112,37 @@ def read_metadata(path: Path) -> tuple[list[str], int | None]:
 
     They are in the order of recording, each without a folder: nothing else is read.
     """
-    text = path.read_text('utf-8', 'replace') if path.stat().st_size <= LARGEST else ''
-    listed, counted = _LISTED.search(text), _COUNTED.search(text)
-    if listed is None:
+    try:
+        information = _information(path)
+        paths = information['relative_file_paths']
+        # Nested aliases of YAML expand exponentially.
+        if not all(isinstance(each, str) for each in paths):
+            raise TypeError(paths)  # noqa: TRY301 - as of other foreign bytes
+        # Before version 4 the paths started with the folder's name.
+        names = [each.rsplit('/', 1)[-1] for each in paths]
+    # On foreign bytes a reader of YAML raises almost anything, RecursionError too.
+    except Exception as error:
         msg = f'{path} is damaged: remove it, and the bag is read without it.'
-        raise InputError(msg)
-    lines = (listed[1] or '').strip().splitlines()
-    if not lines:
+        raise InputError(msg) from error
+    if not names:
         msg = f'{path} lists no files, so the recording is empty: choose another bag.'
         raise InputError(msg)
-    # Before version 4 the paths started with the folder's name.
-    paths = (line.strip().removeprefix('-').strip(' "\'') for line in lines)
-    return [each.rsplit('/', 1)[-1] for each in paths], int(counted[1]) if counted else None
+    messages = information.get('message_count')
+    return names, messages if isinstance(messages, int) else None
+
+
+def _information(path: Path) -> dict[str, Any]:
+    if path.stat().st_size > LARGEST:
+        msg = f'it has more than {LARGEST} bytes'
+        raise ValueError(msg)
+    text = _NOT_NEEDED.sub('', path.read_text('utf-8'))
+    if len(text) > MOST_PARSED or text.count('[') + text.count('{') > MOST_BRACKETS:
+        msg = f'more than {MOST_PARSED} characters or {MOST_BRACKETS} brackets are to be parsed'
+        raise ValueError(msg)
+    reader = YAML(typ='safe')
+    # It would print some lines for each name that is given twice.
+    reader.composer.warn_double_anchors = False
+    return dict(reader.load(text)['rosbag2_bagfile_information'])
 
 
 _MAGIC = {

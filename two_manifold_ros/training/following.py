@@ -85,15 +85,6 @@ simulated car is lost on other days.
 FASTER = 0.1
 """Nats by which twice the rate has to be better: 5 % of the axes of an ellipse, for its load."""
 
-RULE = (
-    '-> a faster rate takes the place of the first row if a small computer can run it and, on '
-    f'half of the held-out parts and then on all, its log score is higher by {FASTER:g} and its '
-    'mean error is not larger; if no tick is lost, an error larger by less than its standard '
-    'error is not larger; of two rows with one rate, the sharper one is left out unless its log '
-    f'score is higher by {SHARPER:g} on these parts, or at the usual rate on all'
-)
-"""How `choose_by_parts` chooses, in a sentence for the table of the rates that it tried."""
-
 DOUBLINGS = 2
 """Times the rate may be doubled: each trial takes up to six times as long as the one before."""
 
