@@ -214,7 +214,7 @@ def test_nothing_is_put_up_before_something_was_learned_nor_in_another_frame(old
         ('', {'swap': 'none'}, 'robot.model.000001.npz does not run'),
     ],
 )
-def test_a_refusal_is_reported_and_the_same_model_tries_again_after_another_lap(
+def test_a_refusal_is_reported_and_the_model_tries_again_after_a_lap(
     bench, old, refusal, state, words
 ):
     bench.far.refusal, bench.far.state = refusal, state
