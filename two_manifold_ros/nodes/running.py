@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from array import array
+import itertools
 import os
 from pathlib import Path
 import sys
@@ -80,8 +81,13 @@ def start_middleware(args: list[str] | None) -> None:
         rclpy.init(args=given, signal_handler_options=SignalHandlerOptions.NO)
     # Wrong arguments and files of parameters; rclpy has no common class for them but this.
     except RuntimeError as error:
-        wrong = [each for each in given if '=' in each and ':=' not in each]
-        why = f'write NAME:=VALUE in place of {wrong[0]}' if wrong else error
+        # The middleware names a line of its own source.
+        wrong = [
+            f'{option} {each}'
+            for option, each in itertools.pairwise(given)
+            if option in {'-p', '--param', '-r', '--remap'} and ':=' not in each
+        ]
+        why = f'{", ".join(wrong)}: write NAME:=VALUE' if wrong else error
         msg = f'ROS 2 cannot be started: {why}'
         raise InputError(msg) from error
     if trouble:
