@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from array import array
+from contextlib import suppress
 import itertools
 import os
 from pathlib import Path
@@ -24,9 +25,11 @@ from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.logging import get_logger
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import ok, try_shutdown
+import yaml
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.parameters import (
+    names_without_namespace,
     NodeParameters,
     Settable,
     unknown_parameters,
@@ -133,9 +136,27 @@ def declare(
     node.add_on_set_parameters_callback(check)
     # ROS ignores parameters that no node declares. It has no public way to ask for those given.
     stray = unknown_parameters(node._parameter_overrides, table, node.get_name())  # noqa: SLF001
-    if stray:
-        node.get_logger().warning(stray)
+    for each in (stray, *_files_of_others(node.get_fully_qualified_name())):
+        if each:
+            node.get_logger().warning(each)
     return read(node, parameters)
+
+
+def _files_of_others(node: str) -> list[str]:
+    """Return a sentence for each file of parameters that names this node without its namespace."""
+    alone = f'/{node.rpartition("/")[2]}'
+    said = []
+    for option, path in itertools.pairwise(sys.argv):
+        # rclpy has read it: what is wrong with it was its business.
+        with suppress(OSError, ValueError, yaml.YAMLError):
+            if option == '--params-file' and names_without_namespace(
+                yaml.safe_load(Path(path).read_text()), node
+            ):
+                said.append(
+                    f'{path} has parameters of {alone}, but this node is {node}, so that they '
+                    f'have no effect: write /**{alone}: there'
+                )
+    return said
 
 
 def _as_list(value: object) -> object:
