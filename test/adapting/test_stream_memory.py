@@ -111,12 +111,42 @@ def test_a_drive_without_positions_teaches_nothing():
     assert StreamMemory().recordings(HEAD) == []
 
 
-def test_what_is_late_or_double_is_left_out():
+def test_what_is_late_double_or_not_finite_is_left_out():
     memory = filled(20)
-    for stamp in (STEP * 20, STEP * 3, 0):
-        memory.add(stamp, sample(1.0))
+    for stamp, value in ((STEP * 20, 1.0), (STEP * 3, 1.0), (STEP * 21, np.nan), (0, np.inf)):
+        memory.add(stamp, sample(value))
     (recording,) = memory.recordings(HEAD)
     assert len(recording.imu.stamps) == 20
+    assert np.isfinite(recording.imu.samples).all()
+
+
+def test_an_axis_that_is_never_measured_keeps_no_sample_out():
+    memory = StreamMemory()
+
+    def unmeasured(value: float, other: float = 1.0) -> list[float]:
+        return [value, other, np.nan, 3.0, 4.0, 5.0]
+
+    for index in range(1, 30):
+        memory.add(STEP * index, unmeasured(index))
+    for wrong in (unmeasured(np.nan), np.full(6, np.nan), unmeasured(1e308, 1e308)):
+        memory.add(STEP * 30, wrong)
+    assert len(memory) == 29
+    given = np.array([1.0, 1.0, np.nan, np.inf, 4.0, 5.0])
+    assert memory.filled(given).tolist()[:3] == [1.0, 1.0, 0.0]
+    assert not np.isfinite(memory.filled(given)[3])
+    again = StreamMemory()
+    again.restore(*memory.saved())
+    for value in (np.nan, 31.0):
+        again.add(STEP * 31, unmeasured(value))
+    for stamp in (STEP, STEP * 20):
+        again.add_position(stamp, 0.0, 0.0)
+    (recording,) = again.recordings(HEAD)
+    assert recording.imu.samples[:, 0].tolist() == [*range(1, 30), 31]
+    assert np.isnan(recording.imu.samples[:, 2]).all()
+    # From the first number on it is measured.
+    again.add(STEP * 32, sample(32.0))
+    again.add(STEP * 33, unmeasured(33.0))
+    assert len(again) == 31
 
 
 @given(st.lists(st.integers(1, 3 * STEP_NS // 2), min_size=1, max_size=60))

@@ -24,6 +24,7 @@ from two_manifold_ros.interface import model_swap
 from two_manifold_ros.interface.model_swap import (
     check_input,
     check_successor,
+    file_version,
     ModelSwap,
 )
 from two_manifold_ros.interface.session import Session
@@ -44,7 +45,7 @@ class Bench:
     def __init__(self, drive: SlotCarRun, path: Path, kept: int = 1000) -> None:
         self.session = Session(load_model(path), kept=kept)
         self.said: list[str] = []
-        self.swap = ModelSwap(self.session, str(path), Filter)
+        self.swap = ModelSwap(self.session, str(path), file_version(str(path)), Filter)
         self.published = []
         self.late_ns: list[int] = []
         self._messages = zip(drive.stamps_ns.tolist(), raw_drive(drive), strict=True)
@@ -181,19 +182,35 @@ def test_the_model_before_runs_again_by_its_file(bench, model_path, other_path):
     assert bench.said[-1] == f'Model {model_path} runs in place of {other_path}'
 
 
+def test_the_one_that_runs_is_swapped_only_if_its_file_has_changed(
+    bench, model_path, other, tmp_path
+):
+    path, link = tmp_path / 'new.npz', tmp_path / 'link.npz'
+    save_model(other, path)
+    link.symlink_to(path)
+    assert 'this model runs already' in bench.swap.start(str(model_path))
+    bench.load(path, before=200)
+    bench.go(1)
+    for same in (path, link):
+        assert bench.swap.start(str(same)).startswith(f'{same}: this model runs already')
+    save_model(other, path)
+    bench.load(path)
+
+
 def test_a_file_that_is_no_model_changes_nothing(bench, tmp_path):
     broken = tmp_path / 'broken.npz'
     broken.write_bytes(b'no model')
     assert bench.swap.start('') == (
         'No next model is given: set the parameter next_model to the path of one.'
     )
+    for missing in (f'{tmp_path}/none.npz', 'null\0byte'):
+        assert bench.swap.start(missing).startswith(f'{missing}: there is no such file')
     assert bench.swap.state == 'none'
     bench.go(200)
-    for path in (broken, tmp_path / 'none.npz'):
-        bench.load(path)
-        bench.go(20)
-        bench.assert_failed(f'^{path}: ')
-        assert bench.said[-1] == bench.swap.trouble
+    bench.load(broken)
+    bench.go(20)
+    bench.assert_failed(f'^{broken}: ')
+    assert bench.said[-1] == bench.swap.trouble
 
 
 def divide_by_zero(*_: object) -> Any:  # noqa: ANN401
@@ -340,7 +357,7 @@ def test_the_other_model_has_its_time_by_the_ticks_of_the_route_that_is_driven(k
     assert both.window_ns == slow.window * 10**9
     session = Session(both, make=make_filter)
     live = session.filter
-    swap = ModelSwap(session, '', make_filter)
+    swap = ModelSwap(session, '', None, make_filter)
     live._follow(1)
     new: Any = SimpleNamespace(filter=SimpleNamespace(model=fast))
     assert not swap._has_waited_for(new)

@@ -10,6 +10,7 @@ import pytest
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.parameters import (
     FilterParameters,
+    names_without_namespace,
     Parameter,
     PARAMETERS,
     unknown_parameters,
@@ -86,3 +87,37 @@ def test_a_text_that_may_be_a_number_is_no_list_and_no_truth_value():
     assert start_line.refusal('12,-3') == start_line.refusal(0.25) == start_line.refusal(0) == ''
     for value in (True, [1, 2], ['0.25']):
         assert 'give a text or a number' in start_line.refusal(value)
+
+
+@pytest.mark.parametrize(
+    ('keys', 'missed'),
+    [
+        (['/**'], False),
+        (['/**/filter_node'], False),
+        (['/*/filter_node'], False),
+        (['/car1/filter_node'], False),
+        (['car1', 'filter_node'], False),
+        (['/updater_node'], False),
+        (['car2', 'filter_node'], False),
+        (['filter_node'], True),
+        (['/filter_node'], True),
+        (['/', 'filter_node'], True),
+    ],
+)
+def test_a_section_without_the_namespace_is_found(keys, missed):
+    content: object = {'ros__parameters': {'track_frame': 'odom'}}
+    for key in reversed(keys):
+        content = {key: content}
+    assert names_without_namespace(content, '/car1/filter_node') == missed
+    assert not names_without_namespace(content, '/filter_node')
+
+
+def test_a_file_of_several_robots_misses_none():
+    names = '/filter_node', '/car1/filter_node', '/car2/filter_node'
+    content = {name: {'ros__parameters': {}} for name in names}
+    assert not any(names_without_namespace(content, name) for name in names)
+
+
+@pytest.mark.parametrize('content', [None, 3, [], {'filter_node': None}, {1: {2: 3}}])
+def test_a_file_of_something_else_has_no_sections(content):
+    assert not names_without_namespace(content, '/car1/filter_node')

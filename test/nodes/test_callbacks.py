@@ -155,6 +155,7 @@ def test_a_topic_that_is_only_subscribed_as_the_type_is_no_hint():
             for kind in kinds.get(name, [])
         ],
         get_namespace=lambda: '/',
+        get_node_names_and_namespaces=lambda: [('driver', '/'), ('driver', '/car1')],
     )
     # Nor is one named where the topic itself has a publisher of the type.
     for own, hints in (([], ('/spare',)), ([pose], ('/spare',)), ([imu], ())):
@@ -163,8 +164,9 @@ def test_a_topic_that_is_only_subscribed_as_the_type_is_no_hint():
     # A topic in the namespace of the node is meant rather than the topic of another robot.
     kinds |= {'/imu': [], '/car1/imu_raw': [imu]}
     subscribed['/car1/imu_raw'] = [imu]
-    node.get_namespace = lambda: '/car1'
-    assert SensorTopic(node, Topics.IMU, 'IMU').health(1.0).elsewhere == ('/car1/imu_raw',)
+    for namespace, hints in (('/car1', ('/car1/imu_raw',)), ('/car2', ('/spare',))):
+        node.get_namespace = lambda namespace=namespace: namespace
+        assert SensorTopic(node, Topics.IMU, 'IMU').health(1.0).elsewhere == hints
 
 
 @pytest.mark.parametrize('rules', [('imu:=/imu/data',), ('imu:=/spare', '/spare:=imu')])

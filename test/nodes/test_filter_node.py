@@ -11,18 +11,21 @@ from raw_imu import raw_imu
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
+from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import PoseStamped, Vector3
 from imu_feed import connect, Feed
 from nav_msgs.msg import Odometry
 from rclpy.node import Node
-from ros_talk import Board, Health, numbers_of, ros
+from ros_talk import Board, Health, numbers_of, ros, stamp_of
 from sensor_msgs.msg import Imu, MagneticField
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.interface.status import OUTSIDE
+from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.interface.assessment import REJECTIONS
+from two_manifold_ros.interface.status import CODES, OUTSIDE
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.nodes.filter_node import FilterNode
 from two_manifold_ros.nodes.running import make_executor
@@ -212,9 +215,81 @@ def test_two_nodes_in_one_namespace_are_reported_apart_and_warn(talk, start, dri
     talk.until(lambda: 'Over after' in nodes['filter_a'].said, 'the warning to be over')
 
 
-def test_robots_in_namespaces_share_diagnostics_alone(talk, start, model_path):
-    board = Board(talk)
-    nodes = [start('filter_node', '-r', f'__ns:=/car{car}', model=model_path) for car in (1, 2)]
+def test_topics_that_the_model_does_not_take_are_refused(talk, start, model_path):
+    start('filter_node', model=model_path, sensor_topics='["compass"]')
+    Health(talk).until('sensor_topics names 1 topics, but the model takes 0')
+
+
+def test_frames_and_receive_time(talk, start, drive, model_path):
+    start(
+        'filter_node',
+        model=model_path,
+        track_frame='world',
+        child_frame='car',
+        use_receive_time='true',
+    )
+    odometry = talk.listen(Odometry, 'odometry')
+    feed = Feed(talk, drive, talk.publisher(Imu, 'imu'))
+    feed.spoil = lambda message: setattr(message.header, 'stamp', Time())
+    begin = talk.node.get_clock().now().nanoseconds
+    feed.go_on(SAMPLE_S)
+    talk.until(lambda: odometry, 'odometry')
+    assert stamp_of(odometry[0]) > begin
+    assert (odometry[0].header.frame_id, odometry[0].child_frame_id) == ('world', 'car')
+
+
+def test_the_way_to_tracking_and_every_count_on_it(talk, start, drive, model_path):
+    start('filter_node', model=model_path, input_timeout_s=0.5, status_rate_hz=50.0)
+    health, heard = Health(talk), talk.listen(Float64MultiArray, 'status', 1000)
+
+    def until(status: Status, malformed: int = 0) -> dict[str, float]:
+        def come() -> bool:
+            newest = numbers_of(heard[-1]) if heard else {'status': OUTSIDE}
+            return newest['status'] == CODES[status] and newest['malformed'] >= malformed
+
+        talk.until(come, f'{status}, with {malformed} malformed')
+        return numbers_of(heard[-1])
+
+    assert math.isnan(until(Status.WAITING)['evidence'])
+    imu = connect(talk, health)
+    feed = Feed(talk, drive, imu)
+    feed.send(200)
+    for feed.spoil in (
+        lambda message: setattr(message.linear_acceleration, 'x', math.nan),
+        lambda message: setattr(message.header.stamp, 'sec', message.header.stamp.sec + 10**6),
+        lambda _: None,
+    ):
+        feed.send(1)
+    feed.send(197)
+    imu.publish(b'garbage')
+    tracking = until(Status.TRACKING, malformed=1)
+    assert (tracking['valid'], tracking['level']) == (1.0, 0.0)
+    assert (tracking['non_finite'], tracking['wild_stamp']) == (1.0, 1.0)
+    assert 0.0 < tracking['ellipse_m'] < 1.0
+    assert tracking['processing_max_us'] >= tracking['processing_p50_us'] > 0.0
+    silent = until(Status.NO_DATA)
+    assert (silent['valid'], silent['level']) == (0.0, 2.0)
+    assert silent['ticks_since_good_sample'] >= 4
+    assert math.isnan(silent['ellipse_m'])
+    # Counts are not known while it is configured, which is over sooner or later than discovery.
+    published = [each for each in map(numbers_of, heard) if each['status'] != OUTSIDE]
+    for each in published:
+        rejected = sum(each[cause] for cause in REJECTIONS)
+        assert each['received'] == each['used'] + each['waiting'] + rejected
+    codes = [each['status'] for each in published]
+    way = [code for code, before in zip(codes, [None, *codes], strict=False) if code != before]
+    wanted = (Status.WAITING, Status.FILLING, Status.TRACKING, Status.NO_DATA)
+    seen = iter(way)
+    assert all(CODES[status] in seen for status in wanted)
+
+
+def test_robots_in_namespaces_share_diagnostics_alone(talk, start, model_path, tmp_path):
+    board, file = Board(talk), tmp_path / 'mine.yaml'
+    file.write_text('filter_node:\n  ros__parameters:\n    track_frame: odom\n')
+    chosen = '--params-file', str(file)
+    nodes = [
+        start('filter_node', '-r', f'__ns:=/car{car}', *chosen, model=model_path) for car in (1, 2)
+    ]
     names = 'car1/filter_node', 'car2/filter_node'
     for name in names:
         talk.until(
@@ -226,3 +301,5 @@ def test_robots_in_namespaces_share_diagnostics_alone(talk, start, model_path):
     assert hardware[0] != hardware[1]
     assert {board.value(name, 'imu_frame') for name in names} == {'imu_link'}
     assert not any('also published by' in node.said for node in nodes)
+    # ROS 2 takes it for one of another node.
+    assert all(f'{file} has parameters of /filter_node' in node.said for node in nodes)

@@ -258,6 +258,13 @@ def published(imu_topic: str, topics: dict[str, str], *frames: str) -> str:
     return '\n'.join(startup_lines(Scene(MODEL, *frames), 'm.npz', limits, imu_topic, topics, 2.0))
 
 
+@pytest.mark.parametrize(('track', 'lines'), [('map', 1), ('odom', 0)])
+def test_positions_trained_in_another_frame_are_reported(track, lines):
+    text = published('/imu', {}, track, 'car')
+    odd = "Positions were trained in 'odom' and are published in 'map'"
+    assert text.count(odd) == text.count('were trained in') == lines
+
+
 def test_the_start_names_model_topics_rates_frames_channels_and_limits():
     topics = {'position': '/position', 'odometry': '/car/odom'}
     text = published('/driver/imu', topics, 'map', 'car')

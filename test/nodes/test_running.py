@@ -152,10 +152,17 @@ class Chosen(NodeParameters):
     numbers: list[int] = parameter('', [1, 2], settable=Settable.NEVER)  # noqa: RUF009 - a field
 
 
-@pytest.mark.parametrize('option', ['-p', '-r'])
-def test_arguments_of_ros_without_a_colon_are_named(option):
-    with pytest.raises(InputError, match='write NAME:=VALUE in place of model='):
-        start_middleware(['node', '--ros-args', '-p', 'rate:=2', option, 'model=/m.npz'])
+@pytest.mark.parametrize('option', ['-p', '--param', '-r', '--remap'])
+@pytest.mark.parametrize('wrong', ['model=/m.npz', 'model'])
+def test_arguments_of_ros_without_a_colon_are_named(option, wrong):
+    with pytest.raises(InputError, match=f'{option} {wrong}: write NAME:=VALUE'):
+        start_middleware(['/run=3/node', '--ros-args', '-p', 'rate:=2', option, wrong])
+
+
+def test_no_other_cause_is_taken_for_a_missing_colon():
+    with pytest.raises(InputError, match='run=3/none') as caught:
+        start_middleware(['node=1', '--ros-args', '--params-file', '/run=3/none.yaml'])
+    assert 'NAME:=VALUE' not in str(caught.value)
 
 
 def test_descriptors_carry_type_range_units_and_words(talk):

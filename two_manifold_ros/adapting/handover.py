@@ -72,7 +72,7 @@ class HandOver:
         self._reported: tuple[str, str] | None = None
         self._known: tuple[str, str] | None = None
         self.incumbent: Filter | None = None
-        # None until a model was learned, and after a refusal until the next one.
+        # None until a model was learned.
         self.contest: Contest | None = None
         # Number of the training whose model is compared, 0 before the first, and the blocks of the
         # contest before it.
@@ -133,6 +133,8 @@ class HandOver:
                 self._use(job.result(), now_s)
         except InputError as error:
             self._fail(str(error))
+            # The same model may be refused once and taken after another lap.
+            self._compared = 0
         except Exception as error:
             # Tried again at once it would fail again, and again.
             self._fail(f'{type(error).__name__}, please report it: {error}')
@@ -238,7 +240,7 @@ class HandOver:
             self.notices.append(Notice(f'Verdict: {path} stays, because {contest.in_words}'))
 
     def _fail(self, trouble: str) -> None:
-        """Note a failure; only another training gives reason to try again."""
+        """Note a failure, and end the contest."""
         self._asked, self.trouble = '', trouble
         if self.incumbent is not None:
             self.notices.append(Notice(trouble, is_warning=True))

@@ -214,10 +214,9 @@ class StreamLearner:
         self._look_for_model()
         if self.schedule.is_due:
             self._learn()
-        if not self.has_model and np.isfinite(values).any():
-            # A model knows which axes are not measured.
-            values = np.where(np.isnan(values), 0.0, values)
-        estimates = self.filter.push(stamp_ns, values)
+        # A model knows which axes are not measured.
+        known = values if self.has_model else self.memory.filled(values)
+        estimates = self.filter.push(stamp_ns, known)
         for estimate in estimates:
             # Before the window is full there is no estimate, however good a model is.
             if estimate.status is not Status.FILLING:

@@ -158,6 +158,8 @@ class StreamMemory:
         # Samples in the mean that is kept last, and in all drives.
         self._joined = self._count = 0
         self._drives: deque[_Drive] = deque()
+        # Axes of which any sample was finite.
+        self._measured = np.zeros(width, dtype=np.bool_)
 
     @property
     def seconds(self) -> float:
@@ -182,9 +184,11 @@ class StreamMemory:
         """
         Keep a sample, or make it part of the mean of those that came just before.
 
-        One that is no newer than the last one and not far older is left out; training leaves out
-        what is not finite.
+        One that is not finite, or no newer than the last one and not far older, is left out. An
+        axis that was never finite is not measured, and kept as it is: training leaves it out.
         """
+        if not self._is_usable(np.asarray(sample)):
+            return
         drives, step = self._drives, stamp_ns - self.newest_ns
         if drives and -SEAM_NS < step <= 0:
             return
@@ -201,6 +205,11 @@ class StreamMemory:
         self._count += 1
         if self._count > self._most:
             self._forget(self._most // 8)
+
+    def filled(self, sample: Floats) -> Floats:
+        """Return a sample (c,) with zeros for the axes that are not measured, if any is."""
+        finite = np.isfinite(sample)
+        return np.where(finite | self._measured | ~finite.any(), sample, 0.0)
 
     def is_near(self, stamp_ns: int) -> bool:
         """Return whether a stamp is less than a seam from that of the sample that came last."""
@@ -290,6 +299,17 @@ class StreamMemory:
         self._count = int(begins[0])
         # How many samples the last mean is of is not kept.
         self._joined = min(self._count, 1)
+        self._measured = np.isfinite(arrays['samples']).any(axis=0)
+
+    def _is_usable(self, sample: Floats) -> bool:
+        """Return whether a sample (c,) is finite but for axes that are not measured."""
+        finite = np.isfinite(sample)
+        usable = finite.any() and (finite | ~self._measured).all()
+        # One of numbers too large for a sum is too large for a mean.
+        if not usable or not math.isfinite(sum(sample[finite].tolist())):
+            return False
+        self._measured |= finite
+        return True
 
     def _join(self, samples: array[float], sample: Sequence[float] | Floats) -> None:
         """Make a sample part of the mean that is kept last."""

@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.atlas import make_filter
@@ -22,6 +23,19 @@ if TYPE_CHECKING:
     from two_manifold_ros.filtering.filter import Filter
     from two_manifold_ros.interface.parameters import FilterParameters
     from two_manifold_ros.model.head import ModelHead
+
+FileVersion: TypeAlias = 'tuple[int, int, int, int]'
+"""Device, inode, size and time of change: which file, whatever its path, with which content."""
+
+
+def file_version(path: str) -> FileVersion | None:
+    """Return the version of a file as it is now, ``None`` if it cannot be read."""
+    try:
+        found = Path(path).stat()
+    # A path with a null byte is a ValueError.
+    except (OSError, ValueError):
+        return None
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def sensor_topics(model: ModelHead, chosen: FilterParameters) -> tuple[SensorTopic, ...]:
@@ -82,6 +96,7 @@ def load_session(chosen: FilterParameters, clock_ns: Callable[[], int] | None = 
 
     ``clock_ns`` stamps messages on arrival, see `Session`.
     """
+    version = file_version(chosen.model)
     model = load_model(chosen.model)
     check_input(model, chosen.model)
 
@@ -93,7 +108,7 @@ def load_session(chosen: FilterParameters, clock_ns: Callable[[], int] | None = 
             live.correction = VehicleCorrection(model, load_vehicle(chosen.vehicle))
         return live
 
-    return ModelSwap(Session(model, clock_ns, make), chosen.model, make)
+    return ModelSwap(Session(model, clock_ns, make), chosen.model, version, make)
 
 
 PATIENCE = 2
@@ -102,7 +117,9 @@ PATIENCE = 2
 
 class ModelSwap:
     """
-    Exchange the model of a session, of the file ``path``, between two messages.
+    Exchange the model of a session between two messages.
+
+    It is of the file ``path``, in the ``version`` from before the file was read.
 
     The other model is loaded, compiled and fed with the newest samples in a thread. It takes over
     once it tracks, or at once where the one in use does not. If the one in use goes on tracking
@@ -110,10 +127,17 @@ class ModelSwap:
     filter of a model, ``swaps`` counts the exchanges, ``trouble`` is why the last attempt failed.
     """
 
-    def __init__(self, session: Session, path: str, make: Callable[[ModelHead], Filter]) -> None:
+    def __init__(
+        self,
+        session: Session,
+        path: str,
+        version: FileVersion | None,
+        make: Callable[[ModelHead], Filter],
+    ) -> None:
         self.session, self.path = session, path
         self._make = make
         self._wanted = ''
+        self._version = self._wanted_version = version
         # How long the other model was waited for, and the ticks by which that was noted.
         self._waited_ns = 0
         self._counted: int | None = None
@@ -134,6 +158,17 @@ class ModelSwap:
             return f'{self._wanted}: swap in progress; retry when it has finished.'
         if not path:
             return 'No next model is given: set the parameter next_model to the path of one.'
+        version = file_version(path)
+        if version is None:
+            return (
+                f'{path}: there is no such file, or it cannot be read: set the parameter '
+                'next_model to the path of a model.'
+            )
+        if version == self._version:
+            return (
+                f'{path}: this model runs already, unchanged since it was read: set the parameter '
+                'next_model to another.'
+            )
         present = self.session.model
 
         def make() -> Filter:
@@ -144,7 +179,8 @@ class ModelSwap:
             return live
 
         self.trouble = ''
-        self._waited_ns, self._counted, self._wanted = 0, None, path
+        self._waited_ns, self._counted = 0, None
+        self._wanted, self._wanted_version = path, version
         self.session.successor = Successor(make, self.session.newest_samples())
         return ''
 
@@ -189,7 +225,7 @@ class ModelSwap:
         return self._waited_ns > PATIENCE * new.filter.model.window_ns
 
     def _take_over(self) -> str:
-        before, self.path = self.path, self._wanted
+        before, self.path, self._version = self.path, self._wanted, self._wanted_version
         self.session.hand_over()
         self.swaps += 1
         return f'Model {self.path} runs in place of {before}'

@@ -426,6 +426,25 @@ def unknown_parameters(given: Iterable[str], known: Iterable[str], node: str) ->
     return f'{node} has no parameter {names}: what was given has no effect'
 
 
+def names_without_namespace(content: object, node: str) -> bool:
+    """
+    Return whether a file of parameters, as YAML reads it, misses a node for its namespace alone.
+
+    If another section reaches the node, the one without a namespace may be of another node.
+    """
+    paths, left = [], [('', content)]
+    while left:
+        path, part = left.pop()
+        if isinstance(part, dict) and 'ros__parameters' in part:
+            paths.append(path)
+        elif isinstance(part, dict):
+            keys = ((str(key).strip('/'), each) for key, each in part.items())
+            left += [(f'{path}/{key}' if key else path, each) for key, each in keys]
+    namespace, _, name = node.rpartition('/')
+    own = [each for each in paths if each.endswith(f'/{name}')]
+    return bool(namespace) and f'/{name}' in own and not any(e == node or '*' in e for e in own)
+
+
 PARAMETERS: dict[str, type[NodeParameters]] = {
     'filter_node': FilterParameters,
     'updater_node': UpdaterParameters,

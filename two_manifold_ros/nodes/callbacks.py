@@ -241,9 +241,14 @@ class SensorTopic:
                     # A wrong subscription gives a topic another type as well.
                     if self.msgtype in kinds and self.is_published(name)
                 )
-                # Topics outside the namespace of the node may be of other robots.
-                own = f'{node.get_namespace().rstrip("/")}/'
-                self._elsewhere = tuple(each for each in found if each.startswith(own)) or found
+                own = node.get_namespace()
+                if own != '/':
+                    # Topics in the namespace of another node may be of another robot.
+                    spaces = {each for _, each in node.get_node_names_and_namespaces()}
+                    foreign = tuple(f'{each}/' for each in spaces - {'/', own})
+                    inside = tuple(each for each in found if each.startswith(f'{own}/'))
+                    found = inside or tuple(each for each in found if not each.startswith(foreign))
+                self._elsewhere = found
         return InputHealth(
             self.sensor,
             self.msgtype,

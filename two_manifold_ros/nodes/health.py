@@ -228,6 +228,12 @@ def startup_lines(
         *([] if gravity is None else ['gravity' if gravity else 'no gravity']),
         *([f'positions in {model.frame_id}'] if model.frame_id else ()),
     ]
+    odd = []
+    if model.frame_id and model.frame_id != scene.track:
+        odd.append(
+            f'Positions were trained in {model.frame_id!r} and are published in {scene.track!r} '
+            '(parameter track_frame; empty means the frame of training)'
+        )
     window_s, most = model.window_ns / 1e9, f', {rates[-1]:g} Hz for all routes'
     subscribed = (
         f'Subscribes {imu_topic} (sensor_msgs/msg/Imu, best effort), which has to bring at least '
@@ -242,6 +248,7 @@ def startup_lines(
         f'Frames: positions in {scene.track}, velocities in {scene.child}',
         f'Training had {", ".join(trained)}',
         limits_line(limits, timeout_s),
+        *odd,
     ]
 
 

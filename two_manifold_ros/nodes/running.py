@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 from array import array
+from contextlib import suppress
+import itertools
 import os
 from pathlib import Path
 import sys
@@ -23,9 +25,11 @@ from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.logging import get_logger
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import ok, try_shutdown
+import yaml
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.parameters import (
+    names_without_namespace,
     NodeParameters,
     Settable,
     unknown_parameters,
@@ -80,8 +84,13 @@ def start_middleware(args: list[str] | None) -> None:
         rclpy.init(args=given, signal_handler_options=SignalHandlerOptions.NO)
     # Wrong arguments and files of parameters; rclpy has no common class for them but this.
     except RuntimeError as error:
-        wrong = [each for each in given if '=' in each and ':=' not in each]
-        why = f'write NAME:=VALUE in place of {wrong[0]}' if wrong else error
+        # The middleware names a line of its own source.
+        wrong = [
+            f'{option} {each}'
+            for option, each in itertools.pairwise(given)
+            if option in {'-p', '--param', '-r', '--remap'} and ':=' not in each
+        ]
+        why = f'{", ".join(wrong)}: write NAME:=VALUE' if wrong else error
         msg = f'ROS 2 cannot be started: {why}'
         raise InputError(msg) from error
     if trouble:
@@ -127,9 +136,27 @@ def declare(
     node.add_on_set_parameters_callback(check)
     # ROS ignores parameters that no node declares. It has no public way to ask for those given.
     stray = unknown_parameters(node._parameter_overrides, table, node.get_name())  # noqa: SLF001
-    if stray:
-        node.get_logger().warning(stray)
+    for each in (stray, *_files_of_others(node.get_fully_qualified_name())):
+        if each:
+            node.get_logger().warning(each)
     return read(node, parameters)
+
+
+def _files_of_others(node: str) -> list[str]:
+    """Return a sentence for each file of parameters that names this node without its namespace."""
+    alone = f'/{node.rpartition("/")[2]}'
+    said = []
+    for option, path in itertools.pairwise(sys.argv):
+        # rclpy has read it: what is wrong with it was its business.
+        with suppress(OSError, ValueError, yaml.YAMLError):
+            if option == '--params-file' and names_without_namespace(
+                yaml.safe_load(Path(path).read_text()), node
+            ):
+                said.append(
+                    f'{path} has parameters of {alone}, but this node is {node}, so that they '
+                    f'have no effect: write /**{alone}: there'
+                )
+    return said
 
 
 def _as_list(value: object) -> object:

@@ -156,7 +156,12 @@ class UpdaterNode(GuardedNode):
         # One that cannot be made or written is reported every second.
         files.obstacle()
         client = FilterClient(self, chosen.filter_node)
-        handover = HandOver(client.hand_over, files, self._session.learner.make_filter)
+        # After ~/forget the learner is another one.
+        handover = HandOver(
+            client.hand_over,
+            files,
+            lambda head: self._session.learner.make_filter(head),  # noqa: PLW0108
+        )
         self._handover = handover
         client.listen(lambda values: handover.hear(values, monotonic()))
         # Guarded, so that no bug in here keeps the session from learning.
