@@ -135,7 +135,6 @@ def test_a_page_shows_the_robots_of_a_domain_while_it_is_open(robots, talk, brow
         # In detail the one that was heard first.
         assert set(tab.columns('others')['name']) < NAMES
         assert tab.text('.banner b') in {'tracking', 'unsure', 'lost'}
-        tab.shoot('view_live')
         assert talk.node.count_subscribers('/car1/position') == 1
         assert 'gone' not in tab.text('.banner')
         tab.page.close()

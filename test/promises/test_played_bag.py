@@ -63,7 +63,14 @@ def played_twice(model: Path, messages: list[bytes]) -> list[Pass]:
         passes = []
         for _ in range(2):
             said.clear()
-            talk.until(lambda: len(said) > 1, 'its word')
+            # Probes of `connect` may still be on their way.
+            talk.until(
+                lambda: (
+                    len(said) > 4
+                    and len({numbers_of(each)['received'] for each in said[-5:]}) == 1
+                ),
+                'the same count five times',
+            )
             before = numbers_of(said[-1])
             for count, raw in enumerate(messages, 1):
                 imu.publish(raw)
