@@ -30,7 +30,10 @@ from two_manifold_ros.nodes.running import (
 )
 
 PROGRAM = """
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 import signal, sys
+from time import sleep
 from rclpy.node import Node
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.nodes.running import run
@@ -44,7 +47,10 @@ class Learning(Node):
         self.exit_status = None
         self.finished = finishing == 'finished'
         self.create_timer(0.01, self.learn)
-        if kind == 'making':
+        if kind == 'compiling':
+            self.pool = ProcessPoolExecutor(1, get_context('fork'))
+            self.pool.submit(sleep, 600.0)
+        if kind in {'making', 'compiling'}:
             signal.raise_signal(signal.SIGTERM)
         if kind == 'declaring':
             try:
@@ -81,6 +87,7 @@ with Stopping() as stop:
         ('working', 'finished', 0, 'half learned\nlearned\nkept\n'),
         ('ending by itself', 'unfinished', 7, 'half learned\nlearned\nkept\n'),
         ('making', 'never', 0, ''),
+        ('compiling', 'never', 0, ''),
         ('declaring', 'never', 0, ''),
         ('declaring', 'unfinished', 143, ''),
         ('refusing', 'unfinished', 2, ''),
@@ -89,7 +96,9 @@ with Stopping() as stop:
 def test_a_signal_ends_it_between_two_callbacks(tmp_path, kind, finishing, status, said):
     (tmp_path / 'program.py').write_text(PROGRAM)
     command = [sys.executable, str(tmp_path / 'program.py'), f'{kind},{finishing}']
-    done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=CHECKOUT, capture_output=True, text=True, check=False, timeout=120.0
+    )
     assert (done.returncode, done.stdout) == (status, said), done.stderr
     assert ('no such model' in done.stderr) == (kind == 'refusing')
     assert 'Traceback' not in done.stderr

@@ -258,6 +258,12 @@ def run(
         stop.at_once = False
         if node is not None:
             node.destroy_node()
+        else:
+            # What a signal broke off may have begun a worker, for which the end would wait.
+            from multiprocessing import active_children  # noqa: PLC0415 - few nodes have one
+
+            for child in active_children():
+                child.kill()
         try_shutdown()
     if node is not None and node.exit_status is not None:
         return int(node.exit_status)
