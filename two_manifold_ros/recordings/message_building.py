@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import re
-from typing import Any, TYPE_CHECKING
+from typing import Any, TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from rosbags.interfaces import (
@@ -23,6 +24,9 @@ from rosbags.typesys import get_types_from_msg, get_typestore, Stores
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+# Field values are whatever the message says.
+Convert: TypeAlias = Callable[..., Any]
 
 _DTYPES = {'bool': 'bool_', 'byte': 'uint8', 'char': 'uint8'}
 
@@ -67,53 +71,61 @@ class MessageBuilder:
 
     def __init__(self) -> None:
         self.typestore: Any = get_typestore(Stores.ROS2_JAZZY)
-        # Of each type the kinds of its fields, and its defaults.
-        self._known: dict[str, tuple[dict[str, Any], dict[str, object]]] = {}
+        self._converters: dict[str, Convert] = {}
 
     def serialise(self, msgtype: str, values: Mapping[str, Any]) -> bytes:
         """Return the little-endian CDR bytes; ``ValueError`` names an unknown type or field."""
-        return bytes(self.typestore.serialize_cdr(self._message(msgtype, values), msgtype))
+        return bytes(self.typestore.serialize_cdr(self._message(msgtype)(values), msgtype))
 
-    def _message(self, msgtype: str, values: Mapping[str, Any]) -> object:
-        if msgtype not in self._known:
+    def _message(self, msgtype: str) -> Convert:
+        """Return what makes a message of a dict, put together once: a log has many of a type."""
+        if msgtype not in self._converters:
             if msgtype not in self.typestore.fielddefs:
                 msg = f'The message type {msgtype!r} is not one of ROS 2 Jazzy.'
                 raise ValueError(msg)
-            kinds = dict(self.typestore.fielddefs[msgtype][1])
-            defaults = {name: self._value(kind, None) for name, kind in kinds.items()}
+            fields = self.typestore.fielddefs[msgtype][1]
+            known = {name: self._field(*each) for name, each in fields}
+            defaults = {name: default for name, (_, default) in known.items()}
             if msgtype == 'geometry_msgs/msg/Quaternion':
                 # Of the types that are written here the only number that is not zero by default.
                 defaults['w'] = 1.0
-            self._known[msgtype] = kinds, defaults
-        kinds, defaults = self._known[msgtype]
-        if not kinds.keys() >= values.keys():
-            unknown = values.keys() - kinds
-            msg = f'{msgtype} has no field {min(unknown)!r}: it has {", ".join(kinds)}.'
-            raise ValueError(msg)
-        given = {name: self._value(kinds[name], value) for name, value in values.items()}
-        made: object = self.typestore.types[msgtype](**{**defaults, **given})
-        return made
+            create = self.typestore.types[msgtype]
 
-    def _value(self, description: Any, given: Any) -> object:  # noqa: ANN401 - as above
-        """Return the value of a field, its default if none is given."""
-        kind, detail = description
+            def convert(values: Mapping[str, Any]) -> object:
+                if not known.keys() >= values.keys():
+                    unknown = values.keys() - known
+                    msg = f'{msgtype} has no field {min(unknown)!r}: it has {", ".join(known)}.'
+                    raise ValueError(msg)
+                given = {name: known[name][0](value) for name, value in values.items()}
+                return create(**{**defaults, **given})
+
+            self._converters[msgtype] = convert
+        return self._converters[msgtype]
+
+    def _field(self, kind: Nodetype, detail: Any) -> tuple[Convert, object]:  # noqa: ANN401 - as above
+        """Return what converts the value of a field, and its default."""
         if kind == Nodetype.NAME:
-            return self._message(detail, given or {})
+            nested = self._message(detail)
+            return nested, nested({})
         if kind == Nodetype.BASE:
-            return _scalar(detail[0], given)
+            plain = _PLAIN.get(detail[0], int)
+            return plain, plain(0) if plain is not str else ''
         item, length = detail
         count = length if kind == Nodetype.ARRAY else 0
         if item[0] == Nodetype.BASE and item[1][0] != 'string':
-            dtype = _DTYPES.get(item[1][0], item[1][0])
-            return np.zeros(count, dtype) if given is None else np.asarray(given, dtype).ravel()
-        return [self._value(item, each) for each in ([None] * count if given is None else given)]
+            dtype = np.dtype(_DTYPES.get(item[1][0], item[1][0]))
+            return lambda values: np.asarray(values, dtype).ravel(), np.zeros(count, dtype)
+        convert, default = self._field(*item)
+        return lambda values: [convert(value) for value in values], [default] * count
 
 
-def _scalar(base: str, given: Any) -> object:  # noqa: ANN401 - as above
-    kind = {'string': str, 'bool': bool, 'float32': float, 'float64': float}.get(base, int)
-    if given is None:
-        return kind()
-    return given[0] if base == 'byte' and isinstance(given, bytes) else kind(given)
+def _byte(value: int | bytes) -> int:
+    return value[0] if isinstance(value, bytes) else int(value)
+
+
+_PLAIN: dict[str, Convert] = {
+    'string': str, 'bool': bool, 'float32': float, 'float64': float, 'byte': _byte,
+}  # fmt: skip
 
 
 def open_writer(path: Path, storage: str) -> Writer:
