@@ -83,8 +83,9 @@ def spread(
     shared = client.submit(_same, function, pure=False)
     for future in _as_they_end([shared], client):
         if future.status == 'finished':
-            # Or all that needs it would be done where it is.
-            client.replicate(future)
+            # Or all that needs it would be done where it is. Without a worker that is said below.
+            with suppress(ValueError):
+                client.replicate(future)
     # By default equal calls are one: results of an earlier run would be taken for this one's.
     futures = client.map(_each_of, [shared] * len(batches), batches, pure=False)
     numbers = {future.key: number for number, future in enumerate(futures)}
@@ -301,16 +302,25 @@ def _started(workers: int) -> Iterator[Any]:
     )
     logger = logging.getLogger('distributed')
     level = logger.level
+    lost: LostWorkersError | None = None
     try:
         with local as cluster, distributed.Client(cluster) as client:
             try:
                 yield client
+            except LostWorkersError as error:
+                lost = error
             except KeyboardInterrupt:
                 # That workers end in the middle of their work is what is wanted.
                 logger.setLevel(logging.CRITICAL)
                 raise
+    except AssertionError:
+        # Dask fails to end a worker that it is starting again.
+        if lost is None:
+            raise
     finally:
         logger.setLevel(level)
+    if lost is not None:
+        raise lost
 
 
 def _checked(client: Any, say: Callable[[str], None]) -> Any:  # noqa: ANN401 - of an extra
