@@ -259,7 +259,7 @@ def run(
         if node is not None:
             node.destroy_node()
         else:
-            # What a signal broke off may have begun a worker, for which the end would wait.
+            # A signal or a refusal broke it off; the end would wait for a worker that it began.
             from multiprocessing import active_children  # noqa: PLC0415 - few nodes have one
 
             for child in active_children():

@@ -78,17 +78,12 @@ class UpdaterNode(GuardedNode):
         self._session = self._make_session()
         self._checkpointing: Checkpoints | None = None
         self._handover: HandOver | None = None
-        try:
-            if chosen.checkpoint_folder:
-                self._checkpointing = Checkpoints(chosen, self._session)
-                for sentence in self._checkpointing.skipped:
-                    self.get_logger().warning(sentence)
-            if chosen.filter_node:
-                self._start_handover(chosen)
-        except InputError:
-            # The end would wait for what its worker compiles.
-            self._session.learner.close()
-            raise
+        if chosen.checkpoint_folder:
+            self._checkpointing = Checkpoints(chosen, self._session)
+            for sentence in self._checkpointing.skipped:
+                self.get_logger().warning(sentence)
+        if chosen.filter_node:
+            self._start_handover(chosen)
         head = self._followed = self._session.learner.known
         scene = choose_scene(head, chosen.track_frame, chosen.child_frame)
         self._estimates = EstimatePublishers(
