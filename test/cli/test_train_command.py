@@ -53,6 +53,12 @@ def test_the_model_is_the_one_that_the_library_trains(slot_car_bag, tmp_path, tr
     assert content['refusal'] is None
 
 
+def test_a_note_of_reading_is_printed_once_with_the_model(training):
+    said = training('--until', '30', *OPTIONS, '--position-lag', '0.2')
+    assert 'note: positions made 0.200 s earlier' in said.out
+    assert 'positions made' not in said.err
+
+
 def another(offered: Offered) -> Any:  # noqa: ANN401 - of any setting
     """Return a value that is allowed, and not the default."""
     about, default = offered.about, offered.default

@@ -15,7 +15,6 @@ from two_manifold_ros.interface.parameters import PARAMETERS
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted((ROOT / 'launch').iterdir())
-ADAPT = ROOT / 'launch' / 'adapt.launch.py'
 ONBOARD = ROOT / 'launch' / 'onboard.launch.py'
 GIVEN = {'model': 'm.npz', 'folder': 'learned', 'bag': 'b', 'bags': "['b']", 'robots': 'a b'}
 """Arguments that have no default, of any file."""

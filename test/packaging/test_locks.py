@@ -14,14 +14,6 @@ PYTHONS = ('3.11', '3.12', '3.13', '3.14')
 USUAL = ('build', 'runtime', 'tools', 'docs')
 COMPILED = {'numpy', 'scipy', 'numba', 'llvmlite'}
 
-# What apt has: Debian 12, and Ubuntu 24.04 with ROS 2 Jazzy.
-APT = (
-    ('3.11', 'numpy', '1.24.2'),
-    ('3.11', 'scipy', '1.10.1'),
-    ('3.12', 'numpy', '1.26.4'),
-    ('3.12', 'scipy', '1.11.4'),
-)
-
 
 def locked(path: Path, python: str | None = None) -> dict[str, str]:
     """Return the versions that a lock pins, for a Python or for any, by normalised name."""
