@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""`two-manifold evaluate`, of a model and online."""
+"""`two-manifold evaluate` and `learn`."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -164,7 +164,7 @@ def test_a_lag_is_said_and_undone_if_so_wished(model_file, slot_car_laps, tmp_pa
 @pytest.mark.slow
 def test_a_table_and_json_say_how_soon_the_route_is_known(slot_car_bag, command):
     """Of both learners, beside the model trained of the same laps."""
-    arguments = ['evaluate', '--online', slot_car_bag, '--positions-until']
+    arguments = ['learn', slot_car_bag, '--positions-until']
     text = command(*arguments, 16, '--until', 20).out
     for words in ('lap', 'map:', 'tpsr:', 'offline:', 'mean:', 'published', 'IMU alone', 'metres'):
         assert words in text

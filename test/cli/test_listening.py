@@ -35,9 +35,9 @@ def listening(process: psutil.Process) -> set[str]:
 @pytest.mark.parametrize(
     ('given', 'expected'),
     [
-        ('view BAG --port 0 --no-browser', {'127.0.0.1'}),
+        ('view MODEL BAG --port 0 --no-browser', {'127.0.0.1'}),
         ('view --live --port 0 --no-browser', {'127.0.0.1'}),
-        ('view BAG --port 0 --no-browser --host 0.0.0.0', {'0.0.0.0'}),  # noqa: S104 - asked for
+        ('view MODEL BAG --port 0 --no-browser --host 0.0.0.0', {'0.0.0.0'}),  # noqa: S104 - asked
         ('inspect BAG BAG --workers 1', {'127.0.0.1'}),
         ('replay MODEL BAG -o OUT', set()),
     ],

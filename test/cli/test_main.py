@@ -46,7 +46,8 @@ def test_the_package_itself_is_the_command():
 def test_every_command_has_a_module_and_json(name, command):
     assert callable(command_named(name).run)
     # A page has no result to print.
-    assert ('--json' in command(name, '--help').out) == (name != 'view')
+    action = ['add'] if name == 'atlas' else []
+    assert ('--json' in command(name, *action, '--help').out) == (name != 'view')
 
 
 def failing(error: BaseException) -> Callable[[object], int]:
@@ -187,7 +188,7 @@ def test_help_fits_eighty_columns(name, monkeypatch, command):
         'train bag -o NAME',
         'atlas add NAME -o model.npz',
         'simulate -o NAME --laps 1',
-        'view NAME --no-browser',
+        'view NAME bag --no-browser',
     ],
 )
 def test_a_name_that_is_too_long_is_a_sentence_with_a_cure(command, given, name):

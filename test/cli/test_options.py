@@ -1,44 +1,12 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Folders for results, and tables on standard output."""
+"""Tables on standard output, and the unit of positions."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from two_manifold_ros.cli.options import (
-    make_folder,
-    print_table,
-)
-from two_manifold_ros.errors import InputError
-
-
-def test_a_folder_with_results_is_kept(tmp_path):
-    folder = make_folder(tmp_path / 'a' / 'b')
-    (folder / 'old').touch()
-    assert make_folder(str(folder)) == folder
-    assert [each.name for each in folder.iterdir()] == ['old']
-
-
-def test_only_a_folder_with_the_marker_is_made_again(tmp_path):
-    folder = make_folder(tmp_path / 'marked', '.mark')
-    (folder / 'old').touch()
-    make_folder(folder, '.mark')
-    assert [each.name for each in folder.iterdir()] == ['.mark']
-    (tmp_path / 'thesis.tex').touch()
-    with pytest.raises(InputError, match='was not made here'):
-        make_folder(tmp_path, '.mark')
-    assert (tmp_path / 'thesis.tex').exists()
-
-
-@pytest.mark.parametrize('marker', [None, '.mark'])
-@pytest.mark.parametrize('name', ['file', 'file/new'])
-def test_a_file_in_its_place_is_refused_and_kept(name, marker, tmp_path):
-    (tmp_path / 'file').write_text('kept')
-    with pytest.raises(InputError, match=str(tmp_path / name)):
-        make_folder(tmp_path / name, marker)
-    assert Path(tmp_path / 'file').read_text() == 'kept'
+from two_manifold_ros.cli.options import print_table
 
 
 def test_numbers_are_aligned_to_the_right_and_words_to_the_left(capsys):
@@ -56,7 +24,7 @@ def test_numbers_are_aligned_to_the_right_and_words_to_the_left(capsys):
     [
         ('train {bag} -o {new}', 2), ('evaluate {model} {bag}', 2),
         ('evaluate {model} {bag} --from 20', 2), ('evaluate --fleet {model} {bag}', 2),
-        ('evaluate --online {bag}', 2), ('compare {bag}', 2), ('laps {model} {bag}', 2),
+        ('learn {bag}', 2), ('compare {bag}', 2), ('laps {model} {bag}', 2),
         ('replay {model} {bag} -o {new} --position-topic /pose', 2), ('inspect {bag}', 0),
         ('train {bag} {again} -o {new} --most-minutes 0.1', 2),
     ],

@@ -153,7 +153,7 @@ def test_a_claim_has_to_pass_on_nine_of_ten_sets(failing, status, by_set, tmp_pa
         ('hamster', 'there is no experiment hamster'),
         ('video --sets 0', 'less than one'),
         ('video --seed -1', 'counts sets of draws from 0 on'),
-        ('video -o {bag}/metadata.yaml', 'choose another folder'),
+        ('video -o {bag}/metadata.yaml', 'metadata.yaml: the system refuses it (File exists)'),
     ],
 )
 def test_bad_arguments(arguments, words, calls, slot_car_bag, reproduce):

@@ -74,14 +74,9 @@ def test_replay_and_info_take_them(models, bags, command, tmp_path):
 @pytest.mark.parametrize(
     ('arguments', 'words'),
     [
-        ('train {bag} -o {out} --sensor-topic /imu', 'sensor messages on /imu'),
         (
             'train {bag} -o {out} --sensor-topic /wheel --sensor-topic /wheel',
             'named as a sensor twice',
-        ),
-        (
-            'train {bag} -o {out} --sensor-topic /wheel --method tpsr',
-            'takes no --sensor-topic',
         ),
         ('evaluate {without} {bag} --sensor-topic /wheel', 'the model takes 0'),
         ('evaluate {with} {bag} --sensor-topic /wheel', 'the model takes 2'),
@@ -89,7 +84,6 @@ def test_replay_and_info_take_them(models, bags, command, tmp_path):
             'evaluate {with} {bag} --sensor-topic /magnetometer --sensor-topic /wheel:x',
             'the model takes twist.linear.x there',
         ),
-        ('evaluate --online {bag} --sensor-topic /wheel', 'leave out one of both'),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_sentence(

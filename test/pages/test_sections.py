@@ -5,7 +5,6 @@
 from dataclasses import replace
 import re
 
-from ellipse import drive
 import numpy as np
 import pytest
 
@@ -14,12 +13,9 @@ pytest.importorskip('bokeh', reason='Bokeh is not installed')
 from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.inspection.inspecting import inspect_recording
-from two_manifold_ros.inspection.motion import lap_spans, put_together
 from two_manifold_ros.pages.report import Report
 from two_manifold_ros.pages.sections import (
     inspection_sections,
-    lap_rows,
-    PHASES,
     run_sections,
 )
 
@@ -39,37 +35,6 @@ def words_of(report: Report) -> str:
     return ' '.join(re.sub(r'<[^>]+>', ' ', body).split())
 
 
-def test_laps_are_from_one_passage_of_a_gate_to_the_next():
-    recording = drive()
-    both = put_together(recording.positions, recording.imu)
-    spans = lap_spans(both.motion)
-    # Six laps of eight seconds: five times from one passage of the gate to the next.
-    np.testing.assert_allclose(spans[:, 1] - spans[:, 0], 8.0, atol=0.1)
-    np.testing.assert_array_equal(spans[1:, 0], spans[:-1, 1])
-    assert len(spans) in {4, 5}
-    rows = lap_rows(both, spans)
-    assert rows.shape == (len(spans), PHASES)
-    # One lap is like the next, and its speed is that of the positions.
-    assert np.nanstd(rows, axis=0).max() < 0.05
-    speed = np.linalg.norm(both.motion.velocities, axis=1)[both.motion.known]
-    assert np.nanmin(rows) >= 0.9 * speed.min()
-    assert np.nanmax(rows) <= 1.1 * speed.max()
-
-
-def test_a_hole_in_the_recording_is_no_lap():
-    recording = drive()
-    whole = lap_spans(put_together(recording.positions, recording.imu).motion)
-    begin_s, end_s = 18.0, 31.0
-    stamps = (recording.positions.stamps - recording.imu.first_stamp) * 1e-9
-    outside = (stamps < begin_s) | (stamps > end_s)
-    broken = replace(recording, positions=recording.positions.select(outside))
-    spans = lap_spans(put_together(broken.positions, broken.imu).motion)
-    assert 0 < len(spans) < len(whole)
-    np.testing.assert_allclose(spans[:, 1] - spans[:, 0], 8.0, atol=0.2)
-    for first, last in spans:
-        assert last <= begin_s + 0.5 or first >= end_s - 0.5
-
-
 def test_an_inspection_shows_findings_laps_and_what_to_look_at(laps):
     report = Report('recorded')
     found = inspect_recording(laps)
@@ -77,7 +42,7 @@ def test_an_inspection_shows_findings_laps_and_what_to_look_at(laps):
     words = words_of(report)
     for finding in found.findings:
         assert finding.sentence in words
-    for title in ('Where it was driven', 'Which lap was different', 'gaps'):
+    for title in ('Where it was driven', 'gaps'):
         assert title in words
     assert str(found.imu.timing.count) in words
     assert str(found.positions.lag) in words
@@ -86,7 +51,7 @@ def test_an_inspection_shows_findings_laps_and_what_to_look_at(laps):
 def test_a_run_shows_its_scores_and_its_causes(slot_car_model, laps):
     evaluation = evaluate(slot_car_model, [laps])
     report = Report('run')
-    run_sections(report, evaluation, [laps], slot_car_model)
+    run_sections(report, evaluation, [laps])
     words = words_of(report)
     run = evaluation.runs[0]
     for code, cause in zip(run.statuses, run.causes, strict=True):
@@ -131,9 +96,7 @@ def test_an_hour_of_driving_is_two_megabytes_at_most(slot_car_model, laps):
     )
     truth = np.tile(evaluation.truths[0], (times, 1, 1))
     report = Report('an hour')
-    run_sections(
-        report, replace(evaluation, runs=(long,), truths=(truth,)), [hour], slot_car_model
-    )
+    run_sections(report, replace(evaluation, runs=(long,), truths=(truth,)), [hour])
     inspection_sections(report, [inspect_recording(hour)], [hour])
     assert len(report.html().encode()) <= MOST_BYTES
 
@@ -142,7 +105,6 @@ def test_many_recordings_fit_as_well(slot_car_model, laps):
     many = [replace(laps, name=f'drive {number}') for number in range(9)]
     evaluation = evaluate(slot_car_model, many)
     report = Report('many')
-    run_sections(report, evaluation, many, slot_car_model)
-    inspection_sections(report, [inspect_recording(each) for each in many[:2]], many[:2])
+    run_sections(report, evaluation, many)
     assert len(report.html().encode()) <= MOST_BYTES
     assert '4 of 9 recordings' in words_of(report)

@@ -13,16 +13,16 @@ from two_manifold_ros.cli.options import (
     add_bags,
     add_json,
     add_position_lag,
+    add_settings,
     add_topics,
     answer,
     Bags,
+    given_settings,
     in_step,
     metres,
     percent,
     recordings_of,
-    warn,
 )
-from two_manifold_ros.cli.training_options import add_settings, given_settings
 from two_manifold_ros.cli.verdict import of_comparison
 from two_manifold_ros.comparison.comparing import compare
 from two_manifold_ros.comparison.protocol import (
@@ -34,7 +34,6 @@ from two_manifold_ros.comparison.protocol import (
 )
 from two_manifold_ros.comparison.rivals import methods_named, NAMES
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.inspection.inspecting import inspect_recording, training_warnings
 from two_manifold_ros.inspection.shared_places import sort_by_route
 from two_manifold_ros.progress import Progress
 from two_manifold_ros.training.settings import TrainingSettings
@@ -60,14 +59,10 @@ def shown_comparison(comparison: Comparison) -> Iterator[str | Table]:
     shown = np.linspace(0, count - 1, min(count, MOST_COLUMNS)).round().astype(int).tolist()
     ticks = [comparison.horizons[column] for column in shown]
     headings = [f'{each} ({each / comparison.rate_hz:g} s)' for each in ticks]
-    shares = {
-        result.name: result.scores[0].published_share if result.scores else None
-        for result in comparison.results
-    }
     rows = [
         [
             result.title,
-            percent(shares[result.name]),
+            percent(result.scores[0].published_share if result.scores else None),
             *(metres(result.scores[k].all.rmse_m) if result.scores else 'failed' for k in shown),
         ]
         for result in comparison.results
@@ -79,14 +74,6 @@ def shown_comparison(comparison: Comparison) -> Iterator[str | Table]:
     yield f'every method at {comparison.rate_hz:.3g} Hz, windows of {window_s:.3g} s'
     scored = ', '.join(str(comparison.scored[column]) for column in shown)
     yield f'every method is scored on the same {scored} predictions, published or not'
-    for result in comparison.results:
-        scores, share = result.scores or (), shares[result.name]
-        if share is not None and any(each.published_share not in {1.0, None} for each in scores):
-            left = ', '.join(metres(scores[column].rmse_m) for column in shown)
-            yield (
-                f'{result.title} would withhold {100 * (1.0 - share):.1f} % of the present '
-                f'positions; RMSE of what it would publish: {left}'
-            )
     if seeing := [result.title for result in comparison.results if result.sees_positions]:
         yield f'given true positions on the way: {", ".join(seeing)}'
     yield from comparison.notes
@@ -150,7 +137,6 @@ def run(args: Namespace) -> int:
     """Compare and report; return 0. ``InputError`` says that no method worked."""
     methods = methods_named(args.methods.split(','), SLOT_CAR if args.protocol else None)
     plan = _plan(args)
-    _warn(plan)
     with Progress('comparing') as progress:
         found = compare(plan, methods, progress)
     if not found.succeeded:
@@ -191,11 +177,3 @@ def _plan(args: Namespace) -> Plan:
         return plan_share(recordings[0], settings, SHARE if args.share is None else args.share)
     cut = len(recordings) - max(len(followed), 1)
     return plan_bags(recordings[:cut], recordings[cut:], settings)
-
-
-def _warn(plan: Plan) -> None:
-    """Print the warnings of the inspection of the training recordings before comparing."""
-    dataset = plan.train.dataset
-    with Progress('inspecting'):
-        reports = [inspect_recording(each) for each in plan.train.recordings]
-    warn(*training_warnings(reports, dataset.rate_hz))

@@ -9,7 +9,6 @@ routes into one.
 
 from __future__ import annotations
 
-from argparse import SUPPRESS
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.adapting.checkpoints import drives_in, newest_in
-from two_manifold_ros.cli.looking import kind_of, shown_routes
+from two_manifold_ros.cli.looking import shown_routes
 from two_manifold_ros.cli.options import (
     add_json,
     add_topics,
@@ -26,10 +25,8 @@ from two_manifold_ros.cli.options import (
     fleet_of,
     metres,
     name_sensors,
-    on_stderr,
     percent,
     reading_options,
-    warn,
 )
 from two_manifold_ros.cli.verdict import of_fleet
 from two_manifold_ros.errors import InputError, NO_USE
@@ -45,7 +42,7 @@ from two_manifold_ros.inspection.coverage import (
 )
 from two_manifold_ros.model.atlas import atlas_of, AtlasModel
 from two_manifold_ros.model.model_file import load_model, save_model
-from two_manifold_ros.progress import Progress
+from two_manifold_ros.progress import on_stderr, Progress, warn
 from two_manifold_ros.recordings.reading import open_bag, read_recording
 from two_manifold_ros.recordings.recording import check_one_plane
 from two_manifold_ros.recordings.satellite_fixes import in_plane
@@ -367,8 +364,8 @@ def drives_of(paths: Sequence[str], options: ReadingOptions) -> tuple[list[str],
 
 
 ATLAS_HELP = (
-    'Put models of routes into one model, which finds out on which route the vehicle drives; take '
-    'routes out of it; or list them.'
+    'Put models of routes into one model, which finds out on which route the vehicle drives, or '
+    'take routes out of it. `info` lists them.'
 )
 
 
@@ -396,39 +393,22 @@ def add_atlas(parser: ArgumentParser) -> None:
     remove.add_argument(
         '-o', '--output', metavar='ATLAS', help='file to write (default: the same)'
     )
-    listing = actions.add_parser('list', help='list the routes of a model')
-    listing.add_argument('model', metavar='MODEL', help='any model')
-    add_json(parser)
-    for each in (add, remove, listing):
-        # Behind the action too, where it would be undone by a default of its own.
-        each.add_argument('--json', action='store_true', default=SUPPRESS, help=SUPPRESS)
+    for each in (add, remove):
+        add_json(each)
 
 
 def run_atlas(args: Namespace) -> int:
-    """Do what is asked for, list the routes, and return 0."""
+    """Write the model, list its routes, and return 0."""
     done: dict[str, list[str]] = {}
-    if args.action == 'list':
-        model, path = load_model(args.model), args.model
-    elif args.action == 'add':
+    if args.action == 'add':
         model, done = joined(args.models, args.output)
         path = args.output
-        save_model(model, path)
     else:
         model, path = without(load_model(args.model), args.names), args.output or args.model
-        save_model(model, path)
-    routes = {
-        name: {
-            'frame_id': each.frame_id,
-            'rate_hz': each.rate_hz,
-            'kind': kind_of(each),
-            'lines': list(each.route_names),
-            **each.summary,
-        }
-        for name, each in model.routes.items()
-    }
-    said = [] if args.action == 'list' else [f'written to {path}']
-    said += [f'{what}: {", ".join(names)}' for what, names in done.items() if names]
-    answer(args, {'model': path, **done, 'routes': routes}, [*said, *shown_routes(model)])
+    save_model(model, path)
+    said = [f'{what}: {", ".join(names)}' for what, names in done.items() if names]
+    content = {'model': path, **done, 'routes': list(model.names)}
+    answer(args, content, [f'written to {path}', *said, *shown_routes(model)])
     return 0
 
 

@@ -4,9 +4,7 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import replace
-from io import StringIO
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,15 +22,12 @@ from two_manifold_ros.cli.options import (
     part_of,
     recordings_in_planes,
     recordings_of,
-    warn,
 )
-from two_manifold_ros.cli.verdict import of_laps
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import check_fit, driven_route, estimates_along
 from two_manifold_ros.evaluation.lap_times import time_laps
 from two_manifold_ros.evaluation.replaying import replay
 from two_manifold_ros.evaluation.vehicles import measure_vehicle
-from two_manifold_ros.files import replace_text
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.interface.messages import PUBLISHED, Topics
 from two_manifold_ros.laps.lines import make_timer
@@ -41,14 +36,14 @@ from two_manifold_ros.loggers.track_files import check_track_path, Track, write_
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.model.vehicle import check_vehicle, PRIOR, UNKNOWN
 from two_manifold_ros.names import LAP_FRAME
-from two_manifold_ros.progress import Progress
+from two_manifold_ros.progress import Progress, warn
 from two_manifold_ros.recordings.bag_writer import BagWriter
 from two_manifold_ros.recordings.recording import IMU_CHANNELS, IMU_UNITS
 from two_manifold_ros.typing import Table
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from two_manifold_ros.evaluation.lap_times import LapTimes
     from two_manifold_ros.interface.assessment import Assessment
@@ -84,10 +79,6 @@ def add_laps(parser: ArgumentParser) -> None:
         '(default: thirds of a lap)',
     )
     add_part(parser)
-    parser.add_argument('--csv', metavar='FILE', help='write the laps into a table')
-    parser.add_argument(
-        '--course', metavar='FILE', help='write all numbers of each tick into a table'
-    )
 
 
 def run_laps(args: Namespace) -> int:
@@ -106,18 +97,12 @@ def run_laps(args: Namespace) -> int:
         timed = _timed(args, model, recordings, lines, progress)
     driven, found = [route for route, _ in timed], [times for _, times in timed]
     for recording, times in zip(recordings, found, strict=True):
-        if not times.states:
+        if times.best is None:
             warn(
-                f'{recording.name}: no position may be used, so nothing is timed; see why with '
+                f'{recording.name}: no lap was timed from one passage of the start line to the '
+                'next; drive two laps or more as in the training, and see what is published with '
                 f'two-manifold evaluate {args.model} {recording.name}'
             )
-    if args.csv:
-        _write(args.csv, *_lap_table(recordings, found))
-    if args.course:
-        _write(args.course, *_course_table(recordings, found))
-    verdict = of_laps(
-        [(each.name, times) for each, times in zip(whole, found, strict=True)], args, model
-    )
     content = {
         'model': args.model,
         'recordings': [
@@ -126,13 +111,12 @@ def run_laps(args: Namespace) -> int:
         ],
     }
     # Seconds count from where the recording begins, wherever its part does.
-    shown = [
+    shown = (
         part
         for recording, route, times in zip(whole, driven, found, strict=True)
         for part in _laps(recording, times, placed=placed, route=route)
-    ]
-    shown += [f'written to {path}' for path in (args.csv, args.course) if path]
-    answer(args, content, shown, verdict)
+    )
+    answer(args, content, shown)
     return 0
 
 
@@ -201,45 +185,6 @@ def _shown(timed: Timed) -> str:
     return f'{timed.seconds:.3f} ± {timed.deviation_s:.3f}'
 
 
-def _lap_table(
-    recordings: Sequence[Recording], found: Sequence[LapTimes]
-) -> tuple[list[str], Iterable[list[object]]]:
-    sectors = max((len(lap.sectors) for times in found for lap in times.laps), default=0)
-    header = ['bag', 'lap', 'begin_ns', 'seconds', 'std_s']
-    header += [f'sector_{k + 1}{end}' for k in range(sectors) for end in ('_s', '_std_s')]
-    rows: list[list[object]] = []
-    for recording, times in zip(recordings, found, strict=True):
-        for lap in times.laps:
-            other = times.reference_of(lap)
-            reference = math.nan if other is None else other.time.seconds
-            numbers = [number for timed in (lap.time, *lap.sectors) for number in timed]
-            rows.append([recording.name, lap.number, lap.begin_ns, *numbers, reference])
-    return [*header, 'reference_s'], rows
-
-
-def _course_table(
-    recordings: Sequence[Recording], found: Sequence[LapTimes]
-) -> tuple[list[str], Iterable[list[object]]]:
-    names = next((list(each.numbers()) for times in found for each in times.states), [])
-    return ['bag', 'stamp_ns', *names], (
-        [recording.name, state.stamp_ns, *state.numbers().values()]
-        for recording, times in zip(recordings, found, strict=True)
-        for state in times.states
-    )
-
-
-def _write(path: str, header: list[str], rows: Iterable[list[object]]) -> None:
-    """Write a table; a cell of an unknown number is empty."""
-    text = StringIO(newline='')
-    writer = csv.writer(text)
-    writer.writerow(header)
-    for row in rows:
-        writer.writerow(
-            ['' if isinstance(each, float) and math.isnan(each) else each for each in row]
-        )
-    replace_text(path, [text.getvalue()], 'table')
-
-
 REPLAY_HELP = (
     'Run the filter over the IMU of a bag and write what the filter node would publish into a '
     'rosbag2 that "ros2 bag play", rviz and Foxglove open.'
@@ -299,7 +244,7 @@ def run_export(args: Namespace) -> int:
     if model.frame_id == LAP_FRAME:
         msg = (
             f'{args.model}: the model knows laps and no positions to write; write its laps with '
-            'two-manifold laps --csv or --course'
+            'two-manifold laps --json, or its topic with replay'
         )
         raise InputError(msg)
     name_sensors(args, model)

@@ -11,44 +11,41 @@ import time
 from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.cli.fleet import chosen_bags
-from two_manifold_ros.cli.looking import model_table, shown_model, shown_routes
+from two_manifold_ros.cli.looking import shown_model, shown_routes
 from two_manifold_ros.cli.options import (
+    add_bags,
+    add_fleet,
+    add_json,
+    add_position_lag,
+    add_sensor_topics,
+    add_settings,
+    add_topics,
     answer,
-    begin_report,
-    check_report,
     fleet_of,
+    given_settings,
     in_step,
-    on_stderr,
     part_of,
     recordings_of,
-    warn,
-)
-from two_manifold_ros.cli.training_options import (
-    add_arguments,
-    check_options,
-    given_settings,
-    HELP,
-    route_names,
+    seconds,
 )
 from two_manifold_ros.cli.verdict import of_routes, of_training
 from two_manifold_ros.errors import InputError, NO_USE
 from two_manifold_ros.fleet import LostWorkersError, spread
+from two_manifold_ros.inspection.coverage import MOST_TRAINED_S
 from two_manifold_ros.inspection.inspecting import inspect_recording, training_warnings
 from two_manifold_ros.inspection.lag import AUTO
 from two_manifold_ros.inspection.positions import LEAST_DRIVES
-from two_manifold_ros.inspection.shared_places import bag_name, sort_by_route
+from two_manifold_ros.inspection.shared_places import bag_name, check_names, sort_by_route
 from two_manifold_ros.laps.unplaced import place
 from two_manifold_ros.model.atlas import atlas_of
 from two_manifold_ros.model.model_file import save_model
-from two_manifold_ros.progress import Progress
-from two_manifold_ros.training.settings import RouteSettings, TrainingSettings
+from two_manifold_ros.progress import on_stderr, Progress, warn
+from two_manifold_ros.training.settings import FIELDS, RouteSettings, TrainingSettings
 from two_manifold_ros.training.summary import fleet_sentence
 from two_manifold_ros.training.train import train_model, with_readout
 
-__all__ = ['HELP', 'add_arguments', 'run']
-
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
     from collections.abc import Callable, Mapping, Sequence
 
     from two_manifold_ros.inspection.inspecting import Report
@@ -57,8 +54,64 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Table
 
 
+HELP = (
+    'Learn a model from recordings with IMU and positions. `train` tests settings on parts of the '
+    'recordings that it held out, and chooses those that you do not give. If the error on these '
+    'parts is more than half of the error of always answering the mean position, `train` writes '
+    f'no model, prints the likely reason first, and exits with status {NO_USE}.'
+)
+
 _ZIP = b'PK\x03\x04'
 """How every model file starts."""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the arguments of ``train``: first those that everyone needs, then groups."""
+    add_bags(parser)
+    parser.add_argument('-o', '--output', required=True, metavar='MODEL', help='file to write')
+    parser.add_argument(
+        '--until', type=seconds, metavar='S', help='use only the first S seconds of each bag'
+    )
+    recordings = add_topics(parser)
+    add_settings(parser, 'rate_hz', 'method')
+    parser.add_argument(
+        '--force',
+        action='store_true',
+        help='write the model even if `train` rejects it; --method paper always does',
+    )
+    add_json(parser)
+    add_sensor_topics(recordings, 'none')
+    add_position_lag(recordings)
+    recordings.add_argument(
+        '--most-minutes',
+        type=float,
+        default=MOST_TRAINED_S / 60.0,
+        metavar='M',
+        help='use at most M minutes of the bags, spread so that each place is covered three times '
+        'or more; the other bags test the model (default: %(default)g)',
+    )
+    recordings.add_argument(
+        '--routes',
+        metavar='NAME,...',
+        help='name of the route or line of each bag, in the order of the bags, with --method '
+        'route; bags that share places or a name go onto one map, and MAP/NAME keeps maps apart '
+        '(default: the names of the bags, if there are several routes)',
+    )
+    recordings.add_argument(
+        '--marks',
+        metavar='TOPIC|FILE|none',
+        help='learn laps without positions from a topic with a message at each passage of the '
+        'line, or from a file with these times; none: find the lap from the IMU, where the drive '
+        'repeats itself; with --position-topic and five positions or more, the model knows '
+        'positions as well',
+    )
+    add_fleet(parser)
+    groups: dict[str, list[str]] = {}
+    for name, offered in FIELDS.items():
+        if offered.about.option and name not in {'rate_hz', 'method'}:
+            groups.setdefault(offered.of_methods, []).append(name)
+    for title, names in groups.items():
+        add_settings(parser.add_argument_group(title), *names)
 
 
 def run(args: Namespace) -> int:
@@ -66,16 +119,15 @@ def run(args: Namespace) -> int:
     later: list[str] = []
     args.saved, args.told = False, set()
     try:
-        check_options(args)
+        _check_options(args)
         with fleet_of(args) as client:
             settings = TrainingSettings(**given_settings(args))
             if args.sensor_topic and not isinstance(settings, RouteSettings):
                 msg = f'method {settings.method} takes no --sensor-topic: leave it out'
                 raise InputError(msg)
             _check_output(Path(args.output))
-            check_report(args)
             # Before the bags are read, which takes long.
-            names = route_names(args, len(args.bags))
+            names = _route_names(args, len(args.bags))
             with chosen_bags(args, names, client) as (names, tried):
                 return _train(args, settings, names, tried, later.append, client)
     except KeyboardInterrupt:
@@ -88,6 +140,25 @@ def run(args: Namespace) -> int:
             # What is among the notes of the model was printed with it.
             if line.removeprefix('two-manifold: note: ') not in args.told:
                 on_stderr(line)
+
+
+def _check_options(args: Namespace) -> None:
+    """Refuse options that would be passed over."""
+    if args.routes is not None and (args.method not in {None, 'route'} or args.marks):
+        msg = '--routes names maps: leave it out, or use --method route with positions'
+        raise InputError(msg)
+    if not args.most_minutes > 0.0:
+        msg = f'--most-minutes {args.most_minutes:g} must be above 0'
+        raise InputError(msg)
+
+
+def _route_names(args: Namespace, bags: int) -> list[str]:
+    """Return the names in ``args.routes`` of the routes of so many bags; none if not given."""
+    if args.routes is None:
+        return []
+    names = [each.strip() for each in args.routes.split(',')]
+    check_names(names, bags)
+    return names
 
 
 def _train(
@@ -128,8 +199,6 @@ def _train(
             shown += [fleet_sentence(fleet)] if fleet else []
     else:
         (model,), (verdict,) = models.values(), verdicts.values()
-        if args.report:
-            _write_report(args, model, recordings, reports)
         content |= contents['']
         shown = [f'trained in {took_s}', *shown_model(model, said=poor.get('', ''))]
     told = bool(used) or args.json
@@ -168,13 +237,6 @@ def _routes_of(
             line_of = {id(each.positions): each.line for each in next(iter(routes.values()))}
             recordings = [replace(each, line=line_of[id(each.positions)]) for each in recordings]
             routes = {'': recordings}
-        elif args.report:
-            msg = (
-                f'--report is about one route, and the bags are of {len(routes)} '
-                f'({", ".join(routes)}): train each by itself and join the models with '
-                'two-manifold atlas add, or see --routes'
-            )
-            raise InputError(msg)
     return recordings, reports, routes
 
 
@@ -326,24 +388,6 @@ def _check_output(path: Path) -> None:
             if file.read(len(_ZIP)) != _ZIP:
                 msg = f'{path} exists and is no model: choose another name, or remove it.'
                 raise InputError(msg)
-
-
-def _write_report(
-    args: Namespace,
-    model: TrainedModel,
-    recordings: Sequence[Recording],
-    reports: Sequence[Report],
-) -> None:
-    from two_manifold_ros.pages.sections import (  # noqa: PLC0415 - an extra
-        inspection_sections,
-        model_sections,
-    )
-
-    learned_from = f'learned from {", ".join(args.bags)}'
-    page = begin_report([args.output], 'model', learned_from, of_training(model, args))
-    model_sections(page, model, model_table(model))
-    inspection_sections(page, reports, recordings)
-    page.write(args.report)
 
 
 def _content(model: TrainedModel, took_s: float) -> dict[str, Any]:

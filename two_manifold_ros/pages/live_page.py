@@ -19,7 +19,6 @@ from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.model.path_ahead import is_dense
 from two_manifold_ros.pages.drawing import (
     BLUE,
-    DARK_CSS,
     envelope,
     fit_to,
     GREY,
@@ -30,7 +29,7 @@ from two_manifold_ros.pages.drawing import (
     SILENT_S,
     STATUS_COLOURS,
 )
-from two_manifold_ros.pages.live_plots import key, LIMITS, LivePlots, text, TRACES_S
+from two_manifold_ros.pages.live_plots import key, LivePlots, text, TRACES_S
 from two_manifold_ros.pages.vehicle import Moment
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
 
@@ -56,7 +55,6 @@ _NOBODY = (
     'No filter node is heard: check that one runs, and that both terminals have the same '
     'ROS_DOMAIN_ID'
 )
-_BARE = 'The recording, without estimates: name a model before the bag to see them'
 _NO_PATH = np.zeros((0, 3))
 _TILES = {
     'novelty': ('novelty (usual: 1)', '', 1.0, 'How much the IMU differs from the training'),
@@ -72,11 +70,6 @@ _TILES = {
 }  # fmt: skip
 """Label, unit, factor and meaning of numbers of the status, by their names there."""
 _COLOURS = {status.value: colour for status, colour in STATUS_COLOURS.items()}
-_WIDGET_CSS = """:host { color: var(--ink); }
-.bk-input, .bk-btn { background-color: var(--card) !important; color: var(--ink) !important;
-  border-color: var(--line) !important; }
-.bk-input-group label, .bk-slider-title { color: var(--ink) !important; }
-.noUi-target { background: var(--card); border-color: var(--line); }"""
 _HALVES_CSS = """:host { flex-wrap: wrap !important; gap: 4px 14px; align-items: flex-start; }
 .wide { flex: 3 1 440px !important; min-width: min(440px, 100%) !important; }
 .side { flex: 2 1 340px !important; min-width: min(340px, 100%) !important; }"""
@@ -122,7 +115,7 @@ class LivePage:
                 plots.curves,
                 sizing_mode='stretch_width',
                 styles={'padding': '8px', 'box-sizing': 'border-box'},
-                stylesheets=[GlobalInlineStyleSheet(css=SCREEN_CSS + DARK_CSS)],
+                stylesheets=[GlobalInlineStyleSheet(css=SCREEN_CSS)],
             )
         )
         document.title = scene.title
@@ -175,20 +168,17 @@ class LivePage:
         return self._scene.vehicles.get(chosen)
 
     def _make_controls(self) -> Any:  # noqa: ANN401 - Bokeh is not typed
-        dress: dict[str, Any] = {'stylesheets': [_WIDGET_CSS]}
         self._picker = Select(
-            name='robot', title='robot', options=[], value='', width=170, visible=False, **dress
+            name='robot', title='robot', options=[], value='', width=170, visible=False
         )
         self._picker.on_change('value', self._pick)
-        self._play = Button(name='play', label='Pause', width=80, **dress)
+        self._play = Button(name='play', label='Pause', width=80)
         self._play.on_click(self._toggle)
         speeds: list[Any] = ['0.25', '1', '2', '5', '20']
-        self._speed = Select(
-            name='speed', title='speed', options=speeds, value='1', width=80, **dress
-        )
+        self._speed = Select(name='speed', title='speed', options=speeds, value='1', width=80)
         self._slider = Slider(
             name='time', title='time (s)', start=0.0, end=1.0, step=0.05, value=0.0,
-            css_classes=['long'], sizing_mode='stretch_width', **dress,
+            css_classes=['long'], sizing_mode='stretch_width',
         )  # fmt: skip
         self._slider.on_change('value', self._scrub)
         self._sets_slider = False
@@ -354,10 +344,6 @@ class LivePage:
         curves = {'below': '', 'half the 95 % ellipse': BLUE}
         if len(vehicle.truth):
             curves['error'] = PINK
-        limits = self._scene.limits_m if vehicle.count else ()
-        for (name, limit), metres in zip(self._plots.limits.items(), limits, strict=False):
-            limit.update(location=metres, visible=True)
-            curves[name] = LIMITS[name]
         self._states.text = key({'states': ''} | keys | curves)
         seconds, ellipses, errors = vehicle.curves(start)
         at, both = envelope(seconds, np.stack([ellipses, errors], axis=1), _CURVE_POINTS)
@@ -366,7 +352,7 @@ class LivePage:
         for name, values in zip(('ellipse_curve', 'error_curve'), both.T.tolist(), strict=True):
             self._plots.put(name, t=at.tolist(), m=values)
         known = np.concatenate([ellipses, errors])
-        known = np.concatenate([known[known > 0.0], limits])
+        known = known[known > 0.0]
         if len(known):
             low, high = 0.5 * float(np.quantile(known, 0.05)), 1.5 * float(known.max())
             self._plots.curves.y_range.update(start=max(low, 1e-4), end=max(high, 1e-3))
@@ -419,8 +405,6 @@ class LivePage:
             silent_s = self._now - vehicle.heard_s
             return 'gone', f'{vehicle.name} was not heard for {silent_s:.0f} s', NOT_RUNNING
         if moment is None:
-            if not vehicle.count and not self._scene.note:
-                return 'recording', _BARE, NOT_RUNNING
             return Status.WAITING.value, '', _COLOURS[Status.WAITING.value]
         if not self._live and silent_s > SILENT_S:
             why = f'No estimate for {silent_s:.1f} s: the recording has a gap, or ends'

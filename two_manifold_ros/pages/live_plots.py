@@ -20,10 +20,8 @@ from two_manifold_ros.pages.drawing import (
     dress_legend,
     GREY,
     map_plot,
-    ORANGE,
     PINK,
     plot,
-    VERMILION,
 )
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
 
@@ -50,7 +48,7 @@ _TEXT_CSS = """:host { color: var(--ink); font: 15px/1.45 system-ui, "Segoe UI",
 .key { display: flex; flex-wrap: wrap; gap: 2px 16px; font-size: 13px; color: var(--faint);
   padding-left: 12px; }
 .key i { display: inline-block; width: 18px; height: 0; border-top: 4px solid; margin-right: 5px;
-  vertical-align: middle; } .key i.dashed { border-top-style: dashed; }"""
+  vertical-align: middle; }"""
 
 
 class LivePlots:
@@ -67,13 +65,6 @@ class LivePlots:
         self.cursors: list[Span] = []
         self.recent = Range1d(start=0.0, end=TRACES_S)
         self.whole = Range1d(start=0.0, end=1.0)
-        self.limits = {
-            name: Span(
-                location=0.0, dimension='width', line_color=colour, line_dash='dashed',
-                line_width=2, visible=False, name=name,
-            )
-            for name, colour in LIMITS.items()
-        }  # fmt: skip
         self.map = self._make_map()
         self.traces = [
             self._make_traces('acceleration', 'm/s²', IMU_CHANNELS[:3]),
@@ -149,8 +140,7 @@ class LivePlots:
         for name, colour in zip(names, CURVES, strict=False):
             axis = name.rpartition('.')[2]
             drawn.line('t', name, source=imu, color=colour, legend_label=axis)
-        dress_legend(drawn, least_width=320)
-        drawn.legend.border_line_alpha = 0.0
+        dress_legend(drawn)
         return drawn
 
     def _make_timeline(self) -> figure:
@@ -181,8 +171,6 @@ class LivePlots:
             source = self._source(name, t=[], m=[])
             if name == 'ellipse_curve' or not self._live:
                 drawn.line('t', 'm', source=source, color=colour)
-        for limit in self.limits.values():
-            drawn.add_layout(limit)
         self._cross(drawn)
         return drawn
 
@@ -202,14 +190,9 @@ def text(name: str) -> Div:
 def key(colours: dict[str, str]) -> str:
     """Return names with their colours; a name without one is a heading."""
     parts = [
-        f'<span><i {"class=dashed " * (name in LIMITS)}style="border-color: {colour}"></i>'
-        f'{escape(name)}</span>'
+        f'<span><i style="border-color: {colour}"></i>{escape(name)}</span>'
         if colour
         else f'<span>{escape(name)}:</span>'
         for name, colour in colours.items()
     ]
     return f'<div class="key">{"".join(parts)}</div>'
-
-
-LIMITS = {'unsure above': ORANGE, 'not published above': VERMILION}
-"""Limits of the ellipse, in the colours of the states above them."""

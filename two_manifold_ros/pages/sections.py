@@ -7,36 +7,29 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bokeh.models import ColumnDataSource, LinearColorMapper
+from bokeh.models import ColumnDataSource
 import numpy as np
 
 from two_manifold_ros.filtering.estimate import half_axis
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.inspection.motion import lap_spans, put_together, way_driven
+from two_manifold_ros.inspection.motion import put_together
 from two_manifold_ros.inspection.rendering import describe
 from two_manifold_ros.inspection.timing import advancing
-from two_manifold_ros.interface.drawn_track import DrawnTrack
 from two_manifold_ros.interface.status import CODES
-from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.pages.drawing import (
     add_hover,
-    add_scale,
     BLUE,
     CURVES,
     dots_by_value,
     dress_legend,
     envelope,
     evenly,
-    FREE_TOOLS,
-    GREEN,
     GREY,
     map_plot,
     ORANGE,
     outlines,
     plot,
-    SCALE,
     SILENT_S,
-    SKY,
     STATUS_COLOURS,
     stretches,
     VERMILION,
@@ -52,10 +45,8 @@ if TYPE_CHECKING:
     from bokeh.plotting import figure
 
     from two_manifold_ros.evaluation.evaluate import Evaluation, FilterRun
-    from two_manifold_ros.evaluation.scores import HorizonScore
     from two_manifold_ros.inspection.inspecting import Report as Inspection
     from two_manifold_ros.inspection.motion import Together
-    from two_manifold_ros.model.head import ModelHead, TrainedModel
     from two_manifold_ros.pages.report import Report
     from two_manifold_ros.recordings.recording import ImuStream, Recording
     from two_manifold_ros.typing import Floats, Ints
@@ -65,12 +56,6 @@ MOST_POINTS = 1_400
 
 MOST_DRAWN = 4
 """Recordings whose plots are in a report, which would be more than 2 MB with more of them."""
-
-PHASES = 120
-"""Parts of a lap in the picture of laps: bends of most routes take several of them."""
-
-MOST_ROWS = 120
-"""Rows of that picture: with PHASES 80 kB of a report; of more laps some stand for others."""
 
 MOST_TICKS = 3_000
 """Points of a map, and ticks that are drawn of all recordings together, the worst of each stretch;
@@ -90,65 +75,30 @@ def short_name(name: str) -> str:
     return Path(name).name or name
 
 
-def model_sections(report: Report, model: TrainedModel, about: Table) -> None:
-    """Add what was learned, and the map of a route."""
-    report.section('The model')
-    report.show([about])
-    report.findings([('info', note) for note in model.summary['notes']])
-    drawn = map_plot(model.track, name='map')
-    runs = DrawnTrack(model.track, MOST_TICKS).runs
-    lines = ColumnDataSource({'x': [run[:, 0] for run in runs], 'y': [run[:, 1] for run in runs]})
-    drawn.multi_line('x', 'y', source=lines, color=GREY, line_alpha=0.6)
-    if not isinstance(model, RouteModel):
-        report.figure('The route', drawn, 'Positions of the training.')
-        return
-    readout = model.route.readout
-    spreads = readout.factors[0] * np.ascontiguousarray(readout.covariances[:, 0])
-    axes = np.array([half_axis(each) for each in spreads])
-    some = worst_of_bins(axes, MOST_TICKS)
-    span = float(np.quantile(axes, 0.02)) + 1e-6, float(np.quantile(axes, 0.98)) + 2e-6
-    x, y = readout.targets[some, 0].T
-    source = ColumnDataSource({'x': x, 'y': y, 'axis': axes[some], 'place': some})
-    dots = dots_by_value(drawn, source, 'axis', span, '95 % ellipse (m)', log=True, size=5)
-    add_hover(drawn, [dots], {'place': '@place', '95 % ellipse': '@axis{0.000} m'})
-    report.figure(
-        'The map of the route',
-        drawn,
-        'Grey: positions of the training; points: places of the map. Where they are yellow laps '
-        'passed far from each other, so that the vehicle is known less well there even when the '
-        'place is certain.',
-    )
-
-
 def inspection_sections(
     report: Report, inspections: Sequence[Inspection], recordings: Sequence[Recording]
 ) -> None:
-    """Add a section for each recording; of many only the first have plots."""
-    for number, (found, recording) in enumerate(zip(inspections, recordings, strict=True)):
+    """Add a section for each recording; those of the first are drawn."""
+    for number, found in enumerate(inspections):
         report.section(f'Recording {short_name(found.name)}')
         rows = [(each.severity, each.sentence) for each in found.findings]
         report.findings(rows + [('info', note) for note in found.notes])
         report.show(describe(found))
-        if number >= MOST_DRAWN:
-            report.say(f'The first {MOST_DRAWN} recordings are drawn.')
+        if number >= len(recordings):
+            report.say(f'The first {len(recordings)} recordings are drawn.')
             continue
+        recording = recordings[number]
         both = None
         if recording.positions is not None:
             both = put_together(recording.positions, recording.imu)
         if both is not None:
             _speed_on_the_map(report, both)
-            _speed_by_lap(report, both)
         _signals(report, recording.imu)
 
 
-def _known_speed(both: Together) -> Floats:
-    """Return the speed at the points of the grid (G,), m/s, NaN where it is not known."""
-    speed: Floats = np.linalg.norm(both.motion.velocities, axis=1)
-    return np.where(both.motion.known, speed, np.nan)
-
-
 def _speed_on_the_map(report: Report, both: Together) -> None:
-    motion, speed = both.motion, _known_speed(both)
+    motion = both.motion
+    speed = np.where(motion.known, np.linalg.norm(motion.velocities, axis=1), np.nan)
     chosen = evenly(len(speed), MOST_POINTS)
     x, y = motion.positions[chosen].T
     columns = {'x': x, 'y': y, 'speed': speed[chosen], 't': motion.seconds[chosen]}
@@ -161,52 +111,6 @@ def _speed_on_the_map(report: Report, both: Together) -> None:
         drawn,
         'Positions, smoothed; yellow is fast. One route, driven again and again, is what can be '
         'learned. Zoom with the wheel, drag to move.',
-    )
-
-
-def lap_rows(both: Together, spans: Floats) -> Floats:
-    """Return the speed over the parts of each lap (n, 2): (n, PHASES), NaN where unknown."""
-    speed, way = _known_speed(both), way_driven(both.motion)
-    rows = np.full((len(spans), PHASES), np.nan)
-    marks = np.interp(spans, both.motion.seconds, way)
-    for lap, (begin, end) in enumerate(marks.tolist()):
-        inside = (way >= begin) & (way <= end)
-        if end > begin and np.count_nonzero(inside) > 1:
-            asked = begin + (end - begin) * (np.arange(PHASES) + 0.5) / PHASES
-            rows[lap] = np.interp(asked, way[inside], speed[inside])
-    return rows
-
-
-def _speed_by_lap(report: Report, both: Together) -> None:
-    spans = lap_spans(both.motion)
-    if len(spans) < 2:
-        return
-    laps, rows = len(spans), lap_rows(both, spans)
-    # Of neighbours the one that is least like the usual lap is seen.
-    unlike = np.nanmax(np.abs(rows - np.nanmedian(rows, axis=0)), axis=1)
-    rows = rows[worst_of_bins(unlike, MOST_ROWS)]
-    colours = LinearColorMapper(
-        palette=SCALE, low=float(np.nanmin(rows)), high=float(np.nanmax(rows)),
-        nan_color='rgba(0,0,0,0)',
-    )  # fmt: skip
-    drawn = plot(
-        'distance along the lap (%)', 'lap', int(np.clip(18 * len(rows), 180, 520)),
-        x_range=(0.0, 100.0), y_range=(laps + 0.5, 0.5), name='laps', tools=FREE_TOOLS,
-    )  # fmt: skip
-    image = drawn.image(image=[rows], x=0.0, y=0.5, dw=100.0, dh=float(laps), color_mapper=colours)
-    add_scale(drawn, colours, 'speed (m/s)')
-    add_hover(drawn, [image], {'lap': '$y{0}', 'along': '$x{0} %', 'speed': '@image{0.00} m/s'})
-    report.figure(
-        'Which lap was different',
-        drawn,
-        'Each row is a lap, yellow is fast; a row unlike the rows around it was driven '
-        f'differently there. Of more than {MOST_ROWS} laps the oddest of neighbours are drawn.',
-    )
-    times = spans[:, 1] - spans[:, 0]
-    report.say(
-        f'{laps} whole laps without gaps from one passage of a gate to the next, the median '
-        f'{np.median(times):.2f} s, the fastest {times.min():.2f} s, the slowest '
-        f'{times.max():.2f} s (lap {times.argmax() + 1}).'
     )
 
 
@@ -236,18 +140,12 @@ def run_sections(
     report: Report,
     evaluation: Evaluation,
     recordings: Sequence[Recording],
-    model: ModelHead,
     tables: Iterable[Table] = (),
-) -> list[int]:
-    """
-    Add what a run of the filter over each recording was like, and how far ahead it is right.
-
-    Returned are the numbers of the recordings that are drawn, those with the largest errors.
-    """
+) -> None:
+    """Add what a run of the filter over each recording was like, and how far ahead it is right."""
     if evaluation.withheld:
         report.findings([('info', f'{evaluation.describe_withheld()}.')])
     report.section('How far ahead can it be trusted')
-    _horizons(report, evaluation.scores, model)
     report.show(tables)
     errors = [
         np.linalg.norm(run.positions[:, 0] - truth[:, 0], axis=1)
@@ -264,43 +162,6 @@ def run_sections(
         report.say(
             f'Drawn are the {len(shown)} of {len(recordings)} recordings with the largest errors.'
         )
-    return shown
-
-
-def _horizons(report: Report, scores: Sequence[HorizonScore], model: ModelHead) -> None:
-    seconds = [each.horizon / model.rate_hz for each in scores]
-    drawn = plot(
-        'how far ahead (s)', 'error of the position (m)', 340, y_axis_type='log', name='horizons',
-        tools=FREE_TOOLS,
-    )  # fmt: skip
-    curves = {
-        'this model, RMSE': ([each.model.all.rmse_m for each in scores], BLUE, 'solid', 'circle'),
-        'this model, 95 %': ([each.model.all.p95_m for each in scores], SKY, 'dotted', 'diamond'),
-        'this model, median': (
-            [each.model.all.median_m for each in scores], GREEN, 'dashed', 'inverted_triangle',
-        ),
-        'always the mean position': (
-            [each.mean.all.rmse_m for each in scores], GREY, 'solid', 'square',
-        ),
-        'the true position now, kept': (
-            [each.previous.all.rmse_m for each in scores], ORANGE, 'solid', 'triangle',
-        ),
-    }  # fmt: skip
-    for label, (errors, colour, dash, marker) in curves.items():
-        # On this scale nothing is zero, as the true position now is.
-        source = ColumnDataSource({'s': seconds, 'm': [each or np.nan for each in errors]})
-        drawn.line('s', 'm', source=source, color=colour, line_dash=dash, line_width=2,
-                   legend_label=label)  # fmt: skip
-        dots = drawn.scatter('s', 'm', source=source, size=8, color=colour, marker=marker,
-                             legend_label=label)  # fmt: skip
-        add_hover(drawn, [dots], {label: '@m{0.000} m, @s{0.0} s ahead'})
-    dress_legend(drawn)
-    report.figure(
-        'Error against how far ahead',
-        drawn,
-        'Over all ticks, published or not. Where the blue line meets the grey one the prediction '
-        'says no more than where the route is. A click on a name hides its curve.',
-    )
 
 
 def _drive(
