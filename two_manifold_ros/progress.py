@@ -42,13 +42,8 @@ class Progress:
     Nothing shows during the first two seconds. Then a terminal gets a line that is drawn again,
     and anything else, such as a log file, lines after longer and longer pauses until there is one
     a minute, whether there was a call since or not. A line has the share done, the time that
-    passed, and the time left where the rate until now gives one.
-
-    Parameters
-    ----------
-    what
-        What is done until the first call names it, in a word or two.
-
+    passed, and the time left where the rate until now gives one. ``what`` is done until the first
+    call names it, in a word or two.
     """
 
     def __init__(self, what: str) -> None:

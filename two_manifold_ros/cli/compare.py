@@ -9,23 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.cli.options import (
-    add_bags,
-    add_json,
-    add_position_lag,
-    add_settings,
-    add_topics,
-    answer,
-    Bags,
-    given_settings,
-    in_step,
-    metres,
-    percent,
-    recordings_of,
-)
+from two_manifold_ros.cli import options
 from two_manifold_ros.cli.verdict import of_comparison
-from two_manifold_ros.comparison.comparing import compare
+from two_manifold_ros.comparison.comparing import compare, Comparison
 from two_manifold_ros.comparison.protocol import (
+    Plan,
     plan_bags,
     plan_share,
     plan_slot_car,
@@ -43,8 +31,6 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Iterator, Sequence
 
-    from two_manifold_ros.comparison.comparing import Comparison
-    from two_manifold_ros.comparison.protocol import Plan
 
 MOST_COLUMNS = 4
 """Horizons in the table; of more, so many evenly spread ones are shown."""
@@ -62,8 +48,11 @@ def shown_comparison(comparison: Comparison) -> Iterator[str | Table]:
     rows = [
         [
             result.title,
-            percent(result.scores[0].published_share if result.scores else None),
-            *(metres(result.scores[k].all.rmse_m) if result.scores else 'failed' for k in shown),
+            options.percent(result.scores[0].published_share if result.scores else None),
+            *(
+                options.metres(result.scores[k].all.rmse_m) if result.scores else 'failed'
+                for k in shown
+            ),
         ]
         for result in comparison.results
     ]
@@ -102,9 +91,13 @@ _FIXED = ('test', 'share', 'rate_hz', 'window', 'horizons')
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this command."""
-    add_bags(parser)
+    options.add_bags(parser)
     parser.add_argument(
-        '--test', nargs='+', action=Bags, metavar='BAG', help='bags to test on, of the same route'
+        '--test',
+        nargs='+',
+        action=options.Bags,
+        metavar='BAG',
+        help='bags to test on, of the same route',
     )
     parser.add_argument(
         '--share',
@@ -120,10 +113,10 @@ def add_arguments(parser: ArgumentParser) -> None:
         'stands for the spectral filter with it, kernels for each kernel in turn, paper-gaussian '
         'for paper with that kernel, tpsr for train --method tpsr',
     )
-    add_position_lag(add_topics(parser))
-    add_json(parser)
+    options.add_position_lag(options.add_topics(parser))
+    options.add_json(parser)
     group = parser.add_argument_group('every method')
-    add_settings(group, 'rate_hz', 'window', 'horizons')
+    options.add_settings(group, 'rate_hz', 'window', 'horizons')
     group.add_argument(
         '--protocol',
         choices=_PROTOCOLS,
@@ -146,7 +139,7 @@ def run(args: Namespace) -> int:
         reasons = '; '.join(f'{", ".join(who)}: {reason}' for reason, who in names.items())
         msg = f'no method worked, so there is nothing to compare ({reasons})'
         raise InputError(msg)
-    answer(args, found.to_json(), shown_comparison(found), of_comparison(found, args))
+    options.answer(args, found.to_json(), shown_comparison(found), of_comparison(found, args))
     return 0
 
 
@@ -158,8 +151,8 @@ def _plan(args: Namespace) -> Plan:
             wrong = ', '.join(given) or 'more than one bag'
             msg = f'--protocol {args.protocol} settles everything on one bag; leave out {wrong}'
             raise InputError(msg)
-        return plan_slot_car(in_step(recordings_of(args), args)[0])
-    settings = TrainingSettings(**given_settings(args))
+        return plan_slot_car(options.in_step(options.recordings_of(args), args)[0])
+    settings = TrainingSettings(**options.given_settings(args))
     followed = args.test or []
     alone = len(args.bags) == 1 and not followed
     if args.share is not None and not alone:
@@ -167,7 +160,7 @@ def _plan(args: Namespace) -> Plan:
         raise InputError(msg)
     # Read in one go, so that positions of satellites share one plane.
     every = Namespace(**{**vars(args), 'bags': [*args.bags, *followed]})
-    recordings = in_step(recordings_of(every), args)
+    recordings = options.in_step(options.recordings_of(every), args)
     routes = sort_by_route(recordings)
     if len(routes) > 1:
         listed = '; '.join(', '.join(each.name for each in group) for group in routes.values())

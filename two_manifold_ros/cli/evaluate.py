@@ -7,34 +7,19 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from two_manifold_ros.cli import options
 from two_manifold_ros.cli.fleet import run_fleet
-from two_manifold_ros.cli.options import (
-    add_bags,
-    add_fleet,
-    add_json,
-    add_part,
-    add_position_lag,
-    add_report,
-    add_run,
-    add_topics,
-    answer,
-    begin_report,
-    check_report,
-    fleet_of,
-    in_step,
-    metres,
-    name_sensors,
-    part_of,
-    percent,
-    recordings_in_planes,
-    recordings_of,
-    seconds,
-)
-from two_manifold_ros.cli.verdict import of_curve, of_evaluation, of_routes, trained_on
+from two_manifold_ros.cli.verdict import of_curve, of_evaluation, of_routes, trained_on, Verdict
 from two_manifold_ros.errors import InputError, NO_USE
 from two_manifold_ros.evaluation.drives import trained_lag
-from two_manifold_ros.evaluation.evaluate import ELSEWHERE, evaluate, UNUSABLE
-from two_manifold_ros.evaluation.online import AFTERWARDS, learning_curve, MEAN, OFFLINE
+from two_manifold_ros.evaluation.evaluate import ELSEWHERE, evaluate, Evaluation, UNUSABLE
+from two_manifold_ros.evaluation.online import (
+    AFTERWARDS,
+    learning_curve,
+    LearningCurve,
+    MEAN,
+    OFFLINE,
+)
 from two_manifold_ros.evaluation.routes import recordings_by_route
 from two_manifold_ros.evaluation.vehicles import correction_from
 from two_manifold_ros.inspection.lag import estimate_lag, late_sentences
@@ -42,7 +27,7 @@ from two_manifold_ros.inspection.positions import left_out_sentence
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.names import LEARNERS
 from two_manifold_ros.progress import Progress, warn
-from two_manifold_ros.recordings.recording import check_one_plane
+from two_manifold_ros.recordings.recording import check_one_plane, Recording
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.typing import Table
 
@@ -50,11 +35,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator, Mapping, Sequence
 
-    from two_manifold_ros.cli.verdict import Verdict
-    from two_manifold_ros.evaluation.evaluate import Evaluation
-    from two_manifold_ros.evaluation.online import LearningCurve
     from two_manifold_ros.model.head import ModelHead
-    from two_manifold_ros.recordings.recording import Recording
 
 
 HELP = (
@@ -69,14 +50,14 @@ HELP = (
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this command."""
-    recordings = add_run(parser)
-    add_part(parser)
-    add_report(parser, 'the track, and when the filter was unsure and why')
-    add_position_lag(recordings, 'as in the training of the model')
+    recordings = options.add_run(parser)
+    options.add_part(parser)
+    options.add_report(parser, 'the track, and when the filter was unsure and why')
+    options.add_position_lag(recordings, 'as in the training of the model')
     recordings.add_argument(
         '--vehicle', metavar='FILE', help='correct the IMU by the file of two-manifold vehicle'
     )
-    add_fleet(parser).add_argument(
+    options.add_fleet(parser).add_argument(
         '--fleet',
         action='store_true',
         help='score each bag where it is read; report by vehicle (the folder of a bag), by day '
@@ -93,13 +74,13 @@ def run(args: Namespace) -> int:
                 msg = f'--{name} does not go with --fleet: leave out one of both'
                 raise InputError(msg)
         return run_fleet(args)
-    check_report(args)
+    options.check_report(args)
     model = load_model(args.model)
-    name_sensors(args, model)
-    whole = recordings_in_planes(args, model)
+    options.name_sensors(args, model)
+    whole = options.recordings_in_planes(args, model)
     # A part may be too short to say by itself which route it is of.
     by_route = {
-        name: [part_of(one, args.start, args.until) for one in each]
+        name: [options.part_of(one, args.start, args.until) for one in each]
         for name, each in recordings_by_route(model, whole).items()
     }
     if args.report and len(by_route) > 1:
@@ -110,11 +91,11 @@ def run(args: Namespace) -> int:
         raise InputError(msg)
     # Each as in the training of its route.
     by_route = {
-        name: in_step(each, args, trained_lag(model.routes[name]))
+        name: options.in_step(each, args, trained_lag(model.routes[name]))
         for name, each in by_route.items()
     }
     correct = correction_from(args.vehicle, model)
-    with fleet_of(args) as client, Progress('evaluating') as progress:
+    with options.fleet_of(args) as client, Progress('evaluating') as progress:
         found = {
             name: evaluate(model, [correct(one) for one in each], progress, name, client)
             for name, each in by_route.items()
@@ -148,7 +129,7 @@ def _report(
     else:
         ((route, evaluation),) = found.items()
         content |= ({'route': route} if route else {}) | evaluation.to_json()
-    answer(args, content, shown, of_routes(verdicts) if several else verdicts[route])
+    options.answer(args, content, shown, of_routes(verdicts) if several else verdicts[route])
 
 
 def _sentences(evaluation: Evaluation, model: ModelHead, route: str) -> Iterator[str]:
@@ -193,7 +174,7 @@ def _write_report(
 
     part = f', from {args.start:g} s on; times count from there' if args.start else ''
     made_of = f'{args.model} on {", ".join(args.bags)}{part}'
-    report = begin_report(args.bags, 'evaluation', made_of, verdict)
+    report = options.begin_report(args.bags, 'evaluation', made_of, verdict)
     run_sections(report, evaluation, recordings, tables)
     report.write(args.report)
 
@@ -208,10 +189,12 @@ def score_tables(evaluation: Evaluation, model: ModelHead) -> list[Table]:
             own.all.rmse_m, own.all.median_m, own.all.p95_m, own.along_rmse_m, own.cross_rmse_m,
             each.mean.all.rmse_m, each.previous.all.rmse_m,
         )  # fmt: skip
-        every.append([name, str(own.all.n), *map(metres, errors)])
+        every.append([name, str(own.all.n), *map(options.metres, errors)])
         inside = [each for each in (own.coverage68, own.coverage95) if each is not None]
         ellipses = '/'.join(f'{100 * each:.0f}' for each in inside) or '-'
-        published.append([name, percent(own.published_share), metres(own.rmse_m), ellipses])
+        published.append(
+            [name, options.percent(own.published_share), options.metres(own.rmse_m), ellipses]
+        )
     header = [
         'ticks ahead', 'n', 'RMSE', 'median', '95 %', 'along', 'cross', 'mean:\nRMSE',
         'previous:\nRMSE',
@@ -245,16 +228,16 @@ LEARN_HELP = (
 
 def add_learn(parser: ArgumentParser) -> None:
     """Add the arguments of learn."""
-    add_bags(parser)
-    add_part(parser)
-    add_position_lag(add_topics(parser), 'none')
-    add_json(parser)
+    options.add_bags(parser)
+    options.add_part(parser)
+    options.add_position_lag(options.add_topics(parser), 'none')
+    options.add_json(parser)
     parser.add_argument(
         '--learners', choices=LEARNERS, nargs='+', help='which learn (default: all)'
     )
     parser.add_argument(
         '--positions-until',
-        type=seconds,
+        type=options.seconds,
         metavar='S',
         help='give the learners no positions after S seconds: from then on they have the IMU '
         'alone (default: give all)',
@@ -266,8 +249,10 @@ def run_learn(args: Namespace) -> int:
     # All of training with it, which the other forms of the command do without.
     from two_manifold_ros.adapting.stream_learner import make_learner  # noqa: PLC0415
 
-    whole = recordings_of(args)
-    recordings = in_step([part_of(each, args.start, args.until) for each in whole], args)
+    whole = options.recordings_of(args)
+    recordings = options.in_step(
+        [options.part_of(each, args.start, args.until) for each in whole], args
+    )
     for each in recordings:
         if len(each.imu.stamps) < 2:
             msg = (
@@ -286,7 +271,7 @@ def run_learn(args: Namespace) -> int:
         curve = learning_curve(
             recordings, learners, TrainingSettings().at_one_rate(), known_s, progress
         )
-    answer(args, {'bags': args.bags, **curve.to_json()}, _curve(curve), of_curve(curve))
+    options.answer(args, {'bags': args.bags, **curve.to_json()}, _curve(curve), of_curve(curve))
     return 0
 
 

@@ -8,31 +8,19 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TYPE_CHECKING
 
-from two_manifold_ros.cli.options import (
-    add_bags,
-    add_fleet,
-    add_json,
-    add_report,
-    add_topics,
-    answer,
-    begin_report,
-    check_report,
-    fleet_of,
-    reading_options,
-    say_notes,
-)
-from two_manifold_ros.cli.verdict import of_inspection
+from two_manifold_ros.cli import options
+from two_manifold_ros.cli.verdict import of_inspection, Verdict
 from two_manifold_ros.errors import BAD_INPUT, InputError
-from two_manifold_ros.inspection.inspecting import inspect_bags
+from two_manifold_ros.inspection.inspecting import inspect_bags, Report
 from two_manifold_ros.inspection.rendering import describe, describe_all
 from two_manifold_ros.model.atlas import AtlasModel
-from two_manifold_ros.model.head import TrainedModel
+from two_manifold_ros.model.head import ModelHead, TrainedModel
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.model.model_file import header_of, load_model
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.progress import on_stderr, Progress
 from two_manifold_ros.recordings.further_channels import SensorTopic
-from two_manifold_ros.recordings.reading import read_recording
+from two_manifold_ros.recordings.reading import read_recording, ReadingOptions
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
 from two_manifold_ros.sources import public
 from two_manifold_ros.training.summary import fleet_sentence
@@ -42,10 +30,6 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator, Mapping, Sequence
 
-    from two_manifold_ros.cli.verdict import Verdict
-    from two_manifold_ros.inspection.inspecting import Report
-    from two_manifold_ros.model.head import ModelHead
-    from two_manifold_ros.recordings.reading import ReadingOptions
 
 INSPECT_HELP = (
     'Print rates, gaps, dead channels, probable unit errors, laps and the time offset between IMU '
@@ -59,16 +43,16 @@ MOST_IN_FULL = 3
 
 def add_inspect(parser: ArgumentParser) -> None:
     """Add the arguments of inspect."""
-    add_bags(parser)
-    add_topics(parser)
-    add_report(parser, 'findings with cures, the drive, laps and signals')
-    add_fleet(parser)
-    add_json(parser)
+    options.add_bags(parser)
+    options.add_topics(parser)
+    options.add_report(parser, 'findings with cures, the drive, laps and signals')
+    options.add_fleet(parser)
+    options.add_json(parser)
 
 
 def run_inspect(args: Namespace) -> int:
     """Print reports of recordings, in full or a line for each; return 2 if one is unreadable."""
-    check_report(args)
+    options.check_report(args)
     unread: dict[str, str] = {}
 
     def refused(path: str, error: InputError) -> None:
@@ -76,12 +60,12 @@ def run_inspect(args: Namespace) -> int:
             raise error
         unread[public(path)] = str(error)
 
-    options = replace(reading_options(args), need_positions=False)
-    with fleet_of(args) as client, Progress('inspecting') as progress:
+    reading = replace(options.reading_options(args), need_positions=False)
+    with options.fleet_of(args) as client, Progress('inspecting') as progress:
         done = partial(progress, 'inspecting')
-        reports = inspect_bags(args.bags, options, client, done, refused)
+        reports = inspect_bags(args.bags, reading, client, done, refused)
     for each in reports:
-        say_notes(each.notes)
+        options.say_notes(each.notes)
     for sentence in unread.values():
         on_stderr(f'two-manifold: error: {sentence}')
     content: dict[str, Any] = {'recordings': [report.to_json() for report in reports]}
@@ -93,10 +77,10 @@ def run_inspect(args: Namespace) -> int:
         verdict = of_inspection(reports, args)
         if args.report:
             bags = [each for each in args.bags if public(each) not in unread]
-            _write_page(args, bags, reports, options, verdict)
-        answer(args, content, shown, verdict)
+            _write_page(args, bags, reports, reading, verdict)
+        options.answer(args, content, shown, verdict)
     elif args.json:
-        answer(args, content)
+        options.answer(args, content)
     return BAD_INPUT if unread else 0
 
 
@@ -110,14 +94,14 @@ def _write_page(
     args: Namespace,
     bags: Sequence[str],
     reports: Sequence[Report],
-    options: ReadingOptions,
+    reading: ReadingOptions,
     verdict: Verdict,
 ) -> None:
     from two_manifold_ros.pages.sections import inspection_sections, MOST_DRAWN  # noqa: PLC0415 - an extra
 
     # Those that are drawn are read again: all would not fit into memory, nor come from workers.
-    drawn = [read_recording(each, options) for each in bags[:MOST_DRAWN]]
-    page = begin_report([each.name for each in reports], 'recording', '', verdict)
+    drawn = [read_recording(each, reading) for each in bags[:MOST_DRAWN]]
+    page = options.begin_report([each.name for each in reports], 'recording', '', verdict)
     inspection_sections(page, reports, drawn)
     page.write(args.report)
 
@@ -134,17 +118,17 @@ INFO_HELP = (
 def add_info(parser: ArgumentParser) -> None:
     """Add the arguments of info."""
     parser.add_argument('model', metavar='MODEL', help='file written by two-manifold train')
-    add_json(parser)
+    options.add_json(parser)
 
 
 def run_info(args: Namespace) -> int:
     """Print the model's header; return 0."""
     if args.json:
-        answer(args, header_of(args.model))
+        options.answer(args, header_of(args.model))
         return 0
     model = load_model(args.model)
     try:
-        answer(args, {}, list(shown_model(model)))
+        options.answer(args, {}, list(shown_model(model)))
     # Its notes on the training may be anything; a filter does not use them.
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         msg = (
@@ -232,12 +216,6 @@ NO_NAME = '(no name)'
 """Of the only route of a model."""
 
 
-def kind_of(model: ModelHead) -> str:
-    """Return how a route is followed: as a network of roads, or as a route."""
-    network = isinstance(model, RouteModel) and model.network is not None
-    return 'network' if network else 'route'
-
-
 def routes_table(model: ModelHead) -> Table:
     """Return the routes that a model knows."""
     rows = []
@@ -250,7 +228,7 @@ def routes_table(model: ModelHead) -> Table:
         rows.append(
             [
                 f'{name}: {lines}' if name and lines else name or lines or NO_NAME,
-                kind_of(each),
+                'network' if getattr(each, 'network', None) is not None else 'route',
                 str(len(summary.get('recordings', []))),
                 f'{summary.get("laps", 0.0):.1f}',
                 str(summary.get('places', '')),

@@ -17,6 +17,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.experiments.experiment import (
     ALL,
     Attempt,
+    Experiment,
     EXPERIMENTS,
     experiments_named,
     Outcome,
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator, Sequence
 
-    from two_manifold_ros.experiments.experiment import Experiment
 
 HELP = (
     'Run experiments of the papers again: each prints its claims beside the figures of the paper '

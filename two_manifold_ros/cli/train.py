@@ -10,29 +10,14 @@ from pathlib import Path
 import time
 from typing import Any, TYPE_CHECKING
 
+from two_manifold_ros.cli import options
 from two_manifold_ros.cli.fleet import chosen_bags
 from two_manifold_ros.cli.looking import shown_model, shown_routes
-from two_manifold_ros.cli.options import (
-    add_bags,
-    add_fleet,
-    add_json,
-    add_position_lag,
-    add_sensor_topics,
-    add_settings,
-    add_topics,
-    answer,
-    fleet_of,
-    given_settings,
-    in_step,
-    part_of,
-    recordings_of,
-    seconds,
-)
 from two_manifold_ros.cli.verdict import of_routes, of_training
 from two_manifold_ros.errors import InputError, NO_USE
 from two_manifold_ros.fleet import LostWorkersError, spread
 from two_manifold_ros.inspection.coverage import MOST_TRAINED_S
-from two_manifold_ros.inspection.inspecting import inspect_recording, training_warnings
+from two_manifold_ros.inspection.inspecting import inspect_recording, Report, training_warnings
 from two_manifold_ros.inspection.lag import AUTO
 from two_manifold_ros.inspection.positions import LEAST_DRIVES
 from two_manifold_ros.inspection.shared_places import bag_name, check_names, sort_by_route
@@ -48,7 +33,6 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Callable, Mapping, Sequence
 
-    from two_manifold_ros.inspection.inspecting import Report
     from two_manifold_ros.model.head import ModelHead, TrainedModel
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Table
@@ -67,21 +51,24 @@ _ZIP = b'PK\x03\x04'
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of ``train``: first those that everyone needs, then groups."""
-    add_bags(parser)
+    options.add_bags(parser)
     parser.add_argument('-o', '--output', required=True, metavar='MODEL', help='file to write')
     parser.add_argument(
-        '--until', type=seconds, metavar='S', help='use only the first S seconds of each bag'
+        '--until',
+        type=options.seconds,
+        metavar='S',
+        help='use only the first S seconds of each bag',
     )
-    recordings = add_topics(parser)
-    add_settings(parser, 'rate_hz', 'method')
+    recordings = options.add_topics(parser)
+    options.add_settings(parser, 'rate_hz', 'method')
     parser.add_argument(
         '--force',
         action='store_true',
         help='write the model even if `train` rejects it; --method paper always does',
     )
-    add_json(parser)
-    add_sensor_topics(recordings, 'none')
-    add_position_lag(recordings)
+    options.add_json(parser)
+    options.add_sensor_topics(recordings, 'none')
+    options.add_position_lag(recordings)
     recordings.add_argument(
         '--most-minutes',
         type=float,
@@ -105,13 +92,13 @@ def add_arguments(parser: ArgumentParser) -> None:
         'repeats itself; with --position-topic and five positions or more, the model knows '
         'positions as well',
     )
-    add_fleet(parser)
+    options.add_fleet(parser)
     groups: dict[str, list[str]] = {}
     for name, offered in FIELDS.items():
         if offered.about.option and name not in {'rate_hz', 'method'}:
             groups.setdefault(offered.of_methods, []).append(name)
     for title, names in groups.items():
-        add_settings(parser.add_argument_group(title), *names)
+        options.add_settings(parser.add_argument_group(title), *names)
 
 
 def run(args: Namespace) -> int:
@@ -120,8 +107,8 @@ def run(args: Namespace) -> int:
     args.saved, args.told = False, set()
     try:
         _check_options(args)
-        with fleet_of(args) as client:
-            settings = TrainingSettings(**given_settings(args))
+        with options.fleet_of(args) as client:
+            settings = TrainingSettings(**options.given_settings(args))
             if args.sensor_topic and not isinstance(settings, RouteSettings):
                 msg = f'method {settings.method} takes no --sensor-topic: leave it out'
                 raise InputError(msg)
@@ -202,7 +189,7 @@ def _train(
         content |= contents['']
         shown = [f'trained in {took_s}', *shown_model(model, said=poor.get('', ''))]
     told = bool(used) or args.json
-    answer(args, content, shown if told else [], verdict if told else None)
+    options.answer(args, content, shown if told else [], verdict if told else None)
     if told and not args.json:
         args.told.update(*(each.summary['notes'] for each in used.values()))
     return 0 if used else NO_USE
@@ -223,7 +210,7 @@ def _routes_of(
             recordings, found = place(recordings, marks)
         say(f'two-manifold: note: {found}')
     if not args.marks or args.position_lag != AUTO:
-        recordings = in_step(recordings, args, say=say)
+        recordings = options.in_step(recordings, args, say=say)
     with Progress('inspecting') as progress:
         reports = spread(inspect_recording, recordings, client, partial(progress, 'inspecting'))
     # Of positions that laps make there is nothing to warn.
@@ -248,22 +235,16 @@ def _say_lines(
         lines = sorted({each.line for each in group})
         if len(lines) < 2:
             continue
-        together = ', '.join(lines)
-        if named:
-            # Whoever names the map has asked for it.
-            why = '' if '/' in together else ', since they share places: MAP/NAME keeps maps apart'
-            say(f'two-manifold: note: {together} are lines on one map{why}')
-            continue
         bags: dict[str, list[str]] = {}
         for each in group:
             bags.setdefault(each.line, []).append(bag_name(each.name))
         several = [
             f'; {" and ".join(those)} are taken for one line, {line}'
             for line, those in sorted(bags.items())
-            if len(those) > 1
+            if len(those) > 1 and not named
         ]
         say(
-            f'two-manifold: note: {together} share places and are lines on one map'
+            f'two-manifold: note: {", ".join(lines)} share places and are lines on one map'
             f'{"".join(several)}; --routes names them, and as MAP/NAME keeps their maps apart'
         )
 
@@ -363,8 +344,10 @@ def _training_part(args: Namespace, say: Callable[[str], None]) -> list[Recordin
     parts = []
     # By laps, positions are read where they are named alone.
     wanted = not args.marks
-    for whole in recordings_of(args, need_positions=wanted, find_positions=wanted, say=say):
-        part = part_of(whole, None, args.until)
+    for whole in options.recordings_of(
+        args, need_positions=wanted, find_positions=wanted, say=say
+    ):
+        part = options.part_of(whole, None, args.until)
         if args.until is not None and len(part.imu.stamps) == len(whole.imu.stamps):
             say(
                 f'two-manifold: warning: {whole.name} ends before --until {args.until:g}: all of '

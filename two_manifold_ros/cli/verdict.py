@@ -13,7 +13,7 @@ import numpy as np
 
 from two_manifold_ros.filtering.status import CAUSES
 from two_manifold_ros.hse_hmm.readout import LEVELS
-from two_manifold_ros.inspection.inspecting import folded_warnings
+from two_manifold_ros.inspection.inspecting import folded_warnings, Report
 from two_manifold_ros.inspection.positions import FEWEST_LAPS, LEAST_DRIVES, WANTED_LAPS
 from two_manifold_ros.inspection.repetition import LEAST_PUBLISHED, USEFUL
 from two_manifold_ros.inspection.timing import counted
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.evaluation.drives import Total
     from two_manifold_ros.evaluation.evaluate import Evaluation
     from two_manifold_ros.evaluation.online import LearningCurve
-    from two_manifold_ros.inspection.inspecting import Report
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.typing import Floats
 

@@ -16,26 +16,19 @@ import webbrowser
 
 import numpy as np
 
-from two_manifold_ros.cli.options import (
-    add_part,
-    add_sensor_topics,
-    add_topics,
-    name_sensors,
-    part_of,
-    recordings_of,
-)
+from two_manifold_ros.cli import options
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import check_fit, estimates_along
 from two_manifold_ros.filtering.atlas import make_filter
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.inspection.shared_places import bag_name
-from two_manifold_ros.interface.assessment import as_the_node
+from two_manifold_ros.interface.assessment import as_the_node, Assessment
 from two_manifold_ros.interface.drawn_track import DrawnTrack
 from two_manifold_ros.interface.messages import choose_scene, Topics
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.pages.live_page import LivePage
 from two_manifold_ros.pages.serving import LOOPBACK, serve_page, USUAL_PORT
-from two_manifold_ros.pages.vehicle import Moment, moment_of, Scene
+from two_manifold_ros.pages.vehicle import Moment, moment_of, Scene, Vehicle
 from two_manifold_ros.progress import on_stderr
 from two_manifold_ros.recordings.reading import open_bag
 from two_manifold_ros.sources import fetched, only_bag
@@ -49,9 +42,7 @@ if TYPE_CHECKING:
     from bokeh.document import Document
 
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.interface.assessment import Assessment
     from two_manifold_ros.model.head import ModelHead
-    from two_manifold_ros.pages.vehicle import Vehicle
     from two_manifold_ros.recordings.recording import Recording
 
 HELP = (
@@ -81,9 +72,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         help='follow filter nodes, by full names such as car1/filter_node (default: all); needs '
         'ROS 2',
     )
-    add_part(parser)
+    options.add_part(parser)
     parser.add_argument('--no-browser', action='store_true', help='do not open a browser')
-    add_sensor_topics(add_topics(parser))
+    options.add_sensor_topics(options.add_topics(parser))
     group = parser.add_argument_group('address of the page')
     group.add_argument(
         '--host',
@@ -121,7 +112,7 @@ def run(args: Namespace) -> int:
         raise InputError(msg)
     model = load_model(args.files[0])
     args.bags = [only_bag(args.files[1])]
-    name_sensors(args, model)
+    options.name_sensors(args, model)
     scene = _scene_of(model, f'{bag_name(args.bags[0])} - two-manifold', note='reading the bag')
     with ExitStack() as copy:
         # All that follows reads the same copy of a bag from elsewhere.
@@ -168,8 +159,8 @@ def has_display() -> bool:
 
 def _filter_bag(args: Namespace, scene: Scene, model: ModelHead) -> None:
     """Filter the bag; time zero is the first stamp of the IMU."""
-    (whole,) = recordings_of(args, need_positions=False, origin=model.origin)
-    recording = part_of(whole, args.start, args.until)
+    (whole,) = options.recordings_of(args, need_positions=False, origin=model.origin)
+    recording = options.part_of(whole, args.start, args.until)
     check_fit(model, recording)
     vehicle = scene.vehicle(recording.name)
     imu, positions = recording.imu, recording.positions

@@ -12,32 +12,14 @@ import numpy as np
 
 from two_manifold_ros.filtering.estimate import half_axis
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.inspection.motion import put_together
+from two_manifold_ros.inspection.motion import put_together, Together
 from two_manifold_ros.inspection.rendering import describe
 from two_manifold_ros.inspection.timing import advancing
 from two_manifold_ros.interface.status import CODES
-from two_manifold_ros.pages.drawing import (
-    add_hover,
-    BLUE,
-    CURVES,
-    dots_by_value,
-    dress_legend,
-    envelope,
-    evenly,
-    GREY,
-    map_plot,
-    ORANGE,
-    outlines,
-    plot,
-    SILENT_S,
-    STATUS_COLOURS,
-    stretches,
-    VERMILION,
-    worst_of_bins,
-)
-from two_manifold_ros.recordings.recording import IMU_CHANNELS
+from two_manifold_ros.pages import drawing
+from two_manifold_ros.recordings.recording import IMU_CHANNELS, ImuStream, Recording
 from two_manifold_ros.ticks.segments import usable_samples
-from two_manifold_ros.typing import Table
+from two_manifold_ros.typing import Floats, Ints, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -46,10 +28,8 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.evaluation.evaluate import Evaluation, FilterRun
     from two_manifold_ros.inspection.inspecting import Report as Inspection
-    from two_manifold_ros.inspection.motion import Together
     from two_manifold_ros.pages.report import Report
-    from two_manifold_ros.recordings.recording import ImuStream, Recording
-    from two_manifold_ros.typing import Floats, Ints
+
 
 MOST_POINTS = 1_400
 """Points of a curve: both extremes of each column of a plot 700 wide; more would not be seen."""
@@ -99,13 +79,15 @@ def inspection_sections(
 def _speed_on_the_map(report: Report, both: Together) -> None:
     motion = both.motion
     speed = np.where(motion.known, np.linalg.norm(motion.velocities, axis=1), np.nan)
-    chosen = evenly(len(speed), MOST_POINTS)
+    chosen = drawing.evenly(len(speed), MOST_POINTS)
     x, y = motion.positions[chosen].T
     columns = {'x': x, 'y': y, 'speed': speed[chosen], 't': motion.seconds[chosen]}
-    drawn = map_plot(motion.positions, 440, name='drive')
+    drawn = drawing.map_plot(motion.positions, 440, name='drive')
     span = float(np.nanmin(speed)), float(np.nanmax(speed))
-    dots = dots_by_value(drawn, ColumnDataSource(columns), 'speed', span, 'speed (m/s)', size=4)
-    add_hover(drawn, [dots], {'time': '@t{0.0} s', 'speed': '@speed{0.00} m/s'})
+    dots = drawing.dots_by_value(
+        drawn, ColumnDataSource(columns), 'speed', span, 'speed (m/s)', size=4
+    )
+    drawing.add_hover(drawn, [dots], {'time': '@t{0.0} s', 'speed': '@speed{0.00} m/s'})
     report.figure(
         'Where it was driven',
         drawn,
@@ -121,13 +103,15 @@ def _signals(report: Report, imu: ImuStream) -> None:
     groups = {'specific force (m/s²)': [0, 1, 2], 'angular rate (rad/s)': [3, 4, 5]}
     first = None
     for unit, columns in groups.items():
-        drawn = plot('time (s)', unit, 220, **({'x_range': first.x_range} if first else {}))
+        drawn = drawing.plot(
+            'time (s)', unit, 220, **({'x_range': first.x_range} if first else {})
+        )
         first = first or drawn
-        x, rows = envelope(seconds, samples[good][:, columns], MOST_POINTS)
-        for colour, column, y in zip(CURVES, columns, rows.T, strict=False):
+        x, rows = drawing.envelope(seconds, samples[good][:, columns], MOST_POINTS)
+        for colour, column, y in zip(drawing.CURVES, columns, rows.T, strict=False):
             axis = IMU_CHANNELS[column].rpartition('.')[2]
             drawn.line(x, y, color=colour, legend_label=axis, line_width=1.2)
-        dress_legend(drawn)
+        drawing.dress_legend(drawn)
         report.figure(
             f'IMU: {unit.partition(" (")[0]}',
             drawn,
@@ -169,7 +153,7 @@ def _drive(
 ) -> None:
     """Add a drive with errors (T,) at times (T,), one of so many ``drives`` in the report."""
     axes = np.array([half_axis(each) for each in np.ascontiguousarray(run.covariances[:, 0])])
-    chosen = worst_of_bins(errors, MOST_TICKS // drives)
+    chosen = drawing.worst_of_bins(errors, MOST_TICKS // drives)
     # All plots of a drive share the ticks, so that a choice in one shows in all.
     source = ColumnDataSource(
         {
@@ -191,15 +175,15 @@ def _drive(
         'where it was withheld. Ellipses hold the truth with 95 %. Point at one to see time and '
         'cause, zoom with the wheel; points chosen here are chosen below too.',
     )
-    time = plot(
+    time = drawing.plot(
         'time (s)', 'error (m)', 260, y_axis_type='log', name='errors',
         x_range=(float(seconds[0]), float(seconds[-1]) + 1e-3) if len(seconds) else (0.0, 1.0),
         tools='xpan,xwheel_zoom,box_zoom,xbox_select,reset,save',
     )  # fmt: skip
-    time.line('t', 'axis', source=source, color=ORANGE, line_width=1.2)
-    dots = time.scatter('t', 'error', source=source, marker='marker', size=4, color=BLUE,
-                        hover_color=VERMILION, nonselection_alpha=0.08)  # fmt: skip
-    add_hover(
+    time.line('t', 'axis', source=source, color=drawing.ORANGE, line_width=1.2)
+    dots = time.scatter('t', 'error', source=source, marker='marker', size=4, color=drawing.BLUE,
+                        hover_color=drawing.VERMILION, nonselection_alpha=0.08)  # fmt: skip
+    drawing.add_hover(
         time, [dots], {'time': '@t{0.0} s', 'error': '@error{0.000} m', 'state': '@state @cause'}
     )
     if (run.statuses == CODES[Status.TRACKING]).all():
@@ -222,7 +206,7 @@ def _drive(
 
 def holes(seconds: Floats) -> Ints:
     """Return how many holes in the recording lie before each of the increasing times (n,)."""
-    passed: Ints = np.cumsum(np.diff(seconds, prepend=seconds[:1]) > SILENT_S)
+    passed: Ints = np.cumsum(np.diff(seconds, prepend=seconds[:1]) > drawing.SILENT_S)
     return passed
 
 
@@ -234,27 +218,28 @@ def _track(
     source: ColumnDataSource,
     rings: int,
 ) -> figure:
-    drawn = map_plot(
+    drawn = drawing.map_plot(
         np.concatenate([truth[:, 0], run.positions[:, 0]]),
         name='track',
         tools='pan,box_zoom,box_select,tap,reset,save',
     )
-    drawn.line(*truth[chosen, 0].T, color=GREY, line_width=5, line_alpha=0.45)
+    drawn.line(*truth[chosen, 0].T, color=drawing.GREY, line_width=5, line_alpha=0.45)
     published = np.flatnonzero(run.published)
-    few = published[evenly(len(published), rings)]
-    ovals = outlines(run.positions[few, 0], run.covariances[few, 0])
+    few = published[drawing.evenly(len(published), rings)]
+    ovals = drawing.outlines(run.positions[few, 0], run.covariances[few, 0])
     drawn.patches(
         *map(list, ovals.transpose(2, 0, 1)),
-        fill_color=None, line_color=BLUE, line_alpha=0.3, name='ellipses',
+        fill_color=None, line_color=drawing.BLUE, line_alpha=0.3, name='ellipses',
     )  # fmt: skip
     known = errors[np.isfinite(errors)]
     low, high = np.quantile(known, (0.05, 0.99)).tolist() if len(known) else (0.01, 1.0)
-    dots = dots_by_value(
+    dots = drawing.dots_by_value(
         drawn, source, 'error', (max(low, 1e-3), max(high, 2e-3)), 'error (m)', log=True,
-        marker='marker', size=5, hover_color=VERMILION, nonselection_alpha=0.08, name='estimates',
+        marker='marker', size=5, hover_color=drawing.VERMILION, nonselection_alpha=0.08,
+        name='estimates',
     )  # fmt: skip
     shown = {'time': '@t{0.0} s', 'error': '@error{0.000} m', 'ellipse': '@axis{0.000} m'}
-    add_hover(drawn, [dots], {**shown, 'state': '@state @cause'})
+    drawing.add_hover(drawn, [dots], {**shown, 'state': '@state @cause'})
     return drawn
 
 
@@ -267,10 +252,10 @@ def _state_plot(run: FilterRun, seconds: Floats, chosen: Ints, beside: figure) -
     # And a hole in the recording is in no state.
     codes += holes(seconds) * len(Status) * len(numbers)
     ticks = np.arange(len(codes))
-    parts = stretches(codes)
+    parts = drawing.stretches(codes)
     if len(parts) > MOST_STRETCHES:
         ticks = chosen
-        parts = stretches(codes[chosen])
+        parts = drawing.stretches(codes[chosen])
     step_s = float(np.median(np.diff(seconds[ticks]))) if len(ticks) > 1 else 0.0
     rows = [_WORDS[code] for code in sorted(set(run.statuses.tolist()))]
     firsts = [int(ticks[first]) for first, _ in parts]
@@ -280,18 +265,20 @@ def _state_plot(run: FilterRun, seconds: Floats, chosen: Ints, beside: figure) -
             'left': [float(seconds[first]) for first in firsts],
             'right': [float(seconds[ticks[last - 1]]) + step_s for _, last in parts],
             'y': states,
-            'colour': [STATUS_COLOURS[Status(each)] for each in states],
+            'colour': [drawing.STATUS_COLOURS[Status(each)] for each in states],
             'cause': [run.causes[first] or 'all is well' for first in firsts],
         }
     )
-    drawn = plot(
+    drawn = drawing.plot(
         'time (s)', '', 70 + 26 * max(len(rows), 1), y_range=rows[::-1] or ['-'], name='states',
         x_range=beside.x_range, tools='xpan,xwheel_zoom,reset,save', active_drag='xpan',
     )  # fmt: skip
     shown = drawn.hbar(
         y='y', left='left', right='right', height=0.7, color='colour', source=source
     )
-    add_hover(drawn, [shown], {'': '@y: @cause', 'from': '@left{0.0} s', 'until': '@right{0.0} s'})
+    drawing.add_hover(
+        drawn, [shown], {'': '@y: @cause', 'from': '@left{0.0} s', 'until': '@right{0.0} s'}
+    )
     return drawn
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.filtering.estimate import half_axis
+from two_manifold_ros.filtering.estimate import Estimate, half_axis
 from two_manifold_ros.filtering.status import Status, USABLE
 from two_manifold_ros.interface.messages import Topics
 from two_manifold_ros.interface.status import CODES
@@ -26,7 +26,6 @@ from two_manifold_ros.recordings.ros_messages import ImuDecoder
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.interface.messages import Scene as Frames
     from two_manifold_ros.typing import Floats
 
