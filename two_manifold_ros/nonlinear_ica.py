@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.learned_rows import checked_rows, LearnedRows, OneView
-from two_manifold_ros.manifold.anisotropic_diffusion import AnisotropicDiffusion, GivenCovariances
+from two_manifold_ros.estimators import checked_rows, Estimator, LearnedRows
+from two_manifold_ros.manifold.diffusion_map import AnisotropicDiffusion, GivenCovariances
 from two_manifold_ros.manifold.independent_components import (
     covariances_of_balls,
     covariances_of_ends,
@@ -29,7 +29,7 @@ CLOUDS = {'paths': 4, 'ends': 3, 'ball': 3, 'given': 3}
 """Kinds of what is seen around each point, and how many axes these arrays have."""
 
 
-class NonlinearICA(OneView):
+class NonlinearICA(Estimator):
     r"""
     Independent variables behind a non-linear map, from what is seen around each point.
 

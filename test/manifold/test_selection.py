@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.manifold.anisotropic_diffusion import AnisotropicDiffusion, GivenCovariances
-from two_manifold_ros.manifold.diffusion_map import DiffusionMap
+from two_manifold_ros.manifold.diffusion_map import (
+    AnisotropicDiffusion,
+    DiffusionMap,
+    GivenCovariances,
+)
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
 from two_manifold_ros.manifold.learner import Extension, PointSet
 from two_manifold_ros.manifold.selection import (

@@ -73,7 +73,7 @@ def hse_hmms(
     horizon is beyond the window.
     """
     # The Gaussian kernel has no neighbours.
-    embeddings = embed([training], window, RouteSettings(kernel='gaussian'), 1)
+    embeddings = embed([training], window, RouteSettings(kernel='gaussian'))
     tables = embeddings.tables(embeddings.directions(states))
     # After an observation the state is about the next tick, whose weights it implies.
     ahead = embeddings.training.ticks + np.arange(horizons)[:, None]

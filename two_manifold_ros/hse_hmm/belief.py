@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.compilation import compiled
-from two_manifold_ros.hse_hmm.tables import RawKernel, transition
+from two_manifold_ros.hse_hmm.tables import ObservationOperator, RawKernel, Tables, transition
 from two_manifold_ros.manifold.affinity import Limits
 
 if TYPE_CHECKING:
-    from two_manifold_ros.hse_hmm.tables import ObservationOperator, Tables
     from two_manifold_ros.manifold.learner import Extension
     from two_manifold_ros.ticks.sliding import SlidingWindow
     from two_manifold_ros.typing import Floats

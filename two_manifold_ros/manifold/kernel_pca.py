@@ -20,10 +20,9 @@ from two_manifold_ros.manifold.affinity import (
     require_spread,
     spread_landmarks,
 )
-from two_manifold_ros.manifold.learner import Embedding, Extension
+from two_manifold_ros.manifold.learner import Embedding, Extension, Samples
 
 if TYPE_CHECKING:
-    from two_manifold_ros.manifold.learner import Samples
     from two_manifold_ros.typing import Floats, Ints
 
 

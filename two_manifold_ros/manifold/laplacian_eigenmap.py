@@ -12,25 +12,22 @@ import numpy as np
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.manifold.affinity import (
     affinity,
+    affinity_graph,
     check_indices,
     check_neighbourhood,
     check_positive,
     check_shapes,
+    connect,
     Limits,
     near_points,
     require,
     require_scale,
-)
-from two_manifold_ros.manifold.graph import (
-    affinity_graph,
-    connect,
     smallest_modes,
     walk_modes,
 )
-from two_manifold_ros.manifold.learner import Embedding, Extension
+from two_manifold_ros.manifold.learner import Embedding, Extension, Samples
 
 if TYPE_CHECKING:
-    from two_manifold_ros.manifold.learner import Samples
     from two_manifold_ros.typing import Floats, Ints
 
 

@@ -13,12 +13,14 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.manifold.affinity import check_shapes, require, require_scale
-from two_manifold_ros.manifold.anisotropic_diffusion import (
+from two_manifold_ros.manifold.diffusion_map import (
     AnisotropicDiffusion,
     AnisotropicTransition,
+    DiffusionMap,
+    local_bandwidth,
     NeighboursInTime,
+    Transition,
 )
-from two_manifold_ros.manifold.diffusion_map import DiffusionMap, local_bandwidth, Transition
 from two_manifold_ros.manifold.kernel_pca import (
     GaussianKernel,
     InnerProduct,
@@ -26,13 +28,11 @@ from two_manifold_ros.manifold.kernel_pca import (
     MemberAffinity,
 )
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap, NearModes
-from two_manifold_ros.manifold.learner import Embedding, Extension
+from two_manifold_ros.manifold.learner import Embedding, Extension, ManifoldLearner, Samples
 from two_manifold_ros.names import KERNELS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from two_manifold_ros.manifold.learner import ManifoldLearner, Samples
 
 
 RESPONSES: dict[str, type[Any]] = {

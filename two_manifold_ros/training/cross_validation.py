@@ -4,35 +4,39 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 import itertools
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.belief import Belief, Recollection
 from two_manifold_ros.hse_hmm.readout import (
-    calibrate,
     fit_ridge,
+    Readout,
     SharpenedReadout,
     training_targets,
 )
 from two_manifold_ros.hse_hmm.tables import (
     make_ridge_kernel,
     median_observation_distance,
+    ObservationOperator,
     RawKernel,
+    Tables,
 )
 from two_manifold_ros.manifold.kernel_pca import LANDMARKS
 from two_manifold_ros.manifold.selection import has_neighbours
 from two_manifold_ros.ticks.sliding import SlidingWindow
-from two_manifold_ros.training.embeddings import embed, impute_positions
+from two_manifold_ros.training.embeddings import embed, Embeddings, impute_positions, NEIGHBOURS
 from two_manifold_ros.training.held_out import (
-    beside_mean_position,
     capped_mean,
+    follow,
     hold_out,
     hold_out_in_turn,
     lost_error,
+    Run,
+    Split,
     squared_distances,
     Validation,
     with_positions,
@@ -41,13 +45,8 @@ from two_manifold_ros.training.held_out import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from two_manifold_ros.hse_hmm.readout import Readout
-    from two_manifold_ros.hse_hmm.tables import ObservationOperator, Tables
     from two_manifold_ros.hse_hmm.two_manifold import SharedDirections
-    from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.training.dataset import Dataset
-    from two_manifold_ros.training.embeddings import Embeddings
-    from two_manifold_ros.training.held_out import Split
     from two_manifold_ros.training.settings import SpectralSettings
     from two_manifold_ros.typing import Floats
 
@@ -59,29 +58,28 @@ Narrower ones reject too many, with wider ones no observation distinguishes two 
 is taken where nothing is held out.
 """
 
-NEIGHBOURS = (30, 100)
-"""
-Nearest neighbours of a window in a graph: few, and many for many laps that are alike.
-
-With few the graph of many alike laps follows the speed first. With many, and fewer than ten
-windows each, it joins places far apart.
-"""
-
 MOST_CALIBRATED = 8_000
-"""Ticks on which the best candidate is followed, to calibrate its covariances; as for a route."""
+"""Ticks on which the best settings are followed, to calibrate covariances; as for a route."""
 
 MOST_COMPARED = 1_500
-"""Ticks on which candidates are compared: half as many are few laps of each held-out block."""
+"""Ticks on which settings are compared: half as many are few laps of each held-out block."""
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """Choices that are compared; without a ridge the kernel of observations is raw."""
+def usual_choices(settings: SpectralSettings) -> SpectralSettings:
+    """Return the settings with the choices made without validation, where they are left open."""
+    return replace(
+        settings,
+        states=settings.states or 40,
+        bandwidth_factor=settings.bandwidth_factor or BANDWIDTHS[1],
+        ridge=(settings.ridge or 1.0) if settings.observation == 'ridge' else None,
+        neighbours=settings.neighbours or NEIGHBOURS[0],
+    )
 
-    states: int
-    bandwidth_factor: float = BANDWIDTHS[1]
-    ridge: float | None = None
-    neighbours: int = NEIGHBOURS[0]
+
+def chosen_of(settings: SpectralSettings) -> dict[str, Any]:
+    """Return what is compared of complete settings; no ridge where the kernel is raw."""
+    names = ('states', 'bandwidth_factor', 'ridge', 'neighbours')
+    return {name: getattr(settings, name) for name in names}
 
 
 @dataclass(frozen=True)
@@ -100,30 +98,27 @@ class FittedFilter:
 
 
 def fit_filter(
-    embeddings: Embeddings, targets: Floats, candidate: Candidate, settings: SpectralSettings
+    embeddings: Embeddings, targets: Floats, settings: SpectralSettings
 ) -> FittedFilter:
-    """Build the filter of a candidate from the targets (n, c, 2) of the training ticks."""
-    directions = embeddings.directions(candidate.states)
+    """Build the filter of complete settings from the targets (n, c, 2) of the training ticks."""
+    chosen, observations = chosen_of(settings), embeddings.observations
+    directions = embeddings.directions(chosen['states'])
+    bandwidth = chosen['bandwidth_factor'] * median_observation_distance(observations)
+    operator: ObservationOperator
+    if settings.ridge is None:
+        operator = RawKernel(observations, bandwidth)
+    elif settings.guarded:
+        operator = make_ridge_kernel(observations, bandwidth, settings.ridge)
+    else:
+        # As the papers print it: every feature is kept.
+        operator = make_ridge_kernel(observations, bandwidth, settings.ridge, LANDMARKS, None)
+    readout = SharpenedReadout(targets)
     tables = embeddings.tables(directions)
-    operator = make_operator(embeddings.observations, candidate, exact=not settings.guarded)
-    readout: Readout = SharpenedReadout(targets)
     fitted = FittedFilter(directions, tables, operator, readout, settings.guarded)
     if settings.readout == 'ridge':
         states = training_states(embeddings, fitted.belief())[embeddings.training.ticks]
         return replace(fitted, readout=fit_ridge(states, targets))
     return fitted
-
-
-def make_operator(
-    observations: Floats, candidate: Candidate, *, exact: bool = False
-) -> ObservationOperator:
-    """Return the operator over (n, d) observations; an ``exact`` ridge keeps all."""
-    bandwidth = candidate.bandwidth_factor * median_observation_distance(observations)
-    if candidate.ridge is None:
-        return RawKernel(observations, bandwidth)
-    if exact:
-        return make_ridge_kernel(observations, bandwidth, candidate.ridge, LANDMARKS, None)
-    return make_ridge_kernel(observations, bandwidth, candidate.ridge)
 
 
 def filtered_states(belief: Belief, observations: Floats) -> Floats:
@@ -147,18 +142,13 @@ def training_states(embeddings: Embeddings, belief: Belief, most: int | None = N
 
 
 class Fold:
-    """Embeddings of a part to fit, and held-out blocks to run candidates over."""
+    """Embeddings of a part to fit, and held-out blocks to run settings over."""
 
-    def __init__(
-        self,
-        fit: Sequence[Segment],
-        held: Sequence[Segment],
-        dataset: Dataset,
-        settings: SpectralSettings,
-    ) -> None:
+    def __init__(self, split: Split, dataset: Dataset, settings: SpectralSettings) -> None:
+        fit, held = split
         self._settings, self._window = settings, dataset.window
         self._fit = dataset.standardise(fit)
-        self._embeddings: dict[int, Embeddings] = {}
+        self._embeddings: dict[int | None, Embeddings] = {}
         embeddings = self._embed(settings.neighbours or NEIGHBOURS[0])
         tracks = [segment.positions for segment in fit]
         self.lost_m = lost_error(tracks)
@@ -169,70 +159,49 @@ class Fold:
         self._targets = training_targets(tracks, embeddings.training.ticks, horizons, period_s)
         self._blocks = dataset.blocks_of(held, horizons)
 
-    def _embed(self, neighbours: int) -> Embeddings:
+    def _embed(self, neighbours: int | None) -> Embeddings:
         known = self._embeddings
         if neighbours not in known:
-            known[neighbours] = embed(self._fit, self._window, self._settings, neighbours)
+            settings = replace(self._settings, neighbours=neighbours)
+            known[neighbours] = embed(self._fit, self._window, settings)
         return known[neighbours]
 
-    def ticks_of_each(self, most: int) -> int:
-        """Return the ticks of each block that are followed, of ``most`` in all."""
-        return max(most // len(self._blocks), 2 * self._window)
-
-    def score(self, candidate: Candidate) -> float:
+    def score(self, settings: SpectralSettings) -> float:
         """Return the mean error in metres, each error at most ``lost_m``."""
-        runs = self.run(candidate, self._window, self.ticks_of_each(MOST_COMPARED))
-        errors = np.concatenate([errors for errors, _ in runs])
+        errors = np.concatenate([run.errors for run in self.run(settings, MOST_COMPARED)])
         score_m = capped_mean(squared_distances(errors), self.lost_m)
         return score_m if np.isfinite(score_m) else self.lost_m
 
-    def run(
-        self, candidate: Candidate, lead: int, most: int | None = None
-    ) -> list[tuple[Floats, Floats]]:
-        """Return errors and raw covariances of ``most`` ticks of each block after the lead."""
-        embeddings = self._embed(candidate.neighbours)
-        fitted = fit_filter(embeddings, self._targets, candidate, self._settings)
+    def run(self, settings: SpectralSettings, most: int) -> list[Run]:
+        """Follow ``most`` ticks of all blocks together, with complete settings."""
+        embeddings = self._embed(settings.neighbours)
+        fitted = fit_filter(embeddings, self._targets, settings)
         reminded = fitted.guarded and isinstance(fitted.readout, SharpenedReadout)
-        belief, pasts, runs = fitted.belief(), embeddings.training.pasts, []
-        for seen, truth in self._blocks:
+        belief, pasts = fitted.belief(), embeddings.training.pasts
+        each = max(most // len(self._blocks), 2 * self._window)
+
+        def followed(seen: Floats, truths: Floats) -> Run:
             newest = SlidingWindow(pasts.series, pasts.starts, pasts.width)
-            recollection = (
-                Recollection(newest, embeddings.warm_start(fitted.directions))
-                if reminded
-                else None
-            )
+            recollection = None
+            if reminded:
+                recollection = Recollection(newest, embeddings.warm_start(fitted.directions))
             belief.start()
-            read = []
-            for observation in seen[:most]:
+
+            def step(observation: Floats) -> tuple[Floats, Floats]:
                 if recollection is not None:
                     recollection.remind(belief)
                     newest.push(observation)
                 belief.update(observation)
-                read.append(fitted.readout.read(belief.weights, belief.state))
-            means, covariances = map(np.array, zip(*read, strict=True))
-            runs.append(((means - truth[:most])[lead:], covariances[lead:]))
-        return runs
+                return fitted.readout.read(belief.weights, belief.state)
 
-    def truths(self, lead: int, most: int) -> Floats:
-        """Return the targets (T, c, 2) of what `run` follows of each block."""
-        return np.concatenate([truth[lead:most] for _, truth in self._blocks])
+            return follow(step, seen[:each], truths[:each], self._window)
 
-
-def usual_candidate(settings: SpectralSettings) -> Candidate:
-    """Return the choices made without validation."""
-    states = settings.states or 40
-    ridge = (settings.ridge or 1.0) if settings.observation == 'ridge' else None
-    return Candidate(
-        states,
-        settings.bandwidth_factor or BANDWIDTHS[1],
-        ridge,
-        settings.neighbours or NEIGHBOURS[0],
-    )
+        return [followed(*block) for block in self._blocks]
 
 
 def cross_validate(
     dataset: Dataset, settings: SpectralSettings, progress: Callable[[str, float], None]
-) -> tuple[Candidate, Validation | str]:
+) -> tuple[SpectralSettings, Validation | str]:
     """Return the best choices on held-out blocks, or the usual ones and why none was held out."""
     once = hold_out(dataset.segments, dataset.window)
     choices = [with_positions([once])]
@@ -249,7 +218,7 @@ def cross_validate(
         except InputError as error:
             # What is left of a short recording without a held-out block may be too short to fit.
             why = f'without the held-out part {error}'
-    return usual_candidate(settings), why
+    return usual_choices(settings), why
 
 
 def validate(
@@ -257,41 +226,34 @@ def validate(
     dataset: Dataset,
     settings: SpectralSettings,
     progress: Callable[[str, float], None],
-) -> tuple[Candidate, Validation]:
-    """Compare candidates on held-out blocks, then calibrate the best on the same blocks."""
-    folds = [Fold(fit, held, dataset, settings) for fit, held in turns]
-    table: dict[Candidate, float] = {}
+) -> tuple[SpectralSettings, Validation]:
+    """Compare settings on held-out blocks, then calibrate the best on the same blocks."""
+    folds = [Fold(split, dataset, settings) for split in turns]
+    table: dict[SpectralSettings, float] = {}
 
-    def score(candidate: Candidate) -> float:
-        if candidate not in table:
-            table[candidate] = float(np.mean([fold.score(candidate) for fold in folds]))
+    def score(tried: SpectralSettings) -> float:
+        if tried not in table:
+            table[tried] = float(np.mean([fold.score(tried) for fold in folds]))
             progress('comparing settings', len(table) / (len(table) + 4))
-        return table[candidate]
+        return table[tried]
 
     best = _choose(settings, score, min(fold.windows for fold in folds))
-    window = dataset.window
-    most = [fold.ticks_of_each(MOST_CALIBRATED // len(folds)) for fold in folds]
-    pairs = [*zip(folds, most, strict=True)]
-    runs = [run for fold, ticks in pairs for run in fold.run(best, window, ticks)]
-    errors, covariances = (np.concatenate(each) for each in zip(*runs, strict=True))
-    lost_m = float(np.mean([fold.lost_m for fold in folds]))
-    truths = np.concatenate([fold.truths(window, ticks) for fold, ticks in pairs])
-    middle = np.nanmean(np.concatenate(dataset.tracks), axis=0)
-    return best, Validation(
-        tuple(asdict(candidate) | {'score_m': score} for candidate, score in table.items()),
-        len(truths),
+    runs = [run for fold in folds for run in fold.run(best, MOST_CALIBRATED // len(folds))]
+    return best, Validation.of_runs(
+        runs,
         score(best),
-        lost_m,
-        *beside_mean_position(errors, truths, middle, lost_m),
-        calibrate(errors, covariances, len(errors) / window),
+        float(np.mean([fold.lost_m for fold in folds])),
+        np.nanmean(np.concatenate(dataset.tracks), axis=0),
+        dataset.window,
+        tuple(chosen_of(tried) | {'score_m': score_m} for tried, score_m in table.items()),
     )
 
 
 def _choose(
-    settings: SpectralSettings, score: Callable[[Candidate], float], windows: int
-) -> Candidate:
+    settings: SpectralSettings, score: Callable[[SpectralSettings], float], windows: int
+) -> SpectralSettings:
     """Search over observation operators and neighbours, then over the number of states."""
-    usual = usual_candidate(settings)
+    usual = usual_choices(settings)
     tried = _operators(usual, settings)
     many = NEIGHBOURS[1]
     if settings.neighbours is None and has_neighbours(settings.kernel) and windows >= 10 * many:
@@ -302,17 +264,19 @@ def _choose(
     return _best(tried, score)
 
 
-def _best(candidates: Sequence[Candidate], score: Callable[[Candidate], float]) -> Candidate:
+def _best(
+    tried: Sequence[SpectralSettings], score: Callable[[SpectralSettings], float]
+) -> SpectralSettings:
     """Return the narrowest kernel within 5 % of the best score: it corrects the belief soonest."""
-    known = {candidate: score(candidate) for candidate in candidates}
+    known = {each: score(each) for each in tried}
     limit = 1.05 * min(known.values())
-    alike = [candidate for candidate in known if known[candidate] <= limit]
-    return min(alike, key=lambda each: (each.bandwidth_factor, known[each]))
+    alike = [each for each in known if known[each] <= limit]
+    return min(alike, key=lambda each: (each.bandwidth_factor or 0.0, known[each]))
 
 
-def _operators(usual: Candidate, settings: SpectralSettings) -> list[Candidate]:
-    """Return the candidates that differ in the observation operator, as far as that is free."""
-    factors: Sequence[float] = BANDWIDTHS
+def _operators(usual: SpectralSettings, settings: SpectralSettings) -> list[SpectralSettings]:
+    """Return the settings that differ in the observation operator, as far as that is free."""
+    factors: Sequence[float | None] = BANDWIDTHS
     ridges: Sequence[float | None] = (None,)
     if usual.ridge is not None:
         factors = factors[:2]

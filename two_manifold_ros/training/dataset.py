@@ -19,14 +19,16 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.readout import segment_targets, velocities
-from two_manifold_ros.recordings.recording import median_interval_ns
+from two_manifold_ros.recordings.recording import median_interval_ns, Recording
 from two_manifold_ros.ticks.rest import longest_stuck, RestRule, ROUNDING, spreads_along
 from two_manifold_ros.ticks.segments import (
+    Channels,
     cut_segments,
     fit_channels,
     largest_believable,
     only_near_fixes,
     positions_at,
+    Segment,
     unmeasured_axes,
 )
 from two_manifold_ros.ticks.standing import standing, usual_speed
@@ -34,8 +36,6 @@ from two_manifold_ros.ticks.standing import standing, usual_speed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.ticks.segments import Channels, Segment
     from two_manifold_ros.training.settings import ObservingSettings, TrainingSettings
     from two_manifold_ros.typing import Bools, Floats
 

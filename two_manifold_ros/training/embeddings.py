@@ -20,14 +20,18 @@ from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
 from two_manifold_ros.manifold.selection import make_learner
 from two_manifold_ros.ticks.novelty import contrast, NoveltyAnchors
 from two_manifold_ros.ticks.rest import longest_stuck
-from two_manifold_ros.ticks.windows import find_training_ticks, lay_end_to_end, WindowSet
+from two_manifold_ros.ticks.windows import (
+    find_training_ticks,
+    lay_end_to_end,
+    TrainingTicks,
+    WindowSet,
+)
 from two_manifold_ros.training.summary import TWICE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from two_manifold_ros.manifold.learner import Extension
-    from two_manifold_ros.ticks.windows import TrainingTicks
     from two_manifold_ros.training.dataset import Dataset
     from two_manifold_ros.training.settings import EmbeddedSettings
     from two_manifold_ros.typing import Bools, Floats, Ints
@@ -78,17 +82,23 @@ class Embeddings:
         return self.past_extension.followed_by(linear, np.zeros(linear.shape[1]))
 
 
-def embed(
-    observations: Sequence[Floats], window: int, settings: EmbeddedSettings, neighbours: int
-) -> Embeddings:
+NEIGHBOURS = (30, 100)
+"""
+Nearest neighbours of a window in a graph: few, and many for many laps that are alike.
+
+With few the graph of many alike laps follows the speed first. With many, and fewer than ten
+windows each, it joins places far apart.
+"""
+
+
+def embed(observations: Sequence[Floats], window: int, settings: EmbeddedSettings) -> Embeddings:
     """Embed the windows of standardised segments (T, d); ``InputError`` of fewer than 50 ticks."""
     series, begins = lay_end_to_end(observations)
     training = find_training_ticks(series, begins, window)
     check_count(training)
-    count = len(training.ticks)
-    learner = make_learner(
-        settings.kernel, min(settings.dimension, count // 3), min(neighbours, count // 3)
-    )
+    most = len(training.ticks) // 3
+    neighbours = min(settings.neighbours or NEIGHBOURS[0], most)
+    learner = make_learner(settings.kernel, min(settings.dimension, most), neighbours)
     past, future = learner.fit(training.pasts), learner.fit(training.futures)
     own = future.coordinates[training.own]
     mean = own.mean(axis=0)

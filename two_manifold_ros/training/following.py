@@ -25,15 +25,18 @@ from two_manifold_ros.hse_hmm.readout import (
 from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.learning import learn_route, Tuning
 from two_manifold_ros.route.merging import FINENESS, merge_passes
-from two_manifold_ros.route.visits import lay_out, longest_lag, memory_of, motionless
-from two_manifold_ros.training.dataset import USUAL_RATE_HZ
+from two_manifold_ros.route.visits import lay_out, longest_lag, memory_of, motionless, Passes
+from two_manifold_ros.training.dataset import Dataset, USUAL_RATE_HZ
 from two_manifold_ros.training.held_out import (
     beside_mean_position,
     capped_mean,
+    follow,
+    joined,
     LOST_SHARE,
     MOST_FOLLOWED,
     parts_to_follow,
     publishable,
+    Run,
     squared_distances,
     Validation,
 )
@@ -41,8 +44,6 @@ from two_manifold_ros.training.held_out import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from two_manifold_ros.route.visits import Passes
-    from two_manifold_ros.training.dataset import Dataset
     from two_manifold_ros.training.settings import RouteSettings
     from two_manifold_ros.typing import Bools, Floats
 
@@ -102,42 +103,14 @@ Powers of the speed with which what an IMU reads on a path grows: acceleration, 
 """
 
 
-class Run(NamedTuple):
-    """
-    A stretch of T ticks that was followed from a cold start, its covariances not calibrated.
+def steps_of(belief: RouteBelief) -> Callable[[Floats], tuple[Any, ...]]:
+    """Return the steps of a fresh belief for `follow`."""
 
-    Where the vehicle crashed its position is wrong by as much as it slid, which says nothing of a
-    drive: only where it drives on the route as in training ellipses are calibrated.
-    """
+    def step(observation: Floats) -> tuple[Any, ...]:
+        evidence = belief.update(observation)
+        return (*belief.read(), belief.driving > 0.5, float(belief.active), evidence)
 
-    errors: Floats  # (T, H + 1, 2), NaN where the truth is unknown
-    covariances: Floats  # (T, H + 1, 2, 2)
-    driving: Bools
-    active: Floats  # places with any probability
-    evidences: Floats
-    truths: Floats  # (T, H + 1, 2)
-
-
-def follow(
-    belief: RouteBelief,
-    observations: Floats,
-    truths: Floats,
-    lead: int,
-    before: Callable[[int], None] = lambda _: None,
-) -> Run:
-    """
-    Follow a stretch of observations (T, d) with a fresh belief.
-
-    The place is not known yet in the first ``lead`` ticks, which are left out. ``before`` is
-    called with the number of each tick before it is observed.
-    """
-    read = []
-    for tick, row in enumerate(observations):
-        before(tick)
-        evidence = belief.update(row)
-        read.append((*belief.read(), belief.driving > 0.5, float(belief.active), evidence))
-    means, *others = map(np.array, zip(*read, strict=True))
-    return Run(*(each[lead:] for each in (means - truths, *others, truths)))
+    return step
 
 
 @dataclass(frozen=True)
@@ -152,8 +125,7 @@ class Followed:
     @cached_property
     def run(self) -> Run:
         """All runs in one."""
-        runs = zip(*itertools.chain.from_iterable(self.parts), strict=True)
-        return Run(*map(np.concatenate, runs))
+        return joined(itertools.chain.from_iterable(self.parts))
 
     @cached_property
     def factors(self) -> Floats:
@@ -194,8 +166,9 @@ class Followed:
             estimated, truths = run.truths + run.errors, run.truths.copy()
             truths[~run.driving] = np.nan
             covariances = self.factors[0] * run.covariances[:, 0]
-            ends = estimated[:, 0], estimated[:, -1], covariances, truths[:, 0], truths[:, -1]
-            found.append(ends)
+            found.append(
+                (estimated[:, 0], estimated[:, -1], covariances, truths[:, 0], truths[:, -1])
+            )
         return found
 
     @property
@@ -407,7 +380,7 @@ def _follow_part(
     for tuning in tunings:
         likelihood = replace(route.likelihood, sharpness=tuning.sharpness)
         own = replace(route, likelihood=likelihood)
-        found.append(tuple(follow(RouteBelief(own), *block, lead) for block in blocks))
+        found.append(tuple(follow(steps_of(RouteBelief(own)), *block, lead) for block in blocks))
     return found, route.readout.targets[:, 0]
 
 

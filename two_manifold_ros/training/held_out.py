@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 import itertools
 import math
-from typing import NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING, TypeAlias
 from warnings import catch_warnings, simplefilter
 
 import numpy as np
@@ -19,21 +19,20 @@ from two_manifold_ros.filtering.status import (
     TickDiagnostics,
     USABLE,
 )
-from two_manifold_ros.hse_hmm.readout import segment_targets
+from two_manifold_ros.hse_hmm.readout import calibrate, Calibration, segment_targets
 from two_manifold_ros.inspection.repetition import LEAST_PUBLISHED, USEFUL
 from two_manifold_ros.ticks.standing import SLOW_SHARE
 from two_manifold_ros.training.dataset import any_position
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from two_manifold_ros.hse_hmm.readout import Calibration
     from two_manifold_ros.route.visits import Passes
     from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.typing import Bools, Floats
 
-    Split = tuple[list[Segment], list[Segment]]
-
+Split: TypeAlias = 'tuple[list[Segment], list[Segment]]'
+"""A part to fit, and blocks that are held out."""
 
 FOLDS = 4
 """
@@ -50,6 +49,40 @@ MOST_FOLLOWED = 8_000
 
 MOST_DRIVEN = 1.5
 """Times its share of the visits that a part of equal time may have; else visits are equal."""
+
+
+class Run(NamedTuple):
+    """
+    A stretch of T ticks that was followed from a cold start, its covariances not calibrated.
+
+    The last three are of a route alone. Where the vehicle crashed its position is wrong by as much
+    as it slid, so ellipses are calibrated only where it drives on the route as in training.
+    """
+
+    errors: Floats  # (T, H + 1, 2), NaN where the truth is unknown
+    covariances: Floats  # (T, H + 1, 2, 2)
+    truths: Floats  # (T, H + 1, 2)
+    driving: Bools = np.zeros(0, dtype=np.bool_)
+    active: Floats = np.zeros(0)  # places with any probability
+    evidences: Floats = np.zeros(0)
+
+
+def follow(
+    step: Callable[[Floats], tuple[Any, ...]], observations: Floats, truths: Floats, lead: int
+) -> Run:
+    """
+    Follow a stretch of observations (T, d) by steps that return means, covariances and the rest.
+
+    The place is not known yet in the first ``lead`` ticks, which are left out.
+    """
+    means, *others = map(np.array, zip(*map(step, observations), strict=True))
+    covariances, *rest = (each[lead:] for each in others)
+    return Run((means - truths)[lead:], covariances, truths[lead:], *rest)
+
+
+def joined(runs: Iterable[Run]) -> Run:
+    """Return all runs in one."""
+    return Run(*map(np.concatenate, zip(*runs, strict=True)))
 
 
 class Stretch(NamedTuple):
@@ -263,6 +296,28 @@ class Validation:
     mean_m: float
     calibration: Calibration
     published_share: float | None = None
+
+    @classmethod
+    def of_runs(
+        cls,
+        runs: Iterable[Run],
+        score_m: float,
+        lost_m: float,
+        middle: Floats,
+        window: int,
+        table: tuple[dict[str, float | None], ...] = (),
+        ticks: int | None = None,
+    ) -> Validation:
+        """
+        Return errors beside those of the mean position (2,), ``middle``, and a calibration.
+
+        ``ticks`` are those that count, all of the runs if not given.
+        """
+        errors, covariances, truths, *_ = joined(runs)
+        beside = beside_mean_position(errors, truths, middle, lost_m)
+        ticks = len(errors) if ticks is None else ticks
+        calibration = calibrate(errors, covariances, ticks / window)
+        return cls(table, ticks, score_m, lost_m, *beside, calibration)
 
     @property
     def of_use(self) -> bool:

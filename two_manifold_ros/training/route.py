@@ -17,18 +17,23 @@ from two_manifold_ros.model.circuit_learning import learn_circuit
 from two_manifold_ros.model.line_learning import learn_lines
 from two_manifold_ros.model.model import RouteModel, SensedRouteModel
 from two_manifold_ros.network.network import learn_network
-from two_manifold_ros.recordings.recording import median_interval_ns
+from two_manifold_ros.recordings.recording import median_interval_ns, Recording
 from two_manifold_ros.route.densities import density, OTHER_TAIL, shared
-from two_manifold_ros.route.learning import learn_features, learn_likelihood, learn_route
-from two_manifold_ros.route.route import LIMITS
+from two_manifold_ros.route.learning import (
+    learn_features,
+    learn_likelihood,
+    learn_route,
+    Tuning,
+    UsualFeatures,
+)
+from two_manifold_ros.route.route import LIMITS, RouteLikelihood
 from two_manifold_ros.route.sensors import Sensor
 from two_manifold_ros.route.transitions import main_ways, ways_of
-from two_manifold_ros.route.visits import MEMORIES, observe, VisitSums
+from two_manifold_ros.route.visits import MEMORIES, observe, Passes, VisitSums
 from two_manifold_ros.ticks.rest import longest_runs, longest_stuck
 from two_manifold_ros.ticks.segments import largest_believable, measure_channels, NO_LIMIT
-from two_manifold_ros.training.cross_validation import NEIGHBOURS
 from two_manifold_ros.training.dataset import build_dataset
-from two_manifold_ros.training.embeddings import embed, impute_dataset
+from two_manifold_ros.training.embeddings import embed, impute_dataset, NEIGHBOURS
 from two_manifold_ros.training.following import (
     choose_by_parts,
     Drives,
@@ -51,11 +56,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.inspection.positions import PositionReport
     from two_manifold_ros.recordings.further_channels import HeldStream
-    from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.route.learning import Tuning, UsualFeatures
     from two_manifold_ros.route.merging import Places
-    from two_manifold_ros.route.route import RouteLikelihood
-    from two_manifold_ros.route.visits import Passes
     from two_manifold_ros.training.settings import RouteSettings
     from two_manifold_ros.typing import Bools, Floats, Ints
 
@@ -113,12 +114,11 @@ def train_route(
         compared = roads.beside(drives, compared)
     observations, tracks, window = dataset.observations, dataset.tracks, dataset.window
     low, high = _range_of_means(observations, window)
-    neighbours = settings.neighbours or NEIGHBOURS[0]
     progress('embedding windows', 0.7)
     lengths = [len(each) for each in observations]
     stretches = choose_stretches(lengths, places, window)
     kept = [observations[segment][begin:end] for segment, begin, end in stretches]
-    embeddings = embed(kept, window, settings, neighbours)
+    embeddings = embed(kept, window, settings)
     embeddings = replace(embeddings, notes=notes + embeddings.notes)
     directions = embeddings.directions(20 if settings.states is None else settings.states)
     states = embeddings.tables(directions).states
@@ -141,7 +141,7 @@ def train_route(
         'persistence': route.likelihood.persistence,
         'rate_hz': dataset.rate_hz,
         'states': states.shape[1],
-        'neighbours': neighbours,
+        'neighbours': settings.neighbours or NEIGHBOURS[0],
     } | ({} if roads is None else {'network': True})
     summary = summarise(
         recordings,
@@ -337,8 +337,7 @@ def lay_out_recordings(recordings: Sequence[Recording], settings: RouteSettings)
     dataset = build_dataset(recordings, settings)
     notes: tuple[str, ...] = ()
     if settings.imputes_positions:
-        neighbours = settings.neighbours or NEIGHBOURS[0]
-        whole = embed(dataset.observations, dataset.window, settings, neighbours)
+        whole = embed(dataset.observations, dataset.window, settings)
         dataset, whole = impute_dataset(dataset, whole)
         notes = whole.notes
     passes = lay_out_drives(dataset.observations, dataset.tracks, dataset, settings.horizons)

@@ -18,6 +18,7 @@ from two_manifold_ros.inspection.positions import (
     LAPS_NOT_COUNTED,
     left_out_sentence,
     measure_positions,
+    PositionReport,
     WANTED_LAPS,
 )
 from two_manifold_ros.inspection.repetition import (
@@ -29,19 +30,15 @@ from two_manifold_ros.inspection.shared_places import LOOK_S, positions_apart
 from two_manifold_ros.manifold.selection import has_neighbours
 from two_manifold_ros.model.model import FAST
 from two_manifold_ros.names import KERNELS, LAP_FRAME
-from two_manifold_ros.recordings.recording import check_one_plane
+from two_manifold_ros.recordings.recording import check_one_plane, Recording
 from two_manifold_ros.ticks.standing import SLOW_SHARE, usual_speed
-from two_manifold_ros.training.dataset import RARE_STEP, usual_step
-from two_manifold_ros.training.settings import EmbeddedSettings
+from two_manifold_ros.training.dataset import Dataset, RARE_STEP, usual_step
+from two_manifold_ros.training.settings import EmbeddedSettings, TrainingSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from two_manifold_ros.inspection.positions import PositionReport
-    from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.training.dataset import Dataset
     from two_manifold_ros.training.held_out import Validation
-    from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.typing import Floats
 
 

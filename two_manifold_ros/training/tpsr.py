@@ -11,7 +11,6 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.readout import (
-    calibrate,
     Calibration,
     segment_targets,
     SharpenedReadout,
@@ -20,8 +19,8 @@ from two_manifold_ros.hse_hmm.tables import median_observation_distance
 from two_manifold_ros.manifold.affinity import median_distance
 from two_manifold_ros.model.model import TpsrModel
 from two_manifold_ros.ticks.rest import spreads_along
-from two_manifold_ros.ticks.segments import cut_segments
-from two_manifold_ros.ticks.windows import find_training_ticks, lay_end_to_end
+from two_manifold_ros.ticks.segments import cut_segments, Segment
+from two_manifold_ros.ticks.windows import find_training_ticks, lay_end_to_end, TrainingTicks
 from two_manifold_ros.tpsr.features import WithConstant
 from two_manifold_ros.tpsr.learner import LearnerSettings
 from two_manifold_ros.tpsr.parameters import RememberingBelief
@@ -31,8 +30,9 @@ from two_manifold_ros.tpsr.window_learner import stretches_of, WindowLearner
 from two_manifold_ros.training.dataset import driving_dataset
 from two_manifold_ros.training.embeddings import anchors_of, check_count
 from two_manifold_ros.training.held_out import (
-    beside_mean_position,
     capped_mean,
+    follow,
+    joined,
     lost_error,
     squared_distances,
     Validation,
@@ -40,12 +40,10 @@ from two_manifold_ros.training.held_out import (
 from two_manifold_ros.training.summary import check_horizons, head_fields, summarise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from two_manifold_ros.inspection.positions import PositionReport
     from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.ticks.segments import Segment
-    from two_manifold_ros.ticks.windows import TrainingTicks
     from two_manifold_ros.training.settings import TpsrSettings
     from two_manifold_ros.typing import Bools, Floats
 
@@ -193,31 +191,29 @@ class RouteTpsr:
         width, remembered = self.learner.width, self.learner.remembered.numbers
         belief, readout, targets = self.belief(), self.readout(), self._targets()
         least = len(self._numbers) - FOLLOWED
-        blocks = [
-            slice(max(begin, least), end)
-            for begin, end in stretches_of(self._numbers)
-            if end - max(begin, least) > width
-        ]
         runs = []
-        for block in blocks:
+        for begin, end in stretches_of(self._numbers):
+            block = slice(max(begin, least), end)
+            if end - block.start <= width:
+                continue
             belief.start()
-            read = []
-            for number, observation in zip(self._numbers[block], self._seen[block], strict=True):
+            numbers = iter(self._numbers[block])
+
+            def step(
+                observation: Floats, numbers: Iterator[int] = numbers
+            ) -> tuple[Floats, Floats]:
                 belief.update(observation)
-                near = np.abs(remembered - number) < width
-                read.append(readout.read(np.where(near, 0.0, belief.weights), belief.state))
-            means, spreads = map(np.array, zip(*read, strict=True))
-            runs.append(((means - targets[block])[width:], spreads[width:]))
-        errors, covariances = (np.concatenate(each) for each in zip(*runs, strict=True))
+                near = np.abs(remembered - next(numbers)) < width
+                return readout.read(np.where(near, 0.0, belief.weights), belief.state)
+
+            runs.append(follow(step, self._seen[block], targets[block], width))
+        errors = joined(runs).errors
         score_m = capped_mean(squared_distances(errors), lost_m)
         if not np.isfinite(score_m):
             return 'no place of the route was met twice, apart from its own lap'
         judged = int(np.isfinite(errors[:, 0]).all(axis=1).sum())
-        calibration = calibrate(errors, covariances, judged / width)
-        truths = np.concatenate([targets[each][width:] for each in blocks])
         middle = np.nanmean(self._track, axis=0)
-        beside = beside_mean_position(errors, truths, middle, lost_m)
-        return Validation((), judged, score_m, lost_m, *beside, calibration)
+        return Validation.of_runs(runs, score_m, lost_m, middle, width, ticks=judged)
 
 
 @dataclass

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import asdict, replace
+from dataclasses import replace
 import math
 from typing import Any, TYPE_CHECKING
 
@@ -18,15 +18,16 @@ from two_manifold_ros.inspection.motion import laps_of, LONGEST_HOLE_S
 from two_manifold_ros.inspection.repetition import LAP_SAMPLES
 from two_manifold_ros.inspection.timing import advancing
 from two_manifold_ros.model.model import Model
-from two_manifold_ros.recordings.recording import median_interval_ns
+from two_manifold_ros.recordings.recording import median_interval_ns, Recording
 from two_manifold_ros.route.learning import Tuning as RouteTuning
 from two_manifold_ros.route.visits import LEAST_TICKS, memory_of
 from two_manifold_ros.training.cross_validation import (
+    chosen_of,
     cross_validate,
     fit_filter,
     Fold,
     training_states,
-    usual_candidate,
+    usual_choices,
 )
 from two_manifold_ros.training.dataset import (
     build_dataset,
@@ -54,15 +55,13 @@ from two_manifold_ros.training.summary import (
     measure_drives,
     summarise,
 )
-from two_manifold_ros.training.tpsr import train_tpsr
+from two_manifold_ros.training.tpsr import LearnedTpsr, train_tpsr
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from two_manifold_ros.inspection.positions import PositionReport
     from two_manifold_ros.model.head import TrainedModel
-    from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.training.tpsr import LearnedTpsr
 
 
 def train_model(
@@ -347,12 +346,12 @@ def errors_in_turn(recordings: Sequence[Recording], settings: SpectralSettings) 
     except InputError:
         return []
     # What suits one bandwidth may be chance.
-    tried = [usual_candidate(replace(present, bandwidth_factor=each)) for each in (1.0, 1.4)]
+    tried = [usual_choices(replace(present, bandwidth_factor=each)) for each in (1.0, 1.4)]
     shares = []
-    for fit, held in hold_out_in_turn(dataset.segments, dataset.window):
+    for split in hold_out_in_turn(dataset.segments, dataset.window):
         # What is left beside one quarter may be too short to fit.
         with contextlib.suppress(InputError):
-            fold = Fold(fit, held, dataset, present)
+            fold = Fold(split, dataset, present)
             shares.append(float(np.mean([fold.score(each) for each in tried])) / fold.lost_m)
     return shares
 
@@ -386,11 +385,11 @@ def train_spectral(
 ) -> Model:
     """Train the spectral filter, choosing on held-out blocks what is not given."""
     dataset = driving_dataset(recordings, settings)
-    candidate, validation = cross_validate(
+    best, validation = cross_validate(
         dataset, settings, lambda stage, share: progress(stage, 0.5 * share)
     )
     progress('learning from everything', 0.5)
-    embeddings = embed(dataset.observations, dataset.window, settings, candidate.neighbours)
+    embeddings = embed(dataset.observations, dataset.window, best)
     if settings.imputes_positions:
         dataset, embeddings = impute_dataset(dataset, embeddings)
     ticks = embeddings.training.ticks
@@ -399,11 +398,10 @@ def train_spectral(
     # The configuration of the paper, which reads positions by a ridge regression, is left alone.
     pasts = embeddings.training.pasts
     novelty = anchors_of(dataset, pasts, spliced=settings.readout != 'ridge')
-    fitted = fit_filter(embeddings, targets, candidate, settings)
+    fitted = fit_filter(embeddings, targets, best)
     tables, readout = fitted.tables, fitted.readout
     if not isinstance(validation, str):
         readout = readout.calibrated(validation.calibration)
-    chosen = asdict(candidate)
     summary = summarise(
         recordings,
         dataset,
@@ -411,7 +409,7 @@ def train_spectral(
         embeddings.notes,
         len(ticks),
         fitted.directions.singular_values,
-        chosen,
+        chosen_of(best),
         validation,
         drives,
     )
