@@ -32,11 +32,7 @@ if TYPE_CHECKING:
 
 
 def checked_rows(name: str, rows: ArrayLike, columns: int | None = None) -> Floats:
-    """
-    Return a copy of a matrix (n, D) of finite numbers, one sample a row, with D columns if known.
-
-    Raise ``InputError`` with its name and the sentence of ``check_array`` if it is none.
-    """
+    """Return a copy of a matrix (n, D) of finite numbers, with so many columns if known."""
     try:
         matrix: Floats = check_array(rows, dtype=np.float64, copy=True, input_name=name)
     except (TypeError, ValueError) as error:
@@ -49,11 +45,7 @@ def checked_rows(name: str, rows: ArrayLike, columns: int | None = None) -> Floa
 
 
 def checked_responses(y: ArrayLike, count: int) -> tuple[Floats, Bools]:
-    """
-    Return a copy of responses (n, q) of n rows, and which rows of them are known (n,).
-
-    Raise ``InputError`` if they are no real numbers, not as many, or fewer than two are known.
-    """
+    """Return a copy of responses (n, q) of n rows, and which are known (n,), or refuse them."""
     responses: Floats | None = None
     with suppress(TypeError, ValueError):
         responses = np.array(y, dtype=np.float64)
@@ -154,8 +146,7 @@ class TwoViews(Estimator, ABC):
     """
     Embeds two views, X and Y, of the same samples, each by what it shares with the other.
 
-    A subclass has the parameters ``n_components`` (k) and ``coupling``, and embeds each view. Of
-    the rows that were fitted ``embedding_`` and ``second_embedding_`` are (n, k), with centred
+    Of the rows that were fitted ``embedding_`` and ``second_embedding_`` are (n, k), with centred
     columns; ``singular_values_`` (k,) are those of the coupling, largest first.
     """
 
@@ -172,8 +163,7 @@ class TwoViews(Estimator, ABC):
         """
         Find what the views X (n, D_X) and Y (n, D_Y) share; row i of both is one sample.
 
-        Refused (``InputError``) is what is too small for what is asked, or shares fewer than k
-        directions.
+        Raises ``InputError`` if these are too small, or share fewer than k directions.
         """
         first, second = checked_rows('X', X), checked_rows('Y', Y)
         if len(first) != len(second):

@@ -25,11 +25,7 @@ if TYPE_CHECKING:
 
 
 def onto_simplex(values: Floats) -> Floats:
-    """
-    Return the numbers (m,) nearest to the given ones that are not negative and sum to one.
-
-    All are lowered by as much, and those that would be negative become zero.
-    """
+    """Return the numbers (m,) nearest to the given ones that are not negative and sum to one."""
     falling = np.sort(values)[::-1]
     lowered = (np.cumsum(falling) - 1.0) / np.arange(1, len(values) + 1)
     level = lowered[np.flatnonzero(falling > lowered)[-1]]
@@ -51,15 +47,11 @@ class Contrast:
     .. math:: V(\Theta) = \epsilon \operatorname{tr}[Y Y^\top (M \Theta M^\top + \epsilon I)^{-1}]
 
     for centred ``eigenvectors`` M (n, m) whose columns have unit norm on average and centred
-    ``responses`` Y (n, q) with :math:`\operatorname{tr} Y Y^\top = 1`, so that the units of
-    neither matter. It is the share of the responses that is left unexplained, penalty included:
-    between 0 and 1. The columns of M span all that the matrix in brackets does not just scale, so
-    that it is inverted in an orthonormal basis of them, which is the Woodbury identity: no system
-    is larger than m x m. V is convex, other than the paper says: the trace of an inverse is, and
-    what is inverted is linear in Theta. The ``penalty`` is :math:`n \epsilon` in both.
-
-    ``regularised`` adds the penalty to the response kernel too, as in the paper's experiments:
-    :math:`Y Y^\top + \epsilon I` in the units of Y as given. V then grows without bound.
+    ``responses`` Y (n, q) of norm one: the share of the responses that is left unexplained,
+    penalty included. It is convex, other than the paper says. The matrix is inverted in an
+    orthonormal basis of the columns of M: no system is larger than m x m. The ``penalty`` is
+    :math:`n \epsilon` in both; ``regularised`` adds it to the response kernel too, as in the
+    paper's experiments.
     """
 
     def __init__(
@@ -173,18 +165,13 @@ def find_predictive_directions(
     """
     Find the directions by projected gradient descent from the identity.
 
-    Unless ``literal``, other than in Algorithm 1 of Nilsson, Sha & Jordan 2007, whose rule stops
-    above the minimum: steps are not ``1 / t`` but as long as the descent is sufficient, and Theta
-    is projected to the nearest matrix that is allowed, where the paper clips eigenvalues and then
-    scales; its steps depend on the unit of the responses. With a linear kernel of the responses
-    that is not regularised there are at most as many directions as responses.
-
-    ``eigenvectors`` (n, m) are of a graph Laplacian, or any embedding, at the points where the
-    ``responses`` (n, q) are known; a column of both counts by how much it varies. The larger the
-    ``penalty``, the less directions follow eigenvectors that vary little. It stops when the
-    objective falls by less than ``tolerance``, relatively. ``rank`` is the number of directions,
-    r; ``None`` counts those that are at least a hundredth as strong as the first. Raises
-    ``InputError`` if these do not fit together, are not finite or do not vary.
+    Steps are as long as the descent is sufficient, and Theta is projected to the nearest matrix
+    that is allowed; if ``literal``, they are those of Algorithm 1 of Nilsson, Sha & Jordan 2007,
+    which stops above the minimum. ``eigenvectors`` (n, m) are of a graph Laplacian, or any
+    embedding, at the points where the ``responses`` (n, q) are known. It stops when the objective
+    falls by less than ``tolerance``, relatively. ``rank`` is the number of directions; ``None``
+    counts those at least a hundredth as strong as the first. Raises ``InputError`` if these do not
+    fit together, are not finite or do not vary.
     """
     contrast = Contrast(eigenvectors, responses, penalty, regularised=regularised)
     count = eigenvectors.shape[1]
@@ -253,10 +240,8 @@ def fit_position_map(coordinates: Floats, positions: Floats, penalty: float) -> 
     r"""
     Learn position from ``coordinates`` (n, m) of points and their ``positions`` (n, 2), metres.
 
-    The coefficients are those with which the directions explain position best under the same
-    penalty: with :math:`\Theta = \Phi \Phi^\top` of the directions found, what they predict is
-    the :math:`\Theta`-kernel ridge regression whose residual mathematics (11.2) minimises. Where
-    either does not vary the map is their mean.
+    It is the :math:`\Theta`-kernel ridge regression whose residual mathematics (11.2) minimises
+    under the same penalty. Where either does not vary the map is their mean.
     """
     centre, offset = coordinates.mean(axis=0), positions.mean(axis=0)
     centred = coordinates - centre
@@ -281,11 +266,10 @@ def _varies(differences: Floats, centre: Floats) -> bool:
 
 def cross_validated(coordinates: Floats, positions: Floats, penalty: float) -> float:
     """
-    Return the root mean square error, metres, on points left out in turn.
+    Return the root mean square error, metres, of `fit_position_map` on points left out in turn.
 
-    Stretches are left out, not single points: what is known a moment before and after says
-    nothing about places where nothing is known. Parameters are those of `fit_position_map`, the
-    points in order of time.
+    The points are in order of time, and stretches are left out: what is known a moment before and
+    after says nothing about places where nothing is known.
     """
     squares = []
     for kept, left_out in _folds(len(positions)):
@@ -297,13 +281,10 @@ def cross_validated(coordinates: Floats, positions: Floats, penalty: float) -> f
 
 def within_reach(known: Floats, asked: Floats) -> Bools:
     """
-    Return which points (l,) are about as near to known ones as what ``cross_validated`` left out.
+    Return which points (l, m) are about as near to known ones as what `cross_validated` left out.
 
     Only there does its error hold: within twice the distance that 95 % of what is left out keeps.
-    Nothing is beyond where the known ones are spread over the track, most of it where they are
-    not.
-
-    ``known`` (n, m), ``asked`` (l, m): coordinates, the known ones in order of time.
+    The known ones (n, m) are in order of time.
     """
     nearest = [cKDTree(known[kept]).query(known[out])[0] for kept, out in _folds(len(known))]
     reach = 2.0 * np.quantile(np.concatenate(nearest), 0.95)

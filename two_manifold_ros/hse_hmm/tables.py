@@ -22,11 +22,7 @@ if TYPE_CHECKING:
 
 
 def transition(weights: Floats, states: Floats) -> Floats:
-    """
-    Return the (k, k) transition by one tick without an observation, mathematics (6.3).
-
-    Its first row is e_1, so the weights keep their sum.
-    """
+    """Return the (k, k) transition by one tick without an observation, mathematics (6.3)."""
     matrix: Floats = states.T @ weights
     return matrix
 
@@ -41,9 +37,8 @@ def shrink_growing_modes(transition: Floats, *, as_factor: bool = False) -> Floa
     """
     Return a (k, k) transition with its growing modes shrunk to modulus one, mathematics (6.4).
 
-    With ``as_factor`` return S, such that S times the transition is the shrunk one. Modes inside
-    the unit circle stay as they are. Where modes are too nearly parallel to be separated, all are
-    scaled by the same factor.
+    With ``as_factor`` return S, such that S times the transition is the shrunk one. Where modes
+    are too nearly parallel to be separated, all are scaled by the same factor.
     """
     values, vectors = np.linalg.eig(transition)
     modulus = np.abs(values)
@@ -92,12 +87,10 @@ def build_tables(
     past: Floats, shifted: Floats, directions: SharedDirections, *, stable: bool = True
 ) -> Tables:
     """
-    Build tables with k = 1 + directions.
+    Build tables with k = 1 + directions of past and shifted coordinates (n, m_P) and (n, m_F).
 
-    ``past`` (n, m_P): centred coordinates of the past windows. ``shifted`` (n, m_F): coordinates
-    of the futures one tick later, centred with the mean of the own futures. ``directions``: from
-    ``shared_directions``. ``stable``: whether growing modes of the transition are shrunk to
-    modulus 1.
+    The shifted futures are centred with the mean of the own futures. If ``stable``, growing modes
+    of the transition are shrunk to modulus 1.
     """
     ones = np.ones((len(past), 1))
     weights = np.hstack([ones, past @ directions.past_map]) / len(past)
@@ -173,12 +166,11 @@ def make_ridge_kernel(
     features: int | None = 40,
 ) -> RidgeKernel:
     r"""
-    Fit the ridge form to ``observations`` (n, d), which stand for the training ticks.
+    Fit the ridge form to observations (n, d) of the training ticks, with :math:`\lambda` per tick.
 
-    The ridge is :math:`\lambda` on :math:`\Sigma_{OO} = Z_O^\top Z_O / n` (unit-diagonal kernel).
-    So many ``landmarks`` span the ``features``, of which 20 are needed and 40 suffice for ridges
-    of 0.1 and above. ``None`` keeps every feature that the ridge does not shrink to a
-    ten-thousandth: with all observations as landmarks that is mathematics (4.3).
+    So many ``landmarks`` span the ``features``, of which 40 suffice for ridges of 0.1 and above.
+    ``None`` keeps every feature that the ridge does not shrink to a ten-thousandth: with all
+    observations as landmarks that is mathematics (4.3).
     """
     points = observations[:: max(1, len(observations) // landmarks)]
     values, vectors = np.linalg.eigh(gaussian_kernel(points, points, bandwidth))

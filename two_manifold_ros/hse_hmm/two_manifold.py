@@ -41,13 +41,11 @@ def couple(first: Floats, second: Floats, coupling: str) -> Coupled:
     """
     Couple centred embeddings (n, m_X) and (n, m_Y), row i of both being the same sample.
 
-    ``cross-covariance`` is the SVD of mathematics (3.1), the exact kernel SVD of Boots & Gordon
-    2012, section 3.2.2; ``gram-product`` the SVD of C_X C_Y as in Algorithm 1 there, in the form
-    mathematics (4.5); ``canonical`` canonical correlation, which weighs every direction by how
-    well it is predicted and not by how much varies along it; ``reduced-rank`` the regression of
-    the first on the second, which weighs a direction by how much of what varies along it is
-    predicted. There are r = min(m_X, m_Y) directions. Raises ``InputError`` if there is no
-    coupling of that name.
+    ``cross-covariance`` is the SVD of mathematics (3.1), Boots & Gordon 2012, section 3.2.2;
+    ``gram-product`` the SVD of C_X C_Y as in Algorithm 1 there, mathematics (4.5); ``canonical``
+    weighs a direction by how well it is predicted; ``reduced-rank`` by how much of the first the
+    second predicts along it. There are min(m_X, m_Y) directions. Raises ``InputError`` if there is
+    no coupling of that name.
     """
     if coupling == 'cross-covariance':
         product = first.T @ second / len(first)
@@ -111,13 +109,10 @@ def shared_directions(
     coupling: str = 'cross-covariance',
 ) -> SharedDirections:
     """
-    Couple the centred embeddings of future and past windows.
+    Couple centred coordinates (n, m_F) and (n, m_P) of future and past windows of the same ticks.
 
-    ``future`` (n, m_F), ``past`` (n, m_P): centred coordinates; row i of both belongs to the same
-    training tick. ``rank``: directions wanted; fewer are returned where the spectrum falls below
-    ``SMALLEST_RATIO``. ``coupling``: one of ``COUPLINGS``, the future being the first. Raises
-    ``InputError`` if the past predicts nothing of the future, or there is no coupling of that
-    name.
+    There are ``rank`` directions, fewer if the spectrum falls below `SMALLEST_RATIO`. Raises
+    ``InputError`` if the past predicts nothing of the future, or there is no such coupling.
     """
     future_map, past_map, values = couple(future, past, coupling)
     if not values[0] > 0.0:

@@ -21,8 +21,7 @@ RIDGE = 1e-3
 """
 What is added to the diagonal of a system of equations, relative to what stands there.
 
-Small against what is known, large against rounding: a half or a double of it changes nothing that
-was measured.
+Small against what is known, large against rounding; half or twice of it changes nothing.
 """
 
 
@@ -55,9 +54,8 @@ def require_scale(samples: Samples, dimension: int, neighbours: int | None = Non
     """
     Return the median distance; refuse what no learner can embed by an ``InputError``.
 
-    Dimension and neighbours have to be whole numbers of at least 1, there have to be more points
-    than dimensions (in a graph than dimensions and the constant mode, which is not kept), and not
-    most of them identical.
+    That are numbers that are not whole or less than 1, too few points for them, and points most of
+    which are identical. A graph does not keep its constant mode.
     """
     for name, number in (('dimension', dimension), ('neighbours', neighbours)):
         if number is not None and (not isinstance(number, Integral) or number < 1):
@@ -85,8 +83,7 @@ def leading_modes(matrix: Floats, count: int) -> tuple[Floats, Floats]:
     """
     Return the largest eigenvalues of a symmetric matrix and their vectors, signs fixed.
 
-    Left out are those below 1e-10 of the largest: they are rounding, or negative. The solver is
-    dense, since the space that Lanczos searches ends early where the rank is low.
+    Left out are those below 1e-10 of the largest. Lanczos would end early where the rank is low.
     """
     from scipy.linalg import eigh
 
@@ -99,10 +96,10 @@ def leading_modes(matrix: Floats, count: int) -> tuple[Floats, Floats]:
 
 def spread_landmarks(count: int, most: int) -> Ints:
     """
-    Return increasing indices of ``count`` points, all of them if there are at ``most`` so many.
+    Return increasing indices of ``count`` points, at ``most`` so many.
 
-    The first, the last, and one drawn from each of as many equal stretches between: always at the
-    same place of a stretch, they could all be at the same place of a lap. At least two.
+    The first, the last, and one drawn from each equal stretch between: not all at one place of a
+    lap.
     """
     if count <= most:
         return np.arange(count)
@@ -125,7 +122,7 @@ def shares_of(near: Floats, factors: Floats, places: Ints, count: int) -> Floats
     """
     Return (n,) weights that sum to one and are proportional to affinities times factors.
 
-    ``near`` and ``factors`` are those of some ``places``; ``None`` if all are out of reach.
+    Both are of some ``places``; ``None`` if all are out of reach.
     """
     if not near.sum() > Limits.degree:
         return None
@@ -137,12 +134,11 @@ def shares_of(near: Floats, factors: Floats, places: Ints, count: int) -> Floats
 
 def near_points(squared: Floats, neighbours: int, radii: Floats) -> Ints:
     """
-    Return the training points near a point, itself among them if it is one.
+    Return the nearest training points of a point, and those that have it within their own radius.
 
-    They are the nearest ones, as many as ``neighbours`` and one more, and those that have the
-    point within their own radius: ``radii`` (n,) are squared distances of the training points to
-    the last of their own neighbours, fewer than n. For a training point these are the points of
-    its row in the symmetric neighbour graph and itself, if no two distances from it are equal.
+    The nearest are ``neighbours`` and one more; ``radii`` (n,) are squared distances to the last
+    of their own neighbours. Of a training point that is its row in the symmetric neighbour graph
+    and itself.
     """
     # One more than the neighbours, since a training point counts itself.
     radius = np.partition(squared, neighbours)[neighbours]
@@ -151,12 +147,7 @@ def near_points(squared: Floats, neighbours: int, radii: Floats) -> Ints:
 
 
 def affinity_graph(indices: Ints, squared: Floats, bandwidth: float) -> csr_matrix:
-    r"""
-    Build the affinity matrix W of mathematics, section 2.3, from (n, kappa) neighbours.
-
-    Entries are :math:`\exp(-d^2/2\sigma^2)`, or 1 for a bandwidth of 0, where either point is a
-    neighbour of the other.
-    """
+    """Build the affinity matrix W of mathematics, section 2.3, from (n, kappa) neighbours."""
     from scipy.sparse import csr_matrix
 
     count, kappa = indices.shape
@@ -173,8 +164,8 @@ def connect(
     Join the pieces of an affinity graph, each by one edge to its nearest point outside.
 
     Every extra piece would add a null vector to the Laplacian, whose inverse root explodes.
-    ``probes`` points of a piece are compared with all others. Returned is the connected graph and,
-    if there were several pieces, a sentence about these and the number of neighbours.
+    ``probes`` points of a piece are compared with all others. A sentence says if there were
+    several.
     """
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
@@ -217,11 +208,9 @@ def smallest_modes(matrix: csc_matrix, null: Floats, count: int) -> tuple[Floats
     """
     Return the smallest eigenvalues (m,) of a positive semidefinite matrix without a known zero.
 
-    By inverse iteration on the complement of ``null`` (n,), the eigenvector of unit length with
-    eigenvalue 0 of the symmetric sparse matrix (n, n): a second eigenvalue that is zero to
-    rounding, as of a nearly split graph, is distinguished from the first, and clustered ones
-    converge. At most n - 2 modes; the vectors (n, m) are orthonormal, orthogonal to ``null``, with
-    signs fixed.
+    By inverse iteration on the complement of ``null`` (n,), the unit eigenvector of eigenvalue 0:
+    a second zero, as of a nearly split graph, is told from the first. At most n - 2 modes; the
+    vectors (n, m) are orthonormal, orthogonal to ``null``, with signs fixed.
     """
     from scipy.sparse import identity
     from scipy.sparse.linalg import eigsh, LinearOperator, splu
@@ -252,16 +241,14 @@ def smallest_modes(matrix: csc_matrix, null: Floats, count: int) -> tuple[Floats
 
 
 def walk_modes(graph: csr_matrix, count: int, few: int = 1_000) -> tuple[Floats, Floats]:
-    r"""
+    """
     Return the largest eigenvalues (m,) and the eigenfunctions (n, m) of a walk.
 
     Its steps are the rows of symmetric affinities (n, n), connected, divided by their sums. The
     constant mode is left out, at most n - 2 are kept; functions have mean square 1 in the
-    stationary distribution, with signs fixed.
-
-    By inverse iteration for ``few`` points: it copes with any symmetry of the graph. The
-    factors of many points in many dimensions are large; these use products with the graph,
-    unless that takes too long: then the points lie along a thread, and their factors are small.
+    stationary distribution, with signs fixed. Inverse iteration, for ``few`` points, copes with
+    any symmetry. Factors of more are large, so products with the graph are tried first: they take
+    long where the points lie along a thread, whose factors are small.
     """
     from scipy.sparse import diags, identity
 

@@ -38,11 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Transition:
-    r"""
-    Probabilities :math:`a_i \propto \exp(-d_i^2 / 2\sigma^2)\, q_i^{-\alpha}` of a step.
-
-    Steps go to the ``near_points``: from a training point, to the same points as in training.
-    """
+    r"""Probabilities :math:`a_i \propto \exp(-d_i^2 / 2\sigma^2)\, q_i^{-\alpha}` of a step."""
 
     bandwidth: float  # sigma
     neighbours: int
@@ -69,17 +65,13 @@ class DiffusionMap:
     r"""
     Eigenfunctions of a random walk over the points, times their eigenvalues.
 
-    These are diffusion maps (Coifman & Lafon 2006). With affinities :math:`W_{ij} = \exp(-d_{ij}^2
-    / 2\sigma^2)` between neighbours and with oneself, :math:`q_i = \sum_j W_{ij}`, and P the rows
-    of :math:`q_i^{-\alpha} W_{ij} q_j^{-\alpha}` divided by their sums,
-
-    .. math:: P \psi_r = \mu_r \psi_r, \qquad E = [\mu_1 \psi_1, \dots, \mu_m \psi_m],
-
-    the largest :math:`\mu` first, which are the eigenvalues of the embedding, without the constant
-    mode; :math:`\psi` has mean square 1 in the stationary distribution of P. A new point gets the
-    mean of :math:`\psi` over one step from it, which is :math:`\mu\psi` at a training point, but
-    at the ends of edges that join pieces of the graph and near copies. :math:`\sigma^2` is half
-    the median squared distance of a point to the last of its neighbours.
+    Coifman & Lafon 2006. With affinities :math:`W_{ij} = \exp(-d_{ij}^2 / 2\sigma^2)` between
+    neighbours and with oneself, :math:`q_i = \sum_j W_{ij}`, and P the rows of
+    :math:`q_i^{-\alpha} W_{ij} q_j^{-\alpha}` divided by their sums, :math:`P \psi_r = \mu_r
+    \psi_r` and :math:`E = [\mu_1 \psi_1, \dots, \mu_m \psi_m]`. A new point gets its row by a
+    step; a training point its own, but at the ends of edges that join pieces of the graph and near
+    copies. :math:`\sigma^2` is half the median squared distance of a point to the last of its
+    neighbours.
     """
 
     # Coordinates kept, m, and kappa; either point may be the neighbour of the other.
@@ -125,8 +117,8 @@ def embed_walk(
     r"""
     Embed by the eigenfunctions of a random walk, times their eigenvalues.
 
-    ``graph`` (n, n) holds symmetric affinities W, connected, of each point with itself too;
-    ``respond`` makes the response of a new point of the (n,) ``factors`` :math:`q^{-\alpha}`.
+    ``graph`` (n, n) holds symmetric affinities, connected, of each point with itself too;
+    ``respond`` makes the response of the (n,) ``factors`` :math:`q^{-\alpha}`.
     """
     from scipy.sparse import diags
 
@@ -167,14 +159,11 @@ class LocalMetric:
     r"""
     Scaled directions :math:`\mu^{-1/2} v` of the pseudo-inverse of a covariance at each point.
 
-    They are combinations of training points, :math:`\sum_k c_{ikm} y_{ik}` with
-    :math:`\sum_k c_{ikm} = 0`, so that the coordinates of any point y in the frame of point i
-    follow from its squared distances s to the training points alone:
+    They are combinations of training points, so that the coordinates of any point y in the frame
+    of point i follow from its squared distances s to the training points alone:
 
     .. math:: p_{im}(y) = \mu_{im}^{-1/2} v_{im}^\top (y - y_i)
-              = o_{im} - \tfrac12 \sum_k c_{ikm}\, s_{ik}(y),
-
-    and its squared length is :math:`(y - y_i)^\top \Gamma_i^\dagger (y - y_i)`.
+              = o_{im} - \tfrac12 \sum_k c_{ikm}\, s_{ik}(y)
     """
 
     members: Ints  # (n, c) int64, training points that the directions at each point are made of
@@ -197,11 +186,7 @@ class LocalMetric:
 
 @dataclass(frozen=True)
 class GivenCovariances:
-    """
-    Known (n, D, D) covariances at every point, see ``independent_components``.
-
-    ``rank`` is that of the pseudo-inverses: the dimension of the manifold.
-    """
+    """Known (n, D, D) covariances at every point; ``rank`` is the dimension of the manifold."""
 
     covariances: Floats
     rank: int
@@ -239,8 +224,7 @@ class NeighboursInTime:
     """
     Covariances of the ``reach`` points before and after every point, about their mean.
 
-    Of windows, those within reach count that overlap with the window; other points are taken to
-    follow each other in time without a gap. ``rank`` is that of the pseudo-inverses.
+    Of windows, those that overlap count; other points follow each other in time without a gap.
     """
 
     reach: int
@@ -333,8 +317,8 @@ class AnisotropicTransition(LocalMetric):
     r"""
     Probabilities :math:`a_j \propto \exp(-d_j^2 / 2\sigma^2)\, q_j^{-\alpha}` of a step.
 
-    A new point has no covariance of its own: it takes that of the nearest training point, in
-    the ordinary distance, and may step where that one may. The metric is that of the points.
+    A new point takes covariance and steps of the training point that is nearest in the ordinary
+    distance.
     """
 
     bandwidth: float  # sigma
@@ -393,10 +377,10 @@ def anisotropic_graph(
     samples: Samples, metric: LocalMetric, neighbours: int, power: float
 ) -> Steps:
     """
-    Join the points of which either is among the nearest ``neighbours`` of the other.
+    Join the points of which either is among the nearest of the other under the metric.
 
-    Nearest are those under the metric among the nearest in the ordinary distance: far away, a
-    difference across the directions of a metric has no length.
+    Only the nearest in the ordinary distance are asked: far away a difference across the
+    directions of a metric has no length.
     """
     from scipy.sparse import csr_matrix
 
@@ -455,8 +439,7 @@ CUT = 0.01
 """
 Value of the kernel at the last neighbour above which a given epsilon is noted as cut.
 
-Of points in a plane that is the share of the kernel's sum that is lost. With .2 of it the leading
-eigenvalues of 2,000 points in a square were off by .04, with .04 by .005, with .002 by .0001.
+Of points in a plane that is the share of the kernel's sum that is lost.
 """
 
 

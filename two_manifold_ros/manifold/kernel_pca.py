@@ -61,8 +61,7 @@ class InnerProduct:
     .. math:: a_j(x) = \Big(\frac{g_j(x)}{s} + c\Big)^p, \qquad
               g_j(x) = -\tfrac12\Big(d_j^2 - \frac1l\sum_i d_i^2 - h_j\Big)
 
-    with the squared distances d of the new point to the members and :math:`h_j` as below:
-    :math:`g_j(x)` is the inner product of x and member j, both taken from the mean of the members.
+    with the squared distances d of the new point to the members.
     """
 
     members: Ints  # (l,) int64, training points that count
@@ -108,9 +107,8 @@ def kernel_pca(
     r"""
     Return the leading kernel principal components, mathematics (2.1) and Boots & Gordon 2012, 2.1.
 
-    With the kernel matrix centred in feature space, :math:`H G H = V \Lambda V^\top`, they are
-    :math:`K V \Lambda^{-1/2}` less their mean. From squared distances (n, l) of the points to the
-    members of the response, which is the kernel; fewer where it has a lower rank.
+    They are :math:`K V \Lambda^{-1/2}` less their mean, with :math:`H G H = V \Lambda V^\top`, of
+    squared distances (n, l) to the members of the response, which is the kernel.
     """
     kernel = response.kernel(squared)
     inner = kernel[response.members]
@@ -128,12 +126,7 @@ def kernel_pca(
 
 @dataclass(frozen=True)
 class LinearKernel:
-    """
-    Principal components of the points, fewer than asked for where these span fewer dimensions.
-
-    The eigenvalues of the embedding are those of the inner products of the centred points. Memory
-    is n times the number of landmarks.
-    """
+    """Principal components of the points, fewer than asked for if these span fewer dimensions."""
 
     dimension: int  # coordinates kept, m
     # Most points whose kernel matrix is decomposed; of more, as many evenly spread ones.
@@ -148,14 +141,7 @@ class LinearKernel:
 
 @dataclass(frozen=True)
 class GaussianKernel:
-    r"""
-    Principal components of a Gaussian kernel, with the median distance for its bandwidth.
-
-    .. math:: k(x, y) = \exp(-\lVert x - y \rVert^2 / 2\sigma^2)
-
-    The eigenvalues of the embedding are those of the kernel matrix centred in feature space.
-    ``landmarks`` as for ``LinearKernel``.
-    """
+    """Principal components of a Gaussian kernel, with the median distance for its bandwidth."""
 
     dimension: int
     landmarks: int = LANDMARKS

@@ -25,8 +25,7 @@ class PointSet:
     """
     A set of (n, D) points, one a row; see ``Samples``.
 
-    Raises ``InputError`` if there is no row or no column, or a number is not finite or beyond
-    1e150, from where on squares are not finite.
+    Raises ``InputError`` if there is none, or a number is not finite or beyond 1e150.
     """
 
     points: Floats

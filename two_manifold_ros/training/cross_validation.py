@@ -52,10 +52,9 @@ if TYPE_CHECKING:
 
 BANDWIDTHS = (1.0, 1.4, 2.0, 2.8)
 """
-Bandwidths of the observation kernel that are compared, in median distances between observations.
-
-Narrower ones reject too many, with wider ones no observation distinguishes two places. The second
-is taken where nothing is held out.
+Bandwidths of the observation kernel that are compared, in median distances between observations:
+narrower ones reject too many, with wider ones no observation distinguishes two places. The second
+is taken if nothing is held out.
 """
 
 MOST_CALIBRATED = 8_000

@@ -48,9 +48,8 @@ LEAST_WINDOW = 20
 
 RARE_STEP = 0.5
 """
-Step between positions, in spreads of all of them, above which straight lines cut too much.
-
-With one position a second the step is .7 to 1.7, with all of them .06 at most.
+Step between positions, in spreads of all of them, above which straight lines cut too much: with a
+position a second it is .7 to 1.7, with all of them .06 at most.
 """
 
 
@@ -103,7 +102,7 @@ def build_dataset(
     """
     Cut recordings into training segments, with the ``spreads`` of samples within ticks if asked.
 
-    Raise ``InputError`` if the IMU is slower than the rate asked for, nothing is long enough, or
+    Raises ``InputError`` if the IMU is slower than the rate asked for, nothing is long enough, or
     no position is known at any tick.
     """
     intervals = [median_interval_ns(recording.imu.stamps) for recording in recordings]
@@ -198,10 +197,9 @@ def velocity_noise(
     """
     Estimate the noise of the positions in the velocities at ticks: the variance in an axis.
 
-    Differences of high order leave noise of a stream of positions and little of the way, which is
-    smooth (Gasser et al. 1986). The least of several orders counts: a way that is not smooth shows
-    in some of them. Drawn noise shows how much velocities have of it, which are differences of
-    positions that are interpolated at ticks. In m^2/s^2; zero if positions are too few.
+    Differences of high order leave noise and little of the way, which is smooth (Gasser et al.
+    1986); the least of several orders counts. Drawn noise shows how much velocities have of it. In
+    m^2/s^2; zero if positions are too few.
     """
     orders = range(3, 7)
     differences: dict[int, list[Floats]] = {order: [np.empty((0, 2))] for order in orders}

@@ -42,11 +42,9 @@ class Embeddings:
     """
     Two coupled manifolds of windows, from which tables of any number of states follow.
 
-    The series (d, N) are standardised observations end to end, and segments start at ``begins``
-    (s + 1,); the notes are sentences for the user. Coordinates of past, future and shifted
-    windows, (n, m) each, are centred, the shifted ones with the mean of the future ones. The
-    extension gives those of any past window. Where the settings are not guarded, growing modes
-    stay as they are.
+    The series (d, N) are standardised observations end to end, and segments start at ``begins`` (s
+    + 1,). Coordinates (n, m) of past, future and shifted windows are centred, the shifted ones
+    with the mean of the future ones. If not ``guarded``, growing modes stay as they are.
     """
 
     series: Floats
@@ -84,10 +82,8 @@ class Embeddings:
 
 NEIGHBOURS = (30, 100)
 """
-Nearest neighbours of a window in a graph: few, and many for many laps that are alike.
-
-With few the graph of many alike laps follows the speed first. With many, and fewer than ten
-windows each, it joins places far apart.
+Nearest neighbours of a window in a graph: few, and many for many laps that are alike, of which few
+follow the speed first. With fewer than ten windows each, many join places far apart.
 """
 
 
@@ -132,10 +128,9 @@ def novelty_anchors(windows: WindowSet, *, spliced: bool = False) -> NoveltyAnch
     Return the novelty that is typical for unseen windows of the route, and of another route.
 
     Each window of an even sample is compared with those that start at least two windows before or
-    after it, as if its surroundings had not been driven. The same windows with their halves
-    swapped stand for another route: bends that occur, in an order that does not. With ``spliced``
-    windows whose second half is that of any other stand for it too, if they are less alike: where
-    a window is nearly a lap, swapped halves are the route itself.
+    after it. The same windows with their halves swapped stand for another route: bends that occur,
+    in an order that does not. ``spliced`` ones, whose second half is of any other window, stand
+    for it too, if they are less alike: of nearly a lap swapped halves are the route itself.
     """
     # More windows change the medians by less than one lap differs from the next.
     count = min(len(windows), 200)
@@ -192,8 +187,7 @@ def impute_positions(
     Estimate unknown positions of training ticks from the windows around them.
 
     The manifold and the penalty are those with the least error on known positions left out.
-    Returned are the tracks (T, 2), still NaN where an estimate would be a guess, and a sentence
-    for the user unless all positions are known.
+    Returned are the tracks (T, 2), still NaN where an estimate would be a guess, and a sentence.
     """
     every = np.concatenate(tracks)
     ticks = embeddings.training.ticks
@@ -243,8 +237,7 @@ def embed_surroundings(embeddings: Embeddings) -> Iterator[Floats]:
     Embed windows with the training ticks in their middle, in several ways: (n, m) each.
 
     Past and future together distinguish places that either alone confuses. Coordinates are scaled
-    by :math:`1 / \lambda` of the graph Laplacian and not by its root, so that position, where
-    little is known of it, follows those that vary slowly.
+    by :math:`1 / \lambda` of the graph Laplacian, so that position follows those that vary slowly.
     """
     training = embeddings.training
     count = len(training.ticks)

@@ -55,32 +55,26 @@ ANYWHERE = 0.01
 
 TICK_S, PLACE_S = 1e-4, 2.5e-6
 """
-Time of a tick, and for each place with any probability, on a small robot: five times that of
-the machine of results.md, as a Raspberry Pi 4 has beside it.
+Time of a tick, and for each place with any probability, on a small robot such as a Raspberry Pi 4.
 """
 
 SHIFTS = np.array([0.17, 0.17, 0.17, 0.01, 0.01, 0.01])
 """
-What an IMU may be off from one day to another: standard deviations, m/s^2 and rad/s.
-
-One degree of mounting turns so much of gravity into a level axis, and cheap gyroscopes drift by
-half a degree a second. At 0 a vehicle whose mounting turned is lost; twice as much takes other
-tracks for the trained one.
+What an IMU may be off from one day to another: standard deviations, m/s^2 and rad/s. One degree of
+mounting, and half a degree a second of a cheap gyroscope. At 0 a vehicle whose mounting turned is
+lost; twice as much takes other tracks for the trained one.
 """
 
 CHANCE = 4.0
 """
-Standard errors of the share of its variance that the place explains of a channel.
-
-Noise that lasts for some ticks reaches them in one drive of twelve, white noise in none of 240.
+Standard errors of the share of its variance that the place explains of a channel: noise that lasts
+for some ticks reaches them in one drive of twelve, white noise in none of 240.
 """
 
 SHARPER = 0.15
 """
-Nats by which the sharper of two likelihoods at twice the rate has to be better.
-
-Parts left out are of the same days as the map, and on others what is sharp errs more: with .1 the
-simulated car is lost on other days.
+Nats by which the sharper of two likelihoods at twice the rate has to be better. Parts left out are
+of the same days as the map: with .1 the simulated car is lost on other days.
 """
 
 FASTER = 0.1
@@ -91,9 +85,8 @@ DOUBLINGS = 2
 
 MOST_WORK, WORK_GROWS = 8e6, 6.0
 """
-Places times ticks that the trial of a rate may take, and how many times as many the next one has.
-
-Some six seconds. Twice the rate has twice the ticks, and three times the places.
+Places times ticks that the trial of a rate may take, some six seconds, and how many times as many
+the next one has: twice the ticks, and three times the places.
 """
 
 
@@ -185,8 +178,8 @@ class Followed:
         """
         Return whether the mean error is larger than with another rate, by more than chance.
 
-        Chance is the standard error of the differences between pieces, each of the same time. If
-        the vehicle is lost in some, or the number of parts differs, any larger error counts.
+        Chance is the standard error of the differences between pieces of the same time. If the
+        vehicle is lost in some, or the number of parts differs, any larger error counts.
         """
         (pieces, largest_m), (others, other_m) = self._pieces, than._pieces
         if max(largest_m, other_m) >= self.lost_m or len(pieces) != len(others):
@@ -281,9 +274,8 @@ def memory_between_laps(
     """
     Return the memory of what repeats between laps, seconds; 0 if nothing does.
 
-    It is the longest lag at which the covariance of a channel, of which the place explains more
-    than ``CHANCE``, with the pass before has fallen to a share of 1/e: vibration differs from pass
-    to pass.
+    It is the longest lag at which the covariance with the pass before, of a channel that the place
+    explains by more than `CHANCE`, has fallen to 1/e: vibration differs from pass to pass.
     """
     places = merge_passes(tracks, period_s)
     if places is None:
@@ -340,13 +332,11 @@ def follow_parts(
     of_each: bool = False,
 ) -> list[Followed]:
     """
-    Follow each part of the drives on the map of all others, once with each tuning.
+    Follow each part of the drives on the map of all others, once with each sharpness.
 
-    The tunings differ in sharpness alone. Nothing is returned where the drives are too short to
-    leave a part out, where few places were visited twice, or no position is known. The first
-    window of each stretch does not count. At ``most`` so many ticks are followed, and one of
-    ``every`` so many parts, by the workers of a ``client`` if there is one; ``done`` gets the
-    share of them.
+    Nothing is returned if the drives are too short, few places were visited twice, or no position
+    is known. At ``most`` so many ticks are followed, and one of ``every`` so many parts, by the
+    workers of a ``client`` if there is one; ``done`` gets the share of them.
     """
     passes, dataset = drives.passes, drives.dataset
     visited, lead = passes.places.visited, dataset.window
@@ -395,14 +385,12 @@ def choose_by_parts(
     """
     Choose the rate, and the sharpness at it, by how well parts that were left out are followed.
 
-    A rate twice as high, at which ``faster`` lays drives out if the IMU is that fast, is taken,
-    and the next one tried, where every other part is followed better by ``FASTER`` and it does not
-    err more than the usual rate, see `Followed.errs_more`: with half of the sharpness of each
-    observation, so that the belief of a second is as sharp as it was, or all of it. Ticks may take
-    the share ``most_load`` of a core of a small robot; with 0 no other rate is tried.
-
-    Returned are the drives at the chosen rate; how their parts were followed, ``None`` if none
-    could be; and what was compared.
+    A rate twice as high, at which ``faster`` lays drives out, is taken, and the next one tried, if
+    every other part is followed better by `FASTER` and it does not err more than the usual rate:
+    with half of the sharpness, so that the belief of a second is as sharp as it was, or all of it.
+    Ticks may take the share ``most_load`` of a core of a small robot; with 0 no other rate is
+    tried. Returned are the drives at the chosen rate; how their parts were followed, ``None`` if
+    none could be; and what was compared.
     """
 
     def follow_at(
@@ -504,8 +492,8 @@ def validate(
     """
     Return the errors of parts that were followed, and the calibration.
 
-    Where they look of no use, parts of each drive are followed ``again``, see `parts_to_follow`,
-    of which counts what a filter would publish. If they are of use, their errors are returned.
+    If they look of no use, parts of each drive are followed ``again``, see `parts_to_follow`, of
+    which counts what a filter would publish. If they are of use, their errors are returned.
     """
     middle = np.nanmean(np.concatenate(drives.dataset.tracks), axis=0)
     validation = followed.validation(middle)

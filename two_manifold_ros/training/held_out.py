@@ -36,9 +36,8 @@ Split: TypeAlias = 'tuple[list[Segment], list[Segment]]'
 
 FOLDS = 4
 """
-Parts of the drives of which one is held out; of fewer laps each is about one lap.
-
-With two, half of the laps is not learned from; eight are too short for a window.
+Parts of the drives of which one is held out: with two, half of the laps is not learned from; eight
+are too short for a window.
 """
 
 LOST_SHARE = 0.25
@@ -55,8 +54,9 @@ class Run(NamedTuple):
     """
     A stretch of T ticks that was followed from a cold start, its covariances not calibrated.
 
-    The last three are of a route alone. Where the vehicle crashed its position is wrong by as much
-    as it slid, so ellipses are calibrated only where it drives on the route as in training.
+    The last three are of a route alone: where a vehicle crashed its position is wrong by as much
+    as it slid, so ellipses are calibrated only where it is ``driving`` on the route as in
+    training.
     """
 
     errors: Floats  # (T, H + 1, 2), NaN where the truth is unknown
@@ -112,8 +112,8 @@ def hold_out(segments: Sequence[Segment], window: int) -> Split:
     """
     Split segments into a part to fit and blocks to validate on, a quarter of all ticks.
 
-    One block at the end of the longest segment of a short recording; up to four, evenly spread,
-    where each is still long enough; none if no segment can spare a block.
+    One block at the end of the longest segment of a short recording; up to four, evenly spread, of
+    a long one; none if no segment can spare a block.
     """
     lengths = list(map(len, segments))
     total = sum(lengths)
@@ -172,8 +172,8 @@ def parts_to_follow(
     """
     Return observations and truth of stretches to follow, and the visits to follow them with.
 
-    A part is a stretch of all drives in a row, or as large a share ``of_each`` segment: where each
-    is driven at a speed of its own, none is left out as a whole.
+    A part is a stretch of all drives in a row, or as large a share ``of_each`` segment, if each is
+    driven at a speed of its own.
     """
     places = passes.places
     lengths = [len(each) for each in observations]
@@ -233,9 +233,8 @@ def beside_mean_position(
     """
     Return the mean error of the present position, and that of always answering the mean position.
 
-    Both over the ticks whose truth (T, c, 2) is known: of followed blocks with errors (T, c, 2),
-    and of the mean position (2,), ``middle``. An error counts as the spread of the track at most.
-
+    Both over the ticks whose truth (T, c, 2) is known, with errors (T, c, 2) of what was followed,
+    and the mean position (2,), ``middle``. An error counts as the spread of the track at most.
     With the ticks that are ``published`` (T,), the mean position is the answer to all others, and
     only ticks count at which the vehicle moves: one that starts at rest cannot know where.
     """
@@ -264,8 +263,8 @@ def surely_lower(new: Floats, old: Floats, sure: float, alike: float = 0.0) -> b
     """
     Return whether paired errors (n,) are lower than others by a one-sided t test at a level.
 
-    The standard error of the mean gain is inflated as for a first-order autoregression, by the
-    lag-one correlation ``alike`` of the gains.
+    The standard error is inflated as for a first-order autoregression, by the lag-one correlation
+    ``alike`` of the gains.
     """
     # Takes .3 s, and no filter needs it.
     from scipy.stats import t, ttest_rel  # noqa: PLC0415
@@ -283,9 +282,9 @@ class Validation:
     """
     Errors on data that the fit did not see.
 
-    Each choice in the table has its score: the mean error over horizons and ticks, each error at
-    most ``lost_m``. ``followed_m`` and ``mean_m`` are those of `beside_mean_position`, and
-    ``published_share`` is that of the ticks that a filter publishes, if the method is asked.
+    Each choice in the table has its score, a mean error of at most ``lost_m``. ``followed_m`` and
+    ``mean_m`` are of `beside_mean_position`, ``published_share`` is of the ticks that a filter
+    publishes, if the method is asked.
     """
 
     table: tuple[dict[str, float | None], ...]

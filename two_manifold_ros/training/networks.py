@@ -64,8 +64,8 @@ def choose_network(
     """
     Return the drives as those of a network of roads; None where a route follows them better.
 
-    They are tried as such where a route map is lost on its parts though it has forks, and where
-    ``LEAST_DRIVES`` show where drives begin; then there is a ``report`` first.
+    They are tried, behind a ``report``, if a route map is lost on its parts though it has forks,
+    and `LEAST_DRIVES` show where drives begin.
     """
     most_m = LOST * followed.lost_m
     held = _held_out(drives.dataset.segments)

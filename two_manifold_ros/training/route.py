@@ -67,10 +67,8 @@ MOST_TICKS = 3_000
 
 USUAL_SHIFT = 0.1
 """
-What a further channel is off from one drive to the next, as a share of its spread on the route.
-
-For the magnetometer of a slot car it is the microtesla that is carried near a sensor. Of several
-drives it is learned, see `_shifts_between`.
+What a further channel is off from one drive to the next, as a share of its spread on the route, as
+a magnetometer beside what is carried. Of several drives it is learned, see `_shifts_between`.
 """
 
 SHIFT_DRIVES = 2
@@ -215,8 +213,8 @@ def learn_sensor(
     """
     Learn what a sensor reads at each place, from its means (T, m) over the ticks of each segment.
 
-    Means are NaN where unknown; ``begins`` says which segments begin drives; ``stream`` is the
-    stream of any recording. Nothing is returned if it never changes.
+    Means are NaN where unknown; ``begins`` says which segments begin drives; ``stream`` is of any
+    recording. Nothing is returned if it never changes.
     """
     every = np.concatenate(readings)
     known = every[np.isfinite(every).all(axis=1)]
@@ -275,8 +273,8 @@ def _shifts_between(readings: Floats, visited: Ints, drive_of: Ints) -> Floats:
     """
     Return what channels are off from one drive to the next, in their standard deviations (d,).
 
-    Each drive is one sample: the offset of its readings (V, d) from the readings of all drives at
-    the same places, ``visited`` (V,); `USUAL_SHIFT` counts as much as ``SHIFT_DRIVES`` of them.
+    Each drive is a sample: the offset of its readings (V, d) from those of all drives at the same
+    places, ``visited`` (V,); `USUAL_SHIFT` counts as much as `SHIFT_DRIVES` of them.
     """
     drives, index = np.unique(drive_of, return_inverse=True)
     offsets = np.zeros((len(drives), readings.shape[1]))
@@ -364,8 +362,7 @@ def choose_stretches(
     """
     Choose stretches of segments that visit as many places as they can, then all once more, ...
 
-    They are in order, none beside another, and together so many ticks long, or six windows where
-    those are longer; all of the drives where those are short.
+    They are in order, none beside another, together so many ticks long, or six windows if longer.
     """
     most = max(ticks, 6 * window)
     if sum(lengths) <= most:

@@ -200,7 +200,7 @@ class TrainingSettings:
         """
         Return complete settings at another rate, window and horizons as long in seconds.
 
-        ``None`` where an IMU of ``native_hz`` is not that fast, a horizon is no whole number of
+        ``None`` if an IMU of ``native_hz`` is not that fast, a horizon is no whole number of
         ticks, or nothing is left of the window.
         """
         rate_hz = factor * (self.rate_hz or 0.0)

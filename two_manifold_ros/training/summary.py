@@ -155,9 +155,8 @@ def judge(
     """
     Return why a model is of no use, or ``None`` if nothing shows that.
 
-    It is of none where parts of the drives that were left out are followed with ``USEFUL`` of the
-    error of the mean position or more, or where a filter would publish too few of them, or where
-    none could be followed and nothing repeats.
+    It is of none if `Validation.of_use` says so, or if nothing could be followed and nothing
+    repeats.
     """
     if isinstance(validation, str):
         found, mean_m = 'no part could be left out and followed', math.inf

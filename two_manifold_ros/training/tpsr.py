@@ -49,10 +49,8 @@ if TYPE_CHECKING:
 
 STATES, SPARE = 110, 30
 """
-States where no number is given, and directions of the SVD that are kept beside them.
-
-With 80 states indoor car and kart err by half as much again. What an update of a thin SVD cuts off
-is lost for good, hence the spare ones.
+States where no number is given, and directions of the SVD that are kept beside them: what an
+update of a thin SVD cuts off is lost for good. With 80 states errors rise by half.
 """
 
 OBSERVATION_FEATURES = 100
@@ -63,9 +61,8 @@ WINDOW_BANDWIDTH, OBSERVATION_BANDWIDTH = 0.7, 1.4
 
 RIDGE = 1.0
 r"""
-:math:`\lambda` of the covariance of the observations, per sample, for a kernel that is 1 at 0.
-
-At 0.01 and below, as in the paper, drives are lost; from 1 to 100 errors are the same.
+:math:`\lambda` of the covariance of the observations, per sample, for a kernel that is 1 at 0. At
+0.01 and below, as in the paper, drives are lost; from 1 to 100 errors are the same.
 """
 
 MEMORY_TICKS = 2400
@@ -91,8 +88,8 @@ class RouteTpsr:
     """
     A TPSR of a route that learns stretch by stretch, and the positions of its ticks.
 
-    ``training`` has windows of (d,) observations, of which the median distance gives their
-    bandwidth; ``seen`` (T, d) are observations, for theirs. Horizons are in ticks of ``period_s``.
+    Windows of ``training`` and observations ``seen`` (T, d) give the bandwidths by their median
+    distances. Horizons are in ticks of ``period_s``.
     """
 
     def __init__(
@@ -183,10 +180,10 @@ class RouteTpsr:
         """
         Calibrate with each tick's surroundings left out of its read-out.
 
-        Blocks that are held out have to be windows long, and of two or three laps that leaves
-        nothing to learn from. Here everything is learned from; but the position at a tick is read
-        from what was remembered at least a window before or after it, as another lap would be
-        read. The newest `FOLLOWED` ticks count, with errors of ``lost_m`` at most in the score.
+        Two or three laps without a held-out block leave nothing to learn from. So everything is
+        learned from, but a position is read from what was remembered at least a window before or
+        after it. The newest `FOLLOWED` ticks count, with errors of ``lost_m`` at most in the
+        score.
         """
         width, remembered = self.learner.width, self.learner.remembered.numbers
         belief, readout, targets = self.belief(), self.readout(), self._targets()

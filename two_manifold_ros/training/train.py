@@ -193,8 +193,7 @@ def _by_laps(recordings: Sequence[Recording], settings: TrainingSettings) -> Tra
     """
     Take 80 ticks and two windows in a lap, as positions show it.
 
-    Fewer ticks blur bends; with more the windows nearest to one are its own neighbours. Half a lap
-    is known from any other half, also on a figure of eight.
+    Fewer ticks blur bends. Half a lap is known from any other half, also on a figure of eight.
     """
     laps_s = [laps.time_s for laps in map(laps_of, recordings) if laps is not None]
     if not laps_s:
@@ -219,10 +218,10 @@ def _by_memory(recordings: Sequence[Recording], settings: RouteSettings) -> Rout
     """
     Take ten ticks in the memory of the observations, and five memories in a window.
 
-    A slow vehicle does the same for many ticks, and a window needs some bends. Observations that
-    forget within ``LEAST_TICKS`` may hide the road under vibration. Then the memory is taken from
-    `memory_between_laps`. Because the vibration of neighbouring ticks differs, the sharpness of a
-    second is set too if everything is left open; `choose_by_parts` tries it.
+    Observations that forget within `LEAST_TICKS` may hide the road under vibration: then the
+    memory is taken from `memory_between_laps`. Because the vibration of neighbouring ticks
+    differs, the sharpness of a second is set too if everything is left open; `choose_by_parts`
+    tries it.
     """
     usual = build_dataset(recordings, settings)
     memory_s = memory_of(usual.observations, usual.period_s)
@@ -266,10 +265,8 @@ def _by_trial(
     Try windows of the spectral filter from the longest to the usual one.
 
     It ends when errors on the quarters of the drives, held out in turn, stop to fall. A shorter
-    one is taken where they are much less than with the longer one: long ones show other routes and
-    wrong beliefs more surely. Then fewer ticks are taken if that is not clearly worse: where they
-    are much shorter than what is observed changes, a window is most like those beside it on the
-    same lap.
+    one is taken if they are much less than with the longer one: long ones show other routes and
+    wrong beliefs more surely. Then fewer ticks are taken if that is not clearly worse.
     """
     # A shorter window has to err a quarter less on the median of the quarters, which no single
     # quarter decides.
@@ -360,8 +357,7 @@ def paper_settings(settings: PaperSettings, recordings: Sequence[Recording]) -> 
     """
     Return the settings as a record of method ``spectral``, with the window of the paper.
 
-    If none is given it gets 150 ticks where the recordings are long enough for a training with
-    validation, else the usual one, at the usual rate.
+    It has 150 ticks if the recordings are long enough for a training with validation.
     """
     if settings.window is not None:
         return settings.spectral()
