@@ -152,6 +152,9 @@ class TwoViews(Estimator, ABC):
 
     n_components: int
     coupling: str
+    _first_map: Floats
+    _second_map: Floats
+    _second_features: int
 
     @abstractmethod
     def _embed(
@@ -174,8 +177,25 @@ class TwoViews(Estimator, ABC):
             raise InputError(msg)
         self._rows, self._second_rows = self._embed(first, second)
         coupled = couple(self._rows.coordinates, self._second_rows.coordinates, self.coupling)
-        self._check_components(coupled.singular_values)
-        self.singular_values_ = coupled.singular_values[: self.n_components]
+        # Singular values below that share of the first are rounding.
+        values = coupled.singular_values
+        shared = int(np.count_nonzero(values > 1e-9 * values[0]))
+        if not shared:
+            msg = (
+                'X and Y share no direction, as if one of them were the same in all rows; give '
+                'views that vary together'
+            )
+            raise InputError(msg)
+        if not isinstance(self.n_components, Integral):
+            msg = f'n_components is {self.n_components!r}, but must be a whole number'
+            raise InputError(msg)
+        if not 1 <= self.n_components <= shared:
+            msg = (
+                f'n_components is {self.n_components!r}, but X and Y share {shared} directions; '
+                'ask for at least one and no more than that'
+            )
+            raise InputError(msg)
+        self.singular_values_ = values[: self.n_components]
         # Line 4 of Algorithm 1 scales the coordinates, where it is done.
         scale = np.ones(self.n_components)
         if self.coupling == 'gram-product':
@@ -194,26 +214,6 @@ class TwoViews(Estimator, ABC):
         check_is_fitted(self)
         rows = checked_rows('Y', Y, self._second_features)
         return self._second_rows.transform(rows) @ self._second_map
-
-    def _check_components(self, values: Floats) -> None:
-        """Refuse a number of components that the views do not share."""
-        # Singular values below that share of the first are rounding.
-        shared = int(np.count_nonzero(values > 1e-9 * values[0]))
-        if not shared:
-            msg = (
-                'X and Y share no direction, as if one of them were the same in all rows; give '
-                'views that vary together'
-            )
-            raise InputError(msg)
-        if not isinstance(self.n_components, Integral):
-            msg = f'n_components is {self.n_components!r}, but must be a whole number'
-            raise InputError(msg)
-        if not 1 <= self.n_components <= shared:
-            msg = (
-                f'n_components is {self.n_components!r}, but X and Y share {shared} directions; '
-                'ask for at least one and no more than that'
-            )
-            raise InputError(msg)
 
 
 class ManifoldEmbedding(Estimator):

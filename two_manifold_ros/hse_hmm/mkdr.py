@@ -185,7 +185,10 @@ def find_predictive_directions(
     while len(objective) <= most_steps:
         before = value
         if literal:
-            theta = _clipped(theta - contrast.unit / len(objective) * gradient)
+            # As in eq. 11: no eigenvalue is negative, then the trace is one.
+            values, vectors = np.linalg.eigh(theta - contrast.unit / len(objective) * gradient)
+            clipped = (vectors * np.maximum(values, 0.0)) @ vectors.T
+            theta = clipped / np.trace(clipped)
             value, gradient = contrast.look(theta)
         else:
             theta, value, gradient, step = _descend(contrast, theta, value, gradient, 2.0 * step)
@@ -198,14 +201,6 @@ def find_predictive_directions(
         rank = int(np.count_nonzero(strengths >= 1e-2 * strengths[0]))
     directions = fix_signs(vectors[:, ::-1][:, :rank])
     return PredictiveDirections(directions, strengths, theta, np.array(objective))
-
-
-def _clipped(theta: Floats) -> Floats:
-    """Return Theta as Nilsson, Sha & Jordan 2007, eq. 11, no eigenvalue negative, of trace one."""
-    values, vectors = np.linalg.eigh(theta)
-    clipped = (vectors * np.maximum(values, 0.0)) @ vectors.T
-    scaled: Floats = clipped / np.trace(clipped)
-    return scaled
 
 
 def _descend(

@@ -108,16 +108,6 @@ def spread_landmarks(count: int, most: int) -> Ints:
     return np.concatenate([[0], drawn, [count - 1]])
 
 
-def require_spread(between: Floats, typical: float) -> None:
-    """Refuse landmarks within a millionth of the ``typical`` distance by (l, l) squared ones."""
-    if not between.max() > (1e-6 * typical) ** 2:
-        msg = (
-            f'the {len(between)} points that stand for all are identical; leave out copies, or '
-            'ask for more landmarks'
-        )
-        raise InputError(msg)
-
-
 def shares_of(near: Floats, factors: Floats, places: Ints, count: int) -> Floats | None:
     """
     Return (n,) weights that sum to one and are proportional to affinities times factors.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from two_manifold_ros.errors import InputError
 from two_manifold_ros.manifold.affinity import (
     affinity,
     check_indices,
@@ -17,7 +18,6 @@ from two_manifold_ros.manifold.affinity import (
     leading_modes,
     require,
     require_scale,
-    require_spread,
     spread_landmarks,
 )
 from two_manifold_ros.manifold.learner import Embedding, Extension, Samples
@@ -92,12 +92,6 @@ class InnerProduct:
         return len(self.members)
 
 
-def spreads_of(between: Floats) -> Floats:
-    """Return the ``spreads`` of members with (l, l) squared distances between them."""
-    spreads: Floats = between.mean(axis=1) - between.mean()
-    return spreads
-
-
 def kernel_pca(
     squared: Floats,
     response: MemberAffinity | InnerProduct,
@@ -135,7 +129,9 @@ class LinearKernel:
     def fit(self, samples: Samples) -> Embedding:
         """Embed the points, see ``ManifoldLearner``."""
         squared, members, _ = _distances(samples, self.dimension, self.landmarks)
-        response = InnerProduct(members, spreads_of(squared[members]), 1.0, 0.0, 1)
+        between = squared[members]
+        spreads = between.mean(axis=1) - between.mean()
+        response = InnerProduct(members, spreads, 1.0, 0.0, 1)
         return kernel_pca(squared, response, self.dimension)
 
 
@@ -158,5 +154,10 @@ def _distances(samples: Samples, dimension: int, most: int) -> tuple[Floats, Int
     typical = require_scale(samples, dimension)
     members = spread_landmarks(len(samples), most)
     squared = samples.distances_to(members)
-    require_spread(squared[members], typical)
+    if not squared[members].max() > (1e-6 * typical) ** 2:
+        msg = (
+            f'the {len(members)} points that stand for all are identical; leave out copies, or '
+            'ask for more landmarks'
+        )
+        raise InputError(msg)
     return squared, members, typical

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol, TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -143,10 +143,6 @@ class Extension:
         if weights is None:
             return None
         return weights @ self.table + self.offset
-
-    def followed_by(self, linear: Floats, offset: Floats) -> Extension:
-        """Return the extension of ``z @ linear + offset`` with linear (m, k)."""
-        return replace(self, table=self.table @ linear, offset=self.offset @ linear + offset)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from two_manifold_ros.hse_hmm.belief import Belief, Recollection
 from two_manifold_ros.hse_hmm.readout import (
     fit_ridge,
     Readout,
+    segment_targets,
     SharpenedReadout,
     training_targets,
 )
@@ -156,7 +157,10 @@ class Fold:
         self.windows = len(embeddings.training.ticks)
         horizons, period_s = settings.horizons, dataset.period_s
         self._targets = training_targets(tracks, embeddings.training.ticks, horizons, period_s)
-        self._blocks = dataset.blocks_of(held, horizons)
+        self._blocks = [
+            (seen, segment_targets(each.positions, horizons, period_s))
+            for seen, each in zip(dataset.standardise(held), held, strict=True)
+        ]
 
     def _embed(self, neighbours: int | None) -> Embeddings:
         known = self._embeddings

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.hse_hmm.readout import segment_targets, velocities
+from two_manifold_ros.hse_hmm.readout import velocities
 from two_manifold_ros.recordings.recording import median_interval_ns, Recording
 from two_manifold_ros.ticks.rest import longest_stuck, RestRule, ROUNDING, spreads_along
 from two_manifold_ros.ticks.segments import (
@@ -87,14 +87,6 @@ class Dataset:
         """Return the standardised observations (T, d) of some segments."""
         return [self.channels.standardise(segment.values) for segment in segments]
 
-    def blocks_of(
-        self, segments: Sequence[Segment], horizons: Sequence[int]
-    ) -> list[tuple[Floats, Floats]]:
-        """Return the observations (T, d) of segments, and their targets (T, H + 1, 2)."""
-        tracks = [segment.positions for segment in segments]
-        targets = [segment_targets(each, horizons, self.period_s) for each in tracks]
-        return list(zip(self.standardise(segments), targets, strict=True))
-
 
 def build_dataset(
     recordings: Sequence[Recording], settings: TrainingSettings, *, spreads: bool = False
@@ -136,7 +128,12 @@ def build_dataset(
             margin = window if settings.method == 'route' else 0
             stream = recording.positions
             found = [only_near_fixes(each, stream, period_ns, margin) for each in found]
-        segments += _marked(found, window * period_ns)
+        late = [int(each.stamps[0] - found[0].stamps[0]) for each in found]
+        # A drive begins within the first window of its recording.
+        segments += [
+            replace(each, begins=0 <= begun <= window * period_ns)
+            for each, begun in zip(found, late, strict=True)
+        ]
         counts += counted
     kept = tuple(segment for segment in segments if len(segment) > 2 * window)
     names = ', '.join(recording.name for recording in recordings)
@@ -160,13 +157,6 @@ def build_dataset(
     return Dataset(
         kept, channels, rate_hz, period_ns, window, max_gap_ns, counts, velocity_noise=noise
     )
-
-
-def _marked(found: Sequence[Segment], window_ns: int) -> list[Segment]:
-    """Return the segments of a recording, those marked that begin within its first window."""
-    begun = [int(each.stamps[0] - found[0].stamps[0]) for each in found]
-    pairs = zip(found, begun, strict=True)
-    return [replace(each, begins=0 <= late <= window_ns) for each, late in pairs]
 
 
 def longest_step_ns(interval_ns: int, period_ns: int) -> int:

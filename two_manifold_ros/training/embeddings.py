@@ -77,7 +77,8 @@ class Embeddings:
         normal = self.past.T @ self.past / len(self.past) + penalty
         wanted = self.past.T @ (self.future @ directions.future_map) / len(self.past)
         linear = np.linalg.solve(normal, wanted)
-        return self.past_extension.followed_by(linear, np.zeros(linear.shape[1]))
+        known = self.past_extension
+        return replace(known, table=known.table @ linear, offset=known.offset @ linear)
 
 
 NEIGHBOURS = (30, 100)

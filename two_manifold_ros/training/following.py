@@ -211,18 +211,9 @@ class Followed:
             [publishable(factor * run.covariances[:, 0], run.driving, error_m) for run in runs]
         )
 
-    @property
-    def work(self) -> float:
-        """Places times ticks that count, with which the time grows that following takes."""
-        return float(self.run.active.sum())
-
     def load(self, rate_hz: float) -> float:
         """Return the mean share of a core of a small robot that ticks take, see ``PLACE_S``."""
         return rate_hz * (TICK_S + PLACE_S * float(self.run.active.mean()))
-
-    def every_other(self) -> Followed:
-        """Return every other part, the first among them."""
-        return replace(self, parts=self.parts[::2])
 
     def validation(self, middle: Floats, factors: Floats | None = None) -> Validation:
         """Return errors and calibration; with ``factors`` as what a filter publishes of them."""
@@ -412,13 +403,14 @@ def choose_by_parts(
     if not found:
         return usual, None, []
     best = _sharp_enough(found)[-1]
-    chosen, known, most = usual, best.every_other(), MOST_FOLLOWED
+    chosen, known, most = usual, replace(best, parts=best.parts[::2]), MOST_FOLLOWED
     # What is compared is compared on the same parts.
     tried = sorted(found, key=lambda each: each is not best)
-    compared = [compared_row(usual, e.every_other() if most_load > 0.0 else e) for e in tried]
+    step = 2 if most_load > 0.0 else 1
+    compared = [compared_row(usual, replace(e, parts=e.parts[::step])) for e in tried]
     first = known
     for trial in range(1, 1 + DOUBLINGS * (most_load > 0.0)):
-        if WORK_GROWS * known.work > MOST_WORK:
+        if WORK_GROWS * known.run.active.sum() > MOST_WORK:
             break
         # The same time at any rate.
         most *= 2

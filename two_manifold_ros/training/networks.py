@@ -19,7 +19,6 @@ from two_manifold_ros.route.learning import learn_route
 from two_manifold_ros.route.transitions import ways_of
 from two_manifold_ros.training.dataset import build_dataset, Dataset
 from two_manifold_ros.training.following import (
-    compared_row,
     Drives,
     Followed,
     lay_out_drives,
@@ -46,14 +45,6 @@ class Roads(NamedTuple):
     followed: Followed
     notes: tuple[str, ...]
 
-    def beside(
-        self, drives: Drives, compared: Sequence[dict[str, float | None]]
-    ) -> list[dict[str, float | None]]:
-        """Return a table of choices, those of the route, with a row of the network behind."""
-        own = drives._replace(passes=self.network.passes)
-        rows = [each | {'network': False} for each in compared]
-        return [*rows, compared_row(own, self.followed) | {'network': True}]
-
 
 def choose_network(
     drives: Drives,
@@ -71,7 +62,9 @@ def choose_network(
     held = _held_out(drives.dataset.segments)
     if len(held) < LEAST_DRIVES or not drives.dataset.channels.of_imu:
         return None
-    if not followed.score_m >= most_m or not _forks(drives.passes):
+    places = drives.passes.places
+    ways = ways_of(places, np.ones(len(places.visited), dtype=np.bool_))
+    if not followed.score_m >= most_m or not any(len(to) > 1 for to in ways.values()):
         return None
     report()
     dataset = build_dataset(recordings, drives.settings, spreads=True)
@@ -182,9 +175,3 @@ def _held_out(segments: Sequence[Segment]) -> list[int]:
     ]
     chosen = np.linspace(0, len(known) - 1, min(FOLDS, len(known))).round().astype(np.int64)
     return [known[each] for each in chosen]
-
-
-def _forks(passes: Passes) -> bool:
-    """Return whether roads lead apart anywhere."""
-    ways = ways_of(passes.places, np.ones(len(passes.places.visited), dtype=np.bool_))
-    return any(len(to) > 1 for to in ways.values())

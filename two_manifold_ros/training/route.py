@@ -36,6 +36,7 @@ from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.embeddings import embed, impute_dataset, NEIGHBOURS
 from two_manifold_ros.training.following import (
     choose_by_parts,
+    compared_row,
     Drives,
     lay_out_drives,
     usual_tuning,
@@ -80,12 +81,9 @@ def train_route(
     settings: RouteSettings,
     progress: Callable[[str, float], None],
     reports: Sequence[PositionReport],
-    *,
-    free_rate: bool,
     client: Any = None,  # noqa: ANN401 - of an extra
 ) -> RouteModel:
     """Train the belief about the place on a route: choose by parts, then learn from all."""
-    most_load = settings.max_step_load if free_rate else 0.0
     native_hz = 1e9 / max(median_interval_ns(each.imu.stamps) for each in recordings)
     progress('merging the passes into places', 0.1)
     usual = lay_out_recordings(recordings, settings)
@@ -97,7 +95,7 @@ def train_route(
     drives, followed, compared = choose_by_parts(
         usual,
         faster,
-        most_load,
+        settings.max_step_load,
         progress=lambda what, share: progress(what, 0.2 + 0.5 * share),
         client=client,
     )
@@ -109,7 +107,8 @@ def train_route(
         roads = choose_network(drives, followed, recordings, trying)
     if roads is not None:
         passes, followed, notes = roads.network.passes, roads.followed, notes + roads.notes
-        compared = roads.beside(drives, compared)
+        own = compared_row(drives._replace(passes=passes), followed)
+        compared = [*(each | {'network': False} for each in compared), own | {'network': True}]
     observations, tracks, window = dataset.observations, dataset.tracks, dataset.window
     low, high = _range_of_means(observations, window)
     progress('embedding windows', 0.7)

@@ -208,17 +208,34 @@ def summarise(
     frames = sorted({recording.imu.frame_id for recording in recordings})
     if len(frames) > 1:
         notes.append(f'the IMUs are in different frames, taken as alike: {", ".join(frames)}')
-    notes += _training_notes(dataset, settings, validation)
+    if dataset.channels.dead_names:
+        dead = ', '.join(dataset.channels.dead_names)
+        of = 'that lasts from tick to tick ' if settings.method == 'tpsr' else ''
+        notes.append(f'channels without a signal {of}left out: {dead}')
+    if absurd := dataset.counts['out_of_range']:
+        notes.append(f'{absurd} IMU samples far beyond all others left out: check the bus')
+    if isinstance(validation, str):
+        notes.append(f'settings are not validated and covariances not calibrated: {validation}')
     notes += lap_notes(drives, validated.ticks / dataset.rate_hz if validated else 0.0)
     wanted = settings.states or (chosen['states'] if validated else None)
     if wanted is not None and states < wanted:
         notes.append(f'the windows share only {states} of the {wanted} states asked for or chosen')
     names = [f'horizon {horizon}' for horizon in settings.horizons] + ['velocity']
-    added: Sequence[float] = ()
-    factors: Sequence[float] = ()
+    errors = added = factors = None
     if validated:
-        added = np.sqrt(validated.calibration.added).round(4).tolist()
-        factors = validated.calibration.factors.round(4).tolist()
+        share = validated.published_share
+        errors = {
+            'ticks': validated.ticks,
+            'compared': list(validated.table),
+            'followed_m': round(validated.followed_m, 4),
+            'mean_position_m': round(validated.mean_m, 4),
+            'published_share': share if share is None else round(share, 4),
+        }
+        # Standard deviations in metres, of the velocity in m/s; then factors of variances.
+        roots = np.sqrt(validated.calibration.added).round(4).tolist()
+        added = dict(zip(names, roots, strict=True))
+        found = validated.calibration.factors.round(4).tolist()
+        factors = dict(zip(names, found, strict=True))
     embedded = settings if isinstance(settings, EmbeddedSettings) else None
     has_graph = embedded is not None and has_neighbours(embedded.kernel)
     return {
@@ -240,40 +257,12 @@ def summarise(
         ),
         'states': states,
         'singular_values': [round(float(value / values[0]), 6) for value in values],
-        'validation': validated and _errors(validated),
+        'validation': errors,
         'refusal': refusal,
-        # Standard deviations in metres, of the velocity in m/s; then factors of variances.
-        'covariance_added': validated and dict(zip(names, added, strict=True)),
-        'covariance_factors': validated and dict(zip(names, factors, strict=True)),
+        'covariance_added': added,
+        'covariance_factors': factors,
         'notes': list(dict.fromkeys(notes)),
     }
-
-
-def _errors(validation: Validation) -> dict[str, Any]:
-    share = validation.published_share
-    return {
-        'ticks': validation.ticks,
-        'compared': list(validation.table),
-        'followed_m': round(validation.followed_m, 4),
-        'mean_position_m': round(validation.mean_m, 4),
-        'published_share': share if share is None else round(share, 4),
-    }
-
-
-def _training_notes(
-    dataset: Dataset, settings: TrainingSettings, validation: Validation | str
-) -> list[str]:
-    notes = []
-    if dataset.channels.dead_names:
-        dead = ', '.join(dataset.channels.dead_names)
-        of = 'that lasts from tick to tick ' if settings.method == 'tpsr' else ''
-        notes.append(f'channels without a signal {of}left out: {dead}')
-    absurd = dataset.counts['out_of_range']
-    if absurd:
-        notes.append(f'{absurd} IMU samples far beyond all others left out: check the bus')
-    if isinstance(validation, str):
-        notes.append(f'settings are not validated and covariances not calibrated: {validation}')
-    return notes
 
 
 def lag_summary(

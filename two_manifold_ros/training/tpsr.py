@@ -149,12 +149,6 @@ class RouteTpsr:
         needed[-max(FOLLOWED, 2 * self.learner.width) :] = True
         return needed & (numbers >= (remembered[0] if len(remembered) else 0))
 
-    def learn_all(self, segments: Sequence[Floats], tracks: Sequence[Floats]) -> None:
-        """Learn observations (T, d) and positions (T, 2) of segments."""
-        for seen, track in zip(segments, tracks, strict=True):
-            self.learner.end_stretch()
-            self.learn(seen, track)
-
     def _targets(self) -> Floats:
         """Return the targets (N, H + 1, 2) of the ticks since the oldest that is remembered."""
         return np.concatenate(
@@ -276,7 +270,9 @@ def train_tpsr(
     novelty = anchors_of(dataset, training.pasts)
     observations = np.ascontiguousarray(series[:, training.ticks].T)
     route = RouteTpsr(training, observations, settings, dataset.period_s)
-    route.learn_all(dataset.observations, dataset.tracks)
+    for seen, track in zip(dataset.observations, dataset.tracks, strict=True):
+        route.learner.end_stretch()
+        route.learn(seen, track)
     progress('following what was learned', 0.7)
     belief, readout = route.belief(), route.readout()
     check_horizons(readout.targets, settings)

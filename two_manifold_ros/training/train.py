@@ -115,10 +115,9 @@ def learn_model(
     settings = with_time_scales(recordings, settings, progress)
     if isinstance(settings, RouteSettings) and isinstance(asked, RouteSettings):
         # A given likelihood is for ticks of a known rate.
-        free = free and asked.sharpness is None and asked.persistence is None
-        return train_route(
-            recordings, settings, progress, drives, free_rate=free, client=client
-        ), None
+        if not free or asked.sharpness is not None or asked.persistence is not None:
+            settings = settings.at_one_rate()
+        return train_route(recordings, settings, progress, drives, client), None
     if isinstance(settings, TpsrSettings):
         learned = train_tpsr(recordings, settings, progress, drives)
         return learned.model, learned
