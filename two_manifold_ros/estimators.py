@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.mkdr import find_predictive_directions, response_features
-from two_manifold_ros.hse_hmm.two_manifold import couple
+from two_manifold_ros.hse_hmm.tables import couple
 from two_manifold_ros.manifold.affinity import RIDGE
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
 from two_manifold_ros.manifold.learner import ManifoldLearner, PointSet
@@ -152,6 +152,7 @@ class TwoViews(Estimator, ABC):
 
     n_components: int
     coupling: str
+    second_embedding_: Floats
     _first_map: Floats
     _second_map: Floats
     _second_features: int

@@ -16,13 +16,13 @@ from two_manifold_ros.hse_hmm.tables import (
     build_tables,
     make_ridge_kernel,
     RawKernel,
+    shared_directions,
     shrink_growing_modes,
     spectral_radius,
     stabilised,
     Tables,
     transition,
 )
-from two_manifold_ros.hse_hmm.two_manifold import shared_directions
 from two_manifold_ros.names import COUPLINGS
 
 

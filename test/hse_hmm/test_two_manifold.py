@@ -8,7 +8,7 @@ import pytest
 from two_views import cosines, coupled_features, ridged_covariance
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.hse_hmm.two_manifold import couple, shared_directions, SMALLEST_RATIO
+from two_manifold_ros.hse_hmm.tables import couple, shared_directions, SMALLEST_RATIO
 from two_manifold_ros.names import COUPLINGS
 
 FUTURE, PAST = coupled_features()

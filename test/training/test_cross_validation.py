@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.hse_hmm.readout import calibrate
-from two_manifold_ros.training import cross_validation
-from two_manifold_ros.training.cross_validation import chosen_of, validate
+from two_manifold_ros.training import spectral
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.held_out import hold_out, Run
 from two_manifold_ros.training.settings import SpectralSettings, TrainingSettings
+from two_manifold_ros.training.spectral import chosen_of, validate
 
 
 class Chosen(NamedTuple):
@@ -54,7 +54,7 @@ def choose(monkeypatch: pytest.MonkeyPatch) -> Choose:
         score: Callable[[Any], float], settings: TrainingSettings = USUAL, windows: int = 0
     ) -> tuple[Chosen, list[Any]]:
         bench = bench_of(score, np.ones((1, 3, 2)), windows=windows)
-        monkeypatch.setattr(cross_validation, 'Fold', lambda *_: bench)
+        monkeypatch.setattr(spectral, 'Fold', lambda *_: bench)
         best, found = validate([([], [])], DATASET, settings, silent)
         return Chosen(**chosen_of(best)), list(found.table)
 
@@ -118,7 +118,7 @@ def test_all_that_was_held_out_in_turn_counts_alike(turns, monkeypatch):
             for turn in range(turns)
         ]
     )
-    monkeypatch.setattr(cross_validation, 'Fold', lambda *_: next(made))
+    monkeypatch.setattr(spectral, 'Fold', lambda *_: next(made))
     settings = replace(USUAL, states=9, neighbours=9, bandwidth_factor=1.0)
     _, found = validate([([], [])] * turns, DATASET, settings, silent)
     mean = float(np.mean(range(turns)))
@@ -147,7 +147,7 @@ def test_over_the_slot_car(slot_car_laps, monkeypatch):
     # Of long blocks the beginnings are followed.
     window, most = dataset.window, 60
     assert len(held) * most < sum(map(len, held))
-    monkeypatch.setattr(cross_validation, 'MOST_CALIBRATED', len(held) * most)
+    monkeypatch.setattr(spectral, 'MOST_CALIBRATED', len(held) * most)
     _, part = validate([(fit, held)], dataset, settings, silent)
     assert part.ticks == sum(min(len(block), most) - window for block in held)
     assert [row['score_m'] for row in part.table] == scores

@@ -15,13 +15,13 @@ from two_manifold_ros.names import KERNELS
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.ticks.novelty import NoveltyAnchors
 from two_manifold_ros.ticks.windows import WindowSet
-from two_manifold_ros.training.embeddings import (
+from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.spectral import (
     embed,
     Embeddings,
     impute_positions,
     novelty_anchors,
 )
-from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model, with_readout
 
 WINDOW = 10

@@ -33,9 +33,8 @@ from two_manifold_ros.tpsr.learner import LearnerSettings
 from two_manifold_ros.tpsr.parameters import TpsrBelief
 from two_manifold_ros.tpsr.random_features import fourier_features
 from two_manifold_ros.tpsr.window_learner import WindowLearner
-from two_manifold_ros.training.cross_validation import filtered_states
-from two_manifold_ros.training.embeddings import embed
 from two_manifold_ros.training.settings import RouteSettings
+from two_manifold_ros.training.spectral import embed, filtered_states
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -33,7 +33,6 @@ from two_manifold_ros.route.visits import MEMORIES, observe, Passes, VisitSums
 from two_manifold_ros.ticks.rest import longest_runs, longest_stuck
 from two_manifold_ros.ticks.segments import largest_believable, measure_channels, NO_LIMIT
 from two_manifold_ros.training.dataset import build_dataset
-from two_manifold_ros.training.embeddings import embed, impute_dataset, NEIGHBOURS
 from two_manifold_ros.training.following import (
     choose_by_parts,
     compared_row,
@@ -44,6 +43,7 @@ from two_manifold_ros.training.following import (
 )
 from two_manifold_ros.training.held_out import Stretch, Validation
 from two_manifold_ros.training.networks import choose_network
+from two_manifold_ros.training.spectral import embed, impute_dataset, NEIGHBOURS
 from two_manifold_ros.training.summary import (
     check_horizons,
     head_fields,

@@ -28,7 +28,6 @@ from two_manifold_ros.tpsr.random_features import fourier_features
 from two_manifold_ros.tpsr.thin_svd import Move
 from two_manifold_ros.tpsr.window_learner import stretches_of, WindowLearner
 from two_manifold_ros.training.dataset import driving_dataset
-from two_manifold_ros.training.embeddings import anchors_of, check_count
 from two_manifold_ros.training.held_out import (
     capped_mean,
     follow,
@@ -37,6 +36,7 @@ from two_manifold_ros.training.held_out import (
     squared_distances,
     Validation,
 )
+from two_manifold_ros.training.spectral import anchors_of, check_count
 from two_manifold_ros.training.summary import check_horizons, head_fields, summarise
 
 if TYPE_CHECKING:

@@ -12,23 +12,12 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.hse_hmm.readout import training_targets
-from two_manifold_ros.hse_hmm.tables import spectral_radius, transition
 from two_manifold_ros.inspection.motion import laps_of, LONGEST_HOLE_S
 from two_manifold_ros.inspection.repetition import LAP_SAMPLES
 from two_manifold_ros.inspection.timing import advancing
-from two_manifold_ros.model.model import Model
 from two_manifold_ros.recordings.recording import median_interval_ns, Recording
 from two_manifold_ros.route.learning import Tuning as RouteTuning
 from two_manifold_ros.route.visits import LEAST_TICKS, memory_of
-from two_manifold_ros.training.cross_validation import (
-    chosen_of,
-    cross_validate,
-    fit_filter,
-    Fold,
-    training_states,
-    usual_choices,
-)
 from two_manifold_ros.training.dataset import (
     build_dataset,
     driving_dataset,
@@ -36,7 +25,6 @@ from two_manifold_ros.training.dataset import (
     RARE_STEP,
     usual_step,
 )
-from two_manifold_ros.training.embeddings import anchors_of, embed, impute_dataset
 from two_manifold_ros.training.following import memory_between_laps
 from two_manifold_ros.training.held_out import hold_out, hold_out_in_turn
 from two_manifold_ros.training.route import train_route
@@ -48,13 +36,8 @@ from two_manifold_ros.training.settings import (
     TpsrSettings,
     TrainingSettings,
 )
-from two_manifold_ros.training.summary import (
-    check_horizons,
-    check_streams,
-    head_fields,
-    measure_drives,
-    summarise,
-)
+from two_manifold_ros.training.spectral import Fold, train_spectral, usual_choices
+from two_manifold_ros.training.summary import check_streams, measure_drives
 from two_manifold_ros.training.tpsr import LearnedTpsr, train_tpsr
 
 if TYPE_CHECKING:
@@ -370,64 +353,3 @@ def paper_settings(settings: PaperSettings, recordings: Sequence[Recording]) -> 
         rate_hz = build_dataset(recordings, settings.spectral()).rate_hz
         return settings.spectral(rate_hz=rate_hz)
     return settings.spectral()
-
-
-def train_spectral(
-    recordings: Sequence[Recording],
-    settings: SpectralSettings,
-    progress: Callable[[str, float], None],
-    drives: Sequence[PositionReport],
-) -> Model:
-    """Train the spectral filter, choosing on held-out blocks what is not given."""
-    dataset = driving_dataset(recordings, settings)
-    best, validation = cross_validate(
-        dataset, settings, lambda stage, share: progress(stage, 0.5 * share)
-    )
-    progress('learning from everything', 0.5)
-    embeddings = embed(dataset.observations, dataset.window, best)
-    if settings.imputes_positions:
-        dataset, embeddings = impute_dataset(dataset, embeddings)
-    ticks = embeddings.training.ticks
-    targets = training_targets(dataset.tracks, ticks, settings.horizons, dataset.period_s)
-    check_horizons(targets, settings)
-    # The configuration of the paper, which reads positions by a ridge regression, is left alone.
-    pasts = embeddings.training.pasts
-    novelty = anchors_of(dataset, pasts, spliced=settings.readout != 'ridge')
-    fitted = fit_filter(embeddings, targets, best)
-    tables, readout = fitted.tables, fitted.readout
-    if not isinstance(validation, str):
-        readout = readout.calibrated(validation.calibration)
-    summary = summarise(
-        recordings,
-        dataset,
-        settings,
-        embeddings.notes,
-        len(ticks),
-        fitted.directions.singular_values,
-        chosen_of(best),
-        validation,
-        drives,
-    )
-    radius = spectral_radius(transition(tables.weights, tables.states))
-    summary['spectral_radius'] = round(radius, 9)
-    progress('learning from everything', 1.0)
-    # A state that leaves three times the 99 % quantile of its norm over 2000 ticks of training is
-    # of a filter that broke (mathematics, section 6.5): one that works exceeds it by a half now
-    # and then.
-    states = training_states(embeddings, fitted.belief(), 2_000)
-    norms = np.linalg.norm(states[:, 1:], axis=1)
-    return Model(
-        **head_fields(recordings, dataset, settings),
-        summary=summary,
-        series=embeddings.series,
-        starts=pasts.starts,
-        novelty=novelty,
-        tables=tables,
-        operator=fitted.operator,
-        readout=readout,
-        warm_start=embeddings.warm_start(fitted.directions),
-        # Without guards norms have no bound, and nothing is compared with this one.
-        state_bound=3.0 * float(np.quantile(norms, 0.99)) if settings.guarded else 1.0,
-        guarded=settings.guarded,
-        rest=dataset.rest,
-    )
