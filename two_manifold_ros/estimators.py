@@ -223,8 +223,8 @@ class ManifoldEmbedding(Estimator):
 
     The ``learner`` is any of ``two_manifold_ros.manifold``, such as
     ``LaplacianEigenmap(dimension=2, neighbours=10)``, or any object with ``fit_transform``, such
-    as ``sklearn.manifold.Isomap()``, see ``FitTransform``; so for all estimators. ``eigenvalues_``
-    (m,) are those of its operator, leading first.
+    as ``sklearn.manifold.Isomap()``, see ``FitTransform``. ``eigenvalues_`` (m,) are those of its
+    operator, leading first.
     """
 
     def __init__(self, learner: ManifoldLearner) -> None:
@@ -251,28 +251,18 @@ class ManifoldKernelReduction(Estimator):
     for centred coordinates M, scaled alike to columns that have unit norm on average, and the
     centred kernel matrix of the responses.
 
-    Parameters
-    ----------
-    learner
-        See `ManifoldEmbedding`; ``None`` is
-        ``LaplacianEigenmap(dimension=50, neighbours=10, scaled=False)``.
-    penalty
-        :math:`\epsilon`, the paper's :math:`N \epsilon`: the fewer responses, the larger.
-    n_components
-        Directions, r; ``None`` counts those at least a hundredth as strong as the first: the
-        paper's estimate of the dimension of the central subspace.
-    response_kernel
-        ``linear``, or a function that returns the kernel matrix (n, n) of responses (n, q), such
-        as ``sklearn.metrics.pairwise.rbf_kernel``. It is decomposed whole, at a cost of n cubed.
-    regularised
-        Whether :math:`\epsilon I` is added to the response kernel, as in the paper's experiments.
-    algorithm
-        ``descent`` to the minimum, or ``paper``: Algorithm 1 as printed, with steps of 1/t,
-        clipping and scaling. It depends on the unit of y, and ends above the minimum.
+    The ``learner``, see `ManifoldEmbedding`, is ``LaplacianEigenmap(dimension=50, neighbours=10,
+    scaled=False)`` if none is given; the ``penalty`` is the paper's :math:`N \epsilon`. There are
+    ``n_components`` directions, r, if given, else those at least a hundredth as strong as the
+    first, the paper's estimate of the dimension of the central subspace. The ``response_kernel``
+    is ``linear``, or a function that returns the kernel matrix (n, n) of responses (n, q), such as
+    ``sklearn.metrics.pairwise.rbf_kernel``; ``regularised`` adds :math:`\epsilon I` to it, as in
+    the paper's experiments. The ``algorithm`` is ``descent`` to the minimum, or ``paper``:
+    Algorithm 1 as printed, which depends on the unit of y, and ends above the minimum.
 
-    Rows project to ``embedding_`` (n, r) by ``directions_`` (m, r), orthonormal, leading first, in
-    the coordinates of the learner, of which ``predictive_eigenvectors_`` (m,) has the one with the
-    largest coefficients first. ``strengths_`` (m,) are the eigenvalues of Theta.
+    Rows project to ``embedding_`` (n, r) by ``directions_`` (m, r), orthonormal, leading first.
+    ``predictive_eigenvectors_`` (m,) has the coordinate with the largest coefficients first, and
+    ``strengths_`` (m,) are the eigenvalues of Theta.
     """
 
     def __init__(
@@ -293,11 +283,7 @@ class ManifoldKernelReduction(Estimator):
         self.algorithm = algorithm
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """
-        Embed the rows X (n, D) and find what predicts y, shape (n,) or (n, q).
-
-        Rows of y with a NaN are not known; their rows of X help to learn the manifold.
-        """
+        """Embed the rows X (n, D) and find what predicts y, (n,) or (n, q); NaN is not known."""
         rows = checked_rows('X', X)
         responses, known = checked_responses(y, len(rows))
         learner = self.learner or LaplacianEigenmap(50, 10, scaled=False)
@@ -332,31 +318,20 @@ class InstrumentalEigenmaps(TwoViews):
     r"""
     The manifolds of two views whose noise is independent, each learned with the help of the other.
 
-    A manifold learner embeds either view in many dimensions, whose inner products are its
-    centred Gram matrix. What the two share is then found by a singular value decomposition:
+    A manifold learner embeds either view in many dimensions, whose inner products are its centred
+    Gram matrix. What the two share is then found by a singular value decomposition:
 
     .. math:: C_X C_Y = U \Lambda V^\top, \qquad
               E_X = U_{1:k} \Lambda_{1:k}^{1/2}, \quad E_Y = V_{1:k} \Lambda_{1:k}^{1/2}
 
-    (lines 3 and 4 of Algorithm 1, from low-rank factors, mathematics (4.5): no n x n matrix is
-    formed).
+    (lines 3 and 4 of Algorithm 1, from low-rank factors, mathematics (4.5)).
 
-    Parameters
-    ----------
-    n_components
-        Dimension of the hidden manifold, k.
-    learner
-        Embeds X: any learner of ``two_manifold_ros.manifold``; ``None`` is
-        ``LaplacianEigenmap(dimension=60, neighbours=20)``. Its dimension is to be much larger than
-        k: what noise adds to either manifold has to find room in it.
-    second_learner
-        Embeds Y; ``None`` is the same as for X.
-    coupling
-        ``gram-product`` as above; ``cross-covariance``, with a ``GaussianKernel`` the kernel SVD
-        of Boots & Gordon 2012, section 3.2.2, exact with n - 1 dimensions of up to 2,000 points;
-        ``canonical`` (correlation), which withstands the most noise; or ``reduced-rank``
-        (regression of X on Y).
-
+    The hidden manifold has ``n_components``, k. The ``learner`` embeds X, and Y too unless a
+    ``second_learner`` does; ``None`` is ``LaplacianEigenmap(dimension=60, neighbours=20)``. Its
+    dimension is to be much larger than k: what noise adds has to find room in it. The ``coupling``
+    is ``gram-product`` as above; ``cross-covariance``, with a ``GaussianKernel`` the kernel SVD of
+    Boots & Gordon 2012, section 3.2.2; ``canonical`` (correlation), which withstands the most
+    noise; or ``reduced-rank`` (regression of X on Y).
     """
 
     def __init__(
@@ -386,13 +361,10 @@ class TwoSubspacePCA(TwoViews):
 
     .. math:: \hat\Sigma_{XY} = \tfrac1n X H Y^\top H \approx U D V^\top,
 
-    and the k leading singular vectors U and V become those of the signal as n grows, where the
-    principal components of either view stay biased by its noise. The coupling is
-    ``cross-covariance`` as above, ``canonical`` (correlation) or ``reduced-rank`` (regression of X
-    on Y), see footnote 2 of Boots & Gordon 2012, or ``gram-product``.
-
-    Centred rows, less ``mean_`` and ``second_mean_``, are multiplied with ``components_`` (k, D_X)
-    and ``second_components_`` (k, D_Y), whose rows are orthonormal for ``cross-covariance``.
+    and the k leading singular vectors become those of the signal as n grows. The coupling is
+    ``cross-covariance`` as above, ``canonical`` or ``reduced-rank``, see footnote 2 of Boots &
+    Gordon 2012, or ``gram-product``. Rows less ``mean_`` and ``second_mean_`` are multiplied with
+    ``components_`` (k, D_X) and ``second_components_`` (k, D_Y).
     """
 
     def __init__(self, n_components: int = 2, *, coupling: str = 'cross-covariance') -> None:

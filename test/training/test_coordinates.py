@@ -6,8 +6,6 @@ from dataclasses import astuple, dataclass
 from functools import cache
 import math
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
 import numpy as np
 from other_recordings import with_positions
 import pytest
@@ -117,15 +115,3 @@ def assert_the_same(method: str, move: Move) -> None:
 )
 def test_the_same_answers_in_other_coordinates(method, move):
     assert_the_same(method, move)
-
-
-@pytest.mark.slow
-@given(
-    st.floats(0.1, 10.0),
-    st.booleans(),
-    st.floats(0.0, 2.0 * math.pi),
-    st.tuples(st.floats(-3e7, 3e7), st.floats(-3e7, 3e7)),
-)
-@settings(max_examples=6)
-def test_the_default_filter_in_any_coordinates(scale, mirrored, angle, shift):
-    assert_the_same('route', Move(scale, mirrored, angle, shift))

@@ -81,9 +81,6 @@ def test_too_few_training_ticks_are_refused():
     )
 
 
-TPSR = TrainingSettings(method='tpsr', features=200, horizons=(0, 5, 20))
-
-
 CIRCLE_WINDOW = 10
 RADIUS_M = 2.0
 LAPS = ((40, 43, 38, 41), (42, 39, 40))

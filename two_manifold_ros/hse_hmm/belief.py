@@ -48,18 +48,9 @@ def gaussian_factors(
         e = 1.0 + y / 3.0 * e
         e = 1.0 + y / 2.0 * e
         e = 1.0 + y * e
-        e = e * e
-        e = e * e
-        e = e * e
-        e = e * e
-        e = e * e
-        e = e * e
-        e = e * e
-        e = e * e
-        e = e * e
-        e = e * e
-        e = e * e
-        factors[i] = e * e
+        for _ in range(12):
+            e = e * e
+        factors[i] = e
 
 
 @compiled

@@ -19,7 +19,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.manifold.affinity import fix_signs, RIDGE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from two_manifold_ros.typing import Bools, Floats, Ints
 
@@ -218,30 +218,25 @@ def _descend(
     return theta, value, gradient, step
 
 
-@dataclass(frozen=True)
-class PositionMap:
-    """Position as a linear function of coordinates."""
-
-    centre: Floats  # (m,), coordinates
-    offset: Floats  # (2,), the position, metres, that belongs to them
-    coefficients: Floats  # (m, 2), metres per unit of each coordinate
-
-    def positions(self, coordinates: Floats) -> Floats:
-        """Return the positions (n, 2) at (n, m) coordinates."""
-        return (coordinates - self.centre) @ self.coefficients + self.offset
-
-
-def fit_position_map(coordinates: Floats, positions: Floats, penalty: float) -> PositionMap:
+def fit_position_map(
+    coordinates: Floats, positions: Floats, penalty: float
+) -> Callable[[Floats], Floats]:
     r"""
-    Learn position from ``coordinates`` (n, m) of points and their ``positions`` (n, 2), metres.
+    Learn the positions (n, 2), metres, as a function of the ``coordinates`` (n, m) of points.
 
     It is the :math:`\Theta`-kernel ridge regression whose residual mathematics (11.2) minimises
     under the same penalty. Where either does not vary the map is their mean.
     """
     centre, offset = coordinates.mean(axis=0), positions.mean(axis=0)
     centred = coordinates - centre
+    coefficients = np.zeros((len(centre), 2))
+
+    def position_of(asked: Floats) -> Floats:
+        places: Floats = (asked - centre) @ coefficients + offset
+        return places
+
     if not (_varies(centred, centre) and _varies(positions - offset, offset)):
-        return PositionMap(centre, offset, np.zeros((len(centre), 2)))
+        return position_of
     # More steps and a smaller tolerance changed no position by more than its error's hundredth.
     found = find_predictive_directions(
         centred, positions, penalty=penalty, tolerance=1e-3, most_steps=30
@@ -251,7 +246,7 @@ def fit_position_map(coordinates: Floats, positions: Floats, penalty: float) -> 
     reduced = centred @ root
     normal = reduced.T @ reduced + penalty * np.eye(found.rank)
     coefficients = root @ np.linalg.solve(normal, reduced.T @ (positions - offset))
-    return PositionMap(centre, offset, coefficients)
+    return position_of
 
 
 def _varies(differences: Floats, centre: Floats) -> bool:
@@ -269,7 +264,7 @@ def cross_validated(coordinates: Floats, positions: Floats, penalty: float) -> f
     squares = []
     for kept, left_out in _folds(len(positions)):
         found = fit_position_map(coordinates[kept], positions[kept], penalty)
-        errors = found.positions(coordinates[left_out]) - positions[left_out]
+        errors = found(coordinates[left_out]) - positions[left_out]
         squares.append(np.square(errors).sum(axis=1))
     return float(np.sqrt(np.concatenate(squares).mean()))
 

@@ -446,22 +446,17 @@ Of points in a plane that is the share of the kernel's sum that is lost.
 @dataclass(frozen=True)
 class AnisotropicDiffusion:
     r"""
-    Eigenfunctions of a random walk over the points, in distances of the variables behind them.
+    Diffusion in the variables behind the points, by local metrics (Singer & Coifman 2008).
 
-    With the covariance :math:`\Gamma_i = J_i J_i^\top` of the motion at each point, affinities W
-    are those of mathematics (11.1), between neighbours and with oneself. J is the Jacobian of the
-    unknown map from the variables to the points. From W on it is a ``DiffusionMap``:
-    the same density normalisation, the same walk P,
-    :math:`E = [\mu_1 \psi_1, \dots, \mu_m \psi_m]`, and as eigenvalues :math:`\mu`. In the limit
-    :math:`-2 \log(\mu) / \varepsilon` are those of :math:`\nabla U \cdot \nabla - \Delta` in the
-    variables, with U as in Singer & Coifman 2008, eq. 30 where
-    the density is 0: of evenly spread points those of the Laplacian, which is twice Ito's
-    generator of :math:`dx = dw`.
+    With the covariances :math:`J_i J_i^\top` of the motion at each point, affinities W are those
+    of mathematics (11.1), between neighbours and with oneself; from W on it is a ``DiffusionMap``.
+    In the limit :math:`-2 \log(\mu) / \varepsilon` are eigenvalues of :math:`\nabla U \cdot \nabla
+    - \Delta` in the variables, with U as in eq. 30: of evenly spread points those of the
+    Laplacian.
 
-    A new point has no covariance; it takes that of the nearest training point and is compared
-    with the neighbours of that one, which gives a training point its own row. At the ends of edges
-    that join pieces of the graph it is off by up to a tenth of the spread or two; all copies get
-    the row of one, from which theirs, with covariances of their own, are off by some hundredths.
+    A new point takes the covariance of the nearest training point and is compared with its
+    neighbours, which gives a training point its own row. At the ends of edges that join pieces of
+    the graph it is off by up to a tenth of the spread or two; all copies get the row of one.
     """
 
     dimension: int  # as in `DiffusionMap`

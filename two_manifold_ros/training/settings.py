@@ -344,10 +344,9 @@ class RouteSettings(EmbeddedSettings):
 @dataclass(frozen=True, kw_only=True)
 class SpectralSettings(EmbeddedSettings, ObservingSettings):
     """
-    Settings of method ``spectral``.
+    Settings of method ``spectral``; without guards see mathematics, section 15.
 
-    Negative factors can mislead the ``observation`` called ``ridge``, so training does not choose
-    it. Without guards see mathematics, section 15.
+    Negative factors can mislead the ``observation`` called ``ridge``: training does not choose it.
     """
 
     method: str = _again(TrainingSettings, 'method', 'spectral', choices=('spectral',))
@@ -392,8 +391,7 @@ class PaperSettings(SpectralSettings):
     """
     Settings of the slot car in Boots and Gordon (2012), and the ridge of theirs of 2011.
 
-    The state is of 20 directions and the constant that centred features need. What still deviates
-    stands in docs/reproduce.md.
+    The state has 20 directions and the constant that centred features need, see docs/reproduce.md.
     """
 
     method: str = _again(TrainingSettings, 'method', 'paper', choices=('paper',))

@@ -260,7 +260,7 @@ def _best_estimates(embeddings: Embeddings, wanted: Floats, known: Bools) -> tup
             error_m = cross_validated(coordinates[known], wanted[known], penalty)
             if error_m < best_m:
                 found = fit_position_map(coordinates[known], wanted[known], penalty)
-                best_m, best = error_m, (coordinates, found.positions(coordinates[~known]))
+                best_m, best = error_m, (coordinates, found(coordinates[~known]))
     coordinates, estimates = best
     inside = within_reach(coordinates[known], coordinates[~known])
     return np.where(inside[:, None], estimates, np.nan), best_m
