@@ -5,6 +5,7 @@
 from dataclasses import replace
 
 import numpy as np
+from other_recordings import with_positions
 import pytest
 from worlds.network import rounds, tram_network, travel, Yard, yard_network
 
@@ -23,9 +24,8 @@ def names(routes):
 
 
 def moved_to_town(drive, metres):
-    positions = drive.positions
-    places = positions.positions + np.array([metres, 0.0])
-    return replace(drive, positions=replace(positions, frame_id='town', positions=places))
+    places = drive.positions.positions + np.array([metres, 0.0])
+    return with_positions(drive, frame_id='town', positions=places)
 
 
 def named(recording, name):

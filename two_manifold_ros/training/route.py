@@ -48,7 +48,6 @@ from two_manifold_ros.training.summary import (
     check_horizons,
     head_fields,
     join_tracks,
-    summarise,
     TWICE,
 )
 
@@ -140,19 +139,19 @@ def train_route(
         'states': states.shape[1],
         'neighbours': settings.neighbours or NEIGHBOURS[0],
     } | ({} if roads is None else {'network': True})
-    summary = summarise(
+    fields = head_fields(
         recordings,
         dataset,
         settings,
-        (*embeddings.notes, *heard),
-        len(embeddings.training.ticks),
-        directions.singular_values,
-        chosen,
-        validation,
         reports,
+        validation,
+        chosen,
+        states.shape[1],
+        len(embeddings.training.ticks),
+        (*embeddings.notes, *heard),
     )
+    fields['summary']['places'] = route.places
     progress('learning the map', 1.0)
-    fields = head_fields(recordings, dataset, settings)
     # Some laps of all of the route, so that the file does not grow with the recordings: four, as
     # places are half a tick apart.
     drawn = choose_stretches(lengths, places, 0, max(MOST_TICKS, 2 * len(places)))
@@ -161,7 +160,6 @@ def train_route(
     timed = [] if followed is None else followed.timed
     return (SensedRouteModel if sensors else RouteModel)(
         **fields,
-        summary=summary | {'places': route.places},
         series=embeddings.series,
         starts=embeddings.training.pasts.starts,
         route=route,

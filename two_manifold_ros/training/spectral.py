@@ -28,9 +28,7 @@ from two_manifold_ros.hse_hmm.tables import (
     RawKernel,
     shared_directions,
     SharedDirections,
-    spectral_radius,
     Tables,
-    transition,
 )
 from two_manifold_ros.manifold.kernel_pca import LANDMARKS
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
@@ -58,7 +56,7 @@ from two_manifold_ros.training.held_out import (
     Validation,
     with_positions,
 )
-from two_manifold_ros.training.summary import check_horizons, head_fields, summarise, TWICE
+from two_manifold_ros.training.summary import check_horizons, head_fields, TWICE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -553,19 +551,17 @@ def train_spectral(
     tables, readout = fitted.tables, fitted.readout
     if not isinstance(validation, str):
         readout = readout.calibrated(validation.calibration)
-    summary = summarise(
+    fields = head_fields(
         recordings,
         dataset,
         settings,
-        embeddings.notes,
-        len(ticks),
-        fitted.directions.singular_values,
-        chosen_of(best),
-        validation,
         drives,
+        validation,
+        chosen_of(best),
+        tables.states.shape[1],
+        len(ticks),
+        embeddings.notes,
     )
-    radius = spectral_radius(transition(tables.weights, tables.states))
-    summary['spectral_radius'] = round(radius, 9)
     progress('learning from everything', 1.0)
     # A state that leaves three times the 99 % quantile of its norm over 2000 ticks of training is
     # of a filter that broke (mathematics, section 6.5): one that works exceeds it by a half now
@@ -573,8 +569,7 @@ def train_spectral(
     states = training_states(embeddings, fitted.belief(), 2_000)
     norms = np.linalg.norm(states[:, 1:], axis=1)
     return Model(
-        **head_fields(recordings, dataset, settings),
-        summary=summary,
+        **fields,
         series=embeddings.series,
         starts=pasts.starts,
         novelty=novelty,

@@ -37,7 +37,7 @@ from two_manifold_ros.training.held_out import (
     Validation,
 )
 from two_manifold_ros.training.spectral import anchors_of, check_count
-from two_manifold_ros.training.summary import check_horizons, head_fields, summarise
+from two_manifold_ros.training.summary import check_horizons, head_fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -282,15 +282,9 @@ def train_tpsr(
         row = {name: each for name, each in chosen.items() if name != 'neighbours'}
         validation = replace(validation, table=({**row, 'score_m': validation.score_m},))
         readout = readout.calibrated(validation.calibration)
-    values = route.learner.learner.svd.values[1 : belief.tpsr.states]
-    summary = summarise(
-        recordings, dataset, settings, (), len(training.ticks), values, chosen, validation, drives
-    )
-    radius = float(np.abs(np.linalg.eigvals(belief.tpsr.transition)).max())
-    summary['spectral_radius'] = round(radius, 9)
+    states, ticks = belief.tpsr.states, len(training.ticks)
     model = TpsrModel(
-        **head_fields(recordings, dataset, settings),
-        summary=summary,
+        **head_fields(recordings, dataset, settings, drives, validation, chosen, states, ticks),
         series=series,
         starts=training.pasts.starts,
         novelty=novelty,
