@@ -95,7 +95,9 @@ def answers(method: str, move: Move) -> Answers:
     )
 
 
-def assert_the_same(method: str, move: Move) -> None:
+@pytest.mark.parametrize('method', SETTINGS)
+def test_the_same_answers_in_other_coordinates(method):
+    move = Move(3.7, mirrored=True, angle=2.0, shift=(-3e7, 3e7))
     found, wanted = answers(method, move), answers(method, Move())
     assert sum(bool(valid) for *_, valid in wanted.words) > 0.5 * len(wanted.words)
     assert found.words == wanted.words
@@ -105,13 +107,3 @@ def assert_the_same(method: str, move: Move) -> None:
     np.testing.assert_allclose(found.positions, wanted.positions, rtol=0.0, atol=atol)
     np.testing.assert_allclose(found.covariances, wanted.covariances, rtol=1e-3, atol=atol)
     np.testing.assert_allclose(found.lengths, wanted.lengths, rtol=1e-4, atol=atol)
-
-
-@pytest.mark.parametrize('method', SETTINGS)
-@pytest.mark.parametrize(
-    'move',
-    [Move(shift=(5e5, 5.4e6)), Move(3.7, mirrored=True, angle=2.0, shift=(-3e7, 3e7))],
-    ids=['UTM', 'all at once'],
-)
-def test_the_same_answers_in_other_coordinates(method, move):
-    assert_the_same(method, move)

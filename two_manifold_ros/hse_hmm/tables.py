@@ -106,10 +106,7 @@ class SharedDirections:
 
 
 def shared_directions(
-    future: Floats,
-    past: Floats,
-    rank: int,
-    coupling: str = 'cross-covariance',
+    future: Floats, past: Floats, rank: int, coupling: str = 'cross-covariance'
 ) -> SharedDirections:
     """
     Couple centred coordinates (n, m_F) and (n, m_P) of future and past windows of the same ticks.

@@ -13,12 +13,7 @@ from warnings import catch_warnings, simplefilter
 import numpy as np
 
 from two_manifold_ros.filtering.estimate import half_axis
-from two_manifold_ros.filtering.status import (
-    EllipseLimits,
-    StateMachine,
-    TickDiagnostics,
-    USABLE,
-)
+from two_manifold_ros.filtering.status import EllipseLimits, StateMachine, TickDiagnostics, USABLE
 from two_manifold_ros.hse_hmm.readout import calibrate, Calibration, segment_targets
 from two_manifold_ros.inspection.repetition import LEAST_PUBLISHED, USEFUL
 from two_manifold_ros.ticks.standing import SLOW_SHARE

@@ -18,12 +18,7 @@ from two_manifold_ros.network.network import learn_network, NetworkPasses, shake
 from two_manifold_ros.route.learning import learn_route
 from two_manifold_ros.route.transitions import ways_of
 from two_manifold_ros.training.dataset import build_dataset, Dataset
-from two_manifold_ros.training.following import (
-    Drives,
-    Followed,
-    lay_out_drives,
-    steps_of,
-)
+from two_manifold_ros.training.following import Drives, Followed, lay_out_drives, steps_of
 from two_manifold_ros.training.held_out import FOLDS, follow, MOST_FOLLOWED, Run
 
 if TYPE_CHECKING:
@@ -47,10 +42,7 @@ class Roads(NamedTuple):
 
 
 def choose_network(
-    drives: Drives,
-    followed: Followed,
-    recordings: Sequence[Recording],
-    report: Callable[[], None],
+    drives: Drives, followed: Followed, recordings: Sequence[Recording], report: Callable[[], None]
 ) -> Roads | None:
     """
     Return the drives as those of a network of roads; None where a route follows them better.

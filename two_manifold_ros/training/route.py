@@ -44,12 +44,7 @@ from two_manifold_ros.training.following import (
 from two_manifold_ros.training.held_out import Stretch, Validation
 from two_manifold_ros.training.networks import choose_network
 from two_manifold_ros.training.spectral import embed, impute_dataset, NEIGHBOURS
-from two_manifold_ros.training.summary import (
-    check_horizons,
-    head_fields,
-    join_tracks,
-    TWICE,
-)
+from two_manifold_ros.training.summary import check_horizons, head_fields, join_tracks, TWICE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

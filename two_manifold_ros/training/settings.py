@@ -138,13 +138,7 @@ class TrainingSettings:
         option='window',
     )
     states: int | None = setting(
-        None,
-        int,
-        'dimension of the state',
-        low=2,
-        high=1000,
-        letter='K',
-        option='states',
+        None, int, 'dimension of the state', low=2, high=1000, letter='K', option='states'
     )
     horizons: tuple[int, ...] = setting(
         HORIZONS,

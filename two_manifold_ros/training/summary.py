@@ -21,11 +21,7 @@ from two_manifold_ros.inspection.positions import (
     PositionReport,
     WANTED_LAPS,
 )
-from two_manifold_ros.inspection.repetition import (
-    likely_reason,
-    measure_repetition,
-    UNKNOWN,
-)
+from two_manifold_ros.inspection.repetition import likely_reason, measure_repetition, UNKNOWN
 from two_manifold_ros.inspection.shared_places import LOOK_S, positions_apart
 from two_manifold_ros.manifold.selection import has_neighbours
 from two_manifold_ros.model.model import FAST
@@ -148,9 +144,7 @@ def lap_notes(drives: Sequence[PositionReport], held_s: float) -> list[str]:
 
 
 def judge(
-    recordings: Sequence[Recording],
-    validation: Validation | str,
-    drives: Sequence[PositionReport],
+    recordings: Sequence[Recording], validation: Validation | str, drives: Sequence[PositionReport]
 ) -> dict[str, str] | None:
     """
     Return why a model is of no use, or ``None`` if nothing shows that.
