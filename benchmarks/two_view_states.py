@@ -19,7 +19,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.hse_hmm.two_manifold import shared_directions
+from two_manifold_ros.hse_hmm.tables import shared_directions
 from two_manifold_ros.manifold.selection import make_learner
 
 if TYPE_CHECKING:

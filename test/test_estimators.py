@@ -92,10 +92,7 @@ def test_one_manifold(learner):
     assert fitted.embedding_.shape == (80, learner.dimension)
     assert len(fitted.eigenvalues_) == learner.dimension
     np.testing.assert_allclose(fitted.transform(rows[:7]), fitted.embedding_[:7], atol=1e-7)
-    copy = clone(fitted)
-    assert copy.get_params() == {'learner': learner}
-    assert np.array_equal(copy.fit_transform(rows), fitted.embedding_)
-    pipeline = make_pipeline(StandardScaler(), copy).fit(rows)
+    pipeline = make_pipeline(StandardScaler(), clone(fitted)).fit(rows)
     assert pipeline.get_feature_names_out()[0] == 'manifoldembedding0'
 
 
@@ -118,21 +115,13 @@ def test_an_embedding_of_scikit_learn_is_a_learner(learner):
     half = clone(fitted).fit(first[::2])
     known = LinearRegression().fit(half.embedding_, first[::2, :2])
     assert known.score(half.transform(first[1::2]), first[1::2, :2]) > 0.9
-    with pytest.raises(InputError, match='row 0 of X resembles no training row'):
-        half.transform(first[:1] + 1e3)
+    far = first[:5] + np.array([0.0, 0.0, 0.0, 1e3, 0.0])[:, None]
+    with pytest.raises(InputError, match='row 3 of X resembles no training row'):
+        half.transform(far)
     both = InstrumentalEigenmaps(2, learner=learner).fit(first, second)
     assert both.embedding_.shape == both.transform_second(second).shape == (400, 2)
     nested = clone(fitted).set_params(learner__n_components=1)
     assert nested.fit_transform(first).shape == (400, 1)
-
-
-def test_a_row_far_from_all_is_refused_by_number():
-    rows = ring()[0]
-    fitted = ManifoldEmbedding(EIGENMAP).fit(rows)
-    new = rows[:5].copy()
-    new[3] = 1e3
-    with pytest.raises(InputError, match='row 3 of X resembles no training row'):
-        fitted.transform(new)
 
 
 def test_what_a_learner_has_to_say_is_a_warning():

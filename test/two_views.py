@@ -4,7 +4,7 @@
 
 import numpy as np
 
-from two_manifold_ros.hse_hmm.two_manifold import RIDGE
+from two_manifold_ros.hse_hmm.tables import RIDGE
 
 
 def coupled_features(n: int = 60, future: int = 7, past: int = 5) -> tuple[np.ndarray, np.ndarray]:

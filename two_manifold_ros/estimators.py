@@ -5,25 +5,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from numbers import Integral
 from typing import TYPE_CHECKING
+import warnings
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.mkdr import find_predictive_directions, response_features
-from two_manifold_ros.hse_hmm.two_manifold import couple
-from two_manifold_ros.learned_rows import (
-    CentredRows,
-    checked_responses,
-    checked_rows,
-    Estimator,
-    LearnedRows,
-    OneView,
-)
+from two_manifold_ros.hse_hmm.tables import couple
 from two_manifold_ros.manifold.affinity import RIDGE
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
+from two_manifold_ros.manifold.learner import ManifoldLearner, PointSet
+from two_manifold_ros.manifold.selection import FitTransform
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,21 +28,134 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from typing_extensions import Self
 
-    from two_manifold_ros.manifold.learner import ManifoldLearner
-    from two_manifold_ros.typing import Floats
+    from two_manifold_ros.typing import Bools, Floats
+
+
+def checked_rows(name: str, rows: ArrayLike, columns: int | None = None) -> Floats:
+    """Return a copy of a matrix (n, D) of finite numbers, with so many columns if known."""
+    try:
+        matrix: Floats = check_array(rows, dtype=np.float64, copy=True, input_name=name)
+    except (TypeError, ValueError) as error:
+        msg = f'{name} is no matrix of finite real numbers, one sample a row: {error}'
+        raise InputError(msg) from error
+    if columns is not None and matrix.shape[1] != columns:
+        msg = f'{name} has {matrix.shape[1]} columns, but {columns} were fitted'
+        raise InputError(msg)
+    return matrix
+
+
+def checked_responses(y: ArrayLike, count: int) -> tuple[Floats, Bools]:
+    """Return a copy of responses (n, q) of n rows, and which are known (n,), or refuse them."""
+    responses: Floats | None = None
+    with suppress(TypeError, ValueError):
+        responses = np.array(y, dtype=np.float64)
+    if responses is None or np.iscomplexobj(y):
+        msg = 'y is no array of real numbers; give numbers, as many in each row, or NaN'
+        raise InputError(msg)
+    if responses.ndim == 1:
+        responses = responses[:, None]
+    if responses.ndim != 2 or len(responses) != count:
+        msg = f'y has the shape {np.shape(y)}; give a response for each of the {count} rows of X'
+        raise InputError(msg)
+    known = ~np.isnan(responses.sum(axis=1))
+    if np.count_nonzero(known) < 2:
+        msg = f'y is known for {np.count_nonzero(known)} rows; give at least 2 that are not NaN'
+        raise InputError(msg)
+    return responses, known
+
+
+class CentredRows:
+    """Rows (n, D) as they are, less their mean (D,)."""
+
+    def __init__(self, rows: Floats) -> None:
+        self.mean: Floats = rows.mean(axis=0)
+        self.coordinates = rows - self.mean
+
+    def transform(self, rows: Floats) -> Floats:
+        """Return (k, D) rows less the mean."""
+        return rows - self.mean
+
+
+class LearnedRows:
+    """Rows (n, D) as a manifold learner embedded them; its notes become warnings."""
+
+    def __init__(self, name: str, rows: Floats, learner: ManifoldLearner) -> None:
+        known = not isinstance(learner, type)
+        if known and hasattr(learner, 'fit_transform'):
+            learner = FitTransform(learner)
+        elif not (known and hasattr(learner, 'fit')):
+            msg = (
+                f'learner is {learner!r}, which cannot be fitted; give one of '
+                'two_manifold_ros.manifold such as LaplacianEigenmap(dimension=2, neighbours=20), '
+                'or an embedding of scikit-learn'
+            )
+            raise InputError(msg)
+        self.name = name
+        self.points = PointSet(rows)
+        self.embedding = learner.fit(self.points)
+        self.coordinates = self.embedding.coordinates
+        for note in self.embedding.notes:
+            warnings.warn(f'{name}: {note}', stacklevel=3)
+
+    def transform(self, rows: Floats) -> Floats:
+        """Return the coordinates (k, m) of (k, D) rows, each of which resembles a training row."""
+        embedded = np.empty((len(rows), self.coordinates.shape[1]))
+        for index in range(len(rows)):
+            squared = self.points.distances_from(rows[index : index + 1])[:, 0]
+            coordinates = self.embedding.extension.transform(squared)
+            if coordinates is None:
+                msg = f'row {index} of {self.name} resembles no training row; leave it out'
+                raise InputError(msg)
+            embedded[index] = coordinates
+        return embedded
+
+
+class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Base of the estimators: they embed rows X, and new rows out of sample."""
+
+    embedding_: Floats
+    n_features_in_: int
+    _rows: CentredRows | LearnedRows
+
+    def transform(self, X: ArrayLike) -> Floats:
+        """
+        Return the coordinates (k, m) of the rows X (k, D) out of sample.
+
+        ``InputError`` names a row that resembles none that was fitted.
+        """
+        check_is_fitted(self)
+        return self._project(self._rows.transform(checked_rows('X', X, self.n_features_in_)))
+
+    def fit_transform(self, X: ArrayLike, y: ArrayLike | None = None) -> Floats:
+        """Fit, and return ``embedding_``."""
+        embedding: Floats = self.fit(X, y).embedding_
+        return embedding
+
+    def _project(self, coordinates: Floats) -> Floats:
+        return coordinates
+
+    def _finish(self, rows: Floats, embedding: Floats) -> Self:
+        """Set the attributes that scikit-learn expects after a fit."""
+        self.n_features_in_ = rows.shape[1]
+        self.embedding_ = embedding
+        self._n_features_out = embedding.shape[1]
+        return self
 
 
 class TwoViews(Estimator, ABC):
     """
     Embeds two views, X and Y, of the same samples, each by what it shares with the other.
 
-    A subclass has the parameters ``n_components`` (k) and ``coupling``, and embeds each view. Of
-    the rows that were fitted ``embedding_`` and ``second_embedding_`` are (n, k), with centred
+    Of the rows that were fitted ``embedding_`` and ``second_embedding_`` are (n, k), with centred
     columns; ``singular_values_`` (k,) are those of the coupling, largest first.
     """
 
     n_components: int
     coupling: str
+    second_embedding_: Floats
+    _first_map: Floats
+    _second_map: Floats
+    _second_features: int
 
     @abstractmethod
     def _embed(
@@ -57,8 +167,7 @@ class TwoViews(Estimator, ABC):
         """
         Find what the views X (n, D_X) and Y (n, D_Y) share; row i of both is one sample.
 
-        Refused (``InputError``) is what is too small for what is asked, or shares fewer than k
-        directions.
+        Raises ``InputError`` if these are too small, or share fewer than k directions.
         """
         first, second = checked_rows('X', X), checked_rows('Y', Y)
         if len(first) != len(second):
@@ -69,8 +178,25 @@ class TwoViews(Estimator, ABC):
             raise InputError(msg)
         self._rows, self._second_rows = self._embed(first, second)
         coupled = couple(self._rows.coordinates, self._second_rows.coordinates, self.coupling)
-        self._check_components(coupled.singular_values)
-        self.singular_values_ = coupled.singular_values[: self.n_components]
+        # Singular values below that share of the first are rounding.
+        values = coupled.singular_values
+        shared = int(np.count_nonzero(values > 1e-9 * values[0]))
+        if not shared:
+            msg = (
+                'X and Y share no direction, as if one of them were the same in all rows; give '
+                'views that vary together'
+            )
+            raise InputError(msg)
+        if not isinstance(self.n_components, Integral):
+            msg = f'n_components is {self.n_components!r}, but must be a whole number'
+            raise InputError(msg)
+        if not 1 <= self.n_components <= shared:
+            msg = (
+                f'n_components is {self.n_components!r}, but X and Y share {shared} directions; '
+                'ask for at least one and no more than that'
+            )
+            raise InputError(msg)
+        self.singular_values_ = values[: self.n_components]
         # Line 4 of Algorithm 1 scales the coordinates, where it is done.
         scale = np.ones(self.n_components)
         if self.coupling == 'gram-product':
@@ -90,39 +216,15 @@ class TwoViews(Estimator, ABC):
         rows = checked_rows('Y', Y, self._second_features)
         return self._second_rows.transform(rows) @ self._second_map
 
-    def fit_transform(self, X: ArrayLike, Y: ArrayLike) -> Floats:
-        """Fit and return ``embedding_`` (n, k)."""
-        return self.fit(X, Y).embedding_
 
-    def _check_components(self, values: Floats) -> None:
-        """Refuse a number of components that the views do not share."""
-        # Singular values below that share of the first are rounding.
-        shared = int(np.count_nonzero(values > 1e-9 * values[0]))
-        if not shared:
-            msg = (
-                'X and Y share no direction, as if one of them were the same in all rows; give '
-                'views that vary together'
-            )
-            raise InputError(msg)
-        if not isinstance(self.n_components, Integral):
-            msg = f'n_components is {self.n_components!r}, but must be a whole number'
-            raise InputError(msg)
-        if not 1 <= self.n_components <= shared:
-            msg = (
-                f'n_components is {self.n_components!r}, but X and Y share {shared} directions; '
-                'ask for at least one and no more than that'
-            )
-            raise InputError(msg)
-
-
-class ManifoldEmbedding(OneView):
+class ManifoldEmbedding(Estimator):
     """
     Coordinates ``embedding_`` (n, m) on the manifold that rows lie on, for new rows too.
 
     The ``learner`` is any of ``two_manifold_ros.manifold``, such as
     ``LaplacianEigenmap(dimension=2, neighbours=10)``, or any object with ``fit_transform``, such
-    as ``sklearn.manifold.Isomap()``, see ``FitTransform``; so for all estimators. ``eigenvalues_``
-    (m,) are those of its operator, leading first.
+    as ``sklearn.manifold.Isomap()``, see ``FitTransform``. ``eigenvalues_`` (m,) are those of its
+    operator, leading first.
     """
 
     def __init__(self, learner: ManifoldLearner) -> None:
@@ -136,7 +238,7 @@ class ManifoldEmbedding(OneView):
         return self._finish(rows, learned.coordinates)
 
 
-class ManifoldKernelReduction(OneView):
+class ManifoldKernelReduction(Estimator):
     r"""
     Manifold kernel dimension reduction: coordinates of a manifold that predict responses.
 
@@ -149,28 +251,18 @@ class ManifoldKernelReduction(OneView):
     for centred coordinates M, scaled alike to columns that have unit norm on average, and the
     centred kernel matrix of the responses.
 
-    Parameters
-    ----------
-    learner
-        See `ManifoldEmbedding`; ``None`` is
-        ``LaplacianEigenmap(dimension=50, neighbours=10, scaled=False)``.
-    penalty
-        :math:`\epsilon`, the paper's :math:`N \epsilon`: the fewer responses, the larger.
-    n_components
-        Directions, r; ``None`` counts those at least a hundredth as strong as the first: the
-        paper's estimate of the dimension of the central subspace.
-    response_kernel
-        ``linear``, or a function that returns the kernel matrix (n, n) of responses (n, q), such
-        as ``sklearn.metrics.pairwise.rbf_kernel``. It is decomposed whole, at a cost of n cubed.
-    regularised
-        Whether :math:`\epsilon I` is added to the response kernel, as in the paper's experiments.
-    algorithm
-        ``descent`` to the minimum, or ``paper``: Algorithm 1 as printed, with steps of 1/t,
-        clipping and scaling. It depends on the unit of y, and ends above the minimum.
+    The ``learner``, see `ManifoldEmbedding`, is ``LaplacianEigenmap(dimension=50, neighbours=10,
+    scaled=False)`` if none is given; the ``penalty`` is the paper's :math:`N \epsilon`. There are
+    ``n_components`` directions, r, if given, else those at least a hundredth as strong as the
+    first, the paper's estimate of the dimension of the central subspace. The ``response_kernel``
+    is ``linear``, or a function that returns the kernel matrix (n, n) of responses (n, q), such as
+    ``sklearn.metrics.pairwise.rbf_kernel``; ``regularised`` adds :math:`\epsilon I` to it, as in
+    the paper's experiments. The ``algorithm`` is ``descent`` to the minimum, or ``paper``:
+    Algorithm 1 as printed, which depends on the unit of y, and ends above the minimum.
 
-    Rows project to ``embedding_`` (n, r) by ``directions_`` (m, r), orthonormal, leading first, in
-    the coordinates of the learner, of which ``predictive_eigenvectors_`` (m,) has the one with the
-    largest coefficients first. ``strengths_`` (m,) are the eigenvalues of Theta.
+    Rows project to ``embedding_`` (n, r) by ``directions_`` (m, r), orthonormal, leading first.
+    ``predictive_eigenvectors_`` (m,) has the coordinate with the largest coefficients first, and
+    ``strengths_`` (m,) are the eigenvalues of Theta.
     """
 
     def __init__(
@@ -191,11 +283,7 @@ class ManifoldKernelReduction(OneView):
         self.algorithm = algorithm
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """
-        Embed the rows X (n, D) and find what predicts y, shape (n,) or (n, q).
-
-        Rows of y with a NaN are not known; their rows of X help to learn the manifold.
-        """
+        """Embed the rows X (n, D) and find what predicts y, (n,) or (n, q); NaN is not known."""
         rows = checked_rows('X', X)
         responses, known = checked_responses(y, len(rows))
         learner = self.learner or LaplacianEigenmap(50, 10, scaled=False)
@@ -230,31 +318,20 @@ class InstrumentalEigenmaps(TwoViews):
     r"""
     The manifolds of two views whose noise is independent, each learned with the help of the other.
 
-    A manifold learner embeds either view in many dimensions, whose inner products are its
-    centred Gram matrix. What the two share is then found by a singular value decomposition:
+    A manifold learner embeds either view in many dimensions, whose inner products are its centred
+    Gram matrix. What the two share is then found by a singular value decomposition:
 
     .. math:: C_X C_Y = U \Lambda V^\top, \qquad
               E_X = U_{1:k} \Lambda_{1:k}^{1/2}, \quad E_Y = V_{1:k} \Lambda_{1:k}^{1/2}
 
-    (lines 3 and 4 of Algorithm 1, from low-rank factors, mathematics (4.5): no n x n matrix is
-    formed).
+    (lines 3 and 4 of Algorithm 1, from low-rank factors, mathematics (4.5)).
 
-    Parameters
-    ----------
-    n_components
-        Dimension of the hidden manifold, k.
-    learner
-        Embeds X: any learner of ``two_manifold_ros.manifold``; ``None`` is
-        ``LaplacianEigenmap(dimension=60, neighbours=20)``. Its dimension is to be much larger than
-        k: what noise adds to either manifold has to find room in it.
-    second_learner
-        Embeds Y; ``None`` is the same as for X.
-    coupling
-        ``gram-product`` as above; ``cross-covariance``, with a ``GaussianKernel`` the kernel SVD
-        of Boots & Gordon 2012, section 3.2.2, exact with n - 1 dimensions of up to 2,000 points;
-        ``canonical`` (correlation), which withstands the most noise; or ``reduced-rank``
-        (regression of X on Y).
-
+    The hidden manifold has ``n_components``, k. The ``learner`` embeds X, and Y too unless a
+    ``second_learner`` does; ``None`` is ``LaplacianEigenmap(dimension=60, neighbours=20)``. Its
+    dimension is to be much larger than k: what noise adds has to find room in it. The ``coupling``
+    is ``gram-product`` as above; ``cross-covariance``, with a ``GaussianKernel`` the kernel SVD of
+    Boots & Gordon 2012, section 3.2.2; ``canonical`` (correlation), which withstands the most
+    noise; or ``reduced-rank`` (regression of X on Y).
     """
 
     def __init__(
@@ -284,13 +361,10 @@ class TwoSubspacePCA(TwoViews):
 
     .. math:: \hat\Sigma_{XY} = \tfrac1n X H Y^\top H \approx U D V^\top,
 
-    and the k leading singular vectors U and V become those of the signal as n grows, where the
-    principal components of either view stay biased by its noise. The coupling is
-    ``cross-covariance`` as above, ``canonical`` (correlation) or ``reduced-rank`` (regression of X
-    on Y), see footnote 2 of Boots & Gordon 2012, or ``gram-product``.
-
-    Centred rows, less ``mean_`` and ``second_mean_``, are multiplied with ``components_`` (k, D_X)
-    and ``second_components_`` (k, D_Y), whose rows are orthonormal for ``cross-covariance``.
+    and the k leading singular vectors become those of the signal as n grows. The coupling is
+    ``cross-covariance`` as above, ``canonical`` or ``reduced-rank``, see footnote 2 of Boots &
+    Gordon 2012, or ``gram-product``. Rows less ``mean_`` and ``second_mean_`` are multiplied with
+    ``components_`` (k, D_X) and ``second_components_`` (k, D_Y).
     """
 
     def __init__(self, n_components: int = 2, *, coupling: str = 'cross-covariance') -> None:

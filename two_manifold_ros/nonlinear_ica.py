@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.learned_rows import checked_rows, LearnedRows, OneView
-from two_manifold_ros.manifold.anisotropic_diffusion import AnisotropicDiffusion, GivenCovariances
+from two_manifold_ros.estimators import checked_rows, Estimator, LearnedRows
+from two_manifold_ros.manifold.diffusion_map import AnisotropicDiffusion, GivenCovariances
 from two_manifold_ros.manifold.independent_components import (
     covariances_of_balls,
     covariances_of_ends,
@@ -29,40 +29,30 @@ CLOUDS = {'paths': 4, 'ends': 3, 'ball': 3, 'given': 3}
 """Kinds of what is seen around each point, and how many axes these arrays have."""
 
 
-class NonlinearICA(OneView):
+class NonlinearICA(Estimator):
     r"""
     Independent variables behind a non-linear map, from what is seen around each point.
 
     Singer & Coifman 2008: the covariance of small known movements around a point is :math:`J
-    J^\top`, with the Jacobian J of the map. Distances in these metrics are those of the variables,
-    the random walk over the points in these distances is a diffusion of the variables (eq. 20),
-    and its eigenfunctions separate. The first n that are no functions of others are turned until
-    their products are eigenfunctions too, see ``manifold.independent_components.separate``.
+    J^\top`, with the Jacobian J of the map. A random walk in these metrics is a diffusion of the
+    variables (eq. 20), and its eigenfunctions separate, see
+    ``manifold.independent_components.separate``.
 
-    Parameters
-    ----------
-    n_components
-        Variables, n.
-    clouds
-        What ``fit`` is given of each of the N points: ``paths`` (N, b, s + 1, D), places after
-        each of s equal steps on b paths of the free motion from it, itself first, whose steps are
-        multiplied and averaged; ``ends`` (N, b, D) of such paths (eq. 35); ``ball`` (N, b, D),
-        images of places spread evenly in a small ball around it (eq. 44); or ``given`` (N, D, D),
-        the covariances :math:`J J^\top` themselves.
-    size
-        Duration of the paths, or radius of the balls. It sets the unit of the variables only.
-    neighbours
-        Of a point in the graph. The kernel should be small at the last of them.
-    epsilon, density, power
-        See ``AnisotropicDiffusion``; the paper's density and power, 0 and 1, err more.
+    There are ``n_components`` variables, n. ``clouds`` says what ``fit`` is given of each of the N
+    points: ``paths`` (N, b, s + 1, D), places after each of s equal steps on b paths of the free
+    motion from it, itself first; ``ends`` (N, b, D) of such paths (eq. 35); ``ball`` (N, b, D),
+    images of places spread evenly in a small ball around it (eq. 44); or ``given`` (N, D, D), the
+    covariances themselves. ``size`` is the duration of the paths, or the radius of the balls, and
+    sets the unit of the variables only. The kernel should be small at the last of the
+    ``neighbours``. For ``epsilon``, ``density`` and ``power`` see ``AnisotropicDiffusion``; the
+    paper's 0 and 1 err more.
 
     Each coordinate of ``embedding_`` (N, n), of mean square 1, is a function of one variable:
     monotone, of evenly spread points a cosine, which
     ``manifold.independent_components.place_on_interval`` inverts. Which is which, and the signs,
     are not determined. ``separation_`` is the least correlation of a product of two coordinates
-    with the eigenfunctions that it should be made of: low, the coordinates are mixtures.
-    ``eigenvalues_`` (m,) are those of the random walk, the largest first, without that of the
-    constant.
+    with its eigenfunctions: low, the coordinates are mixtures. ``eigenvalues_`` (m,) are of the
+    random walk, the largest first, without that of the constant.
     """
 
     def __init__(
@@ -88,11 +78,7 @@ class NonlinearICA(OneView):
         """
         Find the variables behind the points X (N, D), from the clouds around them in y.
 
-        Raises
-        ------
-        InputError
-            If these do not fit together or are too few for what is asked.
-
+        Raises ``InputError`` if these do not fit together or are too few for what is asked.
         """
         rows = checked_rows('X', X)
         count = self.n_components

@@ -14,8 +14,8 @@ from two_manifold_ros.hse_hmm.tables import (
     make_ridge_kernel,
     ObservationOperator,
     RawKernel,
+    shared_directions,
 )
-from two_manifold_ros.hse_hmm.two_manifold import shared_directions
 from two_manifold_ros.manifold.selection import make_learner
 from two_manifold_ros.ticks.windows import find_training_ticks, lay_end_to_end
 

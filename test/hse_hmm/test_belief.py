@@ -58,18 +58,6 @@ def test_update(operator):
         assert belief.state[0] == pytest.approx(1.0, abs=1e-12)
 
 
-@pytest.mark.parametrize('ticks', [0, 1, 7])
-def test_skip(operator, ticks):
-    tables = make_tables()
-    belief = Belief(tables, operator)
-    belief.update(OBSERVATIONS[3])
-    moved = np.linalg.matrix_power(tables.states.T @ tables.weights, ticks) @ belief.state
-    belief.skip(ticks)
-    np.testing.assert_allclose(belief.state, moved, atol=1e-13)
-    np.testing.assert_allclose(belief.weights, tables.weights @ moved, atol=1e-14)
-    assert abs(belief.weights.sum() - 1.0) < 1e-12
-
-
 def make_cancelling(excess: float) -> tuple[Belief, np.ndarray]:
     """Make a belief with weights 1.5 and -0.5, and an observation that leaves their balance."""
     tables = Tables(np.array([[0.5, 1.0], [0.5, -1.0]]), np.array([[1.0, 0.2], [1.0, -0.3]]))
@@ -211,16 +199,6 @@ def read_along(small: Small, ridge: float | None) -> tuple[np.ndarray, np.ndarra
         answers.append((*readout.read(belief.weights, belief.state), belief.state.copy()))
     means, covariances, states = zip(*answers, strict=True)
     return np.array(means), np.array(covariances), np.array(states)
-
-
-@pytest.mark.parametrize('ridge', [None, 0.3])
-@pytest.mark.parametrize('kernel', ['laplacian-eigenmap', 'gaussian'])
-def test_positions_are_found(kernel, ridge):
-    means, _, _ = read_along(learn(kernel), ridge)
-    for column, horizon in enumerate((0, 5)):
-        end = len(POSITIONS) - horizon
-        errors = means[40:end, column] - POSITIONS[40 + horizon :]
-        assert np.sqrt(np.mean(np.sum(errors**2, axis=1))) < 0.7, horizon
 
 
 @pytest.mark.parametrize('ridge', [None, 0.3])

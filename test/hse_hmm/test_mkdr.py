@@ -253,7 +253,7 @@ def kernel_regression(known: np.ndarray, wanted: np.ndarray, asked: np.ndarray) 
 def test_positions_are_those_of_kernel_ridge_regression():
     found = fit_position_map(COORDINATES[:30], POSITIONS[:30], PENALTY_MAP)
     expected = kernel_regression(COORDINATES[:30], POSITIONS[:30], COORDINATES)
-    np.testing.assert_allclose(found.positions(COORDINATES), expected, atol=1e-9)
+    np.testing.assert_allclose(found(COORDINATES), expected, atol=1e-9)
     assert np.abs(expected[30:] - POSITIONS[30:]).max() < 0.3
 
 
@@ -286,4 +286,4 @@ def test_what_does_not_vary_gives_the_mean(same):
     positions = np.full_like(POSITIONS, 1e5 / 3.0) if same == 'positions' else POSITIONS
     found = fit_position_map(coordinates, positions, PENALTY_MAP)
     mean = np.broadcast_to(positions.mean(axis=0), positions.shape)
-    np.testing.assert_allclose(found.positions(COORDINATES), mean, rtol=1e-12)
+    np.testing.assert_allclose(found(COORDINATES), mean, rtol=1e-12)

@@ -5,20 +5,8 @@
 import naive
 import numpy as np
 
-from two_manifold_ros.manifold.affinity import affinity, near_points
-from two_manifold_ros.manifold.kernel_pca import MemberAffinity
+from two_manifold_ros.manifold.affinity import near_points
 from two_manifold_ros.manifold.learner import PointSet
-
-SQUARED = np.array([2.0, 0.0, 4.0, 9.0])
-AFFINITY = np.exp(-SQUARED / (2.0 * 1.5**2))
-
-
-def test_members_count_and_no_bandwidth_makes_all_alike():
-    response = MemberAffinity(1.5, np.array([0, 2, 3]))
-    np.testing.assert_allclose(response.weights(SQUARED), AFFINITY[[0, 2, 3]])
-    assert response.check(4) == 3
-    np.testing.assert_array_equal(affinity(SQUARED, 0.0), np.ones(4))
-
 
 POINTS = np.random.default_rng(0).normal(size=(40, 2))
 BETWEEN = naive.squared_distances(POINTS, POINTS)

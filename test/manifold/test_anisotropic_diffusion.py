@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.manifold.anisotropic_diffusion import (
+from two_manifold_ros.manifold.diffusion_map import (
     AnisotropicDiffusion,
     GivenCovariances,
     LocalMetric,

@@ -27,17 +27,6 @@ def test_dense_eigenvectors(density):
     naive.assert_same_to_signs(embedding.coordinates, expected, atol=1e-8)
 
 
-def test_new_point_gets_the_mean_over_a_step():
-    windows = noisy_lap()
-    embedding = DiffusionMap(3, KAPPA, 1.0).fit(windows)
-    rows = windows.rows(np.arange(len(windows)))
-    squared = np.square(rows - rows[50] - 0.1).sum(axis=1)
-    found = embedding.extension.transform(squared)
-    functions = (embedding.coordinates - embedding.extension.offset) / embedding.eigenvalues
-    step = embedding.extension.response.weights(squared)
-    np.testing.assert_allclose(found, step @ functions + embedding.extension.offset)
-
-
 SQUARED = np.array([4.0, 1.0, 25.0, 9.0])
 RESPONSE = Transition(2.0, 1, np.array([0.0, 0.0, 0.0, 9.0 - 1e-12]), np.array([1.0, 2.0, 1.0, 3]))
 

@@ -9,8 +9,8 @@ import pytest
 from scipy.sparse import csc_matrix, csr_matrix
 from scipy.sparse.csgraph import connected_components
 
-from two_manifold_ros.manifold import graph as module
-from two_manifold_ros.manifold.graph import (
+from two_manifold_ros.manifold import affinity as module
+from two_manifold_ros.manifold.affinity import (
     affinity_graph,
     connect,
     smallest_modes,

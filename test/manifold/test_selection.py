@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.manifold.anisotropic_diffusion import AnisotropicDiffusion, GivenCovariances
-from two_manifold_ros.manifold.diffusion_map import DiffusionMap
+from two_manifold_ros.manifold.diffusion_map import (
+    AnisotropicDiffusion,
+    DiffusionMap,
+    GivenCovariances,
+)
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
 from two_manifold_ros.manifold.learner import Extension, PointSet
 from two_manifold_ros.manifold.selection import (
@@ -62,17 +65,12 @@ POINTS = PointSet(np.concatenate([CLUSTER, CLUSTER + 50.0]))
     [
         ('gaussian', 'bandwidth', lambda _: 0.0, 'bandwidth is 0.0, not a positive number'),
         ('gaussian', 'members', lambda old: old[:0], 'members has the shape'),
-        ('gaussian', 'members', lambda old: old - 1, 'members lie outside'),
-        ('linear', 'scale', lambda _: 0.0, 'scale is 0.0'),
         ('linear', 'degree', lambda _: 0, 'degree is 0'),
         ('diffusion-map', 'neighbours', lambda _: 40, 'neighbours is 40'),
-        ('diffusion-map', 'neighbours', lambda _: 2**40, 'neighbours is 1099511627776'),
         ('diffusion-map', 'radii', lambda old: -old, 'radii are not 40'),
         ('diffusion-map', 'radii', lambda _: np.array(1.0), 'radii are not 40'),
         ('diffusion-map', 'factors', lambda old: 0.0 * old, 'factors are not'),
-        ('laplacian-eigenmap', 'bandwidth', lambda _: -1.0, 'bandwidth is -1.0'),
         ('laplacian-eigenmap', 'normalised', lambda _: 2, 'normalised is 2'),
-        ('laplacian-eigenmap', 'bridges', lambda old: old + 40, 'bridges lie outside'),
         ('anisotropic-diffusion', 'begins', lambda old: 0 * old, 'begins do not divide'),
         ('anisotropic-diffusion', 'power', lambda _: 1.5, 'power is 1.5'),
     ],

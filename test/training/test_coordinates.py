@@ -6,8 +6,6 @@ from dataclasses import astuple, dataclass
 from functools import cache
 import math
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
 import numpy as np
 from other_recordings import with_positions
 import pytest
@@ -97,7 +95,9 @@ def answers(method: str, move: Move) -> Answers:
     )
 
 
-def assert_the_same(method: str, move: Move) -> None:
+@pytest.mark.parametrize('method', SETTINGS)
+def test_the_same_answers_in_other_coordinates(method):
+    move = Move(3.7, mirrored=True, angle=2.0, shift=(-3e7, 3e7))
     found, wanted = answers(method, move), answers(method, Move())
     assert sum(bool(valid) for *_, valid in wanted.words) > 0.5 * len(wanted.words)
     assert found.words == wanted.words
@@ -107,25 +107,3 @@ def assert_the_same(method: str, move: Move) -> None:
     np.testing.assert_allclose(found.positions, wanted.positions, rtol=0.0, atol=atol)
     np.testing.assert_allclose(found.covariances, wanted.covariances, rtol=1e-3, atol=atol)
     np.testing.assert_allclose(found.lengths, wanted.lengths, rtol=1e-4, atol=atol)
-
-
-@pytest.mark.parametrize('method', SETTINGS)
-@pytest.mark.parametrize(
-    'move',
-    [Move(shift=(5e5, 5.4e6)), Move(3.7, mirrored=True, angle=2.0, shift=(-3e7, 3e7))],
-    ids=['UTM', 'all at once'],
-)
-def test_the_same_answers_in_other_coordinates(method, move):
-    assert_the_same(method, move)
-
-
-@pytest.mark.slow
-@given(
-    st.floats(0.1, 10.0),
-    st.booleans(),
-    st.floats(0.0, 2.0 * math.pi),
-    st.tuples(st.floats(-3e7, 3e7), st.floats(-3e7, 3e7)),
-)
-@settings(max_examples=6)
-def test_the_default_filter_in_any_coordinates(scale, mirrored, angle, shift):
-    assert_the_same('route', Move(scale, mirrored, angle, shift))

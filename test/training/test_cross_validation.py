@@ -5,23 +5,31 @@
 from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 from two_manifold_ros.hse_hmm.readout import calibrate
-from two_manifold_ros.training import cross_validation
-from two_manifold_ros.training.cross_validation import Candidate, validate
+from two_manifold_ros.training import spectral
 from two_manifold_ros.training.dataset import build_dataset
-from two_manifold_ros.training.held_out import hold_out
-from two_manifold_ros.training.settings import TrainingSettings
-
-Choose = Callable[..., tuple[Candidate, list[Any]]]
-
-USUAL = TrainingSettings(window=20, horizons=(0, 5), method='spectral')
+from two_manifold_ros.training.held_out import hold_out, Run
+from two_manifold_ros.training.settings import SpectralSettings, TrainingSettings
+from two_manifold_ros.training.spectral import chosen_of, validate
 
 
+class Chosen(NamedTuple):
+    """Settings that are compared."""
+
+    states: int
+    bandwidth_factor: float = 1.4
+    ridge: float | None = None
+    neighbours: int = 30
+
+
+Choose = Callable[..., tuple[Chosen, list[Any]]]
+
+USUAL = SpectralSettings(window=20, horizons=(0, 5))
 DATASET = SimpleNamespace(window=1, tracks=[np.zeros((1, 2))])
 
 
@@ -31,18 +39,11 @@ def silent(stage: str, share: float) -> None:
 
 
 def bench_of(
-    score: Callable[[Candidate], float], errors: np.ndarray, windows: int = 0, lost_m: float = 1.0
+    score: Callable[[Any], float], errors: np.ndarray, windows: int = 0, lost_m: float = 1.0
 ) -> SimpleNamespace:
     """Stand in for a part that was held out, with errors (n, c, 2) and unit ellipses."""
-    covariances = np.tile(np.eye(2), (*errors.shape[:2], 1, 1))
-    return SimpleNamespace(
-        windows=windows,
-        lost_m=lost_m,
-        score=score,
-        run=lambda *_: [(errors, covariances)],
-        truths=lambda *_: errors,
-        ticks_of_each=lambda most: most,
-    )
+    run = Run(errors, np.tile(np.eye(2), (*errors.shape[:2], 1, 1)), errors)
+    return SimpleNamespace(windows=windows, lost_m=lost_m, score=score, run=lambda *_: [run])
 
 
 @pytest.fixture
@@ -50,12 +51,12 @@ def choose(monkeypatch: pytest.MonkeyPatch) -> Choose:
     """Return a function that lets given scores decide."""
 
     def chosen(
-        score: Callable[[Candidate], float], settings: TrainingSettings = USUAL, windows: int = 0
-    ) -> tuple[Candidate, list[Any]]:
+        score: Callable[[Any], float], settings: TrainingSettings = USUAL, windows: int = 0
+    ) -> tuple[Chosen, list[Any]]:
         bench = bench_of(score, np.ones((1, 3, 2)), windows=windows)
-        monkeypatch.setattr(cross_validation, 'Fold', lambda *_: bench)
+        monkeypatch.setattr(spectral, 'Fold', lambda *_: bench)
         best, found = validate([([], [])], DATASET, settings, silent)
-        return best, list(found.table)
+        return Chosen(**chosen_of(best)), list(found.table)
 
     return chosen
 
@@ -64,13 +65,13 @@ def test_the_best_is_chosen_and_among_alike_the_narrowest(choose):
     best, table = choose(
         lambda each: 9 * abs(each.bandwidth_factor - 2) + abs(each.states - 60) + 1
     )
-    assert best == Candidate(60, 2.0)
+    assert best == Chosen(60, 2.0)
     assert [(row['states'], row['bandwidth_factor']) for row in table] == [
         (40, 1.0), (40, 1.4), (40, 2.0), (40, 2.8), (20, 2.0), (60, 2.0)
     ]  # fmt: skip
     scores = {1.0: 1.06, 1.4: 1.04, 2.0: 1.0, 2.8: 1.02}
     best, _ = choose(lambda each: scores[each.bandwidth_factor] + abs(each.states - 40))
-    assert best == Candidate(40, 1.4)
+    assert best == Chosen(40, 1.4)
 
 
 @pytest.mark.parametrize(
@@ -88,16 +89,16 @@ def test_more_neighbours_are_tried_where_there_are_windows_enough(
 ):
     settings = replace(USUAL, **change)
     best, _ = choose(lambda each: 100.0 / each.neighbours + each.states, settings, windows)
-    assert best == Candidate(20, 1.0, None, neighbours)
+    assert best == Chosen(20, 1.0, None, neighbours)
 
 
 @pytest.mark.parametrize(
     ('given', 'best', 'compared'),
     [
-        ({'bandwidth_factor': 3.0}, Candidate(7, 3.0), 1),
-        ({'bandwidth_factor': 3.0, 'observation': 'ridge'}, Candidate(7, 3.0, 0.3), 2),
-        ({'ridge': 0.5, 'observation': 'ridge'}, Candidate(7, 1.0, 0.5), 2),
-        ({'ridge': 0.5}, Candidate(7, 1.0), 4),
+        ({'bandwidth_factor': 3.0}, Chosen(7, 3.0), 1),
+        ({'bandwidth_factor': 3.0, 'observation': 'ridge'}, Chosen(7, 3.0, 0.3), 2),
+        ({'ridge': 0.5, 'observation': 'ridge'}, Chosen(7, 1.0, 0.5), 2),
+        ({'ridge': 0.5}, Chosen(7, 1.0), 4),
     ],
 )
 def test_of_the_spectral_filter_only_what_is_not_given_is_chosen(given, best, compared, choose):
@@ -117,7 +118,7 @@ def test_all_that_was_held_out_in_turn_counts_alike(turns, monkeypatch):
             for turn in range(turns)
         ]
     )
-    monkeypatch.setattr(cross_validation, 'Fold', lambda *_: next(made))
+    monkeypatch.setattr(spectral, 'Fold', lambda *_: next(made))
     settings = replace(USUAL, states=9, neighbours=9, bandwidth_factor=1.0)
     _, found = validate([([], [])] * turns, DATASET, settings, silent)
     mean = float(np.mean(range(turns)))
@@ -146,7 +147,7 @@ def test_over_the_slot_car(slot_car_laps, monkeypatch):
     # Of long blocks the beginnings are followed.
     window, most = dataset.window, 60
     assert len(held) * most < sum(map(len, held))
-    monkeypatch.setattr(cross_validation, 'MOST_CALIBRATED', len(held) * most)
+    monkeypatch.setattr(spectral, 'MOST_CALIBRATED', len(held) * most)
     _, part = validate([(fit, held)], dataset, settings, silent)
     assert part.ticks == sum(min(len(block), most) - window for block in held)
     assert [row['score_m'] for row in part.table] == scores

@@ -15,19 +15,18 @@ from two_manifold_ros.names import KERNELS
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.ticks.novelty import NoveltyAnchors
 from two_manifold_ros.ticks.windows import WindowSet
-from two_manifold_ros.training.embeddings import (
+from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.spectral import (
     embed,
     Embeddings,
     impute_positions,
     novelty_anchors,
 )
-from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model, with_readout
 
 WINDOW = 10
 LENGTHS = (150, 90)
-SETTINGS = TrainingSettings(dimension=20)
-NEIGHBOURS = 12
+SETTINGS = TrainingSettings(dimension=20, neighbours=12)
 
 
 def segments(lengths: tuple[int, ...] = LENGTHS) -> list[np.ndarray]:
@@ -39,7 +38,7 @@ def segments(lengths: tuple[int, ...] = LENGTHS) -> list[np.ndarray]:
 
 @pytest.fixture(scope='module', params=KERNELS)
 def structure(request: pytest.FixtureRequest) -> Embeddings:
-    return embed(segments(), WINDOW, replace(SETTINGS, kernel=request.param), NEIGHBOURS)
+    return embed(segments(), WINDOW, replace(SETTINGS, kernel=request.param))
 
 
 def test_every_training_tick_has_its_windows_in_one_segment(structure):
@@ -73,16 +72,13 @@ def test_the_warm_start_finds_the_state_of_a_training_window(structure):
 
 def test_too_few_training_ticks_are_refused():
     enough = 50 + 2 * WINDOW
-    embed(segments((enough,)), WINDOW, SETTINGS, NEIGHBOURS)
+    embed(segments((enough,)), WINDOW, SETTINGS)
     with pytest.raises(InputError) as caught:
-        embed(segments((enough - 1,)), WINDOW, SETTINGS, NEIGHBOURS)
+        embed(segments((enough - 1,)), WINDOW, SETTINGS)
     assert str(caught.value) == (
         'only 49 ticks have a whole window of 10 ticks before and after them; at least 50 are '
         'needed: record longer or shorten --window'
     )
-
-
-TPSR = TrainingSettings(method='tpsr', features=200, horizons=(0, 5, 20))
 
 
 CIRCLE_WINDOW = 10
@@ -108,7 +104,7 @@ def drives() -> Drives:
         angle = np.concatenate([2.0 * np.pi * np.arange(ticks) / ticks for ticks in laps])
         observations.append(felt(angle)[:, [0, 1, 5]] + 0.2 * rng.normal(size=(len(angle), 3)))
         positions.append(on_circle(angle, RADIUS_M))
-    structure = embed(observations, CIRCLE_WINDOW, TrainingSettings(), 10)
+    structure = embed(observations, CIRCLE_WINDOW, TrainingSettings(neighbours=10))
     return Drives(observations, positions, structure)
 
 

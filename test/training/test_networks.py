@@ -7,6 +7,7 @@ from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
+from other_recordings import with_imu, with_positions, without_imu
 import pytest
 from worlds.network import travel, Yard, yard_network
 
@@ -22,8 +23,13 @@ from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.route.learning import learn_route, Tuning
 from two_manifold_ros.ticks.novelty import NOVEL
 from two_manifold_ros.ticks.segments import cut_segments
-from two_manifold_ros.training.following import follow
-from two_manifold_ros.training.networks import choose_network, Roads, where_drives_begin
+from two_manifold_ros.training.held_out import follow
+from two_manifold_ros.training.networks import (
+    choose_network,
+    Roads,
+    shaken_steps,
+    where_drives_begin,
+)
 from two_manifold_ros.training.route import lay_out_recordings
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
@@ -67,35 +73,16 @@ def in_one(recordings: list[Recording], pause_s: float = 20.0) -> Recording:
         stamps.append(each.imu.stamps + shift)
         fixes.append(each.positions.stamps + shift)
         begins = stamps[-1][-1] + round(1e9 * pause_s)
-    first = recordings[0]
-    imu = replace(
-        first.imu,
-        stamps=np.concatenate(stamps),
-        samples=np.concatenate([each.imu.samples for each in recordings]),
-        receive_stamps=np.concatenate(stamps),
-    )
-    positions = replace(
-        first.positions,
-        stamps=np.concatenate(fixes),
-        positions=np.concatenate([each.positions.positions for each in recordings]),
-    )
-    return replace(first, imu=imu, positions=positions)
-
-
-def with_hole(recording: Recording, begin_s: float, end_s: float) -> Recording:
-    """Return a drive without the samples from one time to another one."""
-    imu = recording.imu
-    seconds = 1e-9 * (imu.stamps - imu.first_stamp)
-    kept = (seconds < begin_s) | (seconds >= end_s)
-    stamps, samples = imu.stamps[kept], imu.samples[kept]
-    holed = replace(imu, stamps=stamps, samples=samples, receive_stamps=stamps)
-    return replace(recording, imu=holed)
+    samples = np.concatenate([each.imu.samples for each in recordings])
+    places = np.concatenate([each.positions.positions for each in recordings])
+    imu = {name: np.concatenate(stamps) for name in ('stamps', 'receive_stamps')}
+    first = with_imu(recordings[0], samples=samples, **imu)
+    return with_positions(first, stamps=np.concatenate(fixes), positions=places)
 
 
 def standing(recording: Recording) -> Recording:
     """Return a drive of which the positions stay where it began."""
-    positions = recording.positions
-    return replace(recording, positions=replace(positions, positions=0.0 * positions.positions))
+    return with_positions(recording, positions=0.0 * recording.positions.positions)
 
 
 @pytest.fixture(scope='module')
@@ -185,7 +172,7 @@ def test_samples_one_by_one_give_what_ticks_of_a_recording_do(yard_model, errand
     belief = NetworkBelief(yard_model.route, yard_model.network, period_ns * 1e-9)
     nowhere = np.zeros((len(segment), len(yard_model.horizons) + 1, 2))
     seen = channels.standardise(segment.values)
-    run = follow(belief, seen, nowhere, 0, lambda tick: belief.take(shakes[tick]))
+    run = follow(shaken_steps(belief, shakes), seen, nowhere, 0)
     count = len(segment) - 1
     assert np.allclose(np.array(live)[: count - 1], run.errors[: count - 1, 0], atol=1e-6)
 
@@ -228,7 +215,7 @@ def test_drives_are_a_network_where_three_recordings_show_where_they_begin(short
 @pytest.mark.parametrize(('begin_s', 'end_s', 'stretches'), [(0.5, 1.5, 3), (40.0, 60.0, 4)])
 def test_behind_a_hole_in_a_recording_no_drive_begins(short_drives, begin_s, end_s, stretches):
     *others, last = short_drives
-    roads = chosen([*others, with_hole(last, begin_s, end_s)])
+    roads = chosen([*others, without_imu(last, begin_s, end_s)])
     assert roads is not None
     assert len(roads.followed.parts) == 3
     passes = roads.network.passes

@@ -115,7 +115,6 @@ def test_what_cannot_work_is_named_with_the_likely_reason(name, reason, words):
         ('noise', 'tpsr', 'no_signal'),
         ('three laps', 'route', None),
         ('stops', 'route', None),
-        ('track', 'tpsr', None),
     ],
 )
 def test_a_training_says_so_if_it_has_not_worked_by_any_method(name, method, reason):

@@ -27,14 +27,19 @@ from two_manifold_ros.training import route as training_route
 from two_manifold_ros.training.following import (
     choose_by_parts,
     Drives,
-    follow,
     follow_parts,
     Followed,
+    steps_of,
+)
+from two_manifold_ros.training.held_out import (
+    FOLDS,
+    follow,
     MOST_FOLLOWED,
     parts_to_follow,
     Run,
+    Stretch,
+    Validation,
 )
-from two_manifold_ros.training.held_out import FOLDS, Stretch, Validation
 from two_manifold_ros.training.route import choose_stretches, MOST_TICKS, states_at_places
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
@@ -298,7 +303,7 @@ def test_factors_make_ellipses_hold_their_share():
         for seed in range(1, 4):
             other = Circuit().laps(6, seed=trained + seed)
             truth = segment_targets(other.track, passes.horizons, passes.period_s)
-            run = follow(RouteBelief(route), other.observations, truth, LEAD)
+            run = follow(steps_of(RouteBelief(route)), other.observations, truth, LEAD)
             errors, spreads = run.errors, run.covariances
             for column, each in enumerate(squares):
                 known = np.isfinite(errors[:, column]).all(axis=1)

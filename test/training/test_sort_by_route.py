@@ -4,8 +4,8 @@
 
 from dataclasses import replace
 
-import drives_of_no_use as simple
 import numpy as np
+from other_recordings import with_positions
 import pytest
 from worlds.network import rounds, tram_network, travel, Yard, yard_network
 
@@ -24,29 +24,12 @@ def names(routes):
 
 
 def moved_to_town(drive, metres):
-    positions = drive.positions
-    places = positions.positions + np.array([metres, 0.0])
-    return replace(drive, positions=replace(positions, frame_id='town', positions=places))
-
-
-def moved(drive, metres):
-    positions = replace(drive.positions, positions=drive.positions.positions + metres)
-    return replace(drive, positions=positions)
+    places = drive.positions.positions + np.array([metres, 0.0])
+    return with_positions(drive, frame_id='town', positions=places)
 
 
 def named(recording, name):
     return replace(recording, name=name)
-
-
-def test_days_of_one_route_go_together_whatever_their_order(kart_drives):
-    drives = [drive for both in kart_drives.values() for drive in both]
-    # In one frame, as tracks of one town.
-    drives = [moved_to_town(each, 2000.0 * (number // 2)) for number, each in enumerate(drives)]
-    expected = {f'{name}_0': [f'{name}_0', f'{name}_1'] for name in ('hall', 'paddock', 'ring')}
-    for order in (drives, drives[::-1], drives[3:] + drives[:3]):
-        found = sort_by_route(order)
-        assert names(found) == expected
-        assert {each.line for group in found.values() for each in group} == {''}
 
 
 @pytest.mark.parametrize('share', [0.5, 1.0])
@@ -69,26 +52,6 @@ def test_lines_with_a_common_trunk_and_errands_in_a_yard_are_networks(share, mon
     assert names(found) == {'day_0': ['day_0', 'day_1', 'day_2']}
     # They drive the same aisles: none is a line of its own.
     assert {each.line for each in found['day_0']} == {''}
-
-
-@pytest.mark.parametrize('seeds', [(1, 2), (3, 4), (1, 5, 6)])
-@pytest.mark.parametrize('turned', [1, -1])
-def test_closed_tracks_that_cross_are_routes_of_their_own_and_their_days_are_not(seeds, turned):
-    days = [
-        named(
-            moved(simple.drive(simple.track(seed=seed), 40.0, seed=day), 0.3 * day),
-            f'{seed}_{day}',
-        )
-        for day in range(2)
-        for seed in seeds
-    ]
-    # A lap alone is of the track that it is driven on.
-    days.append(named(simple.drive(simple.track(seed=seeds[0]), 10.0), f'{seeds[0]}_2'))
-    expected = {f'{seed}_0': [f'{seed}_0', f'{seed}_1'] for seed in seeds}
-    expected[f'{seeds[0]}_0'].append(f'{seeds[0]}_2')
-    found = sort_by_route(days[::turned])
-    assert names(found) == expected
-    assert {each.line for group in found.values() for each in group} == {''}
 
 
 def lines(routes):

@@ -18,7 +18,7 @@ from two_manifold_ros.training.train import learn_model, train_model
 SETTINGS = TrainingSettings(
     method='tpsr', horizons=(0, 5, 20), rate_hz=10.0, window=20, states=30, features=200
 )
-FEW_S, MOST_S = 60.0, 90.0
+MOST_S = 90.0
 
 
 @pytest.fixture(scope='module')

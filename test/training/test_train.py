@@ -64,10 +64,6 @@ def test_what_the_model_says_of_its_training(slot_car_model, laps):
     assert summary['samples']['received'] == len(laps.imu.stamps)
     assert summary['seconds'] == pytest.approx(seconds(laps), abs=0.11)
     assert summary['training_ticks'] == len(model.track) - 2 * model.window
-    assert summary['singular_values'][0] == 1.0
-    assert set(summary['covariance_factors']) == {
-        'horizon 0', 'horizon 5', 'horizon 20', 'velocity'
-    }  # fmt: skip
     np.testing.assert_allclose(model.mean_position, np.nanmean(model.track, axis=0))
 
 

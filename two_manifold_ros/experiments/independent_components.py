@@ -19,8 +19,11 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from two_manifold_ros.experiments import experiment as lab
-from two_manifold_ros.manifold.anisotropic_diffusion import AnisotropicDiffusion, GivenCovariances
-from two_manifold_ros.manifold.diffusion_map import DiffusionMap
+from two_manifold_ros.manifold.diffusion_map import (
+    AnisotropicDiffusion,
+    DiffusionMap,
+    GivenCovariances,
+)
 from two_manifold_ros.manifold.independent_components import (
     covariances_of_ends,
     local_covariances,

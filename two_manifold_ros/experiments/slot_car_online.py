@@ -33,9 +33,8 @@ from two_manifold_ros.tpsr.learner import LearnerSettings
 from two_manifold_ros.tpsr.parameters import TpsrBelief
 from two_manifold_ros.tpsr.random_features import fourier_features
 from two_manifold_ros.tpsr.window_learner import WindowLearner
-from two_manifold_ros.training.cross_validation import filtered_states
-from two_manifold_ros.training.embeddings import embed
 from two_manifold_ros.training.settings import RouteSettings
+from two_manifold_ros.training.spectral import embed, filtered_states
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -73,7 +72,7 @@ def hse_hmms(
     horizon is beyond the window.
     """
     # The Gaussian kernel has no neighbours.
-    embeddings = embed([training], window, RouteSettings(kernel='gaussian'), 1)
+    embeddings = embed([training], window, RouteSettings(kernel='gaussian'))
     tables = embeddings.tables(embeddings.directions(states))
     # After an observation the state is about the next tick, whose weights it implies.
     ahead = embeddings.training.ticks + np.arange(horizons)[:, None]

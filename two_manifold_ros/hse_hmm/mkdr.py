@@ -19,17 +19,13 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.manifold.affinity import fix_signs, RIDGE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from two_manifold_ros.typing import Bools, Floats, Ints
 
 
 def onto_simplex(values: Floats) -> Floats:
-    """
-    Return the numbers (m,) nearest to the given ones that are not negative and sum to one.
-
-    All are lowered by as much, and those that would be negative become zero.
-    """
+    """Return the numbers (m,) nearest to the given ones that are not negative and sum to one."""
     falling = np.sort(values)[::-1]
     lowered = (np.cumsum(falling) - 1.0) / np.arange(1, len(values) + 1)
     level = lowered[np.flatnonzero(falling > lowered)[-1]]
@@ -51,15 +47,11 @@ class Contrast:
     .. math:: V(\Theta) = \epsilon \operatorname{tr}[Y Y^\top (M \Theta M^\top + \epsilon I)^{-1}]
 
     for centred ``eigenvectors`` M (n, m) whose columns have unit norm on average and centred
-    ``responses`` Y (n, q) with :math:`\operatorname{tr} Y Y^\top = 1`, so that the units of
-    neither matter. It is the share of the responses that is left unexplained, penalty included:
-    between 0 and 1. The columns of M span all that the matrix in brackets does not just scale, so
-    that it is inverted in an orthonormal basis of them, which is the Woodbury identity: no system
-    is larger than m x m. V is convex, other than the paper says: the trace of an inverse is, and
-    what is inverted is linear in Theta. The ``penalty`` is :math:`n \epsilon` in both.
-
-    ``regularised`` adds the penalty to the response kernel too, as in the paper's experiments:
-    :math:`Y Y^\top + \epsilon I` in the units of Y as given. V then grows without bound.
+    ``responses`` Y (n, q) of norm one: the share of the responses that is left unexplained,
+    penalty included. It is convex, other than the paper says. The matrix is inverted in an
+    orthonormal basis of the columns of M: no system is larger than m x m. The ``penalty`` is
+    :math:`n \epsilon` in both; ``regularised`` adds it to the response kernel too, as in the
+    paper's experiments.
     """
 
     def __init__(
@@ -173,18 +165,13 @@ def find_predictive_directions(
     """
     Find the directions by projected gradient descent from the identity.
 
-    Unless ``literal``, other than in Algorithm 1 of Nilsson, Sha & Jordan 2007, whose rule stops
-    above the minimum: steps are not ``1 / t`` but as long as the descent is sufficient, and Theta
-    is projected to the nearest matrix that is allowed, where the paper clips eigenvalues and then
-    scales; its steps depend on the unit of the responses. With a linear kernel of the responses
-    that is not regularised there are at most as many directions as responses.
-
-    ``eigenvectors`` (n, m) are of a graph Laplacian, or any embedding, at the points where the
-    ``responses`` (n, q) are known; a column of both counts by how much it varies. The larger the
-    ``penalty``, the less directions follow eigenvectors that vary little. It stops when the
-    objective falls by less than ``tolerance``, relatively. ``rank`` is the number of directions,
-    r; ``None`` counts those that are at least a hundredth as strong as the first. Raises
-    ``InputError`` if these do not fit together, are not finite or do not vary.
+    Steps are as long as the descent is sufficient, and Theta is projected to the nearest matrix
+    that is allowed; if ``literal``, they are those of Algorithm 1 of Nilsson, Sha & Jordan 2007,
+    which stops above the minimum. ``eigenvectors`` (n, m) are of a graph Laplacian, or any
+    embedding, at the points where the ``responses`` (n, q) are known. It stops when the objective
+    falls by less than ``tolerance``, relatively. ``rank`` is the number of directions; ``None``
+    counts those at least a hundredth as strong as the first. Raises ``InputError`` if these do not
+    fit together, are not finite or do not vary.
     """
     contrast = Contrast(eigenvectors, responses, penalty, regularised=regularised)
     count = eigenvectors.shape[1]
@@ -198,7 +185,10 @@ def find_predictive_directions(
     while len(objective) <= most_steps:
         before = value
         if literal:
-            theta = _clipped(theta - contrast.unit / len(objective) * gradient)
+            # As in eq. 11: no eigenvalue is negative, then the trace is one.
+            values, vectors = np.linalg.eigh(theta - contrast.unit / len(objective) * gradient)
+            clipped = (vectors * np.maximum(values, 0.0)) @ vectors.T
+            theta = clipped / np.trace(clipped)
             value, gradient = contrast.look(theta)
         else:
             theta, value, gradient, step = _descend(contrast, theta, value, gradient, 2.0 * step)
@@ -211,14 +201,6 @@ def find_predictive_directions(
         rank = int(np.count_nonzero(strengths >= 1e-2 * strengths[0]))
     directions = fix_signs(vectors[:, ::-1][:, :rank])
     return PredictiveDirections(directions, strengths, theta, np.array(objective))
-
-
-def _clipped(theta: Floats) -> Floats:
-    """Return Theta as Nilsson, Sha & Jordan 2007, eq. 11, no eigenvalue negative, of trace one."""
-    values, vectors = np.linalg.eigh(theta)
-    clipped = (vectors * np.maximum(values, 0.0)) @ vectors.T
-    scaled: Floats = clipped / np.trace(clipped)
-    return scaled
 
 
 def _descend(
@@ -236,32 +218,25 @@ def _descend(
     return theta, value, gradient, step
 
 
-@dataclass(frozen=True)
-class PositionMap:
-    """Position as a linear function of coordinates."""
-
-    centre: Floats  # (m,), coordinates
-    offset: Floats  # (2,), the position, metres, that belongs to them
-    coefficients: Floats  # (m, 2), metres per unit of each coordinate
-
-    def positions(self, coordinates: Floats) -> Floats:
-        """Return the positions (n, 2) at (n, m) coordinates."""
-        return (coordinates - self.centre) @ self.coefficients + self.offset
-
-
-def fit_position_map(coordinates: Floats, positions: Floats, penalty: float) -> PositionMap:
+def fit_position_map(
+    coordinates: Floats, positions: Floats, penalty: float
+) -> Callable[[Floats], Floats]:
     r"""
-    Learn position from ``coordinates`` (n, m) of points and their ``positions`` (n, 2), metres.
+    Learn the positions (n, 2), metres, as a function of the ``coordinates`` (n, m) of points.
 
-    The coefficients are those with which the directions explain position best under the same
-    penalty: with :math:`\Theta = \Phi \Phi^\top` of the directions found, what they predict is
-    the :math:`\Theta`-kernel ridge regression whose residual mathematics (11.2) minimises. Where
-    either does not vary the map is their mean.
+    It is the :math:`\Theta`-kernel ridge regression whose residual mathematics (11.2) minimises
+    under the same penalty. Where either does not vary the map is their mean.
     """
     centre, offset = coordinates.mean(axis=0), positions.mean(axis=0)
     centred = coordinates - centre
+    coefficients = np.zeros((len(centre), 2))
+
+    def position_of(asked: Floats) -> Floats:
+        places: Floats = (asked - centre) @ coefficients + offset
+        return places
+
     if not (_varies(centred, centre) and _varies(positions - offset, offset)):
-        return PositionMap(centre, offset, np.zeros((len(centre), 2)))
+        return position_of
     # More steps and a smaller tolerance changed no position by more than its error's hundredth.
     found = find_predictive_directions(
         centred, positions, penalty=penalty, tolerance=1e-3, most_steps=30
@@ -271,7 +246,7 @@ def fit_position_map(coordinates: Floats, positions: Floats, penalty: float) -> 
     reduced = centred @ root
     normal = reduced.T @ reduced + penalty * np.eye(found.rank)
     coefficients = root @ np.linalg.solve(normal, reduced.T @ (positions - offset))
-    return PositionMap(centre, offset, coefficients)
+    return position_of
 
 
 def _varies(differences: Floats, centre: Floats) -> bool:
@@ -281,29 +256,25 @@ def _varies(differences: Floats, centre: Floats) -> bool:
 
 def cross_validated(coordinates: Floats, positions: Floats, penalty: float) -> float:
     """
-    Return the root mean square error, metres, on points left out in turn.
+    Return the root mean square error, metres, of `fit_position_map` on points left out in turn.
 
-    Stretches are left out, not single points: what is known a moment before and after says
-    nothing about places where nothing is known. Parameters are those of `fit_position_map`, the
-    points in order of time.
+    The points are in order of time, and stretches are left out: what is known a moment before and
+    after says nothing about places where nothing is known.
     """
     squares = []
     for kept, left_out in _folds(len(positions)):
         found = fit_position_map(coordinates[kept], positions[kept], penalty)
-        errors = found.positions(coordinates[left_out]) - positions[left_out]
+        errors = found(coordinates[left_out]) - positions[left_out]
         squares.append(np.square(errors).sum(axis=1))
     return float(np.sqrt(np.concatenate(squares).mean()))
 
 
 def within_reach(known: Floats, asked: Floats) -> Bools:
     """
-    Return which points (l,) are about as near to known ones as what ``cross_validated`` left out.
+    Return which points (l, m) are about as near to known ones as what `cross_validated` left out.
 
     Only there does its error hold: within twice the distance that 95 % of what is left out keeps.
-    Nothing is beyond where the known ones are spread over the track, most of it where they are
-    not.
-
-    ``known`` (n, m), ``asked`` (l, m): coordinates, the known ones in order of time.
+    The known ones (n, m) are in order of time.
     """
     nearest = [cKDTree(known[kept]).query(known[out])[0] for kept, out in _folds(len(known))]
     reach = 2.0 * np.quantile(np.concatenate(nearest), 0.95)

@@ -20,10 +20,8 @@ if TYPE_CHECKING:
 
 FLOOR_SHARE = 5e-4
 """
-Standard deviation added to each target, in spreads of the target over training.
-
-No covariance is singular then, whatever the size of the route: half a millimetre on a slot track,
-a quarter of a metre on a circuit of 4 km. Calibration takes back what it adds on the whole.
+Standard deviation added to each target, in spreads of the target over training, so that no
+covariance is singular: half a millimetre on a slot track. Calibration takes it back on the whole.
 """
 
 
@@ -36,11 +34,8 @@ FEWEST = round(1.0 / (1.0 - max(LEVELS)))
 
 LEAST_LEFT = 0.25
 """
-Share of a variance that noise of the reference positions may leave at least: half of an axis.
-
-What is left of errors that are nearly all noise is the difference of two large numbers. Twice as
-much would halve the NEES of velocities of the simulated kart, tram and AGV, 1.4 to 2.5, half as
-much double that of the slot car, 1.6, whose errors are noise by nine tenths.
+Share of a variance that noise of the reference positions may leave at least: half of an axis. With
+half or twice as much the NEES of velocities moves away from one.
 """
 
 ADDED = np.arange(0.05, 0.96, 0.05)
@@ -57,10 +52,9 @@ def velocities(positions: Floats, period_s: float) -> Floats:
 
 def segment_targets(positions: Floats, horizons: Sequence[int], period_s: float) -> Floats:
     """
-    Return the (T, H + 1, 2) targets of every tick of a segment with (T, 2) positions, metres.
+    Return the (T, H + 1, 2) targets of the ticks of a segment with (T, 2) positions, metres.
 
-    They are the positions at the H horizons, in ticks, then the velocity; NaN where unknown or
-    past the segment.
+    They are the positions at H horizons, in ticks, then the velocity; NaN where unknown.
     """
     targets = np.full((len(positions), len(horizons) + 1, 2), np.nan)
     for column, horizon in enumerate(horizons):
@@ -149,11 +143,10 @@ class RidgeReadout:
 
 def fit_ridge(states: Floats, targets: Floats) -> RidgeReadout:
     """
-    Fit one regression per target, with a penalty of `RIDGE` over the mean square of the states.
+    Fit states (n, k) after each observation to targets (n, c, 2), NaN where unknown, one by one.
 
-    ``states`` (n, k): filtered states of the training run: the belief after the observation of
-    each tick. ``targets`` (n, c, 2): NaN where unknown; a target that is never known keeps the
-    prior of ``second_moments``.
+    The penalty is `RIDGE` over the mean square of the states; a target that is never known keeps
+    the prior of `second_moments`.
     """
     means, covariances = second_moments(targets)
     least = floors(targets)
@@ -178,8 +171,7 @@ def sharpen(weights: Floats, chosen: Ints, shares: Floats) -> int:
     """
     Raise the positive weights (n,) to the sixth power, relative to the largest.
 
-    The first entries of ``chosen`` (n,) int64 and ``shares`` (n,) are filled with the training
-    ticks that count and their shares; returns how many, none if no weight is positive.
+    Return how many count; ``chosen`` (n,) int64 and ``shares`` (n,) get their places and shares.
     """
     largest = 0.0
     for i in range(weights.size):
@@ -216,7 +208,7 @@ def moment_rows(targets: Floats, centre: Floats) -> Floats:
     """
     Return 1, x, y, x^2, x y and y^2 (n, 6 c) of targets (n, c, 2), zero where one is unknown.
 
-    The centre (c, 2) is subtracted, so that second moments lose no digits far from the origin.
+    The centre (c, 2) is subtracted: far from the origin second moments would lose digits.
     """
     known: Bools = np.asarray(np.isfinite(targets).all(axis=2))
     x, y = np.moveaxis(np.where(known[..., None], targets - centre, 0.0), 2, 0)
@@ -228,10 +220,9 @@ def fill_moments(
     sums: Floats, floors: Floats, factors: Floats, means: Floats, covariances: Floats
 ) -> None:
     """
-    Turn sums (6 c,) of `moment_rows` into means (c, 2) and covariances (c, 2, 2).
+    Turn sums (6 c,) of `moment_rows` into means (c, 2) and covariances (c, 2, 2), see (7.2).
 
-    Both hold the prior, which stays where no chosen tick has the target. ``floors`` (c,) are added
-    to the variances; ``factors`` (c,) calibrate the covariances, mathematics (7.2).
+    Both hold the prior, which stays where no chosen tick has the target.
     """
     count = factors.size
     for c in range(count):
@@ -251,11 +242,10 @@ def fill_moments(
 
 class SharpenedReadout:
     """
-    Mean of the ``targets`` (n, c, 2) of training ticks under the sixth power of positive weights.
+    Mean of the targets (n, c, 2) of training ticks under the sixth power of positive weights.
 
-    The mean is convex, so every position lies in the hull of the training positions and is always
-    finite. Where no weighted tick has a target, the prior over training is returned. ``added`` and
-    ``factors`` (c,) are those of a `Calibration`.
+    It lies in the hull of the training positions. Where no weighted tick has a target, the prior
+    over training is returned. ``added`` and ``factors`` (c,) are those of a `Calibration`.
     """
 
     def __init__(
@@ -287,25 +277,17 @@ class SharpenedReadout:
 
 
 Readout: TypeAlias = RidgeReadout | SharpenedReadout
-"""
-Turns a belief into the targets of ``segment_targets``, with covariances.
-
-``read`` returns means (H + 1, 2) and covariances (H + 1, 2, 2), finite and positive definite.
-"""
+"""``read`` turns a belief into means (H + 1, 2) and covariances (H + 1, 2, 2) of the targets."""
 
 
 def calibrate(errors: Floats, covariances: Floats, independent: float) -> Calibration:
     """
     Calibrate the covariances of each target (mathematics, section 7.3).
 
-    Of the variances that may be added, zero and the `ADDED` quantiles of the squared errors, the
-    one is chosen with which ellipses that hold their share are smallest: the mean logarithm of
-    their determinants is least (Gneiting et al. 2007, sharpness subject to calibration). Where
-    few remembered ticks agree by chance, their spread says little of the error, and a factor
-    alone would widen all ellipses for it.
-
-    ``errors`` (n, c, 2): held-out errors, NaN where unknown. Of fewer than `FEWEST` nothing is
-    learned. ``covariances`` (n, c, 2, 2): uncalibrated. ``independent``: see `tempered`.
+    Of zero and the `ADDED` quantiles of the squared errors, that variance is added with which
+    ellipses that hold their share are smallest (Gneiting et al. 2007): where few remembered ticks
+    agree by chance, a factor alone would widen all ellipses. Errors (n, c, 2) are held out, NaN
+    where unknown; of fewer than `FEWEST` nothing is learned. ``independent``: see `tempered`.
     """
     found = Calibration.none(errors.shape[1])
     for column in range(errors.shape[1]):
@@ -329,8 +311,7 @@ def share_factor(squared: Floats) -> float:
     """
     Return the factor for covariances by the squared Mahalanobis lengths (n,) of their errors.
 
-    It is the geometric mean of those that would make the 68 % and the 95 % ellipse hold their
-    share of the errors exactly; one factor cannot do both when the errors have heavy tails.
+    It is the geometric mean of those with which the 68 % and the 95 % ellipse hold their share.
     """
     ratios = np.quantile(squared, LEVELS) / CHI_SQUARE
     return float(np.sqrt(np.prod(np.maximum(ratios, 1e-6))))
@@ -345,15 +326,11 @@ def squared_mahalanobis(errors: Floats, covariances: Floats) -> Floats:
 
 def calibration_factors(errors: Floats, covariances: Floats, noise: Floats) -> Floats:
     """
-    Choose a factor for the covariance of each target, and add nothing.
+    Choose a factor for the covariance (n, c, 2, 2) of each target by errors (n, c, 2).
 
-    Of a filter whose covariances hold all that it does not know. The errors are those against
-    positions that have noise of their own, which is none of the filter (mathematics, 7.3).
-
-    ``errors`` (n, c, 2): held-out errors, NaN where unknown. The factor of fewer than `FEWEST` is
-    one. ``covariances`` (n, c, 2, 2): uncalibrated. ``noise`` (c,): variance of the noise in an
-    axis of each target. Returned: see `share_factor`; with noise at least `LEAST_LEFT` times the
-    one without.
+    The errors are against positions that have noise of a variance (c,) in an axis, which is none
+    of the filter (mathematics, 7.3): it leaves a factor of at least `LEAST_LEFT` of the one
+    without. Of fewer errors than `FEWEST` the factor is one.
     """
     factors = np.ones(errors.shape[1])
     for column in range(errors.shape[1]):
@@ -398,10 +375,8 @@ def tempered(factors: Floats, independent: float) -> Floats:
     """
     Trust factors (c,) below 1 only as far as the held-out errors are independent.
 
-    A block between two training laps is easier than what comes after the training, and errors of
-    overlapping windows are alike, so a few windows of them must not shrink an ellipse. Factors
-    above 1 stay. ``independent`` is the held-out ticks divided by the ticks of a window; where it
-    is `FEWEST`, half of a shrinking is believed (of its logarithm).
+    Errors of overlapping windows are alike. ``independent`` is the held-out ticks divided by the
+    ticks of a window; where it is `FEWEST`, half of the logarithm of a shrinking is believed.
     """
     trust = independent / (independent + FEWEST)
     return np.where(factors < 1.0, factors**trust, factors)

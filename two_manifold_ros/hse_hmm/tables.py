@@ -1,7 +1,11 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Tables, observation operators and transition of the HMM.
+Directions that two embeddings share; tables, observation operators and transition of the HMM.
+
+The noise of the two is independent given the state, so it averages out of the product between
+them, and its leading singular directions are the state's (Boots & Gordon 2012, section 3, with the
+whitened variants of footnote 2).
 
 Each operator gives a factor per training tick; the update multiplies the weights by it and
 normalises, mathematics (6.2). Factors need only be right up to one common positive scale.
@@ -10,23 +14,124 @@ normalises, mathematics (6.2). Factors need only be right up to one common posit
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.manifold.affinity import fix_signs, RIDGE
+from two_manifold_ros.names import COUPLINGS
 
 if TYPE_CHECKING:
-    from two_manifold_ros.hse_hmm.two_manifold import SharedDirections
     from two_manifold_ros.typing import Floats
 
 
-def transition(weights: Floats, states: Floats) -> Floats:
-    """
-    Return the (k, k) transition by one tick without an observation, mathematics (6.3).
+SMALLEST_RATIO = 1e-3
+"""Directions with a smaller singular value, relative to the first, are left out."""
 
-    Its first row is e_1, so the weights keep their sum.
+
+class Coupled(NamedTuple):
+    """The directions of two embeddings that go with each other."""
+
+    # (m_X, r), column i of one belongs to column i of the other; the largest entry of each column
+    # of the first is positive.
+    first_map: Floats
+    second_map: Floats  # (m_Y, r)
+    singular_values: Floats  # (r,), largest first
+
+
+def couple(first: Floats, second: Floats, coupling: str) -> Coupled:
     """
+    Couple centred embeddings (n, m_X) and (n, m_Y), row i of both being the same sample.
+
+    ``cross-covariance`` is the SVD of mathematics (3.1), Boots & Gordon 2012, section 3.2.2;
+    ``gram-product`` the SVD of C_X C_Y as in Algorithm 1 there, mathematics (4.5); ``canonical``
+    weighs a direction by how well it is predicted; ``reduced-rank`` by how much of the first the
+    second predicts along it. There are min(m_X, m_Y) directions. Raises ``InputError`` if there is
+    no coupling of that name.
+    """
+    if coupling == 'cross-covariance':
+        product = first.T @ second / len(first)
+        first_map, values, right = np.linalg.svd(product, full_matrices=False)
+        second_map = right.T
+    elif coupling == 'gram-product':
+        first_map, values, second_map = _gram_product(first, second)
+    elif coupling == 'canonical':
+        first_map, values, second_map = _whitened(first, second, _ridged_root(first))
+    elif coupling == 'reduced-rank':
+        first_map, values, second_map = _whitened(first, second, np.eye(first.shape[1]))
+    else:
+        msg = f'there is no coupling named {coupling!r}; choose one of {", ".join(COUPLINGS)}'
+        raise InputError(msg)
+    fixed = fix_signs(first_map)
+    return Coupled(fixed, second_map * np.sign((fixed * first_map).sum(axis=0)), values)
+
+
+def _gram_product(first: Floats, second: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return both maps sqrt(n) R^{-1} U' and the singular values of C_X C_Y, mathematics (4.5)."""
+    triangles = [np.asarray(np.linalg.qr(each, mode='r')) for each in (first, second)]
+    core = triangles[0] @ (first.T @ second) @ triangles[1].T
+    left, values, right = np.linalg.svd(core, full_matrices=False)
+    # The pseudo-inverse, because columns that are constant or repeated leave no inverse.
+    inverses = [np.sqrt(len(first)) * np.linalg.pinv(triangle) for triangle in triangles]
+    return inverses[0] @ left, values, inverses[1] @ right.T
+
+
+def _whitened(first: Floats, second: Floats, root: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the maps of an SVD for which the second is whitened and the first as by its root."""
+    second_root = _ridged_root(second)
+    half = np.linalg.solve(root, first.T @ second / len(first))
+    left, values, right = np.linalg.svd(
+        np.linalg.solve(second_root, half.T).T, full_matrices=False
+    )
+    return np.linalg.solve(root.T, left), values, np.linalg.solve(second_root.T, right.T)
+
+
+def _ridged_root(features: Floats) -> Floats:
+    """Return the Cholesky factor of a ridged covariance; the identity where nothing varies."""
+    covariance = features.T @ features / len(features)
+    ridge = RIDGE * float(np.trace(covariance)) / len(covariance) or 1.0
+    return np.linalg.cholesky(covariance + ridge * np.eye(len(covariance)))
+
+
+@dataclass(frozen=True)
+class SharedDirections:
+    r"""Directions of the future embedding that the past predicts, and the regression onto them."""
+
+    future_map: Floats  # (m_F, r), state of a future window: `z_F @ future_map`
+    # (m_P, r), spectral regression from the past: its implied weights are `z_P @ past_map / n`,
+    # and (A' C) past_map = I with A the future map and C of mathematics (3.1).
+    past_map: Floats
+    singular_values: Floats  # (r,), largest first
+
+
+def shared_directions(
+    future: Floats, past: Floats, rank: int, coupling: str = 'cross-covariance'
+) -> SharedDirections:
+    """
+    Couple centred coordinates (n, m_F) and (n, m_P) of future and past windows of the same ticks.
+
+    There are ``rank`` directions, fewer if the spectrum falls below `SMALLEST_RATIO`. Raises
+    ``InputError`` if the past predicts nothing of the future, or there is no such coupling.
+    """
+    future_map, past_map, values = couple(future, past, coupling)
+    if not values[0] > 0.0:
+        msg = 'past and future windows share nothing; record while the vehicle drives'
+        raise InputError(msg)
+    # Those of a product of Gram matrices are of the order of squares.
+    least = SMALLEST_RATIO ** (2 if coupling == 'gram-product' else 1)
+    keep = min(rank, int(np.count_nonzero(values > least * values[0])))
+    future_map, values = future_map[:, :keep], values[:keep]
+    if coupling == 'gram-product':
+        # Its directions of the past belong to another product; the smallest regression does it.
+        past_map = np.linalg.pinv(future_map.T @ future.T @ past / len(future))
+    else:
+        past_map = past_map[:, :keep] / values
+    return SharedDirections(future_map, past_map, values)
+
+
+def transition(weights: Floats, states: Floats) -> Floats:
+    """Return the (k, k) transition by one tick without an observation, mathematics (6.3)."""
     matrix: Floats = states.T @ weights
     return matrix
 
@@ -41,9 +146,8 @@ def shrink_growing_modes(transition: Floats, *, as_factor: bool = False) -> Floa
     """
     Return a (k, k) transition with its growing modes shrunk to modulus one, mathematics (6.4).
 
-    With ``as_factor`` return S, such that S times the transition is the shrunk one. Modes inside
-    the unit circle stay as they are. Where modes are too nearly parallel to be separated, all are
-    scaled by the same factor.
+    With ``as_factor`` return S, such that S times the transition is the shrunk one. Where modes
+    are too nearly parallel to be separated, all are scaled by the same factor.
     """
     values, vectors = np.linalg.eig(transition)
     modulus = np.abs(values)
@@ -92,12 +196,10 @@ def build_tables(
     past: Floats, shifted: Floats, directions: SharedDirections, *, stable: bool = True
 ) -> Tables:
     """
-    Build tables with k = 1 + directions.
+    Build tables with k = 1 + directions of past and shifted coordinates (n, m_P) and (n, m_F).
 
-    ``past`` (n, m_P): centred coordinates of the past windows. ``shifted`` (n, m_F): coordinates
-    of the futures one tick later, centred with the mean of the own futures. ``directions``: from
-    ``shared_directions``. ``stable``: whether growing modes of the transition are shrunk to
-    modulus 1.
+    The shifted futures are centred with the mean of the own futures. If ``stable``, growing modes
+    of the transition are shrunk to modulus 1.
     """
     ones = np.ones((len(past), 1))
     weights = np.hstack([ones, past @ directions.past_map]) / len(past)
@@ -173,12 +275,11 @@ def make_ridge_kernel(
     features: int | None = 40,
 ) -> RidgeKernel:
     r"""
-    Fit the ridge form to ``observations`` (n, d), which stand for the training ticks.
+    Fit the ridge form to observations (n, d) of the training ticks, with :math:`\lambda` per tick.
 
-    The ridge is :math:`\lambda` on :math:`\Sigma_{OO} = Z_O^\top Z_O / n` (unit-diagonal kernel).
-    So many ``landmarks`` span the ``features``, of which 20 are needed and 40 suffice for ridges
-    of 0.1 and above. ``None`` keeps every feature that the ridge does not shrink to a
-    ten-thousandth: with all observations as landmarks that is mathematics (4.3).
+    So many ``landmarks`` span the ``features``, of which 40 suffice for ridges of 0.1 and above.
+    ``None`` keeps every feature that the ridge does not shrink to a ten-thousandth: with all
+    observations as landmarks that is mathematics (4.3).
     """
     points = observations[:: max(1, len(observations) // landmarks)]
     values, vectors = np.linalg.eigh(gaussian_kernel(points, points, bandwidth))

@@ -1,44 +1,44 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Diffusion maps, with a choice of what density does."""
+"""Diffusion maps, and diffusion in the variables behind the points by local metrics."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.manifold.affinity import (
     affinity,
+    affinity_graph,
+    check_indices,
     check_neighbourhood,
     check_positive,
+    check_shapes,
+    connect,
+    Limits,
     near_points,
     require,
     require_scale,
     shares_of,
+    walk_modes,
 )
-from two_manifold_ros.manifold.graph import affinity_graph, connect, walk_modes
-from two_manifold_ros.manifold.learner import Embedding, Extension
+from two_manifold_ros.manifold.learner import Embedding, Extension, Response, Samples
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scipy.sparse import csr_matrix
 
-    from two_manifold_ros.manifold.learner import Response, Samples
-    from two_manifold_ros.typing import Floats
+    from two_manifold_ros.typing import Bools, Floats, Ints
 
 
 @dataclass(frozen=True)
 class Transition:
-    r"""
-    Probabilities :math:`a_i \propto \exp(-d_i^2 / 2\sigma^2)\, q_i^{-\alpha}` of a step.
-
-    Steps go to the ``near_points``: from a training point, to the same points as in training.
-    """
+    r"""Probabilities :math:`a_i \propto \exp(-d_i^2 / 2\sigma^2)\, q_i^{-\alpha}` of a step."""
 
     bandwidth: float  # sigma
     neighbours: int
@@ -65,17 +65,13 @@ class DiffusionMap:
     r"""
     Eigenfunctions of a random walk over the points, times their eigenvalues.
 
-    These are diffusion maps (Coifman & Lafon 2006). With affinities :math:`W_{ij} = \exp(-d_{ij}^2
-    / 2\sigma^2)` between neighbours and with oneself, :math:`q_i = \sum_j W_{ij}`, and P the rows
-    of :math:`q_i^{-\alpha} W_{ij} q_j^{-\alpha}` divided by their sums,
-
-    .. math:: P \psi_r = \mu_r \psi_r, \qquad E = [\mu_1 \psi_1, \dots, \mu_m \psi_m],
-
-    the largest :math:`\mu` first, which are the eigenvalues of the embedding, without the constant
-    mode; :math:`\psi` has mean square 1 in the stationary distribution of P. A new point gets the
-    mean of :math:`\psi` over one step from it, which is :math:`\mu\psi` at a training point, but
-    at the ends of edges that join pieces of the graph and near copies. :math:`\sigma^2` is half
-    the median squared distance of a point to the last of its neighbours.
+    Coifman & Lafon 2006. With affinities :math:`W_{ij} = \exp(-d_{ij}^2 / 2\sigma^2)` between
+    neighbours and with oneself, :math:`q_i = \sum_j W_{ij}`, and P the rows of
+    :math:`q_i^{-\alpha} W_{ij} q_j^{-\alpha}` divided by their sums, :math:`P \psi_r = \mu_r
+    \psi_r` and :math:`E = [\mu_1 \psi_1, \dots, \mu_m \psi_m]`. A new point gets its row by a
+    step; a training point its own, but at the ends of edges that join pieces of the graph and near
+    copies. :math:`\sigma^2` is half the median squared distance of a point to the last of its
+    neighbours.
     """
 
     # Coordinates kept, m, and kappa; either point may be the neighbour of the other.
@@ -121,8 +117,8 @@ def embed_walk(
     r"""
     Embed by the eigenfunctions of a random walk, times their eigenvalues.
 
-    ``graph`` (n, n) holds symmetric affinities W, connected, of each point with itself too;
-    ``respond`` makes the response of a new point of the (n,) ``factors`` :math:`q^{-\alpha}`.
+    ``graph`` (n, n) holds symmetric affinities, connected, of each point with itself too;
+    ``respond`` makes the response of the (n,) ``factors`` :math:`q^{-\alpha}`.
     """
     from scipy.sparse import diags
 
@@ -156,3 +152,373 @@ def check_density(density: float) -> None:
     if not 0.0 <= density <= 1.0:
         msg = f'density is {density}, but must be between 0 and 1'
         raise InputError(msg)
+
+
+@dataclass(frozen=True)
+class LocalMetric:
+    r"""
+    Scaled directions :math:`\mu^{-1/2} v` of the pseudo-inverse of a covariance at each point.
+
+    They are combinations of training points, so that the coordinates of any point y in the frame
+    of point i follow from its squared distances s to the training points alone:
+
+    .. math:: p_{im}(y) = \mu_{im}^{-1/2} v_{im}^\top (y - y_i)
+              = o_{im} - \tfrac12 \sum_k c_{ikm}\, s_{ik}(y)
+    """
+
+    members: Ints  # (n, c) int64, training points that the directions at each point are made of
+    coefficients: Floats  # (n, c, r), c; a zero where a direction or a member is missing
+    offsets: Floats  # (n, r), o, by which a point is at the origin of its own frame
+
+    def frame(self, index: int, squared: Floats) -> Floats:
+        """Return (..., r) coordinates in the frame of a point, of (n, ...) squared distances."""
+        mixed = squared[self.members[index]].T @ self.coefficients[index]
+        seen: Floats = self.offsets[index] - 0.5 * mixed
+        return seen
+
+    def frames(self, indices: Ints, squared: Floats) -> Floats:
+        """Return (len(indices), r) coordinates of one point in the frames of some others."""
+        near = squared[self.members[indices]]
+        mixed = np.einsum('ik,ikm->im', near, self.coefficients[indices])
+        seen: Floats = self.offsets[indices] - 0.5 * mixed
+        return seen
+
+
+@dataclass(frozen=True)
+class GivenCovariances:
+    """Known (n, D, D) covariances at every point; ``rank`` is the dimension of the manifold."""
+
+    covariances: Floats
+    rank: int
+
+    def measure(self, samples: Samples) -> LocalMetric:
+        """Return the metric; a point without any variance has that of the nearest with some."""
+        from scipy.linalg import qr
+
+        _check_rank(self.rank)
+        rows = samples.rows(np.arange(len(samples)))
+        count, width = rows.shape
+        if self.covariances.shape != (count, width, width):
+            msg = (
+                f'covariances have the shape {self.covariances.shape} instead of '
+                f'{(count, width, width)}; give one for each of the points'
+            )
+            raise InputError(msg)
+        variances, directions = np.linalg.eigh(self.covariances)
+        variances, directions = variances[:, ::-1], directions[:, :, ::-1]
+        scaled = directions[:, :, : self.rank] * _gains(variances, self.rank)[:, None]
+        # The fewest points that span all, and how they make up any direction.
+        first = int(np.square(rows - rows.mean(axis=0)).sum(axis=1).argmin())
+        _, upper, order = qr((rows - rows[first]).T, mode='economic', pivoting=True)
+        sizes = np.abs(np.diag(upper))
+        others = order[: len(sizes)][sizes > 1e-10 * sizes[0]]
+        others_combine = np.linalg.pinv(rows[others] - rows[first]).T
+        combine = np.vstack([-others_combine.sum(axis=0), others_combine])
+        anchors = np.append(first, others).astype(np.int64)
+        coefficients = np.einsum('kd,ndm->nkm', combine, scaled)
+        return _completed(samples, np.tile(anchors, (count, 1)), coefficients)
+
+
+@dataclass(frozen=True)
+class NeighboursInTime:
+    """
+    Covariances of the ``reach`` points before and after every point, about their mean.
+
+    Of windows, those that overlap count; other points follow each other in time without a gap.
+    """
+
+    reach: int
+    rank: int
+
+    def measure(self, samples: Samples) -> LocalMetric:
+        """Return the metric; a point at rest has that of the nearest one that moves."""
+        from two_manifold_ros.ticks.windows import WindowSet
+
+        _check_rank(self.rank)
+        count = len(samples)
+        first, last = np.zeros(count, dtype=np.int64), np.full(count, count - 1)
+        if isinstance(samples, WindowSet):
+            # No window crosses a seam, so two that overlap lie on the same side of it.
+            apart = max(samples.width, 2)
+            first = np.searchsorted(samples.starts, samples.starts - apart, side='right')
+            last = np.searchsorted(samples.starts, samples.starts + apart, side='left') - 1
+        near = np.arange(count)[:, None] + np.arange(-self.reach, self.reach + 1)
+        members = np.clip(near, first[:, None], last[:, None]).astype(np.int64)
+        coefficients = np.empty((*members.shape, self.rank))
+        for begin in range(0, count, 128):
+            block = slice(begin, begin + 128)
+            rows = samples.rows(members[block].ravel()).reshape(*members[block].shape, -1)
+            coefficients[block] = _of_rows(rows, near[block] == members[block], self.rank)
+        return _completed(samples, members, coefficients)
+
+
+def _check_rank(rank: int) -> None:
+    if rank < 1:
+        msg = f'the rank of a local covariance is {rank}, but must be at least 1'
+        raise InputError(msg)
+
+
+def _gains(variances: Floats, rank: int) -> Floats:
+    """Return (n, r) inverse roots of (n, c) variances, largest first; 0 where there is none."""
+    kept = variances[:, :rank]
+    # Directions with a billionth of the largest variance are none.
+    counted = kept > 1e-9 * np.maximum(variances[:, :1], 0.0)
+    return np.where(counted, 1.0 / np.sqrt(np.where(counted, kept, 1.0)), 0.0)
+
+
+def _of_rows(rows: Floats, counted: Bools, rank: int) -> Floats:
+    """Return the (n, c, r) coefficients of (n, c, D) rows of which only some count."""
+    counts = counted.sum(axis=1)
+    sums = (rows * counted[:, :, None]).sum(axis=1)
+    centred = (rows - (sums / counts[:, None])[:, None]) * counted[:, :, None]
+    # The left singular vectors need only the small Gram matrices, however wide the rows are.
+    variances, mixes = np.linalg.eigh(centred @ centred.transpose(0, 2, 1))
+    gains = _gains(variances[:, ::-1], rank)
+    scale = np.square(gains) * np.sqrt(counts)[:, None]
+    coefficients = np.zeros((*counted.shape, rank))
+    coefficients[:, :, : gains.shape[1]] = mixes[:, :, ::-1][:, :, :rank] * scale[:, None]
+    return coefficients
+
+
+def _completed(samples: Samples, members: Ints, coefficients: Floats) -> LocalMetric:
+    """Return the metric of these directions; a point that has none takes those of the nearest."""
+    moving = np.abs(coefficients).max(axis=(1, 2)) > 0.0
+    if not moving.any():
+        msg = 'no point moves, all of a burst are identical; give bursts or windows that do'
+        raise InputError(msg)
+    source = np.arange(len(samples))
+    still = np.flatnonzero(~moving)
+    for begin in range(0, len(still), 128):
+        block = still[begin : begin + 128]
+        distances = samples.distances_to(block)
+        distances[~moving] = np.inf
+        source[block] = distances.argmin(axis=0)
+    members, coefficients = members[source], coefficients[source]
+    # Each point is the origin of its own frame.
+    offsets = np.empty((len(members), coefficients.shape[2]))
+    for begin in range(0, len(members), 128):
+        block = np.arange(begin, min(begin + 128, len(members)))
+        own = samples.rows(block)[:, None]
+        others = samples.rows(members[block].ravel()).reshape(*members[block].shape, -1)
+        squared = np.square(others - own).sum(axis=2)
+        offsets[block] = 0.5 * np.einsum('ik,ikm->im', squared, coefficients[block])
+    return LocalMetric(members, coefficients, offsets)
+
+
+def power_mean(first: Floats, second: Floats, power: float) -> Floats:
+    """Return the power mean of two arrays, the geometric one for power 0; none below."""
+    if power == 0.0:
+        return np.sqrt(first * second)
+    return (0.5 * (first**power + second**power)) ** (1.0 / power)
+
+
+@dataclass(frozen=True)
+class AnisotropicTransition(LocalMetric):
+    r"""
+    Probabilities :math:`a_j \propto \exp(-d_j^2 / 2\sigma^2)\, q_j^{-\alpha}` of a step.
+
+    A new point takes covariance and steps of the training point that is nearest in the ordinary
+    distance.
+    """
+
+    bandwidth: float  # sigma
+    power: float  # of the mean of the two squared distances
+    # (n + 1,) int64, see `Steps`: where each training point may step to, itself among them.
+    begins: Ints
+    targets: Ints  # (e,) int64
+    places: Floats  # (e, r)
+    factors: Floats  # (n,), q^-alpha
+    # Typical distance of two training points, in the ordinary distance. Metrics do not see how far
+    # off a point lies across all their directions; at several times as much it resembles nothing.
+    reach: float
+
+    def weights(self, squared: Floats) -> Floats | None:
+        """Return (n,) weights that sum to one; ``None`` if all are out of reach."""
+        nearest = int(squared.argmin())
+        if not affinity(squared[nearest], self.reach) > Limits.degree:
+            return None
+        steps = slice(self.begins[nearest], self.begins[nearest + 1])
+        targets = self.targets[steps]
+        away = self.places[steps] - self.frame(nearest, squared)
+        back = self.frames(targets, squared)
+        distances = power_mean(
+            np.square(away).sum(axis=1), np.square(back).sum(axis=1), self.power
+        )
+        near = affinity(distances, self.bandwidth)
+        return shares_of(near, self.factors[targets], targets, len(squared))
+
+    def check(self, count: int) -> int:
+        """Return ``count``; refuse what does not fit as many training points."""
+        check_positive(self, 'bandwidth', 'reach')
+        require(0.0 <= self.power <= 1.0, f'power is {self.power!r}, not between 0 and 1')
+        check_indices('targets', self.targets, count)
+        check_indices('members', self.members.ravel(), count)
+        width, rank = self.members.shape[-1], self.coefficients.shape[-1]
+        check_shapes(self, members=(count, width), coefficients=(count, width, rank))
+        check_shapes(self, offsets=(count, rank), begins=(count + 1,), factors=(count,))
+        check_shapes(self, places=(len(self.targets), rank))
+        whole = self.begins[0] == 0 and self.begins[-1] == len(self.targets)
+        divided = whole and np.diff(self.begins).min() >= 1
+        require(bool(divided), 'begins do not divide the targets among the training points')
+        return count
+
+
+class Steps(NamedTuple):
+    """Pairs of near points, each pair both ways, and each point with itself."""
+
+    begins: Ints  # (n + 1,), where the pairs of each point start
+    targets: Ints  # (e,), the other points, increasing
+    places: Floats  # (e, r), their coordinates in the frame of the point
+    squared: Floats  # (e,), the mean of the squared distances that the two see
+    radii: Floats  # (n,), squared distances of the points to the last of their neighbours
+
+
+def anisotropic_graph(
+    samples: Samples, metric: LocalMetric, neighbours: int, power: float
+) -> Steps:
+    """
+    Join the points of which either is among the nearest of the other under the metric.
+
+    Only the nearest in the ordinary distance are asked: far away a difference across the
+    directions of a metric has no length.
+    """
+    from scipy.sparse import csr_matrix
+
+    begins, targets = _candidates(samples, neighbours)
+    places = _places(samples, metric, begins, targets)
+    away = np.square(places).sum(axis=1)
+    count = len(samples)
+    # Of a symmetric pattern the transpose has the same, so the values stand side by side.
+    back = csr_matrix((away, targets, begins), shape=(count, count)).T.tocsr().data
+    squared = power_mean(away, back, power)
+    rows = np.repeat(np.arange(count), np.diff(begins))
+    # One more than the neighbours, since a point is among its own candidates.
+    radii = np.array(
+        [np.partition(each, neighbours)[neighbours] for each in np.split(squared, begins[1:-1])]
+    )
+    kept = squared <= np.maximum(radii[rows], radii[targets])
+    begins = np.concatenate([[0], np.cumsum(np.bincount(rows[kept], minlength=count))])
+    begins = begins.astype(np.int64)
+    return Steps(begins, targets[kept], places[kept], squared[kept], radii)
+
+
+def _places(samples: Samples, metric: LocalMetric, begins: Ints, targets: Ints) -> Floats:
+    """Return (e, r) coordinates of each point's targets in the frame of the point."""
+    result = np.empty((len(targets), metric.coefficients.shape[2]))
+    for begin in range(0, len(samples), 128):
+        block = np.arange(begin, min(begin + 128, len(samples)))
+        members, local = np.unique(metric.members[block], return_inverse=True)
+        distances = samples.distances_to(members)
+        for index, columns in zip(block, local.reshape(len(block), -1), strict=True):
+            pairs = slice(begins[index], begins[index + 1])
+            near = distances[targets[pairs][:, None], columns]
+            result[pairs] = metric.offsets[index] - 0.5 * near @ metric.coefficients[index]
+    return result
+
+
+def _candidates(samples: Samples, neighbours: int) -> tuple[Ints, Ints]:
+    """Return ``begins`` and ``targets`` of pairs that may be near under a metric."""
+    from scipy.sparse import csr_matrix, identity
+
+    count = len(samples)
+    # A metric's nearest are among eight times as many nearest in the ordinary distance.
+    wanted = 8 * neighbours
+    if wanted >= count - 1:
+        every = np.arange(count)
+        return np.arange(count + 1) * count, np.tile(every, count)
+    indices, _ = samples.neighbours(wanted)
+    begins = np.arange(count + 1) * wanted
+    ones = np.ones(indices.size)
+    graph = csr_matrix((ones, indices.ravel(), begins), shape=(count, count))
+    graph = (graph + graph.T + identity(count)).tocsr()
+    graph.sort_indices()
+    return graph.indptr.astype(np.int64), graph.indices.astype(np.int64)
+
+
+CUT = 0.01
+"""
+Value of the kernel at the last neighbour above which a given epsilon is noted as cut.
+
+Of points in a plane that is the share of the kernel's sum that is lost.
+"""
+
+
+@dataclass(frozen=True)
+class AnisotropicDiffusion:
+    r"""
+    Diffusion in the variables behind the points, by local metrics (Singer & Coifman 2008).
+
+    With the covariances :math:`J_i J_i^\top` of the motion at each point, affinities W are those
+    of mathematics (11.1), between neighbours and with oneself; from W on it is a ``DiffusionMap``.
+    In the limit :math:`-2 \log(\mu) / \varepsilon` are eigenvalues of :math:`\nabla U \cdot \nabla
+    - \Delta` in the variables, with U as in eq. 30: of evenly spread points those of the
+    Laplacian.
+
+    A new point takes the covariance of the nearest training point and is compared with its
+    neighbours, which gives a training point its own row. At the ends of edges that join pieces of
+    the graph it is off by up to a tenth of the spread or two; all copies get the row of one.
+    """
+
+    dimension: int  # as in `DiffusionMap`
+    neighbours: int
+    # Where the covariances come from, and the rank of the pseudo-inverses.
+    metric: GivenCovariances | NeighboursInTime
+    # Alpha, see `DiffusionMap`. 0 is the paper's; with 1/2 the limit is the generator of the
+    # process itself, twice, where the points are its stationary distribution, and errors at the
+    # edge of the points are an order smaller.
+    density: float = 0.0
+    # Of the mean of the two squared distances of a pair, from 0 to 1. Every mean of them is right
+    # to second order: the paper's, 1, is too long where the map bends, the geometric, 0, hardly.
+    power: float = 1.0
+    # Positive; by default half the median squared distance of a point to its last neighbour.
+    epsilon: float | None = None
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        check_density(self.density)
+        if not 0.0 <= self.power <= 1.0:
+            msg = f'power is {self.power}, but must be between 0 and 1'
+            raise InputError(msg)
+        if self.epsilon is not None and not self.epsilon > 0.0:
+            msg = f'epsilon is {self.epsilon}, but must be positive'
+            raise InputError(msg)
+
+    def fit(self, samples: Samples) -> Embedding:
+        """Embed the points, which the metric must fit; no n x n dense matrix is formed."""
+        from scipy.sparse import csr_matrix
+
+        typical = require_scale(samples, self.dimension, self.neighbours)
+        metric = self.metric.measure(samples)
+        steps = anisotropic_graph(samples, metric, self.neighbours, self.power)
+        bandwidth = float(np.sqrt(self.epsilon)) if self.epsilon else local_bandwidth(steps.radii)
+        weights = np.exp(steps.squared / (-2.0 * bandwidth**2))
+        count = len(samples)
+        near = csr_matrix((weights, steps.targets, steps.begins), shape=(count, count))
+        graph, notes = connect(near, samples, typical, self.neighbours)
+        respond = partial(
+            AnisotropicTransition,
+            **vars(metric),
+            bandwidth=bandwidth,
+            power=self.power,
+            begins=steps.begins,
+            targets=steps.targets,
+            places=steps.places,
+            reach=typical,
+        )
+        notes += self._cut(steps, bandwidth, metric)
+        return embed_walk(graph, self.dimension, self.density, respond, bandwidth, notes)
+
+    def _cut(self, steps: Steps, bandwidth: float, metric: LocalMetric) -> tuple[str, ...]:
+        """Return a note if a given epsilon reaches beyond the neighbours, see ``CUT``."""
+        points, dimension = len(steps.radii), metric.coefficients.shape[2]
+        last = float(np.median(steps.radii)) / (2.0 * bandwidth**2)
+        if self.epsilon is None or self.neighbours >= points - 1 or last >= -np.log(CUT):
+            return ()
+        # The volume of a ball, and so the number of points in it, grows with its radius.
+        wanted = np.ceil(self.neighbours * (-np.log(CUT) / last) ** (dimension / 2))
+        note = (
+            f'of epsilon {self.epsilon:g} the kernel is still {np.exp(-last):.2g} at the last of '
+            f'{self.neighbours} neighbours and cut there, so the eigenvalues are not those of '
+            f'epsilon; give about {min(wanted, points - 1):.0f} neighbours, or leave epsilon out'
+        )
+        return (note,)

@@ -24,13 +24,9 @@ def local_covariances(bursts: Floats, duration: float) -> Floats:
     r"""
     Estimate :math:`J J^\top` (Singer & Coifman 2008, eq. 10) by the quadratic variation of bursts.
 
-    .. math:: \frac{1}{b\,T} \sum_{a=1}^b \sum_{k=1}^s
-              (y^a_k - y^a_{k-1})(y^a_k - y^a_{k-1})^\top
-
-    With one step these are second moments about the start. More steps see less of the drift, of
-    walls and of the curvature of the map: the covariance of the end points alone (eq. 35) is too
-    small near a wall. ``bursts`` (n, b, s + 1, D) are positions of b paths of ``duration`` T from
-    each of n points, the point itself first; covariances (n, D, D) are per unit of time.
+    ``bursts`` (n, b, s + 1, D) are positions of b paths of a ``duration`` from each of n points,
+    the point itself first; covariances (n, D, D) are per unit of time. More steps see less of the
+    drift, of walls and of the curvature of the map.
     """
     if bursts.ndim != 4 or bursts.shape[2] < 2 or not bursts.size:
         msg = f'bursts have the shape {bursts.shape}; give (points, paths, steps + 1, dimensions)'
@@ -46,8 +42,7 @@ def covariances_of_ends(ends: Floats, duration: float) -> Floats:
     r"""
     Estimate :math:`J J^\top` from the ends of paths (Singer & Coifman 2008, eq. 35).
 
-    ``ends`` (n, b, D) are those of b paths of ``duration`` from each of n points. Returned are
-    their sample covariances (n, D, D) per unit of time.
+    ``ends`` (n, b, D) of b paths of a ``duration`` from each of n points give sample covariances.
     """
     _check_clouds(ends, 2)
     _check_size(duration, 'paths last', 'time')
@@ -61,11 +56,8 @@ def covariances_of_balls(points: Floats, images: Floats, radius: float, rank: in
     r"""
     Estimate :math:`J J^\top` from the images of balls (Singer & Coifman 2008, eq. 44).
 
-    .. math:: \frac{d + 2}{\delta^2} \cdot \frac1b \sum_{a=1}^b (y^a - y)(y^a - y)^\top
-
-    ``images`` (n, b, D) are what is seen of b places that are spread evenly in the ball of
-    ``radius`` :math:`\delta` around what is seen as each of the ``points`` (n, D); ``rank`` is the
-    number of variables, d.
+    ``images`` (n, b, D) are of b places spread evenly in a ball of ``radius`` around each of the
+    ``points`` (n, D); ``rank`` is the number of variables.
     """
     _check_clouds(images, 1)
     _check_size(radius, 'the radius of the balls is', 'number')
@@ -111,24 +103,17 @@ def separate(functions: Floats, eigenvalues: Floats, count: int) -> Separation:
     r"""
     Turn d eigenfunctions of a diffusion until their products are eigenfunctions too.
 
-    Of independent variables the diffusion separates: eigenfunctions are products of functions of
-    one variable, and their eigenvalues the products (Singer & Coifman 2008, eq. 30; Singer
-    2006). Taken are the first d that no polynomial of those before them explains. Of variables
-    alike they are found as any rotation :math:`\psi`. With the d (d - 1) / 2 eigenfunctions
-    :math:`p_k` whose eigenvalues are nearest to those of products, and
-    :math:`M_k = \mathrm{mean}(p_k \psi \psi^\top)`, the rotation Q minimises
+    Of independent variables eigenfunctions are products of functions of one variable, and their
+    eigenvalues the products (Singer & Coifman 2008, eq. 30; Singer 2006). Taken are the first d
+    that no polynomial of those before them explains. With the eigenfunctions :math:`p_k` whose
+    eigenvalues are nearest to those of products, and :math:`M_k = \mathrm{mean}(p_k \psi
+    \psi^\top)`, the rotation Q minimises :math:`\sum_k \sum_i (Q^\top M_k Q)_{ii}^2`, pair by pair
+    as in a joint diagonalisation (Cardoso & Souloumiac 1996): the square of a function of one
+    variable varies with no product.
 
-    .. math:: \sum_k \sum_i (Q^\top M_k Q)_{ii}^2,
-
-    since the square of a function of one variable varies with no product of two; all else of
-    :math:`M_k`, whose size no rotation changes, is then what products share with :math:`p_k`. As
-    in a joint diagonalisation (Cardoso & Souloumiac 1996) the best rotation of each pair is known
-    in closed form, and pairs take turns. Of two variables it is the angle at which their product
-    has the largest covariance with its eigenfunction.
-
-    ``functions`` (n, m): without the constant one, leading first, of any scale; at least d (d + 1)
-    / 2 of them. ``eigenvalues`` (m,): of the random walk. ``count``: variables, d. Raises
-    ``InputError`` if there are too few functions, one is constant, or fewer than d are new.
+    ``functions`` (n, m) are without the constant one, leading first, at least d (d + 1) / 2;
+    ``eigenvalues`` (m,) of the random walk; ``count`` is d. Raises ``InputError`` if there are too
+    few functions, one is constant, or fewer than d are new.
     """
     least = max(count * (count + 1) // 2, 1)
     if count < 1 or functions.ndim != 2 or functions.shape[1] < least:

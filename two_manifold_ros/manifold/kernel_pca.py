@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from two_manifold_ros.errors import InputError
 from two_manifold_ros.manifold.affinity import (
     affinity,
     check_indices,
@@ -17,13 +18,11 @@ from two_manifold_ros.manifold.affinity import (
     leading_modes,
     require,
     require_scale,
-    require_spread,
     spread_landmarks,
 )
-from two_manifold_ros.manifold.learner import Embedding, Extension
+from two_manifold_ros.manifold.learner import Embedding, Extension, Samples
 
 if TYPE_CHECKING:
-    from two_manifold_ros.manifold.learner import Samples
     from two_manifold_ros.typing import Floats, Ints
 
 
@@ -62,8 +61,7 @@ class InnerProduct:
     .. math:: a_j(x) = \Big(\frac{g_j(x)}{s} + c\Big)^p, \qquad
               g_j(x) = -\tfrac12\Big(d_j^2 - \frac1l\sum_i d_i^2 - h_j\Big)
 
-    with the squared distances d of the new point to the members and :math:`h_j` as below:
-    :math:`g_j(x)` is the inner product of x and member j, both taken from the mean of the members.
+    with the squared distances d of the new point to the members.
     """
 
     members: Ints  # (l,) int64, training points that count
@@ -94,12 +92,6 @@ class InnerProduct:
         return len(self.members)
 
 
-def spreads_of(between: Floats) -> Floats:
-    """Return the ``spreads`` of members with (l, l) squared distances between them."""
-    spreads: Floats = between.mean(axis=1) - between.mean()
-    return spreads
-
-
 def kernel_pca(
     squared: Floats,
     response: MemberAffinity | InnerProduct,
@@ -109,9 +101,8 @@ def kernel_pca(
     r"""
     Return the leading kernel principal components, mathematics (2.1) and Boots & Gordon 2012, 2.1.
 
-    With the kernel matrix centred in feature space, :math:`H G H = V \Lambda V^\top`, they are
-    :math:`K V \Lambda^{-1/2}` less their mean. From squared distances (n, l) of the points to the
-    members of the response, which is the kernel; fewer where it has a lower rank.
+    They are :math:`K V \Lambda^{-1/2}` less their mean, with :math:`H G H = V \Lambda V^\top`, of
+    squared distances (n, l) to the members of the response, which is the kernel.
     """
     kernel = response.kernel(squared)
     inner = kernel[response.members]
@@ -129,12 +120,7 @@ def kernel_pca(
 
 @dataclass(frozen=True)
 class LinearKernel:
-    """
-    Principal components of the points, fewer than asked for where these span fewer dimensions.
-
-    The eigenvalues of the embedding are those of the inner products of the centred points. Memory
-    is n times the number of landmarks.
-    """
+    """Principal components of the points, fewer than asked for if these span fewer dimensions."""
 
     dimension: int  # coordinates kept, m
     # Most points whose kernel matrix is decomposed; of more, as many evenly spread ones.
@@ -143,20 +129,15 @@ class LinearKernel:
     def fit(self, samples: Samples) -> Embedding:
         """Embed the points, see ``ManifoldLearner``."""
         squared, members, _ = _distances(samples, self.dimension, self.landmarks)
-        response = InnerProduct(members, spreads_of(squared[members]), 1.0, 0.0, 1)
+        between = squared[members]
+        spreads = between.mean(axis=1) - between.mean()
+        response = InnerProduct(members, spreads, 1.0, 0.0, 1)
         return kernel_pca(squared, response, self.dimension)
 
 
 @dataclass(frozen=True)
 class GaussianKernel:
-    r"""
-    Principal components of a Gaussian kernel, with the median distance for its bandwidth.
-
-    .. math:: k(x, y) = \exp(-\lVert x - y \rVert^2 / 2\sigma^2)
-
-    The eigenvalues of the embedding are those of the kernel matrix centred in feature space.
-    ``landmarks`` as for ``LinearKernel``.
-    """
+    """Principal components of a Gaussian kernel, with the median distance for its bandwidth."""
 
     dimension: int
     landmarks: int = LANDMARKS
@@ -173,5 +154,10 @@ def _distances(samples: Samples, dimension: int, most: int) -> tuple[Floats, Int
     typical = require_scale(samples, dimension)
     members = spread_landmarks(len(samples), most)
     squared = samples.distances_to(members)
-    require_spread(squared[members], typical)
+    if not squared[members].max() > (1e-6 * typical) ** 2:
+        msg = (
+            f'the {len(members)} points that stand for all are identical; leave out copies, or '
+            'ask for more landmarks'
+        )
+        raise InputError(msg)
     return squared, members, typical

@@ -12,34 +12,27 @@ import numpy as np
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.manifold.affinity import (
     affinity,
+    affinity_graph,
     check_indices,
     check_neighbourhood,
     check_positive,
     check_shapes,
+    connect,
     Limits,
     near_points,
     require,
     require_scale,
-)
-from two_manifold_ros.manifold.graph import (
-    affinity_graph,
-    connect,
     smallest_modes,
     walk_modes,
 )
-from two_manifold_ros.manifold.learner import Embedding, Extension
+from two_manifold_ros.manifold.learner import Embedding, Extension, Samples
 
 if TYPE_CHECKING:
-    from two_manifold_ros.manifold.learner import Samples
     from two_manifold_ros.typing import Floats, Ints
 
 
 LARGEST_GAIN = 20.0
-"""
-Largest value of a mode over its mean in the neighbourhood, either way: more would be noise.
-
-Half of it misses the training rows of rougher modes, twice of it doubles the noise of new points.
-"""
+"""Largest value of a mode over its mean in the neighbourhood, either way: more would be noise."""
 
 
 @dataclass(frozen=True)
@@ -47,18 +40,13 @@ class NearModes:
     r"""
     Values of the modes of a Laplacian at a new point, from its affinities to those near.
 
-    A mode satisfies :math:`\sum_j W_{ij}\psi_j = (d_i - \lambda)\psi_i` in each row of the graph,
-    or :math:`= (1 - \lambda) d_i \psi_i` where the Laplacian is normalised. With a weight of 1 of
-    the point itself on both sides this holds for the sum over all near points; so a new point gets
-
     .. math:: \psi(x) = \frac{\sum_j w_j(x)\psi_j}{d_x - \lambda + 1} \quad\text{or}\quad
               \sqrt{d_x}\,\frac{\sum_j w_j(x)\psi_j}{(1 - \lambda) d_x + 1}, \qquad
               d_x = \sum_j w_j(x) - 1,
 
-    and a training point its own value, mathematics (8.4). Where a mode changes so much from point
-    to point that its mean over those near says next to nothing of it, with a denominator around
-    zero, the value falls to zero with the denominator. An edge that joins two pieces counts for
-    the two points that it joins alone.
+    the second where the Laplacian is normalised, so that a training point gets its own value,
+    mathematics (8.4). Around a denominator of zero the value falls to zero. An edge that joins two
+    pieces counts for the two points that it joins alone.
     """
 
     bandwidth: float  # of the affinity, 0 for affinities of 1
@@ -113,13 +101,12 @@ class NearModes:
 
 @dataclass(frozen=True)
 class LaplacianEigenmap:
-    r"""
+    """
     Features of the pseudo-inverse of a graph Laplacian (Belkin & Niyogi 2003), mathematics (2.3).
 
-    With ``normalised`` false the Laplacian is :math:`D - W`, where W are the symmetric affinities
-    of a neighbour graph and D their row sums. The features are centred, and the eigenvalues of the
-    embedding are those of the Laplacian, smallest first, without the zero. A training point gets
-    its own row out of sample but for the roughest of many modes of few points, see `NearModes`.
+    The Laplacian is of the symmetric affinities of a neighbour graph. The eigenvalues of the
+    embedding are its own, smallest first, without the zero. Out of sample a training point gets
+    its own row but for the roughest of many modes of few points, see `NearModes`.
     """
 
     # Coordinates kept, m, and kappa; either point may be the neighbour of the other.

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol, TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -25,8 +25,7 @@ class PointSet:
     """
     A set of (n, D) points, one a row; see ``Samples``.
 
-    Raises ``InputError`` if there is no row or no column, or a number is not finite or beyond
-    1e150, from where on squares are not finite.
+    Raises ``InputError`` if there is none, or a number is not finite or beyond 1e150.
     """
 
     points: Floats
@@ -114,12 +113,12 @@ class Response(Protocol):
         Return (l,) weights of a point from its (n,) squared distances to all training points.
 
         ``None`` if it resembles none. Of distances that are all NaN, ``None`` or NaN, but no
-        error; a single one may count as out of reach.
+        error.
         """
 
     def check(self, count: int) -> int:
         """
-        Return how many weights there are, l, where there are ``count`` training points.
+        Return how many weights there are, l, of ``count`` training points.
 
         Raises ``ValueError`` if the fields, which have their types and are finite, do not fit
         together.
@@ -145,10 +144,6 @@ class Extension:
             return None
         return weights @ self.table + self.offset
 
-    def followed_by(self, linear: Floats, offset: Floats) -> Extension:
-        """Return the extension of ``z @ linear + offset`` with linear (m, k)."""
-        return replace(self, table=self.table @ linear, offset=self.offset @ linear + offset)
-
 
 @dataclass(frozen=True)
 class Embedding:
@@ -167,18 +162,11 @@ class ManifoldLearner(Protocol):
     """
     Turns a set of points into an embedding, by the same rules for every learner.
 
-    Only distances count: neither where the points lie nor how they are turned nor a column that
-    is constant has an effect. Copies of a point are points like all others, at distance 0. A
-    graph that falls into pieces is joined by the shortest edges between them, and a note says so.
-    The same points give the same bytes, and nothing that is returned is infinite or NaN. The
-    extension gives a training point its own row, unless points at equal distances leave open
+    Only distances count. A graph that falls into pieces is joined by the shortest edges between
+    them, and a note says so. The same points give the same bytes, and nothing is infinite or NaN.
+    The extension gives a training point its own row, unless points at equal distances leave open
     which are its neighbours, or a docstring says otherwise.
     """
 
     def fit(self, samples: Samples) -> Embedding:
-        """
-        Embed the points.
-
-        Raises ``InputError`` if there are too few points for the dimension or the neighbours, or
-        most are identical, see ``require_scale``.
-        """
+        """Embed the points; raise ``InputError`` if they are too few or mostly alike."""

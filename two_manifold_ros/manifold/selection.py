@@ -13,12 +13,14 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.manifold.affinity import check_shapes, require, require_scale
-from two_manifold_ros.manifold.anisotropic_diffusion import (
+from two_manifold_ros.manifold.diffusion_map import (
     AnisotropicDiffusion,
     AnisotropicTransition,
+    DiffusionMap,
+    local_bandwidth,
     NeighboursInTime,
+    Transition,
 )
-from two_manifold_ros.manifold.diffusion_map import DiffusionMap, local_bandwidth, Transition
 from two_manifold_ros.manifold.kernel_pca import (
     GaussianKernel,
     InnerProduct,
@@ -26,13 +28,11 @@ from two_manifold_ros.manifold.kernel_pca import (
     MemberAffinity,
 )
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap, NearModes
-from two_manifold_ros.manifold.learner import Embedding, Extension
+from two_manifold_ros.manifold.learner import Embedding, Extension, ManifoldLearner, Samples
 from two_manifold_ros.names import KERNELS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from two_manifold_ros.manifold.learner import ManifoldLearner, Samples
 
 
 RESPONSES: dict[str, type[Any]] = {
@@ -46,12 +46,7 @@ RESPONSES: dict[str, type[Any]] = {
 
 
 def check_extension(extension: Extension, count: int) -> None:
-    """
-    Refuse an extension that cannot be used with so many training points.
-
-    Its fields have their types and are finite, as `model_file.decode` sees to. A ``ValueError``
-    names the first thing that does not fit, as the end of a sentence.
-    """
+    """Refuse by a ``ValueError`` an extension, of finite fields, that does not fit so many."""
     rows = extension.response.check(count)
     shape = extension.offset.shape
     require(len(shape) == 1 and shape[0] > 0, f'offset has the shape {shape} instead of (any,)')
@@ -87,10 +82,9 @@ class FitTransform:
     """
     Any object with ``fit_transform(X)``, such as an embedding of scikit-learn, as a learner.
 
-    A new point gets the mean of the coordinates of the training points near it, weighted as in a
-    step of ``DiffusionMap``, by numbers that a model file holds: the object is not asked again. A
-    training point gets such a mean too, not quite its own row. The object decides what copies
-    and pieces do; the sums of squares of its columns stand for eigenvalues.
+    A new point, and a training point too, gets the mean of the coordinates of the training points
+    near it, weighted as in a step of `DiffusionMap`; the object is not asked again. It decides
+    what copies and pieces do; the sums of squares of its columns stand for eigenvalues.
     """
 
     embedding: Any  # the object; a copy of it is fitted

@@ -18,15 +18,17 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.hse_hmm.readout import segment_targets, velocities
-from two_manifold_ros.recordings.recording import median_interval_ns
+from two_manifold_ros.hse_hmm.readout import velocities
+from two_manifold_ros.recordings.recording import median_interval_ns, Recording
 from two_manifold_ros.ticks.rest import longest_stuck, RestRule, ROUNDING, spreads_along
 from two_manifold_ros.ticks.segments import (
+    Channels,
     cut_segments,
     fit_channels,
     largest_believable,
     only_near_fixes,
     positions_at,
+    Segment,
     unmeasured_axes,
 )
 from two_manifold_ros.ticks.standing import standing, usual_speed
@@ -34,8 +36,6 @@ from two_manifold_ros.ticks.standing import standing, usual_speed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.ticks.segments import Channels, Segment
     from two_manifold_ros.training.settings import ObservingSettings, TrainingSettings
     from two_manifold_ros.typing import Bools, Floats
 
@@ -48,9 +48,8 @@ LEAST_WINDOW = 20
 
 RARE_STEP = 0.5
 """
-Step between positions, in spreads of all of them, above which straight lines cut too much.
-
-With one position a second the step is .7 to 1.7, with all of them .06 at most.
+Step between positions, in spreads of all of them, above which straight lines cut too much: with a
+position a second it is .7 to 1.7, with all of them .06 at most.
 """
 
 
@@ -88,14 +87,6 @@ class Dataset:
         """Return the standardised observations (T, d) of some segments."""
         return [self.channels.standardise(segment.values) for segment in segments]
 
-    def blocks_of(
-        self, segments: Sequence[Segment], horizons: Sequence[int]
-    ) -> list[tuple[Floats, Floats]]:
-        """Return the observations (T, d) of segments, and their targets (T, H + 1, 2)."""
-        tracks = [segment.positions for segment in segments]
-        targets = [segment_targets(each, horizons, self.period_s) for each in tracks]
-        return list(zip(self.standardise(segments), targets, strict=True))
-
 
 def build_dataset(
     recordings: Sequence[Recording], settings: TrainingSettings, *, spreads: bool = False
@@ -103,7 +94,7 @@ def build_dataset(
     """
     Cut recordings into training segments, with the ``spreads`` of samples within ticks if asked.
 
-    Raise ``InputError`` if the IMU is slower than the rate asked for, nothing is long enough, or
+    Raises ``InputError`` if the IMU is slower than the rate asked for, nothing is long enough, or
     no position is known at any tick.
     """
     intervals = [median_interval_ns(recording.imu.stamps) for recording in recordings]
@@ -137,7 +128,12 @@ def build_dataset(
             margin = window if settings.method == 'route' else 0
             stream = recording.positions
             found = [only_near_fixes(each, stream, period_ns, margin) for each in found]
-        segments += _marked(found, window * period_ns)
+        late = [int(each.stamps[0] - found[0].stamps[0]) for each in found]
+        # A drive begins within the first window of its recording.
+        segments += [
+            replace(each, begins=0 <= begun <= window * period_ns)
+            for each, begun in zip(found, late, strict=True)
+        ]
         counts += counted
     kept = tuple(segment for segment in segments if len(segment) > 2 * window)
     names = ', '.join(recording.name for recording in recordings)
@@ -161,13 +157,6 @@ def build_dataset(
     return Dataset(
         kept, channels, rate_hz, period_ns, window, max_gap_ns, counts, velocity_noise=noise
     )
-
-
-def _marked(found: Sequence[Segment], window_ns: int) -> list[Segment]:
-    """Return the segments of a recording, those marked that begin within its first window."""
-    begun = [int(each.stamps[0] - found[0].stamps[0]) for each in found]
-    pairs = zip(found, begun, strict=True)
-    return [replace(each, begins=0 <= late <= window_ns) for each, late in pairs]
 
 
 def longest_step_ns(interval_ns: int, period_ns: int) -> int:
@@ -198,10 +187,9 @@ def velocity_noise(
     """
     Estimate the noise of the positions in the velocities at ticks: the variance in an axis.
 
-    Differences of high order leave noise of a stream of positions and little of the way, which is
-    smooth (Gasser et al. 1986). The least of several orders counts: a way that is not smooth shows
-    in some of them. Drawn noise shows how much velocities have of it, which are differences of
-    positions that are interpolated at ticks. In m^2/s^2; zero if positions are too few.
+    Differences of high order leave noise and little of the way, which is smooth (Gasser et al.
+    1986); the least of several orders counts. Drawn noise shows how much velocities have of it. In
+    m^2/s^2; zero if positions are too few.
     """
     orders = range(3, 7)
     differences: dict[int, list[Floats]] = {order: [np.empty((0, 2))] for order in orders}

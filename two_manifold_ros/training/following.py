@@ -25,15 +25,18 @@ from two_manifold_ros.hse_hmm.readout import (
 from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.learning import learn_route, Tuning
 from two_manifold_ros.route.merging import FINENESS, merge_passes
-from two_manifold_ros.route.visits import lay_out, longest_lag, memory_of, motionless
-from two_manifold_ros.training.dataset import USUAL_RATE_HZ
+from two_manifold_ros.route.visits import lay_out, longest_lag, memory_of, motionless, Passes
+from two_manifold_ros.training.dataset import Dataset, USUAL_RATE_HZ
 from two_manifold_ros.training.held_out import (
     beside_mean_position,
     capped_mean,
+    follow,
+    joined,
     LOST_SHARE,
     MOST_FOLLOWED,
     parts_to_follow,
     publishable,
+    Run,
     squared_distances,
     Validation,
 )
@@ -41,8 +44,6 @@ from two_manifold_ros.training.held_out import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from two_manifold_ros.route.visits import Passes
-    from two_manifold_ros.training.dataset import Dataset
     from two_manifold_ros.training.settings import RouteSettings
     from two_manifold_ros.typing import Bools, Floats
 
@@ -54,32 +55,26 @@ ANYWHERE = 0.01
 
 TICK_S, PLACE_S = 1e-4, 2.5e-6
 """
-Time of a tick, and for each place with any probability, on a small robot: five times that of
-the machine of results.md, as a Raspberry Pi 4 has beside it.
+Time of a tick, and for each place with any probability, on a small robot such as a Raspberry Pi 4.
 """
 
 SHIFTS = np.array([0.17, 0.17, 0.17, 0.01, 0.01, 0.01])
 """
-What an IMU may be off from one day to another: standard deviations, m/s^2 and rad/s.
-
-One degree of mounting turns so much of gravity into a level axis, and cheap gyroscopes drift by
-half a degree a second. At 0 a vehicle whose mounting turned is lost; twice as much takes other
-tracks for the trained one.
+What an IMU may be off from one day to another: standard deviations, m/s^2 and rad/s. One degree of
+mounting, and half a degree a second of a cheap gyroscope. At 0 a vehicle whose mounting turned is
+lost; twice as much takes other tracks for the trained one.
 """
 
 CHANCE = 4.0
 """
-Standard errors of the share of its variance that the place explains of a channel.
-
-Noise that lasts for some ticks reaches them in one drive of twelve, white noise in none of 240.
+Standard errors of the share of its variance that the place explains of a channel: noise that lasts
+for some ticks reaches them in one drive of twelve, white noise in none of 240.
 """
 
 SHARPER = 0.15
 """
-Nats by which the sharper of two likelihoods at twice the rate has to be better.
-
-Parts left out are of the same days as the map, and on others what is sharp errs more: with .1 the
-simulated car is lost on other days.
+Nats by which the sharper of two likelihoods at twice the rate has to be better. Parts left out are
+of the same days as the map: with .1 the simulated car is lost on other days.
 """
 
 FASTER = 0.1
@@ -90,9 +85,8 @@ DOUBLINGS = 2
 
 MOST_WORK, WORK_GROWS = 8e6, 6.0
 """
-Places times ticks that the trial of a rate may take, and how many times as many the next one has.
-
-Some six seconds. Twice the rate has twice the ticks, and three times the places.
+Places times ticks that the trial of a rate may take, some six seconds, and how many times as many
+the next one has: twice the ticks, and three times the places.
 """
 
 
@@ -102,42 +96,14 @@ Powers of the speed with which what an IMU reads on a path grows: acceleration, 
 """
 
 
-class Run(NamedTuple):
-    """
-    A stretch of T ticks that was followed from a cold start, its covariances not calibrated.
+def steps_of(belief: RouteBelief) -> Callable[[Floats], tuple[Any, ...]]:
+    """Return the steps of a fresh belief for `follow`."""
 
-    Where the vehicle crashed its position is wrong by as much as it slid, which says nothing of a
-    drive: only where it drives on the route as in training ellipses are calibrated.
-    """
+    def step(observation: Floats) -> tuple[Any, ...]:
+        evidence = belief.update(observation)
+        return (*belief.read(), belief.driving > 0.5, float(belief.active), evidence)
 
-    errors: Floats  # (T, H + 1, 2), NaN where the truth is unknown
-    covariances: Floats  # (T, H + 1, 2, 2)
-    driving: Bools
-    active: Floats  # places with any probability
-    evidences: Floats
-    truths: Floats  # (T, H + 1, 2)
-
-
-def follow(
-    belief: RouteBelief,
-    observations: Floats,
-    truths: Floats,
-    lead: int,
-    before: Callable[[int], None] = lambda _: None,
-) -> Run:
-    """
-    Follow a stretch of observations (T, d) with a fresh belief.
-
-    The place is not known yet in the first ``lead`` ticks, which are left out. ``before`` is
-    called with the number of each tick before it is observed.
-    """
-    read = []
-    for tick, row in enumerate(observations):
-        before(tick)
-        evidence = belief.update(row)
-        read.append((*belief.read(), belief.driving > 0.5, float(belief.active), evidence))
-    means, *others = map(np.array, zip(*read, strict=True))
-    return Run(*(each[lead:] for each in (means - truths, *others, truths)))
+    return step
 
 
 @dataclass(frozen=True)
@@ -152,8 +118,7 @@ class Followed:
     @cached_property
     def run(self) -> Run:
         """All runs in one."""
-        runs = zip(*itertools.chain.from_iterable(self.parts), strict=True)
-        return Run(*map(np.concatenate, runs))
+        return joined(itertools.chain.from_iterable(self.parts))
 
     @cached_property
     def factors(self) -> Floats:
@@ -194,8 +159,9 @@ class Followed:
             estimated, truths = run.truths + run.errors, run.truths.copy()
             truths[~run.driving] = np.nan
             covariances = self.factors[0] * run.covariances[:, 0]
-            ends = estimated[:, 0], estimated[:, -1], covariances, truths[:, 0], truths[:, -1]
-            found.append(ends)
+            found.append(
+                (estimated[:, 0], estimated[:, -1], covariances, truths[:, 0], truths[:, -1])
+            )
         return found
 
     @property
@@ -212,8 +178,8 @@ class Followed:
         """
         Return whether the mean error is larger than with another rate, by more than chance.
 
-        Chance is the standard error of the differences between pieces, each of the same time. If
-        the vehicle is lost in some, or the number of parts differs, any larger error counts.
+        Chance is the standard error of the differences between pieces of the same time. If the
+        vehicle is lost in some, or the number of parts differs, any larger error counts.
         """
         (pieces, largest_m), (others, other_m) = self._pieces, than._pieces
         if max(largest_m, other_m) >= self.lost_m or len(pieces) != len(others):
@@ -245,18 +211,9 @@ class Followed:
             [publishable(factor * run.covariances[:, 0], run.driving, error_m) for run in runs]
         )
 
-    @property
-    def work(self) -> float:
-        """Places times ticks that count, with which the time grows that following takes."""
-        return float(self.run.active.sum())
-
     def load(self, rate_hz: float) -> float:
         """Return the mean share of a core of a small robot that ticks take, see ``PLACE_S``."""
         return rate_hz * (TICK_S + PLACE_S * float(self.run.active.mean()))
-
-    def every_other(self) -> Followed:
-        """Return every other part, the first among them."""
-        return replace(self, parts=self.parts[::2])
 
     def validation(self, middle: Floats, factors: Floats | None = None) -> Validation:
         """Return errors and calibration; with ``factors`` as what a filter publishes of them."""
@@ -308,9 +265,8 @@ def memory_between_laps(
     """
     Return the memory of what repeats between laps, seconds; 0 if nothing does.
 
-    It is the longest lag at which the covariance of a channel, of which the place explains more
-    than ``CHANCE``, with the pass before has fallen to a share of 1/e: vibration differs from pass
-    to pass.
+    It is the longest lag at which the covariance with the pass before, of a channel that the place
+    explains by more than `CHANCE`, has fallen to 1/e: vibration differs from pass to pass.
     """
     places = merge_passes(tracks, period_s)
     if places is None:
@@ -367,13 +323,11 @@ def follow_parts(
     of_each: bool = False,
 ) -> list[Followed]:
     """
-    Follow each part of the drives on the map of all others, once with each tuning.
+    Follow each part of the drives on the map of all others, once with each sharpness.
 
-    The tunings differ in sharpness alone. Nothing is returned where the drives are too short to
-    leave a part out, where few places were visited twice, or no position is known. The first
-    window of each stretch does not count. At ``most`` so many ticks are followed, and one of
-    ``every`` so many parts, by the workers of a ``client`` if there is one; ``done`` gets the
-    share of them.
+    Nothing is returned if the drives are too short, few places were visited twice, or no position
+    is known. At ``most`` so many ticks are followed, and one of ``every`` so many parts, by the
+    workers of a ``client`` if there is one; ``done`` gets the share of them.
     """
     passes, dataset = drives.passes, drives.dataset
     visited, lead = passes.places.visited, dataset.window
@@ -407,7 +361,7 @@ def _follow_part(
     for tuning in tunings:
         likelihood = replace(route.likelihood, sharpness=tuning.sharpness)
         own = replace(route, likelihood=likelihood)
-        found.append(tuple(follow(RouteBelief(own), *block, lead) for block in blocks))
+        found.append(tuple(follow(steps_of(RouteBelief(own)), *block, lead) for block in blocks))
     return found, route.readout.targets[:, 0]
 
 
@@ -422,14 +376,12 @@ def choose_by_parts(
     """
     Choose the rate, and the sharpness at it, by how well parts that were left out are followed.
 
-    A rate twice as high, at which ``faster`` lays drives out if the IMU is that fast, is taken,
-    and the next one tried, where every other part is followed better by ``FASTER`` and it does not
-    err more than the usual rate, see `Followed.errs_more`: with half of the sharpness of each
-    observation, so that the belief of a second is as sharp as it was, or all of it. Ticks may take
-    the share ``most_load`` of a core of a small robot; with 0 no other rate is tried.
-
-    Returned are the drives at the chosen rate; how their parts were followed, ``None`` if none
-    could be; and what was compared.
+    A rate twice as high, at which ``faster`` lays drives out, is taken, and the next one tried, if
+    every other part is followed better by `FASTER` and it does not err more than the usual rate:
+    with half of the sharpness, so that the belief of a second is as sharp as it was, or all of it.
+    Ticks may take the share ``most_load`` of a core of a small robot; with 0 no other rate is
+    tried. Returned are the drives at the chosen rate; how their parts were followed, ``None`` if
+    none could be; and what was compared.
     """
 
     def follow_at(
@@ -451,13 +403,14 @@ def choose_by_parts(
     if not found:
         return usual, None, []
     best = _sharp_enough(found)[-1]
-    chosen, known, most = usual, best.every_other(), MOST_FOLLOWED
+    chosen, known, most = usual, replace(best, parts=best.parts[::2]), MOST_FOLLOWED
     # What is compared is compared on the same parts.
     tried = sorted(found, key=lambda each: each is not best)
-    compared = [compared_row(usual, e.every_other() if most_load > 0.0 else e) for e in tried]
+    step = 2 if most_load > 0.0 else 1
+    compared = [compared_row(usual, replace(e, parts=e.parts[::step])) for e in tried]
     first = known
     for trial in range(1, 1 + DOUBLINGS * (most_load > 0.0)):
-        if WORK_GROWS * known.work > MOST_WORK:
+        if WORK_GROWS * known.run.active.sum() > MOST_WORK:
             break
         # The same time at any rate.
         most *= 2
@@ -531,8 +484,8 @@ def validate(
     """
     Return the errors of parts that were followed, and the calibration.
 
-    Where they look of no use, parts of each drive are followed ``again``, see `parts_to_follow`,
-    of which counts what a filter would publish. If they are of use, their errors are returned.
+    If they look of no use, parts of each drive are followed ``again``, see `parts_to_follow`, of
+    which counts what a filter would publish. If they are of use, their errors are returned.
     """
     middle = np.nanmean(np.concatenate(drives.dataset.tracks), axis=0)
     validation = followed.validation(middle)

@@ -7,39 +7,32 @@ from __future__ import annotations
 from dataclasses import dataclass
 import itertools
 import math
-from typing import NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING, TypeAlias
 from warnings import catch_warnings, simplefilter
 
 import numpy as np
 
 from two_manifold_ros.filtering.estimate import half_axis
-from two_manifold_ros.filtering.status import (
-    EllipseLimits,
-    StateMachine,
-    TickDiagnostics,
-    USABLE,
-)
-from two_manifold_ros.hse_hmm.readout import segment_targets
+from two_manifold_ros.filtering.status import EllipseLimits, StateMachine, TickDiagnostics, USABLE
+from two_manifold_ros.hse_hmm.readout import calibrate, Calibration, segment_targets
 from two_manifold_ros.inspection.repetition import LEAST_PUBLISHED, USEFUL
 from two_manifold_ros.ticks.standing import SLOW_SHARE
 from two_manifold_ros.training.dataset import any_position
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from two_manifold_ros.hse_hmm.readout import Calibration
     from two_manifold_ros.route.visits import Passes
     from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.typing import Bools, Floats
 
-    Split = tuple[list[Segment], list[Segment]]
-
+Split: TypeAlias = 'tuple[list[Segment], list[Segment]]'
+"""A part to fit, and blocks that are held out."""
 
 FOLDS = 4
 """
-Parts of the drives of which one is held out; of fewer laps each is about one lap.
-
-With two, half of the laps is not learned from; eight are too short for a window.
+Parts of the drives of which one is held out: with two, half of the laps is not learned from; eight
+are too short for a window.
 """
 
 LOST_SHARE = 0.25
@@ -50,6 +43,41 @@ MOST_FOLLOWED = 8_000
 
 MOST_DRIVEN = 1.5
 """Times its share of the visits that a part of equal time may have; else visits are equal."""
+
+
+class Run(NamedTuple):
+    """
+    A stretch of T ticks that was followed from a cold start, its covariances not calibrated.
+
+    The last three are of a route alone: where a vehicle crashed its position is wrong by as much
+    as it slid, so ellipses are calibrated only where it is ``driving`` on the route as in
+    training.
+    """
+
+    errors: Floats  # (T, H + 1, 2), NaN where the truth is unknown
+    covariances: Floats  # (T, H + 1, 2, 2)
+    truths: Floats  # (T, H + 1, 2)
+    driving: Bools = np.zeros(0, dtype=np.bool_)
+    active: Floats = np.zeros(0)  # places with any probability
+    evidences: Floats = np.zeros(0)
+
+
+def follow(
+    step: Callable[[Floats], tuple[Any, ...]], observations: Floats, truths: Floats, lead: int
+) -> Run:
+    """
+    Follow a stretch of observations (T, d) by steps that return means, covariances and the rest.
+
+    The place is not known yet in the first ``lead`` ticks, which are left out.
+    """
+    means, *others = map(np.array, zip(*map(step, observations), strict=True))
+    covariances, *rest = (each[lead:] for each in others)
+    return Run((means - truths)[lead:], covariances, truths[lead:], *rest)
+
+
+def joined(runs: Iterable[Run]) -> Run:
+    """Return all runs in one."""
+    return Run(*map(np.concatenate, zip(*runs, strict=True)))
 
 
 class Stretch(NamedTuple):
@@ -79,8 +107,8 @@ def hold_out(segments: Sequence[Segment], window: int) -> Split:
     """
     Split segments into a part to fit and blocks to validate on, a quarter of all ticks.
 
-    One block at the end of the longest segment of a short recording; up to four, evenly spread,
-    where each is still long enough; none if no segment can spare a block.
+    One block at the end of the longest segment of a short recording; up to four, evenly spread, of
+    a long one; none if no segment can spare a block.
     """
     lengths = list(map(len, segments))
     total = sum(lengths)
@@ -139,8 +167,8 @@ def parts_to_follow(
     """
     Return observations and truth of stretches to follow, and the visits to follow them with.
 
-    A part is a stretch of all drives in a row, or as large a share ``of_each`` segment: where each
-    is driven at a speed of its own, none is left out as a whole.
+    A part is a stretch of all drives in a row, or as large a share ``of_each`` segment, if each is
+    driven at a speed of its own.
     """
     places = passes.places
     lengths = [len(each) for each in observations]
@@ -200,9 +228,8 @@ def beside_mean_position(
     """
     Return the mean error of the present position, and that of always answering the mean position.
 
-    Both over the ticks whose truth (T, c, 2) is known: of followed blocks with errors (T, c, 2),
-    and of the mean position (2,), ``middle``. An error counts as the spread of the track at most.
-
+    Both over the ticks whose truth (T, c, 2) is known, with errors (T, c, 2) of what was followed,
+    and the mean position (2,), ``middle``. An error counts as the spread of the track at most.
     With the ticks that are ``published`` (T,), the mean position is the answer to all others, and
     only ticks count at which the vehicle moves: one that starts at rest cannot know where.
     """
@@ -231,8 +258,8 @@ def surely_lower(new: Floats, old: Floats, sure: float, alike: float = 0.0) -> b
     """
     Return whether paired errors (n,) are lower than others by a one-sided t test at a level.
 
-    The standard error of the mean gain is inflated as for a first-order autoregression, by the
-    lag-one correlation ``alike`` of the gains.
+    The standard error is inflated as for a first-order autoregression, by the lag-one correlation
+    ``alike`` of the gains.
     """
     # Takes .3 s, and no filter needs it.
     from scipy.stats import t, ttest_rel  # noqa: PLC0415
@@ -250,9 +277,9 @@ class Validation:
     """
     Errors on data that the fit did not see.
 
-    Each choice in the table has its score: the mean error over horizons and ticks, each error at
-    most ``lost_m``. ``followed_m`` and ``mean_m`` are those of `beside_mean_position`, and
-    ``published_share`` is that of the ticks that a filter publishes, if the method is asked.
+    Each choice in the table has its score, a mean error of at most ``lost_m``. ``followed_m`` and
+    ``mean_m`` are of `beside_mean_position`, ``published_share`` is of the ticks that a filter
+    publishes, if the method is asked.
     """
 
     table: tuple[dict[str, float | None], ...]
@@ -263,6 +290,28 @@ class Validation:
     mean_m: float
     calibration: Calibration
     published_share: float | None = None
+
+    @classmethod
+    def of_runs(
+        cls,
+        runs: Iterable[Run],
+        score_m: float,
+        lost_m: float,
+        middle: Floats,
+        window: int,
+        table: tuple[dict[str, float | None], ...] = (),
+        ticks: int | None = None,
+    ) -> Validation:
+        """
+        Return errors beside those of the mean position (2,), ``middle``, and a calibration.
+
+        ``ticks`` are those that count, all of the runs if not given.
+        """
+        errors, covariances, truths, *_ = joined(runs)
+        beside = beside_mean_position(errors, truths, middle, lost_m)
+        ticks = len(errors) if ticks is None else ticks
+        calibration = calibrate(errors, covariances, ticks / window)
+        return cls(table, ticks, score_m, lost_m, *beside, calibration)
 
     @property
     def of_use(self) -> bool:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
@@ -14,27 +14,19 @@ from two_manifold_ros.hse_hmm.readout import segment_targets
 from two_manifold_ros.inspection.positions import LEAST_DRIVES
 from two_manifold_ros.network.belief import NetworkBelief
 from two_manifold_ros.network.joins import lay_out_network
-from two_manifold_ros.network.network import learn_network, shakes_of
+from two_manifold_ros.network.network import learn_network, NetworkPasses, shakes_of
 from two_manifold_ros.route.learning import learn_route
 from two_manifold_ros.route.transitions import ways_of
-from two_manifold_ros.training.dataset import build_dataset
-from two_manifold_ros.training.following import (
-    compared_row,
-    follow,
-    Followed,
-    lay_out_drives,
-)
-from two_manifold_ros.training.held_out import FOLDS, MOST_FOLLOWED
+from two_manifold_ros.training.dataset import build_dataset, Dataset
+from two_manifold_ros.training.following import Drives, Followed, lay_out_drives, steps_of
+from two_manifold_ros.training.held_out import FOLDS, follow, MOST_FOLLOWED, Run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from two_manifold_ros.network.network import NetworkPasses
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.route.visits import Passes
     from two_manifold_ros.ticks.segments import Segment
-    from two_manifold_ros.training.dataset import Dataset
-    from two_manifold_ros.training.following import Drives, Run
     from two_manifold_ros.typing import Floats
 
 LOST = 0.5
@@ -48,32 +40,23 @@ class Roads(NamedTuple):
     followed: Followed
     notes: tuple[str, ...]
 
-    def beside(
-        self, drives: Drives, compared: Sequence[dict[str, float | None]]
-    ) -> list[dict[str, float | None]]:
-        """Return a table of choices, those of the route, with a row of the network behind."""
-        own = drives._replace(passes=self.network.passes)
-        rows = [each | {'network': False} for each in compared]
-        return [*rows, compared_row(own, self.followed) | {'network': True}]
-
 
 def choose_network(
-    drives: Drives,
-    followed: Followed,
-    recordings: Sequence[Recording],
-    report: Callable[[], None],
+    drives: Drives, followed: Followed, recordings: Sequence[Recording], report: Callable[[], None]
 ) -> Roads | None:
     """
     Return the drives as those of a network of roads; None where a route follows them better.
 
-    They are tried as such where a route map is lost on its parts though it has forks, and where
-    ``LEAST_DRIVES`` show where drives begin; then there is a ``report`` first.
+    They are tried, behind a ``report``, if a route map is lost on its parts though it has forks,
+    and `LEAST_DRIVES` show where drives begin.
     """
     most_m = LOST * followed.lost_m
     held = _held_out(drives.dataset.segments)
     if len(held) < LEAST_DRIVES or not drives.dataset.channels.of_imu:
         return None
-    if not followed.score_m >= most_m or not _forks(drives.passes):
+    places = drives.passes.places
+    ways = ways_of(places, np.ones(len(places.visited), dtype=np.bool_))
+    if not followed.score_m >= most_m or not any(len(to) > 1 for to in ways.values()):
         return None
     report()
     dataset = build_dataset(recordings, drives.settings, spreads=True)
@@ -94,16 +77,9 @@ def choose_network(
         every = np.ones(len(network.passes.places.visited), dtype=np.bool_)
         route = learn_route(network.passes, every, followed.tuning)
         roads = learn_network(network, dataset.window)
-        belief = NetworkBelief(route, roads, dataset.period_s)
+        step = shaken_steps(NetworkBelief(route, roads, dataset.period_s), shakes[out])
         seen, most = dataset.observations[out], MOST_FOLLOWED // FOLDS
-        run = follow(
-            belief,
-            seen[:most],
-            truth[:most],
-            dataset.window,
-            _shaking(belief, shakes[out]),
-        )
-        runs.append((run,))
+        runs.append((follow(step, seen[:most], truth[:most], dataset.window),))
     whole = lay_out(list(range(count)))
     if whole is None:
         return None
@@ -149,8 +125,17 @@ def where_drives_begin(recordings: Sequence[Recording], near_m: float) -> list[s
     return said
 
 
-def _shaking(belief: NetworkBelief, shakes: Floats) -> Callable[[int], None]:
-    return lambda tick: belief.take(shakes[tick])
+def shaken_steps(
+    belief: NetworkBelief, shakes: Iterable[Floats]
+) -> Callable[[Floats], tuple[Any, ...]]:
+    """Return the steps of a belief that takes how much each tick shakes before it."""
+    step, before = steps_of(belief), iter(shakes)
+
+    def shaken(observation: Floats) -> tuple[Any, ...]:
+        belief.take(next(before))
+        return step(observation)
+
+    return shaken
 
 
 def _lay_out(
@@ -182,9 +167,3 @@ def _held_out(segments: Sequence[Segment]) -> list[int]:
     ]
     chosen = np.linspace(0, len(known) - 1, min(FOLDS, len(known))).round().astype(np.int64)
     return [known[each] for each in chosen]
-
-
-def _forks(passes: Passes) -> bool:
-    """Return whether roads lead apart anywhere."""
-    ways = ways_of(passes.places, np.ones(len(passes.places.visited), dtype=np.bool_))
-    return any(len(to) > 1 for to in ways.values())

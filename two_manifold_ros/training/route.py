@@ -17,20 +17,25 @@ from two_manifold_ros.model.circuit_learning import learn_circuit
 from two_manifold_ros.model.line_learning import learn_lines
 from two_manifold_ros.model.model import RouteModel, SensedRouteModel
 from two_manifold_ros.network.network import learn_network
-from two_manifold_ros.recordings.recording import median_interval_ns
+from two_manifold_ros.recordings.recording import median_interval_ns, Recording
 from two_manifold_ros.route.densities import density, OTHER_TAIL, shared
-from two_manifold_ros.route.learning import learn_features, learn_likelihood, learn_route
-from two_manifold_ros.route.route import LIMITS
+from two_manifold_ros.route.learning import (
+    learn_features,
+    learn_likelihood,
+    learn_route,
+    Tuning,
+    UsualFeatures,
+)
+from two_manifold_ros.route.route import LIMITS, RouteLikelihood
 from two_manifold_ros.route.sensors import Sensor
 from two_manifold_ros.route.transitions import main_ways, ways_of
-from two_manifold_ros.route.visits import MEMORIES, observe, VisitSums
+from two_manifold_ros.route.visits import MEMORIES, observe, Passes, VisitSums
 from two_manifold_ros.ticks.rest import longest_runs, longest_stuck
 from two_manifold_ros.ticks.segments import largest_believable, measure_channels, NO_LIMIT
-from two_manifold_ros.training.cross_validation import NEIGHBOURS
 from two_manifold_ros.training.dataset import build_dataset
-from two_manifold_ros.training.embeddings import embed, impute_dataset
 from two_manifold_ros.training.following import (
     choose_by_parts,
+    compared_row,
     Drives,
     lay_out_drives,
     usual_tuning,
@@ -38,24 +43,15 @@ from two_manifold_ros.training.following import (
 )
 from two_manifold_ros.training.held_out import Stretch, Validation
 from two_manifold_ros.training.networks import choose_network
-from two_manifold_ros.training.summary import (
-    check_horizons,
-    head_fields,
-    join_tracks,
-    summarise,
-    TWICE,
-)
+from two_manifold_ros.training.spectral import embed, impute_dataset, NEIGHBOURS
+from two_manifold_ros.training.summary import check_horizons, head_fields, join_tracks, TWICE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from two_manifold_ros.inspection.positions import PositionReport
     from two_manifold_ros.recordings.further_channels import HeldStream
-    from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.route.learning import Tuning, UsualFeatures
     from two_manifold_ros.route.merging import Places
-    from two_manifold_ros.route.route import RouteLikelihood
-    from two_manifold_ros.route.visits import Passes
     from two_manifold_ros.training.settings import RouteSettings
     from two_manifold_ros.typing import Bools, Floats, Ints
 
@@ -66,10 +62,8 @@ MOST_TICKS = 3_000
 
 USUAL_SHIFT = 0.1
 """
-What a further channel is off from one drive to the next, as a share of its spread on the route.
-
-For the magnetometer of a slot car it is the microtesla that is carried near a sensor. Of several
-drives it is learned, see `_shifts_between`.
+What a further channel is off from one drive to the next, as a share of its spread on the route, as
+a magnetometer beside what is carried. Of several drives it is learned, see `_shifts_between`.
 """
 
 SHIFT_DRIVES = 2
@@ -81,12 +75,9 @@ def train_route(
     settings: RouteSettings,
     progress: Callable[[str, float], None],
     reports: Sequence[PositionReport],
-    *,
-    free_rate: bool,
     client: Any = None,  # noqa: ANN401 - of an extra
 ) -> RouteModel:
     """Train the belief about the place on a route: choose by parts, then learn from all."""
-    most_load = settings.max_step_load if free_rate else 0.0
     native_hz = 1e9 / max(median_interval_ns(each.imu.stamps) for each in recordings)
     progress('merging the passes into places', 0.1)
     usual = lay_out_recordings(recordings, settings)
@@ -98,7 +89,7 @@ def train_route(
     drives, followed, compared = choose_by_parts(
         usual,
         faster,
-        most_load,
+        settings.max_step_load,
         progress=lambda what, share: progress(what, 0.2 + 0.5 * share),
         client=client,
     )
@@ -110,15 +101,15 @@ def train_route(
         roads = choose_network(drives, followed, recordings, trying)
     if roads is not None:
         passes, followed, notes = roads.network.passes, roads.followed, notes + roads.notes
-        compared = roads.beside(drives, compared)
+        own = compared_row(drives._replace(passes=passes), followed)
+        compared = [*(each | {'network': False} for each in compared), own | {'network': True}]
     observations, tracks, window = dataset.observations, dataset.tracks, dataset.window
     low, high = _range_of_means(observations, window)
-    neighbours = settings.neighbours or NEIGHBOURS[0]
     progress('embedding windows', 0.7)
     lengths = [len(each) for each in observations]
     stretches = choose_stretches(lengths, places, window)
     kept = [observations[segment][begin:end] for segment, begin, end in stretches]
-    embeddings = embed(kept, window, settings, neighbours)
+    embeddings = embed(kept, window, settings)
     embeddings = replace(embeddings, notes=notes + embeddings.notes)
     directions = embeddings.directions(20 if settings.states is None else settings.states)
     states = embeddings.tables(directions).states
@@ -141,21 +132,21 @@ def train_route(
         'persistence': route.likelihood.persistence,
         'rate_hz': dataset.rate_hz,
         'states': states.shape[1],
-        'neighbours': neighbours,
+        'neighbours': settings.neighbours or NEIGHBOURS[0],
     } | ({} if roads is None else {'network': True})
-    summary = summarise(
+    fields = head_fields(
         recordings,
         dataset,
         settings,
-        (*embeddings.notes, *heard),
-        len(embeddings.training.ticks),
-        directions.singular_values,
-        chosen,
-        validation,
         reports,
+        validation,
+        chosen,
+        states.shape[1],
+        len(embeddings.training.ticks),
+        (*embeddings.notes, *heard),
     )
+    fields['summary']['places'] = route.places
     progress('learning the map', 1.0)
-    fields = head_fields(recordings, dataset, settings)
     # Some laps of all of the route, so that the file does not grow with the recordings: four, as
     # places are half a tick apart.
     drawn = choose_stretches(lengths, places, 0, max(MOST_TICKS, 2 * len(places)))
@@ -164,7 +155,6 @@ def train_route(
     timed = [] if followed is None else followed.timed
     return (SensedRouteModel if sensors else RouteModel)(
         **fields,
-        summary=summary | {'places': route.places},
         series=embeddings.series,
         starts=embeddings.training.pasts.starts,
         route=route,
@@ -215,8 +205,8 @@ def learn_sensor(
     """
     Learn what a sensor reads at each place, from its means (T, m) over the ticks of each segment.
 
-    Means are NaN where unknown; ``begins`` says which segments begin drives; ``stream`` is the
-    stream of any recording. Nothing is returned if it never changes.
+    Means are NaN where unknown; ``begins`` says which segments begin drives; ``stream`` is of any
+    recording. Nothing is returned if it never changes.
     """
     every = np.concatenate(readings)
     known = every[np.isfinite(every).all(axis=1)]
@@ -275,8 +265,8 @@ def _shifts_between(readings: Floats, visited: Ints, drive_of: Ints) -> Floats:
     """
     Return what channels are off from one drive to the next, in their standard deviations (d,).
 
-    Each drive is one sample: the offset of its readings (V, d) from the readings of all drives at
-    the same places, ``visited`` (V,); `USUAL_SHIFT` counts as much as ``SHIFT_DRIVES`` of them.
+    Each drive is a sample: the offset of its readings (V, d) from those of all drives at the same
+    places, ``visited`` (V,); `USUAL_SHIFT` counts as much as `SHIFT_DRIVES` of them.
     """
     drives, index = np.unique(drive_of, return_inverse=True)
     offsets = np.zeros((len(drives), readings.shape[1]))
@@ -337,8 +327,7 @@ def lay_out_recordings(recordings: Sequence[Recording], settings: RouteSettings)
     dataset = build_dataset(recordings, settings)
     notes: tuple[str, ...] = ()
     if settings.imputes_positions:
-        neighbours = settings.neighbours or NEIGHBOURS[0]
-        whole = embed(dataset.observations, dataset.window, settings, neighbours)
+        whole = embed(dataset.observations, dataset.window, settings)
         dataset, whole = impute_dataset(dataset, whole)
         notes = whole.notes
     passes = lay_out_drives(dataset.observations, dataset.tracks, dataset, settings.horizons)
@@ -365,8 +354,7 @@ def choose_stretches(
     """
     Choose stretches of segments that visit as many places as they can, then all once more, ...
 
-    They are in order, none beside another, and together so many ticks long, or six windows where
-    those are longer; all of the drives where those are short.
+    They are in order, none beside another, together so many ticks long, or six windows if longer.
     """
     most = max(ticks, 6 * window)
     if sum(lengths) <= most:

@@ -138,13 +138,7 @@ class TrainingSettings:
         option='window',
     )
     states: int | None = setting(
-        None,
-        int,
-        'dimension of the state',
-        low=2,
-        high=1000,
-        letter='K',
-        option='states',
+        None, int, 'dimension of the state', low=2, high=1000, letter='K', option='states'
     )
     horizons: tuple[int, ...] = setting(
         HORIZONS,
@@ -200,7 +194,7 @@ class TrainingSettings:
         """
         Return complete settings at another rate, window and horizons as long in seconds.
 
-        ``None`` where an IMU of ``native_hz`` is not that fast, a horizon is no whole number of
+        ``None`` if an IMU of ``native_hz`` is not that fast, a horizon is no whole number of
         ticks, or nothing is left of the window.
         """
         rate_hz = factor * (self.rate_hz or 0.0)
@@ -344,10 +338,9 @@ class RouteSettings(EmbeddedSettings):
 @dataclass(frozen=True, kw_only=True)
 class SpectralSettings(EmbeddedSettings, ObservingSettings):
     """
-    Settings of method ``spectral``.
+    Settings of method ``spectral``; without guards see mathematics, section 15.
 
-    Negative factors can mislead the ``observation`` called ``ridge``, so training does not choose
-    it. Without guards see mathematics, section 15.
+    Negative factors can mislead the ``observation`` called ``ridge``: training does not choose it.
     """
 
     method: str = _again(TrainingSettings, 'method', 'spectral', choices=('spectral',))
@@ -392,8 +385,7 @@ class PaperSettings(SpectralSettings):
     """
     Settings of the slot car in Boots and Gordon (2012), and the ridge of theirs of 2011.
 
-    The state is of 20 directions and the constant that centred features need. What still deviates
-    stands in docs/reproduce.md.
+    The state has 20 directions and the constant that centred features need, see docs/reproduce.md.
     """
 
     method: str = _again(TrainingSettings, 'method', 'paper', choices=('paper',))

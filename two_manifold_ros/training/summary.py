@@ -18,30 +18,23 @@ from two_manifold_ros.inspection.positions import (
     LAPS_NOT_COUNTED,
     left_out_sentence,
     measure_positions,
+    PositionReport,
     WANTED_LAPS,
 )
-from two_manifold_ros.inspection.repetition import (
-    likely_reason,
-    measure_repetition,
-    UNKNOWN,
-)
+from two_manifold_ros.inspection.repetition import likely_reason, measure_repetition, UNKNOWN
 from two_manifold_ros.inspection.shared_places import LOOK_S, positions_apart
 from two_manifold_ros.manifold.selection import has_neighbours
 from two_manifold_ros.model.model import FAST
 from two_manifold_ros.names import KERNELS, LAP_FRAME
-from two_manifold_ros.recordings.recording import check_one_plane
+from two_manifold_ros.recordings.recording import check_one_plane, Recording
 from two_manifold_ros.ticks.standing import SLOW_SHARE, usual_speed
-from two_manifold_ros.training.dataset import RARE_STEP, usual_step
-from two_manifold_ros.training.settings import EmbeddedSettings
+from two_manifold_ros.training.dataset import Dataset, RARE_STEP, usual_step
+from two_manifold_ros.training.settings import EmbeddedSettings, TrainingSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from two_manifold_ros.inspection.positions import PositionReport
-    from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.training.dataset import Dataset
     from two_manifold_ros.training.held_out import Validation
-    from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.typing import Floats
 
 
@@ -151,16 +144,13 @@ def lap_notes(drives: Sequence[PositionReport], held_s: float) -> list[str]:
 
 
 def judge(
-    recordings: Sequence[Recording],
-    validation: Validation | str,
-    drives: Sequence[PositionReport],
+    recordings: Sequence[Recording], validation: Validation | str, drives: Sequence[PositionReport]
 ) -> dict[str, str] | None:
     """
     Return why a model is of no use, or ``None`` if nothing shows that.
 
-    It is of none where parts of the drives that were left out are followed with ``USEFUL`` of the
-    error of the mean position or more, or where a filter would publish too few of them, or where
-    none could be followed and nothing repeats.
+    It is of none if `Validation.of_use` says so, or if nothing could be followed and nothing
+    repeats.
     """
     if isinstance(validation, str):
         found, mean_m = 'no part could be left out and followed', math.inf
@@ -185,101 +175,6 @@ def judge(
     return {**parts, 'sentence': f'{cause}; {cure} ({found})'}
 
 
-def summarise(
-    recordings: Sequence[Recording],
-    dataset: Dataset,
-    settings: TrainingSettings,
-    embedding_notes: Sequence[str],
-    training_ticks: int,
-    values: Floats,
-    chosen: dict[str, float | None],
-    validation: Validation | str,
-    drives: Sequence[PositionReport],
-) -> dict[str, Any]:
-    """Summarise a training of any method as JSON; ``values`` are the singular values of states."""
-    validated = None if isinstance(validation, str) else validation
-    states = 1 + len(values)
-    lap_s = median_lap_s(drives)
-    refusal = judge(recordings, validation, drives)
-    notes = [refusal['sentence']] if refusal else []
-    notes += [note for recording in recordings for note in recording.notes]
-    notes += embedding_notes
-    notes += [
-        left_out_sentence(each.left_out, each.timing.count, each.topic)
-        for each in drives
-        if each.left_out
-    ]
-    frames = sorted({recording.imu.frame_id for recording in recordings})
-    if len(frames) > 1:
-        notes.append(f'the IMUs are in different frames, taken as alike: {", ".join(frames)}')
-    notes += _training_notes(dataset, settings, validation)
-    notes += lap_notes(drives, validated.ticks / dataset.rate_hz if validated else 0.0)
-    wanted = settings.states or (chosen['states'] if validated else None)
-    if wanted is not None and states < wanted:
-        notes.append(f'the windows share only {states} of the {wanted} states asked for or chosen')
-    names = [f'horizon {horizon}' for horizon in settings.horizons] + ['velocity']
-    added: Sequence[float] = ()
-    factors: Sequence[float] = ()
-    if validated:
-        added = np.sqrt(validated.calibration.added).round(4).tolist()
-        factors = validated.calibration.factors.round(4).tolist()
-    embedded = settings if isinstance(settings, EmbeddedSettings) else None
-    has_graph = embedded is not None and has_neighbours(embedded.kernel)
-    return {
-        'package_version': __version__,
-        'recordings': [recording.name for recording in recordings],
-        'seconds': round(sum(map(len, dataset.segments)) / dataset.rate_hz, 3),
-        'laps': round(count_all_laps(drives), 2),
-        'lap_s': None if lap_s is None else round(lap_s, 3),
-        'position_lag': lag_summary(recordings, drives),
-        'segments': len(dataset.segments),
-        'training_ticks': training_ticks,
-        'samples': dict(dataset.counts),
-        'method': settings.method,
-        'chosen': chosen,
-        'neighbours': chosen['neighbours'] if has_graph else None,
-        'coupling': embedded and embedded.coupling,
-        'readout': {'route': None, 'tpsr': 'sharpened'}.get(
-            settings.method, embedded and embedded.readout
-        ),
-        'states': states,
-        'singular_values': [round(float(value / values[0]), 6) for value in values],
-        'validation': validated and _errors(validated),
-        'refusal': refusal,
-        # Standard deviations in metres, of the velocity in m/s; then factors of variances.
-        'covariance_added': validated and dict(zip(names, added, strict=True)),
-        'covariance_factors': validated and dict(zip(names, factors, strict=True)),
-        'notes': list(dict.fromkeys(notes)),
-    }
-
-
-def _errors(validation: Validation) -> dict[str, Any]:
-    share = validation.published_share
-    return {
-        'ticks': validation.ticks,
-        'compared': list(validation.table),
-        'followed_m': round(validation.followed_m, 4),
-        'mean_position_m': round(validation.mean_m, 4),
-        'published_share': share if share is None else round(share, 4),
-    }
-
-
-def _training_notes(
-    dataset: Dataset, settings: TrainingSettings, validation: Validation | str
-) -> list[str]:
-    notes = []
-    if dataset.channels.dead_names:
-        dead = ', '.join(dataset.channels.dead_names)
-        of = 'that lasts from tick to tick ' if settings.method == 'tpsr' else ''
-        notes.append(f'channels without a signal {of}left out: {dead}')
-    absurd = dataset.counts['out_of_range']
-    if absurd:
-        notes.append(f'{absurd} IMU samples far beyond all others left out: check the bus')
-    if isinstance(validation, str):
-        notes.append(f'settings are not validated and covariances not calibrated: {validation}')
-    return notes
-
-
 def lag_summary(
     recordings: Sequence[Recording], drives: Sequence[PositionReport]
 ) -> list[dict[str, Any]]:
@@ -300,11 +195,78 @@ def lag_summary(
 
 
 def head_fields(
-    recordings: Sequence[Recording], dataset: Dataset, settings: TrainingSettings
+    recordings: Sequence[Recording],
+    dataset: Dataset,
+    settings: TrainingSettings,
+    drives: Sequence[PositionReport],
+    validation: Validation | str,
+    chosen: dict[str, Any],
+    states: int,
+    training_ticks: int,
+    notes: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return the fields of a ``TrainedModel`` that do not depend on the method, by name."""
+    """Return the fields that all models have, by name: also a summary of the training as JSON."""
     first, positions = recordings[0], recordings[0].positions
+    validated = None if isinstance(validation, str) else validation
+    lap_s = median_lap_s(drives)
+    refusal = judge(recordings, validation, drives)
+    said = [refusal['sentence']] if refusal else []
+    said += [note for recording in recordings for note in recording.notes]
+    said += notes
+    said += [
+        left_out_sentence(each.left_out, each.timing.count, each.topic)
+        for each in drives
+        if each.left_out
+    ]
+    frames = sorted({recording.imu.frame_id for recording in recordings})
+    if len(frames) > 1:
+        said.append(f'the IMUs are in different frames, taken as alike: {", ".join(frames)}')
+    if dataset.channels.dead_names:
+        dead = ', '.join(dataset.channels.dead_names)
+        of = 'that lasts from tick to tick ' if settings.method == 'tpsr' else ''
+        said.append(f'channels without a signal {of}left out: {dead}')
+    if absurd := dataset.counts['out_of_range']:
+        said.append(f'{absurd} IMU samples far beyond all others left out: check the bus')
+    if isinstance(validation, str):
+        said.append(f'settings are not validated and covariances not calibrated: {validation}')
+    said += lap_notes(drives, validated.ticks / dataset.rate_hz if validated else 0.0)
+    wanted = settings.states or (chosen['states'] if validated else None)
+    if wanted is not None and states < wanted:
+        said.append(f'the windows share only {states} of the {wanted} states asked for or chosen')
+    errors = None
+    if validated:
+        share = validated.published_share
+        errors = {
+            'ticks': validated.ticks,
+            'compared': list(validated.table),
+            'followed_m': round(validated.followed_m, 4),
+            'mean_position_m': round(validated.mean_m, 4),
+            'published_share': share if share is None else round(share, 4),
+        }
+    embedded = settings if isinstance(settings, EmbeddedSettings) else None
+    has_graph = embedded is not None and has_neighbours(embedded.kernel)
+    summary = {
+        'package_version': __version__,
+        'recordings': [recording.name for recording in recordings],
+        'seconds': round(sum(map(len, dataset.segments)) / dataset.rate_hz, 3),
+        'laps': round(count_all_laps(drives), 2),
+        'lap_s': None if lap_s is None else round(lap_s, 3),
+        'position_lag': lag_summary(recordings, drives),
+        'training_ticks': training_ticks,
+        'samples': dict(dataset.counts),
+        'method': settings.method,
+        'chosen': chosen,
+        'neighbours': chosen['neighbours'] if has_graph else None,
+        'readout': {'route': None, 'tpsr': 'sharpened'}.get(
+            settings.method, embedded and embedded.readout
+        ),
+        'states': states,
+        'validation': errors,
+        'refusal': refusal,
+        'notes': list(dict.fromkeys(said)),
+    }
     return {
+        'summary': summary,
         'rate_hz': dataset.rate_hz,
         'period_ns': dataset.period_ns,
         'max_gap_ns': dataset.max_gap_ns,
@@ -318,7 +280,7 @@ def head_fields(
         'channels': dataset.channels,
         'track': join_tracks(dataset.tracks),
         'mean_position': np.nanmean(np.concatenate(dataset.tracks), axis=0),
-        'kernel': settings.kernel if isinstance(settings, EmbeddedSettings) else KERNELS[0],
+        'kernel': embedded.kernel if embedded else KERNELS[0],
     }
 
 

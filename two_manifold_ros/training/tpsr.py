@@ -10,18 +10,13 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.hse_hmm.readout import (
-    calibrate,
-    Calibration,
-    segment_targets,
-    SharpenedReadout,
-)
+from two_manifold_ros.hse_hmm.readout import Calibration, segment_targets, SharpenedReadout
 from two_manifold_ros.hse_hmm.tables import median_observation_distance
 from two_manifold_ros.manifold.affinity import median_distance
 from two_manifold_ros.model.model import TpsrModel
 from two_manifold_ros.ticks.rest import spreads_along
-from two_manifold_ros.ticks.segments import cut_segments
-from two_manifold_ros.ticks.windows import find_training_ticks, lay_end_to_end
+from two_manifold_ros.ticks.segments import cut_segments, Segment
+from two_manifold_ros.ticks.windows import find_training_ticks, lay_end_to_end, TrainingTicks
 from two_manifold_ros.tpsr.features import WithConstant
 from two_manifold_ros.tpsr.learner import LearnerSettings
 from two_manifold_ros.tpsr.parameters import RememberingBelief
@@ -29,32 +24,29 @@ from two_manifold_ros.tpsr.random_features import fourier_features
 from two_manifold_ros.tpsr.thin_svd import Move
 from two_manifold_ros.tpsr.window_learner import stretches_of, WindowLearner
 from two_manifold_ros.training.dataset import driving_dataset
-from two_manifold_ros.training.embeddings import anchors_of, check_count
 from two_manifold_ros.training.held_out import (
-    beside_mean_position,
     capped_mean,
+    follow,
+    joined,
     lost_error,
     squared_distances,
     Validation,
 )
-from two_manifold_ros.training.summary import check_horizons, head_fields, summarise
+from two_manifold_ros.training.spectral import anchors_of, check_count
+from two_manifold_ros.training.summary import check_horizons, head_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from two_manifold_ros.inspection.positions import PositionReport
     from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.ticks.segments import Segment
-    from two_manifold_ros.ticks.windows import TrainingTicks
     from two_manifold_ros.training.settings import TpsrSettings
     from two_manifold_ros.typing import Bools, Floats
 
 STATES, SPARE = 110, 30
 """
-States where no number is given, and directions of the SVD that are kept beside them.
-
-With 80 states indoor car and kart err by half as much again. What an update of a thin SVD cuts off
-is lost for good, hence the spare ones.
+States where no number is given, and directions of the SVD that are kept beside them: what an
+update of a thin SVD cuts off is lost for good. With 80 states errors rise by half.
 """
 
 OBSERVATION_FEATURES = 100
@@ -65,9 +57,8 @@ WINDOW_BANDWIDTH, OBSERVATION_BANDWIDTH = 0.7, 1.4
 
 RIDGE = 1.0
 r"""
-:math:`\lambda` of the covariance of the observations, per sample, for a kernel that is 1 at 0.
-
-At 0.01 and below, as in the paper, drives are lost; from 1 to 100 errors are the same.
+:math:`\lambda` of the covariance of the observations, per sample, for a kernel that is 1 at 0. At
+0.01 and below, as in the paper, drives are lost; from 1 to 100 errors are the same.
 """
 
 MEMORY_TICKS = 2400
@@ -93,8 +84,8 @@ class RouteTpsr:
     """
     A TPSR of a route that learns stretch by stretch, and the positions of its ticks.
 
-    ``training`` has windows of (d,) observations, of which the median distance gives their
-    bandwidth; ``seen`` (T, d) are observations, for theirs. Horizons are in ticks of ``period_s``.
+    Windows of ``training`` and observations ``seen`` (T, d) give the bandwidths by their median
+    distances. Horizons are in ticks of ``period_s``.
     """
 
     def __init__(
@@ -154,12 +145,6 @@ class RouteTpsr:
         needed[-max(FOLLOWED, 2 * self.learner.width) :] = True
         return needed & (numbers >= (remembered[0] if len(remembered) else 0))
 
-    def learn_all(self, segments: Sequence[Floats], tracks: Sequence[Floats]) -> None:
-        """Learn observations (T, d) and positions (T, 2) of segments."""
-        for seen, track in zip(segments, tracks, strict=True):
-            self.learner.end_stretch()
-            self.learn(seen, track)
-
     def _targets(self) -> Floats:
         """Return the targets (N, H + 1, 2) of the ticks since the oldest that is remembered."""
         return np.concatenate(
@@ -185,39 +170,37 @@ class RouteTpsr:
         """
         Calibrate with each tick's surroundings left out of its read-out.
 
-        Blocks that are held out have to be windows long, and of two or three laps that leaves
-        nothing to learn from. Here everything is learned from; but the position at a tick is read
-        from what was remembered at least a window before or after it, as another lap would be
-        read. The newest `FOLLOWED` ticks count, with errors of ``lost_m`` at most in the score.
+        Two or three laps without a held-out block leave nothing to learn from. So everything is
+        learned from, but a position is read from what was remembered at least a window before or
+        after it. The newest `FOLLOWED` ticks count, with errors of ``lost_m`` at most in the
+        score.
         """
         width, remembered = self.learner.width, self.learner.remembered.numbers
         belief, readout, targets = self.belief(), self.readout(), self._targets()
         least = len(self._numbers) - FOLLOWED
-        blocks = [
-            slice(max(begin, least), end)
-            for begin, end in stretches_of(self._numbers)
-            if end - max(begin, least) > width
-        ]
         runs = []
-        for block in blocks:
+        for begin, end in stretches_of(self._numbers):
+            block = slice(max(begin, least), end)
+            if end - block.start <= width:
+                continue
             belief.start()
-            read = []
-            for number, observation in zip(self._numbers[block], self._seen[block], strict=True):
+            numbers = iter(self._numbers[block])
+
+            def step(
+                observation: Floats, numbers: Iterator[int] = numbers
+            ) -> tuple[Floats, Floats]:
                 belief.update(observation)
-                near = np.abs(remembered - number) < width
-                read.append(readout.read(np.where(near, 0.0, belief.weights), belief.state))
-            means, spreads = map(np.array, zip(*read, strict=True))
-            runs.append(((means - targets[block])[width:], spreads[width:]))
-        errors, covariances = (np.concatenate(each) for each in zip(*runs, strict=True))
+                near = np.abs(remembered - next(numbers)) < width
+                return readout.read(np.where(near, 0.0, belief.weights), belief.state)
+
+            runs.append(follow(step, self._seen[block], targets[block], width))
+        errors = joined(runs).errors
         score_m = capped_mean(squared_distances(errors), lost_m)
         if not np.isfinite(score_m):
             return 'no place of the route was met twice, apart from its own lap'
         judged = int(np.isfinite(errors[:, 0]).all(axis=1).sum())
-        calibration = calibrate(errors, covariances, judged / width)
-        truths = np.concatenate([targets[each][width:] for each in blocks])
         middle = np.nanmean(self._track, axis=0)
-        beside = beside_mean_position(errors, truths, middle, lost_m)
-        return Validation((), judged, score_m, lost_m, *beside, calibration)
+        return Validation.of_runs(runs, score_m, lost_m, middle, width, ticks=judged)
 
 
 @dataclass
@@ -283,7 +266,9 @@ def train_tpsr(
     novelty = anchors_of(dataset, training.pasts)
     observations = np.ascontiguousarray(series[:, training.ticks].T)
     route = RouteTpsr(training, observations, settings, dataset.period_s)
-    route.learn_all(dataset.observations, dataset.tracks)
+    for seen, track in zip(dataset.observations, dataset.tracks, strict=True):
+        route.learner.end_stretch()
+        route.learn(seen, track)
     progress('following what was learned', 0.7)
     belief, readout = route.belief(), route.readout()
     check_horizons(readout.targets, settings)
@@ -293,15 +278,9 @@ def train_tpsr(
         row = {name: each for name, each in chosen.items() if name != 'neighbours'}
         validation = replace(validation, table=({**row, 'score_m': validation.score_m},))
         readout = readout.calibrated(validation.calibration)
-    values = route.learner.learner.svd.values[1 : belief.tpsr.states]
-    summary = summarise(
-        recordings, dataset, settings, (), len(training.ticks), values, chosen, validation, drives
-    )
-    radius = float(np.abs(np.linalg.eigvals(belief.tpsr.transition)).max())
-    summary['spectral_radius'] = round(radius, 9)
+    states, ticks = belief.tpsr.states, len(training.ticks)
     model = TpsrModel(
-        **head_fields(recordings, dataset, settings),
-        summary=summary,
+        **head_fields(recordings, dataset, settings, drives, validation, chosen, states, ticks),
         series=series,
         starts=training.pasts.starts,
         novelty=novelty,

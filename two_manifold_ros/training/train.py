@@ -5,29 +5,19 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import asdict, replace
+from dataclasses import replace
 import math
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.hse_hmm.readout import training_targets
-from two_manifold_ros.hse_hmm.tables import spectral_radius, transition
 from two_manifold_ros.inspection.motion import laps_of, LONGEST_HOLE_S
 from two_manifold_ros.inspection.repetition import LAP_SAMPLES
 from two_manifold_ros.inspection.timing import advancing
-from two_manifold_ros.model.model import Model
-from two_manifold_ros.recordings.recording import median_interval_ns
+from two_manifold_ros.recordings.recording import median_interval_ns, Recording
 from two_manifold_ros.route.learning import Tuning as RouteTuning
 from two_manifold_ros.route.visits import LEAST_TICKS, memory_of
-from two_manifold_ros.training.cross_validation import (
-    cross_validate,
-    fit_filter,
-    Fold,
-    training_states,
-    usual_candidate,
-)
 from two_manifold_ros.training.dataset import (
     build_dataset,
     driving_dataset,
@@ -35,7 +25,6 @@ from two_manifold_ros.training.dataset import (
     RARE_STEP,
     usual_step,
 )
-from two_manifold_ros.training.embeddings import anchors_of, embed, impute_dataset
 from two_manifold_ros.training.following import memory_between_laps
 from two_manifold_ros.training.held_out import hold_out, hold_out_in_turn
 from two_manifold_ros.training.route import train_route
@@ -47,22 +36,15 @@ from two_manifold_ros.training.settings import (
     TpsrSettings,
     TrainingSettings,
 )
-from two_manifold_ros.training.summary import (
-    check_horizons,
-    check_streams,
-    head_fields,
-    measure_drives,
-    summarise,
-)
-from two_manifold_ros.training.tpsr import train_tpsr
+from two_manifold_ros.training.spectral import Fold, train_spectral, usual_choices
+from two_manifold_ros.training.summary import check_streams, measure_drives
+from two_manifold_ros.training.tpsr import LearnedTpsr, train_tpsr
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from two_manifold_ros.inspection.positions import PositionReport
     from two_manifold_ros.model.head import TrainedModel
-    from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.training.tpsr import LearnedTpsr
 
 
 def train_model(
@@ -116,10 +98,9 @@ def learn_model(
     settings = with_time_scales(recordings, settings, progress)
     if isinstance(settings, RouteSettings) and isinstance(asked, RouteSettings):
         # A given likelihood is for ticks of a known rate.
-        free = free and asked.sharpness is None and asked.persistence is None
-        return train_route(
-            recordings, settings, progress, drives, free_rate=free, client=client
-        ), None
+        if not free or asked.sharpness is not None or asked.persistence is not None:
+            settings = settings.at_one_rate()
+        return train_route(recordings, settings, progress, drives, client), None
     if isinstance(settings, TpsrSettings):
         learned = train_tpsr(recordings, settings, progress, drives)
         return learned.model, learned
@@ -194,8 +175,7 @@ def _by_laps(recordings: Sequence[Recording], settings: TrainingSettings) -> Tra
     """
     Take 80 ticks and two windows in a lap, as positions show it.
 
-    Fewer ticks blur bends; with more the windows nearest to one are its own neighbours. Half a lap
-    is known from any other half, also on a figure of eight.
+    Fewer ticks blur bends. Half a lap is known from any other half, also on a figure of eight.
     """
     laps_s = [laps.time_s for laps in map(laps_of, recordings) if laps is not None]
     if not laps_s:
@@ -220,10 +200,10 @@ def _by_memory(recordings: Sequence[Recording], settings: RouteSettings) -> Rout
     """
     Take ten ticks in the memory of the observations, and five memories in a window.
 
-    A slow vehicle does the same for many ticks, and a window needs some bends. Observations that
-    forget within ``LEAST_TICKS`` may hide the road under vibration. Then the memory is taken from
-    `memory_between_laps`. Because the vibration of neighbouring ticks differs, the sharpness of a
-    second is set too if everything is left open; `choose_by_parts` tries it.
+    Observations that forget within `LEAST_TICKS` may hide the road under vibration: then the
+    memory is taken from `memory_between_laps`. Because the vibration of neighbouring ticks
+    differs, the sharpness of a second is set too if everything is left open; `choose_by_parts`
+    tries it.
     """
     usual = build_dataset(recordings, settings)
     memory_s = memory_of(usual.observations, usual.period_s)
@@ -267,10 +247,8 @@ def _by_trial(
     Try windows of the spectral filter from the longest to the usual one.
 
     It ends when errors on the quarters of the drives, held out in turn, stop to fall. A shorter
-    one is taken where they are much less than with the longer one: long ones show other routes and
-    wrong beliefs more surely. Then fewer ticks are taken if that is not clearly worse: where they
-    are much shorter than what is observed changes, a window is most like those beside it on the
-    same lap.
+    one is taken if they are much less than with the longer one: long ones show other routes and
+    wrong beliefs more surely. Then fewer ticks are taken if that is not clearly worse.
     """
     # A shorter window has to err a quarter less on the median of the quarters, which no single
     # quarter decides.
@@ -347,12 +325,12 @@ def errors_in_turn(recordings: Sequence[Recording], settings: SpectralSettings) 
     except InputError:
         return []
     # What suits one bandwidth may be chance.
-    tried = [usual_candidate(replace(present, bandwidth_factor=each)) for each in (1.0, 1.4)]
+    tried = [usual_choices(replace(present, bandwidth_factor=each)) for each in (1.0, 1.4)]
     shares = []
-    for fit, held in hold_out_in_turn(dataset.segments, dataset.window):
+    for split in hold_out_in_turn(dataset.segments, dataset.window):
         # What is left beside one quarter may be too short to fit.
         with contextlib.suppress(InputError):
-            fold = Fold(fit, held, dataset, present)
+            fold = Fold(split, dataset, present)
             shares.append(float(np.mean([fold.score(each) for each in tried])) / fold.lost_m)
     return shares
 
@@ -361,8 +339,7 @@ def paper_settings(settings: PaperSettings, recordings: Sequence[Recording]) -> 
     """
     Return the settings as a record of method ``spectral``, with the window of the paper.
 
-    If none is given it gets 150 ticks where the recordings are long enough for a training with
-    validation, else the usual one, at the usual rate.
+    It has 150 ticks if the recordings are long enough for a training with validation.
     """
     if settings.window is not None:
         return settings.spectral()
@@ -376,65 +353,3 @@ def paper_settings(settings: PaperSettings, recordings: Sequence[Recording]) -> 
         rate_hz = build_dataset(recordings, settings.spectral()).rate_hz
         return settings.spectral(rate_hz=rate_hz)
     return settings.spectral()
-
-
-def train_spectral(
-    recordings: Sequence[Recording],
-    settings: SpectralSettings,
-    progress: Callable[[str, float], None],
-    drives: Sequence[PositionReport],
-) -> Model:
-    """Train the spectral filter, choosing on held-out blocks what is not given."""
-    dataset = driving_dataset(recordings, settings)
-    candidate, validation = cross_validate(
-        dataset, settings, lambda stage, share: progress(stage, 0.5 * share)
-    )
-    progress('learning from everything', 0.5)
-    embeddings = embed(dataset.observations, dataset.window, settings, candidate.neighbours)
-    if settings.imputes_positions:
-        dataset, embeddings = impute_dataset(dataset, embeddings)
-    ticks = embeddings.training.ticks
-    targets = training_targets(dataset.tracks, ticks, settings.horizons, dataset.period_s)
-    check_horizons(targets, settings)
-    # The configuration of the paper, which reads positions by a ridge regression, is left alone.
-    pasts = embeddings.training.pasts
-    novelty = anchors_of(dataset, pasts, spliced=settings.readout != 'ridge')
-    fitted = fit_filter(embeddings, targets, candidate, settings)
-    tables, readout = fitted.tables, fitted.readout
-    if not isinstance(validation, str):
-        readout = readout.calibrated(validation.calibration)
-    chosen = asdict(candidate)
-    summary = summarise(
-        recordings,
-        dataset,
-        settings,
-        embeddings.notes,
-        len(ticks),
-        fitted.directions.singular_values,
-        chosen,
-        validation,
-        drives,
-    )
-    radius = spectral_radius(transition(tables.weights, tables.states))
-    summary['spectral_radius'] = round(radius, 9)
-    progress('learning from everything', 1.0)
-    # A state that leaves three times the 99 % quantile of its norm over 2000 ticks of training is
-    # of a filter that broke (mathematics, section 6.5): one that works exceeds it by a half now
-    # and then.
-    states = training_states(embeddings, fitted.belief(), 2_000)
-    norms = np.linalg.norm(states[:, 1:], axis=1)
-    return Model(
-        **head_fields(recordings, dataset, settings),
-        summary=summary,
-        series=embeddings.series,
-        starts=pasts.starts,
-        novelty=novelty,
-        tables=tables,
-        operator=fitted.operator,
-        readout=readout,
-        warm_start=embeddings.warm_start(fitted.directions),
-        # Without guards norms have no bound, and nothing is compared with this one.
-        state_bound=3.0 * float(np.quantile(norms, 0.99)) if settings.guarded else 1.0,
-        guarded=settings.guarded,
-        rest=dataset.rest,
-    )

@@ -1,0 +1,584 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Train the spectral filter: embed windows, estimate positions, choose on held-out blocks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+import itertools
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.hse_hmm.belief import Belief, Recollection
+from two_manifold_ros.hse_hmm.mkdr import cross_validated, fit_position_map, within_reach
+from two_manifold_ros.hse_hmm.readout import (
+    fit_ridge,
+    Readout,
+    segment_targets,
+    SharpenedReadout,
+    training_targets,
+)
+from two_manifold_ros.hse_hmm.tables import (
+    build_tables,
+    make_ridge_kernel,
+    median_observation_distance,
+    ObservationOperator,
+    RawKernel,
+    shared_directions,
+    SharedDirections,
+    Tables,
+)
+from two_manifold_ros.manifold.kernel_pca import LANDMARKS
+from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
+from two_manifold_ros.manifold.selection import has_neighbours, make_learner
+from two_manifold_ros.model.model import Model
+from two_manifold_ros.ticks.novelty import contrast, NoveltyAnchors
+from two_manifold_ros.ticks.rest import longest_stuck
+from two_manifold_ros.ticks.sliding import SlidingWindow
+from two_manifold_ros.ticks.windows import (
+    find_training_ticks,
+    lay_end_to_end,
+    TrainingTicks,
+    WindowSet,
+)
+from two_manifold_ros.training.dataset import Dataset, driving_dataset
+from two_manifold_ros.training.held_out import (
+    capped_mean,
+    follow,
+    hold_out,
+    hold_out_in_turn,
+    lost_error,
+    Run,
+    Split,
+    squared_distances,
+    Validation,
+    with_positions,
+)
+from two_manifold_ros.training.summary import check_horizons, head_fields, TWICE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from two_manifold_ros.inspection.positions import PositionReport
+    from two_manifold_ros.manifold.learner import Extension
+    from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.training.settings import EmbeddedSettings, SpectralSettings
+    from two_manifold_ros.typing import Bools, Floats, Ints
+
+
+@dataclass(frozen=True)
+class Embeddings:
+    """
+    Two coupled manifolds of windows, from which tables of any number of states follow.
+
+    The series (d, N) are standardised observations end to end, and segments start at ``begins`` (s
+    + 1,). Coordinates (n, m) of past, future and shifted windows are centred, the shifted ones
+    with the mean of the future ones. If not ``guarded``, growing modes stay as they are.
+    """
+
+    series: Floats
+    begins: Ints
+    training: TrainingTicks
+    notes: tuple[str, ...]
+    past: Floats
+    future: Floats
+    shifted: Floats
+    past_extension: Extension
+    coupling: str
+    guarded: bool
+
+    @property
+    def observations(self) -> Floats:
+        """Observation of each training tick: (n, d)."""
+        return np.ascontiguousarray(self.series[:, self.training.ticks].T)
+
+    def directions(self, states: int) -> SharedDirections:
+        """Return the directions that both manifolds share for k states; fewer if they end."""
+        return shared_directions(self.future, self.past, states - 1, self.coupling)
+
+    def tables(self, directions: SharedDirections) -> Tables:
+        """Return the tables of the HMM."""
+        return build_tables(self.past, self.shifted, directions, stable=self.guarded)
+
+    def warm_start(self, directions: SharedDirections) -> Extension:
+        """Return the map by ridge regression from the past to states, mathematics (6.4)."""
+        penalty = 1e-3 * np.square(self.past).mean() * np.eye(self.past.shape[1])
+        normal = self.past.T @ self.past / len(self.past) + penalty
+        wanted = self.past.T @ (self.future @ directions.future_map) / len(self.past)
+        linear = np.linalg.solve(normal, wanted)
+        known = self.past_extension
+        return replace(known, table=known.table @ linear, offset=known.offset @ linear)
+
+
+NEIGHBOURS = (30, 100)
+"""
+Nearest neighbours of a window in a graph: few, and many for many laps that are alike, of which few
+follow the speed first. With fewer than ten windows each, many join places far apart.
+"""
+
+
+def embed(observations: Sequence[Floats], window: int, settings: EmbeddedSettings) -> Embeddings:
+    """Embed the windows of standardised segments (T, d); ``InputError`` of fewer than 50 ticks."""
+    series, begins = lay_end_to_end(observations)
+    training = find_training_ticks(series, begins, window)
+    check_count(training)
+    most = len(training.ticks) // 3
+    neighbours = min(settings.neighbours or NEIGHBOURS[0], most)
+    learner = make_learner(settings.kernel, min(settings.dimension, most), neighbours)
+    past, future = learner.fit(training.pasts), learner.fit(training.futures)
+    own = future.coordinates[training.own]
+    mean = own.mean(axis=0)
+    return Embeddings(
+        series,
+        begins,
+        training,
+        tuple(dict.fromkeys(past.notes + future.notes)),
+        past.coordinates,
+        own - mean,
+        future.coordinates[training.shifted] - mean,
+        past.extension,
+        settings.coupling,
+        settings.guarded,
+    )
+
+
+def check_count(training: TrainingTicks) -> None:
+    """Refuse training ticks that are too few to learn anything from."""
+    count, fewest, window = len(training.ticks), 50, training.pasts.width
+    if count < fewest:
+        msg = (
+            f'only {count} ticks have a whole window of {window} ticks before and after them; '
+            f'at least {fewest} are needed: record longer or shorten --window'
+        )
+        raise InputError(msg)
+
+
+def novelty_anchors(windows: WindowSet, *, spliced: bool = False) -> NoveltyAnchors:
+    """
+    Return the novelty that is typical for unseen windows of the route, and of another route.
+
+    Each window of an even sample is compared with those that start at least two windows before or
+    after it. The same windows with their halves swapped stand for another route: bends that occur,
+    in an order that does not. ``spliced`` ones, whose second half is of any other window, stand
+    for it too, if they are less alike: of nearly a lap swapped halves are the route itself.
+    """
+    # More windows change the medians by less than one lap differs from the next.
+    count = min(len(windows), 200)
+    chosen = np.linspace(0, len(windows) - 1, count).astype(np.int64)
+    rows = windows.rows(chosen)
+    half = windows.width // 2 * len(windows.series)
+    swapped = np.concatenate([rows[:, half:], rows[:, :half]], axis=1)
+    squared, own = _nearest_and_contrast(windows, chosen, rows)
+    _, other = _nearest_and_contrast(windows, chosen, swapped)
+    if spliced:
+        drawn = np.random.default_rng(0).permutation(count)
+        mixed = np.concatenate([rows[:, :half], rows[drawn, half:]], axis=1)
+        other = max(other, _nearest_and_contrast(windows, chosen, mixed)[1])
+    return NoveltyAnchors(squared, own, other, longest_stuck(windows.series))
+
+
+def anchors_of(dataset: Dataset, pasts: WindowSet, *, spliced: bool = True) -> NoveltyAnchors:
+    """Return `novelty_anchors` of the past windows of a dataset; refuse windows that recur."""
+    novelty = novelty_anchors(pasts, spliced=spliced)
+    # Mean square differences, in standard deviations, below 1e-9 are rounding.
+    if not novelty.squared > 1e-9 * pasts.width * len(pasts.series):
+        raise InputError(TWICE)
+    return replace(novelty, still=max(novelty.still, dataset.still))
+
+
+def _nearest_and_contrast(windows: WindowSet, chosen: Ints, rows: Floats) -> tuple[float, float]:
+    """Return the medians over the rows, which are made of the chosen windows."""
+    distances = windows.distances_from(rows)
+    nearest, contrasts = [], []
+    for index, row in zip(chosen, distances.T, strict=True):
+        away = np.abs(windows.starts - windows.starts[index])
+        # Where the drive is too short for two windows, the farthest is all there is.
+        kept = row[away >= min(2 * windows.width, int(away.max()))]
+        nearest.append(float(kept.min()))
+        contrasts.append(contrast(nearest[-1], float(kept.mean())))
+    return float(np.median(nearest)), float(np.median(contrasts))
+
+
+def impute_dataset(dataset: Dataset, embeddings: Embeddings) -> tuple[Dataset, Embeddings]:
+    """Return both with positions imputed; the notes of the embeddings say what was estimated."""
+    tracks, note = impute_positions(embeddings, dataset.tracks)
+    segments = tuple(
+        replace(segment, positions=positions)
+        for segment, positions in zip(dataset.segments, tracks, strict=True)
+    )
+    notes = (*embeddings.notes, note) if note else embeddings.notes
+    return replace(dataset, segments=segments), replace(embeddings, notes=notes)
+
+
+def impute_positions(
+    embeddings: Embeddings, tracks: Sequence[Floats]
+) -> tuple[list[Floats], str | None]:
+    """
+    Estimate unknown positions of training ticks from the windows around them.
+
+    The manifold and the penalty are those with the least error on known positions left out.
+    Returned are the tracks (T, 2), still NaN where an estimate would be a guess, and a sentence.
+    """
+    every = np.concatenate(tracks)
+    ticks = embeddings.training.ticks
+    wanted = every[ticks]
+    known: Bools = np.asarray(np.isfinite(wanted).all(axis=1))
+    if known.all():
+        return list(tracks), None
+    # With fewer none could be left out to judge the map by.
+    if np.count_nonzero(known) < 10:
+        note = (
+            f'only {np.count_nonzero(known)} training ticks have a position, too few to estimate '
+            'the positions of the others; let the vehicle be seen more often'
+        )
+        return list(tracks), note
+    estimates, error_m = _best_estimates(embeddings, wanted, known)
+    every[ticks[~known]] = estimates
+    note = (
+        f'{len(estimates)} of {len(ticks)} training ticks have no position; it was estimated '
+        f'with an error of about {error_m:.2g} m'
+    )
+    left = np.count_nonzero(np.isnan(estimates[:, 0]))
+    if left:
+        note += (
+            f', but {left} of them are unlike all that have one and stay without: let the '
+            'vehicle be seen all along the track'
+        )
+    ends = np.cumsum([len(segment) for segment in tracks])[:-1]
+    return np.split(every, ends), note
+
+
+def _best_estimates(embeddings: Embeddings, wanted: Floats, known: Bools) -> tuple[Floats, float]:
+    """Return the unknown positions, NaN out of reach, and the error of known ones left out."""
+    best_m, best = np.inf, (wanted, wanted[~known])
+    for coordinates in embed_surroundings(embeddings):
+        for penalty in (1e-4, 1e-3, 1e-2):
+            error_m = cross_validated(coordinates[known], wanted[known], penalty)
+            if error_m < best_m:
+                found = fit_position_map(coordinates[known], wanted[known], penalty)
+                best_m, best = error_m, (coordinates, found(coordinates[~known]))
+    coordinates, estimates = best
+    inside = within_reach(coordinates[known], coordinates[~known])
+    return np.where(inside[:, None], estimates, np.nan), best_m
+
+
+def embed_surroundings(embeddings: Embeddings) -> Iterator[Floats]:
+    r"""
+    Embed windows with the training ticks in their middle, in several ways: (n, m) each.
+
+    Past and future together distinguish places that either alone confuses. Coordinates are scaled
+    by :math:`1 / \lambda` of the graph Laplacian, so that position follows those that vary slowly.
+    """
+    training = embeddings.training
+    count = len(training.ticks)
+    # As wide as a past window, and as a past and a future one together.
+    for width in (training.pasts.width, 2 * training.pasts.width):
+        windows = WindowSet(embeddings.series, training.ticks - width // 2, width)
+        for neighbours in (10, 30):
+            learner = LaplacianEigenmap(min(50, count // 3), min(neighbours, count // 3))
+            coordinates = learner.fit(windows).coordinates
+            yield coordinates * np.sqrt(np.square(coordinates).mean(axis=0))
+
+
+BANDWIDTHS = (1.0, 1.4, 2.0, 2.8)
+"""
+Bandwidths of the observation kernel that are compared, in median distances between observations:
+narrower ones reject too many, with wider ones no observation distinguishes two places. The second
+is taken if nothing is held out.
+"""
+
+MOST_CALIBRATED = 8_000
+"""Ticks on which the best settings are followed, to calibrate covariances; as for a route."""
+
+MOST_COMPARED = 1_500
+"""Ticks on which settings are compared: half as many are few laps of each held-out block."""
+
+
+def usual_choices(settings: SpectralSettings) -> SpectralSettings:
+    """Return the settings with the choices made without validation, where they are left open."""
+    return replace(
+        settings,
+        states=settings.states or 40,
+        bandwidth_factor=settings.bandwidth_factor or BANDWIDTHS[1],
+        ridge=(settings.ridge or 1.0) if settings.observation == 'ridge' else None,
+        neighbours=settings.neighbours or NEIGHBOURS[0],
+    )
+
+
+def chosen_of(settings: SpectralSettings) -> dict[str, Any]:
+    """Return what is compared of complete settings; no ridge where the kernel is raw."""
+    names = ('states', 'bandwidth_factor', 'ridge', 'neighbours')
+    return {name: getattr(settings, name) for name in names}
+
+
+@dataclass(frozen=True)
+class FittedFilter:
+    """An HMM with its read-out, its covariances not yet calibrated."""
+
+    directions: SharedDirections
+    tables: Tables
+    operator: ObservationOperator
+    readout: Readout
+    guarded: bool
+
+    def belief(self) -> Belief:
+        """Return a belief at the prior."""
+        return Belief(self.tables, self.operator, guarded=self.guarded)
+
+
+def fit_filter(
+    embeddings: Embeddings, targets: Floats, settings: SpectralSettings
+) -> FittedFilter:
+    """Build the filter of complete settings from the targets (n, c, 2) of the training ticks."""
+    chosen, observations = chosen_of(settings), embeddings.observations
+    directions = embeddings.directions(chosen['states'])
+    bandwidth = chosen['bandwidth_factor'] * median_observation_distance(observations)
+    operator: ObservationOperator
+    if settings.ridge is None:
+        operator = RawKernel(observations, bandwidth)
+    elif settings.guarded:
+        operator = make_ridge_kernel(observations, bandwidth, settings.ridge)
+    else:
+        # As the papers print it: every feature is kept.
+        operator = make_ridge_kernel(observations, bandwidth, settings.ridge, LANDMARKS, None)
+    readout = SharpenedReadout(targets)
+    tables = embeddings.tables(directions)
+    fitted = FittedFilter(directions, tables, operator, readout, settings.guarded)
+    if settings.readout == 'ridge':
+        states = training_states(embeddings, fitted.belief())[embeddings.training.ticks]
+        return replace(fitted, readout=fit_ridge(states, targets))
+    return fitted
+
+
+def filtered_states(belief: Belief, observations: Floats) -> Floats:
+    """Return the (T, k) states after each observation of one segment, from the prior."""
+    belief.start()
+    states = np.empty((len(observations), len(belief.state)))
+    for tick, observation in enumerate(observations):
+        belief.update(observation)
+        states[tick] = belief.state
+    return states
+
+
+def training_states(embeddings: Embeddings, belief: Belief, most: int | None = None) -> Floats:
+    """Return the states (N, k) of a run over the first ``most`` ticks, each segment cold."""
+    ends = np.minimum(embeddings.begins, most) if most else embeddings.begins
+    runs = [
+        filtered_states(belief, embeddings.series[:, begin:end].T)
+        for begin, end in itertools.pairwise(ends.tolist())
+    ]
+    return np.concatenate(runs)
+
+
+class Fold:
+    """Embeddings of a part to fit, and held-out blocks to run settings over."""
+
+    def __init__(self, split: Split, dataset: Dataset, settings: SpectralSettings) -> None:
+        fit, held = split
+        self._settings, self._window = settings, dataset.window
+        self._fit = dataset.standardise(fit)
+        self._embeddings: dict[int | None, Embeddings] = {}
+        embeddings = self._embed(settings.neighbours or NEIGHBOURS[0])
+        tracks = [segment.positions for segment in fit]
+        self.lost_m = lost_error(tracks)
+        if settings.imputes_positions:
+            tracks, _ = impute_positions(embeddings, tracks)
+        self.windows = len(embeddings.training.ticks)
+        horizons, period_s = settings.horizons, dataset.period_s
+        self._targets = training_targets(tracks, embeddings.training.ticks, horizons, period_s)
+        self._blocks = [
+            (seen, segment_targets(each.positions, horizons, period_s))
+            for seen, each in zip(dataset.standardise(held), held, strict=True)
+        ]
+
+    def _embed(self, neighbours: int | None) -> Embeddings:
+        known = self._embeddings
+        if neighbours not in known:
+            settings = replace(self._settings, neighbours=neighbours)
+            known[neighbours] = embed(self._fit, self._window, settings)
+        return known[neighbours]
+
+    def score(self, settings: SpectralSettings) -> float:
+        """Return the mean error in metres, each error at most ``lost_m``."""
+        errors = np.concatenate([run.errors for run in self.run(settings, MOST_COMPARED)])
+        score_m = capped_mean(squared_distances(errors), self.lost_m)
+        return score_m if np.isfinite(score_m) else self.lost_m
+
+    def run(self, settings: SpectralSettings, most: int) -> list[Run]:
+        """Follow ``most`` ticks of all blocks together, with complete settings."""
+        embeddings = self._embed(settings.neighbours)
+        fitted = fit_filter(embeddings, self._targets, settings)
+        reminded = fitted.guarded and isinstance(fitted.readout, SharpenedReadout)
+        belief, pasts = fitted.belief(), embeddings.training.pasts
+        each = max(most // len(self._blocks), 2 * self._window)
+
+        def followed(seen: Floats, truths: Floats) -> Run:
+            newest = SlidingWindow(pasts.series, pasts.starts, pasts.width)
+            recollection = None
+            if reminded:
+                recollection = Recollection(newest, embeddings.warm_start(fitted.directions))
+            belief.start()
+
+            def step(observation: Floats) -> tuple[Floats, Floats]:
+                if recollection is not None:
+                    recollection.remind(belief)
+                    newest.push(observation)
+                belief.update(observation)
+                return fitted.readout.read(belief.weights, belief.state)
+
+            return follow(step, seen[:each], truths[:each], self._window)
+
+        return [followed(*block) for block in self._blocks]
+
+
+def cross_validate(
+    dataset: Dataset, settings: SpectralSettings, progress: Callable[[str, float], None]
+) -> tuple[SpectralSettings, Validation | str]:
+    """Return the best choices on held-out blocks, or the usual ones and why none was held out."""
+    once = hold_out(dataset.segments, dataset.window)
+    choices = [with_positions([once])]
+    # The configuration of the paper, which reads positions by a ridge regression, is left alone.
+    if len(once[1]) < 2 and settings.readout != 'ridge':
+        # One block is one draw: what happens to suit it need not suit the next lap.
+        choices.insert(0, hold_out_in_turn(dataset.segments, dataset.window))
+    why = 'no block with positions could be held out; record longer'
+    for turns in choices:
+        if not turns:
+            continue
+        try:
+            return validate(turns, dataset, settings, progress)
+        except InputError as error:
+            # What is left of a short recording without a held-out block may be too short to fit.
+            why = f'without the held-out part {error}'
+    return usual_choices(settings), why
+
+
+def validate(
+    turns: Sequence[Split],
+    dataset: Dataset,
+    settings: SpectralSettings,
+    progress: Callable[[str, float], None],
+) -> tuple[SpectralSettings, Validation]:
+    """Compare settings on held-out blocks, then calibrate the best on the same blocks."""
+    folds = [Fold(split, dataset, settings) for split in turns]
+    table: dict[SpectralSettings, float] = {}
+
+    def score(tried: SpectralSettings) -> float:
+        if tried not in table:
+            table[tried] = float(np.mean([fold.score(tried) for fold in folds]))
+            progress('comparing settings', len(table) / (len(table) + 4))
+        return table[tried]
+
+    best = _choose(settings, score, min(fold.windows for fold in folds))
+    runs = [run for fold in folds for run in fold.run(best, MOST_CALIBRATED // len(folds))]
+    return best, Validation.of_runs(
+        runs,
+        score(best),
+        float(np.mean([fold.lost_m for fold in folds])),
+        np.nanmean(np.concatenate(dataset.tracks), axis=0),
+        dataset.window,
+        tuple(chosen_of(tried) | {'score_m': score_m} for tried, score_m in table.items()),
+    )
+
+
+def _choose(
+    settings: SpectralSettings, score: Callable[[SpectralSettings], float], windows: int
+) -> SpectralSettings:
+    """Search over observation operators and neighbours, then over the number of states."""
+    usual = usual_choices(settings)
+    tried = _operators(usual, settings)
+    many = NEIGHBOURS[1]
+    if settings.neighbours is None and has_neighbours(settings.kernel) and windows >= 10 * many:
+        tried += _operators(replace(usual, neighbours=many), settings)
+    best = _best(tried, score)
+    if settings.states is None:
+        tried += [replace(best, states=states) for states in (20, 60)]
+    return _best(tried, score)
+
+
+def _best(
+    tried: Sequence[SpectralSettings], score: Callable[[SpectralSettings], float]
+) -> SpectralSettings:
+    """Return the narrowest kernel within 5 % of the best score: it corrects the belief soonest."""
+    known = {each: score(each) for each in tried}
+    limit = 1.05 * min(known.values())
+    alike = [each for each in known if known[each] <= limit]
+    return min(alike, key=lambda each: (each.bandwidth_factor or 0.0, known[each]))
+
+
+def _operators(usual: SpectralSettings, settings: SpectralSettings) -> list[SpectralSettings]:
+    """Return the settings that differ in the observation operator, as far as that is free."""
+    factors: Sequence[float | None] = BANDWIDTHS
+    ridges: Sequence[float | None] = (None,)
+    if usual.ridge is not None:
+        factors = factors[:2]
+        # In units of a unit-diagonal kernel; at 0.1 and below the filter is unstable
+        # (mathematics, section 5).
+        ridges = (0.3, 1.0) if settings.ridge is None else (usual.ridge,)
+    if settings.bandwidth_factor is not None:
+        factors = (usual.bandwidth_factor,)
+    return [
+        replace(usual, bandwidth_factor=factor, ridge=ridge)
+        for factor in factors
+        for ridge in ridges
+    ]
+
+
+def train_spectral(
+    recordings: Sequence[Recording],
+    settings: SpectralSettings,
+    progress: Callable[[str, float], None],
+    drives: Sequence[PositionReport],
+) -> Model:
+    """Train the spectral filter, choosing on held-out blocks what is not given."""
+    dataset = driving_dataset(recordings, settings)
+    best, validation = cross_validate(
+        dataset, settings, lambda stage, share: progress(stage, 0.5 * share)
+    )
+    progress('learning from everything', 0.5)
+    embeddings = embed(dataset.observations, dataset.window, best)
+    if settings.imputes_positions:
+        dataset, embeddings = impute_dataset(dataset, embeddings)
+    ticks = embeddings.training.ticks
+    targets = training_targets(dataset.tracks, ticks, settings.horizons, dataset.period_s)
+    check_horizons(targets, settings)
+    # The configuration of the paper, which reads positions by a ridge regression, is left alone.
+    pasts = embeddings.training.pasts
+    novelty = anchors_of(dataset, pasts, spliced=settings.readout != 'ridge')
+    fitted = fit_filter(embeddings, targets, best)
+    tables, readout = fitted.tables, fitted.readout
+    if not isinstance(validation, str):
+        readout = readout.calibrated(validation.calibration)
+    fields = head_fields(
+        recordings,
+        dataset,
+        settings,
+        drives,
+        validation,
+        chosen_of(best),
+        tables.states.shape[1],
+        len(ticks),
+        embeddings.notes,
+    )
+    progress('learning from everything', 1.0)
+    # A state that leaves three times the 99 % quantile of its norm over 2000 ticks of training is
+    # of a filter that broke (mathematics, section 6.5): one that works exceeds it by a half now
+    # and then.
+    states = training_states(embeddings, fitted.belief(), 2_000)
+    norms = np.linalg.norm(states[:, 1:], axis=1)
+    return Model(
+        **fields,
+        series=embeddings.series,
+        starts=pasts.starts,
+        novelty=novelty,
+        tables=tables,
+        operator=fitted.operator,
+        readout=readout,
+        warm_start=embeddings.warm_start(fitted.directions),
+        # Without guards norms have no bound, and nothing is compared with this one.
+        state_bound=3.0 * float(np.quantile(norms, 0.99)) if settings.guarded else 1.0,
+        guarded=settings.guarded,
+        rest=dataset.rest,
+    )
