@@ -84,7 +84,7 @@ def test_it_is_a_mixture_of_the_beliefs_with_the_sensor_and_without_it():
         np.testing.assert_allclose(belief.ratios[moving], ratios[moving], atol=1e-6)
         np.testing.assert_allclose(belief.spreads[moving], spreads[moving], atol=1e-6)
         assert belief.elsewhere == pytest.approx(naive.elsewhere, abs=1e-9)
-        assert belief.trusts[0] == pytest.approx(trust, abs=1e-9)
+        assert belief.heard[0].weight == pytest.approx(trust, abs=1e-9)
 
 
 @given(st.integers(0, 100))
@@ -98,7 +98,7 @@ def test_compiled_it_is_a_belief_whatever_is_read(seed):
         assert belief.chances.min() >= 0.0
         assert belief.chances.sum() + belief.elsewhere == pytest.approx(1.0)
         assert belief.spreads[belief.chances > 0.0].min() >= 0.0
-        assert all(0.0 < each < 1.0 for each in belief.trusts)
+        assert all(0.0 < each.weight < 1.0 for each in belief.heard)
     compiled = sensors_module.weigh_sensor
     assert len(getattr(compiled, 'signatures', [0])) == 1
 

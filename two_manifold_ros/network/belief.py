@@ -26,8 +26,8 @@ from two_manifold_ros.network.network import (
     RATIOS,
     usual_ratios,
 )
-from two_manifold_ros.route.arrays import plain
-from two_manifold_ros.route.belief import RouteBelief, unsigned
+from two_manifold_ros.route.arrays import plain, unsigned
+from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.route import (
     HYPOTHESES,
     ON,

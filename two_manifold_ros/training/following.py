@@ -135,7 +135,7 @@ def follow(
     for tick, row in enumerate(observations):
         before(tick)
         evidence = belief.update(row)
-        read.append((*belief.read(), belief.driving > 0.5, float(belief.active), evidence))
+        read.append((*belief.read(), belief.driving > 0.5, float(len(belief.support)), evidence))
     means, *others = map(np.array, zip(*read, strict=True))
     return Run(*(each[lead:] for each in (means - truths, *others, truths)))
 
