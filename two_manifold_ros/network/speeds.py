@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.route.visits import RATIO_PLACES
+from two_manifold_ros.route.visits import Passes, RATIO_PLACES
 from two_manifold_ros.ticks.standing import STANDS_S
 
 if TYPE_CHECKING:
     from two_manifold_ros.route.merging import Places
-    from two_manifold_ros.route.visits import Passes
     from two_manifold_ros.typing import Floats, Ints
 
 FAST = 0.9

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.route.merging import FINENESS, merge_passes
+from two_manifold_ros.route.merging import FINENESS, merge_passes, Places
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.route.merging import Places
     from two_manifold_ros.typing import Bools, Floats, Ints
 
 APART = 2.0
@@ -30,8 +29,7 @@ LEAST_VISITS = 2
 LEADS_TO = 0.5
 """
 Memories of the observations, at the usual speed, from a place to those by which it is split:
-whoever turns brakes before. With one memory branches are known no sooner, and there are more
-places.
+whoever turns brakes before.
 """
 
 SPLIT_AT = 1.0
@@ -66,13 +64,10 @@ def merge_roads(tracks: Sequence[Floats], period_s: float, memory_s: float) -> P
 
 
 def _backwards(places: Places) -> Places:
-    return replace(
-        places,
-        visited=places.visited[::-1].copy(),
-        segments=places.segments[::-1].copy(),
-        runs=places.runs[::-1].copy(),
-        times=places.times[::-1].copy(),
-    )
+    columns = {
+        name: getattr(places, name)[::-1].copy() for name in ('visited', 'segments', 'runs')
+    }
+    return replace(places, **columns, times=places.times[::-1].copy())
 
 
 def split_before_forks(places: Places, steps: int, least: int = LEAST_VISITS) -> Places:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 import itertools
 import math
-from typing import Any, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -52,8 +52,7 @@ def features_along(observations: Floats, gains: Floats) -> Floats:
     return features
 
 
-@dataclass(frozen=True)
-class Forward:
+class Forward(NamedTuple):
     """
     The forward acceleration, m/s^2, as a line in the observation, however the sensor is mounted.
 
@@ -239,6 +238,7 @@ def lay_out(
         channels=observations[0].shape[1],
         at_rest=at_rest,
         shifts=shifts,
+        # As a time constant is a product: another rounding would change models.
         memory_s=MEMORIES[-1] * memory_s / MEMORIES[-1],
         forward=forward,
         gears=gears,
@@ -282,7 +282,7 @@ def observe(
 
 
 def _visit_times(places: Places, series: Sequence[Floats]) -> Floats:
-    """Return the ticks (V,) of the visits, within the (T, ...) series of each segment."""
+    """Return the ticks (V,) of the visits, within the series of each segment."""
     lengths = np.array([len(each) for each in series])
     return np.clip(places.times, 0.0, lengths[places.segments] - 1.0)
 
