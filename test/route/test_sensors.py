@@ -17,7 +17,7 @@ from two_manifold_ros.route import steps, updating
 from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.learning import Tuning
 from two_manifold_ros.route.route import LIMITS, Route, ROWS, STANDS
-from two_manifold_ros.route.sensors import SensedBelief, Sensor, Trust
+from two_manifold_ros.route.sensors import BREAK_S, HEAL_S, SensedBelief, Sensor, TRUSTED
 from two_manifold_ros.ticks.segments import Channels
 from two_manifold_ros.training.route import (
     _shifts_between,
@@ -27,7 +27,6 @@ from two_manifold_ros.training.route import (
 )
 
 PERIOD_S = 0.1
-TRUST = Trust()
 
 
 def small_sensor(seed: int = 5, most_still: int = 3) -> Sensor:
@@ -69,13 +68,13 @@ def test_it_is_a_mixture_of_the_beliefs_with_the_sensor_and_without_it():
     naive = NaiveBelief(route, leads_to())
     live = sensor.channels.live
     seen: list[np.ndarray] = []
-    trust = TRUST.start
+    trust = TRUSTED
     for observation, reading in zip(observations(6), readings(6), strict=True):
         belief.update(observation)
         naive.update(observation)
         belief.sense([reading])
         seen.append(((reading - sensor.channels.mean) / sensor.channels.scale)[live])
-        lasts, stays = np.exp(-PERIOD_S / np.array([TRUST.break_s, TRUST.heal_s]))
+        lasts, stays = np.exp(-PERIOD_S / np.array([BREAK_S, HEAL_S]))
         trust = lasts * trust + (1.0 - stays) * (1.0 - trust)
         trust = naive.sense(seen, sensor.likelihood, trust)
         chances, ratios, spreads = naive.table()

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 import math
 from typing import NamedTuple, TYPE_CHECKING
 
@@ -24,15 +24,14 @@ from two_manifold_ros.route.route import (
 )
 from two_manifold_ros.route.transitions import (
     chances_to_move,
-    Durations,
+    DURATIONS,
     exchanges_for,
     main_ways,
     reach,
     usual_speeds,
     ways_of,
 )
-from two_manifold_ros.route.visits import LARGEST_LOG_RATIO, Passes, RATIO_PLACES
-from two_manifold_ros.ticks.standing import STANDS_S
+from two_manifold_ros.route.visits import LARGEST_LOG_RATIO, near_stops, Passes, RATIO_PLACES
 
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Bools, Floats
@@ -46,8 +45,6 @@ class Tuning:
     # that with which they count once in a memory.
     sharpness: float = 0.2
     persistence: float | None = None
-    # Mean times between switches of hypotheses.
-    durations: Durations = field(default_factory=Durations)
     # Memories of the observations until a speed ratio is forgotten: drivers differ again within
     # each bend.
     ratio_memories: float = 4.0
@@ -260,11 +257,9 @@ def learn_fastest(passes: Passes, share: float) -> Floats:
     """
     places = passes.places
     seen = float(np.exp(np.quantile(passes.log_ratios[passes.kept], share)))
-    around = np.ones(2 * round(STANDS_S[-1] / passes.period_s) + 1)
     slowed: Bools = np.zeros(len(places.visited), dtype=np.bool_)
-    for segment, still in enumerate(places.standing):
+    for segment, near in enumerate(near_stops(places, passes.period_s)):
         here = places.segments == segment
-        near = np.convolve(still, around)[len(around) // 2 :] > 0.0
         when = np.rint(places.times[here]).astype(np.int64)
         slowed[here] = near[when.clip(0, len(near) - 1)]
     stops = passes.at_places((slowed & passes.kept).astype(np.float64)) > 0.0
@@ -278,7 +273,7 @@ def learn_switching(
     """Return probabilities to start at each place, to stop there and to switch hypotheses."""
     places, kept, count = passes.places, passes.kept, len(passes.places)
     period_s, memory_s = passes.period_s, passes.memory_s
-    exchanges, jumps = exchanges_for(period_s, memory_s, tuning.durations)
+    exchanges, jumps = exchanges_for(period_s, memory_s)
     # Of parts left out too: where drives begin is known, whichever part is followed.
     first = np.diff(places.segments, prepend=-1) != 0
     first &= passes.begins[places.segments]
@@ -304,7 +299,7 @@ def learn_switching(
     goes_on = np.divide(stays, ticks, out=np.zeros_like(stops), where=ticks > 0.0)
     halts_once, rolls_once, finds_once = (
         -math.expm1(-period_s / (memories * memory_s))
-        for memories in (tuning.durations.halt, tuning.durations.roll, tuning.durations.find)
+        for memories in (DURATIONS.halt, DURATIONS.roll, DURATIONS.find)
     )
     return RouteSwitching(
         exchanges=exchanges,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 import math
-from typing import NamedTuple, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -111,27 +111,18 @@ def weigh_sensor(
     return weight * sound / whole, totals[ROWS]
 
 
-class Trust(NamedTuple):
-    """
-    How far sensors are trusted: the probability that one is in order at a ``start``.
-
-    And the mean time until one that is in order breaks, and until one that is not is in order
-    again. Healing within a minute lets a wheel that measures a fifth too much be believed again
-    and again.
-    """
-
-    start: float = 0.9
-    break_s: float = 120.0
-    heal_s: float = 3600.0
-
-
-TRUST = Trust()
+TRUSTED, BREAK_S, HEAL_S = 0.9, 120.0, 3600.0
+"""
+Probability that a sensor is in order at a start, and mean times until one that is breaks, and
+until one that is not is in order again. Healing within a minute lets a wheel that measures a fifth
+too much be believed again and again.
+"""
 
 
 class _Heard:
     """A sensor while a belief listens to it."""
 
-    def __init__(self, route: Route, sensor: Sensor, period_s: float, trust: Trust) -> None:
+    def __init__(self, route: Route, sensor: Sensor, period_s: float) -> None:
         likelihood = sensor.likelihood
         starts = route.switching.beginnings.sum(axis=1)
         # Its readings measure no acceleration.
@@ -140,13 +131,13 @@ class _Heard:
         self.live = np.flatnonzero(channels.live)
         self.mean, self.scale = channels.mean[self.live], channels.scale[self.live]
         self.limit = channels.limit[self.live]
-        self.breaks = -math.expm1(-period_s / trust.break_s)
-        self.heals = -math.expm1(-period_s / trust.heal_s)
+        self.breaks = -math.expm1(-period_s / BREAK_S)
+        self.heals = -math.expm1(-period_s / HEAL_S)
         # As long a standstill as in training is no sign of a sensor that broke.
         self.warm = math.ceil(SETTLED / float(likelihood.gains.min()))
         self.most_still = 2 * sensor.most_still + math.ceil(1.0 / period_s)
         self.offsets = SensorOffsets(replace(route, likelihood=likelihood))
-        self.weight = trust.start
+        self.weight = TRUSTED
         self.age = self.still = 0
         self.last = np.full(len(self.live), np.nan)
 
@@ -167,10 +158,8 @@ class _Heard:
 class SensedBelief(RouteBelief):
     """A `RouteBelief` that also takes sensors."""
 
-    def __init__(
-        self, route: Route, sensors: Sequence[Sensor], period_s: float, trust: Trust = TRUST
-    ) -> None:
-        self.heard = [_Heard(route, each, period_s, trust) for each in sensors]
+    def __init__(self, route: Route, sensors: Sequence[Sensor], period_s: float) -> None:
+        self.heard = [_Heard(route, each, period_s) for each in sensors]
         super().__init__(route)
 
     def sense(self, readings: Sequence[Floats]) -> None:

@@ -5,10 +5,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from functools import lru_cache
 import math
-from typing import TYPE_CHECKING
+from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
@@ -30,8 +29,7 @@ if TYPE_CHECKING:
     Ways = dict[int, list[tuple[int, float]]]
 
 
-@dataclass(frozen=True)
-class Durations:
+class Durations(NamedTuple):
     """
     Mean times between switches of hypotheses, in memories of the observations (`memory_of`).
 
@@ -68,6 +66,9 @@ class Durations:
     piece: float = MEMORIES[-1]
     # Until a vehicle in free motion that is fast enough is taken to drive a slow lap.
     slow: float = 6.0
+
+
+DURATIONS = Durations()
 
 
 def ways_of(places: Places, kept: Bools) -> Ways:
@@ -175,15 +176,13 @@ def _moves(last: int) -> Floats:
     return moves
 
 
-def exchanges_for(
-    period_s: float, memory_s: float, durations: Durations | None = None
-) -> tuple[Floats, Floats]:
+def exchanges_for(period_s: float, memory_s: float) -> tuple[Floats, Floats]:
     """Return exchanges and jumps of ``RouteSwitching``, probabilities per tick."""
 
     def once(memories: float) -> float:
         return -math.expm1(-period_s / max(memories * memory_s, 2.0 * period_s))
 
-    mean = durations or Durations()
+    mean = DURATIONS
     leave, enter, piece = once(mean.leave), once(mean.enter), once(mean.piece)
     own, lasts = once(mean.own), once(mean.elsewhere_lasts)
     pull_away = once(mean.pull_away)

@@ -310,28 +310,25 @@ def step(
     usual, geometry = Usual(*known[0][1]), RouteGeometry(*known[1])
     motion, switching = RouteMotion(*known[2]), RouteSwitching(*known[3])
     variances, gained, states = known[4:]
-    resting, halting, moving, rolling, unfound = carry
-    # While nothing is observed, nothing says that a vehicle which stood still does.
-    forward, push, drives_on = 0.0, 0.0, 1.0
+    resting, _, _, rolling, unfound = carry
+    forward, push = 0.0, 0.0
     if observed:
-        drives_on = moving
         forward = motion.forward_offset
         for k in range(len(observation)):
             forward += motion.forward[k] * observation[k]
         if not abs(forward) <= LIMITS.largest_pull:
             forward = resting
         push = (forward - resting) / usual.calm
-    spread = motion.ratio_spread
     count = move(
         cells, reach, geometry, motion, variances, scratch.moved, gained, forward, resting, count
     )
     elsewhere = switch(
-        cells, reach.order, scratch.moved, switching, motion, scratch.sums, scratch.jumped,
-        usual.slow_from, forward, resting, push, halting, moving, drives_on, rolling, unfound,
+        cells, reach.order, scratch, carry, switching, motion, usual, forward, push, observed,
         elsewhere, count,
     )  # fmt: skip
     if not observed:
         return 0.0, count, elsewhere
+    spread = motion.ratio_spread
     anything, offset, moves_by, shift = see(
         observation, first, known[0], cells, reach.order, scratch.logs, spread, count
     )
@@ -340,8 +337,8 @@ def step(
     carry[2] = 1.0 / (1.0 + math.exp(min(-moves_by, likeliest)))
     carry[3] = min(carry[2], rolling + switching.rolls * (1.0 - rolling))
     evidence, count = weigh(
-        cells, reach, usual, known[0][2][6], scratch.logs, scratch.jumped, scratch.distances,
-        totals, offset, spread, anything, shift, elsewhere, count,
+        cells, reach, usual, known[0][2][6], scratch, totals, offset, spread, anything, shift,
+        elsewhere, count,
     )  # fmt: skip
     # As long as it stands, the sensor shows what it reads at rest on this day and slope.
     resting += totals[STANDS] * usual.persistence * (forward - resting)

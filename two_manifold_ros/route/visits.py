@@ -471,18 +471,35 @@ def _ratios(places: Places, stood: Floats) -> tuple[Floats, Floats]:
 
     They are of driving: the ticks it ``stood`` (V,) after a visit on its way do not count.
     """
-    # Nodes load this module, and it takes a while to load.
-    from scipy.ndimage import median  # noqa: PLC0415
-
     driven = places.times - np.cumsum(np.concatenate([[0.0], stood[:-1]]))
-    stays = np.empty(len(places.times))
-    edges = np.flatnonzero(np.diff(places.runs)) + 1
-    for begin, end in itertools.pairwise([0, *edges.tolist(), len(stays)]):
-        index = np.arange(begin, end)
-        low = np.maximum(index - RATIO_PLACES, begin)
-        high = np.minimum(index + RATIO_PLACES, end - 1)
-        stays[begin:end] = (driven[high] - driven[low]) / np.maximum(high - low, 1)
+    low, high = around(places)
+    stays = (driven[high] - driven[low]) / np.maximum(high - low, 1)
     logs = np.log(np.clip(stays, 0.01, 50.0))
     # The median, so that one lap which stopped does not make all others fast.
-    usual = np.asarray(median(logs, places.visited, np.arange(len(places))))
+    usual = quantiles(places.visited, logs, 0.5)
     return np.clip(usual[places.visited] - logs, -1.0, 1.0), np.exp(usual)
+
+
+def around(places: Places) -> tuple[Ints, Ints]:
+    """Return the first and last visit (V,) around each, of its run, `RATIO_PLACES` away."""
+    each = np.arange(len(places.runs))
+    begins = np.searchsorted(places.runs, places.runs)
+    ends = np.searchsorted(places.runs, places.runs, 'right') - 1
+    return np.maximum(each - RATIO_PLACES, begins), np.minimum(each + RATIO_PLACES, ends)
+
+
+def quantiles(places: Ints, values: Floats, share: float) -> Floats:
+    """Return what a share of the ``values`` (n,) at each of ``places`` (n,) is below: (P,)."""
+    order = np.lexsort((values, places))
+    counts = np.bincount(places)
+    rank = np.cumsum(counts) - counts + share * (counts - 1)
+    low, high = (each.astype(np.int64) for each in (np.floor(rank), np.ceil(rank)))
+    part = rank - low
+    return np.asarray((1.0 - part) * values[order[low]] + part * values[order[high]])
+
+
+def near_stops(places: Places, period_s: float) -> list[Bools]:
+    """Return at which ticks of segments, and after them, a vehicle stands some seconds away."""
+    near = round(STANDS_S[-1] / period_s)
+    width = np.ones(2 * near + 1)
+    return [np.convolve(standing, width)[near:] > 0.5 for standing in places.standing]
