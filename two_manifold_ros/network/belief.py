@@ -268,20 +268,24 @@ class NetworkBelief(RouteBelief):
         roads = _laid_out(route, network, period_s)
         places, ratios = route.places, len(RATIOS)
         self._now = np.zeros((places, ratios))
-        self._grid = Grid(
-            now=self._now,
-            next=np.zeros((places, ratios)),
-            active=np.zeros(places, dtype=np.uint32),
-            order=np.zeros(places, dtype=np.uint32),
-            reached=np.zeros(places, dtype=np.bool_),
-            likelihoods=np.zeros(len(roads.shakes)),
-            changed=np.zeros(ratios),
-            turned=np.zeros(1),
-            shaken=np.zeros(len(network.turning)),
-        )
+        self._shaken = np.zeros(len(network.turning))
         self._roads = plain((roads, network, route.motion, unsigned(route.geometry)))
         self._fresh, self._faint = usual_ratios(_ratio_spread(route)), roads.faint
         super().__init__(route)
+        active, reached, order = self._buffers[1]
+        self._grid: Grid = plain(
+            Grid(
+                now=self._now,
+                next=np.zeros((places, ratios)),
+                active=active,
+                order=order,
+                reached=reached,
+                likelihoods=np.zeros(len(roads.shakes)),
+                changed=np.zeros(ratios),
+                turned=np.zeros(1),
+                shaken=self._shaken,
+            )
+        )
 
     def start(self) -> None:
         """Start where drives start, rolling or standing, or elsewhere."""
@@ -305,7 +309,7 @@ class NetworkBelief(RouteBelief):
 
     def take(self, shaken: Floats) -> None:
         """Take how much the samples within the next tick shake (d,), see `shakes_of`."""
-        self._grid.shaken[:] = shaken
+        self._shaken[:] = shaken
 
     def update(self, observation: Floats) -> float:
         """Predict by a tick and update with its (d,) observation; see `RouteBelief.update`."""
@@ -318,26 +322,24 @@ class NetworkBelief(RouteBelief):
     def skip(self, ticks: int) -> None:
         """Predict by some ticks without observations."""
         for _ in range(ticks):
-            self._follow(self._grid.shaken, observed=False)
+            self._follow(self._shaken, observed=False)
 
     def _follow(self, observation: Floats, *, observed: bool) -> float:
         evidence, self._count = follow(
-            observation, observed, plain(self._grid), self._roads,
+            observation, observed, self._grid, self._roads,
             (self.chances, self.ratios, self.spreads), self._totals, self._count, self.elsewhere,
         )  # fmt: skip
-        self._active[: self._count] = self._grid.active[: self._count]
         self.elsewhere = float(self._totals[ROWS])
         mean_state(self.chances, self.support, self._route.readout.states, self.state)
         return float(evidence)
 
     def _begin(self, rolls: Floats, stands: Floats) -> None:
         """Roll and stand at places with these probabilities (P,); all else is elsewhere."""
-        grid = self._grid
         self._now[:] = rolls[:, None] * self._fresh
         self._now[:, 0] += stands
         self._now[self._now.sum(axis=1) < self._faint] = 0.0
         self.elsewhere = 1.0 - float(self._now.sum())
-        grid.reached[:] = False
+        self._reached[:] = False
         self.chances[:] = 0.0
         self.chances[:, STANDS] = self._now[:, 0]
         self.chances[:, ON] = self._now[:, FIRST_USUAL:].sum(axis=1)
@@ -346,8 +348,7 @@ class NetworkBelief(RouteBelief):
         self.spreads[:] = self._route.motion.ratio_spread**2
         kept = np.flatnonzero(self._now.any(axis=1))
         self._count = len(kept)
-        for order in (grid.active, self._active):
-            order[: self._count] = kept
+        self._active[: self._count] = kept
         self._sum_up()
 
 

@@ -133,7 +133,7 @@ def lay_out_network(
     """
     Collect the visits of the places of a network, and join ways that nobody drove.
 
-    ``lay_out`` collects those of observations (T, d) and tracks (T, 2), merged by `merge_roads`.
+    ``lay_out`` collects those of observations (T, d) and tracks (T, 2).
     Drives begin with the segments that ``begins`` (S,) says. None if too little is driven to learn
     headings.
     """

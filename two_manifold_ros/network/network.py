@@ -10,12 +10,11 @@ from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.network.places import AROUND, courses_of, turning_apart
+from two_manifold_ros.network.places import AROUND, Courses, courses_of, turning_apart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.network.places import Courses
     from two_manifold_ros.route.visits import Passes
     from two_manifold_ros.typing import Bools, Floats
 

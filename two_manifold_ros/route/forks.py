@@ -39,28 +39,25 @@ split: by where its visits lead, and by where they come from.
 """
 
 
-def merge_route(tracks: Sequence[Floats], period_s: float, memory_s: float) -> Places | None:
-    """Merge the passes of drives into places, which are split before forks."""
-    places = merge_passes(tracks, period_s)
+def merge_forked(
+    tracks: Sequence[Floats], period_s: float, memory_s: float, *, network: bool
+) -> Places | None:
+    """
+    Merge the passes of drives into places, which are split before forks.
+
+    On a ``network`` of roads they are split behind them, too, and a way through a crossing that
+    was driven once is a way: it takes one visit.
+    """
+    places = merge_passes(tracks, period_s, network=network)
     if places is None:
         return None
-    return split_before_forks(places, round(LEADS_TO * memory_s / period_s * FINENESS))
-
-
-def merge_roads(tracks: Sequence[Floats], period_s: float, memory_s: float) -> Places | None:
-    """
-    Merge the passes of roads into places, which are split before forks and behind them.
-
-    A way through a crossing that was driven once is a way: it takes one visit.
-    """
-    places = merge_passes(tracks, period_s, network=True)
-    if places is None:
-        return None
-    steps = round(SPLIT_AT * memory_s / period_s * FINENESS)
-    ahead = split_before_forks(places, steps, 1)
+    memories, least = (SPLIT_AT, 1) if network else (LEADS_TO, LEAST_VISITS)
+    steps = round(memories * memory_s / period_s * FINENESS)
+    ahead = split_before_forks(places, steps, least)
+    if not network:
+        return ahead
     # Backwards in time, where visits lead to is where they came from.
-    back = split_before_forks(_backwards(ahead), steps, 1)
-    return _backwards(back)
+    return _backwards(split_before_forks(_backwards(ahead), steps, least))
 
 
 def _backwards(places: Places) -> Places:

@@ -15,7 +15,7 @@ from scipy.sparse import csr_matrix
 
 from two_manifold_ros.hse_hmm.readout import segment_targets
 from two_manifold_ros.recordings.recording import GRAVITY
-from two_manifold_ros.route.forks import merge_roads, merge_route
+from two_manifold_ros.route.forks import merge_forked
 from two_manifold_ros.route.merging import Places, SAME_WAY
 from two_manifold_ros.route.route import MEMORIES, PLACES_ALONG, SETTLED
 from two_manifold_ros.route.transitions import main_ways, ways_of
@@ -218,7 +218,7 @@ def lay_out(
     ``observations`` of each segment are (T, d), standardised, ``tracks`` (T, 2), metres, NaN where
     unknown; the rest is as in `Passes`. Places are those of a route, or of a ``network`` of roads.
     """
-    places = (merge_roads if network else merge_route)(tracks, period_s, memory_s)
+    places = merge_forked(tracks, period_s, memory_s, network=network)
     if places is None:
         return None
     gains = -np.expm1(-period_s / (np.array(MEMORIES) * memory_s))
