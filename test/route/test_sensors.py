@@ -11,12 +11,10 @@ import pytest
 from small_route import leads_to, small_route
 
 from two_manifold_ros.recordings.further_channels import HeldStream
-from two_manifold_ros.route import belief as belief_module
 from two_manifold_ros.route import sensors as sensors_module
-from two_manifold_ros.route import steps, updating
 from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.learning import Tuning
-from two_manifold_ros.route.route import LIMITS, Route, ROWS, STANDS
+from two_manifold_ros.route.route import Route, ROWS, STANDS
 from two_manifold_ros.route.sensors import BREAK_S, HEAL_S, SensedBelief, Sensor, TRUSTED
 from two_manifold_ros.ticks.segments import Channels
 from two_manifold_ros.training.route import (
@@ -48,17 +46,6 @@ def readings(ticks: int, seed: int = 2) -> np.ndarray:
 
 def observations(ticks: int, seed: int = 1) -> np.ndarray:
     return np.random.default_rng(seed).normal(size=(ticks, 2))
-
-
-@pytest.fixture
-def exact(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Drop nothing; what is compiled does what its source says."""
-    unlimited = LIMITS._replace(faint=1e-300, nothing=0.0, least_move=0.0, least_share=0.0)
-    for home in (steps, updating, belief_module, sensors_module):
-        for name, found in list(vars(home).items()):
-            monkeypatch.setattr(home, name, getattr(found, 'py_func', found))
-    monkeypatch.setattr(steps, 'LIMITS', unlimited)
-    monkeypatch.setattr(updating, 'LIMITS', unlimited)
 
 
 @pytest.mark.usefixtures('exact')
