@@ -13,12 +13,17 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.route.route import LIMITS, RouteGeometry, RouteMotion, RouteSwitching
+from two_manifold_ros.route.route import (
+    Density,
+    LIMITS,
+    Route,
+    RouteGeometry,
+    RouteLikelihood,
+    RouteMotion,
+    RouteSwitching,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from two_manifold_ros.route.route import Density, Route, RouteLikelihood
     from two_manifold_ros.typing import Bools, Floats, Indices
 
 
@@ -108,33 +113,22 @@ class Usual(NamedTuple):
     calm: float
 
 
-class Stack(NamedTuple):
-    """
-    Several densities of the same thing, see ``Density``: n of d channels, given m slow means.
-
-    ``apart`` (d,) and ``logs`` (n,) are scratch for differences, and the log-densities.
-    """
-
-    slopes: Floats
-    offsets: Floats
-    roots: Floats
-    levels: Floats
-    tails: Floats
-    apart: Floats
-    logs: Floats
-
-
 class Placeless(NamedTuple):
     """
-    Densities of an observation and of slow means, and chances, that do not depend on the place.
+    Densities of a ``RouteLikelihood``, and what else does not depend on the place.
 
-    ``given``: at rest alone, at rest, other, slow. ``of_means``: at rest, other. ``starts`` (2,):
-    chances that drives of the training started rolling and standing.
+    ``starts`` (2,) are the chances that drives of the training started rolling and standing,
+    ``apart`` (f,) is scratch.
     """
 
-    given: Stack
-    of_means: Stack
+    rest: Density
+    rest_alone: Density
+    rest_means: Density
+    other: Density
+    other_means: Density
+    slow: Density
     starts: Floats
+    apart: Floats
 
 
 class Features(NamedTuple):
@@ -196,12 +190,16 @@ def prepared(
     # Seconds a metre, up to a factor; their mean over places is that of a lap.
     slowness = np.abs(motion.tick_lengths)
     slopes = np.ascontiguousarray(likelihood.slopes * scale)
-    of_observation = likelihood.rest_alone, likelihood.rest, likelihood.other, likelihood.slow
     return Prepared(
         Placeless(
-            given=_stack(of_observation, hidden),
-            of_means=_stack((likelihood.rest_means, likelihood.other_means), 0),
-            starts=starts,
+            likelihood.rest,
+            likelihood.rest_alone,
+            likelihood.rest_means,
+            likelihood.other,
+            likelihood.other_means,
+            likelihood.slow,
+            starts,
+            apart=np.zeros(len(scale)),
         ),
         Usual(
             means=np.ascontiguousarray(likelihood.means * scale),
@@ -275,20 +273,3 @@ def _bends(likelihood: RouteLikelihood) -> Floats:
     share = np.where(exponents > 0.0, LIMITS.learned_slopes, 1.0)
     slopes = exponents * moving + share * (slopes - exponents * moving)
     return np.ascontiguousarray((slopes - moving) @ likelihood.new_whitening.T)
-
-
-def _stack(densities: Sequence[Density], features: int) -> Stack:
-    """Stack densities; one that does not look at the slow means has zero slopes."""
-    channels = len(densities[0].offset)
-    slopes = np.zeros((len(densities), channels, features))
-    for each, density in zip(slopes, densities, strict=True):
-        each[:, : density.slopes.shape[1]] = density.slopes
-    return Stack(
-        slopes=slopes,
-        offsets=np.array([each.offset for each in densities]),
-        roots=np.array([each.root for each in densities]),
-        levels=np.array([each.level for each in densities]),
-        tails=np.array([each.tail for each in densities]),
-        apart=np.zeros(channels),
-        logs=np.zeros(len(densities)),
-    )

@@ -96,8 +96,7 @@ class Limits(NamedTuple):
 LIMITS = Limits()
 
 
-@dataclass(frozen=True)
-class Density:
+class Density(NamedTuple):
     """
     A Student-t density of observations that does not depend on the place.
 

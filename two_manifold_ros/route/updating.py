@@ -21,10 +21,10 @@ from two_manifold_ros.route.arrays import (
     Prepared,
     Reach,
     Scratch,
-    Stack,
     Usual,
 )
 from two_manifold_ros.route.route import (
+    Density,
     FREE,
     LIMITS,
     OFF,
@@ -211,22 +211,20 @@ def sum_targets(  # noqa: C901 - split, it is compiled to other bits
 
 
 @subroutine
-def take_densities(stack: Stack, observation: Floats, features: Floats) -> None:
-    """Fill the log-densities of a stack at an observation (d,) after slow means (m,)."""
-    slopes, offsets, roots, levels, tails, apart, logs = stack
-    for n in range(len(logs)):
-        square = 0.0
-        for i in range(len(apart)):
-            value = observation[i] - offsets[n, i]
-            for k in range(len(features)):
-                value -= slopes[n, i, k] * features[k]
-            apart[i] = value
-            whitened = 0.0
-            for k in range(i + 1):
-                whitened += roots[n, i, k] * apart[k]
-            square += whitened * whitened
-        freedom = tails[n] + len(observation)
-        logs[n] = levels[n] - 0.5 * freedom * math.log1p(square / tails[n])
+def log_density(density: Density, observation: Floats, features: Floats, apart: Floats) -> float:
+    """Return the log-density at an observation (d,) after slow means; ``apart`` is scratch."""
+    slopes, offset, root, level, tail = density
+    square = 0.0
+    for i in range(len(observation)):
+        value = observation[i] - offset[i]
+        for k in range(slopes.shape[1]):
+            value -= slopes[i, k] * features[k]
+        apart[i] = value
+        whitened = 0.0
+        for k in range(i + 1):
+            whitened += root[i, k] * apart[k]
+        square += whitened * whitened
+    return float(level - 0.5 * (tail + len(observation)) * math.log1p(square / tail))
 
 
 @subroutine
@@ -241,24 +239,22 @@ def log_placeless(
     low speed and any road, at a start their mean. Then of the slow means on any road, times the
     persistence; and the log-likelihood ratio of moving over standing, for the next prediction.
     """
-    given, of_means = Stack(*placeless.given), Stack(*placeless.of_means)
-    take_densities(given, observation, means)
-    take_densities(of_means, means, means[:0])
-    rest_alone, rest, other_road, slow = given.logs
-    rest_means, other_means = of_means.logs
-    lasting = persistence * other_means
-    stands = rest_alone + lasting
+    rest, alone, rest_means, other, other_means, slow, starts, apart = placeless
+    lasting = persistence * log_density(other_means, means, means, apart)
+    stands = log_density(alone, observation, means, apart) + lasting
     # The first observation has no slow means: they start with it.
     if not first:
-        stands = max(stands, rest + persistence * rest_means)
-    moves = max(slow, other_road) + lasting
+        resting = log_density(rest, observation, means, apart)
+        stands = max(stands, resting + persistence * log_density(rest_means, means, means, apart))
+    moves = log_density(slow, observation, means, apart)
+    moves = max(moves, log_density(other, observation, means, apart)) + lasting
     moves_by = moves - stands
     stands, moves = sharpness * stands, sharpness * moves
     anything = max(stands, moves)
     if first:
         # Wherever it is, it stands at a start as likely as drives of the training did.
-        rolls = placeless.starts[0] * math.exp(moves - anything)
-        anything += math.log(rolls + placeless.starts[1] * math.exp(stands - anything))
+        rolls = starts[0] * math.exp(moves - anything)
+        anything += math.log(rolls + starts[1] * math.exp(stands - anything))
     return stands, anything, lasting, moves_by
 
 
