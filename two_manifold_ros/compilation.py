@@ -59,8 +59,7 @@ GENERATIONS = 8
 """
 Folders of compiled code to keep, the last used ones, of 4 MB each.
 
-A robot needs two, an upgrade and the way back; a developer one for each checkout. With fewer,
-checkouts that take turns compile again; with more, only disk is lost.
+A robot needs two, an upgrade and the way back; a developer one for each checkout.
 """
 
 
@@ -230,50 +229,45 @@ def _seal(key: object, payload: bytes) -> str:
     return hashlib.sha256(repr(key).encode() + payload).hexdigest()
 
 
-def compiled(function: Function) -> Function:
+def _kind(**options: Any) -> Callable[[Function], Function]:  # noqa: ANN401 - numba's
     """
-    Compile a function when Python first calls it, or take it from disk.
+    Return a decorator that compiles a function when it is first called, or takes it from disk.
 
-    It allocates nothing: it fills arrays that it is given. Without what counts references a
-    compilation takes a tenth less.
+    Without what counts references (``_nrt``) a compilation takes a tenth less.
     """
-    return _compiled(function, _nrt=False)
-
-
-def unlocked(function: Function) -> Function:
-    """Compile as `compiled` does a function that several threads of Python run at once."""
-    return _compiled(function, _nrt=False, nogil=True)
-
-
-def allocating(function: Function) -> Function:
-    """Compile a function that makes arrays: none that a tick calls."""
-    return _compiled(function)
-
-
-def subroutine(function: Function) -> Function:
-    """
-    Compile a function when a compiled one calls it: Python cannot.
-
-    What turns the arguments of Python into arrays takes half of the time that a compilation takes.
-    """
-    return _compiled(function, _nrt=False, forceinline=True, no_cpython_wrapper=True)
-
-
-def shared(function: Function) -> Function:
-    """
-    Compile a function that Python calls and compiled ones do.
-
-    As subroutines it is inlined there. A function of its own among the code of its caller would
-    give way to one of the same name that happens to be loaded already, with other last bits.
-    """
-    return _compiled(function, _nrt=False, forceinline=True)
-
-
-def _compiled(function: Function, **options: Any) -> Function:  # noqa: ANN401 - numba's
     options |= {'fastmath': set(FASTMATH), 'no_cfunc_wrapper': True}
-    fast: Any = numba.njit(**options)(function)
-    # With NUMBA_DISABLE_JIT, for debuggers, it is the function itself.
-    if fast is not function:
-        fast._cache = _Kept(function)  # noqa: SLF001 - what its enable_caching() sets
-    result: Function = fast
-    return result
+
+    def compiling(function: Function) -> Function:
+        fast: Any = numba.njit(**options)(function)
+        # With NUMBA_DISABLE_JIT, for debuggers, it is the function itself.
+        if fast is not function:
+            fast._cache = _Kept(function)  # noqa: SLF001 - what its enable_caching() sets
+        result: Function = fast
+        return result
+
+    return compiling
+
+
+allocating = _kind()
+"""For a function that makes arrays: none that a tick calls. All others fill those given."""
+
+compiled = _kind(_nrt=False)
+"""For a function that Python calls."""
+
+unlocked = _kind(_nrt=False, nogil=True)
+"""For a function that several threads of Python run at once."""
+
+subroutine = _kind(_nrt=False, forceinline=True, no_cpython_wrapper=True)
+"""
+For a function that compiled ones call, and Python cannot.
+
+What turns the arguments of Python into arrays takes half of the time that a compilation takes.
+"""
+
+shared = _kind(_nrt=False, forceinline=True)
+"""
+For a function that Python calls and compiled ones do, in which it is inlined as subroutines are.
+
+A function of its own among the code of its caller would give way to one of the same name that
+happens to be loaded already, with other last bits.
+"""

@@ -4,8 +4,10 @@
 
 from circuit import Circuit, Drive, laid, learned
 import pytest
+from small_route import interpret
 
-from two_manifold_ros.route.route import Route
+from two_manifold_ros.route import steps, updating
+from two_manifold_ros.route.route import LIMITS, Route
 from two_manifold_ros.route.visits import Passes
 
 
@@ -23,3 +25,12 @@ def passes(laps: Drive) -> Passes:
 @pytest.fixture(scope='session')
 def route(passes: Passes) -> Route:
     return learned(passes)
+
+
+@pytest.fixture
+def exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drop nothing: compiled functions do not see what a test changes, so they are interpreted."""
+    unlimited = LIMITS._replace(faint=1e-300, nothing=0.0, least_move=0.0, least_share=0.0)
+    monkeypatch.setattr(steps, 'LIMITS', unlimited)
+    monkeypatch.setattr(updating, 'LIMITS', unlimited)
+    interpret(monkeypatch)

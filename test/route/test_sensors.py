@@ -11,13 +11,11 @@ import pytest
 from small_route import leads_to, small_route
 
 from two_manifold_ros.recordings.further_channels import HeldStream
-from two_manifold_ros.route import belief as belief_module
 from two_manifold_ros.route import sensors as sensors_module
-from two_manifold_ros.route import steps, updating
 from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.learning import Tuning
-from two_manifold_ros.route.route import LIMITS, Route, ROWS, STANDS
-from two_manifold_ros.route.sensors import SensedBelief, Sensor, Trust
+from two_manifold_ros.route.route import Route, ROWS, STANDS
+from two_manifold_ros.route.sensors import BREAK_S, HEAL_S, SensedBelief, Sensor, TRUSTED
 from two_manifold_ros.ticks.segments import Channels
 from two_manifold_ros.training.route import (
     _shifts_between,
@@ -27,7 +25,6 @@ from two_manifold_ros.training.route import (
 )
 
 PERIOD_S = 0.1
-TRUST = Trust()
 
 
 def small_sensor(seed: int = 5, most_still: int = 3) -> Sensor:
@@ -51,17 +48,6 @@ def observations(ticks: int, seed: int = 1) -> np.ndarray:
     return np.random.default_rng(seed).normal(size=(ticks, 2))
 
 
-@pytest.fixture
-def exact(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Drop nothing; what is compiled does what its source says."""
-    unlimited = LIMITS._replace(faint=1e-300, nothing=0.0, least_move=0.0, least_share=0.0)
-    for home in (steps, updating, belief_module, sensors_module):
-        for name, found in list(vars(home).items()):
-            monkeypatch.setattr(home, name, getattr(found, 'py_func', found))
-    monkeypatch.setattr(steps, 'LIMITS', unlimited)
-    monkeypatch.setattr(updating, 'LIMITS', unlimited)
-
-
 @pytest.mark.usefixtures('exact')
 def test_it_is_a_mixture_of_the_beliefs_with_the_sensor_and_without_it():
     route, sensor = small_route(), small_sensor()
@@ -69,13 +55,13 @@ def test_it_is_a_mixture_of_the_beliefs_with_the_sensor_and_without_it():
     naive = NaiveBelief(route, leads_to())
     live = sensor.channels.live
     seen: list[np.ndarray] = []
-    trust = TRUST.start
+    trust = TRUSTED
     for observation, reading in zip(observations(6), readings(6), strict=True):
         belief.update(observation)
         naive.update(observation)
         belief.sense([reading])
         seen.append(((reading - sensor.channels.mean) / sensor.channels.scale)[live])
-        lasts, stays = np.exp(-PERIOD_S / np.array([TRUST.break_s, TRUST.heal_s]))
+        lasts, stays = np.exp(-PERIOD_S / np.array([BREAK_S, HEAL_S]))
         trust = lasts * trust + (1.0 - stays) * (1.0 - trust)
         trust = naive.sense(seen, sensor.likelihood, trust)
         chances, ratios, spreads = naive.table()
@@ -84,7 +70,7 @@ def test_it_is_a_mixture_of_the_beliefs_with_the_sensor_and_without_it():
         np.testing.assert_allclose(belief.ratios[moving], ratios[moving], atol=1e-6)
         np.testing.assert_allclose(belief.spreads[moving], spreads[moving], atol=1e-6)
         assert belief.elsewhere == pytest.approx(naive.elsewhere, abs=1e-9)
-        assert belief.trusts[0] == pytest.approx(trust, abs=1e-9)
+        assert belief.heard[0].weight == pytest.approx(trust, abs=1e-9)
 
 
 @given(st.integers(0, 100))
@@ -98,7 +84,7 @@ def test_compiled_it_is_a_belief_whatever_is_read(seed):
         assert belief.chances.min() >= 0.0
         assert belief.chances.sum() + belief.elsewhere == pytest.approx(1.0)
         assert belief.spreads[belief.chances > 0.0].min() >= 0.0
-        assert all(0.0 < each < 1.0 for each in belief.trusts)
+        assert all(0.0 < each.weight < 1.0 for each in belief.heard)
     compiled = sensors_module.weigh_sensor
     assert len(getattr(compiled, 'signatures', [0])) == 1
 

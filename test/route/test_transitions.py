@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.route.merging import Places
-from two_manifold_ros.route.route import HYPOTHESES, JUMPED, LIMITS
+from two_manifold_ros.route.route import HYPOTHESES, JUMPED, LIMITS, MEMORIES, SETTLED
 from two_manifold_ros.route.transitions import (
     chances_to_move,
     Durations,
@@ -16,7 +16,6 @@ from two_manifold_ros.route.transitions import (
     usual_speeds,
     ways_of,
 )
-from two_manifold_ros.route.visits import MEMORIES, SETTLED
 
 
 def drives(*visits: list[int]) -> Places:

@@ -54,12 +54,6 @@ def flat_rows(windows: WindowSet) -> np.ndarray:
     )
 
 
-def test_rows_are_tick_after_tick():
-    windows = make_windows([0, 2, 7], 4)
-    np.testing.assert_array_equal(windows.rows(np.array([2, 0])), flat_rows(windows)[[2, 0]])
-    assert windows.rows(np.array([], dtype=np.int64)).shape == (0, flat_rows(windows).shape[1])
-
-
 def test_distances_to_some():
     windows = make_windows(list(range(2000)), 6)
     others = np.array([0, 5, 1999])

@@ -13,7 +13,7 @@ from two_manifold_ros.filtering.hypothesis_search import HypothesisSearch
 from two_manifold_ros.filtering.status import Finding
 from two_manifold_ros.model.head import TrainedModel
 from two_manifold_ros.model.model import Model, RouteModel
-from two_manifold_ros.ticks.rest import longest_runs, ROUNDING
+from two_manifold_ros.ticks.rest import longest_runs, unchanged
 from two_manifold_ros.ticks.stamps import hold_until, JUMP_BACK_NS
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ class InputWatch:
         self._all_still_ns = least_ns + 2 * most_still * model.period_ns
         self._single = isinstance(model, TrainedModel) and channels.of_imu
         series = model.series if isinstance(model, TrainedModel) else np.zeros((len(live), 1))
-        same = np.abs(np.diff(series, axis=1)) <= ROUNDING
+        same = unchanged(series)
         # A channel that repeats itself in more of the ticks of training was coarse then already.
         self._fine = same.sum(axis=1) <= 0.005 * same.shape[1]
         # A route keeps but a part of its series.

@@ -23,15 +23,19 @@ from two_manifold_ros.compilation import compiled, subroutine
 from two_manifold_ros.network.network import (
     exchanges_of_ratios,
     FIRST_USUAL,
+    Network,
     RATIOS,
     usual_ratios,
 )
-from two_manifold_ros.route.arrays import plain
-from two_manifold_ros.route.belief import RouteBelief, unsigned
+from two_manifold_ros.network.places import interpolated
+from two_manifold_ros.route.arrays import plain, unsigned
+from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.route import (
     HYPOTHESES,
     ON,
+    Route,
     RouteGeometry,
+    RouteMotion,
     ROWS,
     SLOW,
     STANDS,
@@ -39,8 +43,6 @@ from two_manifold_ros.route.route import (
 from two_manifold_ros.route.updating import mean_state
 
 if TYPE_CHECKING:
-    from two_manifold_ros.network.network import Network
-    from two_manifold_ros.route.route import Route
     from two_manifold_ros.typing import Bools, Floats, Indices
 
 STEPS_A_MPS = 20.0
@@ -60,42 +62,20 @@ Probability of a place below which it is dropped, and the share of an even one t
 
 class Roads(NamedTuple):
     """
-    What is known of a network, laid out for the compiled steps.
+    What follows of a map and a `Network` for the compiled steps.
 
-    Parameters
-    ----------
-    moves, moves_a_row, rates
-        As in ``RouteMotion``.
-    speeds, courses : (P,)
-        Usual speed, m/s, and heading, rad, at each place.
-    ratios : (R,), exchanges : (R, R)
-        Speed ratios, and the probabilities to change between them.
-    turning : (d,), turning_offset, precision
-        As in `Network`; half the inverse of the squared ``turning_spread``.
-    turns : (2,), chances : (n,)
-        The first turn of the table and its rows a radian; see `Network`.
-    shakes, scales : (S, d), sharpness, tail
-        As in `Network`, at speeds up to the fastest; exponent and degrees of freedom of the
-        likelihood.
-    rests, drives : (S,)
-        Shares of the time that a vehicle stands, and drives at each speed of the table, anywhere.
-    leave, faint
-        Probability per tick to leave the network, and that of a place that is dropped.
-
+    Between speed ratios ``ratios`` (R,) there are probabilities of ``exchanges`` (R, R);
+    ``precision`` is half the inverse of the squared ``turning_spread``, ``rows_a_radian`` are
+    those of the ``turns``. ``shakes`` and ``scales`` (S, d) are at speeds up to the
+    fastest; ``rests`` and ``drives`` (S,) the shares of the time that a vehicle stands, and drives
+    at each of these, anywhere. ``leave`` is the probability per tick to leave the network, and a
+    place below the probability ``faint`` is dropped.
     """
 
-    moves: Floats
-    moves_a_row: float
-    rates: Floats
-    speeds: Floats
-    courses: Floats
     ratios: Floats
     exchanges: Floats
-    turning: Floats
-    turning_offset: float
     precision: float
-    turns: Floats
-    chances: Floats
+    rows_a_radian: float
     shakes: Floats
     scales: Floats
     sharpness: float
@@ -128,7 +108,7 @@ class Grid(NamedTuple):
 
 
 @subroutine
-def _see(observation: Floats, observed: bool, grid: Grid, roads: Roads) -> None:
+def _see(observation: Floats, observed: bool, grid: Grid, roads: Roads, network: Network) -> None:
     """Fill likelihoods of what shakes at each speed, over the largest, and how far it turned."""
     likelihoods, shaken = grid.likelihoods, grid.shaken
     grid.turned[0] = 0.0
@@ -145,19 +125,19 @@ def _see(observation: Floats, observed: bool, grid: Grid, roads: Roads) -> None:
     for s in range(len(likelihoods)):
         likelihoods[s] = math.exp(likelihoods[s] - highest)
     if observed:
-        grid.turned[0] = roads.turning_offset
+        grid.turned[0] = network.turning_offset
         for k in range(len(observation)):
-            grid.turned[0] += roads.turning[k] * observation[k]
+            grid.turned[0] += network.turning[k] * observation[k]
 
 
 @subroutine
-def _elsewhere(grid: Grid, roads: Roads) -> float:
+def _elsewhere(grid: Grid, roads: Roads, network: Network) -> float:
     """Return the likelihood of a turn and a shake on any road at any speed, or standing."""
-    turned, likelihoods = grid.turned[0], grid.likelihoods
-    place = (turned - roads.turns[0]) * roads.turns[1]
-    place = min(max(place, 0.0), len(roads.chances) - 1.001)
+    turned, likelihoods, chances = grid.turned[0], grid.likelihoods, network.chances
+    place = (turned - network.turns[0]) * roads.rows_a_radian
+    place = min(max(place, 0.0), len(chances) - 1.001)
     low = int(place)
-    chance = roads.chances[low] * (1.0 - place + low) + roads.chances[low + 1] * (place - low)
+    chance = chances[low] * (1.0 - place + low) + chances[low + 1] * (place - low)
     still = math.exp(-min(roads.precision * turned * turned, FARTHEST))
     shaken = 0.0
     for s in range(len(likelihoods)):
@@ -166,25 +146,19 @@ def _elsewhere(grid: Grid, roads: Roads) -> float:
 
 
 @subroutine
-def _change_ratios(i: int, grid: Grid, roads: Roads) -> None:
-    """Fill the probabilities of the speed ratios at a place after a change of them."""
-    now, changed, count = grid.now, grid.changed, len(roads.ratios)
+def _move_on(
+    i: int, observed: bool, grid: Grid, roads: Roads, network: Network, motion: RouteMotion,
+    geometry: RouteGeometry, met: int,
+) -> int:  # fmt: skip
+    """Move the probability of a place along the roads; return how many places are reached."""
+    then, reached, order, changed = grid.next, grid.reached, grid.order, grid.changed
+    ratios, moves, likelihoods = roads.ratios, motion.moves, grid.likelihoods
+    count, last = len(ratios), len(moves) - 1
+    begins, targets, steps, shares = geometry
     for r in range(count):
         changed[r] = 0.0
         for q in range(count):
-            changed[r] += now[i, q] * roads.exchanges[q, r]
-
-
-@subroutine
-def _move_on(
-    i: int, observed: bool, grid: Grid, roads: Roads, geometry: RouteGeometry, met: int
-) -> int:
-    """Move the probability of a place along the roads; return how many places are reached."""
-    then, reached, order, changed = grid.next, grid.reached, grid.order, grid.changed
-    ratios, moves, likelihoods = roads.ratios, roads.moves, grid.likelihoods
-    count, last = len(ratios), len(moves) - 1
-    begins, targets, steps, shares = geometry
-    _change_ratios(i, grid, roads)
+            changed[r] += grid.now[i, q] * roads.exchanges[q, r]
     for way in range(begins[i], begins[i + 1]):
         target = targets[way]
         if not reached[target]:
@@ -195,17 +169,17 @@ def _move_on(
                 then[target, r] = 0.0
         likely = 1.0
         if observed:
-            apart = roads.courses[target] - roads.courses[i] - grid.turned[0]
+            apart = network.courses[target] - network.courses[i] - grid.turned[0]
             apart -= 2.0 * math.pi * math.floor(apart / (2.0 * math.pi) + 0.5)
             likely = math.exp(-min(roads.precision * apart * apart, FARTHEST))
         for r in range(count):
             if changed[r] < LEAST:
                 continue
-            row = min(roads.rates[i] * ratios[r] * roads.moves_a_row, last - 1e-9)
+            row = min(motion.rates[i] * ratios[r] * motion.moves_a_row, last - 1e-9)
             low = int(row)
             high = row - low
             part = moves[low, steps[way]] * (1.0 - high) + moves[low + 1, steps[way]] * high
-            place = min(roads.speeds[i] * ratios[r] * STEPS_A_MPS, len(likelihoods) - 1.001)
+            place = min(network.usual_mps[i] * ratios[r] * STEPS_A_MPS, len(likelihoods) - 1.001)
             at = int(place)
             shaken = likelihoods[at] * (1.0 - place + at) + likelihoods[at + 1] * (place - at)
             then[target, r] += changed[r] * part * shares[way] * shaken * likely
@@ -220,21 +194,22 @@ def follow(
     """
     Predict by a tick and, if it was ``observed``, update with its observation (d,).
 
-    ``buffers`` and ``known`` are a `Grid`, and a `Roads` and a `RouteGeometry`, as plain tuples;
-    the ``cells`` of `arrays.Cells` and the ``totals`` (8,) of ``HYPOTHESES`` are filled. What is
-    ``elsewhere`` stays there: nothing shows where it came back. Returns the mean likelihood, 0 if
-    nothing is left, and how many places have any probability.
+    ``buffers`` and ``known`` are a `Grid`, and a `Roads`, `Network`, `RouteMotion` and
+    `RouteGeometry`, as plain tuples; the ``cells`` of `arrays.Cells` and the ``totals`` (8,) of
+    ``HYPOTHESES`` are filled. What is ``elsewhere`` stays there: nothing shows where it came back.
+    Returns the mean likelihood, 0 if nothing is left, and how many places have any probability.
     """
-    grid, roads, geometry = Grid(*buffers), Roads(*known[0]), RouteGeometry(*known[1])
-    _see(observation, observed, grid, roads)
+    grid, roads, network = Grid(*buffers), Roads(*known[0]), Network(*known[1])
+    motion, geometry = RouteMotion(*known[2]), RouteGeometry(*known[3])
+    _see(observation, observed, grid, roads, network)
     met = 0
     for a in range(count):
-        met = _move_on(grid.active[a], observed, grid, roads, geometry, met)
+        met = _move_on(grid.active[a], observed, grid, roads, network, motion, geometry, met)
     on = 0.0
     for a in range(met):
         for r in range(len(roads.ratios)):
             on += grid.next[grid.order[a], r]
-    away = elsewhere * (_elsewhere(grid, roads) if observed else 1.0)
+    away = elsewhere * (_elsewhere(grid, roads, network) if observed else 1.0)
     total = on + away
     if not total > 0.0:
         return 0.0, count
@@ -293,20 +268,24 @@ class NetworkBelief(RouteBelief):
         roads = _laid_out(route, network, period_s)
         places, ratios = route.places, len(RATIOS)
         self._now = np.zeros((places, ratios))
-        self._grid = Grid(
-            now=self._now,
-            next=np.zeros((places, ratios)),
-            active=np.zeros(places, dtype=np.uint32),
-            order=np.zeros(places, dtype=np.uint32),
-            reached=np.zeros(places, dtype=np.bool_),
-            likelihoods=np.zeros(len(roads.shakes)),
-            changed=np.zeros(ratios),
-            turned=np.zeros(1),
-            shaken=np.zeros(len(network.turning)),
-        )
-        self._roads = plain(roads), plain(unsigned(route.geometry))
+        self._shaken = np.zeros(len(network.turning))
+        self._roads = plain((roads, network, route.motion, unsigned(route.geometry)))
         self._fresh, self._faint = usual_ratios(_ratio_spread(route)), roads.faint
         super().__init__(route)
+        active, reached, order = self._buffers[1]
+        self._grid: Grid = plain(
+            Grid(
+                now=self._now,
+                next=np.zeros((places, ratios)),
+                active=active,
+                order=order,
+                reached=reached,
+                likelihoods=np.zeros(len(roads.shakes)),
+                changed=np.zeros(ratios),
+                turned=np.zeros(1),
+                shaken=self._shaken,
+            )
+        )
 
     def start(self) -> None:
         """Start where drives start, rolling or standing, or elsewhere."""
@@ -330,7 +309,7 @@ class NetworkBelief(RouteBelief):
 
     def take(self, shaken: Floats) -> None:
         """Take how much the samples within the next tick shake (d,), see `shakes_of`."""
-        self._grid.shaken[:] = shaken
+        self._shaken[:] = shaken
 
     def update(self, observation: Floats) -> float:
         """Predict by a tick and update with its (d,) observation; see `RouteBelief.update`."""
@@ -343,26 +322,24 @@ class NetworkBelief(RouteBelief):
     def skip(self, ticks: int) -> None:
         """Predict by some ticks without observations."""
         for _ in range(ticks):
-            self._follow(self._grid.shaken, observed=False)
+            self._follow(self._shaken, observed=False)
 
     def _follow(self, observation: Floats, *, observed: bool) -> float:
         evidence, self._count = follow(
-            observation, observed, plain(self._grid), self._roads,
+            observation, observed, self._grid, self._roads,
             (self.chances, self.ratios, self.spreads), self._totals, self._count, self.elsewhere,
         )  # fmt: skip
-        self._active[: self._count] = self._grid.active[: self._count]
         self.elsewhere = float(self._totals[ROWS])
         mean_state(self.chances, self.support, self._route.readout.states, self.state)
         return float(evidence)
 
     def _begin(self, rolls: Floats, stands: Floats) -> None:
         """Roll and stand at places with these probabilities (P,); all else is elsewhere."""
-        grid = self._grid
         self._now[:] = rolls[:, None] * self._fresh
         self._now[:, 0] += stands
         self._now[self._now.sum(axis=1) < self._faint] = 0.0
         self.elsewhere = 1.0 - float(self._now.sum())
-        grid.reached[:] = False
+        self._reached[:] = False
         self.chances[:] = 0.0
         self.chances[:, STANDS] = self._now[:, 0]
         self.chances[:, ON] = self._now[:, FIRST_USUAL:].sum(axis=1)
@@ -371,14 +348,13 @@ class NetworkBelief(RouteBelief):
         self.spreads[:] = self._route.motion.ratio_spread**2
         kept = np.flatnonzero(self._now.any(axis=1))
         self._count = len(kept)
-        for order in (grid.active, self._active):
-            order[: self._count] = kept
+        self._active[: self._count] = kept
         self._sum_up()
 
 
 def _laid_out(route: Route, network: Network, period_s: float) -> Roads:
     """Lay out a map and its network for the compiled steps."""
-    motion, likelihood, switching = route.motion, route.likelihood, route.switching
+    likelihood = route.likelihood
     exchanges = exchanges_of_ratios(
         _ratio_spread(route), period_s, period_s / likelihood.persistence
     )
@@ -387,26 +363,18 @@ def _laid_out(route: Route, network: Network, period_s: float) -> Roads:
     on, elsewhere = HYPOTHESES.index('on'), HYPOTHESES.index('elsewhere')
     rests, drives = _times(network, exchanges, len(wanted))
     return Roads(
-        moves=motion.moves,
-        moves_a_row=motion.moves_a_row,
-        rates=motion.rates,
-        speeds=network.usual_mps,
-        courses=network.courses,
         ratios=RATIOS,
         exchanges=exchanges,
-        turning=network.turning,
-        turning_offset=network.turning_offset,
         precision=0.5 / network.turning_spread**2,
-        turns=np.array([network.turns[0], 1.0 / (network.turns[1] - network.turns[0])]),
-        chances=network.chances,
-        shakes=_along(wanted, network.speeds, network.shakes),
-        scales=_along(wanted, network.speeds, network.scales),
+        rows_a_radian=1.0 / (network.turns[1] - network.turns[0]),
+        shakes=interpolated(wanted, network.speeds, network.shakes),
+        scales=interpolated(wanted, network.speeds, network.scales),
         sharpness=likelihood.sharpness,
         tail=likelihood.tail,
         rests=rests,
         drives=drives,
         # Half of those who leave a route are on a road of the same pieces: here, elsewhere too.
-        leave=float(switching.exchanges[on, elsewhere] * 2.0),
+        leave=float(route.switching.exchanges[on, elsewhere] * 2.0),
         faint=min(FAINT, EVEN / route.places),
     )
 
@@ -427,8 +395,3 @@ def _times(network: Network, exchanges: Floats, rows: int) -> tuple[float, Float
     drives = np.zeros(rows)
     np.add.at(drives, at, weights)
     return float(lasting[0]), drives
-
-
-def _along(wanted: Floats, speeds: Floats, rows: Floats) -> Floats:
-    """Return rows (s, d) of some speeds (s,) at others (n,)."""
-    return np.stack([np.interp(wanted, speeds, column) for column in rows.T], axis=1)

@@ -10,9 +10,9 @@ the first road, that piece and the drive on the second make a drive that could h
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 import itertools
-from typing import TYPE_CHECKING
+from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -20,6 +20,7 @@ from scipy.spatial import cKDTree
 from two_manifold_ros.network.network import NetworkPasses
 from two_manifold_ros.network.places import (
     AROUND,
+    Courses,
     courses_along,
     courses_of,
     filled,
@@ -27,14 +28,12 @@ from two_manifold_ros.network.places import (
 )
 from two_manifold_ros.network.speeds import with_usual_speeds
 from two_manifold_ros.route.forks import SPLIT_AT
-from two_manifold_ros.route.merging import FINENESS
+from two_manifold_ros.route.merging import FINENESS, Places
 from two_manifold_ros.route.transitions import main_ways, ways_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from two_manifold_ros.network.places import Courses
-    from two_manifold_ros.route.merging import Places
     from two_manifold_ros.route.visits import Passes
     from two_manifold_ros.typing import Bools, Floats, Ints
 
@@ -56,8 +55,7 @@ LEAD = 2.3
 """Memories of the observations that a drive over a join begins before it, and ends behind it."""
 
 
-@dataclass(frozen=True)
-class _Piece:
+class _Piece(NamedTuple):
     """Visits from ``begin`` to ``end``; where these lead in the frame of the first: x, y, turn."""
 
     begin: int
@@ -65,8 +63,7 @@ class _Piece:
     leads: tuple[float, float, float]
 
 
-@dataclass(frozen=True)
-class _Join:
+class _Join(NamedTuple):
     """From a place to another by a piece, and how badly it fits."""
 
     misfit: float
@@ -100,10 +97,10 @@ class _Roads:
 
     def at(self, positions: Floats, headings: Floats) -> tuple[Floats, Ints]:
         """Return misfit and number of the place nearest to each pose; infinite where none is."""
-        misfits, found = self._tree.query(
+        found: tuple[Floats, Ints] = self._tree.query(
             self._pose(positions, headings), distance_upper_bound=1.0
         )
-        return np.asarray(misfits), np.asarray(found)
+        return found
 
     def beside(self, place: int) -> list[int]:
         """Return all places at the pose of one."""
@@ -136,7 +133,7 @@ def lay_out_network(
     """
     Collect the visits of the places of a network, and join ways that nobody drove.
 
-    ``lay_out`` collects those of observations (T, d) and tracks (T, 2), merged by `merge_roads`.
+    ``lay_out`` collects those of observations (T, d) and tracks (T, 2).
     Drives begin with the segments that ``begins`` (S,) says. None if too little is driven to learn
     headings.
     """
@@ -166,10 +163,10 @@ def lay_out_network(
 def _joins(roads: _Roads) -> list[_Join]:
     """Return joins where no road leads yet, the best fitting one of each."""
     positions, along = roads.places.positions, roads.along
+    cosine, sine = np.cos(along), np.sin(along)
     tried = []
     for piece in _shapes(roads):
         x, y, turn = piece.leads
-        cosine, sine = np.cos(along), np.sin(along)
         ends = positions + np.column_stack([cosine * x - sine * y, sine * x + cosine * y])
         misfits, found = roads.at(ends, along + turn)
         tried += [
@@ -177,7 +174,7 @@ def _joins(roads: _Roads) -> list[_Join]:
             for a in np.flatnonzero(np.isfinite(misfits)).tolist()
         ]
     chosen: list[_Join] = []
-    for join in sorted(tried, key=lambda each: (each.misfit, each.begin, each.end)):
+    for join in sorted(tried, key=lambda each: each[:3]):
         if any(_same(roads, join, other) for other in chosen):
             continue
         steps = join.piece.end - join.piece.begin

@@ -4,19 +4,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 import itertools
 import math
 from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.network.places import AROUND, courses_of, turning_apart
+from two_manifold_ros.network.places import AROUND, Courses, courses_of, turning_apart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.network.places import Courses
     from two_manifold_ros.route.visits import Passes
     from two_manifold_ros.typing import Bools, Floats
 
@@ -44,27 +42,20 @@ Chosen on the first training of ``./run bench yard``; three others are followed 
 """
 
 
-@dataclass(frozen=True)
-class Network:
+class Network(NamedTuple):
     """
     Headings of the roads, and what shows how fast a vehicle is wherever it is.
 
-    Parameters
-    ----------
-    courses, usual_mps : (P,)
-        Heading of the road at each place, rad, and usual speed.
-    turning : (d,), turning_offset, turning_spread
-        How far the vehicle turns to the left in a tick, linear in the observation, rad; and the
-        standard deviation of that from the change of the courses along a move.
-    turns, chances : (n,)
-        Turns in a tick on any road, ascending, rad, and the likelihood of each over that of a turn
-        that is as expected.
-    speeds : (s,), shakes, scales : (s, d)
-        How much the samples within a tick shake at some speeds, ascending, m/s: logarithms of
-        standardised spreads, see `shakes_of` and `with_shakes`, and the scale about them.
-    largest_misfit
-        Mean of `misfits` over a window of ticks above which this vehicle is not the trained one.
+    At each place (P,) there are the heading of the road in ``courses``, rad, and the usual speed.
+    A vehicle turns in a tick to the left by ``turning`` (d,) times the observation plus
+    ``turning_offset``, rad, with the standard deviation ``turning_spread`` from the change of the
+    courses along a move. On any road turns in a tick, ascending ``turns`` (n,), rad, have the
+    likelihoods ``chances`` (n,) over the likelihood of a turn that is as expected.
 
+    At some ``speeds`` (s,), ascending, m/s, the samples within a tick shake by ``shakes`` (s, d),
+    logarithms of standardised spreads, see `shakes_of` and `with_shakes`, with ``scales`` about
+    them. Above ``largest_misfit``, a mean of `misfits` over a window of ticks, a vehicle is not
+    the trained one.
     """
 
     courses: Floats
@@ -151,9 +142,7 @@ FARTHER, LEAST_FARTHER = 2.0, 0.5
 """
 How far above the usual misfit a window is novel, over how far the worst window of training is; and
 how far that one is taken to be at least, in usual misfits, since short drives show little.
-
-Chosen in the yard of ``./run bench gauntlet yard``: on other days and at half the speed the worst
-window is 1.7 times as far; a car is mostly beyond 2, and another cart is not.
+Chosen in the yard of ``./run bench gauntlet yard``.
 """
 
 MISFIT_TAIL = 5.0

@@ -64,7 +64,12 @@ def filled(track: Floats) -> Floats:
     """Return a track (T, 2) with straight lines where positions are unknown."""
     known = np.flatnonzero(np.isfinite(track).all(axis=1))
     ticks = np.arange(len(track))
-    return np.stack([np.interp(ticks, known, column) for column in track[known].T], axis=1)
+    return interpolated(ticks, known, track[known])
+
+
+def interpolated(wanted: Floats | Ints, known: Floats | Ints, rows: Floats) -> Floats:
+    """Return rows (n, d) known at ascending numbers, such as ticks, at wanted ones: (m, d)."""
+    return np.stack([np.interp(wanted, known, column) for column in rows.T], axis=1)
 
 
 def courses_along(
@@ -79,11 +84,11 @@ def courses_along(
         if not mine.any():
             continue
         times = places.times[mine].clip(0.0, len(track) - 1.0)
-        positions[mine] = _at(filled(track), times)
+        ticks = np.arange(len(track) + 1)
+        positions[mine] = interpolated(times, ticks[:-1], filled(track))
         # A tick ends at its time: what it saw is what lies before.
-        sums[mine] = _at(
-            np.vstack([np.zeros(sums.shape[1]), np.cumsum(seen, axis=0)]), times + 1.0
-        )
+        summed = np.vstack([np.zeros(sums.shape[1]), np.cumsum(seen, axis=0)])
+        sums[mine] = interpolated(times + 1.0, ticks, summed)
     each = np.arange(count)
     low, high = np.maximum(each - AROUND, 0), np.minimum(each + AROUND, count - 1)
     known = (places.runs[low] == places.runs[high]) & (high - low == 2 * AROUND)
@@ -143,9 +148,3 @@ def turning_apart(places: Places, courses: Courses, along: Floats) -> Floats:
     first, last = first[chosen], last[chosen]
     change = wrapped(along[places.visited[last]] - along[places.visited[first]])
     return wrapped(change - courses.turned(first, last, places.times))
-
-
-def _at(rows: Floats, times: Floats) -> Floats:
-    """Return rows of a series between its ticks."""
-    ticks = np.arange(len(rows))
-    return np.stack([np.interp(times, ticks, column) for column in rows.T], axis=1)

@@ -15,13 +15,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.route.visits import RATIO_PLACES
-from two_manifold_ros.ticks.standing import STANDS_S
+from two_manifold_ros.route.visits import around, near_stops, Passes, quantiles
 
 if TYPE_CHECKING:
     from two_manifold_ros.route.merging import Places
-    from two_manifold_ros.route.visits import Passes
-    from two_manifold_ros.typing import Floats, Ints
+    from two_manifold_ros.typing import Floats
 
 FAST = 0.9
 """
@@ -43,19 +41,11 @@ def with_usual_speeds(passes: Passes) -> tuple[Passes, Floats]:
     # One drive that stopped in a bend does not show how fast it is: other bends do.
     visited = np.concatenate([places.visited, np.arange(len(places))])
     seen = np.concatenate([speeds, _alike(places, speeds)]).clip(min=LEAST_MPS)
-    usual_mps = _quantile(visited, seen, FAST)
+    usual_mps = quantiles(visited, seen, FAST)
     logs = np.log(speeds.clip(min=LEAST_MPS) / usual_mps[places.visited])
     # As far as those of routes, see `visits.lay_out`.
     stays = (strides / (usual_mps * period_s)).clip(0.01, 50.0)
     return replace(passes, log_ratios=logs.clip(-1.0, 1.0), stays=stays), usual_mps
-
-
-def _around(places: Places) -> tuple[Ints, Ints]:
-    """Return the first and the last visit around each, of the same run: (V,) both."""
-    each = np.arange(len(places.runs))
-    begins = np.searchsorted(places.runs, places.runs)
-    ends = np.searchsorted(places.runs, places.runs, 'right') - 1
-    return np.maximum(each - RATIO_PLACES, begins), np.minimum(each + RATIO_PLACES, ends)
 
 
 def driving_speeds(places: Places, period_s: float) -> tuple[Floats, Floats]:
@@ -65,19 +55,17 @@ def driving_speeds(places: Places, period_s: float) -> tuple[Floats, Floats]:
     Around a standstill it is the speed of the nearest visit that is not: a vehicle that pulls
     away or brakes is slower than one that passes, and one that stands wanders over places.
     """
-    low, high = _around(places)
+    low, high = around(places)
     positions = places.positions[places.visited]
     metres = np.linalg.norm(positions[high] - positions[low], axis=1)
     speeds = metres / (period_s * (places.times[high] - places.times[low]).clip(min=1.0))
-    near = round(STANDS_S[-1] / period_s)
     moves = np.zeros(len(speeds), dtype=np.bool_)
-    for segment, standing in enumerate(places.standing):
+    for segment, near in enumerate(near_stops(places, period_s)):
         here = np.flatnonzero(places.segments == segment)
-        # As many as there are ticks: of a shorter drive 'same' gives as many as are around.
-        around = np.convolve(standing, np.ones(2 * near + 1))[near : near + len(standing)]
-        slowed = np.cumsum(np.append(0, around > 0.5))
+        count = len(places.standing[segment])
+        slowed = np.cumsum(np.append(0, near[:count]))
         begin, end = (
-            slowed[np.rint(places.times[each[here]]).astype(np.int64).clip(0, len(standing))]
+            slowed[np.rint(places.times[each[here]]).astype(np.int64).clip(0, count)]
             for each in (low, high)
         )
         moves[here] = begin == end
@@ -93,7 +81,7 @@ def driving_speeds(places: Places, period_s: float) -> tuple[Floats, Floats]:
 
 def _alike(places: Places, speeds: Floats) -> Floats:
     """Return the speed (P,) that is usual where roads bend as they do at each place, m/s."""
-    low, high = _around(places)
+    low, high = around(places)
     before, behind = (places.headings[places.visited[each]] for each in (low, high))
     bends = np.arccos((before * behind).sum(axis=1).clip(-1.0, 1.0))
     usual = np.empty(len(speeds))
@@ -101,13 +89,3 @@ def _alike(places: Places, speeds: Floats) -> Floats:
         usual[group] = np.median(speeds[group]) if len(group) else 0.0
     sums = np.bincount(places.visited, usual, len(places))
     return np.asarray(sums / np.bincount(places.visited, minlength=len(places)).clip(min=1))
-
-
-def _quantile(places: Ints, values: Floats, share: float) -> Floats:
-    """Return that of the ``values`` (n,) at each of ``places`` (n,) which a share is below."""
-    order = np.lexsort((values, places))
-    counts = np.bincount(places)
-    rank = np.cumsum(counts) - counts + share * (counts - 1)
-    low, high = (each.astype(np.int64) for each in (np.floor(rank), np.ceil(rank)))
-    part = rank - low
-    return np.asarray((1.0 - part) * values[order[low]] + part * values[order[high]])

@@ -24,13 +24,12 @@ route itself, by the pieces that do not end; on another road it predicts better.
 
 from __future__ import annotations
 
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.hse_hmm.readout import floors
-from two_manifold_ros.route import arrays
-from two_manifold_ros.route.arrays import plain
+from two_manifold_ros.route.arrays import Buffers, Cells, Known, known_of, plain, Reach, Scratch
 from two_manifold_ros.route.route import (
     FREE,
     JUMPED,
@@ -39,16 +38,13 @@ from two_manifold_ros.route.route import (
     OFF_NEW,
     ON,
     ON_NEW,
-    RouteGeometry,
+    Route,
     ROWS,
     STANDS,
 )
 from two_manifold_ros.route.updating import follow_offsets, mean_state, step, sum_targets
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from two_manifold_ros.route.route import Density, Route, RouteLikelihood, RouteMotion
     from two_manifold_ros.typing import Bools, Floats, Indices, Ints
 
 
@@ -57,19 +53,15 @@ class SensorOffsets:
     Estimate the offsets of a sensor from the one that the map was learned with, while driving.
 
     They are the mean residual of the observations from what is usual where the vehicle is believed
-    to be, over the newest lap: drivers differ from bend to bend, and over a whole lap that cancels
-    (the last half instead costs half a metre where nothing has turned). The ``shifts`` of a
-    `RouteLikelihood`, which the map reckons with anyway, are left alone; what is beyond them is
-    ``applied`` (d,): subtracted from an observation. So a sensor that is as it was costs nothing.
-    Each start of the belief forgets them.
+    to be, over the newest lap: drivers differ from bend to bend, and over a whole lap that
+    cancels. The ``shifts`` of a `RouteLikelihood`, which the map reckons with anyway, are left
+    alone; what is beyond them is ``applied`` (d,): subtracted from an observation. So a sensor
+    that is as it was costs nothing. Each start of the belief forgets them.
     """
 
     def __init__(self, route: Route) -> None:
-        # Whitened by a lower triangle, usual observations come back by its inverse.
         likelihood = route.likelihood
-        root = np.linalg.inv(likelihood.new_whitening).T
-        self._usual = np.ascontiguousarray(likelihood.new_means @ root)
-        self._slopes = np.ascontiguousarray(likelihood.new_slopes @ root)
+        self._usual, self._slopes = likelihood.usual()
         lap = float((1.0 / route.motion.rates).sum())
         self._numbers = np.array(
             [1.0 / max(lap, 1.0), LIMITS.usual_ratios * route.motion.ratio_spread]
@@ -98,67 +90,49 @@ class RouteBelief:
     """
     Belief about the place, the speed ratio, and whether the vehicle is on the route at all.
 
-    Attributes
-    ----------
-    chances, ratios, spreads : (P, 7)
-        At each place, in the order of ``PLACED``: probabilities, and mean and variance of the
-        speed ratio, the speed over the usual one there.
-    elsewhere
-        Probability of being at no place.
-    offsets
-        Estimated offsets of the sensor from the one that the map was learned with.
-    state : (k,)
-        Mean two-manifold state under the belief on the route, the constant first.
-    starts_on, starts_standing, starts_off
-        Chances at a start that a rolling vehicle is on the route, that a standing one is, and that
-        either is off it on a road of the same pieces; the rest is elsewhere. A standing one is
-        rather off the route, so that no place is reported before it moves.
-    placed_on, placed_stands
-        Chances after `place` that the vehicle drives on the route, and that it stands there. With
-        half of both fifty tracks are found equally soon.
-
+    At each place, in the order of ``PLACED``, there are (P, 7) ``chances`` and mean and variance
+    of the speed ratio, ``ratios`` and ``spreads``; ``elsewhere`` is the probability of being at no
+    place. ``offsets`` are those of the sensor from the one that the map was learned with, and
+    ``state`` (k,) is the mean two-manifold state on the route, the constant first.
     """
 
+    # Chances at a start that a rolling vehicle is on the route, that a standing one is, and that
+    # either is off it on a road of the same pieces; the rest is elsewhere. A standing one is
+    # rather off the route, so that no place is reported before it moves.
     starts_on = 0.6
     starts_standing = 0.4
     starts_off = 0.15
+    # Chances after `place` that the vehicle drives on the route, and that it stands there.
     placed_on, placed_stands = 0.5, 0.1
 
     def __init__(self, route: Route) -> None:
         self._route = route
-        likelihood, readout = route.likelihood, route.readout
+        readout = route.readout
         self.offsets = SensorOffsets(route)
         places = route.places
         self.chances, self.ratios, self.spreads = np.zeros((3, places, ROWS))
         self._active, order = np.zeros((2, places), dtype=np.uint32)
         self._reached: Bools = np.zeros(places, dtype=np.bool_)
-        self._count = places
-        # At rest, halts, moving, rolling and unfound, see `arrays.Buffers`.
         self._carry = np.zeros(5)
         self._totals = np.zeros(ROWS + 1)
         self.state = np.zeros(readout.states.shape[1])
-        self._buffers: arrays.Buffers = plain(
-            arrays.Buffers(
-                cells=arrays.Cells(self.chances, self.ratios, self.spreads),
-                reach=arrays.Reach(self._active, self._reached, order),
-                scratch=arrays.Scratch(
-                    moved=np.zeros((places, ROWS, 3)),
-                    logs=np.zeros((places, ROWS)),
-                    distances=np.zeros(places),
-                    jumped=np.zeros(len(JUMPED)),
-                    sums=np.zeros(ROWS + 1),
-                ),
-                carry=self._carry,
-                totals=self._totals,
-                state=self.state,
-            )
+        scratch = Scratch(
+            moved=np.zeros((places, ROWS, 3)),
+            logs=np.zeros((places, ROWS)),
+            distances=np.zeros(places),
+            jumped=np.zeros(len(JUMPED)),
+            sums=np.zeros(ROWS + 1),
+        )
+        cells = Cells(self.chances, self.ratios, self.spreads)
+        reach = Reach(self._active, self._reached, order)
+        self._buffers: Buffers = plain(
+            Buffers(cells, reach, scratch, self._carry, self._totals, self.state)
         )
         known = known_of(route)
-        self._known: arrays.Known = plain(known)
+        self._known: Known = plain(known)
         # Without observations nothing measures how speed ratios change.
         unmeasured = known.motion._replace(tick_lengths=np.zeros(places))
-        self._unmeasured: arrays.Known = plain(known._replace(motion=unmeasured))
-        self._features: arrays.Features = plain(features_of(likelihood))
+        self._unmeasured: Known = plain(known._replace(motion=unmeasured))
         # About their centre, and zero for the velocity: second moments of coordinates that are
         # large beside the route lose the digits that a small covariance is made of.
         self._centre = np.zeros(readout.targets.shape[1:])
@@ -207,13 +181,8 @@ class RouteBelief:
         """Know, after a start, that no drive begins here, which changes nothing on a route."""
 
     @property
-    def active(self) -> int:
-        """Number of places with any probability, with which the time of a tick grows."""
-        return self._count
-
-    @property
     def support(self) -> Indices:
-        """Places with any probability, in no order."""
+        """Places with any probability, in no order; the time of a tick grows with their number."""
         support: Indices = self._active[: self._count]
         return support
 
@@ -264,7 +233,7 @@ class RouteBelief:
         ``shares`` (P,) are how far each does, and ``targets`` where it leads, of `targets_with`.
         """
         support, readout = self.support, self._route.readout
-        cells = arrays.Cells(
+        cells = Cells(
             self.chances[support] * shares[support, None],
             self.ratios[support],
             self.spreads[support],
@@ -289,7 +258,7 @@ class RouteBelief:
         observation = np.ascontiguousarray(observation)
         evidence, self._count, _ = step(
             observation - self.offsets.applied, True, self._age == 0, self._buffers, self._known,
-            self._features, self._count, self.elsewhere,
+            self._count, self.elsewhere,
         )  # fmt: skip
         if not evidence > 0.0:
             self.start()
@@ -303,8 +272,8 @@ class RouteBelief:
         """Predict by some ticks without observations: slow means are unknown after them."""
         for _ in range(ticks):
             _, self._count, self.elsewhere = step(
-                self.offsets.applied, False, False, self._buffers, self._unmeasured,
-                self._features, self._count, self.elsewhere,
+                self.offsets.applied, False, False, self._buffers, self._unmeasured, self._count,
+                self.elsewhere,
             )  # fmt: skip
             reached = np.flatnonzero(self._reached)
             self._count = len(reached)
@@ -331,126 +300,3 @@ class RouteBelief:
         mean_state(
             self.chances, self._active[: self._count], self._route.readout.states, self.state
         )
-
-
-def _weights_of(likelihood: RouteLikelihood) -> Floats:
-    """Return the weights (f,) of features in a likelihood."""
-    hidden = likelihood.means.shape[1] - likelihood.channels
-    return np.concatenate([np.full(hidden, likelihood.persistence), np.ones(likelihood.channels)])
-
-
-def features_of(likelihood: RouteLikelihood) -> arrays.Features:
-    """Return arrays for the features of a stream."""
-    scale = np.sqrt(_weights_of(likelihood))
-    return arrays.Features(
-        gains=likelihood.gains,
-        means=np.zeros((len(likelihood.gains), likelihood.channels)),
-        features=np.zeros(len(scale)),
-        whitening=np.ascontiguousarray(likelihood.whitening * scale[:, None]),
-        whitened=np.zeros(len(scale)),
-        new_whitening=np.ascontiguousarray(likelihood.new_whitening),
-        newest=np.zeros(likelihood.channels),
-    )
-
-
-def placeless_of(likelihood: RouteLikelihood, starts: Floats) -> arrays.Placeless:
-    """Lay out densities at no known place; ``starts`` as in `Placeless`."""
-    hidden = likelihood.means.shape[1] - likelihood.channels
-    return arrays.Placeless(
-        given=_stack(
-            (likelihood.rest_alone, likelihood.rest, likelihood.other, likelihood.slow), hidden
-        ),
-        of_means=_stack((likelihood.rest_means, likelihood.other_means), 0),
-        starts=starts,
-    )
-
-
-def usual_of(likelihood: RouteLikelihood, motion: RouteMotion, calm: float) -> arrays.Usual:
-    """Lay out what is usual at each place; ``calm`` as in `Usual`."""
-    weights, tail = _weights_of(likelihood), likelihood.tail
-    # Seconds a metre, up to a factor; their mean over places is that of a lap.
-    slowness = np.abs(motion.tick_lengths)
-    scale = np.sqrt(weights)
-    slopes = np.ascontiguousarray(likelihood.slopes * scale)
-    return arrays.Usual(
-        means=np.ascontiguousarray(likelihood.means * scale),
-        slopes=slopes,
-        squares=np.square(slopes).sum(axis=1),
-        new_means=np.ascontiguousarray(likelihood.new_means),
-        new_slopes=np.ascontiguousarray(likelihood.new_slopes),
-        new_squares=np.square(likelihood.new_slopes).sum(axis=1),
-        noise=likelihood.noise,
-        levels=-0.5 * np.log(likelihood.noise),
-        heights=likelihood.noise ** (-likelihood.channels / (tail + likelihood.channels)),
-        columns=np.ascontiguousarray(likelihood.new_means.T),
-        bends=_bends(likelihood),
-        at_rest=likelihood.new_whitening @ likelihood.rest_alone.offset,
-        slow_from=np.maximum(LIMITS.slowest, LIMITS.surely_fast * slowness / slowness.mean()),
-        tail=tail,
-        sharpness=float(likelihood.sharpness),
-        persistence=float(likelihood.persistence),
-        new_level=likelihood.new_level,
-        freedom=float(weights.sum()),
-        calm=calm,
-    )
-
-
-def known_of(route: Route) -> arrays.Known:
-    """Lay out a route for the compiled steps."""
-    motion, likelihood = route.motion, route.likelihood
-    moves = motion.moves
-    steps = np.arange(float(moves.shape[1]))
-    resting = np.linalg.solve(likelihood.rest_alone.root.T, motion.forward)
-    calm = max(float(np.linalg.norm(resting)), 1e-9)
-    return arrays.Known(
-        placeless=placeless_of(likelihood, route.switching.beginnings.sum(axis=1)),
-        geometry=unsigned(route.geometry),
-        motion=motion,
-        switching=route.switching,
-        usual=usual_of(likelihood, motion, calm),
-        variances=moves @ steps**2 - (moves @ steps) ** 2,
-        gained=motion.ratio_spread**2 * (1.0 - motion.ratio_kept**2),
-        states=route.readout.states,
-    )
-
-
-def _bends(likelihood: RouteLikelihood) -> Floats:
-    """
-    Return half the second derivatives (P, d) of whitened observations by the speed ratio.
-
-    An observation is a parabola in it: through that of standing, and at the usual speed through
-    the usual one with a slope that is a mixture of physics and what was learned.
-    """
-    root = np.linalg.inv(likelihood.new_whitening).T
-    moving = likelihood.new_means @ root - likelihood.rest_alone.offset
-    slopes = likelihood.new_slopes @ root
-    exponents = likelihood.exponents
-    # Rates of turning grow with the speed, accelerations with its square. Learned slopes alone,
-    # from laps at much the same speed, are noise that is extrapolated.
-    share = np.where(exponents > 0.0, LIMITS.learned_slopes, 1.0)
-    slopes = exponents * moving + share * (slopes - exponents * moving)
-    return np.ascontiguousarray((slopes - moving) @ likelihood.new_whitening.T)
-
-
-def unsigned(geometry: RouteGeometry) -> Any:  # noqa: ANN401 - which no index of a map is
-    """Return indices as compiled code takes them fastest: it need not look for negative ones."""
-    return RouteGeometry._make(
-        each.astype(np.uint32) if each.dtype.kind == 'i' else each for each in geometry
-    )
-
-
-def _stack(densities: Sequence[Density], features: int) -> arrays.Stack:
-    """Stack densities; one that does not look at the slow means has zero slopes."""
-    channels = len(densities[0].offset)
-    slopes = np.zeros((len(densities), channels, features))
-    for each, density in zip(slopes, densities, strict=True):
-        each[:, : density.slopes.shape[1]] = density.slopes
-    return arrays.Stack(
-        slopes=slopes,
-        offsets=np.array([each.offset for each in densities]),
-        roots=np.array([each.root for each in densities]),
-        levels=np.array([each.level for each in densities]),
-        tails=np.array([each.tail for each in densities]),
-        apart=np.zeros(channels),
-        logs=np.zeros(len(densities)),
-    )

@@ -9,35 +9,29 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.route.route import Density, LIMITS
-from two_manifold_ros.route.visits import LARGEST_LOG_RATIO
+from two_manifold_ros.route.route import Density, LIMITS, RouteLikelihood
+from two_manifold_ros.route.visits import LARGEST_LOG_RATIO, Passes
 
 if TYPE_CHECKING:
-    from two_manifold_ros.route.route import RouteLikelihood
-    from two_manifold_ros.route.visits import Passes
-    from two_manifold_ros.typing import Bools, Floats
+    from two_manifold_ros.typing import Floats
 
 TAIL = 5.0
-"""
-Degrees of freedom of the density of an observation. With 30 an end where the car brakes hard errs
-three times as much.
-"""
+"""Degrees of freedom of the density of an observation."""
 
 OTHER_TAIL = 2.0
 """Degrees of freedom of the densities of what was never seen."""
 
 
-def learn_densities(passes: Passes, kept: Bools, whitening: Floats) -> dict[str, Density]:
+def learn_densities(passes: Passes, whitening: Floats) -> dict[str, Density]:
     """
     Return the densities of a route that know no place, by the names of ``RouteLikelihood``.
 
-    Their levels are relative to those of the places, whose features have this ``whitening`` (f,
-    f).
+    Their levels are relative to those of the places, whose features have this ``whitening``.
     """
     hidden = whitening.shape[0] - passes.channels
     # Of the slow means, and of the observation given them.
     lasting, own = whitening[:hidden, :hidden], whitening[hidden:, hidden:]
-    return _at_rest(passes, own, lasting) | _on_any_road(passes, kept, own, lasting)
+    return _at_rest(passes, own, lasting) | _on_any_road(passes, own, lasting)
 
 
 def _at_rest(passes: Passes, own: Floats, lasting: Floats) -> dict[str, Density]:
@@ -76,7 +70,7 @@ def _share(seen: Floats) -> float:
     return len(seen) / (len(seen) + 20.0)
 
 
-def _on_any_road(passes: Passes, kept: Bools, own: Floats, lasting: Floats) -> dict[str, Density]:
+def _on_any_road(passes: Passes, own: Floats, lasting: Floats) -> dict[str, Density]:
     # What was never seen has twice the variance of training.
     width = 2.0
     seen, channels, hidden = passes.series, passes.channels, len(lasting)
@@ -93,15 +87,13 @@ def _on_any_road(passes: Passes, kept: Bools, own: Floats, lasting: Floats) -> d
     return {
         'other': density(line[:-1].T, line[-1], covariance, own, OTHER_TAIL),
         'other_means': density(np.zeros((hidden, 0)), centre, spread, lasting, OTHER_TAIL),
-        'slow': _at_a_low_speed(passes, kept, line, covariance, own),
+        'slow': _at_a_low_speed(passes, line, covariance, own),
     }
 
 
-def _at_a_low_speed(
-    passes: Passes, kept: Bools, line: Floats, covariance: Floats, own: Floats
-) -> Density:
+def _at_a_low_speed(passes: Passes, line: Floats, covariance: Floats, own: Floats) -> Density:
     """Return the density of any road, drawn to visits below about half the usual speed."""
-    seen = passes.features[kept & (passes.log_ratios < -LARGEST_LOG_RATIO)]
+    seen = passes.features[passes.kept & (passes.log_ratios < -LARGEST_LOG_RATIO)]
     seen = seen[:, -passes.channels :]
     share = _share(seen)
     if len(seen):

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.route.merging import FINENESS, merge_passes
+from two_manifold_ros.route.merging import FINENESS, merge_passes, Places
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.route.merging import Places
     from two_manifold_ros.typing import Bools, Floats, Ints
 
 APART = 2.0
@@ -30,8 +29,7 @@ LEAST_VISITS = 2
 LEADS_TO = 0.5
 """
 Memories of the observations, at the usual speed, from a place to those by which it is split:
-whoever turns brakes before. With one memory branches are known no sooner, and there are more
-places.
+whoever turns brakes before.
 """
 
 SPLIT_AT = 1.0
@@ -41,38 +39,32 @@ split: by where its visits lead, and by where they come from.
 """
 
 
-def merge_route(tracks: Sequence[Floats], period_s: float, memory_s: float) -> Places | None:
-    """Merge the passes of drives into places, which are split before forks."""
-    places = merge_passes(tracks, period_s)
+def merge_forked(
+    tracks: Sequence[Floats], period_s: float, memory_s: float, *, network: bool
+) -> Places | None:
+    """
+    Merge the passes of drives into places, which are split before forks.
+
+    On a ``network`` of roads they are split behind them, too, and a way through a crossing that
+    was driven once is a way: it takes one visit.
+    """
+    places = merge_passes(tracks, period_s, network=network)
     if places is None:
         return None
-    return split_before_forks(places, round(LEADS_TO * memory_s / period_s * FINENESS))
-
-
-def merge_roads(tracks: Sequence[Floats], period_s: float, memory_s: float) -> Places | None:
-    """
-    Merge the passes of roads into places, which are split before forks and behind them.
-
-    A way through a crossing that was driven once is a way: it takes one visit.
-    """
-    places = merge_passes(tracks, period_s, network=True)
-    if places is None:
-        return None
-    steps = round(SPLIT_AT * memory_s / period_s * FINENESS)
-    ahead = split_before_forks(places, steps, 1)
+    memories, least = (SPLIT_AT, 1) if network else (LEADS_TO, LEAST_VISITS)
+    steps = round(memories * memory_s / period_s * FINENESS)
+    ahead = split_before_forks(places, steps, least)
+    if not network:
+        return ahead
     # Backwards in time, where visits lead to is where they came from.
-    back = split_before_forks(_backwards(ahead), steps, 1)
-    return _backwards(back)
+    return _backwards(split_before_forks(_backwards(ahead), steps, least))
 
 
 def _backwards(places: Places) -> Places:
-    return replace(
-        places,
-        visited=places.visited[::-1].copy(),
-        segments=places.segments[::-1].copy(),
-        runs=places.runs[::-1].copy(),
-        times=places.times[::-1].copy(),
-    )
+    columns = {
+        name: getattr(places, name)[::-1].copy() for name in ('visited', 'segments', 'runs')
+    }
+    return replace(places, **columns, times=places.times[::-1].copy())
 
 
 def split_before_forks(places: Places, steps: int, least: int = LEAST_VISITS) -> Places:

@@ -34,7 +34,6 @@ SAME_PASS_STEPS = 20
 SAME_WAY = 0.5
 """Cosine above which two directions are the same: a bend is seen a little earlier or later."""
 
-
 SAME_COURSE = 0.9
 """
 Cosine above which two directions are the same on a network: 26 degrees, so that at a crossing
@@ -45,22 +44,15 @@ whoever turns and whoever goes straight on are at places of their own.
 @dataclass(frozen=True)
 class Places:
     """
-    Places of the route, and which step of which drive visited them.
+    P places of the route, and which step of which drive visited them.
 
-    Parameters
-    ----------
-    positions, headings : (P, 2), radius_m
-        Of the first visit; headings are unit vectors. A visit lies no farther to the side.
-    usual_mps
-        Median speed of the drives where they move.
-    visited, segments, runs : (V,) int64
-        Place, segment and stretch of known positions of each visit, in order of time within a
-        segment; no stretch crosses a seam.
-    times : (V,)
-        When the vehicle crossed the line through the place, ticks since the segment's first tick.
-    standing
-        At which ticks of each segment (T,) bool the vehicle stood.
+    ``positions`` and ``headings`` (P, 2), unit vectors, are of the first visit; others lie no
+    farther than ``radius_m`` to the side. ``usual_mps`` is the median speed where drives move.
 
+    Of each of V visits, in order of time within a segment, there are the place ``visited``, the
+    segment, and the stretch of known positions in ``runs``, none of which crosses a seam; and the
+    ``times`` when the vehicle crossed the line through the place, ticks since the first tick of
+    the segment. At the ticks ``standing`` of each segment (T,) the vehicle stood.
     """
 
     positions: Floats
@@ -263,8 +255,7 @@ def _radius(runs: list[_Run], step_m: float, same_way: float) -> float:
 
     Laps of one road are merged once the radius exceeds their spread; then the number of places
     stays as it is until different roads fall together. Where .94 of the places are left when the
-    radius is doubled it is enough; between .88 and .97 one of nine drives and worlds gets other
-    places.
+    radius is doubled it is enough.
     """
     # In ticks of travel, from half of one, below which the steps themselves lie apart.
     radii = [0.5 * 2.0 ** (step / 2.0) for step in range(11)]

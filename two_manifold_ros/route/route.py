@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple, TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats, Ints
 
@@ -33,80 +35,68 @@ ROWS = len(PLACED)
 ON, ON_NEW, SLOW, FREE, STANDS, OFF, OFF_NEW = range(ROWS)
 
 SETTLED = 2.0
-"""Time constants after which a slow mean hardly remembers where it started: 14 % of it."""
+"""Time constants after which a slow mean remembers 14 % of where it started."""
+
+MEMORIES = (0.5, 1.5)
+"""
+Time constants of the slow means, in memories of the observations, see `visits.memory_of`: the
+shorter predicts the next observation, the longer carries what is off on this lap.
+"""
+
+PLACES_ALONG = 4
+"""Places before and behind over which usual speeds are averaged: a short step is noisy."""
 
 
 class Limits(NamedTuple):
-    """
-    Cut-offs of the belief and of the map; the compiled steps read them as constants.
+    """Cut-offs of the belief and of the map; the compiled steps read them as constants."""
 
-    Parameters
-    ----------
-    faint, nothing, least_move, least_way, least_share
-        Probabilities: of a place below which it is dropped, at most (with ten times as much a
-        moved vehicle is found on half of the occasions only); of a row below which it is not
-        propagated; of a move, and share of a combination of forks, below which they are left out;
-        and share of the largest one of a place below which it moves no read position.
-    farthest, most_apart
-        Squared whitened distance at which the likelihood is cut off; difference of log-likelihoods
-        beyond which the smaller is nothing.
-    fastest, slowest, surely_fast
-        Largest speed ratio; the one below which no lap is a slow one (simulated slow laps have .5
-        of the usual limits); and times the mean speed of the route above which a vehicle may drive
-        a slow lap: no lane beside the route is driven that fast. With .9 for the last pit lanes
-        are published on 6 % (1 %), with 1.2 slow laps on 44 % (53 %) of their ticks.
-    learned_slopes
-        Share of the learned slopes in how an observation depends on the speed ratio of a slow lap;
-        the rest is physics. From .15 to .5 log-likelihoods of slow laps differ by less than .1.
-    least_variance, least_step_variance, least_change
-        Of a speed ratio, of a move in places, and of the usual changes of a speed ratio in a tick:
-        all are divided by.
-    usual_ratios
-        Standard deviations of the usual speed ratios within which a place's features are linear in
-        the speed ratio.
-    farthest_off
-        Residual of a channel, standard deviations, at which it is clipped before it enters the
-        sensor offsets: braking lasts a second and is no offset. Half of it halves what the offsets
-        gain.
-    largest_pull
-        Forward acceleration, m/s^2, beyond which the sensor is not believed.
-    rows_a_place
-        Rows of the table of moves to one place more in the mean; those between are interpolated.
-    least_rate, largest_rate
-        Places per tick: a vehicle that stops in a place would have none, and any speed ratio.
-    least_spread
-        Of a density, in standard deviations squared, so that a channel that never moved has one.
-
-    """
-
+    # Probabilities: of a place below which it is dropped, at most; of a row below which it is not
+    # propagated; of a move, a combination of forks and a way below which they are left out; and
+    # share of the largest probability of a place below which it moves no read position.
     faint: float = 1e-6
     nothing: float = 1e-12
     least_move: float = 1e-5
+    least_way: float = 1e-4
+    least_share: float = 1e-5
+    # Squared whitened distance at which the likelihood is cut off; difference of log-likelihoods
+    # beyond which the smaller is nothing.
     farthest: float = 1e4
+    most_apart: float = 100.0
+    # Speed ratios: the largest; the one below which no lap is a slow one (simulated slow laps have
+    # half of the usual limits); and times the mean speed of the route above which a vehicle may
+    # drive a slow lap, since no lane beside the route is driven that fast.
     fastest: float = 3.0
     slowest: float = 0.45
     surely_fast: float = 1.1
+    # Share of the learned slopes in how an observation depends on the speed ratio of a slow lap;
+    # the rest is physics.
     learned_slopes: float = 0.3
+    # Of a speed ratio, of a move in places, and of the usual changes of a speed ratio in a tick:
+    # all are divided by.
     least_variance: float = 1e-6
     least_step_variance: float = 1e-2
     least_change: float = 1e-6
+    # Standard deviations of the usual speed ratios within which a place's features are linear in
+    # the speed ratio.
     usual_ratios: float = 3.0
+    # Residual of a channel, standard deviations, at which it is clipped before it enters the
+    # sensor offsets: braking lasts a second and is no offset.
     farthest_off: float = 1.0
-    least_share: float = 1e-5
+    # Forward acceleration, m/s^2, beyond which the sensor is not believed.
     largest_pull: float = 100.0
-    most_apart: float = 100.0
+    # Rows of the table of moves to one place more in the mean; those between are interpolated.
     rows_a_place: int = 8
-    least_way: float = 1e-4
+    # Places per tick: a vehicle that stops in a place would have none, and any speed ratio.
     least_rate: float = 0.1
     largest_rate: float = 3.5
+    # Of a density, in standard deviations squared, so that a channel that never moved has one.
     least_spread: float = 1e-4
 
 
 LIMITS = Limits()
 
 
-@dataclass(frozen=True)
-class Density:
+class Density(NamedTuple):
     """
     A Student-t density of observations that does not depend on the place.
 
@@ -141,23 +131,16 @@ class RouteMotion(NamedTuple):
     """
     How fast vehicles are. The *speed ratio* is the speed over the usual one of the place.
 
-    Parameters
-    ----------
-    moves : (J, M + 1), moves_a_row
-        Probabilities to move by 0 to M places in a tick, the mean growing from row to row; and how
-        many rows belong to one place more.
-    rates, tick_lengths, pulls, fastest : (P,)
-        Places per tick at the usual speed; length of a tick over the usual speed, s^2/m, negative
-        in reverse; usual forward acceleration, m/s^2; largest speed ratio in free motion.
-    ratio_spread, ratio_kept, ratio_noise
-        Standard deviation of the usual speed ratios; what a tick leaves of a speed ratio's
-        difference from one; and the variance that free motion gains in a tick.
-    forward : (d,), forward_offset
-        Forward acceleration, linear in the observation, m/s^2.
-    trust, usual_change
-        Share of the change of a speed ratio in a tick, computed from the acceleration, that
-        positions bear out; and the largest change to which it applies.
+    Row j of ``moves`` (J, M + 1) are the probabilities to move by 0 to M places in a tick, of the
+    mean j / ``moves_a_row``. At each place (P,): ``rates``, places per tick at the usual speed;
+    ``tick_lengths``, the tick over the usual speed, s^2/m, negative in reverse; ``pulls``, the
+    usual forward acceleration, m/s^2; ``fastest``, the largest speed ratio in free motion.
 
+    ``ratio_spread`` is the standard deviation of the usual speed ratios, ``ratio_kept`` the part
+    of a speed ratio's difference from one that a tick leaves, ``ratio_noise`` the variance that
+    free motion gains in a tick. The forward acceleration, m/s^2, is ``forward`` (d,) times the
+    observation plus ``forward_offset``; ``trust`` is the share of the change of a speed ratio
+    computed from it that positions bear out, up to the change ``usual_change`` in a tick.
     """
 
     moves: Floats
@@ -180,31 +163,22 @@ class RouteLikelihood:
     """
     Density of an observation of d channels, from m slow means of each: f = d + d m features.
 
-    Parameters
-    ----------
-    gains : (m,)
-        Share of a new observation in each kind of slow mean.
-    whitening : (f, f), means, slopes : (P, f)
-        Lower triangular, multiplied to the left of features, the last d of which are then those of
-        the observation given its slow means; and usual whitened features of a place, and what they
-        gain per unit of log-ratio.
-    new_whitening : (d, d), new_means, new_slopes : (P, d), new_level
-        The same of the observation alone, and its log-density at the centre, less that given its
-        slow means.
-    noise : (P,)
-        Variance of the features at a place over the usual one.
-    sharpness, persistence, tail
-        Exponent of the likelihood, the weight in it of the slow means, and its degrees of freedom.
-    rest, other, slow
-        Densities of an observation given its slow means: standing, on any road, and at a low
-        speed.
-    rest_alone, rest_means, other_means
-        Densities of an observation of a standing vehicle regardless of its slow means, and of
-        these means, standing and on any road.
-    shifts, exponents : (d,)
-        Standard deviation of a channel's offset from one day to another, and power of the speed
-        ratio with which it grows from its reading at rest; 0 where unknown.
+    ``gains`` (m,) are the shares of a new observation in each kind of slow mean. ``whitening``
+    (f, f), lower triangular, is multiplied to the left of features, the last d of which are then
+    those of the observation given its slow means; ``means`` and ``slopes`` (P, f) are the usual
+    whitened features of a place, and what they gain per unit of log-ratio. ``new_whitening``
+    (d, d), ``new_means`` and ``new_slopes`` (P, d) are the same of the observation alone, and
+    ``new_level`` its log-density at the centre less that given its slow means. ``noise`` (P,) is
+    the variance of the features at a place over the usual one.
 
+    ``sharpness`` is the exponent of the likelihood, ``persistence`` the weight in it of the slow
+    means, ``tail`` its degrees of freedom. ``rest``, ``other`` and ``slow`` are densities of an
+    observation given its slow means: standing, on any road and at a low speed. ``rest_alone`` is
+    of standing regardless of the slow means; ``rest_means`` and ``other_means`` are of these.
+
+    ``shifts`` and ``exponents`` (d,): standard deviation of a channel's offset from one day to
+    another, and power of the speed ratio with which it grows from its reading at rest; 0 where
+    unknown.
     """
 
     gains: Floats
@@ -233,28 +207,28 @@ class RouteLikelihood:
         """Channels of an observation, d."""
         return int(self.new_means.shape[1])
 
+    def usual(self) -> tuple[Floats, Floats]:
+        """Return usual observations (P, d), not whitened, and what they gain per log-ratio."""
+        # Whitened by a lower triangle, they come back by its inverse.
+        root = np.linalg.inv(self.new_whitening).T
+        return self.new_means @ root, self.new_slopes @ root
+
 
 class RouteSwitching(NamedTuple):
     """
     Probabilities of the hypotheses at a start, and to switch between them per tick.
 
-    Parameters
-    ----------
-    exchanges : (8, 8), jumps : (8, 3)
-        Between ``HYPOTHESES`` at the same place, and to each of ``JUMPED`` at any place; each row
-        of both sums to one. Those from free motion hold for a vehicle at just that speed ratio.
-    beginnings : (2, P)
-        That a drive starts at each place, rolling and standing; all sum to one.
-    stops : (2, P)
-        That a vehicle stops at each place, and that one standing there drives on, as in training.
-    halts, rolls, finds
-        That a vehicle in free motion which looks like standing does stand, that one which pulled
-        away has its usual speed, and that one which has not driven as usual since the belief
-        started is on the route where it drives as on it.
-    mistakable
-        The log-likelihood ratio of standing over driving that a hundredth of the driving of the
-        training exceeds, which is thus no sign of standing.
+    ``exchanges`` (8, 8) are between ``HYPOTHESES`` at the same place, ``jumps`` (8, 3) to each of
+    ``JUMPED`` at any place; each row of both sums to one. Those from free motion hold for a
+    vehicle at just that speed ratio. ``beginnings`` (2, P): that a drive starts at each place,
+    rolling and standing; all sum to one. ``stops`` (2, P): that a vehicle stops at each place, and
+    that one standing there drives on, as in training.
 
+    ``halts``: that a vehicle in free motion which looks like standing does stand; ``rolls``: that
+    one which pulled away has its usual speed; ``finds``: that one which has not driven as usual
+    since the belief started is on the route where it drives as on it. ``mistakable`` is the
+    log-likelihood ratio of standing over driving that a hundredth of the driving of the training
+    exceeds, which is thus no sign of standing.
     """
 
     exchanges: Floats

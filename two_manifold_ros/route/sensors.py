@@ -11,28 +11,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 import math
-from typing import NamedTuple, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.compilation import compiled
-from two_manifold_ros.route.arrays import Cells, Features, Placeless, plain, Reach, Scratch, Usual
-from two_manifold_ros.route.belief import (
-    features_of,
-    placeless_of,
-    RouteBelief,
-    SensorOffsets,
-    usual_of,
+from two_manifold_ros.route.arrays import (
+    Buffers,
+    Cells,
+    plain,
+    Prepared,
+    prepared,
+    Reach,
+    Scratch,
 )
-from two_manifold_ros.route.route import RouteLikelihood, ROWS, SETTLED
-from two_manifold_ros.route.steps import measure
-from two_manifold_ros.route.updating import log_placeless, mean_state, take_features, whiten
+from two_manifold_ros.route.belief import RouteBelief, SensorOffsets
+from two_manifold_ros.route.route import Route, RouteLikelihood, ROWS, SETTLED
+from two_manifold_ros.route.updating import mean_state, see, take_features
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.route.arrays import Buffers
-    from two_manifold_ros.route.route import Route
     from two_manifold_ros.ticks.segments import Channels
     from two_manifold_ros.typing import Floats
 
@@ -59,8 +58,8 @@ class Sensor:
 
 @compiled
 def weigh_sensor(
-    observation: Floats, first: bool, buffers: Buffers, placeless: Placeless, usual: Usual,
-    stream: Features, states: Floats, spread: float, weight: float, elsewhere: float, count: int,
+    observation: Floats, first: bool, buffers: Buffers, likelihood: Prepared, states: Floats,
+    spread: float, weight: float, elsewhere: float, count: int,
 ) -> tuple[float, float]:  # fmt: skip
     """
     Update a belief with what a sensor reads (d,), if it is in order with probability ``weight``.
@@ -70,27 +69,17 @@ def weigh_sensor(
     """
     cells, reach, scratch = Cells(*buffers[0]), Reach(*buffers[1]), Scratch(*buffers[2])
     totals, state = buffers[4:]
-    usual, stream = Usual(*usual), Features(*stream)
     chances, ratios, spreads = cells
     before, active = scratch.moved, reach.active
-    take_features(observation, stream.gains, stream.means, stream.features, first)
-    means = stream.features[: len(stream.features) - len(observation)]
-    stands, anything, lasting, _ = log_placeless(
-        Placeless(*placeless), observation, means, usual.persistence, usual.sharpness, first
-    )
-    offset = lasting + usual.new_level
-    whiten(stream.whitening, stream.features, stream.whitened)
-    whiten(stream.new_whitening, observation, stream.newest)
     for a in range(count):
         i = active[a]
         for h in range(ROWS):
             before[i, h, 0] = chances[i, h]
             before[i, h, 1] = ratios[i, h]
             before[i, h, 2] = spreads[i, h]
-    shift = measure(
-        cells, active, usual, stream.whitened, stream.newest, scratch.logs, offset, spread,
-        stands, anything, count,
-    )  # fmt: skip
+    anything, _, _, shift = see(
+        observation, first, likelihood, cells, active, scratch.logs, spread, count
+    )
     broken = math.exp(anything - shift)
     sound = elsewhere * broken
     for a in range(count):
@@ -122,44 +111,33 @@ def weigh_sensor(
     return weight * sound / whole, totals[ROWS]
 
 
-class Trust(NamedTuple):
-    """
-    How far sensors are trusted: the probability that one is in order at a ``start``.
-
-    And the mean time until one that is in order breaks, and until one that is not is in order
-    again. Healing within a minute lets a wheel that measures a fifth too much be believed again
-    and again.
-    """
-
-    start: float = 0.9
-    break_s: float = 120.0
-    heal_s: float = 3600.0
-
-
-TRUST = Trust()
+TRUSTED, BREAK_S, HEAL_S = 0.9, 120.0, 3600.0
+"""
+Probability that a sensor is in order at a start, and mean times until one that is breaks, and
+until one that is not is in order again. Healing within a minute lets a wheel that measures a fifth
+too much be believed again and again.
+"""
 
 
 class _Heard:
     """A sensor while a belief listens to it."""
 
-    def __init__(self, route: Route, sensor: Sensor, period_s: float, trust: Trust) -> None:
+    def __init__(self, route: Route, sensor: Sensor, period_s: float) -> None:
         likelihood = sensor.likelihood
         starts = route.switching.beginnings.sum(axis=1)
-        self.placeless: Placeless = plain(placeless_of(likelihood, starts))
         # Its readings measure no acceleration.
-        self.usual: Usual = plain(usual_of(likelihood, route.motion, 1.0))
-        self.features: Features = plain(features_of(likelihood))
+        self.known: Prepared = plain(prepared(likelihood, route.motion, starts, 1.0))
         channels = sensor.channels
         self.live = np.flatnonzero(channels.live)
         self.mean, self.scale = channels.mean[self.live], channels.scale[self.live]
         self.limit = channels.limit[self.live]
-        self.breaks = -math.expm1(-period_s / trust.break_s)
-        self.heals = -math.expm1(-period_s / trust.heal_s)
+        self.breaks = -math.expm1(-period_s / BREAK_S)
+        self.heals = -math.expm1(-period_s / HEAL_S)
         # As long a standstill as in training is no sign of a sensor that broke.
         self.warm = math.ceil(SETTLED / float(likelihood.gains.min()))
         self.most_still = 2 * sensor.most_still + math.ceil(1.0 / period_s)
         self.offsets = SensorOffsets(replace(route, likelihood=likelihood))
-        self.weight = trust.start
+        self.weight = TRUSTED
         self.age = self.still = 0
         self.last = np.full(len(self.live), np.nan)
 
@@ -180,33 +158,26 @@ class _Heard:
 class SensedBelief(RouteBelief):
     """A `RouteBelief` that also takes sensors."""
 
-    def __init__(
-        self, route: Route, sensors: Sequence[Sensor], period_s: float, trust: Trust = TRUST
-    ) -> None:
-        self._heard = [_Heard(route, each, period_s, trust) for each in sensors]
+    def __init__(self, route: Route, sensors: Sequence[Sensor], period_s: float) -> None:
+        self.heard = [_Heard(route, each, period_s) for each in sensors]
         super().__init__(route)
-
-    @property
-    def trusts(self) -> tuple[float, ...]:
-        """Probability that each sensor is in order."""
-        return tuple(each.weight for each in self._heard)
 
     def sense(self, readings: Sequence[Floats]) -> None:
         """Update with the newest reading (m,) of each sensor, NaN where there is none."""
-        for heard, reading in zip(self._heard, readings, strict=True):
+        for heard, reading in zip(self.heard, readings, strict=True):
             observation = heard.take(reading)
             if observation is None:
                 continue
             if heard.age <= min(heard.warm, self._age - 1):
                 # It is back: its slow means are not yet those of the road behind.
-                gains, means, features = heard.features[:3]
+                gains, means, features = heard.known[2][:3]
                 take_features(observation, gains, means, features, heard.age == 1)
                 continue
             weight = heard.weight * (1.0 - heard.breaks) + (1.0 - heard.weight) * heard.heals
             heard.weight, self.elsewhere = weigh_sensor(
-                observation - heard.offsets.applied, self._age <= 1, self._buffers,
-                heard.placeless, heard.usual, heard.features, self._route.readout.states,
-                self._route.motion.ratio_spread, weight, self.elsewhere, self._count,
+                observation - heard.offsets.applied, self._age <= 1, self._buffers, heard.known,
+                self._route.readout.states, self._route.motion.ratio_spread, weight,
+                self.elsewhere, self._count,
             )  # fmt: skip
             heard.offsets.follow(
                 observation, self.chances, self.ratios, self._active[: self._count]

@@ -14,11 +14,23 @@ import math
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.compilation import subroutine
-from two_manifold_ros.route.route import FREE, LIMITS, OFF, OFF_NEW, ON, ON_NEW, ROWS, SLOW, STANDS
+from two_manifold_ros.route.route import (
+    FREE,
+    LIMITS,
+    OFF,
+    OFF_NEW,
+    ON,
+    ON_NEW,
+    RouteGeometry,
+    RouteMotion,
+    RouteSwitching,
+    ROWS,
+    SLOW,
+    STANDS,
+)
 
 if TYPE_CHECKING:
-    from two_manifold_ros.route.arrays import Cells, Reach, Usual
-    from two_manifold_ros.route.route import RouteGeometry, RouteMotion, RouteSwitching
+    from two_manifold_ros.route.arrays import Cells, Reach, Scratch, Usual
     from two_manifold_ros.typing import Bools, Floats, Indices
 
 
@@ -117,10 +129,12 @@ def move(
 
 @subroutine
 def _restart(
-    moved: Floats, order: Indices, exchanges: Floats, jumps: Floats, sums: Floats, jumped: Floats,
-    moving: float, rolling: float, elsewhere: float, count: int,
+    scratch: Scratch, order: Indices, switching: RouteSwitching, moving: float, rolling: float,
+    elsewhere: float, count: int,
 ) -> float:  # fmt: skip
     """Fill the probability that restarts at each place; return that of being at no place."""
+    moved, sums, jumped = scratch.moved, scratch.sums, scratch.jumped
+    exchanges, jumps = switching.exchanges, switching.jumps
     sums[:] = 0.0
     for a in range(count):
         for h in range(ROWS):
@@ -152,50 +166,40 @@ def _above(least: float, mean: float, variance: float) -> tuple[float, float, fl
 
 @subroutine
 def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bits
-    cells: Cells, order: Indices, moved: Floats, switching: RouteSwitching, motion: RouteMotion,
-    sums: Floats, jumped: Floats, slow_from: Floats, forward: float, resting: float, push: float,
-    halts: float, moving: float, drives_on: float, rolling: float, unfound: float,
+    cells: Cells, order: Indices, scratch: Scratch, carry: Floats, switching: RouteSwitching,
+    motion: RouteMotion, usual: Usual, forward: float, push: float, observed: bool,
     elsewhere: float, count: int,
 ) -> float:  # fmt: skip
     """
     Predict: switch between hypotheses; return the probability of being at no place.
 
-    Fills the cells at the places reached, from what `move` ``moved`` there, and ``jumped`` (3,)
-    with what restarts as each of ``JUMPED`` at each place; places that are not reached are left to
-    `weigh`. ``sums`` (8,) is scratch.
+    Fills the cells at the places reached, from what `move` moved there, and ``jumped`` (3,) with
+    what restarts as each of ``JUMPED`` at each place; places that are not reached are left to
+    `weigh`. ``push`` is the forward acceleration beyond that at rest, in spreads of what a
+    standing vehicle reads: whoever accelerates by more pulls away, and does not stand.
 
-    Parameters
-    ----------
-    slow_from
-        See `arrays.Usual`.
-    forward, resting, push
-        As in `move`; and the forward acceleration beyond that at rest, in spreads of what a
-        standing vehicle reads: whoever accelerates by more pulls away, and does not stand.
-    halts, moving, drives_on
-        Probability that a vehicle in free motion stands because it looks so; that the vehicle
-        moves, since a standing one leaves no road; and the same of driving on, 1 if nothing is
-        observed.
-    rolling
-        Probability that a vehicle may have its usual speed: one that just stood is where it was.
-    unfound
-        Weight, 1 at first, that falls to 0 once in a memory the vehicle drove on the route as
-        usual: until then what drives as on the route is rather on it than off it.
-
+    The ``carry`` (5,) of a belief: what the sensor reads at rest; probability that a vehicle in
+    free motion stands because it looks so; that the vehicle moves, since a standing one leaves no
+    road; that it may have its usual speed, since one that just stood is where it was; and a
+    weight, 1 at first, that falls to 0 once in a memory the vehicle drove on the route as usual:
+    until then what drives as on the route is rather on it than off it.
     """
     chances, ratios, spreads = cells
+    moved, jumped = scratch.moved, scratch.jumped
     exchanges, jumps, stops = switching.exchanges, switching.jumps, switching.stops
+    resting, halts, moving, rolling, unfound = carry
+    # While nothing is observed, nothing says that a vehicle which stood still does.
+    drives_on = moving if observed else 1.0
     spread = motion.ratio_spread
-    elsewhere = _restart(
-        moved, order, exchanges, jumps, sums, jumped, moving, rolling, elsewhere, count
-    )
-    usual = 1.0 + spread * spread
+    elsewhere = _restart(scratch, order, switching, moving, rolling, elsewhere, count)
+    fresh = 1.0 + spread * spread
     for a in range(count):
         i = order[a]
         for h in range(ROWS):
             chances[i, h] = ratios[i, h] = spreads[i, h] = 0.0
         for t, come in ((ON_NEW, jumped[0]), (OFF, jumped[1]), (OFF_NEW, jumped[2])):
             chances[i, t] = ratios[i, t] = come
-            spreads[i, t] = come * usual
+            spreads[i, t] = come * fresh
         for h in range(ROWS):
             if not moved[i, h, 0] > 0.0:
                 continue
@@ -224,7 +228,7 @@ def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bit
                 goes = drives_on * stops[1, i]
                 chances[i, ON_NEW] += chance * goes
                 ratios[i, ON_NEW] += chance * goes
-                spreads[i, ON_NEW] += chance * goes * usual
+                spreads[i, ON_NEW] += chance * goes * fresh
                 left -= goes
             for t in range(ROWS):
                 part = exchanges[h, t]
@@ -235,7 +239,7 @@ def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bit
                     left -= found
                     part += found
                 if h == FREE and t == SLOW:
-                    likely, own, rest = _above(slow_from[i], ratio, variance)
+                    likely, own, rest = _above(usual.slow_from[i], ratio, variance)
                     apart = max(abs(ratio - 1.0) - 2.0 * spread, 0.0)
                     # What may be the usual speed is.
                     likely *= 1.0 - math.exp(-0.5 * apart * apart / (variance + spread * spread))
@@ -392,11 +396,12 @@ def measure(
 
 @subroutine
 def _weigh_unreached(
-    cells: Cells, reached: Bools, usual: Usual, newest: Floats, offset: float, spread: float,
-    jumped: Floats, distances: Floats, highest: float, shift: float, evidence: float,
+    cells: Cells, reached: Bools, usual: Usual, newest: Floats, scratch: Scratch, offset: float,
+    spread: float, highest: float, shift: float, evidence: float,
 ) -> float:  # fmt: skip
     """Add probabilities that restart at places not reached, unless faint; return the evidence."""
     chances, ratios, spreads = cells
+    jumped, distances = scratch.jumped, scratch.distances
     noise, heights, columns = usual.noise, usual.heights, usual.columns
     tail, sharpness = usual.tail, usual.sharpness
     channels, places = len(newest), len(chances)
@@ -426,21 +431,19 @@ def _weigh_unreached(
 
 @subroutine
 def weigh(
-    cells: Cells, reach: Reach, usual: Usual, newest: Floats, logs: Floats, jumped: Floats,
-    distances: Floats, totals: Floats, offset: float, spread: float, anything: float,
-    shift: float, elsewhere: float, count: int,
+    cells: Cells, reach: Reach, usual: Usual, newest: Floats, scratch: Scratch, totals: Floats,
+    offset: float, spread: float, anything: float, shift: float, elsewhere: float, count: int,
 ) -> tuple[float, int]:  # fmt: skip
     """
     Multiply every probability by its likelihood and normalise.
 
     A place that was not reached is looked at only if what restarts there would not be dropped: its
     distance alone decides that. Active places become those that have more than ``LIMITS.faint``,
-    or than what restarts there. ``jumped`` and ``elsewhere`` come from `switch`, ``logs`` and the
-    ``shift`` taken from each of them from `measure`; ``distances`` (P,) is scratch; ``totals``
-    (8,) of ``HYPOTHESES`` are filled. Returns the mean likelihood, the shift left out, 0 if
-    nothing is left; and the number of active places.
+    or than what restarts there. ``elsewhere`` comes from `switch`, and the ``shift`` taken from
+    each log-likelihood from `measure`; ``totals`` (8,) of ``HYPOTHESES`` are filled. Returns the
+    mean likelihood, the shift left out, 0 if nothing is left; and the number of active places.
     """
-    chances = cells.chances
+    chances, logs, jumped = cells.chances, scratch.logs, scratch.jumped
     active, reached, order = reach
     sharpness = usual.sharpness
     power = 0.5 * (usual.tail + len(newest)) * sharpness
@@ -460,7 +463,7 @@ def weigh(
     else:
         faintest, highest = -1e300, math.inf
     evidence = _weigh_unreached(
-        cells, reached, usual, newest, offset, spread, jumped, distances, highest, shift, evidence
+        cells, reached, usual, newest, scratch, offset, spread, highest, shift, evidence
     )
     if not evidence > 0.0:
         return 0.0, count

@@ -5,15 +5,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from functools import lru_cache
 import math
-from typing import TYPE_CHECKING
+from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.route.route import HYPOTHESES, JUMPED, LIMITS, RouteGeometry, SETTLED
-from two_manifold_ros.route.visits import MEMORIES, PLACES_ALONG
+from two_manifold_ros.route.route import (
+    HYPOTHESES,
+    JUMPED,
+    LIMITS,
+    MEMORIES,
+    PLACES_ALONG,
+    RouteGeometry,
+    SETTLED,
+)
 from two_manifold_ros.ticks.standing import SLOW_SHARE
 
 if TYPE_CHECKING:
@@ -23,60 +29,46 @@ if TYPE_CHECKING:
     Ways = dict[int, list[tuple[int, float]]]
 
 
-@dataclass(frozen=True)
-class Durations:
+class Durations(NamedTuple):
     """
     Mean times between switches of hypotheses, in memories of the observations (`memory_of`).
 
     Observations outweigh the long ones: ten times as much costs or saves about three pieces of
     road. docs/notebook.md has what else was tried.
-
-    Parameters
-    ----------
-    leave, enter
-        Until a vehicle leaves the route, and until one that is off it is put down anywhere on it:
-        a quarter of an hour on a small track; and until one that is off is back, or is moved along
-        it.
-    own, own_lasts, elsewhere_lasts
-        Until a vehicle changes to free motion (brakes, stops, slides, is pushed); until one in
-        free motion leaves the route; and that a vehicle stays on no known road. With 20 for the
-        second a pit lane passes for the route on three ticks of four.
-    gather
-        Until a vehicle whose speed ratio is the usual one drives as usual. With half and twice the
-        start of ridge_car errs by 25 and 16 m (18).
-    halt
-        Of looking like standing until a vehicle is taken for standing, whatever its acceleration
-        integrates to: an accelerometer is far off after a long way to a stop.
-    pull_away
-        Until a standing vehicle may be moving, and one of speed ratio zero that does not
-        accelerate standing: how far it got is known from the accelerometer only if it was believed
-        to move from the first ticks on.
-    roll
-        After pulling away until a vehicle may be at its usual speed, and thus anywhere. Without it
-        the simulated kart errs by 3.1 m (2.7).
-    find
-        Until a vehicle that has not driven on the route as usual since the belief started is on
-        it, where it drives as on it, in place of ``enter``: nothing speaks for another road yet.
-    piece
-        That a piece of another road lasts: as long as the longer slow mean. The longer, the fewer
-        other roads pass for the route, and the later a return to it is recognised.
-    slow
-        Until a vehicle in free motion that is fast enough is taken to drive a slow lap.
-
     """
 
+    # Until a vehicle leaves the route, and until one that is off it is put down anywhere on it: a
+    # quarter of an hour on a small track.
     leave: float = 2000.0
+    # Until one that is off is back, or is moved along it.
     enter: float = 300.0
+    # Until a vehicle changes to free motion (brakes, stops, slides, is pushed), until one in free
+    # motion leaves the route, and that a vehicle stays on no known road.
     own: float = 60.0
     own_lasts: float = 6.0
     elsewhere_lasts: float = 20.0
+    # Until a vehicle whose speed ratio is the usual one drives as usual.
     gather: float = 1.0
+    # Of looking like standing until a vehicle is taken for standing, whatever its acceleration
+    # integrates to: an accelerometer is far off after a long way to a stop.
     halt: float = 4.0
+    # Until a standing vehicle may be moving, and one of speed ratio zero that does not accelerate
+    # standing: how far it got is known from the accelerometer only if it was believed to move from
+    # the first ticks on.
     pull_away: float = 0.35
+    # After pulling away until a vehicle may be at its usual speed, and thus anywhere.
     roll: float = 4.0
+    # Until a vehicle that has not driven on the route as usual since the belief started is on it,
+    # where it drives as on it, in place of ``enter``: nothing speaks for another road yet.
     find: float = 12.0
+    # That a piece of another road lasts: as long as the longer slow mean. The longer, the fewer
+    # other roads pass for the route, and the later a return to it is recognised.
     piece: float = MEMORIES[-1]
+    # Until a vehicle in free motion that is fast enough is taken to drive a slow lap.
     slow: float = 6.0
+
+
+DURATIONS = Durations()
 
 
 def ways_of(places: Places, kept: Bools) -> Ways:
@@ -184,15 +176,13 @@ def _moves(last: int) -> Floats:
     return moves
 
 
-def exchanges_for(
-    period_s: float, memory_s: float, durations: Durations | None = None
-) -> tuple[Floats, Floats]:
+def exchanges_for(period_s: float, memory_s: float) -> tuple[Floats, Floats]:
     """Return exchanges and jumps of ``RouteSwitching``, probabilities per tick."""
 
     def once(memories: float) -> float:
         return -math.expm1(-period_s / max(memories * memory_s, 2.0 * period_s))
 
-    mean = durations or Durations()
+    mean = DURATIONS
     leave, enter, piece = once(mean.leave), once(mean.enter), once(mean.piece)
     own, lasts = once(mean.own), once(mean.elsewhere_lasts)
     pull_away = once(mean.pull_away)

@@ -12,8 +12,19 @@ import math
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.compilation import compiled, shared, subroutine
-from two_manifold_ros.route.arrays import Cells, Features, Placeless, Reach, Scratch, Stack, Usual
+from two_manifold_ros.route.arrays import (
+    Buffers,
+    Cells,
+    Features,
+    Known,
+    Placeless,
+    Prepared,
+    Reach,
+    Scratch,
+    Usual,
+)
 from two_manifold_ros.route.route import (
+    Density,
     FREE,
     LIMITS,
     OFF,
@@ -28,7 +39,6 @@ from two_manifold_ros.route.route import (
 from two_manifold_ros.route.steps import measure, move, switch, weigh
 
 if TYPE_CHECKING:
-    from two_manifold_ros.route.arrays import Buffers, Known
     from two_manifold_ros.typing import Floats, Indices
 
 
@@ -201,22 +211,20 @@ def sum_targets(  # noqa: C901 - split, it is compiled to other bits
 
 
 @subroutine
-def take_densities(stack: Stack, observation: Floats, features: Floats) -> None:
-    """Fill the log-densities of a stack at an observation (d,) after slow means (m,)."""
-    slopes, offsets, roots, levels, tails, apart, logs = stack
-    for n in range(len(logs)):
-        square = 0.0
-        for i in range(len(apart)):
-            value = observation[i] - offsets[n, i]
-            for k in range(len(features)):
-                value -= slopes[n, i, k] * features[k]
-            apart[i] = value
-            whitened = 0.0
-            for k in range(i + 1):
-                whitened += roots[n, i, k] * apart[k]
-            square += whitened * whitened
-        freedom = tails[n] + len(observation)
-        logs[n] = levels[n] - 0.5 * freedom * math.log1p(square / tails[n])
+def log_density(density: Density, observation: Floats, features: Floats, apart: Floats) -> float:
+    """Return the log-density at an observation (d,) after slow means; ``apart`` is scratch."""
+    slopes, offset, root, level, tail = density
+    square = 0.0
+    for i in range(len(observation)):
+        value = observation[i] - offset[i]
+        for k in range(slopes.shape[1]):
+            value -= slopes[i, k] * features[k]
+        apart[i] = value
+        whitened = 0.0
+        for k in range(i + 1):
+            whitened += root[i, k] * apart[k]
+        square += whitened * whitened
+    return float(level - 0.5 * (tail + len(observation)) * math.log1p(square / tail))
 
 
 @subroutine
@@ -231,31 +239,57 @@ def log_placeless(
     low speed and any road, at a start their mean. Then of the slow means on any road, times the
     persistence; and the log-likelihood ratio of moving over standing, for the next prediction.
     """
-    given, of_means = Stack(*placeless.given), Stack(*placeless.of_means)
-    take_densities(given, observation, means)
-    take_densities(of_means, means, means[:0])
-    rest_alone, rest, other_road, slow = given.logs
-    rest_means, other_means = of_means.logs
-    lasting = persistence * other_means
-    stands = rest_alone + lasting
+    rest, alone, rest_means, other, other_means, slow, starts, apart = placeless
+    lasting = persistence * log_density(other_means, means, means, apart)
+    stands = log_density(alone, observation, means, apart) + lasting
     # The first observation has no slow means: they start with it.
     if not first:
-        stands = max(stands, rest + persistence * rest_means)
-    moves = max(slow, other_road) + lasting
+        resting = log_density(rest, observation, means, apart)
+        stands = max(stands, resting + persistence * log_density(rest_means, means, means, apart))
+    moves = log_density(slow, observation, means, apart)
+    moves = max(moves, log_density(other, observation, means, apart)) + lasting
     moves_by = moves - stands
     stands, moves = sharpness * stands, sharpness * moves
     anything = max(stands, moves)
     if first:
         # Wherever it is, it stands at a start as likely as drives of the training did.
-        rolls = placeless.starts[0] * math.exp(moves - anything)
-        anything += math.log(rolls + placeless.starts[1] * math.exp(stands - anything))
+        rolls = starts[0] * math.exp(moves - anything)
+        anything += math.log(rolls + starts[1] * math.exp(stands - anything))
     return stands, anything, lasting, moves_by
+
+
+@subroutine
+def see(
+    observation: Floats, first: bool, likelihood: Prepared, cells: Cells, order: Indices,
+    logs: Floats, spread: float, count: int,
+) -> tuple[float, float, float, float]:  # fmt: skip
+    """
+    Fill log-likelihoods (P, 7) of an observation (d,) at places, see `measure`.
+
+    Returns the log-likelihood of doing anything, what is added for a new vehicle, the
+    log-likelihood ratio of moving over standing, and the largest of all log-likelihoods.
+    """
+    placeless, usual = Placeless(*likelihood[0]), Usual(*likelihood[1])
+    stream = Features(*likelihood[2])
+    take_features(observation, stream.gains, stream.means, stream.features, first)
+    means = stream.features[: len(stream.features) - len(observation)]
+    stands, anything, lasting, moves_by = log_placeless(
+        placeless, observation, means, usual.persistence, usual.sharpness, first
+    )
+    offset = lasting + usual.new_level
+    whiten(stream.whitening, stream.features, stream.whitened)
+    whiten(stream.new_whitening, observation, stream.newest)
+    shift = measure(
+        cells, order, usual, stream.whitened, stream.newest, logs, offset, spread, stands,
+        anything, count,
+    )  # fmt: skip
+    return anything, offset, moves_by, shift
 
 
 @compiled
 def step(
-    observation: Floats, observed: bool, first: bool, buffers: Buffers, known: Known,
-    features: Features, count: int, elsewhere: float,
+    observation: Floats, observed: bool, first: bool, buffers: Buffers, known: Known, count: int,
+    elsewhere: float,
 ) -> tuple[float, int, float]:  # fmt: skip
     """
     Predict by a tick and, if it was ``observed``, update with its observation (d,).
@@ -263,68 +297,49 @@ def step(
     One function for both: compiled on its own, the prediction takes half a second more. ``first``
     is whether the observation is the first of a drive, ``count`` the number of active places.
 
-    Returns
-    -------
-    evidence
-        Mean likelihood over the largest of all; 0 if nothing is left, and the arrays are no belief
-        any more, and of a tick that was not observed.
-    count, elsewhere
-        Active places, or those that a prediction reaches; predicted probability of being at none.
-
+    Returned are the mean likelihood over the largest of all, 0 if nothing is left, and the arrays
+    are no belief any more, and of a tick that was not observed; the active places, or those that a
+    prediction reaches; and the predicted probability of being elsewhere.
     """
     cells, reach, scratch = Cells(*buffers[0]), Reach(*buffers[1]), Scratch(*buffers[2])
     carry, totals, state = buffers[3:]
-    placeless, geometry = Placeless(*known[0]), RouteGeometry(*known[1])
-    motion, switching, usual = RouteMotion(*known[2]), RouteSwitching(*known[3]), Usual(*known[4])
-    variances, gained, states = known[5:]
-    stream = Features(*features)
-    resting, halting, moving, rolling, unfound = carry
-    # While nothing is observed, nothing says that a vehicle which stood still does.
-    forward, push, drives_on = 0.0, 0.0, 1.0
+    usual, geometry = Usual(*known[0][1]), RouteGeometry(*known[1])
+    motion, switching = RouteMotion(*known[2]), RouteSwitching(*known[3])
+    variances, gained, states = known[4:]
+    resting, _, _, rolling, unfound = carry
+    forward, push = 0.0, 0.0
     if observed:
-        drives_on = moving
-        take_features(observation, stream.gains, stream.means, stream.features, first)
         forward = motion.forward_offset
         for k in range(len(observation)):
             forward += motion.forward[k] * observation[k]
         if not abs(forward) <= LIMITS.largest_pull:
             forward = resting
         push = (forward - resting) / usual.calm
-    spread = motion.ratio_spread
     count = move(
         cells, reach, geometry, motion, variances, scratch.moved, gained, forward, resting, count
     )
     elsewhere = switch(
-        cells, reach.order, scratch.moved, switching, motion, scratch.sums, scratch.jumped,
-        usual.slow_from, forward, resting, push, halting, moving, drives_on, rolling, unfound,
+        cells, reach.order, scratch, carry, switching, motion, usual, forward, push, observed,
         elsewhere, count,
     )  # fmt: skip
     if not observed:
         return 0.0, count, elsewhere
-    means = stream.features[: len(stream.features) - len(observation)]
-    persistence = usual.persistence
-    stands, anything, lasting, moves_by = log_placeless(
-        placeless, observation, means, persistence, usual.sharpness, first
+    spread = motion.ratio_spread
+    anything, offset, moves_by, shift = see(
+        observation, first, known[0], cells, reach.order, scratch.logs, spread, count
     )
     likeliest = LIMITS.most_apart
     carry[1] = switching.halts / (1.0 + math.exp(min(moves_by + switching.mistakable, likeliest)))
     carry[2] = 1.0 / (1.0 + math.exp(min(-moves_by, likeliest)))
     carry[3] = min(carry[2], rolling + switching.rolls * (1.0 - rolling))
-    offset = lasting + usual.new_level
-    whiten(stream.whitening, stream.features, stream.whitened)
-    whiten(stream.new_whitening, observation, stream.newest)
-    shift = measure(
-        cells, reach.order, usual, stream.whitened, stream.newest, scratch.logs, offset, spread,
-        stands, anything, count,
-    )  # fmt: skip
     evidence, count = weigh(
-        cells, reach, usual, stream.newest, scratch.logs, scratch.jumped, scratch.distances,
-        totals, offset, spread, anything, shift, elsewhere, count,
+        cells, reach, usual, known[0][2][6], scratch, totals, offset, spread, anything, shift,
+        elsewhere, count,
     )  # fmt: skip
     # As long as it stands, the sensor shows what it reads at rest on this day and slope.
-    resting += totals[STANDS] * persistence * (forward - resting)
+    resting += totals[STANDS] * usual.persistence * (forward - resting)
     carry[0] = resting
     driving = min(totals[ON] + totals[ON_NEW], 1.0)
-    carry[4] = unfound * (1.0 - driving) ** persistence
+    carry[4] = unfound * (1.0 - driving) ** usual.persistence
     mean_state(cells.chances, reach.active[:count], states, state)
     return evidence, count, elsewhere

@@ -5,35 +5,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 import itertools
 import math
-from typing import NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
 from two_manifold_ros.hse_hmm.readout import segment_targets
 from two_manifold_ros.recordings.recording import GRAVITY
-from two_manifold_ros.route.forks import merge_roads, merge_route
-from two_manifold_ros.route.merging import SAME_WAY
-from two_manifold_ros.route.route import SETTLED
+from two_manifold_ros.route.forks import merge_forked
+from two_manifold_ros.route.merging import Places, SAME_WAY
+from two_manifold_ros.route.route import MEMORIES, PLACES_ALONG, SETTLED
+from two_manifold_ros.route.transitions import main_ways, ways_of
 from two_manifold_ros.route.updating import take_features
 from two_manifold_ros.ticks.standing import STANDS_S, stretches_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.route.merging import Places
     from two_manifold_ros.typing import Bools, Floats, Ints
-
-MEMORIES = (0.5, 1.5)
-"""
-Time constants of the slow means, in memories of the observations, see `memory_of`: the shorter
-predicts the next observation, the longer carries what is off on this lap.
-"""
-
-PLACES_ALONG = 4
-"""Places before and behind over which usual speeds are averaged: a short step is noisy."""
 
 RATIO_PLACES = 2 * PLACES_ALONG
 """
@@ -60,8 +52,7 @@ def features_along(observations: Floats, gains: Floats) -> Floats:
     return features
 
 
-@dataclass(frozen=True)
-class Forward:
+class Forward(NamedTuple):
     """
     The forward acceleration, m/s^2, as a line in the observation, however the sensor is mounted.
 
@@ -76,34 +67,21 @@ class Forward:
 @dataclass(frozen=True)
 class Passes:
     """
-    Observations of each of V visits of a place, and the places reached from there.
+    Observations of each of V visits of P places, and sums and regressions over those ``kept``.
 
-    Parameters
-    ----------
-    features : (V, f), settled : (V,) bool
-        Of the visits, and whether their slow means had settled.
-    log_ratios : (V,), stays : (P,)
-        Logarithm of the speed ratio, the speed over the usual one of the place; and ticks that a
-        vehicle usually takes from a place to the next.
-    targets : (V, H + 1, 2)
-        Positions at the horizons and the velocity; NaN where unknown.
-    rest, series : (n, f)
-        Features of ticks at rest, and of all others.
-    horizons, period_s, gains, channels, exponents : (d,)
-        As in the model.
-    at_rest, shifts : (d,)
-        The observation of no motion, and what a channel may be off from one day to another.
-    memory_s
-        Of the observations, see `memory_of`.
-    forward, gears : (P,)
-        The forward acceleration that observations measure; and 1, or -1 at places that the vehicle
-        drives in reverse.
-    halts, starts : (V,)
-        Ticks that the vehicle stood after a visit until it drove on: on its way, and at first.
-    begins : (S,) bool
-        Segments that begin where drives do. On a network neither those behind a gap, nor those at
-        the end that nobody drove.
+    Of the visits (V,): ``features`` (V, f) and whether their slow means had ``settled``;
+    ``targets`` (V, H + 1, 2), positions at the horizons and the velocity, NaN where unknown;
+    ``log_ratios`` of the speed over the usual one of the place; ``halts`` and ``starts``, ticks
+    that the vehicle stood after a visit until it drove on, on its way and at first.
 
+    Of the places (P,): ``stays``, ticks that a vehicle usually takes to the next; ``gears``, 1, or
+    -1 where the vehicle drives in reverse; ``after``, where most drives went on to.
+
+    ``rest`` and ``series`` (n, f) are features of ticks at rest, and of all others. Of the
+    channels (d,): ``at_rest``, the observation of no motion; ``shifts``, what may be off from one
+    day to another; ``exponents`` as in ``RouteLikelihood``. ``memory_s`` see `memory_of`;
+    ``begins`` (S,) are the segments that begin where drives do: on a network neither those behind
+    a gap, nor those at the end that nobody drove.
     """
 
     places: Places
@@ -127,67 +105,64 @@ class Passes:
     halts: Floats
     starts: Floats
     begins: Bools
+    kept: Bools
+    after: Ints
 
     @property
     def persistence(self) -> float:
         """Weight of slow means in each tick with which they count once in a memory."""
         return min(self.period_s / self.memory_s, 1.0)
 
-
-class VisitSums:
-    """
-    Sums and regressions over the visits of each place that are ``kept`` (V,).
-
-    Attributes
-    ----------
-    after : (P,)
-        Place that most drives went on to from each.
-    ratio_spread
-        Standard deviation of the log-ratios of the visits, robust.
-    usual : (V,)
-        Weights of the visits: a lap that stops or flees is no lap at another speed.
-    beside, wide : (P, P)
-        Sums over each place and those near it along its main way. Neighbours, less than a tick
-        away, count for what is usual; more for spreads, which take more visits to know.
-
-    """
-
-    def __init__(self, passes: Passes, kept: Bools, after: Ints) -> None:
-        self.passes, self.kept, self.after = passes, kept, after
-        self.count = len(after)
-        self.visited, self.ratios = passes.places.visited, passes.log_ratios
-        # Sums over visits and places beside are taken some sixty times; each is the same matrix.
-        total = len(self.visited)
-        self._summing = csr_matrix(
-            (np.ones(total), (self.visited, np.arange(total))), (self.count, total)
-        )
-        self.beside, self.wide = self.smoother((1.0, 0.5, 0.1)), self.smoother((1.0, 1.0, 1.0))
-        steady = kept & (np.abs(self.ratios) < LARGEST_LOG_RATIO)
-        middle = np.median(np.abs(self.ratios[steady])) if steady.any() else 0.0
+    @cached_property
+    def ratio_spread(self) -> float:
+        """Standard deviation of the log-ratios of the visits, robust."""
+        steady = self.kept & (np.abs(self.log_ratios) < LARGEST_LOG_RATIO)
+        middle = np.median(np.abs(self.log_ratios[steady])) if steady.any() else 0.0
         # No IMU distinguishes a smaller one from the usual speed.
-        self.ratio_spread = max(1.4826 * float(middle), 0.02)
-        self.usual = kept / (1.0 + (self.ratios / (3.0 * self.ratio_spread)) ** 4)
+        return max(1.4826 * float(middle), 0.02)
+
+    @cached_property
+    def usual(self) -> Floats:
+        """Weights (V,) of the visits: a lap that stops or flees is no lap at another speed."""
+        usual: Floats = self.kept / (1.0 + (self.log_ratios / (3.0 * self.ratio_spread)) ** 4)
+        return usual
+
+    @cached_property
+    def beside(self) -> csr_matrix:
+        """Sums (P, P) over neighbours, less than a tick away, which count for what is usual."""
+        return self.smoother((1.0, 0.5, 0.1))
+
+    @cached_property
+    def wide(self) -> csr_matrix:
+        """Sums (P, P) for spreads, which take more visits to know."""
+        return self.smoother((1.0, 1.0, 1.0))
+
+    @cached_property
+    def _summing(self) -> csr_matrix:
+        visited, total = self.places.visited, len(self.places.visited)
+        return csr_matrix((np.ones(total), (visited, np.arange(total))), (len(self.places), total))
 
     def smoother(self, weights: tuple[float, ...]) -> csr_matrix:
         """Return the (P, P) sums over the places beside each along its main way."""
-        each = np.arange(self.count)
+        count = len(self.places)
+        each = np.arange(count)
         after, before = self.after, each.copy()
         before[after] = each
-        columns, values = [each], [np.full(self.count, weights[0])]
+        columns, values = [each], [np.full(count, weights[0])]
         ahead = behind = each
         for weight in weights[1:]:
             ahead, behind = after[ahead], before[behind]
             columns += [ahead, behind]
-            values += [np.full(self.count, weight)] * 2
+            values += [np.full(count, weight)] * 2
         rows = np.tile(each, len(columns))
         return csr_matrix(
-            (np.concatenate(values), (rows, np.concatenate(columns))), (self.count, self.count)
+            (np.concatenate(values), (rows, np.concatenate(columns))), (count, count)
         )
 
     def at_places(self, values: Floats) -> Floats:
         """Return sums over the visits of each place: (P, ...)."""
         flat = values.reshape(len(values), -1)
-        return np.asarray(self._summing @ flat).reshape(self.count, *values.shape[1:])
+        return np.asarray(self._summing @ flat).reshape(len(self.places), *values.shape[1:])
 
     def blank(self, known: Bools) -> Bools:
         """
@@ -208,7 +183,7 @@ class VisitSums:
         visits at the usual spread. Returns levels at the usual speed and slopes (P, c), and counts
         (P,).
         """
-        ratios, columns = self.ratios, values.shape[1]
+        ratios, columns = self.log_ratios, values.shape[1]
         stack = np.empty((len(ratios), 3 + 2 * columns))
         stack[:, 0] = weights
         stack[:, 1] = at_ratio = weights * ratios
@@ -243,49 +218,37 @@ def lay_out(
     ``observations`` of each segment are (T, d), standardised, ``tracks`` (T, 2), metres, NaN where
     unknown; the rest is as in `Passes`. Places are those of a route, or of a ``network`` of roads.
     """
-    places = (merge_roads if network else merge_route)(tracks, period_s, memory_s)
+    places = merge_forked(tracks, period_s, memory_s, network=network)
     if places is None:
         return None
-    memories_s = tuple(each * memory_s for each in MEMORIES)
-    gains = -np.expm1(-period_s / np.array(memories_s))
-    seen = observe(places, observations, gains, max(memories_s), period_s)
-    targets = [segment_targets(each, horizons, period_s) for each in tracks]
-    led = _at_visits(places, targets)
+    gains = -np.expm1(-period_s / (np.array(MEMORIES) * memory_s))
     halts, starts = _halts(places, tracks, period_s)
     log_ratios, stays = _ratios(places, halts)
     forward, gears = _forward_and_gears(places, observations, tracks, period_s)
+    kept = np.ones(len(places.visited), dtype=np.bool_)
     return Passes(
         places,
-        seen.features,
-        seen.settled,
-        log_ratios,
-        stays,
-        led,
-        seen.rest,
-        seen.series,
-        tuple(horizons),
-        period_s,
-        gains,
-        observations[0].shape[1],
-        at_rest,
-        shifts,
-        max(memories_s) / MEMORIES[-1],
-        forward,
-        gears,
-        exponents,
-        halts,
-        starts,
-        np.ones(len(tracks), dtype=np.bool_),
+        **observe(places, observations, gains, MEMORIES[-1] * memory_s, period_s),
+        log_ratios=log_ratios,
+        stays=stays,
+        targets=_at_visits(places, [segment_targets(each, horizons, period_s) for each in tracks]),
+        horizons=tuple(horizons),
+        period_s=period_s,
+        gains=gains,
+        channels=observations[0].shape[1],
+        at_rest=at_rest,
+        shifts=shifts,
+        # As a time constant is a product: another rounding would change models.
+        memory_s=MEMORIES[-1] * memory_s / MEMORIES[-1],
+        forward=forward,
+        gears=gears,
+        exponents=exponents,
+        halts=halts,
+        starts=starts,
+        begins=np.ones(len(tracks), dtype=np.bool_),
+        kept=kept,
+        after=main_ways(ways_of(places, kept), len(places)),
     )
-
-
-class Observed(NamedTuple):
-    """``features``, ``settled``, ``rest`` and ``series`` of `Passes`."""
-
-    features: Floats
-    settled: Bools
-    rest: Floats
-    series: Floats
 
 
 def observe(
@@ -294,9 +257,9 @@ def observe(
     gains: Floats,
     longest_s: float,
     period_s: float,
-) -> Observed:
+) -> dict[str, Any]:
     """
-    Return what the visits of places saw, from observations (T, d) of each segment.
+    Return features, settled, rest and series of `Passes`, from observations (T, d) of segments.
 
     ``longest_s`` is the longest time constant of the slow means.
     """
@@ -310,16 +273,16 @@ def observe(
     rest = [each[:0] for each in along]
     for each, stands in zip(along, places.standing, strict=True):
         rest += [each[a + edge : max(b - edge, 0)] for a, b in stretches_of(stands)]
-    return Observed(
-        _at_visits(places, along),
-        _visit_times(places, along) > warm,
-        np.concatenate(rest),
-        seen[~still],
-    )
+    return {
+        'features': _at_visits(places, along),
+        'settled': _visit_times(places, along) > warm,
+        'rest': np.concatenate(rest),
+        'series': seen[~still],
+    }
 
 
 def _visit_times(places: Places, series: Sequence[Floats]) -> Floats:
-    """Return the ticks (V,) of the visits, within the (T, ...) series of each segment."""
+    """Return the ticks (V,) of the visits, within the series of each segment."""
     lengths = np.array([len(each) for each in series])
     return np.clip(places.times, 0.0, lengths[places.segments] - 1.0)
 
@@ -508,18 +471,35 @@ def _ratios(places: Places, stood: Floats) -> tuple[Floats, Floats]:
 
     They are of driving: the ticks it ``stood`` (V,) after a visit on its way do not count.
     """
-    # Nodes load this module, and it takes a while to load.
-    from scipy.ndimage import median  # noqa: PLC0415
-
     driven = places.times - np.cumsum(np.concatenate([[0.0], stood[:-1]]))
-    stays = np.empty(len(places.times))
-    edges = np.flatnonzero(np.diff(places.runs)) + 1
-    for begin, end in itertools.pairwise([0, *edges.tolist(), len(stays)]):
-        index = np.arange(begin, end)
-        low = np.maximum(index - RATIO_PLACES, begin)
-        high = np.minimum(index + RATIO_PLACES, end - 1)
-        stays[begin:end] = (driven[high] - driven[low]) / np.maximum(high - low, 1)
+    low, high = around(places)
+    stays = (driven[high] - driven[low]) / np.maximum(high - low, 1)
     logs = np.log(np.clip(stays, 0.01, 50.0))
     # The median, so that one lap which stopped does not make all others fast.
-    usual = np.asarray(median(logs, places.visited, np.arange(len(places))))
+    usual = quantiles(places.visited, logs, 0.5)
     return np.clip(usual[places.visited] - logs, -1.0, 1.0), np.exp(usual)
+
+
+def around(places: Places) -> tuple[Ints, Ints]:
+    """Return the first and last visit (V,) around each, of its run, `RATIO_PLACES` away."""
+    each = np.arange(len(places.runs))
+    begins = np.searchsorted(places.runs, places.runs)
+    ends = np.searchsorted(places.runs, places.runs, 'right') - 1
+    return np.maximum(each - RATIO_PLACES, begins), np.minimum(each + RATIO_PLACES, ends)
+
+
+def quantiles(places: Ints, values: Floats, share: float) -> Floats:
+    """Return what a share of the ``values`` (n,) at each of ``places`` (n,) is below: (P,)."""
+    order = np.lexsort((values, places))
+    counts = np.bincount(places)
+    rank = np.cumsum(counts) - counts + share * (counts - 1)
+    low, high = (each.astype(np.int64) for each in (np.floor(rank), np.ceil(rank)))
+    part = rank - low
+    return np.asarray((1.0 - part) * values[order[low]] + part * values[order[high]])
+
+
+def near_stops(places: Places, period_s: float) -> list[Bools]:
+    """Return at which ticks of segments, and after them, a vehicle stands some seconds away."""
+    near = round(STANDS_S[-1] / period_s)
+    width = np.ones(2 * near + 1)
+    return [np.convolve(standing, width)[near:] > 0.5 for standing in places.standing]

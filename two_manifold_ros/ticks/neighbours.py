@@ -27,18 +27,15 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats, Ints
 
 BAND = 1024
-"""
-Diagonals of a band, 8 kB of distances: so long as they stay in the cache it matters little, and
-with 16 times as many 30,000 windows take an eighth more.
-"""
+"""Diagonals of a band, 8 kB of distances, which stay in the cache."""
 
 
 class Found(NamedTuple):
     """
     Nearest windows found so far of each tick at which a window begins.
 
-    Squared distances (N, k), ascending, infinite where none is found yet; the ``ticks`` (N, k) at
-    which they begin; and the last of the distances (N,), -1 where no window begins.
+    Distances (N, k), ascending, infinite where none is found yet; the ``ticks`` (N, k) at which
+    they begin; and the last of the distances (N,), -1 where no window begins.
     """
 
     squared: Floats

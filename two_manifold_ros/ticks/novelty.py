@@ -21,8 +21,7 @@ NOVEL = 2.0**0.75
 """
 Novelty score above which no estimate is believed: three quarters of the way to another route.
 
-Half of it would refuse the trained route, of which 1 is typical, 10 % faster and slower laps
-included; twice of it would pass other routes, of which 2 is.
+Half of it would refuse the trained route at 10 % other speeds, twice of it would pass other ones.
 """
 
 NOVEL_WARN = 2.0**0.5
@@ -37,9 +36,9 @@ class NoveltyAnchors:
     """
     Typical values of training, with which the newest windows are compared.
 
-    Squared distance of an unseen window of the route to the nearest training window, and its
-    ``own`` contrast; the contrast of a window of another route with the same bends; and the most
-    ticks in a row in which no channel changed at all.
+    Of an unseen window: ``squared`` distance to the nearest training window, and contrast on the
+    ``own`` route and on an ``other`` one with the same bends. ``still`` are the most ticks in a
+    row in which no channel changed at all.
     """
 
     squared: float
@@ -84,8 +83,7 @@ class NoveltyScore:
         """
         Return the novelty with the newest window; NaN, without a trace, if the distances are.
 
-        Smallest and mean squared distance to the training windows; and the ticks in a row in which
-        no channel changed, of which one window more than ever in training is refused.
+        Smallest and mean squared distance to the training windows, and ``still`` as in `frozen`.
         """
         if math.isnan(nearest):
             return math.nan

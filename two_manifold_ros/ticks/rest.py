@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.compilation import compiled, shared
+from two_manifold_ros.ticks.standing import stretches_of
 
 if TYPE_CHECKING:
-    from two_manifold_ros.typing import Floats, Ints
+    from two_manifold_ros.typing import Bools, Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -105,18 +106,21 @@ class StuckTicks:
         return self._count
 
 
+def unchanged(series: Floats) -> Bools:
+    """Return which channels of a (d, N) series do not change at a tick: (d, N - 1)."""
+    return np.asarray(np.abs(np.diff(series, axis=1)) <= ROUNDING)
+
+
 def longest_stuck(series: Floats) -> int:
     """Return the most ticks in a row that changed nothing in a (d, N) series."""
-    stillness = StuckTicks(len(series))
-    return max(stillness.push(observation) for observation in np.ascontiguousarray(series.T))
+    return int(_longest(np.asarray(unchanged(series).all(axis=0, keepdims=True)))[0])
 
 
 def longest_runs(series: Floats) -> Ints:
     """Return the most ticks in a row that did not change each channel of a (d, N) series: (d,)."""
-    same = np.abs(np.diff(series, axis=1)) <= ROUNDING
-    edges = np.diff(np.pad(same.astype(np.int8), ((0, 0), (1, 1))), axis=1)
-    runs = np.zeros(len(series), dtype=np.int64)
-    for channel, row in enumerate(edges):
-        ends = np.flatnonzero(row)
-        runs[channel] = (ends[1::2] - ends[::2]).max(initial=0)
-    return runs
+    return _longest(unchanged(series))
+
+
+def _longest(flags: Bools) -> Ints:
+    lengths = [[end - begin for begin, end in stretches_of(each)] for each in flags]
+    return np.array([max(each, default=0) for each in lengths], dtype=np.int64)

@@ -38,21 +38,11 @@ NO_LIMIT = float(np.finfo(np.float64).max)
 @dataclass(frozen=True)
 class Channels:
     """
-    Mean, scale and range of the c channels of a sample over the training ticks.
+    Mean, scale and range of the c channels of a sample over the training ticks, in their units.
 
-    Parameters
-    ----------
-    mean, scale : (c,)
-        Mean of the ticks, and what counts as one: their standard deviation, of a TPSR over the
-        share of it that lasts; in the units of the samples.
-    limit : (c,)
-        Largest believable distance of one sample from the mean; one left out may be anything
-        finite.
-    live : (c,) bool
-        Channels that vary; the others are left out.
-    names : (c,)
-        Names of the channels, those of an IMU by default.
-
+    ``scale`` (c,) is the standard deviation of the ticks, of a TPSR over the share of it that
+    lasts; ``limit`` (c,) the largest believable distance of one sample from the mean. Only the
+    ``live`` channels (c,) vary; the others are left out, and may be anything finite.
     """
 
     mean: Floats
@@ -69,12 +59,12 @@ class Channels:
     @property
     def dead_names(self) -> tuple[str, ...]:
         """Names of the channels left out."""
-        return tuple(name for name, live in zip(self.names, self.live, strict=True) if not live)
+        return tuple(np.array(self.names)[~self.live].tolist())
 
     @property
     def live_names(self) -> tuple[str, ...]:
         """Names of the channels used, in order."""
-        return tuple(name for name, live in zip(self.names, self.live, strict=True) if live)
+        return tuple(np.array(self.names)[self.live].tolist())
 
     @property
     def largest(self) -> Floats:
@@ -88,18 +78,13 @@ class Channels:
     def standardise(self, values: Floats) -> Floats:
         """Return the live channels of (T, c) values with mean 0 and variance 1: (T, d)."""
         live = self.live
-        scaled: Floats = (values[..., live] - self.mean[live]) / self.scale[live]
-        return scaled
+        return np.asarray((values[..., live] - self.mean[live]) / self.scale[live])
 
 
 def fit_channels(
     segments: Sequence[Segment], largest: Floats, names: tuple[str, ...] = IMU_CHANNELS
 ) -> Channels:
-    """
-    Measure the channels over training segments, whose ``largest`` (6,) absolute samples are known.
-
-    An `InputError` is raised if no channel varies.
-    """
+    """Measure channels over segments as `measure_channels`; refuse them if none varies."""
     values = np.concatenate([segment.values for segment in segments])
     channels = measure_channels(values, largest, names)
     if not channels.live.any():
@@ -109,7 +94,7 @@ def fit_channels(
 
 
 def measure_channels(values: Floats, largest: Floats, names: tuple[str, ...]) -> Channels:
-    """Measure channels over ticks (T, c), see `fit_channels`; maybe none of them is live."""
+    """Measure channels over ticks (T, c), of samples that are at ``largest`` (c,) so large."""
     mean = values.mean(axis=0)
     scale = values.std(axis=0)
     live = scale > 1e-9 * np.maximum(1.0, np.abs(mean))
@@ -139,10 +124,9 @@ def largest_believable(samples: Sequence[Floats]) -> Floats:
     """
     Return the largest magnitude of each channel over recordings, absurd samples left out: (c,).
 
-    It is zero if none is usable. A bit flipped on a bus makes one sample of 10^4 m/s^2 or 10^308;
-    it must neither enter the training nor widen the range in which the filter believes the sensor.
-    One sample in a thousand, and at least one, may be absurd; more of them where they are not
-    `possible`.
+    A bit flipped on a bus makes one sample of 10^4 m/s^2 or 10^308; it must neither enter the
+    training nor widen the range in which the filter believes the sensor. One sample in a thousand,
+    and at least one, may be absurd; more of them where they are not `possible`.
     """
     usable, cleaned = usable_samples(np.concatenate(samples))
     magnitudes = np.abs(cleaned[usable])
@@ -196,24 +180,13 @@ def only_near_fixes(
 @dataclass(frozen=True)
 class Segment:
     """
-    A stretch of ticks without a gap.
+    A stretch of ticks without a gap, which end at the stamps (T,), ns.
 
-    Parameters
-    ----------
-    stamps : (T,) int64
-        Ends of the ticks, ns.
-    values, spreads : (T, 6)
-        Mean of each channel over each tick, in the units of the IMU; and the standard deviation of
-        the noise that shakes as much within it, see `with_shakes`.
-    positions : (T, 2)
-        Position at each stamp, metres; NaN where unknown.
-    further : (T, m)
-        The same means of further sensors, NaN where unknown.
-    line
-        That of the recording.
-    begins
-        Whether the recording begins with it: behind a long gap a vehicle may be anywhere.
-
+    Over each tick there are the means ``values`` (T, 6), in the units of the IMU, the means of
+    ``further`` sensors (T, m), NaN where unknown, and ``spreads`` (T, 6): the standard deviation
+    of the noise that shakes as much within it, see `with_shakes`. Positions (T, 2) are at the
+    stamps, metres; NaN where unknown. ``begins`` says whether the recording begins with it: behind
+    a long gap a vehicle may be anywhere.
     """
 
     stamps: Ints
@@ -230,15 +203,10 @@ class Segment:
 
     def part(self, start: int, stop: int) -> Segment:
         """Return the ticks from ``start`` up to ``stop``."""
-        return replace(
-            self,
-            stamps=self.stamps[start:stop],
-            values=self.values[start:stop],
-            positions=self.positions[start:stop],
-            further=None if self.further is None else self.further[start:stop],
-            spreads=None if self.spreads is None else self.spreads[start:stop],
-            begins=self.begins and start == 0,
-        )
+        columns = {
+            name: each[start:stop] for name, each in vars(self).items() if hasattr(each, 'shape')
+        }
+        return replace(self, **columns, begins=self.begins and start == 0)
 
 
 def positions_at(stream: PositionStream | None, stamps: Ints) -> Floats:
@@ -352,13 +320,11 @@ def cut_segments(
             part = with_shakes(part, padded[1:-1], padded[:-2])
         ends, means = average_ticks(stamps[start:stop], part, period_ns)
         if len(ends):
-            positions = positions_at(recording.positions, ends)
-            values = np.ascontiguousarray(means[:, :own])
             segments.append(
                 Segment(
                     ends,
-                    values,
-                    positions,
+                    np.ascontiguousarray(means[:, :own]),
+                    positions_at(recording.positions, ends),
                     further=means[:, own:whole] if names else None,
                     line=recording.line,
                     spreads=np.sqrt(means[:, whole:]) if spreads else None,

@@ -29,8 +29,7 @@ def slide(distances: Floats, series: Floats, stream: Floats, position: int, widt
     """
     Move the window on by one tick and update its (N - w + 1,) squared distances in place.
 
-    The window of ``width`` w starts at ``position``, at least 1, of the ``stream`` (d, L);
-    ``series`` (d, N) is that of training.
+    The window of ``width`` w starts at ``position``, at least 1, of the ``stream`` (d, L).
     """
     last = distances.size - 1
     for j in range(last, 0, -1):

@@ -66,19 +66,9 @@ class StampGate(Generic[Item]):
     newest one used. A step forward by more than ``max_gap_ns`` is a gap. So is a clock that was
     set back: where for longer than that only older stamps came, which the next one continues.
 
-    Parameters
-    ----------
-    max_gap_ns, jump_ns
-        Longest step that is no gap, and no jump, ns. The second, by default the first and how late
-        samples may come, may change on the way.
-    reorder_ns
-        How late a sample may come, ns, less than ``JUMP_BACK_NS``; all others wait as long.
-
-    Attributes
-    ----------
-    aside_ns
-        Time before the newest stamp during which nothing was used.
-
+    ``jump_ns``, by default the longest gap and how late samples may come, may change on the way. A
+    sample may come ``reorder_ns`` late, less than ``JUMP_BACK_NS``; all others wait as long.
+    During ``aside_ns`` before the newest stamp nothing was used.
     """
 
     def __init__(self, max_gap_ns: int, jump_ns: int | None = None, reorder_ns: int = 0) -> None:
@@ -195,19 +185,11 @@ class StampGate(Generic[Item]):
 @dataclass(frozen=True)
 class Stretches:
     """
-    The stamps of a whole stream, judged as those of a live one are: by a `StampGate`.
+    The stamps (N,) of a whole stream, ns, as received, judged by a `StampGate` as a live one is.
 
-    Parameters
-    ----------
-    stamps : (N,) int64
-        In the order received, ns.
-    kept, wild : (K,), (W,)
-        Indices of the stamps that are used, increasing, and of those that jumped alone.
-    begins : (S,)
-        At which of the kept a new stretch starts: the first, and each after a gap or a jump back.
-    counts
-        How many stamps there are of each verdict.
-
+    Indices of those used are ``kept`` (K,), increasing; at ``begins`` (S,) of the kept a stretch
+    starts: the first, and each after a gap or a jump back. ``wild`` (W,) jumped alone. ``counts``
+    are by verdict.
     """
 
     stamps: Ints
@@ -301,13 +283,7 @@ def judge_stamps(stamps: Ints, max_gap_ns: int) -> Stretches:
 
 @shared
 def hold_until(
-    clock: Ints,
-    held: Floats,
-    integral: Floats,
-    stamp: int,
-    period: int,
-    means: Floats,
-    ends: Ints,
+    clock: Ints, held: Floats, integral: Floats, stamp: int, period: int, means: Floats, ends: Ints
 ) -> int:
     """
     Integrate the held sample (c,) up to a stamp, ns; return how many ticks ended on the way.

@@ -21,11 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WindowSet:
-    """
-    Windows of ``width`` ticks over a series (d, N) of all segments end to end, contiguous.
-
-    ``starts`` (n,) are their first ticks in the series, increasing.
-    """
+    """Windows of ``width`` ticks of a contiguous series (d, N), at increasing ``starts`` (n,)."""
 
     series: Floats
     starts: Ints

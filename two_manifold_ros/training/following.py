@@ -101,7 +101,7 @@ def steps_of(belief: RouteBelief) -> Callable[[Floats], tuple[Any, ...]]:
 
     def step(observation: Floats) -> tuple[Any, ...]:
         evidence = belief.update(observation)
-        return (*belief.read(), belief.driving > 0.5, float(belief.active), evidence)
+        return (*belief.read(), belief.driving > 0.5, float(len(belief.support)), evidence)
 
     return step
 

@@ -26,10 +26,9 @@ from two_manifold_ros.route.learning import (
     Tuning,
     UsualFeatures,
 )
-from two_manifold_ros.route.route import LIMITS, RouteLikelihood
+from two_manifold_ros.route.route import LIMITS, MEMORIES, RouteLikelihood
 from two_manifold_ros.route.sensors import Sensor
-from two_manifold_ros.route.transitions import main_ways, ways_of
-from two_manifold_ros.route.visits import MEMORIES, observe, Passes, VisitSums
+from two_manifold_ros.route.visits import observe, Passes
 from two_manifold_ros.ticks.rest import longest_runs, longest_stuck
 from two_manifold_ros.ticks.segments import largest_believable, measure_channels, NO_LIMIT
 from two_manifold_ros.training.dataset import build_dataset
@@ -237,25 +236,21 @@ def learn_sensor(
     for index, gone in enumerate(missing):
         mine = passes.places.segments == index
         gaps[mine] = gone[np.rint(times[mine]).astype(np.int64).clip(0, len(gone) - 1)]
-    newest = seen.features[:, -len(mean) :]
+    newest = seen['features'][:, -len(mean) :]
+    seen['settled'] &= ~gaps
     drive_of = np.cumsum(begins)[passes.places.segments]
     own = replace(
         passes,
-        features=seen.features,
-        settled=seen.settled & ~gaps,
-        rest=seen.rest,
-        series=seen.series,
+        **seen,
         channels=len(mean),
         at_rest=np.zeros(len(mean)),
         shifts=_shifts_between(newest[~gaps], passes.places.visited[~gaps], drive_of[~gaps]),
         exponents=np.zeros(len(mean)),
     )
-    everything = np.ones(len(own.places.visited), dtype=np.bool_)
-    after = main_ways(ways_of(own.places, everything), len(own.places))
     each_s = median_interval_ns(stream.stamps) * 1e-9
     sharpness = tuning.sharpness * min(passes.period_s / max(each_s, passes.period_s), 1.0)
     tuning = replace(tuning, sharpness=sharpness)
-    likelihood = learn_likelihood(own, everything, _learn_usual(own, after, tuning), tuning)
+    likelihood = learn_likelihood(own, _learn_usual(own, tuning), tuning)
     likelihood = _as_anywhere(own, likelihood)
     still = max(longest_stuck(each.T) for each in filled)
     return Sensor(stream.topic, channels, likelihood, still)
@@ -286,12 +281,11 @@ def _means_of(rows: Floats, groups: Ints) -> Floats:
     return np.asarray(np.column_stack(sums) / counts[:, None])
 
 
-def _learn_usual(passes: Passes, after: Ints, tuning: Tuning) -> UsualFeatures:
+def _learn_usual(passes: Passes, tuning: Tuning) -> UsualFeatures:
     """Learn what is usual, with slopes as far as two halves of the drives agree on them."""
 
     def learn(chosen: Bools) -> UsualFeatures:
-        visits = VisitSums(passes, chosen, after)
-        return learn_features(visits, passes.settled, passes.shifts, tuning)
+        return learn_features(replace(passes, kept=chosen), tuning)
 
     visits = np.arange(len(passes.places.visited))
     usual, first = learn(visits >= 0), visits < len(visits) // 2
