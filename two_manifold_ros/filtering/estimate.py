@@ -13,9 +13,9 @@ import numpy as np
 
 from two_manifold_ros.compilation import compiled
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.filtering.status import EllipseLimits, LEAST_STEADY, MOST_STEADY, USABLE
+from two_manifold_ros.filtering.status import EllipseLimits, USABLE
 from two_manifold_ros.filtering.tracker import RouteTracker, TpsrTracker, Tracker
-from two_manifold_ros.hse_hmm.readout import RidgeReadout
+from two_manifold_ros.model.head import TrainedModel
 from two_manifold_ros.model.model import Model, RouteModel, TpsrModel
 
 if TYPE_CHECKING:
@@ -207,15 +207,10 @@ def limits_of(model: ModelHead, warn_m: float = 0.0, error_m: float = 0.0) -> El
     known = model.track[np.isfinite(model.track).all(axis=1)]
     # Of a uniform prior over the route; the calibration may give less than the spread, since a
     # belief may err often but rarely by much.
-    ellipses = [half_axis(np.cov(known.T, bias=True))] if len(known) > 1 else []
-    # The ridge read-out has the same covariance for every belief.
-    if isinstance(model, (RouteModel, TpsrModel)) or (
-        isinstance(model, Model) and not isinstance(model.readout, RidgeReadout)
-    ):
-        tick_filter = make_tick_filter(model)
-        tick_filter.place_anywhere()
-        ellipses.append(half_axis(tick_filter.read()[1][0]))
-    whole_m = min((each for each in ellipses if each > 0.0), default=math.inf)
+    spreads = [np.cov(known.T, bias=True)] if len(known) > 1 else []
+    if isinstance(model, TrainedModel):
+        spreads += make_tick_filter(model).spread_anywhere()
+    whole_m = min((each for each in map(half_axis, spreads) if each > 0.0), default=math.inf)
     error = error_m or ERROR_SHARE * whole_m
     warn = warn_m or min(WARN_SHARE * whole_m, error)
     if not 0.0 < warn <= error:
@@ -225,20 +220,6 @@ def limits_of(model: ModelHead, warn_m: float = 0.0, error_m: float = 0.0) -> El
         )
         raise InputError(msg)
     return EllipseLimits(warn, error)
-
-
-def steady_ticks(model: ModelHead) -> int:
-    """
-    Return the ticks in a row that have to be better before a status is.
-
-    No more than the memory of the observations, one over the persistence of a route, where that is
-    short: within it they say the same thing once.
-    """
-    if not isinstance(model, RouteModel):
-        return MOST_STEADY
-    memory = round(1.0 / model.route.likelihood.persistence)
-    # A persistence that is given may be that of no memory at all.
-    return min(max(memory, LEAST_STEADY), MOST_STEADY)
 
 
 ANYWHERE: Final = np.array([[-math.inf] * 2, [math.inf] * 2])

@@ -21,13 +21,12 @@ from two_manifold_ros.filtering.estimate import (
     limits_of,
     make_tick_filter,
     region_of,
-    steady_ticks,
 )
 from two_manifold_ros.filtering.input_watch import InputWatch
 from two_manifold_ros.filtering.status import CAUSES, StateMachine, Status, USABLE
 from two_manifold_ros.filtering.status import Verdict as Said
-from two_manifold_ros.filtering.tracker import RouteTracker, TpsrTracker
-from two_manifold_ros.model.model import RouteModel
+from two_manifold_ros.filtering.tracker import TpsrTracker
+from two_manifold_ros.model.head import TrainedModel
 from two_manifold_ros.ticks.segments import NO_LIMIT, with_shakes
 from two_manifold_ros.ticks.stamps import StampGate, TickAverager, USED, Verdict
 
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.filtering.tracker import TickFilter
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.model.model import TpsrModel
-    from two_manifold_ros.model.vehicle import VehicleCorrection
+    from two_manifold_ros.model.vehicle import Vehicle
     from two_manifold_ros.tpsr.thin_svd import Move
     from two_manifold_ros.typing import Floats
 
@@ -132,12 +131,11 @@ class Filter:
         tick_filter: TickFilter | None = None,
         limits: EllipseLimits | None = None,
         reorder_ns: int = 0,
-        correction: VehicleCorrection | None = None,
+        correction: Vehicle | None = None,
     ) -> None:
         self._own = len(model.channels.mean)
         self._further = len(model.further_names)
-        networks = isinstance(model, RouteModel) and model.network is not None
-        self._before = np.zeros((2, self._own if networks else 0))
+        self._before = np.zeros((2, self._own if model.is_network else 0))
         channels = self._own + self._further + self._before.shape[1]
         self.running = model
         self.ticks = tick_filter or make_tick_filter(model, with_places=places_hz > 0.0)
@@ -148,10 +146,12 @@ class Filter:
         self._reorder_ns = reorder_ns
         self._window = model.window
         self._places_every = math.ceil(model.rate_hz / places_hz) if places_hz else 0
-        self._machine = StateMachine(self.limits, model.window, steady_ticks(model))
-        own = tick_filter is None
-        self._region = region_of(model, self.limits.error_m) if own else ANYWHERE
-        self._watch = InputWatch(model) if own else None
+        self._machine = StateMachine(self.limits, model.window, self.ticks.steady)
+        self._region = ANYWHERE
+        self._watch: InputWatch | None = None
+        if tick_filter is None and isinstance(model, TrainedModel):
+            self._region = region_of(model, self.limits.error_m)
+            self._watch = InputWatch(model)
         self._waits = Said(Status.WAITING, 'waiting', 'waiting for the first IMU sample')
         self._tick = self._missed = 0
         self._recovering = False
@@ -337,8 +337,6 @@ class Filter:
         for tick in range(count):
             self.latest = self._estimate(int(ends[tick]), means[tick], finding)
             estimates.append(self.latest)
-            if self.correction is not None and isinstance(self.ticks, RouteTracker):
-                self.correction.follow(means[tick, : self._own], self.ticks.belief)
         return estimates
 
     def _start_ticks(self, verdict: Verdict, stamp_ns: int, sample: Floats) -> None:

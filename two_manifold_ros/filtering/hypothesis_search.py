@@ -20,7 +20,6 @@ import numpy as np
 
 from two_manifold_ros.filtering.misconfigurations import known_misconfigurations
 from two_manifold_ros.filtering.status import Finding
-from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.ticks.novelty import contrast, contrast_gap, SMALLEST_RATIO
 
 if TYPE_CHECKING:
@@ -247,8 +246,7 @@ class ReversedRoute:
         self._scale = model.channels.scale[self._channels]
         # Of longer trainings the start is used.
         self._learned = _parts(model.series[bends, : MOST_WINDOWS * self._each].T, self._each)
-        roads = isinstance(model, RouteModel) and model.network is not None
-        able = model.channels.of_imu and bends.any() and not roads
+        able = model.channels.of_imu and bends.any() and not model.is_network
         able = able and len(self._learned) > 2 * self.stretch
         self._usual = self._usual_cost() if able else math.inf
         self.ticks = self.stretch * self._each

@@ -21,9 +21,14 @@ import numpy as np
 from two_manifold_ros.compilation import compiled
 from two_manifold_ros.filtering.forecast_scales import ForecastScales
 from two_manifold_ros.filtering.network_lines import LineFollower, LineState
-from two_manifold_ros.filtering.status import REJECTED_BEFORE_RESTART, TickDiagnostics
+from two_manifold_ros.filtering.status import (
+    LEAST_STEADY,
+    MOST_STEADY,
+    REJECTED_BEFORE_RESTART,
+    TickDiagnostics,
+)
 from two_manifold_ros.hse_hmm.belief import Belief, Recollection
-from two_manifold_ros.hse_hmm.readout import SharpenedReadout
+from two_manifold_ros.hse_hmm.readout import RidgeReadout, SharpenedReadout
 from two_manifold_ros.model.model import SensedRouteModel
 from two_manifold_ros.network.belief import NetworkBelief
 from two_manifold_ros.network.network import misfits, shakes_of
@@ -42,7 +47,13 @@ if TYPE_CHECKING:
 
 
 class TickFilter(ABC):
-    """A filter over ticks, without stamps."""
+    """
+    A filter over ticks, without stamps.
+
+    Its status is better after ``steady`` ticks in a row that are.
+    """
+
+    steady = MOST_STEADY
 
     @property
     @abstractmethod
@@ -86,8 +97,9 @@ class TickFilter(ABC):
         msg = 'only the filter of a route has places to start at'
         raise TypeError(msg)
 
-    def place_anywhere(self) -> None:  # noqa: B027 - all others are
-        """Be anywhere, after a start."""
+    def spread_anywhere(self) -> list[Floats]:
+        """Return the (2, 2) covariance of a start anywhere; none if a belief has no say in it."""
+        return []
 
 
 NO_LINES = LineState()
@@ -177,6 +189,10 @@ class WindowTracker(TickFilter):
         if self._stands:
             means[-1] = 0.0
         return means, covariances
+
+    def spread_anywhere(self) -> list[Floats]:
+        """Return the covariance (2, 2) of a start; a ridge read-out has one for every belief."""
+        return [] if isinstance(self._readout, RidgeReadout) else [self.read()[1][0]]
 
 
 class Tracker(WindowTracker):
@@ -336,6 +352,10 @@ class RouteTracker(TickFilter):
         self._recent = np.zeros((model.window, len(self._live)))
         self._most_still = model.most_still + model.window
         self._least_evidence = model.least_evidence
+        # No more than the memory of the observations, in which they say the same thing once; a
+        # persistence that is given may be that of no memory at all.
+        memory = round(1.0 / route.likelihood.persistence)
+        self.steady = min(max(memory, LEAST_STEADY), MOST_STEADY)
         self._modes = PositionModes(route.readout.targets[:, 0]) if with_places else None
         self._columns: list[slice] = []
         self._network: NetworkBelief | None = None
@@ -391,11 +411,12 @@ class RouteTracker(TickFilter):
         self.belief.place(chances)
         self._read = self.belief.read()
 
-    def place_anywhere(self) -> None:
-        """Be anywhere, after a start; a belief on a route is there, one on a network is not."""
+    def spread_anywhere(self) -> list[Floats]:
+        """Return the covariance (2, 2) of a start anywhere; on a network a start is not."""
         if self._network is not None:
             places = self._network.chances.shape[0]
             self.place(np.full(places, 1.0 / places))
+        return [self.read()[1][0]]
 
     def lose(self) -> None:
         """Be on no way from where drives begin, after a start; nothing changes on a route."""

@@ -10,7 +10,6 @@ of what was seen at each of its bins, and its bins are even in the time of the m
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
@@ -47,13 +46,9 @@ class Grid(NamedTuple):
         rows = []
         for gear, passed in enumerate(self.gears.tolist()):
             beside = [each for each in (gear - 1, gear + 1) if 0 < each < len(self.gears)]
-            others = dict.fromkeys([0, *beside] if gear else range(1, len(self.gears)))
+            others = [0, *beside] if gear else range(1, len(self.gears))
             rows.append((gear, gear, passed, 0.0))
-            rows += [
-                (gear, each, passed, CHANGE if gear and each else HALT)
-                for each in others
-                if each != gear
-            ]
+            rows += [(gear, each, passed, CHANGE if gear and each else HALT) for each in others]
         return np.array(rows, dtype=np.float64)
 
 
@@ -151,18 +146,19 @@ def most_likely_way(  # noqa: C901, PLR0912 - one loop for numba
     return way
 
 
-@dataclass(frozen=True)
-class Template:
-    """Mean lap: what is seen at each of M bins (M, d), and the variance of a step there (d,)."""
-
-    means: Floats
-    variances: Floats
-
-
 def find_path(
-    seen: Floats, template: Template, grid: Grid, low: Ints | None = None, width: int = 0
+    seen: Floats,
+    means: Floats,
+    variances: Floats,
+    grid: Grid = FINE,
+    low: Ints | None = None,
+    width: int = 0,
 ) -> Floats:
-    """Return the bin of each step, unwrapped: of ``width`` from ``low`` (T,) on, or of all."""
+    """
+    Return the bin of each step (T,), unwrapped: of ``width`` from ``low`` (T,) on, or of all.
+
+    The template has ``means`` (M, d) in its bins, and the ``variances`` (d,) of a step there.
+    """
     if low is None:
         low, width = np.zeros(len(seen), dtype=np.int64), grid.bins
     unlike = 0.5 * TEMPER * UNLIKE * seen.shape[1]
@@ -171,44 +167,33 @@ def find_path(
     # At rest nothing looks as where the others drive.
     gears[0] = STANDING, 0.4 * unlike
     way = most_likely_way(
-        np.ascontiguousarray(seen), np.ascontiguousarray(template.means),
-        0.5 * TEMPER / template.variances, low, min(width, grid.bins), grid.moves, gears,
+        np.ascontiguousarray(seen), np.ascontiguousarray(means), 0.5 * TEMPER / variances, low,
+        min(width, grid.bins), grid.moves, gears,
     )  # fmt: skip
     return way.astype(np.float64)
 
 
-def sums_at(rows: Floats, path: Floats, grid: Grid) -> Floats:
-    """Return the sums of rows (n, d) around each bin, and of their weights: (M, d + 1)."""
-    places = path % grid.bins
+def mean_lap(seen: Floats, path: Floats) -> tuple[Floats, Floats]:
+    """Return the mean at each bin (M, d) and the variances (d,) of steps (T, d), NaN unknown."""
+    known = np.isfinite(seen).all(axis=1)
+    rows, path = seen[known], path[known]
+    places = path % FINE.bins
     below = np.floor(places).astype(np.int64)
     share = places - below
-    indices = np.concatenate([below, below + 1]) % grid.bins
+    indices = np.concatenate([below, below + 1]) % FINE.bins
     weights = np.concatenate([1.0 - share, share])
     full = np.column_stack([rows, np.ones(len(rows))])
     sums = np.stack(
-        [np.bincount(indices, weights * np.tile(c, 2), grid.bins) for c in full.T], axis=1
+        [np.bincount(indices, weights * np.tile(c, 2), FINE.bins) for c in full.T], axis=1
     )
     # As wide as a step, between whose middles nothing is known.
-    smooth: Floats = gaussian_filter1d(sums, 0.5 * grid.bins_a_step, axis=0, mode='wrap')
-    return smooth
-
-
-def means_of(sums: Floats, grid: Grid) -> Floats:
-    """Return the mean at each bin (M, d), that of all, zero, where nothing is known."""
-    few = 0.02 / grid.bins_a_step  # a fiftieth of one pass
-    means: Floats = sums[:, :-1] / (np.maximum(sums[:, -1:], 0.0) + few)
-    return means
-
-
-def mean_lap(seen: Floats, path: Floats, grid: Grid) -> Template:
-    """Return the mean of what is seen at each bin, of steps (T, d) of which some are NaN."""
-    known = np.isfinite(seen).all(axis=1)
-    rows, path = seen[known], path[known]
-    means = means_of(sums_at(rows, path, grid), grid)
-    away = np.square(rows - means[np.floor(path).astype(np.int64) % grid.bins])
+    sums = gaussian_filter1d(sums, 0.5 * FINE.bins_a_step, axis=0, mode='wrap')
+    few = 0.02 / FINE.bins_a_step  # a fiftieth of one pass: the mean of all, zero, where fewer are
+    means = sums[:, :-1] / (np.maximum(sums[:, -1:], 0.0) + few)
+    away = np.square(rows - means[np.floor(path).astype(np.int64) % FINE.bins])
     # A channel without noise would be followed into every wobble.
     variances = np.clip(away.mean(axis=0), 0.03, None) if len(rows) else np.ones(seen.shape[1])
-    return Template(means, variances)
+    return means, variances
 
 
 def even_in_time(path: Floats, bins: int) -> Floats:
@@ -229,14 +214,14 @@ def even_in_time(path: Floats, bins: int) -> Floats:
     return even
 
 
-def align_steps(seen: Floats, rough: Floats, slack: float, rounds: int = ROUNDS) -> Floats:
+def align_steps(seen: Floats, rough: Floats, slack: float) -> Floats:
     """Return the phases (T,) of steps (T, d) that know them roughly, up to the slack, laps."""
     bins = FINE.bins
     path = rough * bins
     width = int(np.ceil(2.0 * slack * bins)) + 1
     low = np.floor((rough - slack) * bins).astype(np.int64)
-    for _ in range(rounds):
-        found = find_path(seen, mean_lap(seen, path, FINE), FINE, low, width)
+    for _ in range(ROUNDS):
+        found = find_path(seen, *mean_lap(seen, path), low=low, width=width)
         path = even_in_time(found, bins)
     return path / bins
 

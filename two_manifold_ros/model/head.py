@@ -190,6 +190,11 @@ class ModelHead(ABC):
         return ()
 
     @property
+    def is_network(self) -> bool:
+        """True if places are told apart by the turns that lead there, not by what is read."""
+        return False
+
+    @property
     def window_ns(self) -> int:
         """Length of the longest window of its routes, ns."""
         return max(each.window * each.period_ns for each in self.routes.values())
@@ -238,6 +243,11 @@ class TrainedModel(ModelHead):
     def live(self) -> int:
         """Number of live channels, d."""
         return int(np.count_nonzero(self.channels.live))
+
+    @property
+    @abstractmethod
+    def stillness(self) -> tuple[Ints, int]:
+        """Most ticks in a row in which no live channel changed: each (d,), and all."""
 
     def validate(self) -> None:
         """Check also that there are windows of training, and that they lie in the series."""

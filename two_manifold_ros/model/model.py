@@ -31,6 +31,7 @@ from two_manifold_ros.model.head import (
     trouble_with,
 )
 from two_manifold_ros.route.route import HYPOTHESES, JUMPED, PLACED
+from two_manifold_ros.ticks.rest import longest_runs
 
 if TYPE_CHECKING:
     from two_manifold_ros.hse_hmm.readout import Readout
@@ -50,25 +51,54 @@ FAST = 1e3
 
 
 @dataclass(frozen=True, kw_only=True)
-class Model(TrainedModel):
+class WindowModel(TrainedModel):
+    """
+    A model whose filter compares the newest window with those of the training.
+
+    ``novelty`` is what is typical for unseen windows of the route; ``rest`` says when the clock of
+    the filter stands, because the vehicle does.
+    """
+
+    novelty: NoveltyAnchors
+    rest: RestRule | None = None
+
+    @property
+    def stillness(self) -> tuple[Ints, int]:
+        """See `TrainedModel`."""
+        return longest_runs(self.series), self.novelty.still
+
+    def validate(self) -> None:
+        """Check also what the newest window is compared with."""
+        super().validate()
+        # The formula of a contrast gives none below -10.
+        rules: Rules = {
+            'squared': ('', BOUNDS.least), 'still': ('', 0, BOUNDS.count),
+            'own other': ('', -100.0, 0.0),
+        }  # fmt: skip
+        check_fields(self.novelty, rules, where='novelty.')
+        if self.rest is not None:
+            # In standard deviations of the training: within more, anything is rest.
+            rules = {'ticks': ('', 2, BOUNDS.count), 'limit': ('', BOUNDS.least, 1e3)}
+            check_fields(self.rest, rules, where='rest.')
+            check_size('rest.ticks', self.rest.ticks, self.live)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model(WindowModel):
     """
     A model of the spectral filter: tables, operator and read-out of the HMM, see ``hse_hmm``.
 
-    ``novelty`` is what is typical for unseen windows of the route; ``warm_start`` leads from a
-    past window to the state without its constant, whose largest believable norm is ``state_bound``
-    if the filter is ``guarded``: then it rejects, mixes and starts again, mathematics, section
-    6.5, and its transition is stable. ``rest`` says when its clock stands, because the vehicle
-    does.
+    ``warm_start`` leads from a past window to the state without its constant, whose largest
+    believable norm is ``state_bound`` if the filter is ``guarded``: then it rejects, mixes and
+    starts again, mathematics, section 6.5, and its transition is stable.
     """
 
     tables: Tables
     operator: ObservationOperator
     readout: Readout
-    novelty: NoveltyAnchors
     warm_start: Extension
     state_bound: float
     guarded: bool = True
-    rest: RestRule | None = None
 
     @property
     def states(self) -> int:
@@ -78,7 +108,6 @@ class Model(TrainedModel):
     def validate(self) -> None:
         """Check numbers, shapes and the transition's stability too (mathematics, section 12)."""
         super().validate()
-        _check_windows(self)
         check_range('state_bound', self.state_bound, BOUNDS.least)
         self._check_operator()
         self._check_readout()
@@ -121,13 +150,13 @@ class Model(TrainedModel):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TpsrModel(TrainedModel):
+class TpsrModel(WindowModel):
     """
     A model of a TPSR: its parameters, and the ticks that positions are read from, see ``tpsr``.
 
     ``frequencies`` (d, p) and ``phases`` (p,) are of the random features of observations; the
     remembered ticks have ``weights`` (n, k) and ``features`` (n, p), see `RememberingBelief`, and
-    their positions are the ``readout``. See `Model` for the rest.
+    their positions are the ``readout``.
     """
 
     tpsr: Tpsr
@@ -136,8 +165,6 @@ class TpsrModel(TrainedModel):
     weights: Floats
     features: Floats
     readout: SharpenedReadout
-    novelty: NoveltyAnchors
-    rest: RestRule | None = None
 
     @property
     def states(self) -> int:
@@ -147,7 +174,6 @@ class TpsrModel(TrainedModel):
     def validate(self) -> None:
         """Check numbers, shapes and the transition's stability too (mathematics, section 12)."""
         super().validate()
-        _check_windows(self)
         count, features, states = len(self.weights), self.phases.size, self.states
         if not 1 <= states <= BOUNDS.states or not count:
             refuse(f'it has {states} states and {count} remembered ticks')
@@ -166,21 +192,6 @@ class TpsrModel(TrainedModel):
             refuse('its start is not normalised')
         if not np.abs(np.linalg.eigvals(self.tpsr.transition)).max() <= 1.0 + 1e-6:
             refuse('its transition grows without bound')
-
-
-def _check_windows(model: Model | TpsrModel) -> None:
-    """Check what is compared with the newest window."""
-    # The formula of a contrast gives none below -10.
-    rules: Rules = {
-        'squared': ('', BOUNDS.least), 'still': ('', 0, BOUNDS.count),
-        'own other': ('', -100.0, 0.0),
-    }  # fmt: skip
-    check_fields(model.novelty, rules, where='novelty.')
-    if model.rest is not None:
-        # In standard deviations of the training: within more, anything is rest.
-        rules = {'ticks': ('', 2, BOUNDS.count), 'limit': ('', BOUNDS.least, 1e3)}
-        check_fields(model.rest, rules, where='rest.')
-        check_size('rest.ticks', model.rest.ticks, model.live)
 
 
 def _check_sharpened(readout: SharpenedReadout, count: int, columns: int) -> None:
@@ -241,6 +252,16 @@ class RouteModel(TrainedModel):
     def states(self) -> int:
         """Dimension of the state, k."""
         return int(self.route.readout.states.shape[-1])
+
+    @property
+    def stillness(self) -> tuple[Ints, int]:
+        """See `TrainedModel`; the series is but a part of the training."""
+        return self.still, self.most_still
+
+    @property
+    def is_network(self) -> bool:
+        """True if the map is followed as a network."""
+        return self.network is not None
 
     @property
     def route_names(self) -> tuple[str, ...]:

@@ -75,18 +75,34 @@ class Vehicle:
     deviations: Floats
 
     @cached_property
-    def matrix(self) -> Floats:
-        """The (6, 6) matrix that corrects a sample, less its biases."""
+    def _matrix(self) -> Floats:
+        """The (6, 6) matrix from rows of samples, less their biases, to corrected ones."""
         turned = rotation_of(self.angles)
         matrix = np.zeros((6, 6))
-        matrix[:3, :3] = turned / (1.0 + self.scales[:3])
-        matrix[3:, 3:] = turned / (1.0 + self.scales[3:])
+        matrix[:3, :3] = (turned / (1.0 + self.scales[:3])).T
+        matrix[3:, 3:] = (turned / (1.0 + self.scales[3:])).T
         return matrix
 
     def correct(self, samples: Floats) -> Floats:
         """Return samples (..., 6) of this vehicle as an IMU of the training has them."""
-        corrected: Floats = (samples - self.biases) @ self.matrix.T
+        corrected: Floats = (samples - self.biases) @ self._matrix
         return corrected
+
+    def measured(self, corrected: Floats) -> Floats:
+        """Return the samples (..., 6) that `correct` made corrected ones of."""
+        samples: Floats = corrected @ np.linalg.inv(self._matrix) + self.biases
+        return samples
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """What corrects the samples, in short, for diagnostics: degrees, and shares of one."""
+        worst = int(np.argmax(np.abs(self.scales)))
+        return {
+            'imu_turned_deg': math.degrees(float(np.linalg.norm(self.angles))),
+            'imu_turned_std_deg': math.degrees(float(np.linalg.norm(self.deviations[ANGLES]))),
+            'imu_scale': float(self.scales[worst]),
+            'imu_scale_std': float(self.deviations[SCALES][worst]),
+        }
 
     def to_json(self) -> dict[str, Any]:
         """Return all numbers, angles in degrees, each with its standard deviation."""
@@ -255,37 +271,3 @@ class VehicleLearner:
         rows[:, SPEED] = scales * (gained.reshape(2, 3) @ self._rotation).ravel()
         residual = sample - scales * turned - self._errors[6:12]
         return rows[self._live], residual[self._live]
-
-
-class VehicleCorrection:
-    """Correct samples by a vehicle, while a learner, if there is one, measures it further."""
-
-    def __init__(
-        self, model: ModelHead, vehicle: Vehicle = UNKNOWN, learner: VehicleLearner | None = None
-    ) -> None:
-        check_vehicle(model)
-        self.learner, self.vehicle = learner, vehicle
-        self._matrix = np.ascontiguousarray(vehicle.matrix.T)
-        self._inverse = np.linalg.inv(self._matrix)
-
-    @property
-    def numbers(self) -> dict[str, float]:
-        """What corrects the samples, in short, for diagnostics: degrees, and shares of one."""
-        vehicle = self.vehicle
-        worst = int(np.argmax(np.abs(vehicle.scales)))
-        return {
-            'imu_turned_deg': math.degrees(float(np.linalg.norm(vehicle.angles))),
-            'imu_turned_std_deg': math.degrees(float(np.linalg.norm(vehicle.deviations[ANGLES]))),
-            'imu_scale': float(vehicle.scales[worst]),
-            'imu_scale_std': float(vehicle.deviations[SCALES][worst]),
-        }
-
-    def correct(self, sample: Floats) -> Floats:
-        """Return a sample (6,) as an IMU of the training has it."""
-        corrected: Floats = (sample - self.vehicle.biases) @ self._matrix
-        return corrected
-
-    def follow(self, corrected: Floats, belief: RouteBelief) -> None:
-        """Take the corrected sample (6,), averaged over a tick, and the belief after it."""
-        if self.learner is not None:
-            self.learner.learn(corrected @ self._inverse + self.vehicle.biases, belief)
