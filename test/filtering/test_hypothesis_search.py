@@ -14,9 +14,9 @@ from two_manifold_ros.filtering.hypothesis_search import (
     alignment_cost,
     HypothesisScorer,
     HypothesisSearch,
+    known_misconfigurations,
     PARTS,
 )
-from two_manifold_ros.filtering.misconfigurations import known_misconfigurations
 from two_manifold_ros.model.model import Model, RouteModel
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.simulation import slot_car
@@ -159,7 +159,7 @@ def test_it_is_the_distance_to_the_training_with_each_mistake_undone(
     mistakes = known_misconfigurations(slot_car_model.channels)
     # As many parts as ticks in the window, so nothing is smoothed.
     assert slot_car_model.window == PARTS
-    found = scorer.score_all(window)
+    found = scorer.score(window)
     plain, _ = one_by_one(slot_car_model, window)
     contrasts = []
     for index, mistake in enumerate(mistakes, start=1):
@@ -176,10 +176,10 @@ def test_it_is_the_distance_to_the_training_with_each_mistake_undone(
 
 
 def test_the_plain_look_says_the_same_and_a_vehicle_that_stands_does_not_drive(scorer, window):
-    plain, tried = scorer.score_plain(window), scorer.score_all(window)
+    plain, tried = scorer.score(window, 0), scorer.score(window)
     assert plain.distance == pytest.approx(tried.distance[:1])
     assert plain.novelty == pytest.approx(tried.novelty[:1])
     assert plain.driving == tried.driving[:1]
     assert tried.driving[0]
     standing = np.broadcast_to(window.mean(axis=0), window.shape)
-    assert not scorer.score_all(standing).driving.any()
+    assert not scorer.score(standing).driving.any()

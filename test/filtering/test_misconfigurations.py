@@ -9,7 +9,7 @@ from filter_runs import WRONG
 import numpy as np
 import pytest
 
-from two_manifold_ros.filtering.misconfigurations import known_misconfigurations, Misconfiguration
+from two_manifold_ros.filtering.hypothesis_search import known_misconfigurations, Misconfiguration
 from two_manifold_ros.ticks.segments import Channels, NO_LIMIT
 
 ALL = np.ones(6, dtype=bool)

@@ -7,8 +7,13 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.laps import alignment
-from two_manifold_ros.laps.alignment import align_marks, find_path, Grid, most_likely_way
-from two_manifold_ros.laps.series import drive_series
+from two_manifold_ros.laps.alignment import (
+    align_marks,
+    drive_series,
+    find_path,
+    Grid,
+    most_likely_way,
+)
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.typing import Floats
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections import Counter, deque
 from dataclasses import replace
 import math
-from typing import Any, TYPE_CHECKING
+from typing import Any, TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from two_manifold_ros.filtering.coarse import CoarseBelief
-from two_manifold_ros.filtering.estimate import limits_of
+from two_manifold_ros.filtering.estimate import Estimate, limits_of
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.network_lines import Branch
 from two_manifold_ros.filtering.status import StateMachine, Status
@@ -20,9 +20,7 @@ from two_manifold_ros.model.atlas import AtlasModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from typing import TypeAlias
 
-    from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.typing import Bools, Floats
 

@@ -11,20 +11,16 @@ from typing import Final, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.compilation import compiled
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.filtering.status import EllipseLimits, USABLE
-from two_manifold_ros.filtering.tracker import RouteTracker, TpsrTracker, Tracker
-from two_manifold_ros.model.head import TrainedModel
+from two_manifold_ros.filtering.status import EllipseLimits, Status, USABLE
+from two_manifold_ros.filtering.tracker import RouteTracker, TickFilter, TpsrTracker, Tracker
+from two_manifold_ros.model.head import ModelHead, TrainedModel
 from two_manifold_ros.model.model import Model, RouteModel, TpsrModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from two_manifold_ros.filtering.network_lines import Branch
-    from two_manifold_ros.filtering.status import Status
-    from two_manifold_ros.filtering.tracker import TickFilter
-    from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.model.path_ahead import Ahead
     from two_manifold_ros.typing import Floats
 
@@ -133,7 +129,6 @@ LARGEST = 0.5 * math.sqrt(sys.float_info.max)
 """The product of two variances below it is finite, and so is the root of their sum of squares."""
 
 
-@compiled
 def is_valid_gaussian(state: Floats, means: Floats, covariances: Floats) -> bool:
     """
     Return whether every number is finite and every covariance symmetric and positive definite.
@@ -141,37 +136,18 @@ def is_valid_gaussian(state: Floats, means: Floats, covariances: Floats) -> bool
     Of a latent state (k,) and what was read out of it: ``means`` (c, 2), ``covariances`` (c, 2,
     2).
     """
-    for i in range(len(means)):
-        a, b, c = covariances[i, 0, 0], covariances[i, 0, 1], covariances[i, 1, 1]
-        if not (0.0 < a < LARGEST and 0.0 < c < LARGEST and b == covariances[i, 1, 0]):
-            return False
-        if not (abs(b) < LARGEST and a * c > b * b):
-            return False
-        if not (math.isfinite(means[i, 0]) and math.isfinite(means[i, 1])):
-            return False
-    for value in state:  # noqa: SIM110 - numba compiles no generators
-        if not math.isfinite(value):
-            return False
-    return True
+    (a, b), (c, d) = covariances.transpose(1, 2, 0)
+    with np.errstate(over='ignore', invalid='ignore'):
+        sound = (a > 0.0) & (d > 0.0) & (b == c) & (a * d > b * b)
+    small = (np.abs(covariances) < LARGEST).all()
+    return bool(small and sound.all() and np.isfinite(means).all() and np.isfinite(state).all())
 
 
-@compiled
-def is_outside(positions: Floats, region: Floats) -> bool:
-    """Return whether one of the positions (H, 2) is beyond a region, see `region_of`."""
-    for i in range(len(positions)):
-        for axis in range(2):
-            # What is unknown is neither below nor above.
-            if positions[i, axis] < region[0, axis] or positions[i, axis] > region[1, axis]:
-                return True
-    return False
-
-
-@compiled
 def half_axis(covariance: Floats) -> float:
     """Return half the long axis of the 95 % ellipse of a (2, 2) covariance."""
-    middle = 0.5 * (covariance[0, 0] + covariance[1, 1])
-    apart = 0.5 * (covariance[0, 0] - covariance[1, 1])
-    variance = middle + math.sqrt(apart * apart + covariance[0, 1] * covariance[0, 1])
+    (a, b), (_, d) = covariance.tolist()
+    apart = 0.5 * (a - d)
+    variance = 0.5 * (a + d) + math.sqrt(apart * apart + b * b)
     # The root of -2 log 0.05, the 95 % quantile of chi-square with two degrees of freedom.
     return 2.4477468306808166 * math.sqrt(max(variance, 0.0))
 

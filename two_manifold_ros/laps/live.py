@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.laps.ring import ClosedLine, STEPS
-from two_manifold_ros.laps.timing import LapTimer
+from two_manifold_ros.laps.ring import ClosedLine, DrawnLine, STEPS
+from two_manifold_ros.laps.timing import LapState, LapTimer
 from two_manifold_ros.model.path_ahead import PathAhead
 from two_manifold_ros.recordings.excursions import FARTHEST_M
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.laps.ring import DrawnLine
-    from two_manifold_ros.laps.timing import LapState
     from two_manifold_ros.model.model import RouteModel
     from two_manifold_ros.recordings.recording import GeodeticOrigin
     from two_manifold_ros.typing import Floats

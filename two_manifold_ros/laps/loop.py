@@ -21,13 +21,17 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.laps.alignment import extended, most_likely_way, phases_of
-from two_manifold_ros.laps.series import drive_series
+from two_manifold_ros.laps.alignment import (
+    drive_series,
+    extended,
+    most_likely_way,
+    phases_of,
+    Series,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.laps.series import Series
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Bools, Floats, Ints
 

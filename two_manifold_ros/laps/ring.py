@@ -19,12 +19,11 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.names import LAP_FRAME
-from two_manifold_ros.recordings.recording import check_one_plane, PositionStream
+from two_manifold_ros.recordings.recording import check_one_plane, PositionStream, Recording
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Floats, Ints
 
 LEAST_FIXES = 5

@@ -12,17 +12,15 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError, refuse
 from two_manifold_ros.files import checked, read_text
-from two_manifold_ros.laps.alignment import align_marks
+from two_manifold_ros.laps.alignment import align_marks, drive_series, Series
 from two_manifold_ros.laps.loop import find_loop, lay_around, repetitions
 from two_manifold_ros.laps.ring import on_ring, on_route
-from two_manifold_ros.laps.series import drive_series
 from two_manifold_ros.names import MARKS
 from two_manifold_ros.recordings.reading import read_stamps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.laps.series import Series
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Floats, Ints
 

@@ -13,12 +13,11 @@ import numpy as np
 from two_manifold_ros.compilation import compiled
 from two_manifold_ros.hse_hmm.readout import velocities
 from two_manifold_ros.model.circuit import ALIKE, Circuit, LIKE_A_LAP, NEARBY, predicted, UNSURE
-from two_manifold_ros.route.merging import FINENESS, SAME_PASS_STEPS
+from two_manifold_ros.route.merging import FINENESS, Places, SAME_PASS_STEPS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.route.merging import Places
     from two_manifold_ros.typing import Floats, Ints
 
 MOST_PASSED_OVER = 5

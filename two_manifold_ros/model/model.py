@@ -14,10 +14,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import refuse
-from two_manifold_ros.hse_hmm.readout import SharpenedReadout
-from two_manifold_ros.hse_hmm.tables import RawKernel, spectral_radius, transition
+from two_manifold_ros.hse_hmm.readout import Readout, SharpenedReadout
+from two_manifold_ros.hse_hmm.tables import (
+    ObservationOperator,
+    RawKernel,
+    spectral_radius,
+    Tables,
+    transition,
+)
 from two_manifold_ros.manifold.selection import check_extension
-from two_manifold_ros.model.circuit import check_circuit
+from two_manifold_ros.model.circuit import check_circuit, Circuit
 from two_manifold_ros.model.head import (
     BOUNDS,
     check_channels,
@@ -30,19 +36,14 @@ from two_manifold_ros.model.head import (
     TrainedModel,
     trouble_with,
 )
-from two_manifold_ros.route.route import HYPOTHESES, JUMPED, PLACED
-from two_manifold_ros.ticks.rest import longest_runs
+from two_manifold_ros.route.route import HYPOTHESES, JUMPED, PLACED, Route, RouteLikelihood
+from two_manifold_ros.ticks.rest import longest_runs, RestRule
 
 if TYPE_CHECKING:
-    from two_manifold_ros.hse_hmm.readout import Readout
-    from two_manifold_ros.hse_hmm.tables import ObservationOperator, Tables
     from two_manifold_ros.manifold.learner import Extension
-    from two_manifold_ros.model.circuit import Circuit
     from two_manifold_ros.network.network import Network
-    from two_manifold_ros.route.route import Route, RouteLikelihood
     from two_manifold_ros.route.sensors import Sensor
     from two_manifold_ros.ticks.novelty import NoveltyAnchors
-    from two_manifold_ros.ticks.rest import RestRule
     from two_manifold_ros.tpsr.parameters import Tpsr
     from two_manifold_ros.typing import Floats, Ints
 
@@ -231,11 +232,10 @@ class RouteModel(TrainedModel):
     input is compared with them, see ``filtering``. ``lowest`` and ``highest`` (d,) are means of
     training windows of each live channel, standardised; ``still`` (d,) most ticks in a row in
     which it did not change, and ``most_still`` those in which none did. One lap is the
-    ``circuit``, ``None`` where the drives repeat none and in files before version 18; named
-    ``lines`` of a network are there from version 19 on, and the headings of a ``network`` that is
-    followed by turns from version 22 on. ``least_evidence`` is that of a tick on parts left out of
-    the training while the vehicle drove as in the rest of it; 0 where unknown, and before version
-    23.
+    ``circuit``, ``None`` where the drives repeat none; ``lines`` are the named ones of a network,
+    and a ``network`` is there if the map is followed by turns. ``least_evidence`` is the least of
+    a tick on parts left out of the training while the vehicle drove as in the rest of it; 0 where
+    unknown.
     """
 
     route: Route

@@ -26,7 +26,7 @@ from two_manifold_ros.manifold.selection import RESPONSES
 from two_manifold_ros.model.atlas import atlas_of, AtlasModel
 from two_manifold_ros.model.circuit import Circuit
 from two_manifold_ros.model.container import read_container, refusal, write_container
-from two_manifold_ros.model.head import BOUNDS
+from two_manifold_ros.model.head import BOUNDS, ModelHead
 from two_manifold_ros.model.model import (
     Model,
     NetworkLines,
@@ -57,15 +57,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from two_manifold_ros.model.head import ModelHead
-
     Arrays = dict[str, NDArray[Any]]
 
-OLDEST, VERSION = 13, 23
-"""Of the file; one outside of these is refused."""
-
-OLDEST_ROUTE = 17
-"""Of the file of a route: those before know less of starts."""
+VERSION = 23
+"""Of the file; another one is refused."""
 
 CHECKPOINT_FORMAT = 'two_manifold_ros checkpoint'
 
@@ -123,13 +118,6 @@ def load_model(path: str | Path) -> ModelHead:
     return model_from(path, *read_container(path))
 
 
-def header_of(path: str | Path) -> dict[str, Any]:
-    """Return the JSON header of a model file after the same checks as ``load_model``."""
-    header, arrays = read_container(path)
-    model_from(path, header, arrays)
-    return header
-
-
 def model_parts(model: ModelHead) -> tuple[dict[str, Any], Arrays]:
     """Return header and arrays for `model_from`; an ``InputError`` if it would refuse them."""
     if isinstance(model, AtlasModel):
@@ -160,11 +148,10 @@ def model_from(path: str | Path, header: dict[str, Any], arrays: Arrays) -> Mode
     if not (form.startswith('two_manifold_ros ') and form.endswith(' model')):
         msg = f'{path}: this is not a two_manifold_ros model; train one with "two-manifold train"'
         raise InputError(msg)
-    oldest = OLDEST_ROUTE if issubclass(_FORMATS.get(form, Model), RouteModel) else OLDEST
-    if form not in {*_FORMATS, ATLAS_FORMAT} or version not in range(oldest, VERSION + 1):
+    if form not in {*_FORMATS, ATLAS_FORMAT} or version != VERSION:
         msg = (
             f'{path}: the model has version {ascii(version)[:40]}, but this program reads '
-            f'versions {oldest} to {VERSION}; train again'
+            f'version {VERSION}; train again'
         )
         raise InputError(msg)
     try:
@@ -204,23 +191,10 @@ def _build_atlas(path: str | Path, header: dict[str, Any], arrays: Arrays) -> At
 
 def _build(kind: type[ModelHead], header: dict[str, Any], arrays: Arrays) -> ModelHead:
     numbers, arrays = dict(header), dict(arrays)
-    targets = arrays.get('readout.targets')
-    if numbers['version'] < 14:
-        if kind is Model:
-            numbers['guarded'] = True
-        if targets is not None:
-            arrays['readout.added'] = np.zeros(targets.shape[1:2])
-    if issubclass(kind, RouteModel):
-        # What came later is not known of a route.
-        later = {'circuit': 18, 'lines': 19, 'network': 20}
-        numbers |= {name: None for name, since in later.items() if numbers['version'] < since}
-        if numbers['version'] in (20, 21) and numbers['network'] is not None:
-            refuse(f'its network of version {numbers["version"]} was learned in another way')
-        if numbers['version'] < 23:
-            numbers['least_evidence'] = 0.0
     del numbers['format'], numbers['version']
     units = numbers.pop('channel_units')
     # A read-out takes the moments of each column before `validate` can compare their number.
+    targets = arrays.get('readout.targets')
     if targets is not None and not targets.shape[1] <= BOUNDS.horizons + 1:
         refuse(f'readout.targets has the shape {targets.shape}')
     model: ModelHead = decode(kind, numbers, arrays)
@@ -357,7 +331,6 @@ def _checked_value(path: str, value: Any, annotation: str) -> Any:  # noqa: ANN4
     if isinstance(value, str) and (len(value) > BOUNDS.text or not value.isprintable()):
         refuse(f'{path} is too long or holds characters that cannot be printed')
     if path.endswith('frame_id'):
-        # Models of before have them with the slash.
         return frame_name(value)
     if annotation == 'float':
         if not math.isfinite(value):
