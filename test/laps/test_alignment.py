@@ -7,13 +7,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.laps import alignment
-from two_manifold_ros.laps.alignment import (
-    align_marks,
-    drive_series,
-    find_path,
-    Grid,
-    most_likely_way,
-)
+from two_manifold_ros.laps.alignment import align_marks, drive_series, find_path, Grid
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.typing import Floats
 
@@ -61,26 +55,6 @@ def test_the_path_is_the_cheapest_of_all(seed: int) -> None:
     start, gears = ways[int(np.argmin(costs))]
     wanted = start + np.concatenate([[0], np.cumsum(SMALL.gears[gears])])
     assert find_path(seen, *template, SMALL).tolist() == wanted.tolist()
-
-
-@pytest.mark.parametrize('seed', range(3))
-def test_the_way_of_one_gear_is_the_most_likely_of_all(seed: int) -> None:
-    """As where a loop is searched: a step does not depend on the one before."""
-    random = np.random.default_rng(seed)
-    seen, means = random.standard_normal((5, 2)), random.standard_normal((4, 2))
-    seen[2] = np.nan
-    weights, steps, most = np.array([1.0, 0.35]), -np.log([0.2, 0.5, 0.3]), 9.0
-    moves = np.column_stack([np.zeros((3, 2)), np.arange(3), steps])
-    low = np.zeros(5, dtype=np.int64)
-    found = most_likely_way(seen, means, weights, low, 4, moves, np.array([[0.0, most]]))
-
-    def cost(start: int, gone: tuple[int, ...]) -> float:
-        at = start + np.concatenate([[0], np.cumsum(gone)]).astype(np.int64)
-        costs = np.minimum(np.square(seen - means[at % 4]) @ weights, most)
-        return float(steps[list(gone)].sum() + np.nansum(costs))
-
-    best = min(cost(start, gone) for start in range(4) for gone in np.ndindex(3, 3, 3, 3))
-    assert cost(found[0], tuple(np.diff(found))) == pytest.approx(best)
 
 
 def test_without_evidence_the_speed_is_the_usual_one() -> None:

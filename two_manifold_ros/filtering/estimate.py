@@ -130,12 +130,7 @@ LARGEST = 0.5 * math.sqrt(sys.float_info.max)
 
 
 def is_valid_gaussian(state: Floats, means: Floats, covariances: Floats) -> bool:
-    """
-    Return whether every number is finite and every covariance symmetric and positive definite.
-
-    Of a latent state (k,) and what was read out of it: ``means`` (c, 2), ``covariances`` (c, 2,
-    2).
-    """
+    """Return whether all of (k,), (c, 2) and (c, 2, 2) is finite, and covariances are definite."""
     (a, b), (c, d) = covariances.transpose(1, 2, 0)
     with np.errstate(over='ignore', invalid='ignore'):
         sound = (a > 0.0) & (d > 0.0) & (b == c) & (a * d > b * b)
@@ -206,9 +201,8 @@ def region_of(model: ModelHead, margin: float) -> Floats:
     """
     Return the (2, 2) least and greatest coordinates that a sound estimate of a model can have.
 
-    A mean of training positions is among them. A belief of signed weights, such as that of a
-    spectral filter without guards, is thrown far outside when its normaliser comes near zero, and
-    its ellipse need not show that. The ``margin`` is the ellipse above which none is published.
+    A belief of signed weights is thrown far outside when its normaliser comes near zero, and its
+    ellipse need not show that. The ``margin`` is the ellipse above which none is published.
     """
     known = model.track[np.isfinite(model.track).all(axis=1)]
     if not len(known) or not math.isfinite(margin):

@@ -50,9 +50,7 @@ def is_compiled() -> bool:
     return STORE.folder is not None and any(STORE.folder.glob(f'{hold_until.__module__}.*'))
 
 
-_NOT_USEFUL = Said(
-    Status.LOST, 'not_useful', f'{Status.LOST.value}: {CAUSES["not_useful"]}'
-)  # fmt: skip
+_NOT_USEFUL = Said(Status.LOST, 'not_useful', f'lost: {CAUSES["not_useful"]}')
 
 
 class Filter:
@@ -120,10 +118,8 @@ class Filter:
         self._own = len(model.channels.mean)
         self._further = len(model.further_names)
         self._used = np.flatnonzero(model.channels.limit < NO_LIMIT)
-        self._centre, self._limit = (
-            model.channels.mean[self._used],
-            model.channels.limit[self._used],
-        )
+        self._centre = model.channels.mean[self._used]
+        self._limit = model.channels.limit[self._used]
         self._before = np.zeros((2, self._own if model.is_network else 0))
         channels = self._own + self._further + self._before.shape[1]
         self.running = model
@@ -201,11 +197,7 @@ class Filter:
         return self._gate.waiting
 
     def warm_up(self) -> None:
-        """
-        Compile every hot loop, so that the first real sample is as quick as the others.
-
-        A tick filter that was given is left alone: its maker can warm it up.
-        """
+        """Compile every hot loop but of a tick filter that was given: its maker can warm it up."""
         model = self.running
         own = np.array(model.channels.mean)
         sample = np.concatenate([own, model.further_means])

@@ -33,8 +33,7 @@ class Misconfiguration(NamedTuple):
     """
     Something that may have been done to the samples of an IMU, and the correction.
 
-    Channels (6,) are multiplied by their ``factors``, then ``offsets`` are added; ``sources`` are
-    the channels in which they are found now.
+    Channels (6,), found in ``sources``, are multiplied by ``factors``, then ``offsets`` are added.
     """
 
     cause: str
@@ -45,12 +44,7 @@ class Misconfiguration(NamedTuple):
 
 
 def known_misconfigurations(channels: Channels) -> tuple[Misconfiguration, ...]:
-    """
-    Return the possible misconfigurations of the input of a model with these channels.
-
-    Those without an effect on the channels that the model uses, or with that of a likelier one,
-    are left out. Only an IMU has known ones.
-    """
+    """Return those that have an effect on the channels used, each of its own, of an IMU alone."""
     if not channels.of_imu:
         return ()
     live = np.flatnonzero(channels.live).tolist()
@@ -85,30 +79,27 @@ def _units() -> Iterator[Misconfiguration]:
     cure = 'as in training: have the driver publish the units of the training'
     degrees = 180.0 / math.pi
     forces = {
-        'accelerations_in_g': ('look like g, not m/s^2', GRAVITY),
-        'accelerations_in_milli_g': ('look like milli-g, not m/s^2', GRAVITY / 1000.0),
-        'accelerations_not_in_g': ('look like m/s^2, not g', 1 / GRAVITY),
-    }
+        'accelerations_in_g': ('the accelerations look like g, not m/s^2', GRAVITY),
+        'accelerations_in_milli_g': (
+            'the accelerations look like milli-g, not m/s^2', GRAVITY / 1000.0
+        ),
+        'accelerations_not_in_g': ('the accelerations look like m/s^2, not g', 1 / GRAVITY),
+    }  # fmt: skip
     rates = {
-        'rates_in_degrees': ('look like deg/s, not rad/s', 1.0 / degrees),
-        'rates_not_in_degrees': ('look like rad/s, not deg/s', degrees),
+        'rates_in_degrees': ('the angular rates look like deg/s, not rad/s', 1.0 / degrees),
+        'rates_not_in_degrees': ('the angular rates look like rad/s, not deg/s', degrees),
     }
-    for force, (words, factor) in forces.items():
-        yield _scaled(force, f'the accelerations {words} {cure}', factor, 1.0)
-    for rate, (words, factor) in rates.items():
-        yield _scaled(rate, f'the angular rates {words} {cure}', 1.0, factor)
+    for cause, (words, factor) in forces.items():
+        yield _scaled(cause, f'{words} {cure}', factor, 1.0)
+    for cause, (words, factor) in rates.items():
+        yield _scaled(cause, f'{words} {cure}', 1.0, factor)
     for force, rate in itertools.product(forces, rates):
         (first, factor), (second, other) = forces[force], rates[rate]
-        words = f'the accelerations {first}, and the angular rates {second}, {cure}'
-        yield _scaled(f'{force}_and_{rate}', words, factor, other)
+        yield _scaled(f'{force}_and_{rate}', f'{first}, and {second}, {cure}', factor, other)
 
 
 def has_gravity(mean: Floats) -> bool | None:
-    """
-    Return whether gravity is in accelerations of a mean (3,), m/s^2; ``None`` if that is unclear.
-
-    The mean specific force is gravity but for slopes, biases and the driving.
-    """
+    """Return whether gravity is in accelerations of a mean (3,), m/s^2; ``None`` if unclear."""
     size = float(np.linalg.norm(mean))
     if abs(size - GRAVITY) < 0.25 * GRAVITY:
         return True
@@ -173,7 +164,6 @@ def _is_mirrored(order: Sequence[int], signs: Sequence[float]) -> bool:
 
 PARTS = 20
 """Means to which a window is smoothed."""
-
 
 MOST_WINDOWS, SAMPLED = 2_000, 100
 """
@@ -261,7 +251,7 @@ def _anchors(windows: Floats, starts: Ints, width: int) -> tuple[float, float, f
     Return what is usual for a window whose surroundings had not been driven.
 
     Its squared distance to the nearest, its contrast, and by how much the contrast of a window
-    with its halves swapped is above. Windows two widths apart count as different drives.
+    with its halves swapped is above.
     """
     chosen = np.linspace(0, len(starts) - 1, min(len(starts), SAMPLED)).astype(np.int64)
     away = np.abs(starts - starts[chosen, None])
@@ -310,8 +300,8 @@ def alignment_cost(stretch: Floats, learned: Floats, skipped: float = 0.5) -> Fl
     """
     Return the least cost of laying a stretch (k, d) over the training (n, d) up to each part (n,).
 
-    Each part of the stretch costs its squared distance, staying on a part of the training or
-    leaving one out ``skipped``, in squared deviations.
+    A part costs its squared distance; staying on one of the training or leaving one out,
+    ``skipped``.
     """
     apart = np.square(learned).sum(axis=1) + np.square(stretch).sum(axis=1)[:, None]
     apart -= 2.0 * stretch @ learned.T
@@ -337,12 +327,11 @@ class ReversedRoute:
     """
     Detect the route driven the other way round; with an IMU alone, and on no network.
 
-    The same bends come in reversed order then, left for right, but not at the same speed: the exit
-    of a bend one way is its entry the other way. So the newest ``stretch`` parts, read backwards,
-    are laid over the training with the time stretched or pressed as it fits best, and compared
-    with how well they fit read forwards. It is found if the logarithm of the cost over the usual
-    one is above ``forward_cost`` forwards, below ``backward_cost`` backwards, and lower backwards
-    by ``gain``: on other tracks that is .3 at most.
+    The same bends come in reversed order then, left for right, but not at the same speed. So the
+    newest ``stretch`` parts are laid over the training forwards and backwards, stretched in time
+    as fits best. It is found if the logarithm of the cost over the usual one is above
+    ``forward_cost``, below ``backward_cost``, and lower backwards by ``gain``: on other tracks
+    that is .3 at most.
     """
 
     forward_cost, backward_cost, gain = 0.7, 2.3, 0.45
@@ -417,10 +406,10 @@ class HypothesisSearch:
     Search for misconfigurations along a stream.
 
     A window needs an explanation from a `Scores` novelty of ``novel``, or distance of ``far``, on,
-    and has one below ``known`` and ``near``: not less, for another IMU has other biases. The
-    distance has to shrink by ``gain``, and by ``lasting`` for what was named to stay named.
-    Misconfigurations whose distances differ by less than ``apart`` cannot be distinguished. An
-    answer is given after ``agreeing`` ones in a row, and ended by ``well`` good looks.
+    and has one below ``known`` and ``near``. The distance has to shrink by ``gain``, and by
+    ``lasting`` for a name to stay. Misconfigurations whose distances differ by less than ``apart``
+    cannot be distinguished. An answer is given after ``agreeing`` ones in a row, and ended by
+    ``well`` good looks.
     """
 
     novel, far = 0.5, 1.5

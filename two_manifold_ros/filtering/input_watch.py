@@ -85,17 +85,10 @@ class InputWatch:
     It sees nothing but stamps and samples, so the same stream gives the same findings. If the
     model is not of an IMU, only the rate and whether all channels are stuck are judged.
 
-    Attributes
-    ----------
-    look_ns, record_ns
-        Time between two looks at the newest samples, and over which worn sensors and the rate of
-        the samples are judged.
-    refused_rate_share
-        Share of the rate of the model below which samples are refused: half, less what is lost or
-        counted in two seconds. Ticks without a sample of their own repeat the one before, which
-        the model takes for another observation: at a quarter of the rate the 95 % ellipses of two
-        cars have 75 % of the truth inside, at half 89 %.
-
+    It looks at the newest samples each ``look_ns``, and judges worn sensors and the rate over
+    ``record_ns``. Samples are refused below ``refused_rate_share`` of the rate of the model, half,
+    less what is lost or counted in two seconds: ticks without a sample of their own repeat the one
+    before, which the model takes for another observation, so ellipses get too small.
     """
 
     look_ns = 250_000_000
@@ -251,8 +244,8 @@ class InputWatch:
                 )
                 return Finding('cut_off', words, refuses=False)
         step, reach = record.step[live], (record.high - record.low)[live]
-        least = np.maximum(0.3 * self._scale, 0.05 * reach)
-        for c in np.flatnonzero(judged & (step > least)):
+        coarse = judged & (step > np.maximum(0.3 * self._scale, 0.05 * reach))
+        for c in np.flatnonzero(coarse):
             words = (
                 f'{self._names[c]} changes by steps of {step[c]:.3g}, coarser than in '
                 f'training: look at resolution and range of the sensor'

@@ -11,7 +11,6 @@ recognises another vehicle, by how much it shakes.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from functools import partial
 import itertools
 import math
 from typing import TYPE_CHECKING
@@ -107,10 +106,9 @@ class WindowTracker(TickFilter):
     """
     The part of a `TickFilter` that compares windows with those of training, and the clock.
 
-    Where the model has a clock that stands while the vehicle does, observations at rest are left
-    out: belief and window are those of the last tick of driving, and so are the predicted
-    positions, whose horizons count ticks of driving; the velocity is zero. Several may share a
-    model.
+    If the clock of the model stands while the vehicle does, observations at rest are left out:
+    belief, window and predicted positions, whose horizons count ticks of driving, stay as they
+    were, and the velocity is zero.
     """
 
     belief: Belief | RememberingBelief
@@ -151,12 +149,7 @@ class WindowTracker(TickFilter):
         self._rejected = 0
 
     def coast(self, ticks: int) -> None:
-        """
-        Move on by some ticks without observations; the window has to fill again.
-
-        A vehicle that stood is taken for one that still does; the first tick after the gap shows
-        it.
-        """
+        """Move on by some ticks, see `TickFilter`; a vehicle that stood is taken to stand."""
         if not self._stands:
             self.belief.skip(ticks)
         self._window.clear()
@@ -255,8 +248,7 @@ class PositionModes:
     """
     Modes of the belief about the place, at positions (N, 2): nearby places are summed in cells.
 
-    Places lie half a tick apart, so the likeliest ones alone would all be beside one another. At
-    ``most`` so many are returned, and none below the chance ``faintest``.
+    At ``most`` so many are returned, and none below the chance ``faintest``.
     """
 
     def __init__(self, positions: Floats, most: int = 50, faintest: float = 1e-3) -> None:
@@ -272,11 +264,7 @@ class PositionModes:
         self._cells = cells.reshape(-1)
 
     def read(self, weights: Floats) -> Floats:
-        """
-        Return the modes (m, 3): x and y in metres and chance, the likeliest first.
-
-        ``weights`` (N,) are the chances of the places, summing to one.
-        """
+        """Return modes (m, 3) of chances (N,): x, y in metres and chance, the likeliest first."""
         own = weights[self._known]
         chances = np.bincount(self._cells, own)
         chosen = np.flatnonzero(chances >= self._faintest)
@@ -286,11 +274,7 @@ class PositionModes:
 
 
 class RouteTracker(TickFilter):
-    """
-    A `TickFilter` of the route model, which several may share.
-
-    ``with_places`` says whether ``places`` will be asked for.
-    """
+    """A `TickFilter` of the route model; ``with_places`` if ``places`` will be asked for."""
 
     seen = 0
 
@@ -326,35 +310,28 @@ class RouteTracker(TickFilter):
         elif model.network is not None:
             self._network = NetworkBelief(route, model.network, model.period_ns * 1e-9)
             self.belief = self._network
-            self._misfit = partial(
-                misfits, shakes=model.network.shakes, scales=model.network.scales
-            )
-            self._largest_misfit = model.network.largest_misfit
+            self._map = model.network
             self._misfits = np.zeros(model.window)
         else:
             self.belief = RouteBelief(route)
         self._lines = None
         if model.lines is not None:
-            ahead_s = [each * model.period_ns * 1e-9 for each in model.horizons]
             period_s = model.period_ns * 1e-9
+            ahead_s = [each * period_s for each in model.horizons]
             self._lines = LineFollower(model.lines, self.belief, ahead_s, period_s)
         self._scales = ForecastScales(model.horizons, float((1.0 / route.motion.rates).sum()))
-        self._read = self.belief.read()
-        self._clear_input()
+        self.start()
 
     @property
     def state(self) -> Floats:
         """Latent state (k,) after the last observation."""
         return self.belief.state
 
-    def _clear_input(self) -> None:
+    def start(self) -> None:
+        """Forget everything."""
         self._recent[:] = 0.0
         self._total[:] = 0.0
         self._ticks = self._still = 0
-
-    def start(self) -> None:
-        """Forget everything."""
-        self._clear_input()
         self.belief.start()
         if self._lines is not None:
             self._lines.start()
@@ -397,8 +374,9 @@ class RouteTracker(TickFilter):
             spreads = np.sqrt(values[len(values) // 2 :][self._live])
             shaken = shakes_of(spreads * self._inverse)
             self._network.take(shaken)
-            self._misfits[self._ticks % len(self._misfits)] = self._misfit(shaken)
-            broken = float(self._misfits.mean()) / self._largest_misfit
+            known, place = self._map, self._ticks % len(self._misfits)
+            self._misfits[place] = misfits(shaken, known.shakes, known.scales)
+            broken = float(self._misfits.mean()) / known.largest_misfit
         self._ticks += 1
         evidence = self.belief.update(observation)
         if self._columns:

@@ -57,15 +57,13 @@ class LiveLaps:
     Time laps as estimates come, move the start line to marks, and place laps by fixes.
 
     A mark puts the start line where the vehicle was. After 2, 4, 8 and so on, up to `LAST_MOVE`,
-    the line moves to where most of them are, and the lap that is under way is timed again from it;
-    best and last lap are forgotten then, and laps are counted as if it had always been there.
-    Estimates of a model that knows laps and no positions get positions from fixes, see
-    `ClosedLine`.
+    the line moves to where most of them are, and the lap that is under way is timed again; best
+    and last lap are forgotten then, and laps are counted as if it had always been there. Estimates
+    of a model that knows laps and no positions get positions from fixes, see `ClosedLine`.
 
-    With a ``clock_ns`` estimates are stamped as their samples arrive: the stamps of marks and
-    fixes count for nothing then. ``timer`` has the start line as it is now; ``origin`` and
-    ``frame`` come with the first fix; ``position_counts`` say how many fixes were taken, and how
-    many were not by cause.
+    With a ``clock_ns`` estimates are stamped as their samples arrive, and so are marks and fixes.
+    ``origin`` and ``frame`` come with the first fix; ``position_counts`` say how many fixes were
+    taken, and how many were not by cause.
     """
 
     def __init__(
@@ -133,11 +131,12 @@ class LiveLaps:
 
     def _why_missed(self, what: str, counted: int) -> str:
         missed = self._missed[what]
-        words = (
+        if counted or not missed:
+            return ''
+        return (
             f'of {missed} {what} none counts: stamp them within {LATE_S:g} s of the IMU by its '
             'clock, and see that the filter tracks then'
         )
-        return words if missed and not counted else ''
 
     def push(self, estimate: Estimate) -> LapState | None:
         """Take an estimate; return the state, or None where no place on the lap is known."""

@@ -122,12 +122,11 @@ def passages_of(series: Series, marks: Floats, name: str) -> tuple[Floats, Float
     """
     Return the marks that are passages of the line, and the laps gone at each.
 
-    Marks (L + 1,) are rising ticks. A beacon misses a lap, and a button is pressed twice. A mark
-    that follows another one in less than half of the usual time is left out. Where it takes half
-    as long again as usual to the next one, either laps went by without a mark, or the vehicle
-    stood: the drive is laid around a ring of a usual lap (`lay_around`), and as many laps are
-    counted as it goes around. An ``InputError`` says of the recording of this ``name`` that fewer
-    than three are left, or that they come too often for laps.
+    Marks (L + 1,) are rising ticks. A mark that follows another one in less than half of the usual
+    time, as of a button pressed twice, is left out. If it takes half as long again as usual to the
+    next one, a beacon missed laps or the vehicle stood: as many laps are counted as the drive goes
+    around a ring of a usual lap (`lay_around`). An ``InputError`` says of the recording of this
+    ``name`` that fewer than three are left, or that they come too often for laps.
     """
     # Several messages of one passage; those of a topic that never pauses are one passage too.
     shortest = SHORTEST_LAP_S / series.period_s
@@ -159,9 +158,9 @@ def read_marks(source: str, recording: Recording) -> Ints:
     """
     Return the times, ns, at which a vehicle passed the line: sorted.
 
-    The source is a topic of the recording with a message at each passage, of any type, whose stamp
-    counts, or else when it was received. Or a file with a time in each line: seconds since the
-    first stamp of the IMU, or since 1970. An ``InputError`` says that it is neither.
+    The source is a topic of the recording with a message of any type at each passage, or a file
+    with a time in each line: seconds since the first stamp of the IMU, or since 1970. An
+    ``InputError`` says that it is neither.
     """
     imu = recording.imu
     times = []

@@ -115,8 +115,8 @@ def _mean_ahead(passes: Passes, line_of: Ints, lines: int) -> Floats:
     """
     Return the mean positions (P, L, H, 2) ahead of the visits of each place by each line.
 
-    ``line_of`` (V,) is the line of each visit, -1 for none. Where a line has none it is the mean
-    of all, and of nothing that of the place itself.
+    ``line_of`` (V,) is the line of each visit, -1 for none; without visits it is the mean of all,
+    or the place itself.
     """
     visited, targets = passes.places.visited, passes.targets[:, :-1]
     count, horizons = len(passes.places), targets.shape[1]

@@ -111,7 +111,13 @@ class Model(WindowModel):
         super().validate()
         check_range('state_bound', self.state_bound, BOUNDS.least)
         self._check_operator()
-        self._check_readout()
+        readout, columns = self.readout, len(self.horizons) + 1
+        if isinstance(readout, SharpenedReadout):
+            _check_sharpened(readout, len(self.starts), columns)
+        else:
+            rules: Rules = {'coefficients': ('t2k',), 'covariances': ('t22',)}
+            check_fields(readout, rules, {'t': columns, 'k': self.states}, 'readout.')
+            check_covariances('readout.covariances', readout.covariances)
         check_fields(self.warm_start, {'offset': ('s',)}, {'s': self.states - 1}, 'warm_start.')
         try:
             check_extension(self.warm_start, len(self.starts))
@@ -139,15 +145,6 @@ class Model(WindowModel):
                 'responses': ('lf',),
             }  # fmt: skip
         check_fields(operator, rules, sizes, 'operator.')
-
-    def _check_readout(self) -> None:
-        readout, columns = self.readout, len(self.horizons) + 1
-        if isinstance(readout, SharpenedReadout):
-            _check_sharpened(readout, len(self.starts), columns)
-            return
-        rules: Rules = {'coefficients': ('t2k',), 'covariances': ('t22',)}
-        check_fields(readout, rules, {'t': columns, 'k': self.states}, 'readout.')
-        check_covariances('readout.covariances', readout.covariances)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -279,8 +276,6 @@ class RouteModel(TrainedModel):
         if not (self.lowest <= self.highest).all():
             refuse('its windows have means whose least is above the largest')
         _check_route(self.route, self.live, len(self.horizons) + 1)
-        _check_ways(self.route)
-        _check_chances(self.route)
         if self.circuit is not None:
             check_circuit(self.circuit)
         if self.lines is not None:
@@ -440,22 +435,16 @@ def _check_route(route: Route, channels: int, columns: int) -> None:
     if not (route.readout.states[:, 0] == 1.0).all():
         refuse('the states of its route do not start with the constant')
     check_covariances('route.readout.covariances', route.readout.covariances)
-
-
-def _check_ways(route: Route) -> None:
-    """Check where places lead: indices that exist, and no more than every drive."""
-    ways, steps = route.geometry, route.motion.moves.shape[1]
-    counts = np.diff(ways.begins)
-    if ways.begins[0] != 0 or ways.begins[-1] != len(ways.targets_of) or counts.min() < 1:
+    # Places lead to indices that exist, and no more than every drive.
+    onward, steps = route.geometry, moves.shape[1]
+    counts = np.diff(onward.begins)
+    if onward.begins[0] != 0 or onward.begins[-1] != len(onward.targets_of) or counts.min() < 1:
         refuse('route.geometry.begins does not count the ways of each place')
-    check_range('route.geometry.targets_of', ways.targets_of, 0, len(route.motion.rates) - 1)
-    check_range('route.geometry.steps_of', ways.steps_of, 0, steps - 1)
-    taken = np.repeat(np.arange(len(route.motion.rates)), counts) * steps + ways.steps_of
-    if (np.bincount(taken, ways.shares_of) > 1.0 + 1e-9).any():
+    check_range('route.geometry.targets_of', onward.targets_of, 0, places - 1)
+    check_range('route.geometry.steps_of', onward.steps_of, 0, steps - 1)
+    taken = np.repeat(np.arange(places), counts) * steps + onward.steps_of
+    if (np.bincount(taken, onward.shares_of) > 1.0 + 1e-9).any():
         refuse('route.geometry.shares_of lead more than everything on from a place')
-
-
-def _check_chances(route: Route) -> None:
     switching = route.switching
     if switching.exchanges[-1, :-1].any():
         refuse('route.switching.exchanges lead from elsewhere to a place, where none is')

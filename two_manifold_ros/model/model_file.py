@@ -250,18 +250,15 @@ def encode(part: object) -> tuple[dict[str, Any], Arrays]:
 
 def decode(kind: type[Any], numbers: dict[str, Any], arrays: Arrays, where: str = '') -> Any:  # noqa: ANN401
     """
-    Return a part of that kind, taking its numbers and arrays out of both tables.
+    Return a part of that kind, taking its numbers and arrays, at ``where``, out of both tables.
 
-    The names of its arrays start with ``where``. An error of almost any type says that something
-    is missing, left over or of another type.
+    An error of almost any type says that something is missing, left over or of another type.
     """
     values: dict[str, Any] = {}
     for name, annotation in _fields(kind).items():
         path = where + name
         if annotation in {'Floats', 'Ints', 'Bools'}:
-            if path not in arrays:
-                refuse(f'{path} is missing')
-            values[name] = _checked_array(path, arrays.pop(path), annotation)
+            values[name] = _checked_array(path, arrays.pop(path, None), annotation)
             continue
         if name not in numbers:
             refuse(f'{path} is missing')
@@ -275,9 +272,11 @@ def decode(kind: type[Any], numbers: dict[str, Any], arrays: Arrays, where: str 
             )
             continue
         if annotation in _PARTS and value is not None:
-            inner = dict(value)
-            chosen = _class_of(path, inner, _PARTS[annotation])
-            value = decode(chosen, inner, arrays, f'{path}.')
+            inner, kinds = dict(value), _PARTS[annotation]
+            chosen = inner.pop('kind', '') if len(kinds) > 1 else ''
+            if not isinstance(chosen, str) or chosen not in kinds:
+                refuse(f'{path} is of the kind {ascii(chosen)[:40]}, unknown to this program')
+            value = decode(kinds[chosen], inner, arrays, f'{path}.')
         elif annotation not in _PARTS:
             value = _checked_value(path, value, annotation)
         values[name] = value
@@ -286,16 +285,10 @@ def decode(kind: type[Any], numbers: dict[str, Any], arrays: Arrays, where: str 
     return kind(**values)
 
 
-def _class_of(path: str, numbers: dict[str, Any], kinds: dict[str, type[Any]]) -> type[Any]:
-    """Return the class of a part, whose ``kind`` is taken out of its numbers."""
-    kind = numbers.pop('kind', '') if len(kinds) > 1 else ''
-    if not isinstance(kind, str) or kind not in kinds:
-        refuse(f'{path} is of the kind {ascii(kind)[:40]}, unknown to this program')
-    return kinds[kind]
-
-
-def _checked_array(path: str, array: NDArray[Any], annotation: str) -> NDArray[Any]:
-    """Return an array if it has its type and numbers to compute with."""
+def _checked_array(path: str, array: NDArray[Any] | None, annotation: str) -> NDArray[Any]:
+    """Return an array if it is there and has its type and numbers to compute with."""
+    if array is None:
+        refuse(f'{path} is missing')
     wanted = np.dtype({'Floats': np.float64, 'Ints': np.int64, 'Bools': np.bool_}[annotation])
     if array.dtype != wanted:
         refuse(f'{path} holds {array.dtype} instead of {wanted}')

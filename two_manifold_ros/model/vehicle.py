@@ -40,8 +40,7 @@ class Prior(NamedTuple):
 
     About each axis an ``angle`` in rad, as of a bracket or a suspension; of each axis a ``scale``,
     as of MEMS sensors without calibration; ``bias`` in m/s^2 and ``turning_bias`` in rad/s, twice
-    what a map expects between two days. The ``speed`` over the speed of the training is measured
-    beside them and not applied: a faster vehicle measures more in bends, which is no larger scale.
+    what a map expects between two days. The ``speed`` over the training is not applied.
     """
 
     angle: float = math.radians(5.0)
@@ -106,16 +105,13 @@ class Vehicle:
 
     def to_json(self) -> dict[str, Any]:
         """Return all numbers, angles in degrees, each with its standard deviation."""
-        angles = np.degrees(self.angles), np.degrees(self.deviations[ANGLES])
-        groups = {
-            'angles_deg': angles,
-            'scales': (self.scales, self.deviations[SCALES]),
-            'biases': (self.biases, self.deviations[BIASES]),
-        }
         return {
-            name + end: values.tolist()
-            for name, pair in groups.items()
-            for end, values in zip(('', '_std'), pair, strict=True)
+            'angles_deg': np.degrees(self.angles).tolist(),
+            'angles_deg_std': np.degrees(self.deviations[ANGLES]).tolist(),
+            'scales': self.scales.tolist(),
+            'scales_std': self.deviations[SCALES].tolist(),
+            'biases': self.biases.tolist(),
+            'biases_std': self.deviations[BIASES].tolist(),
         }
 
     def save(self, path: str) -> None:
@@ -179,8 +175,7 @@ class VehicleLearner:
     Measure a vehicle against the map of a model while the filter follows it.
 
     An extended Kalman filter of 16 numbers that do not change, from the `Prior`. It takes what the
-    belief expects for the truth, so that noise of the sample does not shrink the scales. A belief
-    that is spread expects little, and one off the route nothing: then nothing is learned. `ticks`
+    belief expects for the truth, so that noise of the sample does not shrink the scales. `ticks`
     counts samples, each by the probability that the vehicle drove on the route as usual.
     """
 
