@@ -54,11 +54,15 @@ def test_the_path_is_the_cheapest_of_all(seed: int) -> None:
     costs = [cost_of(seen, *template, *each) for each in ways]
     start, gears = ways[int(np.argmin(costs))]
     wanted = start + np.concatenate([[0], np.cumsum(SMALL.gears[gears])])
-    assert find_path(seen, *template, SMALL).tolist() == wanted.tolist()
+    assert (
+        find_path(seen, *template, np.zeros(5, dtype=np.int64), SMALL.bins, SMALL).tolist()
+        == wanted.tolist()
+    )
 
 
 def test_without_evidence_the_speed_is_the_usual_one() -> None:
-    path = find_path(np.full((9, 2), np.nan), np.zeros((SMALL.bins, 2)), np.ones(2), SMALL)
+    nothing, low = np.full((9, 2), np.nan), np.zeros(9, dtype=np.int64)
+    path = find_path(nothing, np.zeros((SMALL.bins, 2)), np.ones(2), low, SMALL.bins, SMALL)
     assert np.diff(path).tolist() == [SMALL.bins_a_step] * 8
 
 

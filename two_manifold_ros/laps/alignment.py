@@ -226,20 +226,13 @@ def most_likely_way(  # noqa: C901, PLR0912 - one loop for numba
 
 
 def find_path(
-    seen: Floats,
-    means: Floats,
-    variances: Floats,
-    grid: Grid = FINE,
-    low: Ints | None = None,
-    width: int = 0,
+    seen: Floats, means: Floats, variances: Floats, low: Ints, width: int, grid: Grid = FINE
 ) -> Floats:
     """
-    Return the bin of each step (T,), unwrapped: of ``width`` from ``low`` (T,) on, or of all.
+    Return the bin of each step (T,), unwrapped, of ``width`` from ``low`` (T,) on.
 
     The template has ``means`` (M, d) in its bins, and the ``variances`` (d,) of a step there.
     """
-    if low is None:
-        low, width = np.zeros(len(seen), dtype=np.int64), grid.bins
     unlike = 0.5 * TEMPER * UNLIKE * seen.shape[1]
     ratios = grid.gears / grid.bins_a_step - 1.0
     gears = np.column_stack([UNUSUAL * np.square(ratios), np.full(len(ratios), unlike)])
@@ -300,7 +293,7 @@ def align_steps(seen: Floats, rough: Floats, slack: float) -> Floats:
     width = int(np.ceil(2.0 * slack * bins)) + 1
     low = np.floor((rough - slack) * bins).astype(np.int64)
     for _ in range(ROUNDS):
-        found = find_path(seen, *mean_lap(seen, path), low=low, width=width)
+        found = find_path(seen, *mean_lap(seen, path), low, width)
         path = even_in_time(found, bins)
     return path / bins
 
@@ -312,7 +305,7 @@ def phases_of(series: Series, at: Floats, rough: Floats, usual: float) -> tuple[
     return middles, align_steps(seen, np.interp(middles, at, rough), slack)
 
 
-def align_marks(series: Series, marks: Floats, numbers: Floats, slack: float = 0.1) -> Floats:
+def align_marks(series: Series, marks: Floats, numbers: Floats) -> Floats:
     """Return the phase of each tick (T,), laps, by three or more marks and the laps gone there."""
     lasted = np.diff(marks) / np.diff(numbers)
     usual = float(np.median(lasted))
@@ -320,7 +313,7 @@ def align_marks(series: Series, marks: Floats, numbers: Floats, slack: float = 0
     rough = extended(middles, marks, numbers, usual)
     # A halt puts places off by as much as its lap is longer, at most half a lap.
     late = 1.0 - usual / float(lasted.max())
-    phases = align_steps(seen, rough, min(slack + late, 0.5))
+    phases = align_steps(seen, rough, min(0.1 + late, 0.5))
     # The line is where it was crossed.
     offset = np.median(np.interp(marks, middles, phases) - numbers)
     ticks = np.arange(float(len(series.stamps))) + np.float64(0.5)
