@@ -65,7 +65,7 @@ def costs_ms(model: ModelHead, recording: Recording) -> Costs:
         waiting_ns += time.thread_time_ns() - began
         if found:
             window = (stamp - recording.imu.first_stamp) // window_ns
-            awake = live.awake if isinstance(live, AtlasFilter) else 1
+            awake = len(live.awake) if isinstance(live, AtlasFilter) else 1
             rows.append((1e-6 * waiting_ns, window, awake))
             waiting_ns = 0
     ms, windows, awake = np.array(rows).T

@@ -19,8 +19,8 @@ from gauntlet_drives import RECORDINGS
 import numpy as np
 from tables import percent, table
 
+from two_manifold_ros.filtering.hypothesis_search import known_misconfigurations
 from two_manifold_ros.filtering.input_watch import InputWatch
-from two_manifold_ros.filtering.misconfigurations import known_misconfigurations
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.simulation import slot_car
 from two_manifold_ros.simulation.slot_car import SlotCarSettings

@@ -28,7 +28,6 @@ from worlds.vehicles import DIFFERENCES, FLEET, vehicle
 
 from two_manifold_ros.evaluation.vehicles import measure_vehicle
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.model.vehicle import VehicleCorrection
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from worlds.vehicles import Differences
 
     from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.model.vehicle import Vehicle
 
 WORLD = world_named('car')
 LAPS = 2
@@ -57,7 +57,7 @@ def trained(drives: Sequence[WorldDrive]) -> ModelHead:
 
 
 def score(
-    model: ModelHead, run: WorldDrive, correction: VehicleCorrection | None = None
+    model: ModelHead, run: WorldDrive, correction: Vehicle | None = None
 ) -> tuple[float, float]:
     """Return the mean error, m, and the share of the ticks that are published."""
     live = Filter(model, correction=correction)
@@ -80,8 +80,7 @@ def row_of(model: ModelHead, car: int, times: float) -> list[float]:
     own = trained([driven(car, day, larger) for day in OWN_DAYS])
     run = driven(car, SCORED_DAY, larger, LAPS + 1)
     measured = measure_vehicle(model, [driven(car, MEASURED_DAY, larger, LAPS + 1).recording])
-    corrected = VehicleCorrection(model, measured.vehicle)
-    ways = score(own, run), score(model, run), score(model, run, corrected)
+    ways = score(own, run), score(model, run), score(model, run, measured.vehicle)
     angle = float(np.degrees(np.linalg.norm(measured.vehicle.angles)))
     return [*(number for way in ways for number in way), angle]
 

@@ -26,7 +26,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.fleet import client_of, ItemJournal
 from two_manifold_ros.inspection.coverage import state_of, Survey, survey_bags
 from two_manifold_ros.inspection.inspecting import inspect_bags
-from two_manifold_ros.model.model_file import header_of
+from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.recordings.reading import read_recording, ReadingOptions
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate, write_run
@@ -265,7 +265,7 @@ def test_bags_of_an_object_store_give_the_same_bytes(s3, fleet, said, tmp_path):
         assert pickle.dumps(found) == pickle.dumps(replace(known, name=f'{s3}/{name}'))
     model, page = tmp_path / 'model.npz', tmp_path / 'page.html'
     said('train', f'{s3}/one', '-o', model, '--force', '--report', page, '--rate', 10)
-    assert header_of(model)['summary']['recordings'] == [f'{s3}/one/{day}' for day in DAYS]
+    assert load_model(model).summary['recordings'] == [f'{s3}/one/{day}' for day in DAYS]
     written = page.read_text() + model.read_bytes().decode('latin-1')
     assert not [secret for secret in SECRETS if secret in written]
 
@@ -323,7 +323,7 @@ def test_many_bags_are_surveyed_trained_on_and_scored_where_they_are(s3, fleet, 
         few = ('--most-minutes', 0.1, '--force', '--rate', 10)
         said('train', bags, '-o', model, *few, '--json')
         journal = Path(f'{model}.bags.jsonl').read_text()
-        summary = header_of(model)['summary']
+        summary = load_model(model).summary
         found.append((summary['fleet'], journal.count('\n')))
         scores = json.loads(said('evaluate', model, bags, '--fleet', '--json')[0])
         found[-1] += ([(each['vehicle'], each['mean_m']) for each in scores['drives']],)

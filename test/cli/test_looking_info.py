@@ -10,7 +10,7 @@ from command_runs import Command
 import pytest
 
 from two_manifold_ros.model.model import Model
-from two_manifold_ros.model.model_file import header_of, load_model, save_model
+from two_manifold_ros.model.model_file import load_model, model_parts, save_model
 from two_manifold_ros.names import LAP_FRAME
 
 
@@ -26,7 +26,7 @@ def words_of(tmp_path: Path, command: Command) -> Callable[[Model], str]:
 
 
 def test_the_json_is_the_header(model_file, command):
-    assert command.json('info', model_file) == header_of(model_file)
+    assert command.json('info', model_file) == model_parts(load_model(model_file))[0]
 
 
 def test_the_table_shows_what_it_was_trained_on_and_what_was_chosen(slot_car_model, words_of):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.evaluation.lap_times import LapTimes, time_laps
-from two_manifold_ros.laps.lines import make_timer
+from two_manifold_ros.laps.timing import make_timer
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.simulation.slot_car import SlotCarSettings

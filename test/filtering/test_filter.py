@@ -269,3 +269,27 @@ def test_of_an_imu_below_half_of_the_rate_nothing_is_published(share, slot_car_m
     # Below a third there are but gaps.
     assert all((each.cause == 'too_slow') == (share < 0.5) for each in slowly)
     assert found[-1].valid
+
+
+@pytest.mark.parametrize('kind', ['no column', 'NaN', 'no topic'])
+def test_without_its_sensors_a_model_filters_to_the_bit_as_one_that_never_had_any(
+    kind, sensed_model, slot_car_model, sensed_laps
+):
+    recording = sensed_laps[1]
+    found = []
+    for model in (sensed_model, slot_car_model):
+        live = Filter(model)
+        if kind == 'no topic':
+            samples = replace(recording, sensors=()).samples_with(model.further_names)
+        elif kind == 'NaN' and model is sensed_model:
+            samples = np.pad(recording.imu.samples, ((0, 0), (0, 4)), constant_values=np.nan)
+        else:
+            samples = recording.imu.samples
+        for stamp, sample in zip(recording.imu.stamps.tolist(), samples, strict=True):
+            found.append((model is sensed_model, live.push(stamp, sample)))
+    one, other = ([e for own, es in found if own is which for e in es] for which in (True, False))
+    assert len(one) == len(other) > 100
+    for mine, alone in zip(one, other, strict=True):
+        assert mine.status is alone.status
+        np.testing.assert_array_equal(mine.positions, alone.positions)
+        np.testing.assert_array_equal(mine.covariances, alone.covariances)

@@ -11,7 +11,7 @@ import naive
 import numpy as np
 import pytest
 
-from two_manifold_ros.filtering.estimate import Estimate, steady_ticks
+from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.ticks.novelty import NOVEL
@@ -42,7 +42,7 @@ def test_nothing_is_valid_until_a_window_is_full(usual):
 def test_after_a_short_gap_the_belief_goes_on(ticks, live, stream):
     before, after = with_gap(stream, ticks)
     tracked, recovered = feed(live, before), feed(live, after)
-    unsure = WINDOW - 1 + steady_ticks(live.running) - 1
+    unsure = WINDOW - 1 + live.ticks.steady - 1
     assert statuses(recovered[: unsure + 2]) == [
         *[Status.UNSURE] * unsure, Status.TRACKING, Status.TRACKING
     ]  # fmt: skip

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Misconfigurations are named soon, by their right names, and only where there are any."""
 
+from collections import Counter
+from dataclasses import replace
 from functools import cache
 import math
 
@@ -14,15 +16,17 @@ from two_manifold_ros.filtering.hypothesis_search import (
     alignment_cost,
     HypothesisScorer,
     HypothesisSearch,
+    known_misconfigurations,
+    Misconfiguration,
     PARTS,
 )
-from two_manifold_ros.filtering.misconfigurations import known_misconfigurations
 from two_manifold_ros.model.model import Model, RouteModel
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.simulation import slot_car
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate
 from two_manifold_ros.simulation.track import CONTROL_POINTS, Track
+from two_manifold_ros.ticks.segments import Channels, NO_LIMIT
 
 TEN_SECONDS = 100
 
@@ -159,7 +163,7 @@ def test_it_is_the_distance_to_the_training_with_each_mistake_undone(
     mistakes = known_misconfigurations(slot_car_model.channels)
     # As many parts as ticks in the window, so nothing is smoothed.
     assert slot_car_model.window == PARTS
-    found = scorer.score_all(window)
+    found = scorer.score(window)
     plain, _ = one_by_one(slot_car_model, window)
     contrasts = []
     for index, mistake in enumerate(mistakes, start=1):
@@ -176,10 +180,76 @@ def test_it_is_the_distance_to_the_training_with_each_mistake_undone(
 
 
 def test_the_plain_look_says_the_same_and_a_vehicle_that_stands_does_not_drive(scorer, window):
-    plain, tried = scorer.score_plain(window), scorer.score_all(window)
+    plain, tried = scorer.score(window, 0), scorer.score(window)
     assert plain.distance == pytest.approx(tried.distance[:1])
     assert plain.novelty == pytest.approx(tried.novelty[:1])
     assert plain.driving == tried.driving[:1]
     assert tried.driving[0]
     standing = np.broadcast_to(window.mean(axis=0), window.shape)
-    assert not scorer.score_all(standing).driving.any()
+    assert not scorer.score(standing).driving.any()
+
+
+ALL = np.ones(6, dtype=bool)
+CHANNELS = Channels(
+    np.array([0.1, 0.0, 9.80665, 0.0, 0.0, 0.5]), np.ones(6), np.full(6, NO_LIMIT), ALL
+)
+SAMPLES = np.random.default_rng(0).normal(size=(8, 6))
+
+
+def undone(mistake: Misconfiguration, samples: np.ndarray) -> np.ndarray:
+    return samples[:, list(mistake.sources)] * mistake.factors + mistake.offsets
+
+
+def causes(channels: Channels) -> Counter[str]:
+    return Counter(mistake.cause for mistake in known_misconfigurations(channels))
+
+
+@pytest.mark.parametrize('cause', WRONG)
+def test_undoing_gives_the_samples_back(cause):
+    of_this_cause = [each for each in known_misconfigurations(CHANNELS) if each.cause == cause]
+    wrong = WRONG[cause](SAMPLES)
+    # Gravity is put back along the mean of training, which is not quite the third axis.
+    apart = [np.abs(undone(each, wrong) - SAMPLES).max() for each in of_this_cause]
+    assert min(apart) < (0.11 if cause == 'gravity_removed' else 1e-9)
+
+
+def test_each_turn_is_there_once_and_is_reported_by_its_axes():
+    found = causes(CHANNELS)
+    half_turns = [found[f'turned_about_{axis}'] for axis in 'xyz']
+    # 24 rotations but none, and as many left-handed frames.
+    assert sum(half_turns) + found['turned'] == 23
+    assert half_turns == [1, 1, 1]
+    assert found['axes_exchanged'] == 24
+    words = [each.words for each in known_misconfigurations(CHANNELS) if each.cause == 'turned']
+    assert len(set(words)) == 20
+    assert any('(x is now y, y is now -x)' in each for each in words)
+
+
+def test_gravity_can_only_be_missing_where_it_was():
+    without = replace(CHANNELS, mean=np.zeros(6))
+    assert causes(CHANNELS)['gravity_removed'] == 1
+    assert causes(CHANNELS)['gravity_added'] == 0
+    assert causes(without)['gravity_removed'] == 0
+    assert causes(without)['gravity_added'] == 6
+    in_g = replace(CHANNELS, mean=np.array([0.0, 0.0, 2.0 * 9.80665, 0.0, 0.0, 0.0]))
+    assert causes(in_g)['gravity_removed'] == causes(in_g)['gravity_added'] == 0
+
+
+def test_what_dead_channels_hide_is_not_reported_apart():
+    planar = np.array([True, True, False, False, False, True])
+    found = causes(replace(CHANNELS, live=planar))
+    assert found['sign_of_az'] == found['sign_of_wx'] == 0
+    assert found['sign_of_wz'] == 1
+    # The only rate is wz, so all of them are no more than that one.
+    assert found['sign_of_rates'] == 0
+    assert found['turned_about_x'] == 1
+    effects = [
+        tuple((undone(each, SAMPLES)[:, planar]).ravel().round(9))
+        for each in known_misconfigurations(replace(CHANNELS, live=planar))
+    ]
+    assert len(set(effects)) == len(effects)
+
+
+def test_pixels_have_no_known_mistakes():
+    names = tuple(f'pixel_{index}' for index in range(6))
+    assert known_misconfigurations(replace(CHANNELS, names=names)) == ()

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 import pytest
 
-from two_manifold_ros.filtering.estimate import steady_ticks
+from two_manifold_ros.filtering.estimate import make_tick_filter
 from two_manifold_ros.filtering.status import (
     CAUSES,
     EllipseLimits,
@@ -257,7 +257,7 @@ def test_a_status_is_better_after_a_memory_of_ten_ticks_at_most(slot_car_model, 
     def steady(persistence: float) -> int:
         likelihood = replace(slot_car_model.route.likelihood, persistence=persistence)
         route = replace(slot_car_model.route, likelihood=likelihood)
-        return steady_ticks(replace(slot_car_model, route=route))
+        return make_tick_filter(replace(slot_car_model, route=route)).steady
 
     assert [steady(each) for each in (0.01, 0.1, 0.2, 0.25, 1.0, 5.0)] == [10, 10, 5, 4, 3, 3]
-    assert steady_ticks(spectral_model) == 10
+    assert make_tick_filter(spectral_model).steady == 10

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.laps.lines import circuit_of, lines_in_words, live_timer, make_timer
-from two_manifold_ros.laps.timing import THIRDS
+from two_manifold_ros.laps.timing import circuit_of, lines_in_words, live_timer, make_timer, THIRDS
 from two_manifold_ros.names import LAP_FRAME
 
 

@@ -203,26 +203,6 @@ def test_another_start_line_and_other_sectors_move_the_lines():
         assert [each.seconds for each in lap.sectors] == pytest.approx(want, abs=0.02)
 
 
-rates = st.lists(st.floats(0.8, 1.25), min_size=2, max_size=6)
-
-
-@settings(max_examples=25)
-@given(rates, st.floats(-0.9, -0.05), st.sampled_from([0.05, 0.1, 0.3]))
-def test_lap_times_sum_to_the_time_between_passages_and_sectors_to_the_lap(
-    ratios, begin, period_s
-):
-    laps = [LAP_S * each for each in ratios]
-    timer = LapTimer(oval(300))
-    driven(laps, begin, period_s).push(timer)
-    assert len(timer.laps) == len(laps)
-    for lap, after in zip(timer.laps, timer.laps[1:], strict=False):
-        between = (after.begin_ns - lap.begin_ns) / SECOND
-        assert lap.time.seconds == pytest.approx(between, abs=1e-8)
-    for lap in timer.laps:
-        whole = sum(each.seconds for each in lap.sectors)
-        assert whole == pytest.approx(lap.time.seconds, abs=1e-9)
-
-
 @settings(max_examples=25)
 @given(st.lists(st.floats(0.0, 0.02), min_size=50, max_size=200), st.floats(0.0, 1.0))
 def test_any_forward_drive_counts_laps_by_its_way(steps, begin):

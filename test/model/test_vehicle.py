@@ -17,7 +17,6 @@ from two_manifold_ros.model.vehicle import (
     rotation_of,
     UNKNOWN,
     Vehicle,
-    VehicleCorrection,
     VehicleLearner,
 )
 from two_manifold_ros.route.densities import TAIL
@@ -70,7 +69,7 @@ def test_a_file_holds_all_numbers(tmp_path: Path) -> None:
 
 def test_only_a_route_has_a_map_to_measure_against(spectral_model: Model) -> None:
     with pytest.raises(InputError, match='map of one route'):
-        VehicleCorrection(spectral_model)
+        VehicleLearner(spectral_model)
 
 
 def belief_at(places: int, seed: int, count: int = 12) -> SimpleNamespace:
@@ -162,13 +161,12 @@ def test_a_step_is_that_of_the_equations(slot_car_model: RouteModel, corrected: 
     """Whatever corrects the samples meanwhile."""
     model = slot_car_model
     learner, naive = VehicleLearner(model), Naive(model)
-    correction = VehicleCorrection(model, corrected, learner)
     random = np.random.default_rng(0)
     for seed in range(30):
         # Surely at one place more often than not: then much is learned of each sample.
         belief = belief_at(model.route.places, seed, 12 if seed % 3 == 0 else 1)
         sample = 0.8 * naive.expected(belief)[0] + model.channels.scale * random.uniform(size=6)
-        correction.follow(correction.correct(sample), belief)  # type: ignore[arg-type]
+        learner.learn(corrected.measured(corrected.correct(sample)), belief)  # type: ignore[arg-type]
         naive.learn(sample, belief)
     vehicle = learner.vehicle
     np.testing.assert_allclose(vehicle.angles, naive.rotation.as_rotvec(), atol=1e-7)

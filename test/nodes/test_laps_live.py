@@ -22,7 +22,7 @@ from std_srvs.srv import Trigger
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.lap_times import time_laps
 from two_manifold_ros.interface.messages import choose_scene, stamp_fields
-from two_manifold_ros.laps.lines import make_timer
+from two_manifold_ros.laps.timing import make_timer
 from two_manifold_ros.laps.unplaced import place_by_imu
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.names import LAP_FRAME

@@ -16,7 +16,7 @@ from two_manifold_ros.inspection.rendering import describe, describe_all
 from two_manifold_ros.model.atlas import AtlasModel
 from two_manifold_ros.model.head import ModelHead, TrainedModel
 from two_manifold_ros.model.model import RouteModel
-from two_manifold_ros.model.model_file import header_of, load_model
+from two_manifold_ros.model.model_file import load_model, model_parts
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.progress import on_stderr, Progress
 from two_manifold_ros.recordings.further_channels import SensorTopic
@@ -123,10 +123,10 @@ def add_info(parser: ArgumentParser) -> None:
 
 def run_info(args: Namespace) -> int:
     """Print the model's header; return 0."""
-    if args.json:
-        options.answer(args, header_of(args.model))
-        return 0
     model = load_model(args.model)
+    if args.json:
+        options.answer(args, model_parts(model)[0])
+        return 0
     try:
         options.answer(args, {}, list(shown_model(model)))
     # Its notes on the training may be anything; a filter does not use them.

@@ -19,8 +19,7 @@ from two_manifold_ros.evaluation.replaying import replay
 from two_manifold_ros.evaluation.vehicles import measure_vehicle
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.interface.messages import PUBLISHED, Topics
-from two_manifold_ros.laps.lines import make_timer
-from two_manifold_ros.laps.timing import LapTimer, Timed
+from two_manifold_ros.laps.timing import LapTimer, make_timer, Timed
 from two_manifold_ros.loggers.track_files import check_track_path, Track, write_track
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.model.vehicle import check_vehicle, PRIOR, UNKNOWN

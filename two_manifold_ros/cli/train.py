@@ -207,8 +207,9 @@ def _routes_of(
     if args.marks:
         with Progress('finding laps'):
             marks = None if args.marks == 'none' else args.marks
-            recordings, found = place(recordings, marks)
-        say(f'two-manifold: note: {found}')
+            placed = place(recordings, marks)
+        recordings = placed.recordings
+        say(f'two-manifold: note: {placed.sentence}')
     if not args.marks or args.position_lag != AUTO:
         recordings = options.in_step(recordings, args, say=say)
     with Progress('inspecting') as progress:

@@ -30,7 +30,7 @@ from two_manifold_ros.interface.status import (
     routes_message,
     status_message,
 )
-from two_manifold_ros.laps.lines import live_timer
+from two_manifold_ros.laps.timing import live_timer
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,20 +11,23 @@ from typing import NamedTuple, TYPE_CHECKING
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import check_imu, estimates_along
 from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.filtering.tracker import RouteTracker
 from two_manifold_ros.model.vehicle import (
     check_vehicle,
     load_vehicle,
     UNKNOWN,
     Vehicle,
-    VehicleCorrection,
     VehicleLearner,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from two_manifold_ros.filtering.status import TickDiagnostics
     from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.model.model import RouteModel
     from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.typing import Floats
 
 PASSES = 3
 """Times that recordings are followed, each with what was measured before."""
@@ -38,13 +41,27 @@ class Measured(NamedTuple):
     counted: float
 
 
+class LearningTracker(RouteTracker):
+    """The filter of a route from whose belief, at samples of a vehicle, a ``learner`` learns."""
+
+    def __init__(self, model: RouteModel, vehicle: Vehicle, learner: VehicleLearner) -> None:
+        super().__init__(model)
+        self._vehicle, self._learner = vehicle, learner
+
+    def update(self, values: Floats) -> TickDiagnostics:
+        """Take the means of one tick as the vehicle corrects them, see `TickFilter`."""
+        shown = super().update(values)
+        self._learner.learn(self._vehicle.measured(values[:6]), self.belief)
+        return shown
+
+
 def measure_vehicle(
     model: ModelHead,
     recordings: Sequence[Recording],
     progress: Callable[[str, float], None] = lambda *_: None,
 ) -> Measured:
     """Measure a vehicle from recordings without positions that fit a model of a route."""
-    check_vehicle(model)
+    route = check_vehicle(model)
     for recording in recordings:
         check_imu(recording, model)
     vehicle, ticks = UNKNOWN, 0
@@ -52,7 +69,8 @@ def measure_vehicle(
     for _ in range(PASSES):
         learner, ticks = VehicleLearner(model), 0
         for recording in recordings:
-            live = Filter(model, correction=VehicleCorrection(model, vehicle, learner=learner))
+            live = Filter(model, correction=vehicle)
+            live.ticks = LearningTracker(route, vehicle, learner)
             ticks += sum(1 for _ in estimates_along(live, recording, progress))
         vehicle = learner.vehicle
     if not ticks:

@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections import Counter, deque
 from dataclasses import replace
 import math
-from typing import Any, TYPE_CHECKING
+from typing import Any, TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from two_manifold_ros.filtering.coarse import CoarseBelief
-from two_manifold_ros.filtering.estimate import limits_of
+from two_manifold_ros.filtering.estimate import Estimate, limits_of
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.network_lines import Branch
 from two_manifold_ros.filtering.status import StateMachine, Status
@@ -20,31 +20,20 @@ from two_manifold_ros.model.atlas import AtlasModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from typing import TypeAlias
 
-    from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.typing import Bools, Floats
 
     Stamped: TypeAlias = tuple[int, Sequence[float] | Floats]
 
 MOST_AWAKE = 3
-"""
-Routes that are followed at once at most, however many are known: that of the estimates, and two
-more in a search.
-"""
+"""Routes that are followed at once at most: that of the estimates, and two more in a search."""
 
 FAINT = 1e-3
-"""
-Chance below which a route sleeps once another one is known to be driven. A smaller one keeps
-routes awake for longer; one that sleeps too soon has to be searched for.
-"""
+"""Chance below which a route sleeps once another is known; a smaller one keeps more awake."""
 
 UNLIKELY = 0.02
-"""
-Share of the likeliest route in the coarse belief that another one needs to be followed. With a
-larger one the coarse belief decides alone.
-"""
+"""Share of the likeliest route in the coarse belief, which decides alone if this is larger."""
 
 TIMES = 3.0
 """
@@ -86,18 +75,15 @@ class AtlasFilter(Filter):
     """
     Filters on many known routes, of which the likeliest gives the estimates.
 
-    Each filter is that of its route alone, with its own map, frame, scaling and ticks. The belief
-    of each says how much likelier its route is than any unknown road; from these odds follow the
-    chances of all, by Bayes' rule with the same prior for each route and for none of them. A route
-    whose position agrees with that of another in the same frame is no rival to it: then the place
-    is known, and only the name is not.
+    Each has its own map, frame, scaling and ticks, and says how much likelier its route is than
+    any unknown road; from these odds follow the ``chances`` of all by name, by Bayes' rule with
+    the same prior for each route and for none of them. Routes whose positions agree in one frame
+    are no rivals: then the place is known, and only the name is not.
 
-    Only ``MOST_AWAKE`` filters run at most. While one route is known to be driven the others
-    sleep. When it is left, or a gap or a clock that was set makes its filter start again, those
-    routes wake up that are the likeliest by a `CoarseBelief` on all of them, each where that sees
-    the vehicle, and on a network nowhere. In such a search a route that sleeps is to the ones that
-    are followed as in the coarse belief. ``chances`` are those of each route at the newest tick,
-    by name.
+    While one route is known to be driven the others sleep. When it is left, or its filter starts
+    again, at most ``MOST_AWAKE`` routes are followed: the likeliest by a `CoarseBelief` on all,
+    each from where that sees the vehicle, and on a network from nowhere. A route that sleeps is to
+    those that are followed as in the coarse belief. ``awake`` are the numbers of those.
     """
 
     def __init__(
@@ -140,7 +126,7 @@ class AtlasFilter(Filter):
         On a network a vehicle is where drives begin if it is a ``fresh`` start, else nowhere.
         """
         self._coarse.start()
-        self._awake = [self._chosen]
+        self.awake = [self._chosen]
         self._newest: list[Estimate | None] = [None] * len(self._members)
         self._odds = np.zeros(len(self._members))
         for each in self._members:
@@ -158,9 +144,9 @@ class AtlasFilter(Filter):
 
     def _follow(self, number: int) -> None:
         """Take the estimates of that route from now on, and go on with the counters."""
-        before, self._chosen, now = self.chosen, number, self._members[number]
-        if now is not before:
-            now.take_over(before)
+        before, self._chosen = self.chosen, number
+        if self.chosen is not before:
+            self.chosen.take_over(before)
             before.counters = Counter()
 
     @property
@@ -189,14 +175,9 @@ class AtlasFilter(Filter):
         return self._atlas.names[self._chosen]
 
     @property
-    def awake(self) -> int:
-        """Number of routes that are followed."""
-        return len(self._awake)
-
-    @property
     def tick_ends(self) -> int:
         """Earliest stamp (ns) that can complete a tick; 0 if unknown."""
-        return min(self._members[each].tick_ends for each in self._awake)
+        return min(self._members[each].tick_ends for each in self.awake)
 
     def warm_up(self) -> None:
         """Compile every hot loop; those of one kind of model are the same."""
@@ -237,9 +218,9 @@ class AtlasFilter(Filter):
             self._weigh()
             self._choose(stamp_ns)
         if not self._settled and (ended or not self._searched):
-            known = set(self._awake)
+            known = set(self.awake)
             self._search()
-            for number in set(self._awake) - known:
+            for number in set(self.awake) - known:
                 # A jump of the clock made the last sample but one wait: from it on the filter of
                 # the estimates ticks, and so do all others of its rate.
                 for back in range(-len(self._stamps), 0):
@@ -254,7 +235,7 @@ class AtlasFilter(Filter):
         """Let all that are followed take a sample; return the estimates of each."""
         found: dict[int, list[Estimate]] = {}
         started = set()
-        for number in self._awake:
+        for number in self.awake:
             member, behind = self._members[number], self._behind.get(number)
             resets = member.counters['resets']
             if behind is None:
@@ -283,7 +264,7 @@ class AtlasFilter(Filter):
             self._start()
         elif silent:
             self._forget(self._chosen)
-        found = {each: found[each] for each in self._awake if each in found}
+        found = {each: found[each] for each in self.awake if each in found}
         for number, estimates in found.items():
             self._note(number, estimates[-1])
         return found
@@ -295,7 +276,7 @@ class AtlasFilter(Filter):
         # Where one route is as good as sure there is no other branch to look for.
         if self.chances[self.route] < 1.0 - StateMachine.leaving:
             (same_place,) = self._agree([self._chosen]).tolist()
-            for number in self._awake:
+            for number in self.awake:
                 other = self._newest[number]
                 if (
                     other is not None
@@ -352,8 +333,8 @@ class AtlasFilter(Filter):
             heard = np.array([each is not None for each in self._newest])
             times = odds[heard].sum() / max(shares[heard].sum(), 1.0 / MOST_ODDS)
             odds[~heard] = np.minimum(times * shares[~heard], MOST_ODDS)
-        rivals = ~self._agree(self._awake) @ odds
-        for number, each in zip(self._awake, rivals.tolist(), strict=True):
+        rivals = ~self._agree(self.awake) @ odds
+        for number, each in zip(self.awake, rivals.tolist(), strict=True):
             self._members[number].rivals = each
         chances = odds / (1.0 + odds.sum())
         self.chances = dict(zip(self._atlas.names, chances.tolist(), strict=True))
@@ -369,7 +350,7 @@ class AtlasFilter(Filter):
         coarse, planes = self._coarse.positions, self._planes
         places, reach_m = coarse.copy(), np.zeros(len(coarse))
         cell_m, velocities = np.zeros(len(coarse)), np.zeros_like(coarse)
-        heard = {each: newest for each in self._awake if (newest := self._newest[each])}
+        heard = {each: newest for each in self.awake if (newest := self._newest[each])}
         # Ticks of filters end at different times, at which the vehicle is at different places.
         now_ns = max((each.stamp_ns for each in heard.values()), default=0)
         for number, newest in heard.items():
@@ -405,12 +386,12 @@ class AtlasFilter(Filter):
             lasted[what] = stamp_ns - times.get(what, stamp_ns)
         if lasted[KNOWN] >= self._window_ns:
             self._settled = self._found = True
-            self._let_sleep(each for each in self._awake if chances[each] <= FAINT)
+            self._let_sleep(each for each in self.awake if chances[each] <= FAINT)
         elif self._settled and 2 * lasted[LEFT] >= self._window_ns:
             # Follow other routes as if they had been followed for the last window already.
             self._settled = False
             self._search()
-            for number in set(self._awake) - {self._chosen}:
+            for number in set(self.awake) - {self._chosen}:
                 self._members[number].reset('another route may be driven')
                 self._members[number].lose()
                 self._forget(number)
@@ -418,7 +399,7 @@ class AtlasFilter(Filter):
 
     def _likeliest(self, chances: Sequence[float]) -> int:
         """Return the likeliest route that a filter has an estimate on."""
-        newest = {each: found for each in self._awake if (found := self._newest[each])}
+        newest = {each: found for each in self.awake if (found := self._newest[each])}
         heard = list(newest)
         # Once one was known, none takes its place before it has seen a window.
         may_be_any = not self._found and self._odds[self._chosen] < 1.0
@@ -427,7 +408,7 @@ class AtlasFilter(Filter):
         # A filter compares its route with unknown roads, the coarse belief routes with each other;
         # where all are followed it has nothing to add.
         shares = self._coarse.shares
-        if len(self._awake) == len(self._members):
+        if len(self.awake) == len(self._members):
             shares = np.ones(len(shares))
         odds = {each: chances[each] * math.sqrt(shares[each]) for each in filled or heard}
         best, chosen = max(odds, key=lambda each: (odds[each], each == self._chosen)), self._chosen
@@ -444,10 +425,10 @@ class AtlasFilter(Filter):
         shares = self._coarse.shares
         least = UNLIKELY * shares.max()
         for number in np.argsort(-shares, kind='stable')[:MOST_AWAKE].tolist():
-            if number in self._awake or shares[number] < least:
+            if number in self.awake or shares[number] < least:
                 continue
-            if len(self._awake) == MOST_AWAKE:
-                others = set(self._awake) - {self._chosen}
+            if len(self.awake) == MOST_AWAKE:
+                others = set(self.awake) - {self._chosen}
                 weakest = min(others, key=lambda each: (shares[each], each))
                 if shares[number] < TIMES * shares[weakest]:
                     continue
@@ -455,7 +436,7 @@ class AtlasFilter(Filter):
             member = self._members[number]
             member.reset('another route may be driven')
             member.rivals = 0.0
-            self._awake.append(number)
+            self.awake.append(number)
             if self._atlas.members[number].network is not None:
                 if not (begins and self._fresh):
                     member.lose()
@@ -466,5 +447,5 @@ class AtlasFilter(Filter):
     def _let_sleep(self, numbers: Iterable[int]) -> None:
         for each in {*numbers} - {self._chosen}:
             self._forget(each)
-            self._awake.remove(each)
+            self.awake.remove(each)
             self._behind.pop(each, None)

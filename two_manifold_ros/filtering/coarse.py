@@ -5,8 +5,7 @@ A coarse belief about the place on many routes at once: which of them may be dri
 
 A Bayes filter over cells, each a piece of a route that takes ``SPAN_S`` at the usual speed. It
 knows neither speed ratios nor standing nor roads that are on no map, so it says how likely routes
-are beside each other and nothing more. But fifty routes of 1,800 places cost less than a tenth of
-a millisecond a tick, and the filter of a route that it finds unlikely need not run.
+are beside each other and nothing more; filters of unlikely routes need not run.
 """
 
 from __future__ import annotations
@@ -46,13 +45,12 @@ def _follow(
     chances: Floats, once: Floats, twice: Floats, totals: Floats, likeliest: Ints,
 ) -> bool:  # fmt: skip
     """
-    Predict by a span and update with its whitened observation (d,).
+    Predict by a span and update with its whitened observation (d,); return whether all is finite.
 
     ``usual`` (N, d) are those of the cells; cells ``sources`` lead to cell j, from ``begins[j]``
     to ``begins[j + 1]``, with ``shares``; ``routes`` (N,) are theirs. Updated: ``chances`` (N,),
     the ``totals`` of routes (R,) and the ``likeliest`` cell of each (R,); ``once`` and ``twice``
-    (N,) are scratch. Returns whether anything is left: nothing is as far off as a number whose
-    square is infinite, and the arrays are no belief any more.
+    (N,) are scratch.
     """
     count = len(chances)
     for j in range(count):
@@ -141,14 +139,11 @@ class CoarseBelief:
 
     def start(self) -> None:
         """Start anywhere on any route, each as likely as the others."""
-        self._go_anywhere()
-        self._count = self._ends_ns = 0
-
-    def _go_anywhere(self) -> None:
         routes = self._known[-1]
         self.shares[:] = 1.0 / len(self.shares)
         self._chances[:] = (self.shares / np.bincount(routes))[routes]
         self._likeliest[:] = np.unique(routes, return_index=True)[1]
+        self._count = self._ends_ns = 0
 
     def warm_up(self) -> None:
         """Compile the hot loop, and start again."""
@@ -173,8 +168,9 @@ class CoarseBelief:
         if not (np.abs(values) <= BOUNDS.number).all():
             return False
         ended = self._count > 0 and not 0 < self._ends_ns - stamp_ns <= self._span_ns
-        if ended:
-            self._update(self._sum / self._count)
+        # Nothing is as far off as a number whose square is infinite.
+        if ended and not self._update(self._sum / self._count):
+            self.start()
         if ended or not self._count:
             self._ends_ns = stamp_ns + self._span_ns
             self._sum[:] = 0.0
@@ -183,22 +179,16 @@ class CoarseBelief:
         self._count += 1
         return ended
 
-    def _update(self, means: Floats) -> None:
+    def _update(self, means: Floats) -> bool:
         """Take the means (d,) of the channels over a span, in the units of the samples."""
-        left = _follow(
+        return _follow(
             self._whitening @ means, *self._known, self._chances, self._once, self._twice,
             self.shares, self._likeliest,
         )  # fmt: skip
-        if not left:
-            self._go_anywhere()
 
 
 def _expected(model: RouteModel, live: Bools) -> tuple[Floats, Floats]:
-    """
-    Return usual observations (P, d) of some channels in the units of the samples.
-
-    And their covariance (d, d) about what is usual, at any speed ratio.
-    """
+    """Return usual observations (P, d) in the units of the samples, and a covariance (d, d)."""
     likelihood, channels = model.route.likelihood, model.channels
     root = np.linalg.inv(likelihood.new_whitening)
     own, scale = live[channels.live], channels.scale[channels.live]
@@ -210,11 +200,7 @@ def _expected(model: RouteModel, live: Bools) -> tuple[Floats, Floats]:
 
 
 def _cut(model: RouteModel, span_s: float) -> tuple[Ints, dict[tuple[int, int], float]]:
-    """
-    Cut a route into cells; return that of each place (P,), and the shares that go from one to one.
-
-    Cells go on along the way that most drives took.
-    """
+    """Return the cell of each place (P,), along the way of most drives, and shares between two."""
     begins, targets, steps, shares = model.route.geometry
     onward: list[dict[int, float]] = [{} for _ in range(model.route.places)]
     here = np.repeat(np.arange(len(onward)), np.diff(begins))

@@ -11,20 +11,16 @@ from typing import Final, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.compilation import compiled
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.filtering.status import EllipseLimits, LEAST_STEADY, MOST_STEADY, USABLE
-from two_manifold_ros.filtering.tracker import RouteTracker, TpsrTracker, Tracker
-from two_manifold_ros.hse_hmm.readout import RidgeReadout
+from two_manifold_ros.filtering.status import EllipseLimits, Status, USABLE
+from two_manifold_ros.filtering.tracker import RouteTracker, TickFilter, TpsrTracker, Tracker
+from two_manifold_ros.model.head import ModelHead, TrainedModel
 from two_manifold_ros.model.model import Model, RouteModel, TpsrModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from two_manifold_ros.filtering.network_lines import Branch
-    from two_manifold_ros.filtering.status import Status
-    from two_manifold_ros.filtering.tracker import TickFilter
-    from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.model.path_ahead import Ahead
     from two_manifold_ros.typing import Floats
 
@@ -133,45 +129,20 @@ LARGEST = 0.5 * math.sqrt(sys.float_info.max)
 """The product of two variances below it is finite, and so is the root of their sum of squares."""
 
 
-@compiled
 def is_valid_gaussian(state: Floats, means: Floats, covariances: Floats) -> bool:
-    """
-    Return whether every number is finite and every covariance symmetric and positive definite.
-
-    Of a latent state (k,) and what was read out of it: ``means`` (c, 2), ``covariances`` (c, 2,
-    2).
-    """
-    for i in range(len(means)):
-        a, b, c = covariances[i, 0, 0], covariances[i, 0, 1], covariances[i, 1, 1]
-        if not (0.0 < a < LARGEST and 0.0 < c < LARGEST and b == covariances[i, 1, 0]):
-            return False
-        if not (abs(b) < LARGEST and a * c > b * b):
-            return False
-        if not (math.isfinite(means[i, 0]) and math.isfinite(means[i, 1])):
-            return False
-    for value in state:  # noqa: SIM110 - numba compiles no generators
-        if not math.isfinite(value):
-            return False
-    return True
+    """Return whether all of (k,), (c, 2) and (c, 2, 2) is finite, and covariances are definite."""
+    (a, b), (c, d) = covariances.transpose(1, 2, 0)
+    with np.errstate(over='ignore', invalid='ignore'):
+        sound = (a > 0.0) & (d > 0.0) & (b == c) & (a * d > b * b)
+    small = (np.abs(covariances) < LARGEST).all()
+    return bool(small and sound.all() and np.isfinite(means).all() and np.isfinite(state).all())
 
 
-@compiled
-def is_outside(positions: Floats, region: Floats) -> bool:
-    """Return whether one of the positions (H, 2) is beyond a region, see `region_of`."""
-    for i in range(len(positions)):
-        for axis in range(2):
-            # What is unknown is neither below nor above.
-            if positions[i, axis] < region[0, axis] or positions[i, axis] > region[1, axis]:
-                return True
-    return False
-
-
-@compiled
 def half_axis(covariance: Floats) -> float:
     """Return half the long axis of the 95 % ellipse of a (2, 2) covariance."""
-    middle = 0.5 * (covariance[0, 0] + covariance[1, 1])
-    apart = 0.5 * (covariance[0, 0] - covariance[1, 1])
-    variance = middle + math.sqrt(apart * apart + covariance[0, 1] * covariance[0, 1])
+    (a, b), (_, d) = covariance.tolist()
+    apart = 0.5 * (a - d)
+    variance = 0.5 * (a + d) + math.sqrt(apart * apart + b * b)
     # The root of -2 log 0.05, the 95 % quantile of chi-square with two degrees of freedom.
     return 2.4477468306808166 * math.sqrt(max(variance, 0.0))
 
@@ -207,15 +178,10 @@ def limits_of(model: ModelHead, warn_m: float = 0.0, error_m: float = 0.0) -> El
     known = model.track[np.isfinite(model.track).all(axis=1)]
     # Of a uniform prior over the route; the calibration may give less than the spread, since a
     # belief may err often but rarely by much.
-    ellipses = [half_axis(np.cov(known.T, bias=True))] if len(known) > 1 else []
-    # The ridge read-out has the same covariance for every belief.
-    if isinstance(model, (RouteModel, TpsrModel)) or (
-        isinstance(model, Model) and not isinstance(model.readout, RidgeReadout)
-    ):
-        tick_filter = make_tick_filter(model)
-        tick_filter.place_anywhere()
-        ellipses.append(half_axis(tick_filter.read()[1][0]))
-    whole_m = min((each for each in ellipses if each > 0.0), default=math.inf)
+    spreads = [np.cov(known.T, bias=True)] if len(known) > 1 else []
+    if isinstance(model, TrainedModel):
+        spreads += make_tick_filter(model).spread_anywhere()
+    whole_m = min((each for each in map(half_axis, spreads) if each > 0.0), default=math.inf)
     error = error_m or ERROR_SHARE * whole_m
     warn = warn_m or min(WARN_SHARE * whole_m, error)
     if not 0.0 < warn <= error:
@@ -227,20 +193,6 @@ def limits_of(model: ModelHead, warn_m: float = 0.0, error_m: float = 0.0) -> El
     return EllipseLimits(warn, error)
 
 
-def steady_ticks(model: ModelHead) -> int:
-    """
-    Return the ticks in a row that have to be better before a status is.
-
-    No more than the memory of the observations, one over the persistence of a route, where that is
-    short: within it they say the same thing once.
-    """
-    if not isinstance(model, RouteModel):
-        return MOST_STEADY
-    memory = round(1.0 / model.route.likelihood.persistence)
-    # A persistence that is given may be that of no memory at all.
-    return min(max(memory, LEAST_STEADY), MOST_STEADY)
-
-
 ANYWHERE: Final = np.array([[-math.inf] * 2, [math.inf] * 2])
 """The region of a filter that nothing is known of."""
 
@@ -249,9 +201,8 @@ def region_of(model: ModelHead, margin: float) -> Floats:
     """
     Return the (2, 2) least and greatest coordinates that a sound estimate of a model can have.
 
-    A mean of training positions is among them. A belief of signed weights, such as that of a
-    spectral filter without guards, is thrown far outside when its normaliser comes near zero, and
-    its ellipse need not show that. The ``margin`` is the ellipse above which none is published.
+    A belief of signed weights is thrown far outside when its normaliser comes near zero, and its
+    ellipse need not show that. The ``margin`` is the ellipse above which none is published.
     """
     known = model.track[np.isfinite(model.track).all(axis=1)]
     if not len(known) or not math.isfinite(margin):

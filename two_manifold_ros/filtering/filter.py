@@ -10,66 +10,47 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.compilation import compiled, STORE
+from two_manifold_ros.compilation import STORE
 from two_manifold_ros.filtering.estimate import (
     ANYWHERE,
     Estimate,
     half_axis,
-    is_outside,
     is_valid_gaussian,
     is_worse_than_mean,
     limits_of,
     make_tick_filter,
     region_of,
-    steady_ticks,
 )
 from two_manifold_ros.filtering.input_watch import InputWatch
-from two_manifold_ros.filtering.status import CAUSES, StateMachine, Status, USABLE
+from two_manifold_ros.filtering.status import (
+    CAUSES,
+    EllipseLimits,
+    Finding,
+    StateMachine,
+    Status,
+    USABLE,
+)
 from two_manifold_ros.filtering.status import Verdict as Said
-from two_manifold_ros.filtering.tracker import RouteTracker, TpsrTracker
-from two_manifold_ros.model.model import RouteModel
+from two_manifold_ros.filtering.tracker import TickFilter, TpsrTracker
+from two_manifold_ros.model.head import ModelHead, TrainedModel
 from two_manifold_ros.ticks.segments import NO_LIMIT, with_shakes
-from two_manifold_ros.ticks.stamps import StampGate, TickAverager, USED, Verdict
+from two_manifold_ros.ticks.stamps import hold_until, StampGate, TickAverager, USED, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.filtering.status import EllipseLimits, Finding
-    from two_manifold_ros.filtering.tracker import TickFilter
-    from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.model.model import TpsrModel
-    from two_manifold_ros.model.vehicle import VehicleCorrection
+    from two_manifold_ros.model.vehicle import Vehicle
     from two_manifold_ros.tpsr.thin_svd import Move
     from two_manifold_ros.typing import Floats
 
 
-_FAULTS = ('', 'non_finite', 'out_of_range')
-
-
-@compiled
-def _find_fault(sample: Floats, mean: Floats, limit: Floats) -> int:
-    """Return the index in ``_FAULTS`` of a (c,) sample; ``limit`` bounds the distance to mean."""
-    beyond = False
-    for c in range(sample.size):
-        # A channel without a limit is not used by the model: it may hold anything, NaN too.
-        if limit[c] >= NO_LIMIT:
-            continue
-        value = sample[c]
-        if not np.isfinite(value):
-            return 1
-        if not abs(value - mean[c]) <= limit[c]:
-            beyond = True
-    return 2 if beyond else 0
-
-
 def is_compiled() -> bool:
     """Return whether a filter ran before and its loops are kept: the next one starts at once."""
-    return STORE.folder is not None and any(STORE.folder.glob(f'{__name__}.*'))
+    return STORE.folder is not None and any(STORE.folder.glob(f'{hold_until.__module__}.*'))
 
 
-_NOT_USEFUL = Said(
-    Status.LOST, 'not_useful', f'{Status.LOST.value}: {CAUSES["not_useful"]}'
-)  # fmt: skip
+_NOT_USEFUL = Said(Status.LOST, 'not_useful', f'lost: {CAUSES["not_useful"]}')
 
 
 class Filter:
@@ -132,12 +113,14 @@ class Filter:
         tick_filter: TickFilter | None = None,
         limits: EllipseLimits | None = None,
         reorder_ns: int = 0,
-        correction: VehicleCorrection | None = None,
+        correction: Vehicle | None = None,
     ) -> None:
         self._own = len(model.channels.mean)
         self._further = len(model.further_names)
-        networks = isinstance(model, RouteModel) and model.network is not None
-        self._before = np.zeros((2, self._own if networks else 0))
+        self._used = np.flatnonzero(model.channels.limit < NO_LIMIT)
+        self._centre = model.channels.mean[self._used]
+        self._limit = model.channels.limit[self._used]
+        self._before = np.zeros((2, self._own if model.is_network else 0))
         channels = self._own + self._further + self._before.shape[1]
         self.running = model
         self.ticks = tick_filter or make_tick_filter(model, with_places=places_hz > 0.0)
@@ -148,10 +131,12 @@ class Filter:
         self._reorder_ns = reorder_ns
         self._window = model.window
         self._places_every = math.ceil(model.rate_hz / places_hz) if places_hz else 0
-        self._machine = StateMachine(self.limits, model.window, steady_ticks(model))
-        own = tick_filter is None
-        self._region = region_of(model, self.limits.error_m) if own else ANYWHERE
-        self._watch = InputWatch(model) if own else None
+        self._machine = StateMachine(self.limits, model.window, self.ticks.steady)
+        self._region = ANYWHERE
+        self._watch: InputWatch | None = None
+        if tick_filter is None and isinstance(model, TrainedModel):
+            self._region = region_of(model, self.limits.error_m)
+            self._watch = InputWatch(model)
         self._waits = Said(Status.WAITING, 'waiting', 'waiting for the first IMU sample')
         self._tick = self._missed = 0
         self._recovering = False
@@ -212,21 +197,13 @@ class Filter:
         return self._gate.waiting
 
     def warm_up(self) -> None:
-        """
-        Compile every hot loop, so that the first real sample is as quick as the others.
-
-        A tick filter that was given is left alone: its maker can warm it up.
-        """
+        """Compile every hot loop but of a tick filter that was given: its maker can warm it up."""
         model = self.running
         own = np.array(model.channels.mean)
         sample = np.concatenate([own, model.further_means])
-        _find_fault(own, model.channels.mean, model.channels.limit)
         averager = TickAverager(len(sample), model.period_ns, model.max_gap_ns)
         averager.start(0, sample)
         averager.push(model.period_ns, sample)
-        half_axis(np.eye(2))
-        is_outside(np.zeros((1, 2)), self._region)
-        is_valid_gaussian(np.zeros(model.states), np.zeros((1, 2)), np.zeros((1, 2, 2)))
         if self._watch is None:
             return
         # Unlike enough to the training to be looked at more closely than usual input.
@@ -289,7 +266,7 @@ class Filter:
             One for each tick that ended with this sample; usually none or one.
 
         """
-        counters, channels = self.counters, self.running.channels
+        counters = self.counters
         self.used = self.broke = False
         counters['received'] += 1
         values = own = np.array(sample, dtype=np.float64)
@@ -299,10 +276,12 @@ class Filter:
             own = values[: self._own]
             missing = np.full(self._own + self._further - len(values), np.nan)
             values = np.concatenate([values, missing])
-        fault = _FAULTS[_find_fault(own, channels.mean, channels.limit)]
-        if fault:
-            counters[fault] += 1
-            if fault == 'out_of_range' and self._watch is not None:
+        # A channel without a limit is not used by the model: it may hold anything, NaN too.
+        used = own[self._used]
+        if not (np.abs(used - self._centre) <= self._limit).all():
+            finite = np.isfinite(used).all()
+            counters['out_of_range' if finite else 'non_finite'] += 1
+            if finite and self._watch is not None:
                 # It cannot be filtered, but may show what is wrong with all of them.
                 self._watch.sample_out_of_range(stamp_ns, own)
             return []
@@ -337,8 +316,6 @@ class Filter:
         for tick in range(count):
             self.latest = self._estimate(int(ends[tick]), means[tick], finding)
             estimates.append(self.latest)
-            if self.correction is not None and isinstance(self.ticks, RouteTracker):
-                self.correction.follow(means[tick, : self._own], self.ticks.belief)
         return estimates
 
     def _start_ticks(self, verdict: Verdict, stamp_ns: int, sample: Floats) -> None:
@@ -396,7 +373,7 @@ class Filter:
         # The one check of all numbers: without an ellipse no estimate is valid.
         sound = is_valid_gaussian(state, means, covariances)
         ellipse_m = half_axis(covariances[0]) if sound else math.nan
-        full = ticks.seen >= self._window
+        full, places = ticks.seen >= self._window, means[:-1]
         self._recovering = self._recovering and not full
         verdict = self._machine.step(
             result._replace(
@@ -404,7 +381,8 @@ class Filter:
                 window_full=full,
                 recovering=self._recovering,
                 seen=ticks.seen,
-                outside=is_outside(means[:-1], self._region),
+                # What is unknown is neither below nor above.
+                outside=bool(((places < self._region[0]) | (places > self._region[1])).any()),
                 ellipse_m=ellipse_m,
                 finding=finding,
             )
@@ -420,7 +398,7 @@ class Filter:
             cause=said.cause,
             why=said.why,
             state=state,
-            positions=means[:-1],
+            positions=places,
             covariances=covariances[:-1],
             velocity=means[-1],
             velocity_covariance=covariances[-1],

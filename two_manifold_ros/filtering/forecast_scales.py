@@ -29,23 +29,13 @@ class ScaleLimits(NamedTuple):
     """
     How scales follow the forecasts.
 
-    Parameters
-    ----------
-    step, outer
-        Change of the logarithm of a factor in a lap all of whose forecasts miss the 68 % ellipse,
-        before the share that is to miss it is taken off; and weight of a miss of the 95 % ellipse
-        over one of the 68 % ellipse: heavy tails are covered.
-    largest
-        A factor at most, and one over it at least.
-    sure
-        Probability that the vehicle drives as in training, from which on forecasts count: those of
-        a stop that no training shows would widen ellipses for laps.
-    longest
-        Ticks ahead at most: forecasts are remembered for as long.
-    least
-        Share of the area of a forecast's ellipse, squared, that has to be uncertainty of the way
-        there.
-
+    In a lap all of whose forecasts miss the 68 % ellipse the logarithm of a factor grows by
+    ``step``, before the share that is to miss it is taken off; a miss of the 95 % ellipse weighs
+    ``outer`` times as much: heavy tails are covered. A factor, or one over it, is at most
+    ``largest``. Forecasts count while the vehicle drives as in training with a probability above
+    ``sure``: those of a stop that no training shows would widen ellipses for laps. They are
+    remembered for ``longest`` ticks, and count if uncertainty of the way there is ``least`` of the
+    squared area of their ellipse.
     """
 
     step: float = 1.5
@@ -67,20 +57,13 @@ def follow_forecasts(
     """
     Compare the position now with what was forecast for it, and remember the newest forecasts.
 
-    Parameters
-    ----------
-    means, covariances : (H + 1, 2), (H + 1, 2, 2)
-        Newest positions at the horizons, and the velocity; unscaled.
-    ahead : (H,) int64, count, is_sure
-        Ticks ahead, 0 first; ticks before, and whether the vehicle is surely on the route now.
-    forecasts, spreads, sure : (L, H, 2), (L, H, 3), (L,)
-        Ring of the newest L ticks, updated: means, covariances as xx, xy and yy, and ``is_sure``.
-    levels : (2, 3)
-        Of the 68 % and the 95 % ellipse: squared Mahalanobis length, share outside, and what a
-        miss adds to the logarithm of a factor.
-    factors : (H + 1,)
-        Of the covariances, updated; those of the present position and the velocity stay.
-
+    ``means`` (H + 1, 2) and ``covariances`` (H + 1, 2, 2), unscaled, are of positions ``ahead``
+    ticks (H,) from now, 0 first, and of the velocity; ``count`` ticks came before. ``levels``
+    (2, 3) have of the 68 % and the 95 % ellipse the squared Mahalanobis length, the share outside,
+    and what a miss adds to the logarithm of a factor. Updated: the ring of the newest L ticks, of
+    ``forecasts`` (L, H, 2), ``spreads`` (L, H, 3) as xx, xy and yy, and ``sure`` (L,), whether the
+    vehicle was surely on the route; and ``factors`` (H + 1,), of which those of the present
+    position and the velocity stay.
     """
     length = len(sure)
     for c in range(1, len(ahead)):

@@ -1,39 +1,169 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Search for the misconfiguration that explains input unlike that of training.
+Search for the known misconfiguration of an IMU that explains input unlike that of training.
 
 A misconfiguration is named if the newest windows would be as in training with it undone, are not
 as they are, and would not be with anything else undone. Windows are smoothed to about ``PARTS``
-parts, which takes out what shakes and leaves few numbers. A misconfiguration changes each channel
-by a factor and an offset, or exchanges channels, so the products of the learned channels with the
-seen ones are computed once and serve all hypotheses.
+parts, which takes out what shakes and leaves few numbers.
 """
 
 from __future__ import annotations
 
 from collections import deque
+import itertools
 import math
 from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.filtering.misconfigurations import known_misconfigurations
 from two_manifold_ros.filtering.status import Finding
-from two_manifold_ros.model.model import RouteModel
+from two_manifold_ros.recordings.recording import GRAVITY
 from two_manifold_ros.ticks.novelty import contrast, contrast_gap, SMALLEST_RATIO
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from two_manifold_ros.filtering.misconfigurations import Misconfiguration
     from two_manifold_ros.model.head import TrainedModel
+    from two_manifold_ros.ticks.segments import Channels
     from two_manifold_ros.typing import Bools, Floats, Ints
+
+
+class Misconfiguration(NamedTuple):
+    """
+    Something that may have been done to the samples of an IMU, and the correction.
+
+    Channels (6,), found in ``sources``, are multiplied by ``factors``, then ``offsets`` are added.
+    """
+
+    cause: str
+    words: str
+    factors: Floats
+    offsets: Floats
+    sources: tuple[int, ...] = tuple(range(6))
+
+
+def known_misconfigurations(channels: Channels) -> tuple[Misconfiguration, ...]:
+    """Return those that have an effect on the channels used, each of its own, of an IMU alone."""
+    if not channels.of_imu:
+        return ()
+    live = np.flatnonzero(channels.live).tolist()
+
+    def effect(each: Misconfiguration) -> tuple[object, ...]:
+        return tuple((each.sources[c], each.factors[c], each.offsets[c]) for c in live)
+
+    seen = {effect(_scaled('', '', 1.0, 1.0))}
+    kept = []
+    # The likelier ones first.
+    for each in [*_units(), *_gravity(channels.mean[:3]), *_signs(), *_axes(), _EXCHANGED]:
+        if effect(each) not in seen:
+            seen.add(effect(each))
+            kept.append(each)
+    return tuple(kept)
+
+
+_EXCHANGED = Misconfiguration(
+    'sensors_exchanged',
+    'acceleration and angular rate look exchanged: compare the fields that the driver fills',
+    np.ones(6),
+    np.zeros(6),
+    (3, 4, 5, 0, 1, 2),
+)
+
+
+def _scaled(cause: str, words: str, force: float, rate: float) -> Misconfiguration:
+    return Misconfiguration(cause, words, np.repeat([force, rate], 3), np.zeros(6))
+
+
+def _units() -> Iterator[Misconfiguration]:
+    cure = 'as in training: have the driver publish the units of the training'
+    degrees = 180.0 / math.pi
+    forces = {
+        'accelerations_in_g': ('the accelerations look like g, not m/s^2', GRAVITY),
+        'accelerations_in_milli_g': (
+            'the accelerations look like milli-g, not m/s^2', GRAVITY / 1000.0
+        ),
+        'accelerations_not_in_g': ('the accelerations look like m/s^2, not g', 1 / GRAVITY),
+    }  # fmt: skip
+    rates = {
+        'rates_in_degrees': ('the angular rates look like deg/s, not rad/s', 1.0 / degrees),
+        'rates_not_in_degrees': ('the angular rates look like rad/s, not deg/s', degrees),
+    }
+    for cause, (words, factor) in forces.items():
+        yield _scaled(cause, f'{words} {cure}', factor, 1.0)
+    for cause, (words, factor) in rates.items():
+        yield _scaled(cause, f'{words} {cure}', 1.0, factor)
+    for force, rate in itertools.product(forces, rates):
+        (first, factor), (second, other) = forces[force], rates[rate]
+        yield _scaled(f'{force}_and_{rate}', f'{first}, and {second}, {cure}', factor, other)
+
+
+def has_gravity(mean: Floats) -> bool | None:
+    """Return whether gravity is in accelerations of a mean (3,), m/s^2; ``None`` if unclear."""
+    size = float(np.linalg.norm(mean))
+    if abs(size - GRAVITY) < 0.25 * GRAVITY:
+        return True
+    return False if size < 0.4 * GRAVITY else None
+
+
+def _gravity(mean: Floats) -> Iterator[Misconfiguration]:
+    """Yield gravity that is missing, or that is there and was not in training."""
+    had = has_gravity(mean)
+    if had:
+        offsets = np.concatenate([mean * (GRAVITY / np.linalg.norm(mean)), np.zeros(3)])
+        words = (
+            'gravity looks removed from the accelerations, but training had it: use the raw topic '
+            'of the IMU'
+        )
+        yield Misconfiguration('gravity_removed', words, np.ones(6), offsets)
+    words = (
+        'gravity looks left in the accelerations, but training had none: use the topic that was '
+        'trained on'
+    )
+    for axis, down in itertools.product((2, 1, 0) if had is False else (), (-GRAVITY, GRAVITY)):
+        offsets = down * np.eye(6)[axis]
+        yield Misconfiguration('gravity_added', words, np.ones(6), offsets)
+
+
+def _signs() -> Iterator[Misconfiguration]:
+    cure = 'the opposite sign to training: compare the driver and the mounting of the IMU'
+    for index, name in enumerate(('ax', 'ay', 'az', 'wx', 'wy', 'wz')):
+        single = _scaled(f'sign_of_{name}', f'{name} looks as if it had {cure}', 1.0, 1.0)
+        single.factors[index] = -1.0
+        yield single
+    words = f'look as if they had {cure}'
+    yield _scaled('sign_of_accelerations', f'all accelerations {words}', -1.0, 1.0)
+    yield _scaled('sign_of_rates', f'all angular rates {words}', 1.0, -1.0)
+
+
+def _axes() -> Iterator[Misconfiguration]:
+    """Yield the IMU turned, half turns first, and then axes that make a left-handed frame."""
+    signs = list(itertools.product((1.0, -1.0), repeat=3))
+    found = list(itertools.product(itertools.permutations(range(3)), signs))
+    for order, sign in sorted(found, key=lambda each: _is_mirrored(*each)):
+        if _is_mirrored(order, sign):
+            cause, words = 'axes_exchanged', 'axes of the IMU look exchanged or reversed'
+        elif order == (0, 1, 2):
+            cause = f'turned_about_{"xyz"[sign.index(1.0)]}'
+            words = f'the IMU looks turned by half a turn about {cause[-1]}'
+        else:
+            cause, words = 'turned', 'the IMU looks turned'
+        mapping = ', '.join(
+            f'{name} is now {"-" if each < 0.0 else ""}{"xyz"[axis]}'
+            for name, axis, each in zip('xyz', order, sign, strict=True)
+            if each < 0.0 or name != 'xyz'[axis]
+        )
+        words = f'{words} ({mapping}): mount it as in training, or turn its axes back'
+        sources = (*order, *(3 + axis for axis in order))
+        yield Misconfiguration(cause, words, np.array(2 * sign), np.zeros(6), sources)
+
+
+def _is_mirrored(order: Sequence[int], signs: Sequence[float]) -> bool:
+    return bool(np.linalg.det(np.eye(3)[list(order)] * np.array(signs)[:, None]) < 0.0)
 
 
 PARTS = 20
 """Means to which a window is smoothed."""
-
 
 MOST_WINDOWS, SAMPLED = 2_000, 100
 """
@@ -74,61 +204,32 @@ class HypothesisScorer:
         # A channel that varies by less than this share of the usual is not that of a drive.
         self._least_spreads = 0.2 * self._windows.std(axis=1).mean(axis=1)
         self._usual, self._own, self._gap = _anchors(self._windows, starts, width)
+        self._flat = self._windows.reshape(-1, len(starts))
+        self._squares = np.square(self._flat).sum(axis=0)
         # How each learned channel is read from the seen ones, first with nothing undone.
         self._sources = np.stack([own, *(np.array(each.sources)[own] for each in hypotheses)])
         factors = np.stack([np.ones(len(own)), *(each.factors[own] for each in hypotheses)])
         offsets = np.stack([np.zeros(len(own)), *(each.offsets[own] for each in hypotheses)])
         scale = channels.scale[own]
-        centre = channels.mean[own] / scale
         self._factors = factors / scale
-        self._added = offsets / scale - centre
-        self._weights = -2.0 * np.concatenate([self._factors, offsets / scale], axis=1)
-        # Which products make up the distances (H + 1, 2 d): first of each learned channel with its
-        # source, one row for every seen channel, and then with one, behind all of them.
-        places = np.arange(len(own)) * len(channels.live) + self._sources
-        ones = len(channels.live) * len(own) + np.arange(len(own))
-        self._terms = np.concatenate([places, np.broadcast_to(ones, places.shape)], axis=1)
-        sums = self._windows.sum(axis=1)
-        self._base = np.square(self._windows).sum(axis=(0, 1)) + 2.0 * centre @ sums
-        # Of each learned channel with each seen one, and with one.
-        pairs = len(channels.live) * len(sums)
-        self._products = np.concatenate([np.zeros((pairs, len(starts))), sums])
-        self._flat = self._windows.reshape(-1, len(starts))
+        self._added = (offsets - channels.mean[own]) / scale
 
-    def score_plain(self, window: Floats) -> Scores:
-        """Score a (w, c) window of ticks only as it is, which costs less."""
-        seen = self._smooth(window)
-        own = self._sources[0]
-        factors = self._weights[0, : len(own), None] * seen[own]
-        distances = factors.reshape(-1) @ self._flat
-        distances += self._base
-        return self._score(seen, np.array([[distances.min(), distances.mean()]]))
+    def score(self, window: Floats, hypotheses: int | None = None) -> Scores:
+        """
+        Score a (w, c) window of ticks, in the units of the samples.
 
-    def score_all(self, window: Floats) -> Scores:
-        """Score a (w, c) window of ticks, in the units of the samples, under all hypotheses."""
-        seen = self._smooth(window)
-        count, _, windows = self._windows.shape
-        products = self._products[: count * len(seen)].reshape(count, len(seen), windows)
-        np.matmul(seen, self._windows, out=products)
-        found = np.empty((len(self._terms), 2))
-        for row, terms, weights in zip(found, self._terms, self._weights, strict=True):
-            distances = self._base + weights @ self._products[terms]
-            row[:] = distances.min(), distances.mean()
-        return self._score(seen, found)
-
-    def _smooth(self, window: Floats) -> Floats:
-        """Return the (c, parts) smoothed channels."""
+        It is read as it is and under so many ``hypotheses``, by default all.
+        """
+        which = slice(None if hypotheses is None else 1 + hypotheses)
         used = window[len(window) - self._each * self._parts :]
-        return np.ascontiguousarray(_parts(used, self._each).T)
-
-    def _score(self, seen: Floats, found: Floats) -> Scores:
-        """Score (H, 2) smallest and mean squared distances, still without those of the window."""
-        ways = len(found)
-        read = seen[self._sources[:ways]] * self._factors[:ways, :, None]
-        read += self._added[:ways, :, None]
-        found = found + np.square(read).sum(axis=(1, 2))[:, None]
-        nearest = np.maximum(found[:, 0], SMALLEST_RATIO * self._usual)
-        ratio = np.maximum(nearest / np.maximum(found[:, 1], nearest), SMALLEST_RATIO)
+        seen = _parts(used, self._each).T
+        read = seen[self._sources[which]] * self._factors[which, :, None]
+        read += self._added[which, :, None]
+        rows = read.reshape(len(read), -1)
+        squared = self._squares - 2.0 * rows @ self._flat
+        squared += np.square(rows).sum(axis=1, keepdims=True)
+        nearest = np.maximum(squared.min(axis=1), SMALLEST_RATIO * self._usual)
+        ratio = np.maximum(nearest / np.maximum(squared.mean(axis=1), nearest), SMALLEST_RATIO)
         return Scores(
             distance=np.log(nearest / self._usual),
             novelty=(np.log(ratio) - self._own) / self._gap,
@@ -150,7 +251,7 @@ def _anchors(windows: Floats, starts: Ints, width: int) -> tuple[float, float, f
     Return what is usual for a window whose surroundings had not been driven.
 
     Its squared distance to the nearest, its contrast, and by how much the contrast of a window
-    with its halves swapped is above. Windows two widths apart count as different drives.
+    with its halves swapped is above.
     """
     chosen = np.linspace(0, len(starts) - 1, min(len(starts), SAMPLED)).astype(np.int64)
     away = np.abs(starts - starts[chosen, None])
@@ -199,8 +300,8 @@ def alignment_cost(stretch: Floats, learned: Floats, skipped: float = 0.5) -> Fl
     """
     Return the least cost of laying a stretch (k, d) over the training (n, d) up to each part (n,).
 
-    Each part of the stretch costs its squared distance, staying on a part of the training or
-    leaving one out ``skipped``, in squared deviations.
+    A part costs its squared distance; staying on one of the training or leaving one out,
+    ``skipped``.
     """
     apart = np.square(learned).sum(axis=1) + np.square(stretch).sum(axis=1)[:, None]
     apart -= 2.0 * stretch @ learned.T
@@ -226,12 +327,11 @@ class ReversedRoute:
     """
     Detect the route driven the other way round; with an IMU alone, and on no network.
 
-    The same bends come in reversed order then, left for right, but not at the same speed: the exit
-    of a bend one way is its entry the other way. So the newest ``stretch`` parts, read backwards,
-    are laid over the training with the time stretched or pressed as it fits best, and compared
-    with how well they fit read forwards. It is found if the logarithm of the cost over the usual
-    one is above ``forward_cost`` forwards, below ``backward_cost`` backwards, and lower backwards
-    by ``gain``: on other tracks that is .3 at most.
+    The same bends come in reversed order then, left for right, but not at the same speed. So the
+    newest ``stretch`` parts are laid over the training forwards and backwards, stretched in time
+    as fits best. It is found if the logarithm of the cost over the usual one is above
+    ``forward_cost``, below ``backward_cost``, and lower backwards by ``gain``: on other tracks
+    that is .3 at most.
     """
 
     forward_cost, backward_cost, gain = 0.7, 2.3, 0.45
@@ -247,8 +347,7 @@ class ReversedRoute:
         self._scale = model.channels.scale[self._channels]
         # Of longer trainings the start is used.
         self._learned = _parts(model.series[bends, : MOST_WINDOWS * self._each].T, self._each)
-        roads = isinstance(model, RouteModel) and model.network is not None
-        able = model.channels.of_imu and bends.any() and not roads
+        able = model.channels.of_imu and bends.any() and not model.is_network
         able = able and len(self._learned) > 2 * self.stretch
         self._usual = self._usual_cost() if able else math.inf
         self.ticks = self.stretch * self._each
@@ -307,10 +406,10 @@ class HypothesisSearch:
     Search for misconfigurations along a stream.
 
     A window needs an explanation from a `Scores` novelty of ``novel``, or distance of ``far``, on,
-    and has one below ``known`` and ``near``: not less, for another IMU has other biases. The
-    distance has to shrink by ``gain``, and by ``lasting`` for what was named to stay named.
-    Misconfigurations whose distances differ by less than ``apart`` cannot be distinguished. An
-    answer is given after ``agreeing`` ones in a row, and ended by ``well`` good looks.
+    and has one below ``known`` and ``near``. The distance has to shrink by ``gain``, and by
+    ``lasting`` for a name to stay. Misconfigurations whose distances differ by less than ``apart``
+    cannot be distinguished. An answer is given after ``agreeing`` ones in a row, and ended by
+    ``well`` good looks.
     """
 
     novel, far = 0.5, 1.5
@@ -362,7 +461,7 @@ class HypothesisSearch:
         self._reversed.look(self._window, novel=self._novel)
 
     def _look(self, window: Floats) -> None:
-        plain = self._scorer.score_plain(window)
+        plain = self._scorer.score(window, 0)
         self._novel = bool(plain.novelty[0] >= self.novel or plain.distance[0] >= self.far)
         self._good_looks = 0 if self._novel else self._good_looks + 1
         if not self._novel:
@@ -371,7 +470,7 @@ class HypothesisSearch:
             if self._good_looks >= self.well:
                 self._name(())
             return
-        scores = self._scorer.score_all(window)
+        scores = self._scorer.score(window)
         # Nothing is learned from a vehicle that hardly drives: its windows count as far away.
         never = 8.0
         distance = np.where(scores.driving, scores.distance, never)

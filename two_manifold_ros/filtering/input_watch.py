@@ -8,68 +8,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.compilation import compiled, shared
 from two_manifold_ros.filtering.hypothesis_search import HypothesisSearch
 from two_manifold_ros.filtering.status import Finding
-from two_manifold_ros.model.head import TrainedModel
-from two_manifold_ros.model.model import Model, RouteModel
-from two_manifold_ros.ticks.rest import longest_runs, unchanged
-from two_manifold_ros.ticks.stamps import hold_until, JUMP_BACK_NS
+from two_manifold_ros.ticks.rest import ROUNDING
+from two_manifold_ros.ticks.stamps import JUMP_BACK_NS, TickAverager
 
 if TYPE_CHECKING:
-    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.model.head import TrainedModel
     from two_manifold_ros.typing import Floats, Ints
-
 
 LARGEST_VALUE = 1e6
 """Larger than any sensor says in any unit: what is above it counts as this."""
-
-
-@shared
-def _read_sample(sample: Floats, last: Floats, now: Floats) -> bool:
-    """Read a sample, and return whether it differs from the one before."""
-    largest = 0.0
-    for c in range(sample.size):
-        value = sample[c]
-        now[c] = min(max(value, -LARGEST_VALUE), LARGEST_VALUE) if np.isfinite(value) else 0.0
-        largest = max(largest, abs(now[c] - last[c]))
-    return largest > 0.0
-
-
-@compiled
-def _take(
-    stamps: Ints, samples: Floats, period: int, clock: Ints, values: tuple[Floats, ...],
-    counts: tuple[Ints, ...], means: Floats, ends: Ints,
-) -> int:  # fmt: skip
-    """Take samples into the arrays of a `SampleRecord`; return how many ticks ended."""
-    last, integral, low, high, step, now = values
-    changed, changes, repeats, at_low, at_high = counts
-    ticks = 0
-    for n in range(stamps.size):
-        stamp = stamps[n]
-        ticks += hold_until(clock, last, integral, stamp, period, means[ticks:], ends[ticks:])
-        if not _read_sample(samples[n], last, now):
-            # The driver repeats itself, which is no fault of a single channel.
-            continue
-        for c in range(samples.shape[1]):
-            value = now[c]
-            moved = abs(value - last[c])
-            if moved > 0.0:
-                changed[c] = stamp
-                changes[c] += 1
-                last[c] = value
-                step[c] = min(step[c], moved)
-                if value < low[c]:
-                    low[c] = value
-                    at_low[c] = 0
-                elif value > high[c]:
-                    high[c] = value
-                    at_high[c] = 0
-            else:
-                repeats[c] += 1
-                at_low[c] += value == low[c]
-                at_high[c] += value == high[c]
-    return ticks
 
 
 class SampleRecord:
@@ -79,102 +28,93 @@ class SampleRecord:
     ``last, low, high, step`` (c,) are the newest sample, lowest and highest value and smallest
     change on record; ``changed`` (c,) the stamps of the newest changes; ``changes, repeats,
     at_low, at_high`` (c,) count changes, and samples that repeat the one before while other
-    channels change: all, and those at the lowest and highest value. Samples taken at once may end
-    ``most_ticks``.
+    channels change: all, and those at the lowest and highest value. Values that are not finite
+    count as zero.
     """
 
-    def __init__(self, channels: int, period_ns: int, most_ticks: int) -> None:
-        self._period = period_ns
-        self._clock = np.zeros(2, dtype=np.int64)
-        self._means = np.zeros((most_ticks, channels))
-        self._ends = np.zeros(most_ticks, dtype=np.int64)
-        # Arrays of their own and no rows of one, so that a copy of the record is one, too.
-        self._values = tuple(np.zeros(channels) for _ in range(6))
-        self.last, self._integral, self.low, self.high, self.step, self._now = self._values
-        self._counts = tuple(np.zeros(channels, dtype=np.int64) for _ in range(5))
-        self.changed, self.changes, self.repeats, self.at_low, self.at_high = self._counts
+    def __init__(self, channels: int, period_ns: int, max_gap_ns: int) -> None:
+        self._ticks = TickAverager(channels, period_ns, max_gap_ns)
 
     def start(self, stamp: int, sample: Floats) -> None:
         """Forget everything and start with this (c,) sample, and with it a tick."""
-        self._clock[:] = stamp, stamp + self._period
-        _read_sample(sample, self.last, self._now)
-        self.last[:] = self._now
-        self._integral[:] = 0.0
-        self.changed[:] = stamp
+        self.last = _bounded(sample)
+        self.changed = np.full(len(sample), stamp)
+        self._ticks.start(stamp, self.last)
         self.restart()
 
     def restart(self) -> None:
         """Start the record again, and keep the time of the last changes."""
-        self.low[:] = self.high[:] = self.last
-        self.step[:] = np.inf
-        for counts in self._counts[1:]:
-            counts[:] = 0
+        self.low = self.high = self.last
+        self.step = np.full(len(self.last), np.inf)
+        self.changes, self.repeats, self.at_low, self.at_high = np.zeros(
+            (4, len(self.last)), dtype=np.int64
+        )
 
     def take(self, stamps: Ints, samples: Floats) -> Floats:
-        """
-        Take (n, c) samples with increasing stamps, ns; return the means (m, c) of ended ticks.
+        """Take (n, c) samples of increasing stamps, ns; return means (m, c) of ended ticks."""
+        rows = _bounded(samples)
+        moved = np.abs(np.diff(np.vstack([self.last, rows]), axis=0))
+        changes = moved > 0.0
+        # A driver that repeats itself in all channels is no fault of a single one.
+        repeats = ~changes & changes.any(axis=1, keepdims=True)
+        self.changed = np.where(changes, stamps[:, None], self.changed).max(axis=0)
+        self.changes += changes.sum(axis=0)
+        self.repeats += repeats.sum(axis=0)
+        self.step = np.minimum(self.step, np.where(changes, moved, np.inf).min(axis=0))
+        low, high = np.minimum(self.low, rows.min(axis=0)), np.maximum(self.high, rows.max(axis=0))
+        at_low, at_high = ((repeats & (rows == each)).sum(axis=0) for each in (low, high))
+        self.at_low = np.where(low < self.low, 0, self.at_low) + at_low
+        self.at_high = np.where(high > self.high, 0, self.at_high) + at_high
+        self.last, self.low, self.high = rows[-1], low, high
+        ticks = [rows[:0]]
+        for stamp, row in zip(stamps.tolist(), rows, strict=True):
+            count, _, means = self._ticks.push(stamp, row)
+            if count:
+                ticks.append(means[:count].copy())
+        return np.concatenate(ticks)
 
-        They are valid until the next call. Values that are not finite count as zero.
-        """
-        ticks = _take(
-            stamps, samples, self._period, self._clock, self._values, self._counts, self._means,
-            self._ends,
-        )  # fmt: skip
-        return self._means[:ticks]
+
+def _bounded(samples: Floats) -> Floats:
+    return np.where(np.isfinite(samples), samples.clip(-LARGEST_VALUE, LARGEST_VALUE), 0.0)
 
 
 class InputWatch:
     """
     Compare samples with those of training.
 
-    It sees nothing but stamps and samples, so the same stream gives the same findings. Without a
-    training series, or if the model is not of an IMU, only the rate and whether all channels are
-    stuck are judged.
+    It sees nothing but stamps and samples, so the same stream gives the same findings. If the
+    model is not of an IMU, only the rate and whether all channels are stuck are judged.
 
-    Attributes
-    ----------
-    look_ns, record_ns
-        Time between two looks at the newest samples, and over which worn sensors and the rate of
-        the samples are judged.
-    refused_rate_share
-        Share of the rate of the model below which samples are refused: half, less what is lost or
-        counted in two seconds. Ticks without a sample of their own repeat the one before, which
-        the model takes for another observation: at a quarter of the rate the 95 % ellipses of two
-        cars have 75 % of the truth inside, at half 89 %.
-
+    It looks at the newest samples each ``look_ns``, and judges worn sensors and the rate over
+    ``record_ns``. Samples are refused below ``refused_rate_share`` of the rate of the model, half,
+    less what is lost or counted in two seconds: ticks without a sample of their own repeat the one
+    before, which the model takes for another observation, so ellipses get too small.
     """
 
     look_ns = 250_000_000
     record_ns = 8 * look_ns
     refused_rate_share = 0.49
 
-    def __init__(self, model: ModelHead) -> None:
+    def __init__(self, model: TrainedModel) -> None:
         channels, count = model.channels, len(model.channels.mean)
         # Samples that are looked at together at most: fewer of many channels, such as images.
         at_once = min(256, 1 + 65_536 // count)
-        most_ticks = (self.look_ns + model.max_gap_ns) // model.period_ns + 2
         self._max_gap, self._rate_hz = model.max_gap_ns, model.rate_hz
-        self._record = SampleRecord(count, model.period_ns, most_ticks)
-        self._search = HypothesisSearch(model) if isinstance(model, TrainedModel) else None
+        self._record = SampleRecord(count, model.period_ns, model.max_gap_ns)
+        self._search = HypothesisSearch(model)
         self._stamps = np.zeros(at_once, dtype=np.int64)
         self._samples = np.zeros((at_once, count))
         self._live = live = np.flatnonzero(channels.live)
         self._names, self._scale = channels.live_names, channels.scale[live]
         self._largest = channels.largest[live]
-        if isinstance(model, Model):
-            most_still = model.novelty.still
-        else:
-            most_still = model.most_still if isinstance(model, RouteModel) else 0
+        runs, most_still = model.stillness
         # The longest time without a change: twice as long as in training, plus a second.
         least_ns = max(10**9, 10 * model.period_ns)
         self._all_still_ns = least_ns + 2 * most_still * model.period_ns
-        self._single = isinstance(model, TrainedModel) and channels.of_imu
-        series = model.series if isinstance(model, TrainedModel) else np.zeros((len(live), 1))
-        same = unchanged(series)
+        self._single = channels.of_imu
+        same = np.abs(np.diff(model.series, axis=1)) <= ROUNDING
         # A channel that repeats itself in more of the ticks of training was coarse then already.
         self._fine = same.sum(axis=1) <= 0.005 * same.shape[1]
-        # A route keeps but a part of its series.
-        runs = model.still if isinstance(model, RouteModel) else longest_runs(series)
         self._still_ns = least_ns + 2 * runs * model.period_ns
         # Such a channel stays the same whenever the vehicle stands.
         self._still_ns[~self._fine] *= 5
@@ -187,17 +127,15 @@ class InputWatch:
             return self._stuck
         if self._slow is not None:
             return self._slow
-        configured = None if self._search is None else self._search.finding
         # A channel that stands still may be one that another mounting leaves without work.
-        return configured or self._stuck or self._worn
+        return self._search.finding or self._stuck or self._worn
 
     def clear(self) -> None:
         """Forget the stream and all findings."""
         self._newest: int | None = None
         self._recorded = self._due = 0
         self._forget_faults()
-        if self._search is not None:
-            self._search.clear()
+        self._search.clear()
 
     def _forget_faults(self) -> None:
         self._count = self._counted = 0
@@ -223,8 +161,7 @@ class InputWatch:
             self._due = stamp_ns + self.look_ns
             self._record.start(stamp_ns, sample)
             self._forget_faults()
-            if self._search is not None:
-                self._search.pause()
+            self._search.pause()
             return
         if stamp_ns <= newest:
             return
@@ -253,9 +190,8 @@ class InputWatch:
             self._worn = self._find_worn() if self._single else None
             self._record.restart()
             self._recorded, self._counted = now, 0
-        if self._search is not None:
-            for each in means:
-                self._search.push(each)
+        for each in means:
+            self._search.push(each)
 
     def _find_slow(self, rate_hz: float) -> Finding | None:
         """Return a finding on samples that are too few for the ticks of the model."""
@@ -308,8 +244,8 @@ class InputWatch:
                 )
                 return Finding('cut_off', words, refuses=False)
         step, reach = record.step[live], (record.high - record.low)[live]
-        least = np.maximum(0.3 * self._scale, 0.05 * reach)
-        for c in np.flatnonzero(judged & (step > least)):
+        coarse = judged & (step > np.maximum(0.3 * self._scale, 0.05 * reach))
+        for c in np.flatnonzero(coarse):
             words = (
                 f'{self._names[c]} changes by steps of {step[c]:.3g}, coarser than in '
                 f'training: look at resolution and range of the sensor'

@@ -61,11 +61,7 @@ class LineState:
 
 @compiled
 def _on_lines(chances: Floats, active: Indices, passes: Floats, shares: Floats) -> float:
-    """
-    Fill how much of a belief (P, 7) is on places of each line: shares (L,).
-
-    Returned is how narrow the belief is: 0 where all places are as likely, 1 at one place.
-    """
+    """Fill the shares (L,) of a belief (P, 7) on each line; return how narrow it is, 0 to 1."""
     shares[:] = 0.0
     whole, squares = 0.0, 0.0
     for i in active:
@@ -87,9 +83,8 @@ class LineFollower:
 
     How well a line fits is the share of the belief that is on its places, beside that of the line
     that fits best, to the power of how narrow the belief is: of a belief that is anywhere a long
-    line has most. A line is as likely as it has fitted worst since, and recovers as another line
-    may be driven by then. Bayes' rule with the fit of each tick would count the same evidence
-    again and again: neighbouring places are of the same lines.
+    line has most. A line is as likely as it has fitted worst since, as neighbouring places are the
+    same evidence, and recovers as another line may be driven by then.
     """
 
     def __init__(

@@ -16,9 +16,8 @@ class Status(Enum):
     """
     State of a filter.
 
-    Only ``TRACKING`` and ``UNSURE`` give estimates that may be used. A filter by itself is
-    never ``WAITING`` once it was fed and never has ``NO_DATA``: these two need a clock, which only
-    a node has.
+    Only ``TRACKING`` and ``UNSURE`` give estimates that may be used. A filter that was fed is
+    never ``WAITING`` and never has ``NO_DATA``, for both need a clock.
     """
 
     WAITING = 'waiting for data'
@@ -35,7 +34,7 @@ REJECTED_BEFORE_RESTART = 10
 """Unlikely observations in a row before the belief is restarted (mathematics, section 6.5)."""
 
 LEAST_STEADY, MOST_STEADY = 3, 10
-"""Ticks in a row that have to be better before a status is, see `estimate.steady_ticks`."""
+"""Ticks in a row that have to be better before a status is, see `TickFilter`."""
 
 USABLE = frozenset({Status.TRACKING, Status.UNSURE})
 """The states in which an estimate may be used."""
@@ -140,32 +139,16 @@ class TickDiagnostics(NamedTuple):
     """
     One tick: what its filter says of it, and what else its status depends on.
 
-    Parameters
-    ----------
-    evidence, accepted, restarted
-        See ``Belief.update``; whether the observation moved the belief; whether that had to be
-        restarted.
-    novelty, ellipse_m
-        See ``Estimate``; the first is NaN until the window is full.
-    off_route, unlike
-        Probability that the vehicle is not on the trained route, or on no way of a network from
-        where drives begin; and that it moves unlike all training. NaN where unknown.
-    standing
-        Whether the observation was left out because the vehicle stands; what the filter says is
-        then of the last one that was not.
-    stays_off
-        Whether a vehicle that is off the route is so until the filter starts again, as on a
-        network.
-    unlikely
-        Whether the observation of a vehicle that drives as in training is less likely where it is
-        believed to be than any on parts left out of the training.
-    window_full, recovering, seen
-        Whether a whole window was seen, whether it is filling again after a gap, and its ticks.
-    outside
-        Whether a position is where no training position can be, see `region_of`.
-    finding
-        The gravest thing that is wrong with the input.
-
+    For ``evidence``, ``novelty`` and ``ellipse_m`` see `Estimate`. The observation was
+    ``accepted`` if it moved the belief, which may have had to be ``restarted``; while the vehicle
+    is ``standing`` all is of the last tick before. ``off_route`` is the probability that the
+    vehicle is not on the trained route, or on no way of a network from where drives begin, where
+    it ``stays_off`` until the filter starts again; ``unlike`` that it moves unlike all training;
+    NaN where unknown. An observation is ``unlikely`` if it is less likely where a vehicle that
+    drives as in training is believed to be than any on parts left out of the training. After a
+    gap the filter is ``recovering`` until ``seen`` ticks fill the window. The position is
+    ``outside`` where no training position can be, see `region_of`; the ``finding`` is the gravest
+    thing that is wrong with the input.
     """
 
     evidence: float = 0.0
@@ -232,18 +215,10 @@ class StateMachine:
 
     What is worse holds at once, what is better after ``steady`` ticks. A reset leads back to
     ``FILLING``, and so does a window that restarts without a gap. A wide ellipse is ``LOCALISING``
-    until the position was first known, or lost.
-
-    Attributes
-    ----------
-    verdict
-        The present status, and why.
-    doubts
-        Contradictions in a row that make an estimate unsure: one may be a pothole.
-    leaving, likely
-        Probabilities of being off the route above which the position is unsure, and lost. Above
-        the second of motion unlike all training it is unsure, too.
-
+    until the position was first known, or lost. ``verdict`` is the present status. So many
+    ``doubts``, contradictions in a row, make an estimate unsure: one may be a pothole. Above a
+    probability ``leaving`` of being off the route the position is unsure, above ``likely`` lost;
+    above that of motion unlike all training it is unsure, too.
     """
 
     doubts = 3
@@ -354,22 +329,16 @@ class StateMachine:
         return Verdict(Status.FILLING, 'filling', f'{Status.FILLING.value}: {why}')
 
     def _say(self, status: Status, cause: str, shown: TickDiagnostics) -> Verdict:
-        lengths = {
-            'ellipse': shown.ellipse_m,
-            'warn': self._limits.warn_m,
-            'error': self._limits.error_m,
-        }
+        lengths = shown.ellipse_m, self._limits.warn_m, self._limits.error_m
         # With digits until the ellipse differs from its limits.
         for digits in range(2, 6):
-            written = {name: f'{each:.{digits}f}' for name, each in lengths.items()}
-            if written['ellipse'] not in {written['warn'], written['error']}:
+            ellipse, warn, error = (f'{each:.{digits}f}' for each in lengths)
+            if ellipse not in {warn, error}:
                 break
         why = CAUSES[cause].format(
-            **shown._asdict(),
-            window=self._window,
-            **written,
-            contradictions=self._contradictions,
-        )
+            **shown._asdict(), window=self._window, contradictions=self._contradictions,
+            ellipse=ellipse, warn=warn, error=error,
+        )  # fmt: skip
         return Verdict(status, cause, f'{status.value}: {why}')
 
 

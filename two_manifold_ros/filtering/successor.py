@@ -30,10 +30,10 @@ class Successor:
     """
     Load or learn a filter, compile it and let it catch up without delaying any sample.
 
-    ``make`` returns a warm ``filter``; it is called in the thread. ``past`` are the newest samples
-    until now, which that filter has not seen. With ``at_once`` samples wait until the thread has
-    ended, and all that follows is the same every time. Once ``prepared`` there is the filter, or a
-    ``failure`` in a sentence, with ``details`` of a bug.
+    ``make`` returns a warm ``filter``, in the thread; ``past`` are the newest samples until now.
+    With ``at_once`` samples wait until the thread has ended, and all that follows is the same
+    every time. Once ``prepared`` there is the filter, or a ``failure`` in a sentence, with
+    ``details`` of a bug.
     """
 
     def __init__(

@@ -11,38 +11,46 @@ recognises another vehicle, by how much it shakes.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from functools import partial
 import itertools
 import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.compilation import compiled
 from two_manifold_ros.filtering.forecast_scales import ForecastScales
 from two_manifold_ros.filtering.network_lines import LineFollower, LineState
-from two_manifold_ros.filtering.status import REJECTED_BEFORE_RESTART, TickDiagnostics
+from two_manifold_ros.filtering.status import (
+    LEAST_STEADY,
+    MOST_STEADY,
+    REJECTED_BEFORE_RESTART,
+    TickDiagnostics,
+)
 from two_manifold_ros.hse_hmm.belief import Belief, Recollection
-from two_manifold_ros.hse_hmm.readout import SharpenedReadout
-from two_manifold_ros.model.model import SensedRouteModel
+from two_manifold_ros.hse_hmm.readout import RidgeReadout, SharpenedReadout
+from two_manifold_ros.model.model import Model, RouteModel, SensedRouteModel, TpsrModel
 from two_manifold_ros.network.belief import NetworkBelief
 from two_manifold_ros.network.network import misfits, shakes_of
 from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.sensors import SensedBelief
 from two_manifold_ros.ticks.novelty import NOVEL, NoveltyScore
-from two_manifold_ros.ticks.rest import alike, Rest, StuckTicks
+from two_manifold_ros.ticks.rest import Rest, ROUNDING, StuckTicks
 from two_manifold_ros.ticks.sliding import SlidingWindow
 from two_manifold_ros.tpsr.parameters import RememberingBelief
 from two_manifold_ros.tpsr.random_features import FourierFeatures
 
 if TYPE_CHECKING:
-    from two_manifold_ros.model.model import Model, RouteModel, TpsrModel
     from two_manifold_ros.tpsr.thin_svd import Move
-    from two_manifold_ros.typing import Bools, Floats, Ints
+    from two_manifold_ros.typing import Bools, Floats
 
 
 class TickFilter(ABC):
-    """A filter over ticks, without stamps."""
+    """
+    A filter over ticks, without stamps.
+
+    Its status is better after ``steady`` ticks in a row that are.
+    """
+
+    steady = MOST_STEADY
 
     @property
     @abstractmethod
@@ -86,8 +94,9 @@ class TickFilter(ABC):
         msg = 'only the filter of a route has places to start at'
         raise TypeError(msg)
 
-    def place_anywhere(self) -> None:  # noqa: B027 - all others are
-        """Be anywhere, after a start."""
+    def spread_anywhere(self) -> list[Floats]:
+        """Return the (2, 2) covariance of a start anywhere; none if a belief has no say in it."""
+        return []
 
 
 NO_LINES = LineState()
@@ -97,10 +106,9 @@ class WindowTracker(TickFilter):
     """
     The part of a `TickFilter` that compares windows with those of training, and the clock.
 
-    Where the model has a clock that stands while the vehicle does, observations at rest are left
-    out: belief and window are those of the last tick of driving, and so are the predicted
-    positions, whose horizons count ticks of driving; the velocity is zero. Several may share a
-    model.
+    If the clock of the model stands while the vehicle does, observations at rest are left out:
+    belief, window and predicted positions, whose horizons count ticks of driving, stay as they
+    were, and the velocity is zero.
     """
 
     belief: Belief | RememberingBelief
@@ -141,12 +149,7 @@ class WindowTracker(TickFilter):
         self._rejected = 0
 
     def coast(self, ticks: int) -> None:
-        """
-        Move on by some ticks without observations; the window has to fill again.
-
-        A vehicle that stood is taken for one that still does; the first tick after the gap shows
-        it.
-        """
+        """Move on by some ticks, see `TickFilter`; a vehicle that stood is taken to stand."""
         if not self._stands:
             self.belief.skip(ticks)
         self._window.clear()
@@ -177,6 +180,10 @@ class WindowTracker(TickFilter):
         if self._stands:
             means[-1] = 0.0
         return means, covariances
+
+    def spread_anywhere(self) -> list[Floats]:
+        """Return the covariance (2, 2) of a start; a ridge read-out has one for every belief."""
+        return [] if isinstance(self._readout, RidgeReadout) else [self.read()[1][0]]
 
 
 class Tracker(WindowTracker):
@@ -237,52 +244,11 @@ class TpsrTracker(WindowTracker):
         return evidence, restarted
 
 
-MEAN, INVERSE_SCALE, LOW, HIGH, SLACK = range(5)
-
-
-@compiled
-def _take(
-    values: Floats, live: Ints, known: Floats, now: Floats, recent: Floats, count: int
-) -> tuple[bool, float]:
-    """
-    Take the means of a tick (c,); return whether no channel changed, and how unusual the mean is.
-
-    ``known`` (5, d), rows ``MEAN`` to ``SLACK``: mean and inverse scale of training; lowest and
-    highest mean of a window, standardised, and how far beyond is usual, in multiples of which the
-    mean of the newest window is beyond (0 until there is one). Updated: ``now`` (2, d), the
-    observation before and the sum of the ``recent`` ones (w, d). ``count`` observations came
-    before.
-    """
-    before, total = 0, 1
-    width, place = len(recent), count % len(recent)
-    for k in range(len(live)):
-        value = (values[live[k]] - known[MEAN, k]) * known[INVERSE_SCALE, k]
-        now[total, k] += value - recent[place, k]
-        recent[place, k] = value
-    same = alike(recent[place], now[before])
-    # One by one: compiling the assignment of a row, and the words of its errors, takes seconds.
-    for k in range(len(live)):
-        now[before, k] = recent[place, k]
-        if place == width - 1:
-            # So that rounding cannot build up for ever.
-            now[total, k] = 0.0
-            for tick in range(width):
-                now[total, k] += recent[tick, k]
-    beyond = 0.0
-    if count + 1 >= width:
-        for k in range(len(live)):
-            average = now[total, k] / width
-            far = max(known[LOW, k] - average, average - known[HIGH, k]) / known[SLACK, k]
-            beyond = max(beyond, far)
-    return same, beyond
-
-
 class PositionModes:
     """
     Modes of the belief about the place, at positions (N, 2): nearby places are summed in cells.
 
-    Places lie half a tick apart, so the likeliest ones alone would all be beside one another. At
-    ``most`` so many are returned, and none below the chance ``faintest``.
+    At ``most`` so many are returned, and none below the chance ``faintest``.
     """
 
     def __init__(self, positions: Floats, most: int = 50, faintest: float = 1e-3) -> None:
@@ -298,11 +264,7 @@ class PositionModes:
         self._cells = cells.reshape(-1)
 
     def read(self, weights: Floats) -> Floats:
-        """
-        Return the modes (m, 3): x and y in metres and chance, the likeliest first.
-
-        ``weights`` (N,) are the chances of the places, summing to one.
-        """
+        """Return modes (m, 3) of chances (N,): x, y in metres and chance, the likeliest first."""
         own = weights[self._known]
         chances = np.bincount(self._cells, own)
         chosen = np.flatnonzero(chances >= self._faintest)
@@ -312,11 +274,7 @@ class PositionModes:
 
 
 class RouteTracker(TickFilter):
-    """
-    A `TickFilter` of the route model, which several may share.
-
-    ``with_places`` says whether ``places`` will be asked for.
-    """
+    """A `TickFilter` of the route model; ``with_places`` if ``places`` will be asked for."""
 
     seen = 0
 
@@ -328,14 +286,18 @@ class RouteTracker(TickFilter):
         # gyroscope off by 29 degrees a second; of other channels, five standard deviations.
         imu = np.array([3.0, 3.0, 3.0, 0.5, 0.5, 0.5])
         least = imu[self._live] / scale if channels.of_imu else 5.0
-        slack = np.maximum(model.highest - model.lowest, least)
-        self._known = np.array(
-            [channels.mean[self._live], 1.0 / scale, model.lowest, model.highest, slack]
-        )
-        self._now = np.zeros((2, len(self._live)))
+        self._slack = np.maximum(model.highest - model.lowest, least)
+        self._lowest, self._highest = model.lowest, model.highest
+        self._mean, self._inverse = channels.mean[self._live], 1.0 / scale
+        # Observations of the newest window, a ring, and their sum.
         self._recent = np.zeros((model.window, len(self._live)))
+        self._total = np.zeros(len(self._live))
         self._most_still = model.most_still + model.window
         self._least_evidence = model.least_evidence
+        # No more than the memory of the observations, in which they say the same thing once; a
+        # persistence that is given may be that of no memory at all.
+        memory = round(1.0 / route.likelihood.persistence)
+        self.steady = min(max(memory, LEAST_STEADY), MOST_STEADY)
         self._modes = PositionModes(route.readout.targets[:, 0]) if with_places else None
         self._columns: list[slice] = []
         self._network: NetworkBelief | None = None
@@ -348,37 +310,28 @@ class RouteTracker(TickFilter):
         elif model.network is not None:
             self._network = NetworkBelief(route, model.network, model.period_ns * 1e-9)
             self.belief = self._network
-            self._misfit = partial(
-                misfits, shakes=model.network.shakes, scales=model.network.scales
-            )
-            self._largest_misfit = model.network.largest_misfit
+            self._map = model.network
             self._misfits = np.zeros(model.window)
         else:
             self.belief = RouteBelief(route)
         self._lines = None
         if model.lines is not None:
-            ahead_s = [each * model.period_ns * 1e-9 for each in model.horizons]
             period_s = model.period_ns * 1e-9
+            ahead_s = [each * period_s for each in model.horizons]
             self._lines = LineFollower(model.lines, self.belief, ahead_s, period_s)
-        self._inverse = 1.0 / scale
         self._scales = ForecastScales(model.horizons, float((1.0 / route.motion.rates).sum()))
-        self._read = self.belief.read()
-        self._clear_input()
+        self.start()
 
     @property
     def state(self) -> Floats:
         """Latent state (k,) after the last observation."""
         return self.belief.state
 
-    def _clear_input(self) -> None:
-        self._recent[:] = 0.0
-        self._now[1] = 0.0
-        self._now[0] = np.inf
-        self._ticks = self._still = 0
-
     def start(self) -> None:
         """Forget everything."""
-        self._clear_input()
+        self._recent[:] = 0.0
+        self._total[:] = 0.0
+        self._ticks = self._still = 0
         self.belief.start()
         if self._lines is not None:
             self._lines.start()
@@ -391,11 +344,12 @@ class RouteTracker(TickFilter):
         self.belief.place(chances)
         self._read = self.belief.read()
 
-    def place_anywhere(self) -> None:
-        """Be anywhere, after a start; a belief on a route is there, one on a network is not."""
+    def spread_anywhere(self) -> list[Floats]:
+        """Return the covariance (2, 2) of a start anywhere; on a network a start is not."""
         if self._network is not None:
             places = self._network.chances.shape[0]
             self.place(np.full(places, 1.0 / places))
+        return [self.read()[1][0]]
 
     def lose(self) -> None:
         """Be on no way from where drives begin, after a start; nothing changes on a route."""
@@ -413,18 +367,18 @@ class RouteTracker(TickFilter):
 
     def update(self, values: Floats) -> TickDiagnostics:
         """Take the (c,) means of one tick, in the units of the samples."""
-        same, beyond = _take(values, self._live, self._known, self._now, self._recent, self._ticks)
-        broken = 0.0
+        observation = (values[self._live] - self._mean) * self._inverse
+        beyond, broken = self._take(observation), 0.0
         if self._network is not None:
             # Behind the means are those of what shakes.
             spreads = np.sqrt(values[len(values) // 2 :][self._live])
             shaken = shakes_of(spreads * self._inverse)
             self._network.take(shaken)
-            self._misfits[self._ticks % len(self._misfits)] = self._misfit(shaken)
-            broken = float(self._misfits.mean()) / self._largest_misfit
+            known, place = self._map, self._ticks % len(self._misfits)
+            self._misfits[place] = misfits(shaken, known.shakes, known.scales)
+            broken = float(self._misfits.mean()) / known.largest_misfit
         self._ticks += 1
-        self._still = self._still + 1 if same else 0
-        evidence = self.belief.update(self._now[0])
+        evidence = self.belief.update(observation)
         if self._columns:
             self._sensed.sense([values[each] for each in self._columns])
         if self._lines is not None:
@@ -445,6 +399,26 @@ class RouteTracker(TickFilter):
             stays_off=self._network is not None,
             unlikely=evidence < self._least_evidence and self.belief.driving > 0.5,
         )
+
+    def _take(self, observation: Floats) -> float:
+        """
+        Take an observation (d,) into the newest window, and count those that are the same.
+
+        Returned is how far its mean is beyond the means of training windows, over what is usual.
+        """
+        width, place = len(self._recent), self._ticks % len(self._recent)
+        apart = np.abs(observation - self._recent[place - 1])
+        self._still = self._still + 1 if self._ticks and (apart <= ROUNDING).all() else 0
+        self._total += observation - self._recent[place]
+        self._recent[place] = observation
+        if place == width - 1:
+            # So that rounding cannot build up for ever.
+            self._total = self._recent.sum(axis=0)
+        if self._ticks + 1 < width:
+            return 0.0
+        mean = self._total / width
+        far = np.maximum(self._lowest - mean, mean - self._highest) / self._slack
+        return float(far.max(initial=0.0))
 
     def read(self) -> tuple[Floats, Floats]:
         """Return means (H + 1, 2) and covariances (H + 1, 2, 2) of positions and velocity."""

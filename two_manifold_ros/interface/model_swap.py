@@ -13,7 +13,7 @@ from two_manifold_ros.filtering.successor import Successor
 from two_manifold_ros.interface.assessment import rejections
 from two_manifold_ros.interface.session import Session
 from two_manifold_ros.model.model_file import load_model
-from two_manifold_ros.model.vehicle import load_vehicle, VehicleCorrection
+from two_manifold_ros.model.vehicle import check_vehicle, load_vehicle
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.recordings.further_channels import SensorTopic
 
@@ -105,7 +105,8 @@ def load_session(chosen: FilterParameters, clock_ns: Callable[[], int] | None = 
         reorder_ns = round(1e9 * chosen.reorder_s)
         live = make_filter(model, chosen.particles_rate_hz, ellipse_m, reorder_ns)
         if chosen.vehicle:
-            live.correction = VehicleCorrection(model, load_vehicle(chosen.vehicle))
+            check_vehicle(model)
+            live.correction = load_vehicle(chosen.vehicle)
         return live
 
     return ModelSwap(Session(model, clock_ns, make), chosen.model, version, make)

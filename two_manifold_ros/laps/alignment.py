@@ -1,27 +1,105 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Align laps with each other by their IMU: dynamic time warping to a template that is their mean.
+A drive as one even series of its IMU, and its laps aligned with each other.
 
-The path of a drive around the template is the cheapest one: what is seen has to be like the
-template, and speed, in shares of the mean lap's, costs where it changes. The template is the mean
-of what was seen at each of its bins, and its bins are even in the time of the mean lap.
+Dynamic time warping aligns laps to a template that is their mean. The path of a drive around it is
+the cheapest one: what is seen has to be like the template, and speed, in shares of the mean lap's,
+costs where it changes. The template is the mean of what was seen at each of its bins, and its bins
+are even in the time of the mean lap.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+import itertools
 from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 from scipy.ndimage import gaussian_filter1d
 
 from two_manifold_ros.compilation import allocating
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.inspection.motion import LONGEST_HOLE_S
 from two_manifold_ros.model.circuit import LIKE_A_LAP
+from two_manifold_ros.recordings.recording import median_interval_ns, Recording
+from two_manifold_ros.ticks.segments import cut_segments, fit_channels, largest_believable
+from two_manifold_ros.training.dataset import longest_step_ns, USUAL_RATE_HZ
 
 if TYPE_CHECKING:
-    from two_manifold_ros.laps.series import Series
-    from two_manifold_ros.typing import Floats, Ints
+    from two_manifold_ros.typing import Bools, Floats, Ints
+
+
+LARGEST = 3.5
+"""Spreads of a channel beyond which a step counts as one there, as in a crash."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """Even ticks of a drive: their ends, ns, and standardised observations (T, d), NaN in gaps."""
+
+    stamps: Ints
+    values: Floats
+    period_s: float
+
+    def averaged(self, ticks: float) -> tuple[Floats, Floats]:
+        """
+        Average over steps of so many ticks, at least one; return their middles (n,) and values.
+
+        Values (n, d) have mean 0 and variance 1, and are NaN where less than half of a step is
+        known.
+        """
+        count = max(int(len(self.values) / ticks), 1)
+        edges = np.arange(float(count + 1)) * np.float64(ticks)
+        middles: Floats = edges[:-1] + np.float64(0.5 * ticks)
+        known: Bools = np.asarray(np.isfinite(self.values).all(axis=1))
+        filled = np.where(known[:, None], self.values, 0.0)
+        sums = np.column_stack([filled, known]).cumsum(axis=0)
+        sums = np.concatenate([np.zeros((1, sums.shape[1])), sums])
+        at = np.arange(len(sums))
+        steps = np.diff(np.stack([np.interp(edges, at, each) for each in sums.T], axis=1), axis=0)
+        enough = steps[:, -1] >= 0.5 * ticks
+        means = np.full((count, self.values.shape[1]), np.nan)
+        means[enough] = steps[enough, :-1] / steps[enough, -1:]
+        if not enough.any():
+            return middles, means
+        # A crash is not to set the scale, nor to count for more than a bend.
+        low, high = np.nanquantile(means, np.array([0.01, 0.99]), axis=0).reshape(2, -1)
+        usual = np.clip(means, low, high)
+        spread = np.nanstd(usual, axis=0)
+        means = (means - np.nanmean(usual, axis=0)) / np.where(spread > 1e-9, spread, 1.0)
+        means = np.clip(means, -LARGEST, LARGEST)
+        return middles, means
+
+
+def drive_series(recording: Recording) -> Series:
+    """Return the ticks of a recording, of which positions are not looked at."""
+    imu = recording.imu
+    interval = median_interval_ns(imu.stamps)
+    if not interval:
+        msg = (
+            f'{recording.name}: topic {imu.topic} has no two IMU samples with increasing stamps; '
+            'check the driver, or use receive times'
+        )
+        raise InputError(msg)
+    period = max(round(1e9 / USUAL_RATE_HZ), interval)
+    gap = longest_step_ns(interval, period)
+    largest = largest_believable([imu.samples])
+    segments, _ = cut_segments(recording, period, gap, largest)
+    if not segments:
+        msg = f'{recording.name}: topic {imu.topic} has no tick without a gap; record longer'
+        raise InputError(msg)
+    channels = fit_channels(segments, largest, imu.names)
+    stamps = [segments[0].stamps]
+    values = [channels.standardise(segments[0].values)]
+    for before, after in itertools.pairwise(segments):
+        silent = int(after.stamps[0] - before.stamps[-1]) // period - 1
+        # Where the clock was set back the time that passed is unknown: one tick.
+        silent = int(np.clip(silent, 1, round(LONGEST_HOLE_S * 1e9 / period)))
+        stamps += [before.stamps[-1] + period * np.arange(1, silent + 1), after.stamps]
+        seen = channels.standardise(after.values)
+        values += [np.full((silent, seen.shape[1]), np.nan), seen]
+    return Series(np.concatenate(stamps), np.concatenate(values), period * 1e-9)
 
 
 class Grid(NamedTuple):
@@ -47,13 +125,9 @@ class Grid(NamedTuple):
         rows = []
         for gear, passed in enumerate(self.gears.tolist()):
             beside = [each for each in (gear - 1, gear + 1) if 0 < each < len(self.gears)]
-            others = dict.fromkeys([0, *beside] if gear else range(1, len(self.gears)))
+            others = [0, *beside] if gear else range(1, len(self.gears))
             rows.append((gear, gear, passed, 0.0))
-            rows += [
-                (gear, each, passed, CHANGE if gear and each else HALT)
-                for each in others
-                if each != gear
-            ]
+            rows += [(gear, each, passed, CHANGE if gear and each else HALT) for each in others]
         return np.array(rows, dtype=np.float64)
 
 
@@ -151,64 +225,47 @@ def most_likely_way(  # noqa: C901, PLR0912 - one loop for numba
     return way
 
 
-@dataclass(frozen=True)
-class Template:
-    """Mean lap: what is seen at each of M bins (M, d), and the variance of a step there (d,)."""
-
-    means: Floats
-    variances: Floats
-
-
 def find_path(
-    seen: Floats, template: Template, grid: Grid, low: Ints | None = None, width: int = 0
+    seen: Floats, means: Floats, variances: Floats, low: Ints, width: int, grid: Grid = FINE
 ) -> Floats:
-    """Return the bin of each step, unwrapped: of ``width`` from ``low`` (T,) on, or of all."""
-    if low is None:
-        low, width = np.zeros(len(seen), dtype=np.int64), grid.bins
+    """
+    Return the bin of each step (T,), unwrapped, of ``width`` from ``low`` (T,) on.
+
+    The template has ``means`` (M, d) in its bins, and the ``variances`` (d,) of a step there.
+    """
     unlike = 0.5 * TEMPER * UNLIKE * seen.shape[1]
     ratios = grid.gears / grid.bins_a_step - 1.0
     gears = np.column_stack([UNUSUAL * np.square(ratios), np.full(len(ratios), unlike)])
     # At rest nothing looks as where the others drive.
     gears[0] = STANDING, 0.4 * unlike
     way = most_likely_way(
-        np.ascontiguousarray(seen), np.ascontiguousarray(template.means),
-        0.5 * TEMPER / template.variances, low, min(width, grid.bins), grid.moves, gears,
+        np.ascontiguousarray(seen), np.ascontiguousarray(means), 0.5 * TEMPER / variances, low,
+        min(width, grid.bins), grid.moves, gears,
     )  # fmt: skip
     return way.astype(np.float64)
 
 
-def sums_at(rows: Floats, path: Floats, grid: Grid) -> Floats:
-    """Return the sums of rows (n, d) around each bin, and of their weights: (M, d + 1)."""
-    places = path % grid.bins
+def mean_lap(seen: Floats, path: Floats) -> tuple[Floats, Floats]:
+    """Return the mean at each bin (M, d) and the variances (d,) of steps (T, d), NaN unknown."""
+    known = np.isfinite(seen).all(axis=1)
+    rows, path = seen[known], path[known]
+    places = path % FINE.bins
     below = np.floor(places).astype(np.int64)
     share = places - below
-    indices = np.concatenate([below, below + 1]) % grid.bins
+    indices = np.concatenate([below, below + 1]) % FINE.bins
     weights = np.concatenate([1.0 - share, share])
     full = np.column_stack([rows, np.ones(len(rows))])
     sums = np.stack(
-        [np.bincount(indices, weights * np.tile(c, 2), grid.bins) for c in full.T], axis=1
+        [np.bincount(indices, weights * np.tile(c, 2), FINE.bins) for c in full.T], axis=1
     )
     # As wide as a step, between whose middles nothing is known.
-    smooth: Floats = gaussian_filter1d(sums, 0.5 * grid.bins_a_step, axis=0, mode='wrap')
-    return smooth
-
-
-def means_of(sums: Floats, grid: Grid) -> Floats:
-    """Return the mean at each bin (M, d), that of all, zero, where nothing is known."""
-    few = 0.02 / grid.bins_a_step  # a fiftieth of one pass
-    means: Floats = sums[:, :-1] / (np.maximum(sums[:, -1:], 0.0) + few)
-    return means
-
-
-def mean_lap(seen: Floats, path: Floats, grid: Grid) -> Template:
-    """Return the mean of what is seen at each bin, of steps (T, d) of which some are NaN."""
-    known = np.isfinite(seen).all(axis=1)
-    rows, path = seen[known], path[known]
-    means = means_of(sums_at(rows, path, grid), grid)
-    away = np.square(rows - means[np.floor(path).astype(np.int64) % grid.bins])
+    sums = gaussian_filter1d(sums, 0.5 * FINE.bins_a_step, axis=0, mode='wrap')
+    few = 0.02 / FINE.bins_a_step  # a fiftieth of one pass: the mean of all, zero, where fewer are
+    means = sums[:, :-1] / (np.maximum(sums[:, -1:], 0.0) + few)
+    away = np.square(rows - means[np.floor(path).astype(np.int64) % FINE.bins])
     # A channel without noise would be followed into every wobble.
     variances = np.clip(away.mean(axis=0), 0.03, None) if len(rows) else np.ones(seen.shape[1])
-    return Template(means, variances)
+    return means, variances
 
 
 def even_in_time(path: Floats, bins: int) -> Floats:
@@ -229,14 +286,14 @@ def even_in_time(path: Floats, bins: int) -> Floats:
     return even
 
 
-def align_steps(seen: Floats, rough: Floats, slack: float, rounds: int = ROUNDS) -> Floats:
+def align_steps(seen: Floats, rough: Floats, slack: float) -> Floats:
     """Return the phases (T,) of steps (T, d) that know them roughly, up to the slack, laps."""
     bins = FINE.bins
     path = rough * bins
     width = int(np.ceil(2.0 * slack * bins)) + 1
     low = np.floor((rough - slack) * bins).astype(np.int64)
-    for _ in range(rounds):
-        found = find_path(seen, mean_lap(seen, path, FINE), FINE, low, width)
+    for _ in range(ROUNDS):
+        found = find_path(seen, *mean_lap(seen, path), low, width)
         path = even_in_time(found, bins)
     return path / bins
 
@@ -248,7 +305,7 @@ def phases_of(series: Series, at: Floats, rough: Floats, usual: float) -> tuple[
     return middles, align_steps(seen, np.interp(middles, at, rough), slack)
 
 
-def align_marks(series: Series, marks: Floats, numbers: Floats, slack: float = 0.1) -> Floats:
+def align_marks(series: Series, marks: Floats, numbers: Floats) -> Floats:
     """Return the phase of each tick (T,), laps, by three or more marks and the laps gone there."""
     lasted = np.diff(marks) / np.diff(numbers)
     usual = float(np.median(lasted))
@@ -256,7 +313,7 @@ def align_marks(series: Series, marks: Floats, numbers: Floats, slack: float = 0
     rough = extended(middles, marks, numbers, usual)
     # A halt puts places off by as much as its lap is longer, at most half a lap.
     late = 1.0 - usual / float(lasted.max())
-    phases = align_steps(seen, rough, min(slack + late, 0.5))
+    phases = align_steps(seen, rough, min(0.1 + late, 0.5))
     # The line is where it was crossed.
     offset = np.median(np.interp(marks, middles, phases) - numbers)
     ticks = np.arange(float(len(series.stamps))) + np.float64(0.5)

@@ -9,13 +9,13 @@ from collections import Counter, deque
 from dataclasses import replace
 from functools import cached_property, partial
 import math
-from typing import NamedTuple, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.laps.ring import ClosedLine, STEPS
-from two_manifold_ros.laps.timing import LapTimer
+from two_manifold_ros.laps.ring import ClosedLine, DrawnLine, STEPS
+from two_manifold_ros.laps.timing import LapState, LapTimer
 from two_manifold_ros.model.path_ahead import PathAhead
 from two_manifold_ros.recordings.excursions import FARTHEST_M
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.laps.ring import DrawnLine
-    from two_manifold_ros.laps.timing import LapState
     from two_manifold_ros.model.model import RouteModel
     from two_manifold_ros.recordings.recording import GeodeticOrigin
     from two_manifold_ros.typing import Floats
@@ -54,31 +52,18 @@ MOST_FAR = 0.1
 """Share of the fixes of a lap above which those far off are not wild: the line may be wrong."""
 
 
-class _Tick(NamedTuple):
-    """What is remembered of an estimate; ``metres`` is the way along the circuit, or NaN."""
-
-    stamp_ns: int
-    position: Floats
-    velocity: Floats
-    covariance: Floats
-    tracking: bool
-    metres: float
-
-
 class LiveLaps:
     """
     Time laps as estimates come, move the start line to marks, and place laps by fixes.
 
     A mark puts the start line where the vehicle was. After 2, 4, 8 and so on, up to `LAST_MOVE`,
-    the line moves to where most of them are, and the lap that is under way is timed again from it;
-    best and last lap are forgotten then, and laps are counted as if it had always been there.
-    Estimates of a model that knows laps and no positions get positions from fixes, see
-    `ClosedLine`.
+    the line moves to where most of them are, and the lap that is under way is timed again; best
+    and last lap are forgotten then, and laps are counted as if it had always been there. Estimates
+    of a model that knows laps and no positions get positions from fixes, see `ClosedLine`.
 
-    With a ``clock_ns`` estimates are stamped as their samples arrive: the stamps of marks and
-    fixes count for nothing then. ``timer`` has the start line as it is now; ``origin`` and
-    ``frame`` come with the first fix; ``position_counts`` say how many fixes were taken, and how
-    many were not by cause.
+    With a ``clock_ns`` estimates are stamped as their samples arrive, and so are marks and fixes.
+    ``origin`` and ``frame`` come with the first fix; ``position_counts`` say how many fixes were
+    taken, and how many were not by cause.
     """
 
     def __init__(
@@ -86,7 +71,6 @@ class LiveLaps:
     ) -> None:
         self.timer = timer
         self._circuit, self._sectors = timer.circuit, timer.sectors
-        self._period_ns = model.period_ns
         self._model = model
         points = self._circuit.points
         self._radius = float(np.median(np.hypot(points[:, 0], points[:, 1])))
@@ -94,7 +78,8 @@ class LiveLaps:
         self._line_m = 0.0
         # Where it moves ahead of a vehicle that passed it, the lap goes on with its number.
         self._highest = 0
-        self._past: deque[_Tick] = deque()
+        # Estimates, and the way of each along the circuit as the model has it, m, or NaN.
+        self._past: deque[tuple[Estimate, float]] = deque()
         self._waiting: deque[tuple[int, Floats | None]] = deque()
         self._marks: list[float] = []
         self._last_mark_ns: int | None = None
@@ -140,13 +125,18 @@ class LiveLaps:
         """Why marks move no line; empty if they do, and before the first."""
         return self._why_missed('marks', len(self._marks))
 
+    @property
+    def _newest_ns(self) -> int:
+        return self._past[-1][0].stamp_ns
+
     def _why_missed(self, what: str, counted: int) -> str:
         missed = self._missed[what]
-        words = (
+        if counted or not missed:
+            return ''
+        return (
             f'of {missed} {what} none counts: stamp them within {LATE_S:g} s of the IMU by its '
             'clock, and see that the filter tracks then'
         )
-        return words if missed and not counted else ''
 
     def push(self, estimate: Estimate) -> LapState | None:
         """Take an estimate; return the state, or None where no place on the lap is known."""
@@ -156,20 +146,17 @@ class LiveLaps:
         if not estimate.valid:
             return None
         stamp_ns = estimate.stamp_ns
-        if self._past and stamp_ns <= self._past[-1].stamp_ns:
+        if self._past and stamp_ns <= self._newest_ns:
             # The clock was set back: what is ahead of it is of the time before.
-            newest_ns = self._past[-1].stamp_ns
-            self._waiting = deque(each for each in self._waiting if each[0] < newest_ns)
+            self._waiting = deque(each for each in self._waiting if each[0] < self._newest_ns)
             self._past.clear()
             self._last_mark_ns = None
         metres = math.nan
         if state is not None:
             metres = (self._line_m + state.distance_m) % self._circuit.length_m
-        tracking = estimate.status is Status.TRACKING
-        here = estimate.positions[0], estimate.velocity, estimate.covariances[0]
-        self._past.append(_Tick(stamp_ns, *here, tracking, metres))
+        self._past.append((estimate, metres))
         late_ns = round(LATE_S * 1e9)
-        while stamp_ns - self._past[0].stamp_ns > late_ns:
+        while stamp_ns - self._past[0][0].stamp_ns > late_ns:
             self._past.popleft()
         while self._waiting and self._waiting[-1][0] > stamp_ns + late_ns:
             self._miss(self._waiting.pop()[1])
@@ -251,7 +238,7 @@ class LiveLaps:
         if self._clock_ns is not None:
             stamp_ns = self._clock_ns()
         elif self._past:
-            stamp_ns = stamp_ns or self._past[-1].stamp_ns
+            stamp_ns = stamp_ns or self._newest_ns
         # Those that came first are due first.
         if len(self._waiting) == MOST_WAITING:
             return
@@ -261,23 +248,25 @@ class LiveLaps:
 
     def _take(self, stamp_ns: int, place: Floats | None) -> bool:
         """Place a mark or a fix on the lap; return whether the start line has to move."""
-        after = bisect_left(self._past, stamp_ns, key=lambda each: each.stamp_ns)
+        after = bisect_left(self._past, stamp_ns, key=lambda each: each[0].stamp_ns)
         if not 0 < after < len(self._past):
             return self._miss(place)
-        before, later = self._past[after - 1], self._past[after]
+        (before, metres), (later, later_m) = self._past[after - 1], self._past[after]
         took = later.stamp_ns - before.stamp_ns
         # Between them the filter was lost, or there was no IMU; and one wrong place spoils a line.
-        if not (before.tracking and later.tracking) or took > 2 * self._period_ns:
+        sure = before.status is later.status is Status.TRACKING
+        if not sure or took > 2 * self._model.period_ns:
             return self._miss(place)
         share = (stamp_ns - before.stamp_ns) / took
         if place is None:
             length = self._circuit.length_m
-            step = (later.metres - before.metres + 0.5 * length) % length - 0.5 * length
-            return self._take_mark(stamp_ns, (before.metres + share * step) % length)
-        position = before.position + share * (later.position - before.position)
-        turned = math.atan2(position[1], position[0])
+            step = (later_m - metres + 0.5 * length) % length - 0.5 * length
+            return self._take_mark(stamp_ns, (metres + share * step) % length)
+        x, y = before.positions[0] + share * (later.positions[0] - before.positions[0])
+        turned = math.atan2(y, x)
         along = np.array([-math.sin(turned), math.cos(turned)])
-        doubt = float(along @ before.covariance @ along) / (2.0 * math.pi * self._radius) ** 2
+        doubt = float(along @ before.covariances[0] @ along)
+        doubt /= (2.0 * math.pi * self._radius) ** 2
         self._take_fix(stamp_ns, turned / (2.0 * math.pi), doubt, place)
         return False
 
@@ -327,12 +316,12 @@ class LiveLaps:
         self._near, self._far, self._lap_ns, self._doubted = 0, [], stamp_ns, many
 
     def _take_mark(self, stamp_ns: int, metres: float) -> bool:
-        last_ns, self._last_mark_ns = self._last_mark_ns, stamp_ns
+        last_ns = self._last_mark_ns
         # A button that is pressed twice, as `passages_of` leaves it out.
-        twice = last_ns is not None and stamp_ns - last_ns < 0.5e9 * self._circuit.lap_s
-        if twice:
-            self._last_mark_ns = last_ns
-        if twice or math.isnan(metres) or len(self._marks) == LAST_MOVE:
+        if last_ns is not None and stamp_ns - last_ns < 0.5e9 * self._circuit.lap_s:
+            return False
+        self._last_mark_ns = stamp_ns
+        if math.isnan(metres) or len(self._marks) == LAST_MOVE:
             return False
         self._marks.append(metres)
         # At powers of two.
@@ -354,8 +343,8 @@ class LiveLaps:
         again = None
         every = -(-len(self._past) // TIMED_AGAIN)
         # The newest one is among them.
-        for tick in list(self._past)[(len(self._past) - 1) % every :: every]:
-            again = timer.follow(tick.stamp_ns, tick.position, tick.velocity, tick.covariance)
+        for estimate, _ in list(self._past)[(len(self._past) - 1) % every :: every]:
+            again = timer.push(estimate)
         timer.laps.clear()
         # The line moved by less than half a lap, and of the old and the new one one was passed.
         ahead = (line_m - self._line_m + 0.5 * length) % length - 0.5 * length

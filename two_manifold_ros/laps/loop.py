@@ -3,11 +3,10 @@
 """
 Find the loop that a vehicle drives in its IMU alone.
 
-Windows of a drive that look alike lie a lap apart, or some laps: how far is a candidate for the
-time of a lap. For each one the drive is laid around a ring of that many phases, each with its
-usual observation: a hidden Markov model on a ring, its most likely path and its means in turn. The
-right lap is the one whose other laps hold the most information on each observation; where nothing
-repeats only a path at speeds that no vehicle drives fits.
+Windows of a drive that look alike lie some laps apart: how far is a candidate for the time of a
+lap. For each one the drive is laid around a ring, a hidden Markov model whose path and means are
+found in turn. The right lap is the one whose other laps hold the most information on each
+observation; where nothing repeats only a path at speeds that no vehicle drives fits.
 """
 
 from __future__ import annotations
@@ -21,13 +20,17 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.laps.alignment import extended, most_likely_way, phases_of
-from two_manifold_ros.laps.series import drive_series
+from two_manifold_ros.laps.alignment import (
+    drive_series,
+    extended,
+    most_likely_way,
+    phases_of,
+    Series,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.laps.series import Series
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Bools, Floats, Ints
 
@@ -109,9 +112,8 @@ class Loop:
     """
     The loop of a drive of so many laps, each of usually ``lap_s``.
 
-    ``explained`` is the share of what the IMU reads that the other laps explain; ``confidence`` is
-    one less the doubt, see `MOST_DOUBT`. At ``stamps`` (T,), ns, so many laps are gone: ``phases``
-    (T,).
+    Other laps explain a share ``explained`` of what the IMU reads; ``confidence`` is one less the
+    doubt, see `MOST_DOUBT`. At ``stamps`` (T,), ns, ``phases`` (T,) laps are gone.
     """
 
     lap_s: float
@@ -127,8 +129,7 @@ class Ring(NamedTuple):
     A drive laid around a ring of so many phases, by steps of so many ticks.
 
     ``way`` (T,) are the phases gone at each step, unwrapped. The other laps hold so much
-    ``information`` on an observation, nats, and explain such a share of what is seen; for
-    ``uneven`` see `unevenness`.
+    ``information`` on an observation, nats; for ``uneven`` see `unevenness`.
     """
 
     phases: int
@@ -203,9 +204,8 @@ def repetitions(
     Return how often a lap of a drive whose phases are known repeats: 0 if laps are unlike.
 
     Twice or three times is a route of so many alike parts, or one whose marks were mostly missed.
-    Phases (T,) are laps gone at each tick; between ``marks`` (L + 1,), ticks at which ``numbers``
-    (L + 1,) of laps are gone, they are known. A part repeats from a share ``least`` of the
-    information of whole laps on.
+    Phases (T,) are laps gone at each tick between ``marks`` (L + 1,), ticks at which ``numbers``
+    (L + 1,) of laps are gone. A part repeats from a share ``least`` of the information on.
     """
     lap = float(np.median(np.diff(marks) / np.diff(numbers)))
     most = max(min(MOST_MISSED, int(lap * series.period_s / SHORTEST_S)), 1)

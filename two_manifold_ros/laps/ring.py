@@ -3,9 +3,8 @@
 """
 Positions for training where there are none: on a ring, or on a route that some fixes show.
 
-Where laps were aligned the phase is known at each tick. A model takes positions: those of a ring
-whose circumference is a lap in seconds, so that its metres are seconds of a usual lap; or, from
-five fixes on, those of the smoothest closed line through the fixes.
+They are of a ring whose circumference is a lap in seconds, so that its metres are seconds of a
+usual lap; or, from five fixes on, of the smoothest closed line through the fixes.
 """
 
 from __future__ import annotations
@@ -19,12 +18,11 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.names import LAP_FRAME
-from two_manifold_ros.recordings.recording import check_one_plane, PositionStream
+from two_manifold_ros.recordings.recording import check_one_plane, PositionStream, Recording
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Floats, Ints
 
 LEAST_FIXES = 5
@@ -65,9 +63,8 @@ def on_route(drives: Sequence[tuple[Recording, Ints, Floats]]) -> list[Recording
     """
     Return recordings with positions on one line through the fixes of all of them.
 
-    Each drive is a recording, of which some may have no fixes, with stamps and phases as in
-    `on_ring` that all count from one place. An ``InputError`` says that fixes are too few, miss
-    half of the lap, or are in several frames.
+    Stamps and phases are as in `on_ring`, all from one place. An ``InputError`` says that fixes
+    are too few, miss half of the lap, or are in several frames.
     """
     check_one_plane([recording for recording, _, _ in drives])
     streams, at, places = [], [np.empty(0)], [np.empty((0, 2))]
@@ -103,11 +100,9 @@ class ClosedLine:
     """
     The line through fixes of a lap, which may come one by one.
 
-    A Gaussian process on the circle: its harmonics have variances that fall with the fourth power
-    of their number, as of a way with continuous directions. How far they reach, and the noise of
-    the fixes, are unknown: the line is the mean of those of all `REACHES` and `NOISES`, each as
-    likely as it makes the fixes. Sums are kept of the fixes, so that neither memory nor time grow
-    with their number.
+    A Gaussian process on the circle: the variances of its harmonics fall with the fourth power of
+    their number, as of a way with continuous directions. It is the mean over all `REACHES` and
+    `NOISES`, each as likely as it makes the fixes, by sums of the fixes.
     """
 
     def __init__(self) -> None:

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Lap timing: passages of the lines of a circuit, lap and sector times, deltas, predicted laps."""
+"""Lap timing: passages of lines as a user names them, lap and sector times, deltas, forecasts."""
 
 from __future__ import annotations
 
@@ -10,14 +10,18 @@ from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.model.circuit import evenly, NEARBY, predicted, UNSURE
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.model.circuit import Circuit, evenly, NEARBY, predicted, UNSURE
+from two_manifold_ros.model.model import RouteModel
+from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.route.route import LIMITS
+from two_manifold_ros.ticks.standing import stretches_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.model.circuit import Circuit
+    from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.typing import Floats
 
 
@@ -46,8 +50,7 @@ class Lap:
     """
     A lap that is over; its number counts passages of the start line, from 1 on.
 
-    It began between two ticks, None where that was not seen; its time is unknown where the vehicle
-    was lost between, and ``sectors`` take from each line to the next.
+    Its begin is None if it was not seen, and its time unknown if the vehicle was lost between.
     """
 
     number: int
@@ -61,9 +64,9 @@ class LapState:
     """
     Where a vehicle is on its lap at a tick, and how the lap goes.
 
-    The number of the lap is 0 before the start line was passed for the first time; sectors count
-    from 1. ``to_best`` and ``to_last`` say by how much longer it took to this place than on these
-    laps, ``predicted`` how long this lap will have taken.
+    The lap is 0 before the start line was first passed; sectors count from 1. It took by
+    ``to_best`` and ``to_last`` longer to this place than on these laps, and will have taken
+    ``predicted``.
     """
 
     stamp_ns: int
@@ -89,14 +92,10 @@ class LapState:
             'distance_m': self.distance_m,
             'distance_std_m': self.distance_deviation_m,
         }
-        for name in TIMED:
-            timed: Timed = getattr(self, name)
-            found |= {f'{name}_s': timed.seconds, f'{name}_std_s': timed.deviation_s}
+        for name, timed in vars(self).items():
+            if isinstance(timed, Timed):
+                found |= {f'{name}_s': timed.seconds, f'{name}_std_s': timed.deviation_s}
         return found
-
-
-TIMED = ('elapsed', 'to_best', 'to_last', 'predicted', 'last', 'best', 'last_sector')
-"""Fields of a `LapState` that are timed."""
 
 
 class _Mark(NamedTuple):
@@ -108,42 +107,14 @@ class _Mark(NamedTuple):
     deviation_m: float
 
 
-class _Course:
-    """Times since the start of a lap at which each point of the circuit was passed."""
-
-    def __init__(self, circuit: Circuit) -> None:
-        self._metres, self._length_m = circuit.metres, circuit.length_m
-        self.seconds, self._deviations = np.full((2, len(circuit.metres)), np.nan)
-
-    def fill(self, begin: _Mark, last: _Mark, now: _Mark, way_m: float) -> None:
-        """Note the points between two marks; ``way_m`` is where the lap began."""
-        first, after = np.searchsorted(
-            self._metres, [last.way_m - way_m, now.way_m - way_m], side='right'
-        )
-        between = slice(max(first, 0), after)
-        share = (self._metres[between] + way_m - last.way_m) / (now.way_m - last.way_m)
-        self.seconds[between] = last.at_s + share * (now.at_s - last.at_s) - begin.at_s
-        self._deviations[between] = np.hypot(
-            last.deviation_s + share * (now.deviation_s - last.deviation_s), begin.deviation_s
-        )
-
-    def at(self, metres: float) -> Timed:
-        """Return when a place was passed."""
-        return Timed(
-            evenly(self.seconds, metres / self._length_m),
-            evenly(self._deviations, metres / self._length_m),
-        )
-
-
 class LapTimer:
     """
     Follow the laps of a vehicle along a circuit, from one estimate to the next.
 
-    A line is passed between two ticks, at the time that the usual speeds between them make of it.
-    Where the filter was lost and found the vehicle elsewhere, or has seen nothing for a usual lap
-    or longer, no passage is made up: the lap goes on without a time. The circuit begins at the
-    start line, and sectors after the first at shares of a lap in (0, 1), in order. ``laps`` are
-    over; ``number`` is of the lap under way, 0 before the first.
+    A line is passed between two ticks, at the time by the usual speeds. If the vehicle was found
+    elsewhere, or nothing was seen for a usual lap or longer, no passage is made up: the lap goes
+    on without a time. The circuit begins at the start line, and sectors after the first at shares
+    of a lap in (0, 1), in order. ``laps`` are over; ``number`` is of the lap under way.
     """
 
     def __init__(self, circuit: Circuit, sectors: Sequence[float] = THIRDS) -> None:
@@ -162,8 +133,9 @@ class LapTimer:
         self._lap_way = 0.0
         self.number = 0
         self._passages: dict[int, _Mark] = {}
-        self._course = _Course(circuit)
-        self._courses: dict[str, _Course] = {}
+        # Seconds since the start of a lap at which each point was passed, and their deviations.
+        self._course = np.full((2, len(circuit) + 1), np.nan)
+        self._courses: dict[str, Floats] = {}
         self._times = {'last': UNKNOWN, 'best': UNKNOWN}
         self._last_sector = UNKNOWN
 
@@ -211,7 +183,7 @@ class LapTimer:
         self._begin = None
         self._passages = {}
         self._lap_way = 0.0
-        self._course = _Course(self.circuit)
+        self._course = np.full_like(self._course, np.nan)
 
     def _advance(self, last: _Mark, seen: _Mark) -> _Mark:
         """Go on to a place that was ``seen`` within a lap, and pass the lines between."""
@@ -263,11 +235,22 @@ class LapTimer:
         )
 
     def _fill(self, last: _Mark, now: _Mark, until_m: float) -> None:
-        if self._begin is not None and now.way_m > last.way_m:
-            end = self._between(last, now, until_m)
-            start = max(last, self._begin, key=lambda mark: mark.way_m)
-            if end.way_m > start.way_m:
-                self._course.fill(self._begin, start, end, self._lap_way)
+        """Note when the points between two marks of the lap were passed."""
+        begin, way_m = self._begin, self._lap_way
+        if begin is None or not now.way_m > last.way_m:
+            return
+        end = self._between(last, now, until_m)
+        start = max(last, begin, key=lambda mark: mark.way_m)
+        if not end.way_m > start.way_m:
+            return
+        metres = self.circuit.metres
+        edges = [start.way_m - way_m, end.way_m - way_m]
+        between = slice(*np.searchsorted(metres, edges, side='right'))
+        share = (metres[between] + way_m - start.way_m) / (end.way_m - start.way_m)
+        seconds = start.at_s + share * (end.at_s - start.at_s)
+        deviations = start.deviation_s + share * (end.deviation_s - start.deviation_s)
+        self._course[0, between] = seconds - begin.at_s
+        self._course[1, between] = np.hypot(deviations, begin.deviation_s)
 
     def _pass(self, sector: int, passage: _Mark) -> None:
         """Pass a line: end a sector, and a lap at the start line."""
@@ -283,18 +266,16 @@ class LapTimer:
         self._begin = passage
         self._passages = {0: passage}
         self._lap_way = passage.way_m
-        self._course = _Course(self.circuit)
+        self._course = np.full_like(self._course, np.nan)
 
     def _end_lap(self, passage: _Mark) -> None:
         begin, lines = self._begin, [self._passages.get(each) for each in range(len(self._lines))]
         time = UNKNOWN if begin is None else _from(begin, passage, self.circuit.repeated)
         if begin is not None:
-            self._learn(self._course, time.seconds)
-            self._courses['last'] = self._course
-            self._times['last'] = time
-            if not time.seconds >= self._times['best'].seconds:
-                self._courses['best'] = self._course
-                self._times['best'] = time
+            self._learn(time.seconds)
+            best = not time.seconds >= self._times['best'].seconds
+            for name in ('last', 'best')[: 1 + best]:
+                self._courses[name], self._times[name] = self._course, time
         sectors = [
             UNKNOWN if start is None or end is None else _from(start, end)
             for start, end in zip(lines, [*lines[1:], passage], strict=True)
@@ -302,9 +283,9 @@ class LapTimer:
         began = None if begin is None else (self._origin_ns or 0) + round(begin.at_s * 1e9)
         self.laps.append(Lap(self.number, began, time, tuple(sectors)))
 
-    def _learn(self, course: _Course, lap_s: float) -> None:
+    def _learn(self, lap_s: float) -> None:
         """Learn from a lap that is over."""
-        seconds = np.append(course.seconds[:-1], lap_s)
+        seconds = np.append(self._course[0, :-1], lap_s)
         seconds[0] = 0.0
         if not np.isfinite(seconds).all():
             return
@@ -318,10 +299,12 @@ class LapTimer:
         metres = now.way_m % length
         phase = metres / length
         elapsed = UNKNOWN if self._begin is None else _from(self._begin, now)
-        deltas = {
-            name: elapsed - self._courses[name].at(metres) if name in self._courses else UNKNOWN
+        to_best, to_last = (
+            elapsed - Timed(*(evenly(each, phase) for each in self._courses[name]))
+            if name in self._courses
+            else UNKNOWN
             for name in ('best', 'last')
-        }
+        )
         return LapState(
             stamp_ns=stamp_ns,
             lap=self.number,
@@ -330,8 +313,8 @@ class LapTimer:
             distance_m=metres,
             distance_deviation_m=now.deviation_m,
             elapsed=elapsed,
-            to_best=deltas['best'],
-            to_last=deltas['last'],
+            to_best=to_best,
+            to_last=to_last,
             predicted=Timed(
                 float(predicted(self._mean, elapsed.seconds, evenly(self._mean, phase))),
                 math.sqrt(evenly(self._squares, phase) + elapsed.deviation_s**2),
@@ -345,3 +328,124 @@ class LapTimer:
 def _from(begin: _Mark, end: _Mark, repeated: float = 1.0) -> Timed:
     """Return the time between two marks; at the same place a share of their errors cancels."""
     return Timed(end.at_s - begin.at_s, repeated * math.hypot(begin.deviation_s, end.deviation_s))
+
+
+NO_LAPS = (
+    'the drives of the training never come back to where they were, or are errands on a network '
+    'of roads, so there are no laps to time; train on whole laps'
+)
+
+
+def live_timer(model: ModelHead, start_line: str = '', sectors: str = '') -> LapTimer | None:
+    """
+    Return a timer of estimates as they come; None if no lap is known and no line is named.
+
+    A map of the route holds its lap; looking for the lap of another model would hold up the node.
+    """
+    named = start_line.strip() or sectors.strip()
+    if isinstance(model, RouteModel):
+        return make_timer(model, start_line, sectors) if named or model.circuit else None
+    if named:
+        msg = (
+            'start_line and sectors are of laps, which live only a map of the route has: leave '
+            'them out, or use a model of --method route'
+        )
+        raise InputError(msg)
+    return None
+
+
+def make_timer(model: ModelHead, start_line: str = '', sectors: str = '') -> LapTimer:
+    """
+    Return a timer of the laps of a model; an ``InputError`` says that a line is no place on it.
+
+    The ``start_line`` is ``X,Y`` in metres or a share of a lap after the usual start line, where
+    timing is surest. ``sectors`` after the first begin at such places, apart by blanks or
+    semicolons; their shares count from the start line. Without them there are thirds.
+    """
+    circuit = circuit_of(model)
+    if model.frame_id == LAP_FRAME and ',' in start_line + sectors:
+        msg = (
+            f'{(start_line + " " + sectors).strip()!r} has a place, and the model knows laps and '
+            'no positions: write shares of a lap from 0 to 1, such as 0.25'
+        )
+        raise InputError(msg)
+    if start_line.strip():
+        circuit = circuit.starting_at(_metres(circuit, start_line.strip(), 'start line'))
+    return LapTimer(circuit, _shares(circuit, sectors) if sectors.strip() else THIRDS)
+
+
+def lines_in_words(timer: LapTimer, frame: str) -> str:
+    """Return the lines that a timer has, of a model whose positions are in a frame."""
+    circuit = timer.circuit
+    x, y = circuit.points[0].tolist()
+    if frame == LAP_FRAME:
+        share = math.atan2(y, x) / (2.0 * math.pi) % 1.0
+        where = f'{share:.3f} of a lap after the start of the laps of the training'
+    else:
+        where = f'({x:.2f}, {y:.2f}) m, {circuit.length_m:.2f} m around'
+    sectors = ', '.join(f'{each:.3f}' for each in timer.sectors)
+    return (
+        f'Times laps of usually {circuit.lap_s:.3f} s: start line at {where}; sectors end at '
+        f'{sectors} and 1 of a lap'
+    )
+
+
+def circuit_of(model: ModelHead) -> Circuit:
+    """Return the lap of a model: of its route or its track; an ``InputError`` if there is none."""
+    if isinstance(model, RouteModel):
+        if model.circuit is None:
+            raise InputError(NO_LAPS)
+        return model.circuit
+    # It takes SciPy, which a node of a route does without.
+    from two_manifold_ros.model.circuit_learning import learn_circuit  # noqa: PLC0415
+    from two_manifold_ros.route.merging import merge_passes  # noqa: PLC0415
+
+    known = np.asarray(np.isfinite(model.track).all(axis=1))
+    tracks = [model.track[begin:end] for begin, end in stretches_of(known) if end - begin > 2]
+    period_s = 1.0 / model.rate_hz
+    places = merge_passes(tracks, period_s) if tracks else None
+    circuit = (
+        None if places is None else learn_circuit(places, tracks, period_s, (), at_mark=False)
+    )
+    if circuit is None:
+        raise InputError(NO_LAPS)
+    return circuit
+
+
+def _shares(circuit: Circuit, sectors: str) -> Sequence[float]:
+    words = sectors.replace(';', ' ').split()
+    shares = [_metres(circuit, each, 'sector') / circuit.length_m for each in words]
+    if sorted({0.0, *shares, 1.0}) != [0.0, *shares, 1.0] or not shares:
+        msg = (
+            f'sectors {sectors!r}: name where each sector after the first begins, in the order '
+            'driven, apart by blanks and none on the start line, such as 0.33 0.66'
+        )
+        raise InputError(msg)
+    return shares
+
+
+def _metres(circuit: Circuit, text: str, what: str) -> float:
+    """Return how far after the start line a named line is."""
+    try:
+        numbers = [float(each) for each in text.split(',')]
+    except ValueError:
+        numbers = []
+    if not all(map(math.isfinite, numbers)) or len(numbers) not in {1, 2}:
+        msg = (
+            f'{what} {text!r}: write X,Y in metres, or a share of a lap from 0 to 1 such as 0.25; '
+            'several are apart by blanks'
+        )
+        raise InputError(msg)
+    if len(numbers) == 1:
+        if not 0.0 <= numbers[0] < 1.0:
+            msg = f'{what} {text!r}: a share of a lap is at least 0 and below 1'
+            raise InputError(msg)
+        return numbers[0] * circuit.length_m
+    spot = circuit.locate(np.array(numbers), np.zeros(2))
+    if math.isnan(spot.metres):
+        msg = (
+            f'{what} {text!r} is {spot.aside_m:.2f} m beside the route; name a place on it, in '
+            'the coordinates of the training positions'
+        )
+        raise InputError(msg)
+    return spot.metres

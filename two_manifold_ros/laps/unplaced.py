@@ -4,25 +4,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 import math
-from typing import TYPE_CHECKING
+from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.errors import InputError, refuse
 from two_manifold_ros.files import checked, read_text
-from two_manifold_ros.laps.alignment import align_marks
+from two_manifold_ros.laps.alignment import align_marks, drive_series, Series
 from two_manifold_ros.laps.loop import find_loop, lay_around, repetitions
 from two_manifold_ros.laps.ring import on_ring, on_route
-from two_manifold_ros.laps.series import drive_series
 from two_manifold_ros.names import MARKS
 from two_manifold_ros.recordings.reading import read_stamps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.laps.series import Series
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Floats, Ints
 
@@ -36,47 +34,24 @@ UNIX_S, LAST_S = 1e8, 4e9
 """Seconds from which on a time is one since 1970; and of 2096, as sums in ns have 64 bits."""
 
 
-@dataclass(frozen=True)
-class Placed:
+class Placed(NamedTuple):
     """
     Recordings with positions by their laps, on a ring or on a line through their fixes.
 
-    There are so many laps in all of them, each of usually ``lap_s``. For ``explained`` and
-    ``confidence`` see `Loop`: they are None where marks are known, between two of which the IMU
-    repeats itself so often.
+    There are so many laps in all of them, each of usually ``lap_s``; the ``sentence`` says so.
     """
 
-    recordings: tuple[Recording, ...]
+    recordings: list[Recording]
     lap_s: float
     laps: float
-    explained: float | None = None
-    confidence: float | None = None
-    repetitions: int = 1
-
-    @property
-    def sentence(self) -> str:
-        """What was found, for whoever trains."""
-        if self.confidence is None:
-            found = f'{self.laps:g} laps by marks, of usually {self.lap_s:.3f} s'
-            doubt = (
-                f'; the IMU repeats {self.repetitions} times in each: if the route has no '
-                f'{self.repetitions} parts that are alike, marks are missing; then use '
-                '--marks none'
-            )
-            return found if self.repetitions == 1 else found + doubt
-        return (
-            f'the IMU shows {self.laps:.1f} laps of usually {self.lap_s:.3f} s, which explain '
-            f'{self.explained:.0%} of what it reads; confidence {self.confidence:.1%}'
-        )
+    sentence: str
 
 
-def place(recordings: Sequence[Recording], marks: str | None) -> tuple[list[Recording], str]:
-    """Place drives by marks, as `read_marks` takes them, or by the IMU; say what was found."""
+def place(recordings: Sequence[Recording], marks: str | None) -> Placed:
+    """Place drives by marks, as `read_marks` takes them, or by the IMU."""
     if marks is None:
-        placed = place_by_imu(recordings)
-    else:
-        placed = place_by_marks(recordings, [read_marks(marks, each) for each in recordings])
-    return list(placed.recordings), placed.sentence
+        return place_by_imu(recordings)
+    return place_by_marks(recordings, [read_marks(marks, each) for each in recordings])
 
 
 def place_by_imu(recordings: Sequence[Recording]) -> Placed:
@@ -88,8 +63,11 @@ def place_by_imu(recordings: Sequence[Recording]) -> Placed:
         stamps = loop.stamps - shift
         inside = (stamps >= recording.imu.first_stamp) & (stamps <= recording.imu.last_stamp)
         parts.append((recording, stamps[inside], loop.phases[inside]))
-    placed = _placed(parts, loop.lap_s)
-    return Placed(placed, loop.lap_s, loop.laps, loop.explained, loop.confidence)
+    sentence = (
+        f'the IMU shows {loop.laps:.1f} laps of usually {loop.lap_s:.3f} s, which explain '
+        f'{loop.explained:.0%} of what it reads; confidence {loop.confidence:.1%}'
+    )
+    return Placed(_placed(parts, loop.lap_s), loop.lap_s, loop.laps, sentence)
 
 
 def place_by_marks(recordings: Sequence[Recording], marks: Sequence[Ints]) -> Placed:
@@ -98,30 +76,20 @@ def place_by_marks(recordings: Sequence[Recording], marks: Sequence[Ints]) -> Pl
     for recording, own in zip(recordings, marks, strict=True):
         series = drive_series(recording)
         ticks = np.arange(len(series.stamps))
-        at = np.interp(
-            (own - series.stamps[0]).astype(np.float64),
-            (series.stamps - series.stamps[0]).astype(np.float64),
-            ticks,
-        )
-        inside = (own >= series.stamps[0]) & (own <= series.stamps[-1])
+        begin, end = series.stamps[[0, -1]].tolist()
+        since = (series.stamps - begin).astype(np.float64)
+        at = np.interp((own - begin).astype(np.float64), since, ticks)
+        inside = (own >= begin) & (own <= end)
         # Two laps, of which one repeats the other.
         if inside.sum() < 3:
-            first, last = (
-                f'{1e-9 * (each - series.stamps[0]):.3f}'
-                for each in (own[:1].sum(), own[-1:].sum())
-            )
-            seconds = 1e-9 * float(series.stamps[-1] - series.stamps[0])
+            first, last = (f'{1e-9 * (each.sum() - begin):.3f}' for each in (own[:1], own[-1:]))
             where = f', which lie {first} to {last} s after its first stamp' if len(own) else ''
             msg = (
                 f'{recording.name}: {inside.sum()} of {len(own)} marks{where} fall into the '
-                f'{seconds:.0f} s of the IMU; give three or more, by the same clock'
+                f'{1e-9 * (end - begin):.0f} s of the IMU; give three or more, by the same clock'
             )
             raise InputError(msg)
-        try:
-            own_ticks, numbers = passages_of(series, at[inside])
-        except InputError as error:
-            msg = f'{recording.name}: {error}'
-            raise InputError(msg) from error
+        own_ticks, numbers = passages_of(series, at[inside], recording.name)
         phases = align_marks(series, own_ticks, numbers)
         # At each mark a lap begins, to the tick.
         found = np.interp(own_ticks, ticks, phases)
@@ -139,29 +107,34 @@ def place_by_marks(recordings: Sequence[Recording], marks: Sequence[Ints]) -> Pl
         times.append(np.diff(own_ticks) / np.diff(numbers) * series.period_s)
         laps += float(numbers[-1])
     lap_s = float(np.median(np.concatenate(times)))
-    placed = _placed(parts, lap_s, MARKS)
+    sentence = f'{laps:g} laps by marks, of usually {lap_s:.3f} s'
     # Two laps of a bag may be alike by chance.
-    return Placed(placed, lap_s, laps, repetitions=min(repeated))
+    count = min(repeated)
+    if count > 1:
+        sentence += (
+            f'; the IMU repeats {count} times in each: if the route has no {count} parts that are '
+            'alike, marks are missing; then use --marks none'
+        )
+    return Placed(_placed(parts, lap_s, MARKS), lap_s, laps, sentence)
 
 
-def passages_of(series: Series, marks: Floats) -> tuple[Floats, Floats]:
+def passages_of(series: Series, marks: Floats, name: str) -> tuple[Floats, Floats]:
     """
     Return the marks that are passages of the line, and the laps gone at each.
 
-    Marks (L + 1,) are rising ticks. A beacon misses a lap, and a button is pressed twice. A mark
-    that follows another one in less than half of the usual time is left out. Where it takes half
-    as long again as usual to the next one, either laps went by without a mark, or the vehicle
-    stood: the drive is laid around a ring of a usual lap (`lay_around`), and as many laps are
-    counted as it goes around. An ``InputError`` says that fewer than three are left, or that they
-    come too often for laps.
+    Marks (L + 1,) are rising ticks. A mark that follows another one in less than half of the usual
+    time, as of a button pressed twice, is left out. If it takes half as long again as usual to the
+    next one, a beacon missed laps or the vehicle stood: as many laps are counted as the drive goes
+    around a ring of a usual lap (`lay_around`). An ``InputError`` says of the recording of this
+    ``name`` that fewer than three are left, or that they come too often for laps.
     """
     # Several messages of one passage; those of a topic that never pauses are one passage too.
     shortest = SHORTEST_LAP_S / series.period_s
     marks = marks[np.diff(marks, prepend=-np.inf) >= shortest]
     usual = float(np.median(np.diff(marks))) if len(marks) > 1 else 0.0
-    kept = [float(marks[0])]
-    for each in marks[1:].tolist():
-        if each - kept[-1] >= 0.5 * usual:
+    kept: list[float] = []
+    for each in marks.tolist():
+        if not kept or each - kept[-1] >= 0.5 * usual:
             kept.append(each)
     own = np.array(kept)
     lasted = np.diff(own)
@@ -169,8 +142,8 @@ def passages_of(series: Series, marks: Floats) -> tuple[Floats, Floats]:
     if len(own) < 3 or usual * series.period_s < SHORTEST_LAP_S:
         apart = f', {usual * series.period_s:.3g} s apart' if len(own) > 1 else ''
         msg = (
-            f'{len(marks)} marks{apart} are no laps: give three passages of the line or more, '
-            f'{SHORTEST_LAP_S:g} s apart at least, and no other messages'
+            f'{name}: {len(marks)} marks{apart} are no laps: give three passages of the line or '
+            f'more, {SHORTEST_LAP_S:g} s apart at least, and no other messages'
         )
         raise InputError(msg)
     gone = np.ones(len(lasted))
@@ -185,9 +158,9 @@ def read_marks(source: str, recording: Recording) -> Ints:
     """
     Return the times, ns, at which a vehicle passed the line: sorted.
 
-    The source is a topic of the recording with a message at each passage, of any type, whose stamp
-    counts, or else when it was received. Or a file with a time in each line: seconds since the
-    first stamp of the IMU, or since 1970. An ``InputError`` says that it is neither.
+    The source is a topic of the recording with a message of any type at each passage, or a file
+    with a time in each line: seconds since the first stamp of the IMU, or since 1970. An
+    ``InputError`` says that it is neither.
     """
     imu = recording.imu
     times = []
@@ -215,8 +188,6 @@ def read_marks(source: str, recording: Recording) -> Ints:
 def _joined(recordings: Sequence[Recording]) -> tuple[Recording, list[int]]:
     """Return one recording of all IMUs, and by how much later each is in it, ns."""
     first = recordings[0]
-    if len(recordings) == 1:
-        return first, [0]
     shifts, end = [0], first.imu.last_stamp
     for each in recordings[1:]:
         shifts.append(end + APART_NS - each.imu.first_stamp)
@@ -235,8 +206,8 @@ def _joined(recordings: Sequence[Recording]) -> tuple[Recording, list[int]]:
 
 def _placed(
     parts: Sequence[tuple[Recording, Ints, Floats]], lap_s: float, topic: str = ''
-) -> tuple[Recording, ...]:
+) -> list[Recording]:
     """Return recordings on a ring, or where they have fixes on a route."""
     if any(each.positions is not None for each, _, _ in parts):
-        return tuple(on_route(parts))
-    return tuple(on_ring(*each, lap_s, topic) for each in parts)
+        return on_route(parts)
+    return [on_ring(*each, lap_s, topic) for each in parts]

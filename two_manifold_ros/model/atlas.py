@@ -18,8 +18,6 @@ from two_manifold_ros.names import LAP_FRAME
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from two_manifold_ros.typing import Floats
-
 
 @dataclass(frozen=True, kw_only=True)
 class AtlasModel(ModelHead):
@@ -48,11 +46,6 @@ class AtlasModel(ModelHead):
     def further_names(self) -> tuple[str, ...]:
         """Names of the channels of further sensors (m,), which all routes share."""
         return self.members[0].further_names
-
-    @property
-    def further_means(self) -> Floats:
-        """Means of the channels of further sensors (m,) on the first route."""
-        return self.members[0].further_means
 
 
 def atlas_of(routes: Mapping[str, ModelHead]) -> AtlasModel:
@@ -94,26 +87,22 @@ def atlas_of(routes: Mapping[str, ModelHead]) -> AtlasModel:
             'in training), or take one of the maps out'
         )
         raise InputError(msg)
+    first = members[0]
     for name, each in known.items():
-        trouble = _unlike(each, members[0])
+        unlike = {
+            'takes other channels': each.channels.names != first.channels.names,
+            'takes other sensors': each.further_names != first.further_names,
+            'knows laps alone, or positions, otherwise': (
+                (each.frame_id == LAP_FRAME) != (first.frame_id == LAP_FRAME)
+            ),
+        }
+        trouble = next(filter(unlike.get, unlike), '')
         if trouble:
             msg = f'{name}: it {trouble} than {names[0]}: train both on the same topics'
             raise InputError(msg)
-    first = members[0]
     head = {each.name: getattr(first, each.name) for each in fields(ModelHead)}
     seam = np.full((1, 2), np.nan)
     tracks = [part for each in members for part in (each.track, seam)]
     head['track'] = np.concatenate(tracks[:-1])
     head['summary'] = {'method': 'atlas', 'routes': list(names)}
     return AtlasModel(**head, names=names, members=members)
-
-
-def _unlike(model: RouteModel, other: RouteModel) -> str:
-    """Return in which way two models of a route take other input; empty if in none."""
-    if model.channels.names != other.channels.names:
-        return 'takes other channels'
-    if model.further_names != other.further_names:
-        return 'takes other sensors'
-    if (model.frame_id == LAP_FRAME) != (other.frame_id == LAP_FRAME):
-        return 'knows laps alone, or positions, otherwise'
-    return ''

@@ -43,14 +43,13 @@ class Circuit:
     """
     One lap of a route as a closed line of n points at even distances, the first at the start line.
 
-    ``points`` and ``headings`` (n, 2) are in metres and unit vectors in the direction of travel.
-    ``seconds`` (n + 1,) is the usual time from the start line to each point, and at last of the
-    whole lap; ``deviations`` (n,) the standard deviation of the timing there, s, on drives that
-    were held out of the training, zero without any; ``spreads`` (n + 1,) the root mean square
-    error, s, of the time of a lap `predicted` there. ``sureness`` is what errors of the timing are
-    over what the covariances of the filter make of them, and ``repeated`` the share of the
-    deviations that is new on each lap: the rest is in no lap time. Up to ``reach_m`` from the line
-    a vehicle is on it.
+    ``points`` (n, 2) are in metres, ``headings`` (n, 2) unit vectors in the direction of travel,
+    ``seconds`` (n + 1,) the usual times from the start line to each point, and of the whole lap.
+    ``deviations`` (n,) are of the timing, s, on drives that were held out, zero without any, and
+    ``spreads`` (n + 1,) root mean square errors, s, of laps `predicted` there. ``sureness`` is
+    what errors of the timing are over what covariances of the filter make of them, and
+    ``repeated`` the share of the deviations that is new on each lap: the rest is in no lap time.
+    Up to ``reach_m`` from the line a vehicle is on it.
     """
 
     points: Floats
@@ -94,16 +93,13 @@ class Circuit:
         """
         Return the spot of a (2,) position: the nearest of those that go in its direction.
 
-        The ``direction`` (2,) is any vector; where it is zero every direction counts. ``between``
-        is where the vehicle can be by the way before, metres after the start of any lap: a spot
-        there counts whatever its direction is, which a standing vehicle does not show.
+        If the ``direction`` (2,) is zero every direction counts, and so it does ``between`` where
+        the vehicle can be by the way before, metres after the start of any lap.
         """
         apart = position - self.points
         squares = np.einsum('ij,ij->i', apart, apart)
-        deviations = (
-            0.0 if covariance is None else UNSURE * math.sqrt(covariance[0, 0] + covariance[1, 1])
-        )
-        reach_m = self.reach_m + deviations
+        covariance = np.zeros((2, 2)) if covariance is None else covariance
+        reach_m = self.reach_m + UNSURE * math.sqrt(covariance[0, 0] + covariance[1, 1])
         nearest = -1
         if between is not None:
             low, high = between
@@ -118,7 +114,7 @@ class Circuit:
         heading = self.headings[nearest]
         along = float(apart[nearest] @ heading)
         aside = abs(float(apart[nearest] @ (-heading[1], heading[0])))
-        deviation = 0.0 if covariance is None else math.sqrt(float(heading @ covariance @ heading))
+        deviation = math.sqrt(float(heading @ covariance @ heading))
         if not math.isfinite(squares[nearest]) or aside > reach_m:
             return Spot(math.nan, aside, deviation)
         # A point is nearest from half a step before it; farther only on the inside of a bend.
@@ -179,9 +175,8 @@ def predicted(course: Floats, elapsed: Floats | float, passed: Floats | float) -
     """
     Return the time that a lap will have taken, s.
 
-    What is left of the lap takes as long as on the ``course`` (n + 1,), times the root of how much
-    longer this lap took so far than usually to the same place, ``passed``: half of what differs
-    between laps lasts until their end.
+    What is left takes as long as on the ``course`` (n + 1,), times the root of how much longer
+    this lap took so far than usually to the same place, ``passed``.
     """
     # Just after the line nothing is known of this lap yet: what is a moment off counts for little.
     moment = NEARBY * course[-1]

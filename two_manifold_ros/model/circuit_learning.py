@@ -13,12 +13,11 @@ import numpy as np
 from two_manifold_ros.compilation import compiled
 from two_manifold_ros.hse_hmm.readout import velocities
 from two_manifold_ros.model.circuit import ALIKE, Circuit, LIKE_A_LAP, NEARBY, predicted, UNSURE
-from two_manifold_ros.route.merging import FINENESS, SAME_PASS_STEPS
+from two_manifold_ros.route.merging import FINENESS, Places, SAME_PASS_STEPS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.route.merging import Places
     from two_manifold_ros.typing import Floats, Ints
 
 MOST_PASSED_OVER = 5
@@ -34,10 +33,10 @@ def learn_circuit(
     at_mark: bool,
 ) -> Circuit | None:
     """Return the lap of drives, timed by held-out ``runs``; None if they repeat none."""
-    circuit = find_circuit(places, tracks, period_s)
-    if circuit is None:
+    found = find_circuit(places, tracks, period_s)
+    if found is None:
         return None
-    circuit = calibrated(circuit, runs)
+    circuit = calibrated(found, runs)
     if at_mark:
         mark = circuit.locate(np.array([circuit.length_m, 0.0]) / (2.0 * np.pi), np.zeros(2))
         circuit = circuit.starting_at(mark.metres)
@@ -50,20 +49,16 @@ def learn_circuit(
 
 def find_circuit(places: Places, tracks: Sequence[Floats], period_s: float) -> Circuit | None:
     """Return the lap that drives repeat, by places into which ``tracks`` merged; or None."""
-    lap = _usual_lap(places)
-    if lap is None:
+    loop = _usual_lap(places)
+    if not len(loop):
         return None
-    loop = places.visited[lap[0] : lap[1]]
-    return _closed(
-        _mean_positions(places, tracks)[loop],
-        _usual_ticks(places, loop) * period_s,
-        places.radius_m,
-    )
+    points, ticks = _mean_positions(places, tracks)[loop], _usual_ticks(places, loop)
+    return _closed(points, ticks * period_s, places.radius_m)
 
 
-def _usual_lap(places: Places) -> tuple[int, int] | None:
+def _usual_lap(places: Places) -> Ints:
     """
-    Return first and last visit of a usual lap: it ends where it began; None if there is none.
+    Return the places (n,) of a usual lap, which ends where it began; none if drives repeat none.
 
     A lap takes as long as the way back to a place that a vehicle is on at most times, so that
     spins and pit lanes count by what they last. It is the median lap of the place with most such
@@ -75,7 +70,7 @@ def _usual_lap(places: Places) -> tuple[int, int] | None:
     # Else the vehicle has not been away.
     again = np.flatnonzero(same & (np.diff(order) > FINENESS * SAME_PASS_STEPS))
     if not len(again):
-        return None
+        return places.visited[:0]
     first, last = order[again], order[again + 1]
     took = places.times[last] - places.times[first]
     ranked = np.argsort(took, kind='stable')
@@ -85,7 +80,7 @@ def _usual_lap(places: Places) -> tuple[int, int] | None:
     gate = np.argmax(np.bincount(places.visited[first[like_one]]))
     laps = np.flatnonzero(like_one & (places.visited[first] == gate))
     chosen = laps[np.argsort(took[laps], kind='stable')[len(laps) // 2]]
-    return int(first[chosen]), int(last[chosen])
+    return places.visited[first[chosen] : last[chosen]]
 
 
 def _mean_positions(places: Places, tracks: Sequence[Floats]) -> Floats:
@@ -125,9 +120,8 @@ def _closed(points: Floats, seconds: Floats, radius_m: float) -> Circuit:
     """
     Return the circuit along (n, 2) points, each so many seconds (n,) before the next.
 
-    Places of several lanes lie beside each other, so the line through them is smoothed: over half
-    the way that they lie apart, or as much as it takes for it nowhere to turn by more than two
-    directions of one way may differ.
+    The line is smoothed over half the way that lanes lie apart, or until it nowhere turns by more
+    than two directions of one way may differ.
     """
     count = len(points)
     spacing = float(np.median(np.linalg.norm(np.diff(points, axis=0), axis=1)))
@@ -246,9 +240,8 @@ def calibrated(
     """
     Return a circuit with the deviations of its timing, and the start line where they are least.
 
-    ``runs`` are of drives that were held out: positions and velocities (T, 2) as they were
-    estimated, covariances (T, 2, 2) of the positions, and true positions and velocities, NaN where
-    they do not count.
+    ``runs`` of drives that were held out are estimated positions and velocities (T, 2),
+    covariances (T, 2, 2), and true positions and velocities, NaN where they do not count.
     """
     lap_s, length = circuit.lap_s, circuit.length_m
     columns: list[Floats] = [np.empty((4, 0))]

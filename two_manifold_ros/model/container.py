@@ -62,11 +62,10 @@ def write_container(
     what: str = 'model',
 ) -> None:
     """
-    Write a container to a temporary file beside its path and rename it.
+    Write a container as `replace_file` does; an ``InputError`` says that it cannot be written.
 
-    After the return it survives a power cut; a power cut before leaves the old file in place. All
-    numbers of the header are finite, and the arrays hold numbers under any name but ``header``, or
-    a ``ValueError`` says so; an ``InputError`` says of ``what`` that it cannot be written.
+    All numbers of the header are finite, and the arrays hold numbers under any name but
+    ``header``, or a ``ValueError`` says so.
     """
     if 'header' in arrays:
         msg = 'an array is named header, as the header is'
@@ -108,7 +107,12 @@ def read_container(
         raise InputError(msg)
     try:
         arrays = _read_members(source, most_bytes)
-        sealed = _parse_header(arrays.pop('header').tobytes())
+        raw = arrays.pop('header').tobytes()
+        if len(raw) > LIMITS.header:
+            refuse(f'its header has {len(raw)} bytes, more than {LIMITS.header}')
+        sealed = parse_json(raw.decode())
+        if not isinstance(sealed, dict):
+            refuse('its header is no table')
         content, expected = dict(sealed['content']), sealed['sha256']
         text = json.dumps(content, sort_keys=True, allow_nan=False)
         if expected != _checksum(text, arrays):
@@ -128,7 +132,16 @@ def _read_members(path: Path, most_bytes: int) -> dict[str, NDArray[Any]]:
         _check_directory(stream, size)
         with zipfile.ZipFile(stream) as archive:
             members = archive.infolist()
-            _check_members(members, size)
+            names = [member.filename for member in members]
+            if len(set(names)) != len(names):
+                refuse('it holds two members of one name')
+            if not all(name.endswith(_SUFFIX) for name in names):
+                refuse('it holds something else than arrays')
+            if any(member.compress_type != zipfile.ZIP_STORED for member in members):
+                refuse('its members are compressed, which this program never does')
+            declared = sum(member.file_size for member in members)
+            if declared > size:
+                refuse(f'its members declare {declared} bytes, more than the {size} of the file')
             return {
                 member.filename.removesuffix(_SUFFIX): _read_array(archive, member, size)
                 for member in members
@@ -146,19 +159,6 @@ def _check_directory(stream: IO[bytes], size: int) -> None:
     length = int.from_bytes(tail[locator + 12 : locator + 16], 'little')
     if length > LIMITS.directory:
         refuse(f'it lists members in {length} bytes, more than {LIMITS.directory}')
-
-
-def _check_members(members: list[zipfile.ZipInfo], size: int) -> None:
-    names = [member.filename for member in members]
-    if len(set(names)) != len(names):
-        refuse('it holds two members of one name')
-    if not all(name.endswith(_SUFFIX) for name in names):
-        refuse('it holds something else than arrays')
-    if any(member.compress_type != zipfile.ZIP_STORED for member in members):
-        refuse('its members are compressed, which this program never does')
-    declared = sum(member.file_size for member in members)
-    if declared > size:
-        refuse(f'its members declare {declared} bytes, more than the {size} of the file')
 
 
 def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, size: int) -> NDArray[Any]:
@@ -182,16 +182,6 @@ def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, size: int) ->
         stream.seek(0)
         array: NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False)
     return array
-
-
-def _parse_header(raw: bytes) -> dict[str, Any]:
-    """Return the table in some bytes."""
-    if len(raw) > LIMITS.header:
-        refuse(f'its header has {len(raw)} bytes, more than {LIMITS.header}')
-    content = parse_json(raw.decode())
-    if not isinstance(content, dict):
-        refuse('its header is no table')
-    return content
 
 
 def _checksum(text: str, arrays: Mapping[str, NDArray[Any]]) -> str:

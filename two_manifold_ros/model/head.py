@@ -28,12 +28,9 @@ class Limits:
     """
     Bounds of the numbers that a filter accepts; a trained model comes nowhere near.
 
-    Beyond these a filter would take memory or time that no file warrants, divide by what
-    underflows, or stop at a number that does not fit where it has to go. Squares of ``number`` and
-    of its inverse are finite; ``buffer`` is of an array that the filter allocates; ``work``
-    products compare a window with all of the training in some seconds, and ``step`` products are
-    summed in a tick in about a second; ``text`` counts characters; a tick of the longest kind is
-    ``tick_ns``, and a prediction reaches a day.
+    Squares of ``number`` and of its inverse are finite; ``buffer`` is of an array that the filter
+    allocates; ``work`` products compare a window with all of the training in some seconds, and
+    ``step`` products are summed in a tick in about a second; ``text`` counts characters.
     """
 
     number: float = 1e100
@@ -140,13 +137,12 @@ class ModelHead(ABC):
     """
     The part of a model that nodes, outputs and scores need.
 
-    It ticks ``rate_hz`` times a second, each tick of ``period_ns``; a step above ``max_gap_ns`` is
-    a gap, a ``window`` has so many ticks, and ``horizons`` are ticks ahead, 0 first. Topics and
-    frames are those of the training; positions are in ``frame_id``, about an ``origin`` if they
-    were geodetic. ``channels`` name, scale and bound the values of a sample. ``track`` (T, 2)
-    holds positions of the training in order, metres, also those that the read-out ``mkdr``
-    estimated, with NaN rows between segments; a route keeps some laps of them. The ``summary``
-    says how the model was trained and what it reached, in JSON values.
+    It ticks ``rate_hz`` times a second; a step above ``max_gap_ns`` is a gap, a ``window`` has so
+    many ticks, and ``horizons`` are ticks ahead, 0 first. Positions are in ``frame_id``, about an
+    ``origin`` if they were geodetic. ``channels`` name, scale and bound the values of a sample.
+    ``track`` (T, 2) holds positions of the training in order, metres, also those that the read-out
+    ``mkdr`` estimated, with NaN rows between segments; a route keeps some laps of them. The
+    ``summary`` says how the model was trained and what it reached, in JSON values.
     """
 
     rate_hz: float
@@ -188,6 +184,11 @@ class ModelHead(ABC):
     def route_names(self) -> tuple[str, ...]:
         """Names of all routes and lines that are known, in the order of their chances."""
         return ()
+
+    @property
+    def is_network(self) -> bool:
+        """True if places are told apart by the turns that lead there, not by what is read."""
+        return False
 
     @property
     def window_ns(self) -> int:
@@ -238,6 +239,11 @@ class TrainedModel(ModelHead):
     def live(self) -> int:
         """Number of live channels, d."""
         return int(np.count_nonzero(self.channels.live))
+
+    @property
+    @abstractmethod
+    def stillness(self) -> tuple[Ints, int]:
+        """Most ticks in a row in which no live channel changed: each (d,), and all."""
 
     def validate(self) -> None:
         """Check also that there are windows of training, and that they lie in the series."""

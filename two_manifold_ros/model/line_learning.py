@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.spatial import KDTree
 
-from two_manifold_ros.model.model import NetworkLines
+from two_manifold_ros.model.model import NetworkLines, RouteModel
 from two_manifold_ros.route.forks import APART
-from two_manifold_ros.route.visits import PLACES_ALONG
+from two_manifold_ros.route.visits import Passes, PLACES_ALONG
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.model.model import RouteModel
     from two_manifold_ros.route.merging import Places
-    from two_manifold_ros.route.visits import Passes
     from two_manifold_ros.typing import Floats, Ints
 
 WHOLE_SHARE = 0.5
@@ -117,8 +115,8 @@ def _mean_ahead(passes: Passes, line_of: Ints, lines: int) -> Floats:
     """
     Return the mean positions (P, L, H, 2) ahead of the visits of each place by each line.
 
-    ``line_of`` (V,) is the line of each visit, -1 for none. Where a line has none it is the mean
-    of all, and of nothing that of the place itself.
+    ``line_of`` (V,) is the line of each visit, -1 for none; without visits it is the mean of all,
+    or the place itself.
     """
     visited, targets = passes.places.visited, passes.targets[:, :-1]
     count, horizons = len(passes.places), targets.shape[1]

@@ -14,10 +14,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import refuse
-from two_manifold_ros.hse_hmm.readout import SharpenedReadout
-from two_manifold_ros.hse_hmm.tables import RawKernel, spectral_radius, transition
+from two_manifold_ros.hse_hmm.readout import Readout, SharpenedReadout
+from two_manifold_ros.hse_hmm.tables import (
+    ObservationOperator,
+    RawKernel,
+    spectral_radius,
+    Tables,
+    transition,
+)
 from two_manifold_ros.manifold.selection import check_extension
-from two_manifold_ros.model.circuit import check_circuit
+from two_manifold_ros.model.circuit import check_circuit, Circuit
 from two_manifold_ros.model.head import (
     BOUNDS,
     check_channels,
@@ -30,18 +36,14 @@ from two_manifold_ros.model.head import (
     TrainedModel,
     trouble_with,
 )
-from two_manifold_ros.route.route import HYPOTHESES, JUMPED, PLACED
+from two_manifold_ros.route.route import HYPOTHESES, JUMPED, PLACED, Route, RouteLikelihood
+from two_manifold_ros.ticks.rest import longest_runs, RestRule
 
 if TYPE_CHECKING:
-    from two_manifold_ros.hse_hmm.readout import Readout
-    from two_manifold_ros.hse_hmm.tables import ObservationOperator, Tables
     from two_manifold_ros.manifold.learner import Extension
-    from two_manifold_ros.model.circuit import Circuit
     from two_manifold_ros.network.network import Network
-    from two_manifold_ros.route.route import Route, RouteLikelihood
     from two_manifold_ros.route.sensors import Sensor
     from two_manifold_ros.ticks.novelty import NoveltyAnchors
-    from two_manifold_ros.ticks.rest import RestRule
     from two_manifold_ros.tpsr.parameters import Tpsr
     from two_manifold_ros.typing import Floats, Ints
 
@@ -50,25 +52,54 @@ FAST = 1e3
 
 
 @dataclass(frozen=True, kw_only=True)
-class Model(TrainedModel):
+class WindowModel(TrainedModel):
+    """
+    A model whose filter compares the newest window with those of the training.
+
+    ``novelty`` is what is typical for unseen windows of the route; ``rest`` says when the clock of
+    the filter stands, because the vehicle does.
+    """
+
+    novelty: NoveltyAnchors
+    rest: RestRule | None = None
+
+    @property
+    def stillness(self) -> tuple[Ints, int]:
+        """See `TrainedModel`."""
+        return longest_runs(self.series), self.novelty.still
+
+    def validate(self) -> None:
+        """Check also what the newest window is compared with."""
+        super().validate()
+        # The formula of a contrast gives none below -10.
+        rules: Rules = {
+            'squared': ('', BOUNDS.least), 'still': ('', 0, BOUNDS.count),
+            'own other': ('', -100.0, 0.0),
+        }  # fmt: skip
+        check_fields(self.novelty, rules, where='novelty.')
+        if self.rest is not None:
+            # In standard deviations of the training: within more, anything is rest.
+            rules = {'ticks': ('', 2, BOUNDS.count), 'limit': ('', BOUNDS.least, 1e3)}
+            check_fields(self.rest, rules, where='rest.')
+            check_size('rest.ticks', self.rest.ticks, self.live)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model(WindowModel):
     """
     A model of the spectral filter: tables, operator and read-out of the HMM, see ``hse_hmm``.
 
-    ``novelty`` is what is typical for unseen windows of the route; ``warm_start`` leads from a
-    past window to the state without its constant, whose largest believable norm is ``state_bound``
-    if the filter is ``guarded``: then it rejects, mixes and starts again, mathematics, section
-    6.5, and its transition is stable. ``rest`` says when its clock stands, because the vehicle
-    does.
+    ``warm_start`` leads from a past window to the state without its constant, whose largest
+    believable norm is ``state_bound`` if the filter is ``guarded``: then it rejects, mixes and
+    starts again, mathematics, section 6.5, and its transition is stable.
     """
 
     tables: Tables
     operator: ObservationOperator
     readout: Readout
-    novelty: NoveltyAnchors
     warm_start: Extension
     state_bound: float
     guarded: bool = True
-    rest: RestRule | None = None
 
     @property
     def states(self) -> int:
@@ -78,10 +109,15 @@ class Model(TrainedModel):
     def validate(self) -> None:
         """Check numbers, shapes and the transition's stability too (mathematics, section 12)."""
         super().validate()
-        _check_windows(self)
         check_range('state_bound', self.state_bound, BOUNDS.least)
         self._check_operator()
-        self._check_readout()
+        readout, columns = self.readout, len(self.horizons) + 1
+        if isinstance(readout, SharpenedReadout):
+            _check_sharpened(readout, len(self.starts), columns)
+        else:
+            rules: Rules = {'coefficients': ('t2k',), 'covariances': ('t22',)}
+            check_fields(readout, rules, {'t': columns, 'k': self.states}, 'readout.')
+            check_covariances('readout.covariances', readout.covariances)
         check_fields(self.warm_start, {'offset': ('s',)}, {'s': self.states - 1}, 'warm_start.')
         try:
             check_extension(self.warm_start, len(self.starts))
@@ -110,24 +146,15 @@ class Model(TrainedModel):
             }  # fmt: skip
         check_fields(operator, rules, sizes, 'operator.')
 
-    def _check_readout(self) -> None:
-        readout, columns = self.readout, len(self.horizons) + 1
-        if isinstance(readout, SharpenedReadout):
-            _check_sharpened(readout, len(self.starts), columns)
-            return
-        rules: Rules = {'coefficients': ('t2k',), 'covariances': ('t22',)}
-        check_fields(readout, rules, {'t': columns, 'k': self.states}, 'readout.')
-        check_covariances('readout.covariances', readout.covariances)
-
 
 @dataclass(frozen=True, kw_only=True)
-class TpsrModel(TrainedModel):
+class TpsrModel(WindowModel):
     """
     A model of a TPSR: its parameters, and the ticks that positions are read from, see ``tpsr``.
 
     ``frequencies`` (d, p) and ``phases`` (p,) are of the random features of observations; the
     remembered ticks have ``weights`` (n, k) and ``features`` (n, p), see `RememberingBelief`, and
-    their positions are the ``readout``. See `Model` for the rest.
+    their positions are the ``readout``.
     """
 
     tpsr: Tpsr
@@ -136,8 +163,6 @@ class TpsrModel(TrainedModel):
     weights: Floats
     features: Floats
     readout: SharpenedReadout
-    novelty: NoveltyAnchors
-    rest: RestRule | None = None
 
     @property
     def states(self) -> int:
@@ -147,7 +172,6 @@ class TpsrModel(TrainedModel):
     def validate(self) -> None:
         """Check numbers, shapes and the transition's stability too (mathematics, section 12)."""
         super().validate()
-        _check_windows(self)
         count, features, states = len(self.weights), self.phases.size, self.states
         if not 1 <= states <= BOUNDS.states or not count:
             refuse(f'it has {states} states and {count} remembered ticks')
@@ -166,21 +190,6 @@ class TpsrModel(TrainedModel):
             refuse('its start is not normalised')
         if not np.abs(np.linalg.eigvals(self.tpsr.transition)).max() <= 1.0 + 1e-6:
             refuse('its transition grows without bound')
-
-
-def _check_windows(model: Model | TpsrModel) -> None:
-    """Check what is compared with the newest window."""
-    # The formula of a contrast gives none below -10.
-    rules: Rules = {
-        'squared': ('', BOUNDS.least), 'still': ('', 0, BOUNDS.count),
-        'own other': ('', -100.0, 0.0),
-    }  # fmt: skip
-    check_fields(model.novelty, rules, where='novelty.')
-    if model.rest is not None:
-        # In standard deviations of the training: within more, anything is rest.
-        rules = {'ticks': ('', 2, BOUNDS.count), 'limit': ('', BOUNDS.least, 1e3)}
-        check_fields(model.rest, rules, where='rest.')
-        check_size('rest.ticks', model.rest.ticks, model.live)
 
 
 def _check_sharpened(readout: SharpenedReadout, count: int, columns: int) -> None:
@@ -220,11 +229,10 @@ class RouteModel(TrainedModel):
     input is compared with them, see ``filtering``. ``lowest`` and ``highest`` (d,) are means of
     training windows of each live channel, standardised; ``still`` (d,) most ticks in a row in
     which it did not change, and ``most_still`` those in which none did. One lap is the
-    ``circuit``, ``None`` where the drives repeat none and in files before version 18; named
-    ``lines`` of a network are there from version 19 on, and the headings of a ``network`` that is
-    followed by turns from version 22 on. ``least_evidence`` is that of a tick on parts left out of
-    the training while the vehicle drove as in the rest of it; 0 where unknown, and before version
-    23.
+    ``circuit``, ``None`` where the drives repeat none; ``lines`` are the named ones of a network,
+    and a ``network`` is there if the map is followed by turns. ``least_evidence`` is the least of
+    a tick on parts left out of the training while the vehicle drove as in the rest of it; 0 where
+    unknown.
     """
 
     route: Route
@@ -243,6 +251,16 @@ class RouteModel(TrainedModel):
         return int(self.route.readout.states.shape[-1])
 
     @property
+    def stillness(self) -> tuple[Ints, int]:
+        """See `TrainedModel`; the series is but a part of the training."""
+        return self.still, self.most_still
+
+    @property
+    def is_network(self) -> bool:
+        """True if the map is followed as a network."""
+        return self.network is not None
+
+    @property
     def route_names(self) -> tuple[str, ...]:
         """Names of the lines on the map."""
         return () if self.lines is None else self.lines.names
@@ -258,8 +276,6 @@ class RouteModel(TrainedModel):
         if not (self.lowest <= self.highest).all():
             refuse('its windows have means whose least is above the largest')
         _check_route(self.route, self.live, len(self.horizons) + 1)
-        _check_ways(self.route)
-        _check_chances(self.route)
         if self.circuit is not None:
             check_circuit(self.circuit)
         if self.lines is not None:
@@ -419,22 +435,16 @@ def _check_route(route: Route, channels: int, columns: int) -> None:
     if not (route.readout.states[:, 0] == 1.0).all():
         refuse('the states of its route do not start with the constant')
     check_covariances('route.readout.covariances', route.readout.covariances)
-
-
-def _check_ways(route: Route) -> None:
-    """Check where places lead: indices that exist, and no more than every drive."""
-    ways, steps = route.geometry, route.motion.moves.shape[1]
-    counts = np.diff(ways.begins)
-    if ways.begins[0] != 0 or ways.begins[-1] != len(ways.targets_of) or counts.min() < 1:
+    # Places lead to indices that exist, and no more than every drive.
+    onward, steps = route.geometry, moves.shape[1]
+    counts = np.diff(onward.begins)
+    if onward.begins[0] != 0 or onward.begins[-1] != len(onward.targets_of) or counts.min() < 1:
         refuse('route.geometry.begins does not count the ways of each place')
-    check_range('route.geometry.targets_of', ways.targets_of, 0, len(route.motion.rates) - 1)
-    check_range('route.geometry.steps_of', ways.steps_of, 0, steps - 1)
-    taken = np.repeat(np.arange(len(route.motion.rates)), counts) * steps + ways.steps_of
-    if (np.bincount(taken, ways.shares_of) > 1.0 + 1e-9).any():
+    check_range('route.geometry.targets_of', onward.targets_of, 0, places - 1)
+    check_range('route.geometry.steps_of', onward.steps_of, 0, steps - 1)
+    taken = np.repeat(np.arange(places), counts) * steps + onward.steps_of
+    if (np.bincount(taken, onward.shares_of) > 1.0 + 1e-9).any():
         refuse('route.geometry.shares_of lead more than everything on from a place')
-
-
-def _check_chances(route: Route) -> None:
     switching = route.switching
     if switching.exchanges[-1, :-1].any():
         refuse('route.switching.exchanges lead from elsewhere to a place, where none is')

@@ -26,7 +26,7 @@ from two_manifold_ros.manifold.selection import RESPONSES
 from two_manifold_ros.model.atlas import atlas_of, AtlasModel
 from two_manifold_ros.model.circuit import Circuit
 from two_manifold_ros.model.container import read_container, refusal, write_container
-from two_manifold_ros.model.head import BOUNDS
+from two_manifold_ros.model.head import BOUNDS, ModelHead
 from two_manifold_ros.model.model import (
     Model,
     NetworkLines,
@@ -57,15 +57,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from two_manifold_ros.model.head import ModelHead
-
     Arrays = dict[str, NDArray[Any]]
 
-OLDEST, VERSION = 13, 23
-"""Of the file; one outside of these is refused."""
-
-OLDEST_ROUTE = 17
-"""Of the file of a route: those before know less of starts."""
+VERSION = 23
+"""Of the file; another one is refused."""
 
 CHECKPOINT_FORMAT = 'two_manifold_ros checkpoint'
 
@@ -123,13 +118,6 @@ def load_model(path: str | Path) -> ModelHead:
     return model_from(path, *read_container(path))
 
 
-def header_of(path: str | Path) -> dict[str, Any]:
-    """Return the JSON header of a model file after the same checks as ``load_model``."""
-    header, arrays = read_container(path)
-    model_from(path, header, arrays)
-    return header
-
-
 def model_parts(model: ModelHead) -> tuple[dict[str, Any], Arrays]:
     """Return header and arrays for `model_from`; an ``InputError`` if it would refuse them."""
     if isinstance(model, AtlasModel):
@@ -160,11 +148,10 @@ def model_from(path: str | Path, header: dict[str, Any], arrays: Arrays) -> Mode
     if not (form.startswith('two_manifold_ros ') and form.endswith(' model')):
         msg = f'{path}: this is not a two_manifold_ros model; train one with "two-manifold train"'
         raise InputError(msg)
-    oldest = OLDEST_ROUTE if issubclass(_FORMATS.get(form, Model), RouteModel) else OLDEST
-    if form not in {*_FORMATS, ATLAS_FORMAT} or version not in range(oldest, VERSION + 1):
+    if form not in {*_FORMATS, ATLAS_FORMAT} or version != VERSION:
         msg = (
             f'{path}: the model has version {ascii(version)[:40]}, but this program reads '
-            f'versions {oldest} to {VERSION}; train again'
+            f'version {VERSION}; train again'
         )
         raise InputError(msg)
     try:
@@ -204,23 +191,10 @@ def _build_atlas(path: str | Path, header: dict[str, Any], arrays: Arrays) -> At
 
 def _build(kind: type[ModelHead], header: dict[str, Any], arrays: Arrays) -> ModelHead:
     numbers, arrays = dict(header), dict(arrays)
-    targets = arrays.get('readout.targets')
-    if numbers['version'] < 14:
-        if kind is Model:
-            numbers['guarded'] = True
-        if targets is not None:
-            arrays['readout.added'] = np.zeros(targets.shape[1:2])
-    if issubclass(kind, RouteModel):
-        # What came later is not known of a route.
-        later = {'circuit': 18, 'lines': 19, 'network': 20}
-        numbers |= {name: None for name, since in later.items() if numbers['version'] < since}
-        if numbers['version'] in (20, 21) and numbers['network'] is not None:
-            refuse(f'its network of version {numbers["version"]} was learned in another way')
-        if numbers['version'] < 23:
-            numbers['least_evidence'] = 0.0
     del numbers['format'], numbers['version']
     units = numbers.pop('channel_units')
     # A read-out takes the moments of each column before `validate` can compare their number.
+    targets = arrays.get('readout.targets')
     if targets is not None and not targets.shape[1] <= BOUNDS.horizons + 1:
         refuse(f'readout.targets has the shape {targets.shape}')
     model: ModelHead = decode(kind, numbers, arrays)
@@ -276,18 +250,15 @@ def encode(part: object) -> tuple[dict[str, Any], Arrays]:
 
 def decode(kind: type[Any], numbers: dict[str, Any], arrays: Arrays, where: str = '') -> Any:  # noqa: ANN401
     """
-    Return a part of that kind, taking its numbers and arrays out of both tables.
+    Return a part of that kind, taking its numbers and arrays, at ``where``, out of both tables.
 
-    The names of its arrays start with ``where``. An error of almost any type says that something
-    is missing, left over or of another type.
+    An error of almost any type says that something is missing, left over or of another type.
     """
     values: dict[str, Any] = {}
     for name, annotation in _fields(kind).items():
         path = where + name
         if annotation in {'Floats', 'Ints', 'Bools'}:
-            if path not in arrays:
-                refuse(f'{path} is missing')
-            values[name] = _checked_array(path, arrays.pop(path), annotation)
+            values[name] = _checked_array(path, arrays.pop(path, None), annotation)
             continue
         if name not in numbers:
             refuse(f'{path} is missing')
@@ -301,9 +272,11 @@ def decode(kind: type[Any], numbers: dict[str, Any], arrays: Arrays, where: str 
             )
             continue
         if annotation in _PARTS and value is not None:
-            inner = dict(value)
-            chosen = _class_of(path, inner, _PARTS[annotation])
-            value = decode(chosen, inner, arrays, f'{path}.')
+            inner, kinds = dict(value), _PARTS[annotation]
+            chosen = inner.pop('kind', '') if len(kinds) > 1 else ''
+            if not isinstance(chosen, str) or chosen not in kinds:
+                refuse(f'{path} is of the kind {ascii(chosen)[:40]}, unknown to this program')
+            value = decode(kinds[chosen], inner, arrays, f'{path}.')
         elif annotation not in _PARTS:
             value = _checked_value(path, value, annotation)
         values[name] = value
@@ -312,16 +285,10 @@ def decode(kind: type[Any], numbers: dict[str, Any], arrays: Arrays, where: str 
     return kind(**values)
 
 
-def _class_of(path: str, numbers: dict[str, Any], kinds: dict[str, type[Any]]) -> type[Any]:
-    """Return the class of a part, whose ``kind`` is taken out of its numbers."""
-    kind = numbers.pop('kind', '') if len(kinds) > 1 else ''
-    if not isinstance(kind, str) or kind not in kinds:
-        refuse(f'{path} is of the kind {ascii(kind)[:40]}, unknown to this program')
-    return kinds[kind]
-
-
-def _checked_array(path: str, array: NDArray[Any], annotation: str) -> NDArray[Any]:
-    """Return an array if it has its type and numbers to compute with."""
+def _checked_array(path: str, array: NDArray[Any] | None, annotation: str) -> NDArray[Any]:
+    """Return an array if it is there and has its type and numbers to compute with."""
+    if array is None:
+        refuse(f'{path} is missing')
     wanted = np.dtype({'Floats': np.float64, 'Ints': np.int64, 'Bools': np.bool_}[annotation])
     if array.dtype != wanted:
         refuse(f'{path} holds {array.dtype} instead of {wanted}')
@@ -357,7 +324,6 @@ def _checked_value(path: str, value: Any, annotation: str) -> Any:  # noqa: ANN4
     if isinstance(value, str) and (len(value) > BOUNDS.text or not value.isprintable()):
         refuse(f'{path} is too long or holds characters that cannot be printed')
     if path.endswith('frame_id'):
-        # Models of before have them with the slash.
         return frame_name(value)
     if annotation == 'float':
         if not math.isfinite(value):

@@ -3,11 +3,10 @@
 """
 The path ahead: along the places of the route, through the positions at the horizons.
 
-A map holds the position of each place, and the place that most drives went on to. The walk starts
-at the place that fits an estimate best, leaves out places that noise puts beside the road or
-behind, and passes a horizon where it is nearest to the position that the estimate has there.
-Between horizons time passes as it usually does on these places, and the distance of the estimate
-from the walk changes evenly.
+The walk starts at the place that fits an estimate best, goes on as most drives did, leaves out
+places that noise puts beside the road or behind, and passes a horizon where it is nearest to the
+position that the estimate has there. Between horizons time passes as usual on these places, and
+the distance of the estimate from the walk changes evenly.
 """
 
 from __future__ import annotations
@@ -178,8 +177,7 @@ def _forward(spots: list[complex], apart: list[float]) -> list[int]:
     Return which places (n) of a walk are ahead of the one before, the first included.
 
     The direction of the road at a place is from the last place before to the first place after
-    that is farther from this one than noise makes positions of one place, ``apart`` metres. Where
-    the road itself turns back its direction does so too, and the walk with it.
+    that is farther from it than noise, ``apart`` metres, so the walk turns back where a road does.
     """
     kept, before, after = [0], 0, 0
     for index, here in enumerate(spots[1:], 1):

@@ -40,8 +40,7 @@ class Prior(NamedTuple):
 
     About each axis an ``angle`` in rad, as of a bracket or a suspension; of each axis a ``scale``,
     as of MEMS sensors without calibration; ``bias`` in m/s^2 and ``turning_bias`` in rad/s, twice
-    what a map expects between two days. The ``speed`` over the speed of the training is measured
-    beside them and not applied: a faster vehicle measures more in bends, which is no larger scale.
+    what a map expects between two days. The ``speed`` over the training is not applied.
     """
 
     angle: float = math.radians(5.0)
@@ -75,31 +74,44 @@ class Vehicle:
     deviations: Floats
 
     @cached_property
-    def matrix(self) -> Floats:
-        """The (6, 6) matrix that corrects a sample, less its biases."""
+    def _matrix(self) -> Floats:
+        """The (6, 6) matrix from rows of samples, less their biases, to corrected ones."""
         turned = rotation_of(self.angles)
         matrix = np.zeros((6, 6))
-        matrix[:3, :3] = turned / (1.0 + self.scales[:3])
-        matrix[3:, 3:] = turned / (1.0 + self.scales[3:])
+        matrix[:3, :3] = (turned / (1.0 + self.scales[:3])).T
+        matrix[3:, 3:] = (turned / (1.0 + self.scales[3:])).T
         return matrix
 
     def correct(self, samples: Floats) -> Floats:
         """Return samples (..., 6) of this vehicle as an IMU of the training has them."""
-        corrected: Floats = (samples - self.biases) @ self.matrix.T
+        corrected: Floats = (samples - self.biases) @ self._matrix
         return corrected
+
+    def measured(self, corrected: Floats) -> Floats:
+        """Return the samples (..., 6) that `correct` made corrected ones of."""
+        samples: Floats = corrected @ np.linalg.inv(self._matrix) + self.biases
+        return samples
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """What corrects the samples, in short, for diagnostics: degrees, and shares of one."""
+        worst = int(np.argmax(np.abs(self.scales)))
+        return {
+            'imu_turned_deg': math.degrees(float(np.linalg.norm(self.angles))),
+            'imu_turned_std_deg': math.degrees(float(np.linalg.norm(self.deviations[ANGLES]))),
+            'imu_scale': float(self.scales[worst]),
+            'imu_scale_std': float(self.deviations[SCALES][worst]),
+        }
 
     def to_json(self) -> dict[str, Any]:
         """Return all numbers, angles in degrees, each with its standard deviation."""
-        angles = np.degrees(self.angles), np.degrees(self.deviations[ANGLES])
-        groups = {
-            'angles_deg': angles,
-            'scales': (self.scales, self.deviations[SCALES]),
-            'biases': (self.biases, self.deviations[BIASES]),
-        }
         return {
-            name + end: values.tolist()
-            for name, pair in groups.items()
-            for end, values in zip(('', '_std'), pair, strict=True)
+            'angles_deg': np.degrees(self.angles).tolist(),
+            'angles_deg_std': np.degrees(self.deviations[ANGLES]).tolist(),
+            'scales': self.scales.tolist(),
+            'scales_std': self.deviations[SCALES].tolist(),
+            'biases': self.biases.tolist(),
+            'biases_std': self.deviations[BIASES].tolist(),
         }
 
     def save(self, path: str) -> None:
@@ -163,8 +175,7 @@ class VehicleLearner:
     Measure a vehicle against the map of a model while the filter follows it.
 
     An extended Kalman filter of 16 numbers that do not change, from the `Prior`. It takes what the
-    belief expects for the truth, so that noise of the sample does not shrink the scales. A belief
-    that is spread expects little, and one off the route nothing: then nothing is learned. `ticks`
+    belief expects for the truth, so that noise of the sample does not shrink the scales. `ticks`
     counts samples, each by the probability that the vehicle drove on the route as usual.
     """
 
@@ -255,37 +266,3 @@ class VehicleLearner:
         rows[:, SPEED] = scales * (gained.reshape(2, 3) @ self._rotation).ravel()
         residual = sample - scales * turned - self._errors[6:12]
         return rows[self._live], residual[self._live]
-
-
-class VehicleCorrection:
-    """Correct samples by a vehicle, while a learner, if there is one, measures it further."""
-
-    def __init__(
-        self, model: ModelHead, vehicle: Vehicle = UNKNOWN, learner: VehicleLearner | None = None
-    ) -> None:
-        check_vehicle(model)
-        self.learner, self.vehicle = learner, vehicle
-        self._matrix = np.ascontiguousarray(vehicle.matrix.T)
-        self._inverse = np.linalg.inv(self._matrix)
-
-    @property
-    def numbers(self) -> dict[str, float]:
-        """What corrects the samples, in short, for diagnostics: degrees, and shares of one."""
-        vehicle = self.vehicle
-        worst = int(np.argmax(np.abs(vehicle.scales)))
-        return {
-            'imu_turned_deg': math.degrees(float(np.linalg.norm(vehicle.angles))),
-            'imu_turned_std_deg': math.degrees(float(np.linalg.norm(vehicle.deviations[ANGLES]))),
-            'imu_scale': float(vehicle.scales[worst]),
-            'imu_scale_std': float(vehicle.deviations[SCALES][worst]),
-        }
-
-    def correct(self, sample: Floats) -> Floats:
-        """Return a sample (6,) as an IMU of the training has it."""
-        corrected: Floats = (sample - self.vehicle.biases) @ self._matrix
-        return corrected
-
-    def follow(self, corrected: Floats, belief: RouteBelief) -> None:
-        """Take the corrected sample (6,), averaged over a tick, and the belief after it."""
-        if self.learner is not None:
-            self.learner.learn(corrected @ self._inverse + self.vehicle.biases, belief)

@@ -26,8 +26,8 @@ from two_manifold_ros.interface.parameters import FilterParameters
 from two_manifold_ros.interface.session import Arrivals
 from two_manifold_ros.interface.status import LEAST_CHANCE
 from two_manifold_ros.interface.transforms import OdometryFrame
-from two_manifold_ros.laps.lines import lines_in_words, live_timer
 from two_manifold_ros.laps.live import LiveLaps
+from two_manifold_ros.laps.timing import lines_in_words, live_timer
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.nodes.callbacks import (

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from diagnostic_msgs.msg import DiagnosticArray
 from std_msgs.msg import Float64MultiArray
 
-from two_manifold_ros.filtering.misconfigurations import has_gravity
+from two_manifold_ros.filtering.hypothesis_search import has_gravity
 from two_manifold_ros.filtering.status import Status, USABLE
 from two_manifold_ros.interface.assessment import oddities
 from two_manifold_ros.interface.input_checks import InputMonitor
