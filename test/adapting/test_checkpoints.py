@@ -231,7 +231,7 @@ def test_it_goes_on_where_it_was(drive, learned, tmp_path):
     assert (back.skipped, back.begun) == ([], f'resumed at {samples} samples from {path}')
     assert (again.head.frame_id, again.head.origin) == ('map', learned.head.origin)
     third = small_session()
-    third.resume(again.head, *learned.learner.saved())
+    third.learner.restore(*learned.learner.saved(), again.head)
     part = slice(LEARNED, LEARNED + 400)
     expected, found = feed(third, drive, part), feed(again, drive, part)
     assert len(found) > 50

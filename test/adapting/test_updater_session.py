@@ -18,10 +18,9 @@ from updater_feed import feed, LEARNED, SMALL, small_session, tpsr_session
 
 from two_manifold_ros.adapting.stream_memory import make_head
 from two_manifold_ros.adapting.updater_session import (
-    assess_checkpoints,
     assess_learning,
-    learner_maker,
     learner_name,
+    learner_of,
     learning_events,
     stream_head,
     UpdaterSession,
@@ -43,7 +42,7 @@ def take(session: UpdaterSession, drive: SlotCarRun, rows: Iterable[int]) -> Non
 
 def said(session: UpdaterSession) -> str:
     """Return the reason that the node would give."""
-    health = Health().with_filter(session.filter, 0.0)
+    health = Health().with_filter(session.learner.filter, 0.0)
     return assess_learning(assess(health), session.learner, '/reference').why
 
 
@@ -120,7 +119,7 @@ def test_positions_in_another_frame_are_refused_and_named(drive, learned, model_
     assert all(frame in events['reference_other_frame'] for frame in ("'odom'", "'map'"))
     assert learned.learner.models == models
     # Whoever asks to forget may go on in another frame.
-    learned.forget()
+    learned.learner.forget()
     feed(learned, drive, slice(LEARNED + 400, LEARNED + 450), positions=False)
     assert learned.take_position(int(drive.stamps_ns[LEARNED + 449]), 'odom', 0.0, 0.0)
     assert learned.head.frame_id == 'odom'
@@ -138,16 +137,18 @@ def test_who_listens_gets_every_sample_and_what_is_said_of_it(drive, learned):
     published = feed(learned, drive, slice(LEARNED, LEARNED + 20))
     assert [each[0] for each in samples] == drive.stamps_ns[LEARNED : LEARNED + 20].tolist()
     assert samples[3][1] == pytest.approx(drive.imu[LEARNED + 3])
-    assert [each for _, _, said, _ in samples for each in said] == published
-    assert samples[-1][-1] is learned.learner
+    assert [each for *_, said in samples for each in said] == published
 
 
 def test_reset_keeps_what_was_learned_and_forget_does_not(drive, learned):
     before = learned.learner.counters['samples_learned']
     learned.reset('test')
-    assert (learned.latest, learned.learner.counters['samples_learned']) == (None, before)
+    assert (learned.learner.filter.latest, learned.learner.counters['samples_learned']) == (
+        None,
+        before,
+    )
     assert feed(learned, drive, slice(LEARNED, LEARNED + 200))
-    learned.forget()
+    learned.learner.forget()
     assert learned.learner.counters['samples_learned'] == 0
     assert learned.counts()['used'] == LEARNED + 200
     assert feed(learned, drive, slice(LEARNED + 200, LEARNED + 400)) == []
@@ -171,7 +172,7 @@ def test_every_message_is_accounted_for_at_any_moment(drive):
     for index, message in enumerate(odd_stream(drive, 600)):
         session.take(message)
         if index % 200 == 100:
-            session.forget()
+            session.learner.forget()
         if index % 200 == 150:
             session.reset('a test')
         assert unaccounted(session.counts()) == 0
@@ -199,7 +200,8 @@ def test_what_makes_no_sense_is_refused_at_the_start():
     for wrong in ({'position_lag': '0.2 s'}, ellipses, {'horizons': [5, 7]}):
         values = chosen(learner='map', **wrong)
         with pytest.raises(InputError):
-            learner_maker(values, stream_head(values, '/imu'))
+            learner_of(values, stream_head(values, '/imu'))
+    assert not [each for each in active_children() if 'Spawn' in each.name]
 
 
 def test_what_learns_follows_the_input_unless_it_is_chosen():
@@ -213,15 +215,13 @@ def test_what_learns_follows_the_input_unless_it_is_chosen():
         learner_name(chosen(learner='map', input='image'))
 
 
-def test_each_learner_of_a_map_trains_in_a_process_of_its_own():
-    """To go on with another one ends what the one before has started, and nothing else."""
+def test_a_learner_trains_in_a_process_that_ends_with_it():
     values = chosen(learner='map')
-    make = learner_maker(values, stream_head(values, '/imu'))
-    before, after = make(), make()
-    before.close()
+    learner = learner_of(values, stream_head(values, '/imu'))
     (process,) = [each for each in active_children() if 'Spawn' in each.name]
+    learner.forget()
     assert process.is_alive()
-    after.close()
+    learner.close()
     assert not [each for each in active_children() if 'Spawn' in each.name]
 
 
@@ -253,13 +253,14 @@ def test_what_happened_lately_is_said_once(counter, words):
     assert learning_events(Counter(reference_used=3), found, '/fix') == {}
 
 
-def test_a_checkpoint_that_cannot_be_written_is_a_warning_but_hides_no_other():
+def test_a_checkpoint_that_cannot_be_written_is_a_warning_but_hides_no_other(learned):
     well = Assessment(Level.OK, Status.TRACKING, '', 'tracking')
     lost = Assessment(Level.ERROR, Status.LOST, 'diverged', 'lost')
-    assert assess_checkpoints(well, '') == well
-    assert assess_checkpoints(lost, 'disk full') == lost
     warned = Assessment(Level.WARN, Status.TRACKING, 'checkpoint', 'tracking, but disk full')
-    assert assess_checkpoints(well, 'disk full') == warned
+    for before, trouble, after in (
+        (well, '', well), (lost, 'disk full', lost), (well, 'disk full', warned)
+    ):  # fmt: skip
+        assert assess_learning(before, learned.learner, '/fix', trouble) == after
 
 
 def test_positions_of_one_origin_are_not_mixed_with_others(slot_car_model):

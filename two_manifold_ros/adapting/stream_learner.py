@@ -132,11 +132,17 @@ class StreamLearner:
         self._at_once, self._reorder_ns, self._ellipse_m = at_once, reorder_ns, ellipse_m
         self._position_lag = position_lag
         asked_s = parse_position_lag(position_lag) if position_lag else 0.0
-        self._lag_ns = round(1e9 * (asked_s or 0.0))
-        self.head = head
+        self._asked_lag_ns = round(1e9 * (asked_s or 0.0))
+        self._given = head
+        self._begin()
+
+    def _begin(self) -> None:
+        """Start with nothing learned."""
+        head = self.head = self._given
+        self._lag_ns = self._asked_lag_ns
         self.memory = StreamMemory(len(head.channels.names))
         self.schedule = Schedule()
-        self._gate: StampGate[Floats] = StampGate(SEAM_NS, reorder_ns=reorder_ns)
+        self._gate: StampGate[Floats] = StampGate(SEAM_NS, reorder_ns=self._reorder_ns)
         self.reference = ReferenceMonitor()
         # Errors of the estimates, and of those in the part of a lap that is not over.
         self.score, self._part = Prequential(FIRST_S), Prequential(math.inf)
@@ -148,15 +154,23 @@ class StreamLearner:
         # to the model that runs, or failed though there is a model.
         self.verdict = ''
         self._trainings = Counter(tried=0, lost=0, failed=0)
-        if isinstance(head, StreamHead):
-            self.filter = Filter(head, tick_filter=NothingLearned(head), reorder_ns=reorder_ns)
-        else:
-            self._run(self.make_filter(head))
         self._candidate: Candidate | None = None
         # Ticks on each known route since the newest training, None for those on no such route.
         self._followed: Counter[str | None] = Counter()
         # The TPSR that runs, if it was learned here.
         self._learned: LearnedTpsr | None = None
+        if isinstance(head, StreamHead):
+            ticks = NothingLearned(head)
+            self.filter = Filter(head, tick_filter=ticks, reorder_ns=self._reorder_ns)
+        else:
+            self._run(self.make_filter(head))
+
+    def forget(self) -> None:
+        """Forget everything that was learned, frames too; counts of samples and positions stay."""
+        before, counts = self.filter, self.reference.counters
+        self._begin()
+        self.filter.take_over(before)
+        self.reference.counters = counts
 
     @property
     def known_s(self) -> float:
@@ -294,9 +308,14 @@ class StreamLearner:
             arrays |= {f'model.{name}': array for name, array in own.items()}
         return numbers, arrays
 
-    def restore(self, numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    def restore(
+        self,
+        numbers: Mapping[str, Any],
+        arrays: Mapping[str, NDArray[Any]],
+        head: ModelHead | None = None,
+    ) -> None:
         """
-        Run the model that ``saved`` returned, and train again on its drives.
+        Run the model that ``saved`` returned, and train again on its drives, with their head.
 
         Raises `InputError` if they do not match.
         """
@@ -318,7 +337,8 @@ class StreamLearner:
             )
             raise InputError(msg) from error
         self.memory, self._lag_ns, self.schedule = memory, lag_ns, Schedule()
-        for stamp_ns in memory.fixes_ns():
+        self.head = head or self.head
+        for stamp_ns in memory.fixes_ns:
             self.schedule.count(stamp_ns, LONGEST_STEP_NS)
         self.schedule.newest_ns = None
         if model is not None:

@@ -18,11 +18,10 @@ from std_srvs.srv import Trigger
 from two_manifold_ros.adapting.checkpoints import Checkpoints, name_of_files, NumberedFiles
 from two_manifold_ros.adapting.handover import HandOver
 from two_manifold_ros.adapting.updater_session import (
-    assess_checkpoints,
     assess_learning,
     describe_learning,
-    learner_maker,
     learner_name,
+    learner_of,
     learning_events,
     learning_values,
     stream_head,
@@ -134,7 +133,7 @@ class UpdaterNode(GuardedNode):
             decode = image_decoder(chosen.image_width, chosen.image_height)
         head = stream_head(chosen, self._input.name)
         clock_ns = (lambda: self.now_ns) if chosen.use_receive_time else None
-        return UpdaterSession(learner_maker(chosen, head), decode, clock_ns)
+        return UpdaterSession(learner_of(chosen, head), decode, clock_ns)
 
     def _start_handover(self, chosen: UpdaterParameters) -> None:
         """Compare what is learned with the model of the filter node, and hand it over."""
@@ -151,30 +150,18 @@ class UpdaterNode(GuardedNode):
         # One that cannot be made or written is reported every second.
         files.obstacle()
         client = FilterClient(self, chosen.filter_node)
-        # After ~/forget the learner is another one.
-        handover = HandOver(
+        log = self.get_logger()
+        handover = self._handover = HandOver(
             client.hand_over,
             files,
-            lambda head: self._session.learner.make_filter(head),  # noqa: PLW0108
+            self._session.learner,
+            lambda text, is_warning: log.warning(text) if is_warning else log.info(text),
         )
-        self._handover = handover
         client.listen(lambda values: handover.hear(values, monotonic()))
         # Guarded, so that no bug in here keeps the session from learning.
         self._session.on_sample = self.guard(handover.take)
         # A hand-over takes a few steps, and between two of them nothing may be waited for.
-        self.every(0.2, self._look_at_handover)
-
-    def _look_at_handover(self) -> None:
-        """Advance the hand-over, and log its events."""
-        handover = self._handover
-        if handover is not None:
-            try:
-                handover.look(monotonic(), self._session.learner)
-            finally:
-                for notice in handover.notices:
-                    log = self.get_logger()
-                    (log.warning if notice.is_warning else log.info)(notice.text)
-                handover.notices.clear()
+        self.every(0.2, lambda: handover.look(monotonic()))
 
     def _log_settings(self) -> None:
         chosen, checkpointing, scene = self._chosen, self._checkpointing, self._estimates.scene
@@ -198,7 +185,7 @@ class UpdaterNode(GuardedNode):
             learns,
             topics_line(topics),
             f'Frames: positions in {scene.track}, velocities in {scene.child}',
-            limits_line(self._session.filter.limits, chosen.input_timeout_s),
+            limits_line(self._session.learner.filter.limits, chosen.input_timeout_s),
             f'{kept}; {hand_over}',
         ):
             self.get_logger().info(line)
@@ -213,7 +200,8 @@ class UpdaterNode(GuardedNode):
             self._estimates.go_on_with(choose_scene(known, before.track, before.child), {})
         for estimate in estimates:
             self._estimates.publish(estimate)
-        state = session.filter.status, session.filter.cause, session.arrivals.refused
+        live = learner.filter
+        state = live.status, live.cause, session.arrivals.refused
         if state != self._state:
             self._state = state
             self._on_status()
@@ -237,7 +225,7 @@ class UpdaterNode(GuardedNode):
 
     def _on_status(self) -> None:
         self._publish_health(self._counts())
-        self._estimates.publish_chances(self._session.latest)
+        self._estimates.publish_chances(self._session.learner.filter.latest)
 
     def _on_second(self) -> None:
         self._reference.find()
@@ -272,22 +260,21 @@ class UpdaterNode(GuardedNode):
 
     def _publish_health(self, counts: Counter[str], events: dict[str, str] | None = None) -> None:
         session, checkpointing = self._session, self._checkpointing
-        timeout_s = self._chosen.input_timeout_s
+        learner, timeout_s = session.learner, self._chosen.input_timeout_s
         health = Health(
             self._status.input_health(timeout_s, counts, session.arrivals),
             shared_outputs=self._shared,
             counts=counts,
             durations=session.durations.microseconds(),
-        ).with_filter(session.filter, session.learner.running.rate_hz)
-        assessment = assess_learning(assess(health), session.learner, self._reference.topic)
+        ).with_filter(learner.filter, learner.running.rate_hz)
         trouble = checkpointing.trouble if checkpointing else ''
-        assessment = assess_checkpoints(assessment, trouble)
+        assessment = assess_learning(assess(health), learner, self._reference.topic, trouble)
         leading = {
             'reference_type': self._reference.msgtype or 'unknown',
             'reference_rate_hz': self._reference_hz,
             'learner': learner_name(self._chosen),
             'imu_frame': session.head.imu_frame_id,
-            **learning_values(session.learner),
+            **learning_values(learner),
         }
         trailing: dict[str, float | str] = {}
         if checkpointing is not None:
@@ -312,7 +299,7 @@ class UpdaterNode(GuardedNode):
         return response
 
     def _on_forget(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        self._session.forget()
+        self._session.learner.forget()
         response.success = True
         response.message = 'Learning restarts; checkpoints stay until newer ones replace them.'
         return response
