@@ -150,6 +150,11 @@ class StreamMemory:
         return self._stamps[0] if self._begins else 0
 
     @property
+    def drive_ns(self) -> int:
+        """Stamp of the first sample of the newest drive; 0 before the first."""
+        return self._stamps[self._begins[-1][0]] if self._begins else 0
+
+    @property
     def fixes_ns(self) -> list[int]:
         """Stamps of all reference positions that are kept."""
         return self._fixes.tolist()

@@ -51,10 +51,7 @@ class UpdaterSession:
     """
 
     def __init__(
-        self,
-        learner: StreamLearner,
-        decode: Decode,
-        clock_ns: Callable[[], int] | None = None,
+        self, learner: StreamLearner, decode: Decode, clock_ns: Callable[[], int] | None = None
     ) -> None:
         self.learner = learner
         self._decode, self._clock_ns = decode, clock_ns
@@ -104,9 +101,29 @@ class UpdaterSession:
     def take(self, raw: bytes) -> list[Estimate]:
         """Take one message of the sensor; return the estimates that may be published."""
         arrived_ns = perf_counter_ns()
-        estimates = self._take(raw, arrived_ns)
+        self.last_raw = raw
+        self._counters['received'] += 1
+        try:
+            stamp_ns, frame_id, values = self._decode(raw)
+        # Bytes that are no message of this type make a decoder raise almost anything.
+        except Exception as error:  # noqa: BLE001 - counted, and reported in the diagnostics
+            self.fault = str(error) if isinstance(error, InputError) else self.fault
+            self._counters['malformed'] += 1
+            self.arrivals.refuse()
+            return []
+        if self._clock_ns is not None:
+            stamp_ns = self._clock_ns()
+        if not self.head.imu_frame_id:
+            self.head = replace(self.head, imu_frame_id=frame_id)
+        estimates = self.learner.push(stamp_ns, values)
+        self.on_sample(stamp_ns, values, estimates)
+        live = self.learner.filter
+        self.arrivals.take(stamp_ns, frame_id, arrived_ns, used=live.used, broke=live.broke)
+        valid = [estimate for estimate in estimates if estimate.valid]
+        broken = sum(estimate.cause == 'numerics' for estimate in estimates)
+        self._counters.update(published=len(valid), estimates_not_finite=broken)
         self.durations.add(perf_counter_ns() - arrived_ns)
-        return estimates
+        return valid
 
     def take_position(self, stamp_ns: int, frame_id: str, x: float, y: float) -> bool:
         """
@@ -136,31 +153,6 @@ class UpdaterSession:
         """Return all counters; ``received`` is used, ``waiting``, or rejected by a cause."""
         live = self.learner.filter
         return Counter({**live.counters, **self._counters, 'waiting': live.waiting})
-
-    def _take(self, raw: bytes, arrived_ns: int) -> list[Estimate]:
-        self.last_raw = raw
-        self._counters['received'] += 1
-        try:
-            stamp_ns, frame_id, values = self._decode(raw)
-        # Bytes that are no message of this type make a decoder raise almost anything.
-        except Exception as error:  # noqa: BLE001 - counted, and reported in the diagnostics
-            self.fault = str(error) if isinstance(error, InputError) else self.fault
-            self._counters['malformed'] += 1
-            self.arrivals.refuse()
-            return []
-        if self._clock_ns is not None:
-            stamp_ns = self._clock_ns()
-        if not self.head.imu_frame_id:
-            self.head = replace(self.head, imu_frame_id=frame_id)
-        estimates = self.learner.push(stamp_ns, values)
-        self.on_sample(stamp_ns, values, estimates)
-        live = self.learner.filter
-        self.arrivals.take(stamp_ns, frame_id, arrived_ns, used=live.used, broke=live.broke)
-        valid = [estimate for estimate in estimates if estimate.valid]
-        self._counters['published'] += len(valid)
-        broken = sum(estimate.cause == 'numerics' for estimate in estimates)
-        self._counters['estimates_not_finite'] += broken
-        return valid
 
 
 def learner_name(chosen: UpdaterParameters) -> str:
@@ -212,19 +204,15 @@ def learner_of(chosen: UpdaterParameters, head: ModelHead) -> StreamLearner:
 
 def learning_values(learner: StreamLearner) -> dict[str, float | str]:
     """Return how much was learned, and how much the filter errs, for diagnostics."""
-    score = learner.score
-    values: dict[str, float | str] = {'learned_s': round(learner.known_s, 1)}
+    score, values = learner.score, {'learning': describe_learning(learner)}
+    numbers: dict[str, float | str] = {'learned_s': round(learner.known_s, 1)}
     if learner.models:
-        values['learned_laps'] = round(learner.news[1] / learner.lap_s, 2)
+        numbers['learned_laps'] = round(learner.news[1] / learner.lap_s, 2)
     if len(score):
-        values['error_m'], values['mean_error_m'] = score.rmse_m, score.mean_rmse_m
-        values['published_share'], values['judged_s'] = score.published, score.seconds
-    values['learning'] = describe_learning(learner)
-    if learner.failure:
-        values['learning_trouble'] = learner.failure
-    if learner.verdict:
-        values['last_training'] = learner.verdict
-    return values
+        numbers['error_m'], numbers['mean_error_m'] = score.rmse_m, score.mean_rmse_m
+        numbers['published_share'], numbers['judged_s'] = score.published, score.seconds
+    values |= {'learning_trouble': learner.failure, 'last_training': learner.verdict}
+    return numbers | {name: each for name, each in values.items() if each}
 
 
 def describe_learning(learner: StreamLearner) -> str:
@@ -280,13 +268,13 @@ def assess_learning(
 
 
 WORDS = {
-    'trainings_failed': 'No newer model was learned: {failure}',
+    'trainings_failed': 'No newer model was learned: {session.learner.failure}',
     'reference_jumped': 'Positions on {topic} jumped and are not used',
     'reference_moved': 'Positions on {topic} stay where they jumped to, and are used again',
     'reference_other_frame': (
-        'Positions on {topic} are in frame {other_frame!r} and not used, because what was '
-        'learned, or the given model, is in {frame!r}: publish them in that frame, or call the '
-        'service forget'
+        'Positions on {topic} are in frame {session.other_frame!r} and not used, because what was '
+        'learned, or the given model, is in {session.head.frame_id!r}: publish them in that '
+        'frame, or call the service forget'
     ),
     'reference_far_from_samples': (
         'Positions on {topic} are not used, because no sample of the sensor has a stamp within '
@@ -305,16 +293,10 @@ def learning_events(fresh: Counter[str], session: UpdaterSession, topic: str) ->
     ``fresh`` holds increments of the counters of learning and of the reference
     (``reference_``); ``topic`` is the reference's. A ``fault`` of the session is reported once.
     """
-    known = {
-        'topic': topic,
-        'failure': session.learner.failure,
-        'other_frame': session.other_frame,
-        'frame': session.head.frame_id,
-    }
     events = {}
     for name, count in (+fresh).items():
         if name in WORDS:
-            events[name] = WORDS[name].format(**known)
+            events[name] = WORDS[name].format(topic=topic, session=session)
         elif name.startswith('reference_') and name not in SILENT:
             events[name] = f'Positions not used on {topic}: {name[10:]} ({count})'
     if session.fault:

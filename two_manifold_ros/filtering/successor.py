@@ -67,8 +67,7 @@ class Successor:
     @property
     def tracks(self) -> bool:
         """True if its newest estimate might be published."""
-        latest = self.latest
-        return latest is not None and latest.valid
+        return self.latest is not None and self.latest.valid
 
     def take(self, stamp_ns: int, values: Sequence[float] | Floats) -> list[Estimate]:
         """Take a sample that the running filter takes as well; see `catch_up`."""
@@ -103,7 +102,6 @@ class Successor:
         self._use_newer([])
 
     def _attempt(self, work: Callable[[], None]) -> None:
-        """Do something, and remember why it could not be done."""
         self.failure, self.details = why_it_fails(work)
 
     def _use_newer(self, estimates: list[Estimate]) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import Any, TYPE_CHECKING
@@ -74,7 +75,14 @@ class UpdaterNode(GuardedNode):
         )
         if not is_compiled():
             self.get_logger().info('Getting ready: compiling takes a while')
-        self._session = self._make_session()
+        decode: Decode = ImuDecoder()
+        if sees:
+            decode = image_decoder(chosen.image_width, chosen.image_height)
+        self._session = UpdaterSession(
+            learner_of(chosen, stream_head(chosen, self._input.name)),
+            decode,
+            (lambda: self.now_ns) if chosen.use_receive_time else None,
+        )
         self._checkpointing: Checkpoints | None = None
         self._handover: HandOver | None = None
         if chosen.checkpoint_folder:
@@ -83,7 +91,8 @@ class UpdaterNode(GuardedNode):
                 self.get_logger().warning(sentence)
         if chosen.filter_node:
             self._start_handover(chosen)
-        head = self._followed = self._session.learner.known
+        learner = self._session.learner
+        head = self._followed = learner.known
         scene = choose_scene(head, chosen.track_frame, chosen.child_frame)
         self._estimates = EstimatePublishers(
             self, scene, transform=chosen.publish_tf, prefix=ADAPTING
@@ -92,9 +101,13 @@ class UpdaterNode(GuardedNode):
         # Of learning, what the log has last.
         self._verdict, self._laps = '', 0
         self._shared: dict[str, tuple[str, ...]] = {}
-        self.serve(Trigger, 'save', self._on_save)
-        self.serve(Trigger, 'reset', self._on_reset)
-        self.serve(Trigger, 'forget', self._on_forget)
+        for service, work, done in (
+            # Its outcome is in the diagnostics, because no callback may wait.
+            ('save', self._save, 'Checkpoint started; see diagnostics.'),
+            ('reset', self._reset, 'The filter restarts with what was learned.'),
+            ('forget', learner.forget, 'Learning restarts; newer checkpoints replace the old.'),
+        ):
+            self.serve(Trigger, service, partial(_answer, work, done))
         self._input.wait()
         self._positions = ReferenceInput(self._session)
         self._reference = LiveTopic(
@@ -126,17 +139,7 @@ class UpdaterNode(GuardedNode):
             stop_message = f'Stopped; {checkpointing.kept}'
             logger.info(stop_message)
 
-    def _make_session(self) -> UpdaterSession:
-        chosen = self._chosen
-        decode: Decode = ImuDecoder()
-        if chosen.input == 'image':
-            decode = image_decoder(chosen.image_width, chosen.image_height)
-        head = stream_head(chosen, self._input.name)
-        clock_ns = (lambda: self.now_ns) if chosen.use_receive_time else None
-        return UpdaterSession(learner_of(chosen, head), decode, clock_ns)
-
     def _start_handover(self, chosen: UpdaterParameters) -> None:
-        """Compare what is learned with the model of the filter node, and hand it over."""
         asks = f'models are to be handed over to {chosen.filter_node}'
         if chosen.input == 'image':
             msg = f'{asks}, which needs models of an IMU: leave filter_node empty for images'
@@ -210,12 +213,10 @@ class UpdaterNode(GuardedNode):
         """Log how a training ended, and once a lap what was learned and which model runs."""
         learner = self._session.learner
         laps = int(learner.known_s / learner.lap_s) if learner.lap_s > 0.0 else 0
-        for line, is_new in (
-            (learner.verdict, learner.verdict != self._verdict),
-            (f'Lap {laps}: {describe_learning(learner)}', laps > self._laps),
-        ):
-            if line and is_new:
-                self.get_logger().info(line)
+        if learner.verdict and learner.verdict != self._verdict:
+            self.get_logger().info(learner.verdict)
+        if laps > self._laps:
+            self.get_logger().info(f'Lap {laps}: {describe_learning(learner)}')
         self._verdict, self._laps = learner.verdict, laps
 
     def _counts(self) -> Counter[str]:
@@ -283,26 +284,23 @@ class UpdaterNode(GuardedNode):
             trailing.update(self._handover.values())
         self._status.publish(health, assessment, leading, trailing, events)
 
-    def _on_save(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        """Start a checkpoint; its outcome is in the diagnostics, because no callback may wait."""
-        refusal = 'no checkpoint_folder is given'
-        if self._checkpointing is not None:
-            refusal = self._checkpointing.save()
-        response.success = not refusal
-        response.message = refusal or 'Checkpoint started; see diagnostics.'
-        return response
+    def _save(self) -> str:
+        checkpointing = self._checkpointing
+        return checkpointing.save() if checkpointing else 'no checkpoint_folder is given'
 
-    def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+    def _reset(self) -> None:
         self._session.reset('reset service')
-        response.success = True
-        response.message = 'The filter restarts with what was learned.'
-        return response
 
-    def _on_forget(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        self._session.learner.forget()
-        response.success = True
-        response.message = 'Learning restarts; checkpoints stay until newer ones replace them.'
-        return response
+
+def _answer(
+    work: Callable[[], str | None], done: str, _: Trigger.Request, response: Trigger.Response
+) -> Trigger.Response:
+    refusal = work()
+    response.success, response.message = not refusal, refusal or done
+    return response
+
+
+NO_REASON = 'refused without a reason'
 
 
 class FilterClient:
@@ -337,26 +335,27 @@ class FilterClient:
     def hand_over(self, path: str, answer: Answer) -> None:
         """Set the parameter ``next_model``, then call the service ``swap_model``."""
 
-        def swap(refusal: str) -> None:
-            if refusal:
-                answer(refusal)
+        def swap(response: SetParameters.Response) -> None:
+            (result,) = response.results
+            if result.successful:
+                self._ask(
+                    self._swap,
+                    Trigger.Request(),
+                    answer,
+                    lambda done: answer('' if done.success else done.message or NO_REASON),
+                )
             else:
-                self._ask(self._swap, Trigger.Request(), answer)
+                answer(result.reason or NO_REASON)
 
         parameters = [Parameter('next_model', value=path).to_parameter_msg()]
-        self._ask(self._set, SetParameters.Request(parameters=parameters), swap)
+        self._ask(self._set, SetParameters.Request(parameters=parameters), answer, swap)
 
-    def _ask(self, client: Client, request: object, answer: Answer) -> None:
+    def _ask(
+        self, client: Client, request: object, answer: Answer, use: Callable[[Any], object]
+    ) -> None:
         if not client.service_is_ready():
             answer('its services cannot be found')
             return
         # Waiting for the answer here would keep the executor from ever bringing it.
         future = client.call_async(request)
-        future.add_done_callback(self._guard(lambda done: answer(_refusal(done.result()))))
-
-
-def _refusal(response: Any) -> str:  # noqa: ANN401 - generated classes
-    if isinstance(response, SetParameters.Response):
-        (result,) = response.results
-        return '' if result.successful else result.reason or 'refused without a reason'
-    return '' if response.success else response.message or 'refused without a reason'
+        future.add_done_callback(self._guard(lambda done: use(done.result())))

@@ -121,8 +121,8 @@ class OnlineLearner:
 
         A sample is refused and counted if a number in it is not finite, if its features together
         are longer than 1e6 (`LARGEST_SQUARE`), or if the importance is negative, not finite or
-        beyond 1e60. With an importance below 1e-60 it changes nothing. Raises ``InputError`` if it
-        has another number of features than the learner was made for.
+        beyond 1e60. With an importance below 1e-60 it changes nothing. Raises `InputError` for
+        another number of features than the learner was made for.
         """
         if 0.0 <= float(importance) < 1e-60:
             self.samples += 1

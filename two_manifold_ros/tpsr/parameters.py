@@ -65,10 +65,8 @@ def make_parameters(
 
     ``operators`` (p + 1, k, k) are those by observation feature and that of the constant. Of n
     samples ``inverse`` (p, p) is :math:`(\hat\Sigma_{AO,AO}+\lambda nI)^{-1}`, ``weight`` the sum
-    of the weights, n, and ``test_square`` that of the squared lengths of the tests.
-
-    Raises `InputError` if the histories hold less than a tenth of the constant, by which beliefs
-    are normalised.
+    of the weights, n, and ``test_square`` that of the squared lengths of the tests. Raises
+    `InputError` if the histories hold less than a tenth of the constant.
     """
     whole = float(normaliser @ start)
     if not whole > 0.1 * weight:
@@ -119,8 +117,7 @@ class TpsrBelief:
         likelihood on average, in [-1, 1]: with one half the belief predicts no more than the
         average does, with 1 it knew. At or below ``SMALLEST_EVIDENCE``, and when features are
         zero, not finite or longer than 1e6, the observation is passed over and the state moves on
-        by mathematics (6.3). Raises ``InputError`` if the number of features is another one than
-        was learned from.
+        by mathematics (6.3). Raises `InputError` for another number of features than was learned.
         """
         wanted = len(self.tpsr.inverse)
         if len(features) != wanted:
