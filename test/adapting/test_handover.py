@@ -82,7 +82,8 @@ class Bench:
             if heard:
                 self.handover.hear(self.far.published(), self.now_s)
             self.handover.look(self.now_s)
-            self.handover.wait()
+            if (job := self.handover._job) is not None:
+                job.exception()
 
     def blocks(self, errors: np.ndarray, seconds: int = 4) -> None:
         """Let a lap end with such errors, and then some seconds pass."""

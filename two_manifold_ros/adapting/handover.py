@@ -106,11 +106,6 @@ class HandOver:
         self._pool.shutdown(wait=True, cancel_futures=True)
         self._files.close()
 
-    def wait(self) -> None:
-        """Wait until no file is being read or written."""
-        if self._job is not None:
-            self._job.exception()
-
     def look(self, now_s: float) -> None:
         """Advance as far as possible; call this periodically, between messages."""
         if now_s - self._heard_s > AWAY_S:
