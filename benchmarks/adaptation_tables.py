@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Row: TypeAlias = dict[str, Any]
 """What one trial found: its block, case, learner and seed, and numbers; or why it ``failed``."""
 
-BLOCKS = ('gauntlet', 'curve', 'changes', 'cost')
+BLOCKS = ('gauntlet', 'curve', 'changes', 'cost', 'poison')
 
 WITHIN = 3
 """Laps after a change within which a learner is to be back."""
@@ -60,6 +60,15 @@ def _cost(row: Row) -> list[str]:
     return [f'{row["lap_s"]:.1f}', *shares, f'{row["kept_mb"]:.1f}', f'{row["grown_mb"]:.1f}']
 
 
+def _poison(row: Row) -> list[str]:
+    found = {**row['poisons']}
+    clean = found.pop('none')
+    ratios = [over(each['rmse_m'], clean['rmse_m']) for each in found.values()]
+    frozen = [over(each['rmse_m'], each['frozen_m']) for each in found.values()]
+    met = (f'{sum(each <= 1.1 for each in some)}/{len(found)}' for some in (ratios, frozen))
+    return [metres(clean['rmse_m']), metres(clean['mean_m']), *map(metres, ratios), *met]
+
+
 def _live(row: Row) -> list[str]:
     return adaptation_row({**row, 'mean_m': None})
 
@@ -79,6 +88,11 @@ TABLES: dict[str, tuple[str, str, Callable[[Row], list[str]]]] = {
         'ten minutes with positions: of a core, and memory (to reach: 2 % and 15 %, 50 MB)',
         'lap s, minute 1, all, kept MB, process grew by MB',
         _cost,
+    ),
+    'poison': (
+        'a spoiled lap: RMSE of laps 2 and 3 after it over that without; met: at most 1.1 of it',
+        'without m, mean m, stuck, NaN, lifted, other route, wrong positions, met, as frozen',
+        _poison,
     ),
 }
 """Title, head and cells of a row, by block."""

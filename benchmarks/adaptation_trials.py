@@ -1,14 +1,14 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Trials of learners: drives learned live, changes, ten minutes."""
+"""Trials of learners: drives learned live, changes, a spoiled lap, ten minutes."""
 
 from __future__ import annotations
 
 from functools import partial
 import math
+from multiprocessing import get_context
 import os
 from pathlib import Path
-import pickle
 from time import process_time
 from typing import Any, TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from changed_streams import (
     changed_stream,
     CHANGES,
     motion_of,
+    poisoned,
     Stream,
 )
 from gauntlet_scores import accuracy, listen, run_case
@@ -112,25 +113,18 @@ def _truths_at(stream: Stream, indices: Ints, ends: Ints) -> Floats:
 
 def apart(work: Callable[[], Any]) -> Any:  # noqa: ANN401 - what work returns
     """Return the result of work in a separate process, so that its side effects are lost."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if not child:
-        os.close(reading)
-        try:
-            answer = True, work()
-        except Exception as error:  # noqa: BLE001 - raised again where it is waited for
-            answer = False, f'{type(error).__name__}: {error}'
-        with os.fdopen(writing, 'wb') as pipe:
-            pickle.dump(answer, pipe)
-        os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading, 'rb') as pipe:
-        content = pipe.read()
-    os.waitpid(child, 0)
-    good, answer = pickle.loads(content)  # noqa: S301 - our own
-    if not good:
-        raise RuntimeError(answer)
-    return answer
+    context = get_context('fork')
+    ours, its = context.Pipe(duplex=False)
+    child = context.Process(target=lambda: its.send(work()))
+    child.start()
+    its.close()
+    try:
+        return ours.recv()
+    except EOFError as error:
+        msg = f'a trial has failed in process {child.pid}; its traceback is above'
+        raise RuntimeError(msg) from error
+    finally:
+        child.join()
 
 
 def rms(errors: Floats) -> float:
@@ -231,6 +225,24 @@ def _frozen(learner: StreamLearner, stream: Stream, begin: int, stop: int) -> Fl
     first = int(np.searchsorted(stream.stamps, stream.stamps[begin] - seen_ns))
     feed(live, stream, first, begin, positions=False)
     return feed(live, stream, begin, stop, positions=False)
+
+
+def try_poisons(case: str, seed: int, name: str) -> dict[str, Any]:
+    """Return errors of the second and third lap after a lap that was spoiled in each way."""
+    stream = changed_stream(case, seed, Change())
+    first, stop, later, end = np.searchsorted(stream.laps, (-2.0, -1.0, 0.0, 2.0)).tolist()
+    learner = make_learner(name)
+    feed(learner, stream, 0, first)
+
+    def after(spoiled: Stream) -> dict[str, float]:
+        frozen = apart(lambda: _frozen(learner, spoiled, later, end))
+        feed(learner, spoiled, first, later)
+        ticks = feed(learner, spoiled, later, end)
+        errors = (ticks[:, ERROR], ticks[:, MEAN], frozen[:, ERROR])
+        return dict(zip(('rmse_m', 'mean_m', 'frozen_m'), map(rms, errors), strict=True))
+
+    spoiled = poisoned(stream, first, stop, seed)
+    return {'poisons': {each: apart(partial(after, spoiled[each])) for each in spoiled}}
 
 
 def _judged(before: Floats, after: Floats, frozen: Floats) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Learning on the robot: how well, how soon, after changes, and for how much.
+Learning on the robot: how well, how soon, after changes, for how much, and what spoils it.
 
 Run `./run bench adaptation`; options choose parts.
 
@@ -18,6 +18,7 @@ changes   After seven laps something changes for good (changed_streams.py). Erro
 cost      Ten minutes of three worlds with laps of different length, ticks 20 times a second at
           most, and every training within this process: its processor time, arrays that are
           saved, and by how much the process grows. Compiled code is there before.
+poison    The lap after five is spoiled, then three are as they were.
 
 A learner that errs by more than a quarter of the mean position's error before a change has nothing
 to keep.
@@ -35,7 +36,7 @@ import traceback
 from typing import TYPE_CHECKING, TypeAlias
 
 from adaptation_tables import BLOCKS, tables
-from adaptation_trials import learn_live, measure_cost, try_changes
+from adaptation_trials import learn_live, measure_cost, try_changes, try_poisons
 from changed_streams import WORLD_CASES
 from gauntlet_drives import case_names, is_absent, make_case
 from worlds.table import WORLDS
@@ -61,6 +62,7 @@ LIVE = ('gauntlet', 'curve')
 USUAL = {
     'changes': WORLD_CASES,
     'cost': COST_WORLDS,
+    'poison': WORLD_CASES,
 }
 """Cases where none are asked for; of the other blocks those with laps enough."""
 
@@ -72,13 +74,15 @@ def arguments() -> argparse.Namespace:
     parser.add_argument('--only', nargs='+', choices=BLOCKS, default=BLOCKS, help='parts')
     parser.add_argument('--learners', nargs='+', choices=LEARNERS, default=[*LEARNERS])
     parser.add_argument('--cases', nargs='+', choices=case_names(), metavar='CASE')
-    parser.add_argument('--seeds', nargs='+', type=int, default=[0, 1], help='of changes')
+    parser.add_argument(
+        '--seeds', nargs='+', type=int, default=[0, 1], help='of changes and poison'
+    )
     return parser.parse_args()
 
 
 def cases_of(block: str, asked: list[str] | None) -> list[str]:
     worlds = {world.name for world in WORLDS}
-    fit = worlds if block in {'changes', 'cost'} else set(case_names())
+    fit = set(case_names()) if block in LIVE else worlds
     names: Iterable[str] = asked or USUAL.get(block) or case_names()
     if passed := [name for name in names if is_absent(name) or name not in fit]:
         note(f'{block}: absent or not for it, so passed over: {", ".join(passed)}')
@@ -106,7 +110,7 @@ def trials(args: argparse.Namespace) -> Iterator[list[Row]]:
         for name, learner, seed in itertools.product(
             cases_of(block, args.cases), args.learners, seeds
         ):
-            yield tried([(block, name, learner, seed)], partial(_one, name, learner, seed))
+            yield tried([(block, name, learner, seed)], partial(_one, block, name, learner, seed))
 
 
 def _live(blocks: list[str], case: Case, learner: str) -> list[Row]:
@@ -114,10 +118,10 @@ def _live(blocks: list[str], case: Case, learner: str) -> list[Row]:
     return [found[block] for block in blocks]
 
 
-def _one(name: str, learner: str, seed: int | None) -> list[Row]:
+def _one(block: str, name: str, learner: str, seed: int | None) -> list[Row]:
     if seed is None:
         return [measure_cost(name, learner)]
-    return [try_changes(name, seed, learner)]
+    return [(try_changes if block == 'changes' else try_poisons)(name, seed, learner)]
 
 
 def driven_laps(case: Case) -> float:

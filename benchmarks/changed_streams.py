@@ -1,12 +1,11 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Streams in the middle of which something changes for good."""
+"""Streams in the middle of which something changes for good, or is wrong for a lap."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.inspection.motion import Motion
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Floats
-
-RECORDINGS = Path(__file__).resolve().parents[2] / 'shared' / 'recordings'
 
 WORLD_CASES = ('slot_car', 'rc_car', 'kart', 'figure_eight')
 
@@ -155,6 +152,38 @@ def _sensed(samples: Floats, more: Floats, begin: int, seed: int, change: Change
     late += change.biased * BIAS
     late[:, ~live] = 0.0
     return samples
+
+
+def poisoned(stream: Stream, first: int, stop: int, seed: int) -> dict[str, Stream]:
+    """
+    Return a stream as it is, and with some samples and the positions of their time spoiled.
+
+    The sensor is stuck or reports no numbers; the vehicle is lifted while its position stays, or
+    carried to another route without positions, the mirror image; positions are 5 m beside, or what
+    the mean position errs if that is less.
+    """
+    ends = stream.stamps[[first, stop]]
+    here = slice(*np.searchsorted(stream.fix_stamps, ends).tolist())
+    samples, fixes = stream.samples[first:stop], stream.fixes[here]
+    random = np.random.default_rng(seed)
+    rough = np.diff(stream.samples, axis=0).std(axis=0) / math.sqrt(2.0)
+    lifted = stream.samples.mean(axis=0) + rough * random.standard_normal(samples.shape)
+    angle, size_m = random.uniform(0.0, 2.0 * math.pi), float(np.hypot(*stream.fixes.std(axis=0)))
+    aside = min(5.0, size_m) * np.array([math.cos(angle), math.sin(angle)])
+    mirror = np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0])
+    found = {}
+    for name, sensed, placed in (
+        ('none', samples, fixes),
+        ('stuck', stream.samples[first - 1], fixes),
+        ('NaN', math.nan, fixes),
+        ('lifted', lifted, fixes[0]),
+        ('other route', samples * mirror, math.nan),
+        ('wrong positions', samples, fixes + aside),
+    ):
+        spoiled = replace(stream, samples=stream.samples.copy(), fixes=stream.fixes.copy())
+        spoiled.samples[first:stop], spoiled.fixes[here] = sensed, placed
+        found[name] = spoiled
+    return found
 
 
 def motion_of(recording: Recording) -> Motion:

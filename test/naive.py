@@ -18,11 +18,6 @@ def gaussian(left: Array, right: Array, bandwidth: float) -> Array:
     return np.exp(-squared_distances(left, right) / (2 * bandwidth**2))
 
 
-def laplacian(left: Array, right: Array, bandwidth: float) -> Array:
-    """Exponential of the summed absolute differences between the rows of two arrays."""
-    return np.array([[np.exp(-np.sum(np.abs(a - b)) / bandwidth) for b in right] for a in left])
-
-
 def cosine_transform(count: int) -> Array:
     """Matrix of the orthonormal cosine transform of the second kind."""
     rows = [

@@ -7,10 +7,11 @@ from __future__ import annotations
 from contextlib import contextmanager
 from errno import ENAMETOOLONG
 import re
+import traceback
 from typing import NoReturn, TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
 
@@ -39,6 +40,18 @@ class NoUseError(InputError):
     """A model of no use for this input: nothing would be published."""
 
     status = NO_USE
+
+
+def why_it_fails(work: Callable[[], object]) -> tuple[str, str]:
+    """Do something; return why it could not be done, and the traceback of a bug, or two ''."""
+    try:
+        work()
+    except InputError as error:
+        return str(error), ''
+    # In a thread a bug would end unseen.
+    except Exception as error:  # noqa: BLE001 - reported in log and diagnostics
+        return f'{type(error).__name__}, please report it: {error}', traceback.format_exc()
+    return '', ''
 
 
 def did_you_mean(given: str, known: Iterable[str]) -> str:

@@ -4,8 +4,8 @@
 Kill a writer of checkpoints at random moments and resume, ten times over.
 
 A program of its own, because it forks, and a process with threads should not. Prints for each
-round: the last checkpoint whose writing was reported, the number in the newest one and in each
-value of its array, and how many files are half written.
+round the last number that was reported as written, the newest in the folder, those in its arrays,
+and how many files are half written.
 """
 
 from __future__ import annotations

@@ -94,11 +94,11 @@ def test_the_positions_of_bags_are_put_in_step(write_bag, tmp_path):
 class Saving:
     """Stands in for the writing of the model, which ends when the test says so."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, refusal: object = None) -> None:
         self.begun, self.over = Event(), Event()
         self.written = 0
-        self.model = SimpleNamespace(summary={'refusal': None})
-        monkeypatch.setattr(job, 'train_model', lambda *_: self.model)
+        model = SimpleNamespace(summary={'refusal': refusal})
+        monkeypatch.setattr(job, 'train_model', lambda *_: model)
         monkeypatch.setattr(job, 'save_model', self._save)
 
     def _save(self, *_: object) -> None:
@@ -138,11 +138,9 @@ def test_none_is_started_after_it_was_given_up(monkeypatch):
 
 @pytest.mark.parametrize('force', [False, True])
 def test_a_model_of_no_use_is_written_only_by_force(force, monkeypatch):
-    saving = Saving(monkeypatch)
-    saving.model.summary['refusal'] = {'reason': 'circle', 'sentence': 'of no use'}
+    saving = Saving(monkeypatch, {'reason': 'circle', 'sentence': 'of no use'})
     saving.over.set()
     job = TrainingJob(list, TrainingSettings(), 'model.npz', force=force)
-    # Those of other tests, which were given up, have that name as well.
     deadline_s = monotonic() + 10.0
     while not job.done and monotonic() < deadline_s:
         sleep(0.01)

@@ -14,7 +14,7 @@ from two_manifold_ros.adapting.training_material import (
     with_route,
     without,
 )
-from two_manifold_ros.model.atlas import atlas_of, AtlasModel
+from two_manifold_ros.model.atlas import atlas_of
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
@@ -69,14 +69,6 @@ def test_a_lap_of_several_routes_is_the_longest(kart_atlas):
     assert lap_seconds(kart_atlas) == max(laps_s) > 40.0
 
 
-def test_the_only_route_of_an_atlas_keeps_its_name(kart_atlas):
-    own = kart_atlas.routes['hall']
-    newer = with_route(atlas_of({'hall': own}), own, 'hall')
-    assert isinstance(newer, AtlasModel)
-    assert newer.names == ('hall',)
-    assert with_route(own, own, '') is own
-
-
 def test_a_route_is_replaced_by_its_newer_map_or_where_it_is_followed_else_there_is_one_more(
     kart_atlas,
 ):
@@ -94,6 +86,8 @@ def test_a_route_is_replaced_by_its_newer_map_or_where_it_is_followed_else_there
     assert list(with_route(known, paddock, None).routes) == ['hall', 'ring', 'route 3']
     assert list(with_route(hall, paddock, None).routes) == ['route 1', 'route 2']
     assert with_route(hall, paddock, '') is paddock
+    # The only route of an atlas keeps its name.
+    assert with_route(atlas_of({'hall': hall}), hall, 'hall').names == ('hall',)
 
 
 @pytest.mark.slow

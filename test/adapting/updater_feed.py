@@ -42,11 +42,8 @@ def tpsr_session(
     clock_ns: Callable[[], int] | None = None,
 ) -> UpdaterSession:
     """Return a session whose samples wait for its trainings."""
-    return UpdaterSession(
-        lambda: StreamLearner(head, SMALL, at_once=True),
-        decode or ImuDecoder(),
-        clock_ns,
-    )
+    learner = StreamLearner(head, SMALL, at_once=True)
+    return UpdaterSession(learner, decode or ImuDecoder(), clock_ns)
 
 
 def small_session() -> UpdaterSession:

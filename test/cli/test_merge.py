@@ -40,10 +40,7 @@ def robots(tmp_path_factory):
         folder = tmp_path_factory.mktemp(f'robot{number}')
         head = make_head(HORIZONS)
         settings = TrainingSettings(rate_hz=10.0, window=20, horizons=HORIZONS)
-        session = UpdaterSession(
-            lambda head=head, settings=settings: StreamLearner(head, settings, at_once=True),
-            ImuDecoder(),
-        )
+        session = UpdaterSession(StreamLearner(head, settings, at_once=True), ImuDecoder())
         rows = zip(run.stamps_ns.tolist(), run.imu, run.positions.tolist(), strict=True)
         for index, (stamp, sample, (x, y, _)) in enumerate(rows):
             session.take(raw_imu(stamp, sample))

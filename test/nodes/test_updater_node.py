@@ -134,45 +134,32 @@ def test_it_learns_and_goes_on_from_what_it_has_learned_after_a_kill(
     assert all(each.name.count('.') == 2 for each in tmp_path.glob('*.npz*'))
 
 
-class Bench:
-    """The client of a filter node, on a stand-in for a node that keeps what was made of it."""
+class Services:
+    """Stands in for a node that asks a filter node; keeps what was asked, and answers."""
 
-    def __init__(self, name: str = 'filter_node', namespace: str = '/') -> None:
+    def __init__(self, namespace: str, name: str, *, is_ready: bool = True) -> None:
+        self.is_ready = is_ready
         self.clients: dict[str, Any] = {}
-        self.topics: dict[str, Callable[[DiagnosticArray], object]] = {}
-        self.bugs: list[Exception] = []
-        self.heard: list[dict[str, str]] = []
+        self.heard_on: dict[str, Callable[[DiagnosticArray], object]] = {}
+        self.heard: list[Mapping[str, str]] = []
         self.answers: list[str] = []
-        self.node: Any = SimpleNamespace(
+        node: Any = SimpleNamespace(
             get_namespace=lambda: namespace,
-            guard=self._guard,
+            guard=lambda callback: callback,
             create_client=self._client,
-            create_subscription=lambda _, topic, callback, __: self.topics.update(
+            create_subscription=lambda _, topic, callback, __: self.heard_on.update(
                 {topic: callback}
             ),
         )
-        self.client = FilterClient(self.node, name)
-        self.client.listen(self.heard.append)
-
-    def _guard(self, callback: Callable[..., object]) -> Callable[..., object]:
-        def guarded(*arguments: object) -> object:
-            try:
-                return callback(*arguments)
-            except RuntimeError as error:
-                self.bugs.append(error)
-                return None
-
-        return guarded
+        client = FilterClient(node, name)
+        client.listen(self.heard.append)
+        client.hand_over('new.npz', self.answers.append)
 
     def _client(self, _: object, name: str) -> Any:  # noqa: ANN401 - a stand-in
-        client = SimpleNamespace(asked=[], future=Future(), service_is_ready=lambda: True)
+        client = SimpleNamespace(asked=[], future=Future(), service_is_ready=lambda: self.is_ready)
         client.call_async = lambda request: client.asked.append(request) or client.future
         self.clients[name] = client
         return client
-
-    def answer(self, service: str, response: object) -> str:
-        self.clients[service].future.set_result(response)
-        return self.answers[-1]
 
 
 @pytest.mark.parametrize(
@@ -183,55 +170,38 @@ class Bench:
         ('/other/filter', '/car', '/other/filter'),
     ],
 )
-def test_names(name, namespace, full):
-    bench = Bench(name, namespace)
-    assert bench.client.name == full
-    assert set(bench.clients) == {f'{full}/set_parameters', f'{full}/swap_model'}
-    assert set(bench.topics) == {'/diagnostics'}
-
-
-def test_only_the_diagnostics_of_the_node_meant_are_heard():
-    bench = Bench(namespace='/car')
-    statuses = [
-        DiagnosticStatus(name=name, values=[KeyValue(key='model', value=name)])
-        for name in ('filter_node', 'car/filter_node', 'car/updater_node')
-    ]
-    bench.topics['/diagnostics'](DiagnosticArray(status=statuses))
-    assert bench.heard == [{'model': 'car/filter_node'}]
-
-
-SET, SWAP = '/filter_node/set_parameters', '/filter_node/swap_model'
-
-
 @pytest.mark.parametrize(
-    ('success', 'word', 'read'),
-    [(True, 'x', ''), (False, 'x', 'x'), (False, '', 'refused without a reason')],
+    ('set_it', 'swapped', 'answer'),
+    [
+        (SetParametersResult(successful=True), Trigger.Response(success=True, message='x'), ''),
+        (SetParametersResult(successful=True), Trigger.Response(message='busy'), 'busy'),
+        (SetParametersResult(successful=True), Trigger.Response(), 'refused without a reason'),
+        (SetParametersResult(reason='locked'), None, 'locked'),
+    ],
 )
-def test_the_next_model_is_a_parameter_and_then_swapped_in(success, word, read):
-    bench = Bench()
-    bench.client.hand_over('new.npz', bench.answers.append)
-    ((parameter,),) = [each.parameters for each in bench.clients[SET].asked]
+def test_the_next_model_is_a_parameter_and_then_swapped_in(
+    name, namespace, full, set_it, swapped, answer
+):
+    asked = Services(namespace, name)
+    setting, swapping = (
+        asked.clients[f'{full}/{each}'] for each in ('set_parameters', 'swap_model')
+    )
+    ((parameter,),) = [each.parameters for each in setting.asked]
     assert (parameter.name, parameter.value.string_value) == ('next_model', 'new.npz')
-    assert not bench.clients[SWAP].asked
-    set_it = SetParametersResult(successful=True)
-    bench.clients[SET].future.set_result(SetParameters.Response(results=[set_it]))
-    assert (len(bench.clients[SWAP].asked), bench.answers) == (1, [])
-    assert bench.answer(SWAP, Trigger.Response(success=success, message=word)) == read
-
-
-def test_a_refused_parameter_a_missing_service_and_a_call_that_fails():
-    bench = Bench()
-    bench.client.hand_over('new.npz', bench.answers.append)
-    refused = SetParametersResult(successful=False, reason='locked')
-    assert bench.answer(SET, SetParameters.Response(results=[refused])) == 'locked'
-    bench = Bench()
-    bench.clients[SET].service_is_ready = lambda: False
-    bench.client.hand_over('new.npz', bench.answers.append)
-    assert bench.answers == ['its services cannot be found']
-    bench = Bench()
-    bench.client.hand_over('new.npz', bench.answers.append)
-    bench.clients[SET].future.set_exception(RuntimeError('broken'))
-    assert (bench.answers, len(bench.bugs)) == ([], 1)
+    assert not swapping.asked
+    setting.future.set_result(SetParameters.Response(results=[set_it]))
+    assert len(swapping.asked) == set_it.successful
+    swapping.future.set_result(swapped)
+    assert asked.answers == [answer]
+    # The diagnostics of that node alone are heard.
+    statuses = [
+        DiagnosticStatus(name=each, values=[KeyValue(key='model', value=each)])
+        for each in ('filter_node', 'car/filter_node', 'other/filter', 'car/updater_node')
+    ]
+    asked.heard_on['/diagnostics'](DiagnosticArray(status=statuses))
+    assert asked.heard == [{'model': full[1:]}]
+    asked = Services(namespace, name, is_ready=False)
+    assert asked.answers == ['its services cannot be found']
 
 
 TICK_NS = 100_000_000

@@ -64,17 +64,12 @@ def test_weights_undo_a_policy_that_looks_at_what_it_sees():
     assert np.abs(plain / plain.sum(axis=1, keepdims=True) - weighted.reshape(4, 4)).max() > 0.1
 
 
-@pytest.mark.parametrize(
-    ('probabilities', 'word'),
-    [
-        *(([[0.5, 0.5], [0.5, bad]], 'no positive finite') for bad in (0.0, -0.1, np.nan, np.inf)),
-        ([[0.1] * 400], 'too improbable'),
-        ([0.1] * 4, 'not one row a sample'),
-    ],
-)
-def test_probabilities_that_no_policy_has(probabilities, word):
-    with pytest.raises(InputError, match=word):
-        importance_weights(np.array(probabilities))
+@pytest.mark.parametrize('bad', [0.0, -0.1, np.nan, np.inf])
+def test_probabilities_that_no_policy_has(bad):
+    with pytest.raises(InputError, match='no positive finite'):
+        importance_weights(np.array([[0.5, 0.5], [0.5, bad]]))
+    with pytest.raises(InputError, match='too improbable'):
+        importance_weights(np.full((1, 400), 0.1))
 
 
 @pytest.mark.parametrize(('symbols', 'length'), [(2, 3), (3, 2), (5, 1), (1, 4)])
@@ -83,15 +78,5 @@ def test_every_word_has_its_own_feature_in_order(symbols, length):
     made = IndicatorFeatures(symbols, length)
     np.testing.assert_array_equal(made.transform(words), np.eye(len(words)))
     assert (made.inputs, made.size) == (length, len(words))
-
-
-@pytest.mark.parametrize(
-    ('symbols', 'length', 'word'),
-    [
-        *((*pair, 'more than') for pair in ((2, 20), (1_000_001, 1), (10**400, 2), (1, 10**7))),
-        *((*pair, 'not a whole number') for pair in ((0, 1), (2, 0), (2.0, 1), (2, '3'))),
-    ],
-)
-def test_words_that_cannot_be(symbols, length, word):
-    with pytest.raises(InputError, match=word):
-        IndicatorFeatures(symbols, length)
+    with pytest.raises(InputError, match='the codes 0 to'):
+        made.transform(np.full((1, length), float(symbols)))

@@ -18,7 +18,7 @@ from time import monotonic
 from typing import Any, IO, TYPE_CHECKING
 
 from two_manifold_ros.adapting.stream_memory import make_head, StreamMemory
-from two_manifold_ros.errors import InputError
+from two_manifold_ros.errors import InputError, why_it_fails
 from two_manifold_ros.model.container import read_container, write_container
 from two_manifold_ros.model.model_file import CHECKPOINT_FORMAT
 from two_manifold_ros.names import frame_name
@@ -39,12 +39,8 @@ FORMAT = f'{CHECKPOINT_FORMAT} 3'
 
 
 KEPT = 3
-"""
-Newest files that are kept, of those that can be read.
-
-Of checkpoints with one fewer a damaged one may be all; of models what runs, what ran before, and
-one more.
-"""
+"""Newest readable files that are kept: with fewer, a damaged one of two would leave one; of models
+one runs, and one ran before."""
 
 
 class NumberedFiles:
@@ -175,7 +171,7 @@ class Checkpoints:
     ) -> None:
         names = session.head.channels.names
         # Learner and horizons may be others: a restart trains again.
-        self._identity = {'channels': f'{len(names)}, {names[0]} to {names[-1]}'}
+        self._channels = f'{len(names)}, {names[0]} to {names[-1]}'
         name = name_of_files(chosen)
         self._files = NumberedFiles(chosen.checkpoint_folder, name, 'checkpoint')
         self._session, self._every_s, self._clock = session, chosen.checkpoint_s, clock
@@ -237,7 +233,7 @@ class Checkpoints:
         if header.get('format') != FORMAT:
             msg = f'{path}: this is no "{FORMAT}"; {cure}'
             raise InputError(msg)
-        found, wanted = header['identity'].get('channels'), self._identity['channels']
+        found, wanted = header['identity'].get('channels'), self._channels
         if found != wanted:
             msg = f'{path}: this is of a sensor with channels {found}, not {wanted}; {cure}'
             raise InputError(msg)
@@ -253,11 +249,8 @@ class Checkpoints:
                 'checkpoint_folder, or the model that was given before'
             )
             raise InputError(msg)
-        try:
-            session.resume(head, numbers, arrays)
-        except InputError as error:
-            return str(error)
-        return ''
+        failure, _ = why_it_fails(lambda: session.learner.restore(numbers, arrays, head))
+        return failure
 
     def look(self) -> None:
         """Start a checkpoint if it is time, and a model or a tenth more samples were learned."""
@@ -282,7 +275,8 @@ class Checkpoints:
         }
         learner, arrays = session.learner.saved()
         numbers = {'stream': stream, 'learner': learner}
-        header = {'format': FORMAT, 'identity': self._identity, 'numbers': numbers}
+        identity = {'channels': self._channels}
+        header = {'format': FORMAT, 'identity': identity, 'numbers': numbers}
         self._begun_s, self._saved = self._clock(), (samples, session.learner.models)
         # No daemon: a process that ends lets it write to the end.
         self._thread = Thread(target=self._write, args=(header, arrays, samples))
@@ -304,19 +298,14 @@ class Checkpoints:
     def _write(
         self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], samples: int
     ) -> None:
-        try:
+        def write() -> None:
             path = self._files.write(
                 lambda target: write_container(target, header, arrays, 'checkpoint')
             )
-        except InputError as error:
-            self.trouble = str(error)
-        # A bug must not end unseen in a thread.
-        except Exception as error:  # noqa: BLE001 - reported in the diagnostics
-            self.trouble = f'{type(error).__name__} in a checkpoint, please report it: {error}'
-        else:
             self._kept = path, samples, self._clock()
             self._written += 1
-            self.trouble = ''
+
+        self.trouble, _ = why_it_fails(write)
 
 
 def newest_in(folder: str | Path, skipped: Callable[[str], object] = lambda _: None) -> list[str]:
@@ -326,34 +315,29 @@ def newest_in(folder: str | Path, skipped: Callable[[str], object] = lambda _: N
     It is the newest that can be read, if there is one; ``skipped`` gets a sentence about each that
     is newer.
     """
-    place, known = Path(folder), dict[str, list[Path]]()
-    for each in place.iterdir() if place.is_dir() else ():
-        # The name of a model beside them has one more dot.
-        if re.fullmatch(r'[A-Za-z0-9_-]+\.\d+\.npz', each.name):
-            known.setdefault(each.name.partition('.')[0], []).append(each)
+    place = Path(folder)
+    # The name of a model beside them has one more dot.
+    names = {
+        each.name.partition('.')[0]
+        for each in (place.iterdir() if place.is_dir() else ())
+        if re.fullmatch(r'[A-Za-z0-9_-]+\.\d+\.npz', each.name)
+    }
     newest = []
-    for name in sorted(known):
-        paths, troubles = sorted(known[name], key=_number, reverse=True), list[str]()
-        for path in paths:
-            trouble = _trouble_of(path)
-            if not trouble:
-                newest.append(str(path))
-                for earlier in troubles:
-                    skipped(f'{earlier}; the checkpoint before it is taken')
-                break
-            troubles.append(trouble)
+    for name in sorted(names):
+        paths, troubles = NumberedFiles(place, name, 'checkpoint').paths(), list[str]()
+        for path in reversed(paths):
+            try:
+                _read(path)
+            except (InputError, OSError) as error:
+                troubles.append(str(error))
+                continue
+            newest.append(str(path))
+            for each in troubles:
+                skipped(f'{each}; the checkpoint before it is taken')
+            break
         else:
-            newest.append(str(paths[0]))
+            newest.append(str(paths[-1]))
     return newest
-
-
-def _trouble_of(path: Path) -> str:
-    """Return why a checkpoint cannot be read, or an empty string."""
-    try:
-        _read(path)
-    except (InputError, OSError) as error:
-        return str(error)
-    return ''
 
 
 def drives_in(path: str | Path) -> list[Recording]:

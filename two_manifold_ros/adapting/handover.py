@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
-from typing import NamedTuple, TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from two_manifold_ros.adapting.prequential import BLOCKS_PER_LAP, Contest
 from two_manifold_ros.adapting.training_material import lap_seconds
@@ -37,13 +37,6 @@ AWAY_S = 5.0
 """Silence after which the filter node is gone; it reports once a second."""
 
 
-class Notice(NamedTuple):
-    """A line for the log."""
-
-    text: str
-    is_warning: bool = False
-
-
 class HandOver:
     """
     Compare what a learner says with a copy of the model of a filter node, on the same samples.
@@ -52,16 +45,18 @@ class HandOver:
     newest of them has run for a lap, it is written, and ``ask`` asks the filter node to run the
     file. After a contest that is lost the next training starts another one. Nothing waits: files
     are read and written in a thread, and the diagnostics of the filter node say what it runs.
-    ``make`` makes a filter. Times are seconds of a clock that never goes back.
+    ``say`` logs a sentence, and whether it is a warning. Times are seconds of a clock that never
+    goes back.
     """
 
     def __init__(
         self,
         ask: Callable[[str, Answer], None],
         files: NumberedFiles,
-        make: Callable[[ModelHead], Filter],
+        learner: StreamLearner,
+        say: Callable[[str, bool], object],
     ) -> None:
-        self._ask, self._files, self._make = ask, files, make
+        self._ask, self._files, self._learner, self._say = ask, files, learner, say
         self._pool = ThreadPoolExecutor(1, 'models')
         # For the test of the errors: no sample waits for that.
         self._pool.submit(import_module, 'scipy.stats')
@@ -80,17 +75,12 @@ class HandOver:
         self._lost_reported = False
         # File that was asked for, until when it is waited for, and why it does not run.
         self._asked, self._deadline_s, self._refusal = '', 0.0, ''
-        self.notices: list[Notice] = []
         self.counters: Counter[str] = Counter(hand_overs=0, contests_lost=0)
         # Why nothing is compared, or why the last swap failed.
         self.trouble = ''
 
     def take(
-        self,
-        stamp_ns: int,
-        sample: Sequence[float] | Floats,
-        estimates: Sequence[Estimate],
-        learner: StreamLearner,
+        self, stamp_ns: int, sample: Sequence[float] | Floats, estimates: Sequence[Estimate]
     ) -> None:
         """Take a sample of the IMU, good or bad, and what the learner says of it."""
         if self.incumbent is None:
@@ -99,7 +89,7 @@ class HandOver:
         if self.contest is not None:
             self.contest.add(0, theirs)
             self.contest.add(1, estimates)
-            self.contest.settle(learner.known_until_ns, learner.position_at)
+            self.contest.settle(self._learner.known_until_ns, self._learner.position_at)
 
     def hear(self, status: Mapping[str, str], now_s: float) -> None:
         """Take the diagnostics of the filter node, values by key."""
@@ -116,18 +106,13 @@ class HandOver:
         self._pool.shutdown(wait=True, cancel_futures=True)
         self._files.close()
 
-    def wait(self) -> None:
-        """Wait until no file is being read or written."""
-        if self._job is not None:
-            self._job.exception()
-
-    def look(self, now_s: float, learner: StreamLearner) -> None:
+    def look(self, now_s: float) -> None:
         """Advance as far as possible; call this periodically, between messages."""
         if now_s - self._heard_s > AWAY_S:
             self._reported = None
         try:
             if self._job is None:
-                self._go_on(learner)
+                self._go_on()
             elif self._job.done():
                 job, self._job = self._job, None
                 self._use(job.result(), now_s)
@@ -182,7 +167,7 @@ class HandOver:
 
         self._ask(path, answer)
 
-    def _go_on(self, learner: StreamLearner) -> None:
+    def _go_on(self) -> None:
         if self._reported != self._known:
             self._follow()
         elif self._asked:
@@ -190,7 +175,7 @@ class HandOver:
                 self._asked = ''
                 raise InputError(self._refusal)
         elif self.incumbent is not None and self._known is not None:
-            self._compare(learner, self.incumbent.model, self._known[0])
+            self._compare(self.incumbent.model, self._known[0])
 
     def _follow(self) -> None:
         """Run a copy of the model that the filter node runs now."""
@@ -203,11 +188,12 @@ class HandOver:
         self.incumbent = self.contest = None
         if known is not None:
             # Compiling its loops for the first time takes seconds.
-            self._job = self._pool.submit(lambda: self._make(load_model(known[0])))
+            self._job = self._pool.submit(lambda: self._learner.make_filter(load_model(known[0])))
 
-    def _compare(self, learner: StreamLearner, present: ModelHead, path: str) -> None:
+    def _compare(self, present: ModelHead, path: str) -> None:
         """Start a contest with what was learned, or end it."""
-        learned, contest = learner.model(), self.contest
+        learner, contest = self._learner, self.contest
+        learned = learner.model()
         if learned is None:
             self.contest, self._compared = None, 0
         # What was compared already would be compared until chance lets it win.
@@ -225,11 +211,10 @@ class HandOver:
         elif contest is None or contest.blocks < self._before + BLOCKS_PER_LAP:
             return
         elif contest.is_won:
-            self.notices.append(
-                Notice(
-                    f'Verdict: hand over, because {contest.in_words}; until now {path} runs. To '
-                    'go back to it, name it in next_model and call swap_model.'
-                )
+            self._say(
+                f'Verdict: hand over, because {contest.in_words}; until now {path} runs. To go '
+                'back to it, name it in next_model and call swap_model.',
+                False,
             )
             self._job = self._pool.submit(
                 lambda: self._files.write(lambda target: save_model(learned, target), (path,))
@@ -237,11 +222,11 @@ class HandOver:
         elif contest.is_lost and not self._lost_reported:
             self._lost_reported = True
             self.counters['contests_lost'] += 1
-            self.notices.append(Notice(f'Verdict: {path} stays, because {contest.in_words}'))
+            self._say(f'Verdict: {path} stays, because {contest.in_words}', False)
 
     def _fail(self, trouble: str) -> None:
         """Note a failure, and end the contest."""
         self._asked, self.trouble = '', trouble
         if self.incumbent is not None:
-            self.notices.append(Notice(trouble, is_warning=True))
+            self._say(trouble, True)
             self.contest = None

@@ -28,40 +28,27 @@ if TYPE_CHECKING:
 
 
 BLOCKS_PER_LAP = 4
-"""
-Parts of a lap whose errors are judged together: with more of them those of two parts are alike.
-
-After as many a contest can be decided, because every place was visited once.
-"""
+"""Parts of a lap whose errors are judged together: with more, those of two parts are alike. After
+as many a contest can be decided, because every place was visited once."""
 
 MOST_BLOCKS = 48
 """Newest blocks of a contest that count, and after which it ends: an error of long ago is none."""
 
 BETTER = 0.8
-"""
-Error over that of another one below which a model, or a filter, is better.
-
-In a contest; of a model of what came since a change alone beside the one that runs; of a withheld
-filter beside the mean position. At 1 they would come and go.
-"""
+"""Error over that of another one below which something is better, in three places: in a contest;
+of a model of what came since a change alone beside the one that runs; of a withheld filter beside
+the mean position. At 1 they would come and go."""
 
 USEFUL = 0.5
-"""
-Share of the mean position's error that a model has to undercut to win a contest.
-
-Near 1 a model that knows next to nothing would take the place of one that is silent.
-"""
+"""Share of the mean position's error that a model has to undercut to win a contest. Near 1 a model
+that knows next to nothing would take the place of one that is silent."""
 
 SURE = 0.9999
 """Level of the t test of a contest: it is asked block after block for days."""
 
 MOVED = 0.1
-"""
-Spread of the positions in a block over the mean position's error, below which the vehicle stood.
-
-Of a quarter of a circle it is .43. At 0 a parked vehicle would decide a contest by one error.
-"""
-
+"""Spread of the positions in a block over the mean position's error, below which the vehicle
+stood. Of a quarter of a circle it is .43. At 0 a parked vehicle would decide a contest."""
 
 UNRESOLVED = frozenset({'filling', 'gap', 'converging', 'diverged'})
 """Causes for which nothing is published, though the filter finds nothing wrong with its input."""
@@ -96,15 +83,20 @@ class Prequential:
         self._mean = (0.0, 0.0)
         self._known = 0
 
+    def _mean_of(self, name: str) -> float:
+        """Return the mean of a field of the ticks that count; NaN before the first."""
+        numbers = [getattr(each, name) for each in self._scored]
+        return math.fsum(numbers) / len(numbers) if numbers else math.nan
+
     @property
     def rmse_m(self) -> float:
         """Root mean square error, metres; NaN before the first."""
-        return math.sqrt(self._mean_of([each.error for each in self._scored]))
+        return math.sqrt(self._mean_of('error'))
 
     @property
     def mean_rmse_m(self) -> float:
         """Root mean square error of the mean position, metres; NaN before the first."""
-        return math.sqrt(self._mean_of([each.usual for each in self._scored]))
+        return math.sqrt(self._mean_of('usual'))
 
     @property
     def spread_m(self) -> float:
@@ -115,12 +107,12 @@ class Prequential:
     @property
     def published(self) -> float:
         """Share of ticks with an estimate; NaN before the first."""
-        return self._mean_of([each.known for each in self._scored])
+        return self._mean_of('known')
 
     @property
     def lost(self) -> float:
         """Share of ticks of which the filter says itself that it is lost; NaN before the first."""
-        return self._mean_of([each.lost for each in self._scored])
+        return self._mean_of('lost')
 
     @property
     def seconds(self) -> float:
@@ -147,9 +139,8 @@ class Prequential:
         waiting = self._waiting
         while waiting and waiting[0][0] <= until_ns:
             stamp_ns, x, y, lost = waiting.popleft()
-            position = position_at(stamp_ns)
-            if position is not None:
-                self._score(stamp_ns, (x, y), position, lost=lost)
+            if (position := position_at(stamp_ns)) is not None:
+                self._score(stamp_ns, (x, y), position, lost)
 
     def rise_ns(self) -> int:
         """
@@ -175,16 +166,11 @@ class Prequential:
         self._scored.clear()
         self._covered_ns = 0
 
-    @staticmethod
-    def _mean_of(numbers: list[float]) -> float:
-        return math.fsum(numbers) / len(numbers) if numbers else math.nan
-
     def _score(
         self,
         stamp_ns: int,
         published: tuple[float, float],
         position: tuple[float, float],
-        *,
         lost: bool,
     ) -> None:
         usual = math.dist(self._mean, position) ** 2 if self._known else 0.0

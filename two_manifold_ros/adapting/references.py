@@ -21,30 +21,21 @@ if TYPE_CHECKING:
     from two_manifold_ros.recordings.excursions import Reach
 
 LARGEST_ACCELERATION = 50.0
-"""
-Acceleration that no vehicle has, m/s^2: racing cars brake with as much, slot cars corner with 30.
-
-It decides only while a vehicle drives faster than it ever did. With half of it slot cars may be
-believed a second late at a start; with twice as much three wrong positions of a 1 Hz receiver that
-agree pass up to 100 m away instead of 50.
-"""
+"""Acceleration that no vehicle has, m/s^2: racing cars brake with as much, slot cars corner with
+30. It decides only while a vehicle drives faster than it ever did. With half of it slot cars may
+be believed a second late at a start; with twice as much three wrong positions of a 1 Hz receiver
+that agree pass up to 100 m away instead of 50."""
 
 LONGEST_STEP_NS = 2_000_000_000
-"""
-Longest step of references whose rate is not known, of ticks that count, and delay of predictions.
-
-A receiver of 1 Hz misses one position. With half of it that would be no drive with positions.
-"""
+"""Longest step of references whose rate is not known, of ticks that count, and delay of
+predictions. A receiver of 1 Hz misses one position; with half of it that would be no drive."""
 
 LEAST_GAP_NS = 250_000_000
 """Step between two positions across which they are interpolated at any rate, as in training."""
 
 MOVED_NS = 1_000_000_000
-"""
-How long positions elsewhere have to follow each other until the reference counts as moved.
-
-After a real move the right ones of so much time are lost; of a slow reference at least `gap_ns`.
-"""
+"""How long positions elsewhere have to follow each other until the reference counts as moved; of a
+slow reference at least `gap_ns`. After a real move the right ones of so much time are lost."""
 
 RELEARNED = 20
 """Positions after which the reach is learned again; the rate is that of as many steps."""
@@ -53,12 +44,9 @@ LEAST_STEPS = 5
 """Steps from which a rate is learned: two odd ones do not change their median."""
 
 NEWEST = 300
-"""
-Newest positions that the reach is learned from: most have to be right.
-
-With a third of it wrong ones would be used after a second at 50 Hz, with thrice as much a receiver
-of 1 Hz that has become worse would be refused for seven minutes.
-"""
+"""Newest positions that the reach is learned from: most have to be right. With a third of it wrong
+ones would be used after a second at 50 Hz, with thrice as much a receiver of 1 Hz that has become
+worse would be refused for seven minutes."""
 
 
 class Fix(NamedTuple):
@@ -172,9 +160,10 @@ class ReferenceMonitor:
             self.counters['out_of_range'] += 1
         else:
             for verdict, _, fix in self._gate.push(stamp_ns, Fix(stamp_ns, x, y)):
-                if verdict not in USED or verdict is Verdict.JUMP_BACK:
+                is_back = verdict is Verdict.JUMP_BACK
+                if is_back or verdict not in USED:
                     self.counters[verdict.value] += 1
-                if verdict is Verdict.JUMP_BACK:
+                if is_back:
                     self._restart()
                 if verdict in USED:
                     self._take(fix)

@@ -10,33 +10,22 @@ from dataclasses import dataclass, field
 from two_manifold_ros.adapting.prequential import BLOCKS_PER_LAP
 
 FIRST_S = 10.0
-"""
-Seconds with positions before the first attempt, which counts laps and takes a tenth of a second.
-
-With half of it shorter routes would have a model sooner; no lap of a recording is as short.
-"""
+"""Seconds with positions before the first attempt, which counts laps and takes a tenth of a
+second. With half of it shorter routes would have a model sooner; no lap of a recording is as
+short."""
 
 GROWTH = 1.3
-"""
-Growth of the drive between two attempts while no lap is known.
-
-A route that closes right after one lap is known to be closed at 1.3 laps, before it is learned.
-"""
+"""Growth of the drive between two attempts while no lap is known: a route that closes right after
+one lap is known to be closed at 1.3 laps, before it is learned."""
 
 RISE = 1.5
-"""
-Error of a part over the largest usual one from which on it is unlike those before.
-
-The largest, because a filter errs more in some parts of each lap.
-"""
+"""Error of a part over the largest usual one from which on it is unlike those before. The largest,
+because a filter errs more in some parts of each lap."""
 
 USUAL_PARTS = 2 * BLOCKS_PER_LAP
-"""
-Newest parts that are usual, and parts from the first unlike one to another that are a change.
-
-Two laps: as many as a new route takes to be learned. What is wrong for less is left out: a lap,
-parts of which it is the start or the end, and the time in which the filter finds its place again.
-"""
+"""Newest parts that are usual, and parts from the first unlike one to another that are a change.
+Two laps, as a new route takes. What is wrong for less is left out: a lap, parts of which it is the
+start or the end, and the time in which the filter finds its place again."""
 
 
 @dataclass
@@ -92,11 +81,7 @@ class Schedule:
                 self.due_s = min(self.due_s, self.known_s)
 
     def begin_training(self, lap_s: float, kept_s: float, oldest_ns: int) -> None:
-        """
-        Note that a training starts; ``lap_s`` is NaN if not known.
-
-        Drives that are kept last ``kept_s`` since ``oldest_ns``; others are not learned again.
-        """
+        """Note that a training starts, of drives that last ``kept_s`` since ``oldest_ns``."""
         self.outliers = [each for each in self.outliers if each[1] > oldest_ns]
         driven_s = min(self.known_s - self._since_s, kept_s)
         self.due_s = self.known_s + _left_s(driven_s, lap_s)

@@ -72,8 +72,6 @@ class Candidate(Successor):
     ) -> None:
         self.training = training
         self.trained = Trained()
-        # First stamp after the clock was set back, if that happened since the training started.
-        self.set_back_ns: int | None = None
         # Contest with the model that runs, if that was given.
         self.contest: Contest | None = None
 
@@ -132,11 +130,17 @@ class StreamLearner:
         self._at_once, self._reorder_ns, self._ellipse_m = at_once, reorder_ns, ellipse_m
         self._position_lag = position_lag
         asked_s = parse_position_lag(position_lag) if position_lag else 0.0
-        self._lag_ns = round(1e9 * (asked_s or 0.0))
-        self.head = head
+        self._asked_lag_ns = round(1e9 * (asked_s or 0.0))
+        self._given = head
+        self._begin()
+
+    def _begin(self) -> None:
+        """Start with nothing learned."""
+        head = self.head = self._given
+        self._lag_ns = self._asked_lag_ns
         self.memory = StreamMemory(len(head.channels.names))
         self.schedule = Schedule()
-        self._gate: StampGate[Floats] = StampGate(SEAM_NS, reorder_ns=reorder_ns)
+        self._gate: StampGate[Floats] = StampGate(SEAM_NS, reorder_ns=self._reorder_ns)
         self.reference = ReferenceMonitor()
         # Errors of the estimates, and of those in the part of a lap that is not over.
         self.score, self._part = Prequential(FIRST_S), Prequential(math.inf)
@@ -148,15 +152,23 @@ class StreamLearner:
         # to the model that runs, or failed though there is a model.
         self.verdict = ''
         self._trainings = Counter(tried=0, lost=0, failed=0)
-        if isinstance(head, StreamHead):
-            self.filter = Filter(head, tick_filter=NothingLearned(head), reorder_ns=reorder_ns)
-        else:
-            self._run(self.make_filter(head))
         self._candidate: Candidate | None = None
         # Ticks on each known route since the newest training, None for those on no such route.
         self._followed: Counter[str | None] = Counter()
         # The TPSR that runs, if it was learned here.
         self._learned: LearnedTpsr | None = None
+        if isinstance(head, StreamHead):
+            ticks = NothingLearned(head)
+            self.filter = Filter(head, tick_filter=ticks, reorder_ns=self._reorder_ns)
+        else:
+            self._run(self.make_filter(head))
+
+    def forget(self) -> None:
+        """Forget everything that was learned, frames too; counts of samples and positions stay."""
+        before, counts = self.filter, self.reference.counters
+        self._begin()
+        self.filter.take_over(before)
+        self.reference.counters = counts
 
     @property
     def known_s(self) -> float:
@@ -166,7 +178,7 @@ class StreamLearner:
     @property
     def running(self) -> ModelHead:
         """Model that the filter runs; before the first, the head of the stream."""
-        return self.filter.running if self.has_model else self.head
+        return self.filter.running
 
     @property
     def known(self) -> ModelHead:
@@ -192,8 +204,7 @@ class StreamLearner:
     def counters(self) -> Counter[str]:
         """Samples that are kept, models that ran, and how trainings ended."""
         ended = {f'trainings_{how}': count for how, count in self._trainings.items()}
-        known = {'samples_learned': len(self.memory), 'models_learned': self.models}
-        return Counter({**known, **ended})
+        return Counter(samples_learned=len(self.memory), models_learned=self.models, **ended)
 
     @property
     def news(self) -> tuple[int, float]:
@@ -208,7 +219,7 @@ class StreamLearner:
             if verdict not in USED:
                 continue
             if used_ns <= self.memory.newest_ns - SEAM_NS:
-                self._set_back(used_ns)
+                self.schedule.set_back()
             self.memory.add(used_ns, used.tolist())
             self.schedule.look_for_end(used_ns, self._longest_step_ns, self.lap_s)
         self._look_for_model()
@@ -226,14 +237,6 @@ class StreamLearner:
         if self._candidate is not None:
             self._candidate.push(stamp_ns, sample, estimates)
         return estimates
-
-    def _set_back(self, stamp_ns: int) -> None:
-        """Go on from a stamp to which the clock was set back."""
-        self.schedule.set_back()
-        if self._learned is not None:
-            self._learned.restart_at(stamp_ns)
-        if self._candidate is not None:
-            self._candidate.set_back_ns = stamp_ns
 
     def add_reference(self, stamp_ns: int, x: float, y: float) -> bool:
         """Take a reference position in metres; return whether it is used."""
@@ -294,9 +297,14 @@ class StreamLearner:
             arrays |= {f'model.{name}': array for name, array in own.items()}
         return numbers, arrays
 
-    def restore(self, numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    def restore(
+        self,
+        numbers: Mapping[str, Any],
+        arrays: Mapping[str, NDArray[Any]],
+        head: ModelHead | None = None,
+    ) -> None:
         """
-        Run the model that ``saved`` returned, and train again on its drives.
+        Run the model that ``saved`` returned, and train again on its drives, with their head.
 
         Raises `InputError` if they do not match.
         """
@@ -318,7 +326,8 @@ class StreamLearner:
             )
             raise InputError(msg) from error
         self.memory, self._lag_ns, self.schedule = memory, lag_ns, Schedule()
-        for stamp_ns in memory.fixes_ns():
+        self.head = head or self.head
+        for stamp_ns in memory.fixes_ns:
             self.schedule.count(stamp_ns, LONGEST_STEP_NS)
         self.schedule.newest_ns = None
         if model is not None:
@@ -359,6 +368,9 @@ class StreamLearner:
 
     def _go_on(self, learned: LearnedTpsr) -> None:
         """Let a TPSR learn what a training would learn too, and filter by what it is then."""
+        if learned.ended_ns > self.memory.newest_ns:
+            # The clock was set back.
+            learned.restart_at(self.memory.drive_ns)
         newer = self.memory.recordings(self.head, learned.ended_ns + 1)
         for drive in without(newer, self.schedule.outliers, self.lap_s / BLOCKS_PER_LAP):
             known = drive.imu.select(drive.imu.stamps <= self.known_until_ns)
@@ -459,14 +471,11 @@ class StreamLearner:
         candidate.filter.take_over(self.filter)
         self._run(candidate.filter)
         self._lag_ns, self._learned = trained.lag_ns, trained.learned
-        if candidate.set_back_ns is not None:
-            if self._learned is not None:
-                self._learned.restart_at(candidate.set_back_ns)
-        elif trained.alone:
+        # Another one if the clock was set back, or there was another change.
+        if trained.alone and self.schedule.since_ns == candidate.training.since_ns:
             # What was before the change is over, and is not learned again.
-            self.memory.forget_before(candidate.training.since_ns)
-            if self.schedule.since_ns == candidate.training.since_ns:
-                self.schedule.since_ns = 0
+            self.memory.forget_before(self.schedule.since_ns)
+            self.schedule.since_ns = 0
         self.models += 1
         how = f'its model runs, and errs by {trained.error_m:.2g} m on parts left out of it'
         if contest is not None and contest.is_won:

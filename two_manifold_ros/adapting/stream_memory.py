@@ -6,9 +6,8 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections import deque
-from dataclasses import dataclass, field
-import itertools
+from dataclasses import dataclass
+from itertools import pairwise
 import math
 from typing import Any, TYPE_CHECKING
 
@@ -28,7 +27,7 @@ from two_manifold_ros.training.dataset import LEAST_WINDOW, USUAL_RATE_HZ
 from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -88,17 +87,11 @@ def make_head(
 class NothingLearned(TickFilter):
     """A `TickFilter` without estimates, for a stream of which nothing was learned yet."""
 
-    seen = 0  # no window is ever full
+    seen, state = 0, np.zeros(1)  # no window is ever full
 
     def __init__(self, head: StreamHead) -> None:
-        self._state = np.zeros(head.states)
         columns = len(head.horizons) + 1
         self._read = np.full((columns, 2), math.nan), np.full((columns, 2, 2), math.nan)
-
-    @property
-    def state(self) -> Floats:
-        """Zeros (k,)."""
-        return self._state
 
     def start(self) -> None:
         """There is nothing to forget."""
@@ -116,37 +109,12 @@ class NothingLearned(TickFilter):
 
 
 COLUMNS = ('stamps', 'samples', 'fixes', 'places')
-"""Arrays of a drive, in a checkpoint as well: (T,), (T, c), (P,) and (P, 2)."""
-
-
-@dataclass
-class _Drive:
-    """Samples without a seam and positions on the way, as flat arrays that grow."""
-
-    newest: int  # stamp of the last sample that came, also of one that is part of a mean
-    stamps: array[int] = field(default_factory=lambda: array('q'))
-    samples: array[float] = field(default_factory=lambda: array('d'))
-    fixes: array[int] = field(default_factory=lambda: array('q'))
-    places: array[float] = field(default_factory=lambda: array('d'))
-
-    def arrays(self, width: int, since_ns: float = -math.inf) -> tuple[Ints, Floats, Ints, Floats]:
-        """Return copies from a stamp on: a view would keep the arrays from growing."""
-        first, fix = (bisect_left(each, since_ns) for each in (self.stamps, self.fixes))
-        begins = (first, first * width, fix, 2 * fix)
-        stamps, samples, fixes, places = (
-            np.frombuffer(column, column.typecode)[begin:].copy()
-            for column, begin in zip(self.columns(), begins, strict=True)
-        )
-        return stamps, samples.reshape(-1, width), fixes, places.reshape(-1, 2)
-
-    def columns(self) -> list[array[Any]]:
-        """Return the arrays that grow, in the order of ``COLUMNS``."""
-        return [getattr(self, name) for name in COLUMNS]
+"""Arrays of a memory, in a checkpoint as well: (T,), (T, c), (P,) and (P, 2)."""
 
 
 class StreamMemory:
     """
-    Keep the newest part of a stream of samples of ``width`` numbers.
+    Keep the newest part of a stream of samples of ``width`` numbers, and positions on the way.
 
     Another drive starts where stamps go back or nothing came for `SEAM_NS`; each is a recording of
     its own, as bags are. Of all numbers ``most`` are kept, the oldest forgotten an eighth at a
@@ -155,30 +123,45 @@ class StreamMemory:
 
     def __init__(self, width: int = len(IMU_CHANNELS), most: int = 3_000_000) -> None:
         self._width, self._most = width, max(most // width, 1)
-        # Samples in the mean that is kept last, and in all drives.
-        self._joined = self._count = 0
-        self._drives: deque[_Drive] = deque()
+        # Stamp of the sample that came last, also of one that is part of a mean, and how many
+        # samples are in the mean that is kept last.
+        self._newest_ns = self._joined = 0
+        # Flat arrays that grow, and where each drive begins in stamps and in fixes.
+        self._stamps, self._samples = array('q'), array('d')
+        self._fixes, self._places = array('q'), array('d')
+        self._begins: list[tuple[int, int]] = []
         # Axes of which any sample was finite.
         self._measured = np.zeros(width, dtype=np.bool_)
 
     @property
     def seconds(self) -> float:
         """Duration of all drives that are kept, s."""
-        return sum(each.newest - each.stamps[0] for each in self._drives) * 1e-9
+        stamps = self._stamps
+        return sum(stamps[end - 1] - stamps[begin] for begin, end, *_ in self._drives()) * 1e-9
 
     @property
     def newest_ns(self) -> int:
         """Stamp of the sample that came last; 0 before the first."""
-        return self._drives[-1].newest if self._drives else 0
+        return self._newest_ns if self._begins else 0
 
     @property
     def oldest_ns(self) -> int:
         """Stamp of the oldest sample that is kept; 0 before the first."""
-        return self._drives[0].stamps[0] if self._drives else 0
+        return self._stamps[0] if self._begins else 0
+
+    @property
+    def drive_ns(self) -> int:
+        """Stamp of the first sample of the newest drive; 0 before the first."""
+        return self._stamps[self._begins[-1][0]] if self._begins else 0
+
+    @property
+    def fixes_ns(self) -> list[int]:
+        """Stamps of all reference positions that are kept."""
+        return self._fixes.tolist()
 
     def __len__(self) -> int:
         """Return the number of samples that are kept."""
-        return self._count
+        return len(self._stamps)
 
     def add(self, stamp_ns: int, sample: Sequence[float] | Floats) -> None:
         """
@@ -187,23 +170,22 @@ class StreamMemory:
         One that is not finite, or no newer than the last one and not far older, is left out. An
         axis that was never finite is not measured, and kept as it is: training leaves it out.
         """
-        if not self._is_usable(np.asarray(sample)):
+        step = stamp_ns - self._newest_ns
+        if not self._is_usable(np.asarray(sample)) or (self._begins and -SEAM_NS < step <= 0):
             return
-        drives, step = self._drives, stamp_ns - self.newest_ns
-        if drives and -SEAM_NS < step <= 0:
+        stamps, samples = self._stamps, self._samples
+        self._newest_ns = stamp_ns
+        if not (self._begins and 0 < step <= SEAM_NS):
+            self._begins.append((len(stamps), len(self._fixes)))
+        elif stamp_ns - stamps[-1] < STEP_NS:
+            self._joined += 1
+            for index, value in enumerate(sample, len(samples) - self._width):
+                samples[index] += (value - samples[index]) / self._joined
             return
-        if drives and 0 < step <= SEAM_NS:
-            drives[-1].newest = stamp_ns
-            if stamp_ns - drives[-1].stamps[-1] < STEP_NS:
-                self._join(drives[-1].samples, sample)
-                return
-        else:
-            drives.append(_Drive(stamp_ns))
-        drives[-1].stamps.append(stamp_ns)
-        drives[-1].samples.extend(sample)
+        stamps.append(stamp_ns)
+        samples.extend(sample)
         self._joined = 1
-        self._count += 1
-        if self._count > self._most:
+        if len(stamps) > self._most:
             self._forget(self._most // 8)
 
     def filled(self, sample: Floats) -> Floats:
@@ -213,35 +195,26 @@ class StreamMemory:
 
     def is_near(self, stamp_ns: int) -> bool:
         """Return whether a stamp is less than a seam from that of the sample that came last."""
-        return bool(self._drives) and abs(stamp_ns - self.newest_ns) <= SEAM_NS
+        return bool(self._begins) and abs(stamp_ns - self._newest_ns) <= SEAM_NS
 
     def add_position(self, stamp_ns: int, x: float, y: float) -> bool:
         """Keep a reference position of the newest drive; return whether a training can use it."""
         if not self.is_near(stamp_ns):
             return False
-        drive = self._drives[-1]
-        if not drive.fixes or stamp_ns - drive.fixes[-1] >= STEP_NS:
-            drive.fixes.append(stamp_ns)
-            drive.places.extend((x, y))
+        fixes = self._fixes
+        if len(fixes) == self._begins[-1][1] or stamp_ns - fixes[-1] >= STEP_NS:
+            fixes.append(stamp_ns)
+            self._places.extend((x, y))
             return True
         # Close together they are one; back, they are of another clock.
-        return stamp_ns > drive.fixes[-1]
-
-    def fixes_ns(self) -> Iterator[int]:
-        """Return the stamps of all reference positions that are kept."""
-        return itertools.chain.from_iterable(each.fixes for each in self._drives)
+        return stamp_ns > fixes[-1]
 
     def forget_before(self, stamp_ns: int) -> None:
         """Forget samples before the newest one that is older than a stamp."""
-        for drive in reversed(self._drives):
-            if drive.stamps[0] < stamp_ns:
-                break
-        else:
-            return
-        while self._drives[0] is not drive:
-            self._forget(len(self._drives[0].stamps))
-        gone = bisect_left(drive.stamps, stamp_ns)
-        self._forget(gone)
+        for begin, end, *_ in reversed(self._drives()):
+            if self._stamps[begin] < stamp_ns:
+                self._forget(bisect_left(self._stamps, stamp_ns, begin, end))
+                return
 
     def recordings(self, head: ModelHead, since_ns: float = -math.inf) -> list[Recording]:
         """
@@ -252,14 +225,24 @@ class StreamMemory:
         """
         names, pose = head.channels.names, 'geometry_msgs/msg/PoseStamped'
         topic, frame, origin = head.position_topic, head.frame_id, head.origin
-        found = []
-        drives = list(self._drives)
+        drives, found = self._drives(), []
         if since_ns > -math.inf:
-            steps = enumerate(itertools.pairwise(drives), 1)
-            began = [index for index, (old, new) in steps if new.stamps[0] <= old.newest]
-            drives = drives[began[-1] :] if began else drives
-        for drive in drives:
-            stamps, samples, fixes, places = drive.arrays(self._width, since_ns)
+            first = max(
+                (
+                    index
+                    for index, (old, new) in enumerate(pairwise(drives), 1)
+                    if self._stamps[new[0]] <= self._stamps[old[1] - 1]
+                ),
+                default=0,
+            )
+            drives = drives[first:]
+        for begin, end, fix, last in drives:
+            stamps, samples, fixes, places = self._copied(
+                bisect_left(self._stamps, since_ns, begin, end),
+                end,
+                bisect_left(self._fixes, since_ns, fix, last),
+                last,
+            )
             if len(stamps) and len(fixes) > 1:
                 imu = ImuStream(head.imu_topic, head.imu_frame_id, stamps, samples, stamps, names)
                 positions = PositionStream(topic, frame, pose, fixes, places, origin)
@@ -268,38 +251,51 @@ class StreamMemory:
 
     def saved(self) -> tuple[list[list[int]], dict[str, NDArray[Any]]]:
         """Return how many samples and positions each drive has, and all of them as arrays."""
-        lengths = [[len(each.stamps), len(each.fixes)] for each in self._drives]
-        parts = [each.arrays(self._width) for each in self._drives or [_Drive(0)]]
-        joined = [np.concatenate(each) for each in zip(*parts, strict=True)]
-        return lengths, dict(zip(COLUMNS, joined, strict=True))
+        lengths = [[end - begin, last - fix] for begin, end, fix, last in self._drives()]
+        whole = self._copied(0, len(self._stamps), 0, len(self._fixes))
+        return lengths, dict(zip(COLUMNS, whole, strict=True))
 
     def restore(
         self, lengths: Sequence[Sequence[int]], arrays: Mapping[str, NDArray[Any]]
     ) -> None:
         """Restore what ``saved`` returned; raises `ValueError` if its parts do not match."""
-        columns = [arrays[name] for name in COLUMNS]
-        sums = np.array(lengths, dtype=np.int64).reshape(-1, 2).sum(axis=0)
-        samples, fixes = sums.tolist()
+        given = [arrays[name] for name in COLUMNS]
+        counts = np.array(lengths, dtype=np.int64).reshape(-1, 2)
+        samples, fixes = counts.sum(axis=0).tolist()
         wanted = [(samples,), (samples, self._width), (fixes,), (fixes, 2)]
-        if [each.shape for each in columns] != wanted:
-            msg = f'a stream of {sums} samples and positions does not fit its arrays'
+        if [each.shape for each in given] != wanted or (counts < [1, 0]).any():
+            msg = f'a stream of {samples} samples and {fixes} positions does not fit its arrays'
             raise ValueError(msg)
-        self._drives.clear()
-        begins = np.zeros(2, dtype=np.int64)
-        for row in lengths:
-            ends = begins + row
-            parts = [
-                each[begins[index // 2] : ends[index // 2]] for index, each in enumerate(columns)
-            ]
-            drive = _Drive(int(parts[0][-1]))
-            for column, part in zip(drive.columns(), parts, strict=True):
-                column.frombytes(part.astype(column.typecode).tobytes())
-            self._drives.append(drive)
-            begins = ends
-        self._count = int(begins[0])
+        columns: list[array[Any]] = [
+            array(code, each.astype(code).tobytes())
+            for code, each in zip('qdqd', given, strict=True)
+        ]
+        self._stamps, self._samples, self._fixes, self._places = columns
+        self._begins = list(map(tuple, (counts.cumsum(axis=0) - counts).tolist()))
+        self._newest_ns = self._stamps[-1] if samples else 0
         # How many samples the last mean is of is not kept.
-        self._joined = min(self._count, 1)
+        self._joined = 1
         self._measured = np.isfinite(arrays['samples']).any(axis=0)
+
+    def _drives(self) -> list[tuple[int, int, int, int]]:
+        """Return where the samples of each drive begin and end, and where its positions do."""
+        ends = [*self._begins[1:], (len(self._stamps), len(self._fixes))]
+        return [
+            (begin, end, fix, last)
+            for (begin, fix), (end, last) in zip(self._begins, ends, strict=False)
+        ]
+
+    def _copied(
+        self, begin: int, end: int, fix: int, last: int
+    ) -> tuple[Ints, Floats, Ints, Floats]:
+        """Return copies of some samples and positions: a view would keep arrays from growing."""
+        samples = self._samples[begin * self._width : end * self._width]
+        return (
+            np.asarray(self._stamps[begin:end]),
+            np.asarray(samples).reshape(-1, self._width),
+            np.asarray(self._fixes[fix:last]),
+            np.asarray(self._places[2 * fix : 2 * last]).reshape(-1, 2),
+        )
 
     def _is_usable(self, sample: Floats) -> bool:
         """Return whether a sample (c,) is finite but for axes that are not measured."""
@@ -311,23 +307,12 @@ class StreamMemory:
         self._measured |= finite
         return True
 
-    def _join(self, samples: array[float], sample: Sequence[float] | Floats) -> None:
-        """Make a sample part of the mean that is kept last."""
-        self._joined += 1
-        begin = len(samples) - self._width
-        for index, value in enumerate(sample):
-            samples[begin + index] += (value - samples[begin + index]) / self._joined
-
     def _forget(self, count: int) -> None:
         """Forget the oldest samples, and the positions of their time."""
-        while count > 0:
-            oldest = self._drives[0]
-            if len(oldest.stamps) > count:
-                del oldest.samples[: self._width * count], oldest.stamps[:count]
-                gone = bisect_left(oldest.fixes, oldest.stamps[0])
-                del oldest.fixes[:gone], oldest.places[: 2 * gone]
-                self._count -= count
-                return
-            count -= len(oldest.stamps)
-            self._count -= len(oldest.stamps)
-            self._drives.popleft()
+        left = [drive for drive in self._drives() if drive[1] > count]
+        begin, _, gone, last = left[0] if left else (0, 0, len(self._fixes), 0)
+        if left and begin < count:
+            gone = bisect_left(self._fixes, self._stamps[count], gone, last)
+        self._begins = [(max(each[0] - count, 0), max(each[2] - gone, 0)) for each in left]
+        del self._stamps[:count], self._samples[: self._width * count]
+        del self._fixes[:gone], self._places[: 2 * gone]

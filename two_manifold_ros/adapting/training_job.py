@@ -8,10 +8,9 @@ from collections import deque
 import os
 from pathlib import Path
 from threading import Lock, Thread
-import traceback
 from typing import Any, TYPE_CHECKING
 
-from two_manifold_ros.errors import InputError, NO_USE, of_system
+from two_manifold_ros.errors import InputError, NO_USE, of_system, why_it_fails
 from two_manifold_ros.inspection.inspecting import inspect_recording, training_warnings
 from two_manifold_ros.inspection.lag import parse_position_lag, put_in_step
 from two_manifold_ros.interface.parameters import TrainerParameters
@@ -98,7 +97,7 @@ class TrainingJob:
         # A daemon, so that Ctrl-C ends the node in the middle of a training. Its arguments, which
         # hold the recordings, are forgotten when it ends.
         self._thread = Thread(
-            target=self._work, args=(read, settings, path), name='training', daemon=True
+            target=self._attempt, args=(read, settings, path), name='training', daemon=True
         )
         self._thread.start()
 
@@ -112,31 +111,28 @@ class TrainingJob:
         # For good: a thread that a process leaves behind while it writes leaves half a file.
         self._writing.acquire()
 
+    def _attempt(self, *given: Any) -> None:  # noqa: ANN401 - passed on
+        failure, self.details = why_it_fails(lambda: self._work(*given))
+        self.failure = failure or self.failure
+
     def _work(
         self, read: Callable[[], Sequence[Recording]], settings: TrainingSettings, path: str
     ) -> None:
-        try:
-            recordings = read()
-            self.stage = 'inspecting recordings'
-            reports = [inspect_recording(each) for each in recordings]
-            self.warnings.extend(training_warnings(reports))
-            drives = [each.positions for each in reports if each.positions is not None]
-            model = train_model(recordings, settings, self._progress, drives)
-            refusal = model.summary['refusal']
-            # The filter of the paper is for study, not for a robot.
-            if refusal and not (self._force or settings.method == 'paper'):
-                self.exit_status = NO_USE
-                self.failure = f'{refusal["sentence"]}; set force to write the model all the same'
-                return
-            with self._writing:
-                save_model(model, path)
-                self.model = model
-        except InputError as error:
-            self.failure = str(error)
-        # A thread that dies leaves no trace but what it reports here.
-        except Exception as error:  # noqa: BLE001 - reported in log and diagnostics
-            self.failure = f'{type(error).__name__}, please report it: {error}'
-            self.details = traceback.format_exc()
+        recordings = read()
+        self.stage = 'inspecting recordings'
+        reports = [inspect_recording(each) for each in recordings]
+        self.warnings.extend(training_warnings(reports))
+        drives = [each.positions for each in reports if each.positions is not None]
+        model = train_model(recordings, settings, self._progress, drives)
+        refusal = model.summary['refusal']
+        # The filter of the paper is for study, not for a robot.
+        if refusal and not (self._force or settings.method == 'paper'):
+            self.exit_status = NO_USE
+            self.failure = f'{refusal["sentence"]}; set force to write the model all the same'
+            return
+        with self._writing:
+            save_model(model, path)
+            self.model = model
 
     def _progress(self, stage: str, share: float) -> None:
         self.stage, self.share = stage, share

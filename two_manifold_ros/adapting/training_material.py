@@ -32,12 +32,9 @@ if TYPE_CHECKING:
 
 
 NEWEST_LAPS = 16.0
-"""
-Newest laps that a model is trained on, so that later trainings of a route cost the same.
-
-Maps of the newest 16 err by 0.7 to 1.15 times as much as those of all of 20 to 27 laps; of 12 laps
-up to 1.4 times (one recording and four worlds with two seeds each).
-"""
+"""Newest laps that a model is trained on, so that later trainings of a route cost the same. Maps
+of the newest 16 err by 0.7 to 1.15 times as much as those of all of 20 to 27 laps; of 12 laps up
+to 1.4 times (one recording and four worlds with two seeds each)."""
 
 
 @dataclass
@@ -104,7 +101,11 @@ class Training:
             # Between two drives a vehicle may have been carried to another route.
             groups = group_by_places(recordings)
             recordings = next(each for each in groups if each[-1] is recordings[-1])
-        stepped = put_in_step(list(map(_driven, recordings)), self.position_lag)
+        driven = [
+            replace(each, positions=without_frozen(each.positions, each.imu)[0])
+            for each in recordings
+        ]
+        stepped = put_in_step(driven, self.position_lag)
         model, learned = learn_model(stepped, self.settings)
         # Without, no part of the drives could be followed on the model of the others.
         if model.summary['validation'] is None or not lap_seconds(model) > 0.0:
@@ -117,10 +118,6 @@ class Training:
 
 
 MET_ONCE = 'no place of the route was met twice yet: drive another lap'
-
-
-def _driven(recording: Recording) -> Recording:
-    return replace(recording, positions=without_frozen(recording.positions, recording.imu)[0])
 
 
 def with_route(known: ModelHead, model: TrainedModel, named: str | None) -> ModelHead:
@@ -137,7 +134,12 @@ def with_route(known: ModelHead, model: TrainedModel, named: str | None) -> Mode
     same = next((name for name, each in routes.items() if of_one_route(each, model)), None)
     replaced = named if same is None else same
     if replaced is None:
-        return _with_another(known, model)
+        if '' in routes:
+            routes = {'route 1': routes['']}
+        number = len(routes) + 1
+        while f'route {number}' in {*routes, *known.route_names}:
+            number += 1
+        return atlas_of({**routes, f'route {number}': model})
     old = routes[replaced]
     if isinstance(old, RouteModel) and old.lines is not None:
         # Names are not learned while driving.
@@ -150,17 +152,6 @@ def with_route(known: ModelHead, model: TrainedModel, named: str | None) -> Mode
         if now < min(before, NEWEST_LAPS):
             return known
     return atlas_of({**routes, replaced: model})
-
-
-def _with_another(known: ModelHead, model: RouteModel) -> AtlasModel:
-    """Return the known routes with one more, under a name that none of them has."""
-    routes = dict(known.routes)
-    if '' in routes:
-        routes = {'route 1': routes['']}
-    number = len(routes) + 1
-    while f'route {number}' in {*routes, *known.route_names}:
-        number += 1
-    return atlas_of({**routes, f'route {number}': model})
 
 
 def holds_all(model: ModelHead, known: ModelHead) -> bool:
@@ -176,7 +167,7 @@ def of_one_route(one: ModelHead, other: ModelHead) -> bool:
     if (one.frame_id, one.origin) != (other.frame_id, other.origin):
         return False
     shared = shared_places([one.track, other.track], 1.0 / other.rate_hz)
-    return bool(np.max(shared[~np.eye(2, dtype=np.bool_)]) >= SAME_ROUTE)
+    return bool(max(shared[0, 1], shared[1, 0]) >= SAME_ROUTE)
 
 
 def lap_seconds(model: ModelHead) -> float:

@@ -28,13 +28,10 @@ from two_manifold_ros.names import LEARNERS
 from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Any, TypeAlias
-
-    from numpy.typing import NDArray
+    from collections.abc import Callable, Sequence
+    from typing import TypeAlias
 
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.filtering.filter import Filter
     from two_manifold_ros.interface.assessment import Assessment
     from two_manifold_ros.interface.parameters import UpdaterParameters
     from two_manifold_ros.model.head import ModelHead
@@ -49,19 +46,17 @@ class UpdaterSession:
     """
     A learner, its two inputs and its counters, without ROS.
 
-    ``make`` returns a learner that knows nothing yet, ``decode`` stamp in nanoseconds, frame and
-    sample of the bytes of a message. ``clock_ns`` stamps each message on arrival instead.
+    ``decode`` returns stamp in nanoseconds, frame and sample of the bytes of a message.
+    ``clock_ns`` stamps each message on arrival instead.
     """
 
     def __init__(
-        self,
-        make: Callable[[], StreamLearner],
-        decode: Decode,
-        clock_ns: Callable[[], int] | None = None,
+        self, learner: StreamLearner, decode: Decode, clock_ns: Callable[[], int] | None = None
     ) -> None:
-        self._make, self._decode, self._clock_ns = make, decode, clock_ns
-        # Filters and learns; another one after `forget`.
-        self.learner = make()
+        self.learner = learner
+        self._decode, self._clock_ns = decode, clock_ns
+        # True if messages are stamped on arrival, whatever their headers say.
+        self.stamps_on_arrival = clock_ns is not None
         self.arrivals = Arrivals()
         # The newest message of the sensor.
         self.last_raw = b''
@@ -71,10 +66,8 @@ class UpdaterSession:
         self.other_frame = ''
         # Times to take one sample, learning included.
         self.durations = Durations()
-        # Called with every sample, what the filter says of it, and the learner.
-        self.on_sample: Callable[[int, Values, list[Estimate], StreamLearner], object] = (
-            lambda *_: None
-        )
+        # Called with every sample, and what the filter says of it.
+        self.on_sample: Callable[[int, Values, list[Estimate]], object] = lambda *_: None
         self._counters: Counter[str] = Counter()
 
     @property
@@ -100,32 +93,37 @@ class UpdaterSession:
         """How many positions were used, and how many were not by cause."""
         return self.learner.reference.counters
 
-    @property
-    def stamps_on_arrival(self) -> bool:
-        """True if messages are stamped on arrival, whatever their headers say."""
-        return self._clock_ns is not None
-
     def fits_origin(self, *, geodetic: bool) -> bool:
         """Return whether satellite fixes, or positions in metres, go with what is known."""
         known = self.head.frame_id or len(self.head.track)
         return not known or (self.head.origin is not None) == geodetic
 
-    @property
-    def filter(self) -> Filter:
-        """Filter that turns samples into estimates."""
-        return self.learner.filter
-
-    @property
-    def latest(self) -> Estimate | None:
-        """The newest estimate since the filter was last reset, if there is one."""
-        return self.filter.latest
-
     def take(self, raw: bytes) -> list[Estimate]:
         """Take one message of the sensor; return the estimates that may be published."""
         arrived_ns = perf_counter_ns()
-        estimates = self._take(raw, arrived_ns)
+        self.last_raw = raw
+        self._counters['received'] += 1
+        try:
+            stamp_ns, frame_id, values = self._decode(raw)
+        # Bytes that are no message of this type make a decoder raise almost anything.
+        except Exception as error:  # noqa: BLE001 - counted, and reported in the diagnostics
+            self.fault = str(error) if isinstance(error, InputError) else self.fault
+            self._counters['malformed'] += 1
+            self.arrivals.refuse()
+            return []
+        if self._clock_ns is not None:
+            stamp_ns = self._clock_ns()
+        if not self.head.imu_frame_id:
+            self.head = replace(self.head, imu_frame_id=frame_id)
+        estimates = self.learner.push(stamp_ns, values)
+        self.on_sample(stamp_ns, values, estimates)
+        live = self.learner.filter
+        self.arrivals.take(stamp_ns, frame_id, arrived_ns, used=live.used, broke=live.broke)
+        valid = [estimate for estimate in estimates if estimate.valid]
+        broken = sum(estimate.cause == 'numerics' for estimate in estimates)
+        self._counters.update(published=len(valid), estimates_not_finite=broken)
         self.durations.add(perf_counter_ns() - arrived_ns)
-        return estimates
+        return valid
 
     def take_position(self, stamp_ns: int, frame_id: str, x: float, y: float) -> bool:
         """
@@ -151,58 +149,10 @@ class UpdaterSession:
         self.learner.reset(cause)
         self.arrivals.reset()
 
-    def forget(self) -> None:
-        """Forget everything that was learned, frames too; restart with the next sample."""
-        self._replace_learner(self._make())
-
-    def resume(
-        self, head: ModelHead, numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
-    ) -> None:
-        """Restore what was learned from a stream before, see ``StreamLearner.restore``."""
-        learner = self._make()
-        learner.head = head
-        try:
-            learner.restore(numbers, arrays)
-        except InputError:
-            learner.close()
-            raise
-        self._replace_learner(learner)
-
-    def _replace_learner(self, learner: StreamLearner) -> None:
-        before, self.learner = self.learner, learner
-        learner.filter.take_over(before.filter)
-        learner.reference.counters = before.reference.counters
-        before.close()
-
     def counts(self) -> Counter[str]:
         """Return all counters; ``received`` is used, ``waiting``, or rejected by a cause."""
-        waiting = {'waiting': self.filter.waiting}
-        return Counter({**self.filter.counters, **self._counters, **waiting})
-
-    def _take(self, raw: bytes, arrived_ns: int) -> list[Estimate]:
-        self.last_raw = raw
-        self._counters['received'] += 1
-        try:
-            stamp_ns, frame_id, values = self._decode(raw)
-        # Bytes that are no message of this type make a decoder raise almost anything.
-        except Exception as error:  # noqa: BLE001 - counted, and reported in the diagnostics
-            self.fault = str(error) if isinstance(error, InputError) else self.fault
-            self._counters['malformed'] += 1
-            self.arrivals.refuse()
-            return []
-        if self._clock_ns is not None:
-            stamp_ns = self._clock_ns()
-        if not self.head.imu_frame_id:
-            self.head = replace(self.head, imu_frame_id=frame_id)
-        estimates = self.learner.push(stamp_ns, values)
-        self.on_sample(stamp_ns, values, estimates, self.learner)
-        live = self.filter
-        self.arrivals.take(stamp_ns, frame_id, arrived_ns, used=live.used, broke=live.broke)
-        valid = [estimate for estimate in estimates if estimate.valid]
-        self._counters['published'] += len(valid)
-        broken = sum(estimate.cause == 'numerics' for estimate in estimates)
-        self._counters['estimates_not_finite'] += broken
-        return valid
+        live = self.learner.filter
+        return Counter({**live.counters, **self._counters, 'waiting': live.waiting})
 
 
 def learner_name(chosen: UpdaterParameters) -> str:
@@ -230,8 +180,8 @@ def stream_head(chosen: UpdaterParameters, topic: str) -> ModelHead:
     return model
 
 
-def learner_maker(chosen: UpdaterParameters, head: ModelHead) -> Callable[[], StreamLearner]:
-    """Return a factory of learners of a stream, see `stream_head`, each with a worker."""
+def learner_of(chosen: UpdaterParameters, head: ModelHead) -> StreamLearner:
+    """Return a learner of a stream, see `stream_head`, that trains in a process of its own."""
     ellipse_m = chosen.ellipse_warn_m, chosen.ellipse_error_m
     # What makes no sense is refused at the start, and not with the first model.
     limits_of(head, *ellipse_m)
@@ -240,38 +190,29 @@ def learner_maker(chosen: UpdaterParameters, head: ModelHead) -> Callable[[], St
     settings = TrainingSettings(
         horizons=tuple(chosen.horizons), method=LEARNERS[learner_name(chosen)]
     )
-
-    def make() -> StreamLearner:
-        # One for each learner: what one has started ends with it, and nothing else.
-        worker = Worker(settings.method)
-        return StreamLearner(
-            head,
-            settings,
-            train=partial(worker.run, Training.run),
-            close=worker.close,
-            position_lag=chosen.position_lag,
-            reorder_ns=round(1e9 * chosen.reorder_s),
-            ellipse_m=ellipse_m,
-        )
-
-    return make
+    worker = Worker(settings.method)
+    return StreamLearner(
+        head,
+        settings,
+        train=partial(worker.run, Training.run),
+        close=worker.close,
+        position_lag=chosen.position_lag,
+        reorder_ns=round(1e9 * chosen.reorder_s),
+        ellipse_m=ellipse_m,
+    )
 
 
 def learning_values(learner: StreamLearner) -> dict[str, float | str]:
     """Return how much was learned, and how much the filter errs, for diagnostics."""
-    score = learner.score
-    values: dict[str, float | str] = {'learned_s': round(learner.known_s, 1)}
+    score, values = learner.score, {'learning': describe_learning(learner)}
+    numbers: dict[str, float | str] = {'learned_s': round(learner.known_s, 1)}
     if learner.models:
-        values['learned_laps'] = round(learner.news[1] / learner.lap_s, 2)
+        numbers['learned_laps'] = round(learner.news[1] / learner.lap_s, 2)
     if len(score):
-        values['error_m'], values['mean_error_m'] = score.rmse_m, score.mean_rmse_m
-        values['published_share'], values['judged_s'] = score.published, score.seconds
-    values['learning'] = describe_learning(learner)
-    if learner.failure:
-        values['learning_trouble'] = learner.failure
-    if learner.verdict:
-        values['last_training'] = learner.verdict
-    return values
+        numbers['error_m'], numbers['mean_error_m'] = score.rmse_m, score.mean_rmse_m
+        numbers['published_share'], numbers['judged_s'] = score.published, score.seconds
+    values |= {'learning_trouble': learner.failure, 'last_training': learner.verdict}
+    return numbers | {name: each for name, each in values.items() if each}
 
 
 def describe_learning(learner: StreamLearner) -> str:
@@ -303,38 +244,37 @@ def describe_learning(learner: StreamLearner) -> str:
 
 
 def assess_learning(
-    assessment: Assessment, learner: StreamLearner, reference_topic: str
+    assessment: Assessment, learner: StreamLearner, reference_topic: str, trouble: str = ''
 ) -> Assessment:
-    """Return what a learner lacks for estimates where the filter is only said to be filling."""
+    """
+    Return what a learner lacks for estimates where the filter is only said to be filling.
+
+    Where there is nothing else to warn of: the ``trouble`` with checkpoints.
+    """
+    if trouble and assessment.level is Level.OK:
+        why = f'{assessment.why}, but {trouble}'
+        return assessment._replace(level=Level.WARN, cause='checkpoint', why=why)
     if assessment.cause != 'filling' or learner.has_model:
         return assessment
+    cause, why = 'learning', f'learning the route: {learner.known_s:.0f} s with positions seen'
     if not learner.known_s:
+        cause = 'no_reference'
         why = f'no position came on {reference_topic} yet: give positions for some laps'
-        return assessment._replace(cause='no_reference', why=why)
-    why = f'learning the route: {learner.known_s:.0f} s with positions seen'
-    if learner.has_candidate:
+    elif learner.has_candidate:
         why += ', a model is being trained on them'
     elif learner.failure:
         why += f'; {learner.failure}'
-    return assessment._replace(cause='learning', why=why)
-
-
-def assess_checkpoints(assessment: Assessment, trouble: str) -> Assessment:
-    """Return why no checkpoint can be written, where there is nothing else to warn of."""
-    if assessment.level is not Level.OK or not trouble:
-        return assessment
-    why = f'{assessment.why}, but {trouble}'
-    return assessment._replace(level=Level.WARN, cause='checkpoint', why=why)
+    return assessment._replace(cause=cause, why=why)
 
 
 WORDS = {
-    'trainings_failed': 'No newer model was learned: {failure}',
+    'trainings_failed': 'No newer model was learned: {session.learner.failure}',
     'reference_jumped': 'Positions on {topic} jumped and are not used',
     'reference_moved': 'Positions on {topic} stay where they jumped to, and are used again',
     'reference_other_frame': (
-        'Positions on {topic} are in frame {other_frame!r} and not used, because what was '
-        'learned, or the given model, is in {frame!r}: publish them in that frame, or call the '
-        'service forget'
+        'Positions on {topic} are in frame {session.other_frame!r} and not used, because what was '
+        'learned, or the given model, is in {session.head.frame_id!r}: publish them in that '
+        'frame, or call the service forget'
     ),
     'reference_far_from_samples': (
         'Positions on {topic} are not used, because no sample of the sensor has a stamp within '
@@ -353,16 +293,10 @@ def learning_events(fresh: Counter[str], session: UpdaterSession, topic: str) ->
     ``fresh`` holds increments of the counters of learning and of the reference
     (``reference_``); ``topic`` is the reference's. A ``fault`` of the session is reported once.
     """
-    known = {
-        'topic': topic,
-        'failure': session.learner.failure,
-        'other_frame': session.other_frame,
-        'frame': session.head.frame_id,
-    }
     events = {}
     for name, count in (+fresh).items():
         if name in WORDS:
-            events[name] = WORDS[name].format(**known)
+            events[name] = WORDS[name].format(topic=topic, session=session)
         elif name.startswith('reference_') and name not in SILENT:
             events[name] = f'Positions not used on {topic}: {name[10:]} ({count})'
     if session.fault:

@@ -60,13 +60,11 @@ class Worker:
             with self._lock:
                 self._refuse_if_closed()
                 process, self._pool, self.process = self.process, None, None
-            code = None
             if process is not None:
                 process.join(2.0)
-                code = process.exitcode
             msg = (
-                f'the training process has ended with status {code} (-9 mostly means out of '
-                'memory); it is started again when there is more to learn'
+                f'the training process has ended with status {process and process.exitcode} (-9 '
+                'mostly means out of memory); it is started again when there is more to learn'
             )
             raise InputError(msg) from error
 

@@ -6,10 +6,9 @@ from __future__ import annotations
 
 from queue import Empty, SimpleQueue
 from threading import Thread
-import traceback
 from typing import TYPE_CHECKING, TypeAlias
 
-from two_manifold_ros.errors import InputError
+from two_manifold_ros.errors import why_it_fails
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -68,8 +67,7 @@ class Successor:
     @property
     def tracks(self) -> bool:
         """True if its newest estimate might be published."""
-        latest = self.latest
-        return latest is not None and latest.valid
+        return self.latest is not None and self.latest.valid
 
     def take(self, stamp_ns: int, values: Sequence[float] | Floats) -> list[Estimate]:
         """Take a sample that the running filter takes as well; see `catch_up`."""
@@ -104,15 +102,7 @@ class Successor:
         self._use_newer([])
 
     def _attempt(self, work: Callable[[], None]) -> None:
-        """Do something, and remember why it could not be done."""
-        try:
-            work()
-        except InputError as error:
-            self.failure = str(error)
-        # An error must neither end the thread unreported nor stop the running filter.
-        except Exception as error:  # noqa: BLE001 - reported in log and diagnostics
-            self.failure = f'{type(error).__name__}, please report it: {error}'
-            self.details = traceback.format_exc()
+        self.failure, self.details = why_it_fails(work)
 
     def _use_newer(self, estimates: list[Estimate]) -> None:
         while True:

@@ -56,11 +56,10 @@ def check_input(model: ModelHead, path: str) -> None:
 
 def check_successor(model: ModelHead, present: ModelHead, path: str) -> None:
     """
-    Raise `InputError` if the same numbers would mean something else after a swap.
+    Raise `InputError` if the numbers of a model from ``path`` mean something else than present.
 
     Rate, window, horizons, states and method may be others: messages name them. They name frames
-    too, but subscribers have chosen theirs once. Of an atlas one route has to fit. ``path`` is the
-    file of the model, ``present`` the model that runs.
+    too, but subscribers have chosen theirs once. Of an atlas one route has to fit.
     """
     check_input(model, path)
     troubles = [
@@ -118,14 +117,13 @@ PATIENCE = 2
 
 class ModelSwap:
     """
-    Exchange the model of a session between two messages.
-
-    It is of the file ``path``, in the ``version`` from before the file was read.
+    Exchange the model of a session, of the file ``path``, between two messages.
 
     The other model is loaded, compiled and fed with the newest samples in a thread. It takes over
     once it tracks, or at once where the one in use does not. If the one in use goes on tracking
-    for `PATIENCE` windows of the other, and that still does not, it is refused. ``make`` makes the
-    filter of a model, ``swaps`` counts the exchanges, ``trouble`` is why the last attempt failed.
+    for `PATIENCE` windows of the other, and that still does not, it is refused. ``version`` is of
+    before the file was read, ``make`` makes the filter of a model, ``swaps`` counts the exchanges,
+    ``trouble`` is why the last attempt failed.
     """
 
     def __init__(
@@ -187,11 +185,9 @@ class ModelSwap:
 
     def advance(self, *, idle: bool = False) -> str:
         """
-        Complete a prepared swap; to be called between messages.
+        Complete a prepared swap, between messages; return what to log, if anything.
 
         ``idle`` is whether no messages are used at present, so that there is nothing to wait for.
-        Returns what to log: a warning if there is a ``trouble`` now, or else that the model was
-        exchanged; empty if nothing has happened.
         """
         new = self.session.successor
         if new is None or not new.prepared:
@@ -202,18 +198,18 @@ class ModelSwap:
             return self._give_up(new, new.failure)
         if idle or new.tracks or not self.session.tracks:
             return self._take_over()
-        if self._has_waited_for(new):
-            rejected = rejections(new.filter.counters)
-            state = new.filter.why
-            if new.latest is None and rejected:
-                counts = ', '.join(f'{cause} ({count})' for cause, count in rejected.items())
-                state = f'samples rejected: {counts}'
-            return self._give_up(
-                new,
-                f'{self._wanted}: the model is rejected, because while the one in use is tracking '
-                f'its state is: {state}',
-            )
-        return ''
+        if not self._has_waited_for(new):
+            return ''
+        rejected = rejections(new.filter.counters)
+        state = new.filter.why
+        if new.latest is None and rejected:
+            counts = ', '.join(f'{cause} ({count})' for cause, count in rejected.items())
+            state = f'samples rejected: {counts}'
+        return self._give_up(
+            new,
+            f'{self._wanted}: the model is rejected, because while the one in use is tracking '
+            f'its state is: {state}',
+        )
 
     def _has_waited_for(self, new: Successor) -> bool:
         """Return whether the other model had its time, by ticks of the one in use."""

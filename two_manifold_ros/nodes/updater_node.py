@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import Any, TYPE_CHECKING
@@ -18,11 +19,10 @@ from std_srvs.srv import Trigger
 from two_manifold_ros.adapting.checkpoints import Checkpoints, name_of_files, NumberedFiles
 from two_manifold_ros.adapting.handover import HandOver
 from two_manifold_ros.adapting.updater_session import (
-    assess_checkpoints,
     assess_learning,
     describe_learning,
-    learner_maker,
     learner_name,
+    learner_of,
     learning_events,
     learning_values,
     stream_head,
@@ -75,7 +75,14 @@ class UpdaterNode(GuardedNode):
         )
         if not is_compiled():
             self.get_logger().info('Getting ready: compiling takes a while')
-        self._session = self._make_session()
+        decode: Decode = ImuDecoder()
+        if sees:
+            decode = image_decoder(chosen.image_width, chosen.image_height)
+        self._session = UpdaterSession(
+            learner_of(chosen, stream_head(chosen, self._input.name)),
+            decode,
+            (lambda: self.now_ns) if chosen.use_receive_time else None,
+        )
         self._checkpointing: Checkpoints | None = None
         self._handover: HandOver | None = None
         if chosen.checkpoint_folder:
@@ -84,7 +91,8 @@ class UpdaterNode(GuardedNode):
                 self.get_logger().warning(sentence)
         if chosen.filter_node:
             self._start_handover(chosen)
-        head = self._followed = self._session.learner.known
+        learner = self._session.learner
+        head = self._followed = learner.known
         scene = choose_scene(head, chosen.track_frame, chosen.child_frame)
         self._estimates = EstimatePublishers(
             self, scene, transform=chosen.publish_tf, prefix=ADAPTING
@@ -93,9 +101,13 @@ class UpdaterNode(GuardedNode):
         # Of learning, what the log has last.
         self._verdict, self._laps = '', 0
         self._shared: dict[str, tuple[str, ...]] = {}
-        self.serve(Trigger, 'save', self._on_save)
-        self.serve(Trigger, 'reset', self._on_reset)
-        self.serve(Trigger, 'forget', self._on_forget)
+        for service, work, done in (
+            # Its outcome is in the diagnostics, because no callback may wait.
+            ('save', self._save, 'Checkpoint started; see diagnostics.'),
+            ('reset', self._reset, 'The filter restarts with what was learned.'),
+            ('forget', learner.forget, 'Learning restarts; newer checkpoints replace the old.'),
+        ):
+            self.serve(Trigger, service, partial(_answer, work, done))
         self._input.wait()
         self._positions = ReferenceInput(self._session)
         self._reference = LiveTopic(
@@ -127,17 +139,7 @@ class UpdaterNode(GuardedNode):
             stop_message = f'Stopped; {checkpointing.kept}'
             logger.info(stop_message)
 
-    def _make_session(self) -> UpdaterSession:
-        chosen = self._chosen
-        decode: Decode = ImuDecoder()
-        if chosen.input == 'image':
-            decode = image_decoder(chosen.image_width, chosen.image_height)
-        head = stream_head(chosen, self._input.name)
-        clock_ns = (lambda: self.now_ns) if chosen.use_receive_time else None
-        return UpdaterSession(learner_maker(chosen, head), decode, clock_ns)
-
     def _start_handover(self, chosen: UpdaterParameters) -> None:
-        """Compare what is learned with the model of the filter node, and hand it over."""
         asks = f'models are to be handed over to {chosen.filter_node}'
         if chosen.input == 'image':
             msg = f'{asks}, which needs models of an IMU: leave filter_node empty for images'
@@ -151,30 +153,18 @@ class UpdaterNode(GuardedNode):
         # One that cannot be made or written is reported every second.
         files.obstacle()
         client = FilterClient(self, chosen.filter_node)
-        # After ~/forget the learner is another one.
-        handover = HandOver(
+        log = self.get_logger()
+        handover = self._handover = HandOver(
             client.hand_over,
             files,
-            lambda head: self._session.learner.make_filter(head),  # noqa: PLW0108
+            self._session.learner,
+            lambda text, is_warning: log.warning(text) if is_warning else log.info(text),
         )
-        self._handover = handover
         client.listen(lambda values: handover.hear(values, monotonic()))
         # Guarded, so that no bug in here keeps the session from learning.
         self._session.on_sample = self.guard(handover.take)
         # A hand-over takes a few steps, and between two of them nothing may be waited for.
-        self.every(0.2, self._look_at_handover)
-
-    def _look_at_handover(self) -> None:
-        """Advance the hand-over, and log its events."""
-        handover = self._handover
-        if handover is not None:
-            try:
-                handover.look(monotonic(), self._session.learner)
-            finally:
-                for notice in handover.notices:
-                    log = self.get_logger()
-                    (log.warning if notice.is_warning else log.info)(notice.text)
-                handover.notices.clear()
+        self.every(0.2, lambda: handover.look(monotonic()))
 
     def _log_settings(self) -> None:
         chosen, checkpointing, scene = self._chosen, self._checkpointing, self._estimates.scene
@@ -198,7 +188,7 @@ class UpdaterNode(GuardedNode):
             learns,
             topics_line(topics),
             f'Frames: positions in {scene.track}, velocities in {scene.child}',
-            limits_line(self._session.filter.limits, chosen.input_timeout_s),
+            limits_line(self._session.learner.filter.limits, chosen.input_timeout_s),
             f'{kept}; {hand_over}',
         ):
             self.get_logger().info(line)
@@ -213,7 +203,8 @@ class UpdaterNode(GuardedNode):
             self._estimates.go_on_with(choose_scene(known, before.track, before.child), {})
         for estimate in estimates:
             self._estimates.publish(estimate)
-        state = session.filter.status, session.filter.cause, session.arrivals.refused
+        live = learner.filter
+        state = live.status, live.cause, session.arrivals.refused
         if state != self._state:
             self._state = state
             self._on_status()
@@ -222,12 +213,10 @@ class UpdaterNode(GuardedNode):
         """Log how a training ended, and once a lap what was learned and which model runs."""
         learner = self._session.learner
         laps = int(learner.known_s / learner.lap_s) if learner.lap_s > 0.0 else 0
-        for line, is_new in (
-            (learner.verdict, learner.verdict != self._verdict),
-            (f'Lap {laps}: {describe_learning(learner)}', laps > self._laps),
-        ):
-            if line and is_new:
-                self.get_logger().info(line)
+        if learner.verdict and learner.verdict != self._verdict:
+            self.get_logger().info(learner.verdict)
+        if laps > self._laps:
+            self.get_logger().info(f'Lap {laps}: {describe_learning(learner)}')
         self._verdict, self._laps = learner.verdict, laps
 
     def _counts(self) -> Counter[str]:
@@ -237,7 +226,7 @@ class UpdaterNode(GuardedNode):
 
     def _on_status(self) -> None:
         self._publish_health(self._counts())
-        self._estimates.publish_chances(self._session.latest)
+        self._estimates.publish_chances(self._session.learner.filter.latest)
 
     def _on_second(self) -> None:
         self._reference.find()
@@ -272,22 +261,21 @@ class UpdaterNode(GuardedNode):
 
     def _publish_health(self, counts: Counter[str], events: dict[str, str] | None = None) -> None:
         session, checkpointing = self._session, self._checkpointing
-        timeout_s = self._chosen.input_timeout_s
+        learner, timeout_s = session.learner, self._chosen.input_timeout_s
         health = Health(
             self._status.input_health(timeout_s, counts, session.arrivals),
             shared_outputs=self._shared,
             counts=counts,
             durations=session.durations.microseconds(),
-        ).with_filter(session.filter, session.learner.running.rate_hz)
-        assessment = assess_learning(assess(health), session.learner, self._reference.topic)
+        ).with_filter(learner.filter, learner.running.rate_hz)
         trouble = checkpointing.trouble if checkpointing else ''
-        assessment = assess_checkpoints(assessment, trouble)
+        assessment = assess_learning(assess(health), learner, self._reference.topic, trouble)
         leading = {
             'reference_type': self._reference.msgtype or 'unknown',
             'reference_rate_hz': self._reference_hz,
             'learner': learner_name(self._chosen),
             'imu_frame': session.head.imu_frame_id,
-            **learning_values(session.learner),
+            **learning_values(learner),
         }
         trailing: dict[str, float | str] = {}
         if checkpointing is not None:
@@ -296,26 +284,23 @@ class UpdaterNode(GuardedNode):
             trailing.update(self._handover.values())
         self._status.publish(health, assessment, leading, trailing, events)
 
-    def _on_save(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        """Start a checkpoint; its outcome is in the diagnostics, because no callback may wait."""
-        refusal = 'no checkpoint_folder is given'
-        if self._checkpointing is not None:
-            refusal = self._checkpointing.save()
-        response.success = not refusal
-        response.message = refusal or 'Checkpoint started; see diagnostics.'
-        return response
+    def _save(self) -> str:
+        checkpointing = self._checkpointing
+        return checkpointing.save() if checkpointing else 'no checkpoint_folder is given'
 
-    def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+    def _reset(self) -> None:
         self._session.reset('reset service')
-        response.success = True
-        response.message = 'The filter restarts with what was learned.'
-        return response
 
-    def _on_forget(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        self._session.forget()
-        response.success = True
-        response.message = 'Learning restarts; checkpoints stay until newer ones replace them.'
-        return response
+
+def _answer(
+    work: Callable[[], str | None], done: str, _: Trigger.Request, response: Trigger.Response
+) -> Trigger.Response:
+    refusal = work()
+    response.success, response.message = not refusal, refusal or done
+    return response
+
+
+NO_REASON = 'refused without a reason'
 
 
 class FilterClient:
@@ -350,26 +335,27 @@ class FilterClient:
     def hand_over(self, path: str, answer: Answer) -> None:
         """Set the parameter ``next_model``, then call the service ``swap_model``."""
 
-        def swap(refusal: str) -> None:
-            if refusal:
-                answer(refusal)
+        def swap(response: SetParameters.Response) -> None:
+            (result,) = response.results
+            if result.successful:
+                self._ask(
+                    self._swap,
+                    Trigger.Request(),
+                    answer,
+                    lambda done: answer('' if done.success else done.message or NO_REASON),
+                )
             else:
-                self._ask(self._swap, Trigger.Request(), answer)
+                answer(result.reason or NO_REASON)
 
         parameters = [Parameter('next_model', value=path).to_parameter_msg()]
-        self._ask(self._set, SetParameters.Request(parameters=parameters), swap)
+        self._ask(self._set, SetParameters.Request(parameters=parameters), answer, swap)
 
-    def _ask(self, client: Client, request: object, answer: Answer) -> None:
+    def _ask(
+        self, client: Client, request: object, answer: Answer, use: Callable[[Any], object]
+    ) -> None:
         if not client.service_is_ready():
             answer('its services cannot be found')
             return
         # Waiting for the answer here would keep the executor from ever bringing it.
         future = client.call_async(request)
-        future.add_done_callback(self._guard(lambda done: answer(_refusal(done.result()))))
-
-
-def _refusal(response: Any) -> str:  # noqa: ANN401 - generated classes
-    if isinstance(response, SetParameters.Response):
-        (result,) = response.results
-        return '' if result.successful else result.reason or 'refused without a reason'
-    return '' if response.success else response.message or 'refused without a reason'
+        future.add_done_callback(self._guard(lambda done: use(done.result())))

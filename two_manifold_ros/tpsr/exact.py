@@ -21,9 +21,7 @@ def learn(triples: Triples, constant: Floats, states: int, ridge: float) -> Tpsr
     """
     Learn by Boots & Gordon 2011, eq. 7a-c, without the third moments of all features.
 
-    ``triples``: the samples. ``constant`` (h,): the constant written in history features: its
-    product with each history is one. ``states``: dimension of the state, k; fewer if the samples
-    do not have so many. ``ridge``: ridge on the observation covariance, per sample.
+    Arguments as of `OnlineLearner` and `LearnerSettings`; fewer states if the samples have fewer.
     """
     values, left, right = _leading(triples, states)
     tensor = OperatorTensor(triples.observations.shape[1])
@@ -36,16 +34,12 @@ def learn(triples: Triples, constant: Floats, states: int, ridge: float) -> Tpsr
     )
     start, sums = np.stack([constant, triples.importance @ triples.histories]) @ right.T
     operators = tensor.moments / values
-    return make_parameters(values * start, sums / values, operators, *_sums(triples, ridge))
-
-
-def _sums(triples: Triples, ridge: float) -> tuple[Floats, float, float]:
-    """Return the last three arguments of ``make_parameters``."""
     observations, importance = triples.observations, triples.importance
     weight = float(importance.sum())
     total = (observations * importance[:, None]).T @ observations
     inverse = np.linalg.inv(total + ridge * weight * np.eye(len(total)))
-    return inverse, weight, float(importance @ np.square(triples.tests).sum(axis=1))
+    squares = float(importance @ np.square(triples.tests).sum(axis=1))
+    return make_parameters(values * start, sums / values, operators, inverse, weight, squares)
 
 
 def _leading(triples: Triples, states: int) -> tuple[Floats, Floats, Floats]:

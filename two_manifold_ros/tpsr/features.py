@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NoReturn, Protocol, TYPE_CHECKING
+from typing import Protocol, TYPE_CHECKING
 
 import numpy as np
 
@@ -14,19 +14,9 @@ from two_manifold_ros.errors import InputError
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
 
-LARGEST_SIZE = 1_000_000
-"""
-Features beyond which a product of maps or a set of words is refused as a slip.
-
-A sample of so many takes 8 MB; a product of two maps of 1,000 features each just passes.
-"""
-
 LARGEST_SQUARE = 1e12
-"""
-Squared length of features above which they are a fault: they should be about one long.
-
-Far from any limit of double precision, so that halving or doubling it changes nothing.
-"""
+"""Squared length of features above which they are a fault: they should be about one long. Far from
+any limit of double precision, so that halving or doubling it changes nothing."""
 
 
 def squared_length(features: Floats) -> float:
@@ -35,18 +25,8 @@ def squared_length(features: Floats) -> float:
         return float(features @ features)
 
 
-def refuse(cause: str) -> NoReturn:
-    """Raise an ``InputError`` with the reason why a feature map cannot be used."""
-    msg = f'the feature map is refused: {cause}; build it again'
-    raise InputError(msg)
-
-
 def check_points(points: Floats, inputs: int) -> Floats:
-    """
-    Return points as (n, inputs) float64, the same array if it is that already.
-
-    Raises ``InputError`` if their shape is another, or a number in them is not finite.
-    """
+    """Return points as finite (n, inputs) float64; `InputError` if they are not that."""
     points = np.asarray(points, dtype=np.float64)
     if points.ndim != 2 or points.shape[1] != inputs:
         msg = (
@@ -58,12 +38,6 @@ def check_points(points: Floats, inputs: int) -> Floats:
         msg = 'a point holds a number that is not finite; leave out the samples that it is made of'
         raise InputError(msg)
     return points
-
-
-def check_count(name: str, value: object, least: int = 1) -> None:
-    """Refuse what is not a whole number of at least ``least``."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        refuse(f'{name} is {value!r}, not a whole number of at least {least}')
 
 
 class FeatureMap(Protocol):
@@ -81,7 +55,7 @@ class FeatureMap(Protocol):
         """
         Return (n, size) float64 features of (n, inputs) points, a new array.
 
-        Raises ``InputError`` if the points have another shape or are not finite, or if the map has
+        Raises `InputError` if the points have another shape or are not finite, or if the map has
         no features for them.
         """
 
@@ -121,24 +95,10 @@ class IndicatorFeatures:
     A point is a row of ``length`` codes 0, 1, ... of ``symbols``, the first one counting most in
     the order of the words: with two symbols 00, 01, 10, 11. The features of a point add up to one,
     so the constant is written in them as all ones.
-
-    Raises ``InputError`` if a number is not a whole one of at least 1, or the words are too many.
     """
 
     symbols: int
     length: int
-
-    def __post_init__(self) -> None:
-        """Check the numbers."""
-        check_count('symbols', self.symbols)
-        check_count('length', self.length)
-        # The power of a large length would itself take for ever, and 20 are enough to be too many.
-        if max(self.length, self.symbols ** min(self.length, 20)) > LARGEST_SIZE:
-            msg = (
-                f'words of {self.length} out of {self.symbols} symbols are more than '
-                f'{LARGEST_SIZE}; take shorter words or fewer symbols'
-            )
-            raise InputError(msg)
 
     @property
     def inputs(self) -> int:
@@ -177,21 +137,10 @@ class ActionObservationFeatures:
     A point is the numbers of the action, such as a throttle command, then those of the
     observation (Boots & Gordon 2011, the present features). With ``WithConstant`` around either
     map the product also holds the features of the other one alone.
-
-    Raises ``InputError`` if the product has too many features.
     """
 
     actions: FeatureMap
     observations: FeatureMap
-
-    def __post_init__(self) -> None:
-        """Check the size."""
-        if self.size > LARGEST_SIZE:
-            msg = (
-                f'{self.actions.size} features of actions times {self.observations.size} of '
-                f'observations are more than {LARGEST_SIZE}; take fewer of either'
-            )
-            raise InputError(msg)
 
     @property
     def inputs(self) -> int:
@@ -222,16 +171,9 @@ def importance_weights(probabilities: Floats) -> Floats:
     some histories are over-represented there. A mean over samples weighted like this is an
     unbiased estimate of the features under ``do`` (Bowling et al. 2006). ``probabilities`` (n, l)
     are those, or densities, with which the policy chose each of the l actions of a sample, given
-    the history at that moment. Raises ``InputError`` if one is not positive and finite, or so
-    small that a weight overflows.
+    the history at that moment. Raises `InputError` if one is not positive and finite, or so small
+    that a weight overflows.
     """
-    probabilities = np.asarray(probabilities, dtype=np.float64)
-    if probabilities.ndim != 2:
-        msg = (
-            f'probabilities of the shape {probabilities.shape} are not one row a sample; give '
-            '(samples, actions)'
-        )
-        raise InputError(msg)
     if not ((probabilities > 0.0) & (probabilities < np.inf)).all():
         msg = (
             'a policy chose an action to which it gives no positive finite probability; give the '

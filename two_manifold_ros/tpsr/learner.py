@@ -41,12 +41,7 @@ class Triples:
 
 @dataclass(frozen=True)
 class LearnerSettings:
-    """
-    Settings for learning a TPSR from a stream.
-
-    Raises ``InputError`` if one of them is not positive, or fewer directions are kept than there
-    are states.
-    """
+    """Settings for learning a TPSR from a stream; `InputError` if they make no learner."""
 
     states: int  # dimension of the state, k
     # Directions that are kept, r; those beyond the states are a buffer, because what was cut off
@@ -54,13 +49,11 @@ class LearnerSettings:
     # fold; learned one by one, or with few states, it takes several times the states, see
     # docs/reproduce.md.
     rank: int
-    # Ridge on the observation covariance, per sample, for features of length about one.
-    ridge: float
+    ridge: float  # on the observation covariance, per sample, for features of length about one
     # Samples after which an old one counts only 1/e; infinite to forget nothing.
     memory: float = math.inf
-    # Samples that share one update of the bases. One is Boots & Gordon 2011, eq. 9; more is Boots
-    # & Gordon 2011, eq. 8, which costs a small part of it per sample and differs only in what is
-    # cut off when.
+    # Samples that share one update of the bases. One is Boots & Gordon 2011, eq. 9; more is eq. 8,
+    # which costs a small part of it per sample and differs only in what is cut off when.
     fold_every: int = 32
 
     def __post_init__(self) -> None:
@@ -128,8 +121,8 @@ class OnlineLearner:
 
         A sample is refused and counted if a number in it is not finite, if its features together
         are longer than 1e6 (`LARGEST_SQUARE`), or if the importance is negative, not finite or
-        beyond 1e60. With an importance below 1e-60 it changes nothing. Raises ``InputError`` if it
-        has another number of features than the learner was made for.
+        beyond 1e60. With an importance below 1e-60 it changes nothing. Raises `InputError` for
+        another number of features than the learner was made for.
         """
         if 0.0 <= float(importance) < 1e-60:
             self.samples += 1
@@ -170,7 +163,15 @@ class OnlineLearner:
         # The newest sample has its whole importance, the ones before it have faded already.
         weights = batch.importance * self.settings.decay ** np.arange(count - 1, -1, -1)
         decay = self.settings.decay**count
-        move = self.learn(batch, weights, decay)
+        move = self.svd.fold(batch.tests, batch.histories, weights, decay)
+        self.tensor.move(move, decay)
+        next_tests, observations, histories = self._last
+        next_tests = np.concatenate([decay * next_tests, batch.next_tests * weights[:, None]])
+        observations = np.concatenate([observations, batch.observations])
+        histories = np.concatenate([histories @ move.right.T, self.svd.newest])
+        earlier = self.svd.across.coordinates(next_tests[:-1])
+        self.tensor.add(earlier, observations[:-1], histories[:-1])
+        self._last = next_tests[-1:], observations[-1:], histories[-1:]
         self.covariance.fold(batch.observations, weights, decay)
         self.history_sum = decay * self.history_sum + weights @ batch.histories
         self.weight = decay * self.weight + float(weights.sum())
@@ -183,25 +184,12 @@ class OnlineLearner:
         moments: Floats = self.tensor.moments[:, :states, :states].copy()
         next_tests, observations, histories = self._last
         for test, seen, history in zip(
-            self.svd.coordinates(next_tests), observations, histories, strict=True
+            self.svd.across.coordinates(next_tests), observations, histories, strict=True
         ):
             moments += np.multiply.outer(
                 np.append(seen, 1.0), np.outer(test[:states], history[:states])
             )
         return moments
-
-    def learn(self, batch: Triples, weights: Floats, decay: float) -> Move:
-        """Add samples with (c,) weights to the decayed second and third moments."""
-        move = self.svd.fold(batch.tests, batch.histories, weights, decay)
-        self.tensor.move(move, decay)
-        next_tests, observations, histories = self._last
-        next_tests = np.concatenate([decay * next_tests, batch.next_tests * weights[:, None]])
-        observations = np.concatenate([observations, batch.observations])
-        histories = np.concatenate([histories @ move.right.T, self.svd.newest])
-        earlier = self.svd.coordinates(next_tests[:-1])
-        self.tensor.add(earlier, observations[:-1], histories[:-1])
-        self._last = next_tests[-1:], observations[-1:], histories[-1:]
-        return move
 
     def transition(self) -> Floats:
         """Return the (k, k) transition as it was learned, of which modes may grow."""
@@ -219,7 +207,7 @@ class OnlineLearner:
         states = self._count_states()
         ends = np.stack([self.constant, self.history_sum])
         values = self.svd.values[:states]
-        start, sums = self.svd.right_coordinates(ends)[:, :states]
+        start, sums = self.svd.down.coordinates(ends)[:, :states]
         operators = self.moments(states)
         operators /= values
         return make_parameters(

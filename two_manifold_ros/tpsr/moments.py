@@ -103,11 +103,7 @@ class OperatorTensor:
 
     @property
     def moments(self) -> Floats:
-        """
-        The (p + 1, r, r) sum, by observation feature, test direction and history direction.
-
-        The last slice, that of the constant, gives the transition.
-        """
+        """The (p + 1, r, r) sum by observation feature, test and history; the last: transition."""
         self._settle()
         return self.settled
 
@@ -118,12 +114,7 @@ class OperatorTensor:
         self.histories = self.histories @ move.right.T
 
     def add(self, next_tests: Floats, observations: Floats, histories: Floats) -> None:
-        """
-        Add samples.
-
-        ``next_tests`` and ``histories`` (c, r) are coordinates in the present bases, one of which
-        carries the weights, ``observations`` (c, p) features.
-        """
+        """Add coordinates (c, r), one of which carries the weights, and (c, p) features."""
         slices = np.hstack([observations, np.ones((len(observations), 1))])
         for begin in range(0, len(slices), self._together):
             part = slice(begin, begin + self._together)

@@ -65,10 +65,8 @@ def make_parameters(
 
     ``operators`` (p + 1, k, k) are those by observation feature and that of the constant. Of n
     samples ``inverse`` (p, p) is :math:`(\hat\Sigma_{AO,AO}+\lambda nI)^{-1}`, ``weight`` the sum
-    of the weights, n, and ``test_square`` that of the squared lengths of the tests.
-
-    Raises `InputError` if the histories hold less than a tenth of the constant, by which beliefs
-    are normalised.
+    of the weights, n, and ``test_square`` that of the squared lengths of the tests. Raises
+    `InputError` if the histories hold less than a tenth of the constant.
     """
     whole = float(normaliser @ start)
     if not whole > 0.1 * weight:
@@ -83,20 +81,15 @@ def make_parameters(
         operators=operators[:-1],
         inverse=weight * inverse,
         transition=shrink_growing_modes(operators[-1]),
-        # With 10 % for noise: with 100 % the few states in between, which are no means of
-        # features, cost up to 12 % of the error in the experiment slot-car-online, on slot cars 6
-        # to 8.
+        # 10 % for noise: with 100 % states that are no means of features cost up to 12 % of error.
         bound=1.1 * math.sqrt(test_square / weight),
     )
 
 
 SMALLEST_EVIDENCE = 0.05
-"""
-Below this evidence an observation contradicts the belief, and is passed over (mathematics,
-section 6.5).
-
-It is then 19 times less likely than on average; at half of it 39 times, at twice of it 9 times.
-"""
+"""Evidence below which an observation contradicts the belief, and is passed over (mathematics,
+section 6.5). It is then 19 times less likely than on average; at half of it 39 times, at twice 9
+times."""
 
 
 class TpsrBelief:
@@ -124,8 +117,7 @@ class TpsrBelief:
         likelihood on average, in [-1, 1]: with one half the belief predicts no more than the
         average does, with 1 it knew. At or below ``SMALLEST_EVIDENCE``, and when features are
         zero, not finite or longer than 1e6, the observation is passed over and the state moves on
-        by mathematics (6.3). Raises ``InputError`` if the number of features is another one than
-        was learned from.
+        by mathematics (6.3). Raises `InputError` for another number of features than was learned.
         """
         wanted = len(self.tpsr.inverse)
         if len(features) != wanted:

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Random Fourier features of the Gaussian and the Laplacian kernel."""
+"""Random Fourier features of the Gaussian kernel."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.tpsr.features import check_count, check_points, refuse
+from two_manifold_ros.tpsr.features import check_points
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,20 +18,13 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
 
 
-def _check_drawing(inputs: int, size: int, bandwidth: float, seed: int, precision: str) -> None:
-    """Refuse numbers that are out of range, and a precision of another name."""
-    check_count('inputs', inputs)
-    check_count('size', size)
+def _check_drawing(bandwidth: float, precision: str) -> None:
+    """Refuse a bandwidth out of range, which gives NaN, and a precision of another name."""
     if not 0.0 < bandwidth < np.inf:
-        refuse(f'bandwidth is {bandwidth!r}, not a positive number')
-    check_count('seed', seed, least=0)
-    _check_choice('precision', precision, 'double', 'single')
-
-
-def _check_choice(name: str, value: str, *choices: str) -> None:
-    """Refuse what is not one of some names."""
-    if value not in choices:
-        msg = f'there is no {name} named {value!r}; choose one of {", ".join(choices)}'
+        msg = f'bandwidth of a feature map is {bandwidth!r}; it must be a positive number'
+        raise InputError(msg)
+    if precision not in {'double', 'single'}:
+        msg = f'there is no precision named {precision!r}; choose one of double, single'
         raise InputError(msg)
 
 
@@ -39,10 +32,10 @@ def cosine_features(angles: NDArray[Any], phases: NDArray[Any]) -> Floats:
     r"""
     Return :math:`\sqrt{2/D} \cos(a + \beta)` as float64, mathematics (2.2).
 
-    ``angles`` (n, D) float64 or float32: products of points and frequencies, radians; overwritten.
-    ``phases`` is (D,) of the same dtype. Raises ``InputError`` if an angle is so large that its
-    rounding alone passes 1e-3 radians: beyond 4.5e12 in float64 and 8.4e3 in float32. A
-    standardised point gives angles of a few radians.
+    ``angles`` (n, D) float64 or float32, products of points and frequencies, are overwritten;
+    ``phases`` is (D,) of the same dtype. Raises `InputError` if an angle is so large that its
+    rounding alone passes 1e-3 radians: 4.5e12 in float64 and 8.4e3 in float32. A standardised
+    point gives angles of a few radians.
     """
     limit = 1e-3 / float(np.finfo(angles.dtype).eps)
     # Written so that a NaN, from an overflow to infinities of both signs, is refused as well.
@@ -95,33 +88,20 @@ class FourierFeatures:
 
 
 def fourier_features(
-    inputs: int,
-    size: int,
-    bandwidth: float,
-    seed: int,
-    kernel: str = 'gaussian',
-    precision: str = 'double',
+    inputs: int, size: int, bandwidth: float, seed: int, precision: str = 'double'
 ) -> FourierFeatures:
     r"""
-    Draw random Fourier features by a seed of PCG64.
+    Draw random Fourier features of the Gaussian kernel by a seed of PCG64.
 
-    A number out of range and an unknown name are refused. The bandwidth :math:`\sigma` is in units
-    of the distance between points. The kernel is ``gaussian``, :math:`\exp(-\lVert x - y \rVert^2
-    / 2\sigma^2)` with normal frequencies, or ``laplacian``, :math:`\exp(-\lVert x - y \rVert_1 /
-    \sigma)` with Cauchy ones. The precision ``single`` takes half the memory and less than half
-    the time: 2,000 features are rounded by less than 1e-7. It is not for the Laplacian kernel,
-    whose largest frequencies are too large.
+    The bandwidth :math:`\sigma` of :math:`\exp(-\lVert x - y \rVert^2 / 2\sigma^2)` is in units of
+    the distance between points. The precision ``single`` takes half the memory and less than half
+    the time: 2,000 features are rounded by less than 1e-7.
     """
-    _check_drawing(inputs, size, bandwidth, seed, precision)
-    _check_choice('kernel', kernel, 'gaussian', 'laplacian')
-    if kernel == 'laplacian' and precision == 'single':
-        msg = 'features of the Laplacian kernel need double precision; do not ask for single'
-        raise InputError(msg)
+    _check_drawing(bandwidth, precision)
     rng = np.random.Generator(np.random.PCG64(seed))
-    draw = rng.standard_normal if kernel == 'gaussian' else rng.standard_cauchy
     frequencies = np.empty((inputs, size), dtype=precision)
     for row in frequencies:
-        row[:] = draw(size) / bandwidth
+        row[:] = rng.standard_normal(size) / bandwidth
     phases = rng.uniform(0.0, 2.0 * np.pi, size).astype(frequencies.dtype)
     return FourierFeatures(frequencies, phases)
 
@@ -184,7 +164,7 @@ def structured_fourier_features(
     small prime factors only. The precision ``single`` takes a third of the time: features of
     points that are a bandwidth long are rounded by less than 1e-7.
     """
-    _check_drawing(inputs, size, bandwidth, seed, precision)
+    _check_drawing(bandwidth, precision)
     rng = np.random.Generator(np.random.PCG64(seed))
     # Fewer than three flips and transforms leave the structure of the point visible.
     shape = (-(-size // inputs), 3, inputs)

@@ -29,11 +29,8 @@ class Move(NamedTuple):
 
 
 PENDING = 32
-"""
-Vectors that may wait before the rows of a basis are turned.
-
-Half of it turns them twice as often, twice of it makes single vectors cost more.
-"""
+"""Vectors that may wait before the rows of a basis are turned. Half of it turns them twice as
+often, twice of it makes single vectors cost more."""
 
 
 class Split(NamedTuple):
@@ -76,7 +73,7 @@ class Basis:
 
     def coordinates(self, vectors: Floats) -> Floats:
         """Return the (c, r) products of (c, d) vectors with the rows."""
-        products: Floats = (vectors @ self._held.T) @ self._matrix.T
+        products: Floats = (vectors @ self._stored[: len(self._products)].T) @ self._matrix.T
         return products
 
     def split(self, vectors: Floats) -> Split:
@@ -84,7 +81,7 @@ class Basis:
         held, matrix = len(self._products), self._matrix
         products = np.zeros((held + len(vectors), held + len(vectors)))
         products[:held, :held] = self._products
-        products[held:, :held] = vectors @ self._held.T
+        products[held:, :held] = vectors @ self._stored[:held].T
         products[:held, held:] = products[held:, :held].T
         products[held:, held:] = vectors @ vectors.T
         triangle = np.linalg.cholesky(matrix @ self._products @ matrix.T)
@@ -123,15 +120,6 @@ class Basis:
             self._turned = True
         return rounding
 
-    def defect(self) -> float:
-        """Return by how much the rows miss being orthonormal, largest entry."""
-        rows = self.rows
-        return float(np.abs(rows @ rows.T - np.eye(len(rows))).max(initial=0.0))
-
-    @property
-    def _held(self) -> Floats:
-        return self._stored[: len(self._products)]
-
     def _settle(self, matrix: Floats, vectors: Floats) -> None:
         count, held = len(matrix), matrix.shape[1] - len(vectors)
         block = 1024  # columns turned at a time, so that they stay in the cache
@@ -158,25 +146,25 @@ class ThinSvd:
     they were normalised), an empty one follows at once.
 
     The singular ``values`` (r,) are largest first; r grows from 0 to ``rank``. ``newest`` (c, r)
-    are the coordinates of the last y in the right basis.
+    are the coordinates of the last y in the right basis, ``down``; that of x is ``across``.
     """
 
     def __init__(self, rows: int, columns: int, rank: int) -> None:
         self.rank = min(rank, rows, columns)
-        self._across = Basis(self.rank, rows)
-        self._down = Basis(self.rank, columns)
+        self.across = Basis(self.rank, rows)
+        self.down = Basis(self.rank, columns)
         self.values = np.zeros(0)
         self.newest = np.zeros((0, 0))
 
     @property
     def left(self) -> Floats:
         r"""The (r, rows) rows of :math:`\hat U^\top`; the next fold overwrites them."""
-        return self._across.rows
+        return self.across.rows
 
     @property
     def right(self) -> Floats:
         r"""The (r, columns) rows of :math:`\hat V^\top`; the next fold overwrites them."""
-        return self._down.rows
+        return self.down.rows
 
     def fold(self, x: Floats, y: Floats, weights: Floats, decay: float = 1.0) -> Move:
         """
@@ -186,29 +174,25 @@ class ThinSvd:
         sense.
         """
         before = len(self.values)
-        across, down = self._across.split(x), self._down.split(y)
+        across, down = self.across.split(x), self.down.split(y)
         core = (across.coordinates * weights[:, None]).T @ down.coordinates
         core[:before, :before] += decay * (across.own.T * self.values) @ down.own
         left, values, right = np.linalg.svd(core, full_matrices=False)
-        kept = min(self.rank, count_directions(values))
+        # Smaller ones are rounding.
+        known = np.count_nonzero(values > 1e-14 * values.max(initial=0.0))
+        kept = min(self.rank, int(known))
         left, right = left[:, :kept].T, right[:kept]
-        sense = senses(left[:, :before] @ across.own.T)[:, None]
+        # An axis that points away from the old axis of its number is turned.
+        sense, moved = np.ones((kept, 1)), left[:, :before] @ across.own.T
+        sense[: min(moved.shape)][np.diagonal(moved) < 0.0] = -1.0
         left, right = sense * left, sense * right
         self.values, self.newest = values[:kept], down.coordinates @ right.T
         spoiled = max(
-            self._across.turn(left @ across.recipe, across, x),
-            self._down.turn(right @ down.recipe, down, y),
+            self.across.turn(left @ across.recipe, across, x),
+            self.down.turn(right @ down.recipe, down, y),
         )
         move = Move(left[:, :before] @ across.own.T, right[:, :before] @ down.own.T)
         return self._mended(move) if spoiled > 1e-11 else move
-
-    def coordinates(self, x: Floats) -> Floats:
-        """Return the (c, r) coordinates of (c, rows) vectors in the left basis."""
-        return self._across.coordinates(x)
-
-    def right_coordinates(self, y: Floats) -> Floats:
-        """Return the (c, r) coordinates of (c, columns) vectors in the right basis."""
-        return self._down.coordinates(y)
 
     def _mended(self, move: Move) -> Move:
         """Make the bases orthonormal to the last digit by an empty fold after a move."""
@@ -216,19 +200,3 @@ class ThinSvd:
         mending = self.fold(self.left[:0].copy(), self.right[:0].copy(), none)
         self.newest = newest @ mending.right.T
         return mending.after(move)
-
-    def defect(self) -> float:
-        """Return by how much the bases miss being orthonormal, largest entry."""
-        return max(self._across.defect(), self._down.defect())
-
-
-def count_directions(values: Floats) -> int:
-    """Return how many of the (r,) singular values are more than rounding."""
-    return int(np.count_nonzero(values > 1e-14 * values.max(initial=0.0)))
-
-
-def senses(move: Floats) -> Floats:
-    """Return -1 for each new axis that points away from the old axis of its number."""
-    found = np.ones(len(move))
-    found[: min(move.shape)][np.diagonal(move) < 0.0] = -1.0
-    return found

@@ -23,11 +23,8 @@ SEAM = 1_000_000_000
 """Ticks by which numbers of ticks jump where a stretch ends: more than any horizon."""
 
 AT_ONCE = 256
-"""
-Ticks whose windows become features together: 2 MB of 1,000 features.
-
-Fewer would read the frequencies of the features more often.
-"""
+"""Ticks whose windows become features together: 2 MB of 1,000 features. Fewer would read the
+frequencies of the features more often."""
 
 
 class RememberedTicks(NamedTuple):
@@ -112,7 +109,7 @@ class WindowLearner:
         old = self.remembered
         parts = (
             (old.numbers, self.begin - width - count + np.arange(count)),
-            (old.histories @ move.right.T, self.learner.svd.right_coordinates(histories)),
+            (old.histories @ move.right.T, self.learner.svd.down.coordinates(histories)),
             (old.features, observed),
         )
         self.remembered = RememberedTicks(*(np.concatenate(each)[-self._most :] for each in parts))
