@@ -13,10 +13,9 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from ros_talk import numbers_of
-from snapshots import snapshot
 
 from two_manifold_ros.filtering.status import EllipseLimits, Status
-from two_manifold_ros.interface.assessment import assess
+from two_manifold_ros.interface.assessment import assess, Health
 from two_manifold_ros.interface.messages import Scene
 from two_manifold_ros.interface.session import Arrivals
 from two_manifold_ros.interface.status import CODES, NUMBERS
@@ -65,7 +64,7 @@ class Bench:
     def _publish(self, events: dict[str, str] | None) -> None:
         known = {'rate_hz': 20.0, 'unused_s': 0.26, **self.known}
         durations = {'p50': 1.0, 'p99': 2.0, 'max': 3.0}
-        health = snapshot(counts=self.counters.copy(), durations=durations, **known)
+        health = Health(counts=self.counters.copy(), durations=durations, **known)
         first, last = {'model': 'm'}, {'checkpoint': 'c'}
         self.status.publish(health, assess(health), first, last, events)
 

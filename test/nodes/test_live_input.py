@@ -22,7 +22,7 @@ from updater_feed import SMALL, small_session, tpsr_session
 from two_manifold_ros.adapting.stream_memory import make_head
 from two_manifold_ros.adapting.updater_session import UpdaterSession
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.interface.assessment import InputHealth, Level, Publisher
+from two_manifold_ros.interface.assessment import Health, Level, Publisher
 from two_manifold_ros.interface.image_values import channel_names
 from two_manifold_ros.interface.messages import Message
 from two_manifold_ros.interface.transforms import OdometryFrame
@@ -110,8 +110,8 @@ class Recorder:
         )
         self.live = LiveRecording(node, '', 'until finish')
 
-    def _health(self, timeout_s: float) -> InputHealth:
-        return InputHealth(timeout_s=timeout_s, **self.heard)
+    def _health(self, timeout_s: float) -> Health:
+        return Health(timeout_s=timeout_s, **self.heard)
 
     def _listen(self, take: Callable[[bytes], object]) -> None:
         self.take_imu = take

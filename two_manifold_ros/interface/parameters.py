@@ -18,12 +18,11 @@ from typing import Any, ClassVar, TYPE_CHECKING, TypeAlias
 from two_manifold_ros.errors import did_you_mean
 from two_manifold_ros.interface.messages import BASE_FRAME
 from two_manifold_ros.names import DRIVERS, HORIZONS, POSITION_TYPES
-from two_manifold_ros.training.settings import FIELDS
+from two_manifold_ros.training.settings import FIELDS, Offered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from two_manifold_ros.training.settings import Offered
 
 Value: TypeAlias = bool | int | float | str | list[int] | list[str]
 

@@ -17,12 +17,11 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.interface.messages import course_of, header, pose_fields
+from two_manifold_ros.interface.messages import course_of, header, Message, pose_fields, Scene
 from two_manifold_ros.names import frame_name
 
 if TYPE_CHECKING:
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.interface.messages import Message, Scene
     from two_manifold_ros.recordings.recording import GeodeticOrigin
 
 

@@ -30,17 +30,20 @@ from rclpy.serialization import serialize_message
 from rclpy.utilities import ok
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.interface.assessment import InputHealth, Publisher
+from two_manifold_ros.interface.assessment import Health, Publisher
 from two_manifold_ros.interface.messages import (
     BUILDERS,
     builders_of,
     laps_message,
+    Message,
     PLACED,
     ROUTED,
+    Scene,
+    Topic,
     Topics,
 )
 from two_manifold_ros.interface.status import routes_message
-from two_manifold_ros.interface.transforms import transform_message
+from two_manifold_ros.interface.transforms import OdometryFrame, transform_message
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.recordings.ros_messages import fill, message_class, to_message
 
@@ -51,8 +54,6 @@ if TYPE_CHECKING:
     from rclpy.subscription import Subscription
 
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.interface.messages import Message, Scene, Topic
-    from two_manifold_ros.interface.transforms import OdometryFrame
     from two_manifold_ros.laps.live import LiveLaps
 
 
@@ -225,7 +226,7 @@ class SensorTopic:
             and any(each.msgtype == self.msgtype for each in find_publishers(self._node, name))
         )
 
-    def health(self, timeout_s: float) -> InputHealth:
+    def health(self, timeout_s: float) -> Health:
         """Return the state of the topic, with the longest silence allowed."""
         node, known, now_s = self._node, self._publishers, monotonic()
         received = self.received_s > self._begun_s
@@ -249,7 +250,7 @@ class SensorTopic:
                     inside = tuple(each for each in found if each.startswith(f'{own}/'))
                     found = inside or tuple(each for each in found if not each.startswith(foreign))
                 self._elsewhere = found
-        return InputHealth(
+        return Health(
             self.sensor,
             self.msgtype,
             self.name,

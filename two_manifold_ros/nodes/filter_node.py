@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from functools import partial
 from time import monotonic, perf_counter_ns
 from typing import TYPE_CHECKING
@@ -18,12 +19,12 @@ from std_srvs.srv import SetBool, Trigger
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import is_compiled
-from two_manifold_ros.interface.assessment import assess, Health
+from two_manifold_ros.interface.assessment import assess
 from two_manifold_ros.interface.input_checks import imu_complaints, trained_beside
 from two_manifold_ros.interface.messages import choose_scene, Topics
 from two_manifold_ros.interface.model_swap import load_session, ModelSwap, sensor_topics
 from two_manifold_ros.interface.parameters import FilterParameters
-from two_manifold_ros.interface.session import Arrivals
+from two_manifold_ros.interface.session import Arrivals, Session
 from two_manifold_ros.interface.status import LEAST_CHANCE
 from two_manifold_ros.interface.transforms import OdometryFrame
 from two_manifold_ros.laps.lines import lines_in_words, live_timer
@@ -50,7 +51,6 @@ from two_manifold_ros.nodes.running import declare, read
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from two_manifold_ros.interface.session import Session
     from two_manifold_ros.model.head import ModelHead
 
 
@@ -336,7 +336,7 @@ class FilterNode(BackgroundNode):
 
     def _publish_health(self, counts: Counter[str], events: dict[str, str] | None = None) -> None:
         session, swap, chosen = self._session, self._swap, self._chosen
-        health = Health(
+        health = replace(
             self._status.input_health(
                 chosen.input_timeout_s, counts, self._arrivals, self._complaints
             ),

@@ -13,10 +13,10 @@ from diagnostic_msgs.msg import DiagnosticArray
 from std_msgs.msg import Float64MultiArray
 
 from two_manifold_ros.filtering.misconfigurations import has_gravity
-from two_manifold_ros.filtering.status import Status, USABLE
-from two_manifold_ros.interface.assessment import oddities
+from two_manifold_ros.filtering.status import EllipseLimits, Status, USABLE
+from two_manifold_ros.interface.assessment import Assessment, Health, Level, oddities
 from two_manifold_ros.interface.input_checks import InputMonitor
-from two_manifold_ros.interface.messages import Topics
+from two_manifold_ros.interface.messages import Scene, Topics
 from two_manifold_ros.interface.status import (
     capitalised,
     CODES,
@@ -27,17 +27,13 @@ from two_manifold_ros.interface.status import (
     status_message,
     ThrottledLog,
 )
-from two_manifold_ros.nodes.callbacks import qos
+from two_manifold_ros.nodes.callbacks import GuardedNode, qos, SensorTopic
 from two_manifold_ros.recordings.ros_messages import to_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from two_manifold_ros.filtering.status import EllipseLimits
-    from two_manifold_ros.interface.assessment import Assessment, Health, InputHealth, Level
-    from two_manifold_ros.interface.messages import Scene
     from two_manifold_ros.interface.session import Arrivals
-    from two_manifold_ros.nodes.callbacks import GuardedNode, SensorTopic
 
 
 EXPECTED = {
@@ -111,7 +107,7 @@ class StatusPublisher:
         counts: Counter[str],
         arrivals: Arrivals,
         complaints: Mapping[str, str] | None = None,
-    ) -> InputHealth:
+    ) -> Health:
         """Return the health of the input; ``complaints`` are about the content of messages."""
         heard = self._input.health(timeout_s)
         return self._monitor.health(heard, counts, arrivals, self._node.now_ns, complaints or {})
@@ -173,10 +169,10 @@ class StatusPublisher:
             return numbers
         return {
             **numbers,
-            'ticks_since_good_sample': int(health.input.unused_s * health.rate_hz),
+            'ticks_since_good_sample': int(health.unused_s * health.rate_hz),
             'input_rate_hz': self._rates.get('received', 0.0),
             'estimate_rate_hz': self._rates.get('published', 0.0),
-            'stamp_age_s': health.input.stamp_age_s,
+            'stamp_age_s': health.stamp_age_s,
             **{f'processing_{name}_us': each for name, each in health.durations.items()},
             **{name: health.counts[name] for name in COUNTS},
         }

@@ -17,8 +17,8 @@ from two_manifold_ros.interface.assessment import InputLimits
 from two_manifold_ros.interface.image_values import ImageValues
 from two_manifold_ros.interface.messages import Topic, Topics
 from two_manifold_ros.names import POSITION_TYPES, SENSOR_FIELDS
-from two_manifold_ros.nodes.callbacks import find_publishers
-from two_manifold_ros.recordings.further_channels import fields_decoder
+from two_manifold_ros.nodes.callbacks import find_publishers, GuardedNode
+from two_manifold_ros.recordings.further_channels import fields_decoder, SensorTopic
 from two_manifold_ros.recordings.reading import position_decoder
 from two_manifold_ros.recordings.ros_messages import message_class
 from two_manifold_ros.recordings.satellite_fixes import (
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.adapting.updater_session import UpdaterSession
     from two_manifold_ros.interface.transforms import OdometryFrame
     from two_manifold_ros.laps.live import LiveLaps
-    from two_manifold_ros.nodes.callbacks import GuardedNode
-    from two_manifold_ros.recordings.further_channels import SensorTopic
     from two_manifold_ros.recordings.recording import GeodeticOrigin
     from two_manifold_ros.typing import Floats
 

@@ -21,7 +21,7 @@ from rcl_interfaces.msg import (
 )
 import rclpy
 from rclpy._rclpy_pybind11 import RCLError
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.logging import get_logger
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import ok, try_shutdown
@@ -31,6 +31,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.parameters import (
     names_without_namespace,
     NodeParameters,
+    Parameter,
     Settable,
     unknown_parameters,
 )
@@ -38,11 +39,9 @@ from two_manifold_ros.interface.parameters import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rclpy.executors import Executor
     from rclpy.node import Node
     from rclpy.parameter import Parameter as Change
 
-    from two_manifold_ros.interface.parameters import Parameter
     from two_manifold_ros.stopping import Stopping
 
 

@@ -20,7 +20,6 @@ from two_manifold_ros.inspection.lag import put_in_step
 from two_manifold_ros.interface.assessment import (
     assess_silence,
     Assessment,
-    Health,
     Level,
     oddities,
     REJECTIONS,
@@ -147,7 +146,7 @@ class LiveRecording:
 
     def _mixed_up(self) -> dict[str, str]:
         """Return sentences by cause on topics of several types or publishers."""
-        heard = oddities(Health(self._imu.health(self._silence_s)))
+        heard = oddities(self._imu.health(self._silence_s))
         found = {
             'reference_type': self._reference.problem,
             'several_publishers': heard.get('several_publishers', ''),

@@ -30,7 +30,7 @@ from two_manifold_ros.adapting.updater_session import (
 )
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import is_compiled
-from two_manifold_ros.interface.assessment import assess, Health
+from two_manifold_ros.interface.assessment import assess
 from two_manifold_ros.interface.messages import ADAPTING, choose_scene, Topics
 from two_manifold_ros.interface.parameters import UpdaterParameters
 from two_manifold_ros.nodes.callbacks import (
@@ -273,7 +273,7 @@ class UpdaterNode(GuardedNode):
     def _publish_health(self, counts: Counter[str], events: dict[str, str] | None = None) -> None:
         session, checkpointing = self._session, self._checkpointing
         timeout_s = self._chosen.input_timeout_s
-        health = Health(
+        health = replace(
             self._status.input_health(timeout_s, counts, session.arrivals),
             shared_outputs=self._shared,
             counts=counts,

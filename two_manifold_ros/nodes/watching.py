@@ -18,7 +18,7 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
 from rclpy.utilities import try_shutdown
 
-from two_manifold_ros.interface.messages import Topics
+from two_manifold_ros.interface.messages import Topic, Topics
 from two_manifold_ros.nodes.callbacks import find_publishers, qos
 from two_manifold_ros.nodes.running import make_executor, start_middleware
 from two_manifold_ros.recordings.ros_messages import message_class
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from rclpy.subscription import Subscription
 
-    from two_manifold_ros.interface.messages import Topic
 
 _FOLLOWED = (Topics.POSITION, Topics.PREDICTED_PATH, Topics.STATUS, Topics.MARKERS)
 _SEARCHED_S = 1.0
