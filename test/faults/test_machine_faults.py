@@ -29,7 +29,6 @@ AT_ONCE = 4
 WITHIN_S: dict[Callable[[Machine], Seconds], Seconds] = {
     signals.while_starting: (20.0,),
     signals.while_working: (20.0,),
-    signals.filter_killed: (40.0,),
     signals.commands_stopped: (20.0,),
     disk.updater_in_trouble: (20.0, 40.0),
     disk.on_a_full_disk: (0.0,),
