@@ -215,11 +215,6 @@ def test_two_nodes_in_one_namespace_are_reported_apart_and_warn(talk, start, dri
     talk.until(lambda: 'Over after' in nodes['filter_a'].said, 'the warning to be over')
 
 
-def test_topics_that_the_model_does_not_take_are_refused(talk, start, model_path):
-    start('filter_node', model=model_path, sensor_topics='["compass"]')
-    Health(talk).until('sensor_topics names 1 topics, but the model takes 0')
-
-
 def test_frames_and_receive_time(talk, start, drive, model_path):
     start(
         'filter_node',
