@@ -153,25 +153,6 @@ def test_both_topics_are_recorded(live):
     assert recording.imu.stamps.tolist() == [7_000_000_005]
 
 
-def test_satellite_fixes_are_projected(live):
-    live.start_reference(FIX)
-    for latitude in (50.0, 50.001):
-        live.take_reference(fix(latitude, 8.0, 100.0))
-    positions = live.live.recording(use_receive_time=False).positions
-    assert positions.origin is not None
-    assert positions.positions[1] == pytest.approx([0.0, 111.2], abs=0.2)
-
-
-def test_references_in_another_frame_than_most_are_left_out(live):
-    live.start_reference(POINT)
-    for second, frame in enumerate(['odom', 'arena', 'arena'], start=1):
-        live.take_reference(raw(POINT, {'point': PLACE}, second, frame))
-    recording = live.live.recording(use_receive_time=False)
-    assert recording.positions.frame_id == 'arena'
-    assert recording.positions.stamps.tolist() == [2_000_000_005, 3_000_000_005]
-    assert any("1 of 3 messages are not in 'arena'" in note for note in recording.notes)
-
-
 def test_receive_times_on_request(live):
     live.start_reference(POINT)
     live.take_reference(raw(POINT, {'point': PLACE}))

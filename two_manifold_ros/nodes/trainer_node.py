@@ -44,20 +44,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 
+SILENCE_S = 2.0
+"""Seconds without a message that are warned of while it records."""
+
+
 class LiveRecording:
     """
     Record ``imu`` at once, and ``reference`` as soon as its type is known.
 
-    ``ending`` says in words when the recording ends; ``silence_s`` without a message are worth a
-    warning.
+    ``ending`` says in words when the recording ends.
     """
 
-    def __init__(
-        self, node: GuardedNode, reference_type: str, ending: str, silence_s: float = 2.0
-    ) -> None:
-        self._node = node
-        self._ending = ending
-        self._silence_s = silence_s
+    def __init__(self, node: GuardedNode, reference_type: str, ending: str) -> None:
+        self._node, self._ending = node, ending
         self._imu = SensorTopic(node, Topics.IMU, 'IMU')
         self._samples = MessageColumns('live', self._imu.name, Topics.IMU.msgtype, ImuDecoder())
         self._positions: MessageColumns | None = None
@@ -74,7 +73,7 @@ class LiveRecording:
     def assessment(self) -> Assessment:
         """State of the recording."""
         reference = self._reference.topic
-        silence = assess_silence(self._imu.health(self._silence_s))
+        silence = assess_silence(self._imu.health(SILENCE_S))
         for cause, why in self._mixed_up().items():
             return Assessment(Level.WARN, None, cause, why)
         if not self.imu_count:
@@ -87,7 +86,7 @@ class LiveRecording:
         if silence is not None:
             return Assessment(Level.WARN, None, silence.cause, f'{why}, but {silence.why}')
         silent_s = monotonic() - self._reference_s
-        if silent_s > self._silence_s:
+        if silent_s > SILENCE_S:
             why = f'{why}, but no position came on {reference} for {silent_s:.0f} s'
             return Assessment(Level.WARN, None, 'reference_gone', why)
         return Assessment(Level.OK, None, '', why)
@@ -106,8 +105,7 @@ class LiveRecording:
         """Return one line for the log."""
         return (
             f'{capitalised(assessment.why)}: {self.imu_count} IMU messages on '
-            f'{self._imu.name}, {self.reference_count} positions on '
-            f'{self._reference.topic}'
+            f'{self._imu.name}, {self.reference_count} positions on {self._reference.topic}'
         )
 
     def seconds(self) -> float:
@@ -146,7 +144,7 @@ class LiveRecording:
 
     def _mixed_up(self) -> dict[str, str]:
         """Return sentences by cause on topics of several types or publishers."""
-        heard = oddities(self._imu.health(self._silence_s))
+        heard = oddities(self._imu.health(SILENCE_S))
         found = {
             'reference_type': self._reference.problem,
             'several_publishers': heard.get('several_publishers', ''),

@@ -36,7 +36,6 @@ from two_manifold_ros.interface.parameters import UpdaterParameters
 from two_manifold_ros.nodes.callbacks import (
     check_transform,
     EstimatePublishers,
-    find_shared,
     GuardedNode,
     qos,
     SensorTopic,
@@ -92,7 +91,6 @@ class UpdaterNode(GuardedNode):
         self._reference_hz = 0.0
         # Of learning, what the log has last.
         self._verdict, self._laps = '', 0
-        self._shared: dict[str, tuple[str, ...]] = {}
         self.serve(Trigger, 'save', self._on_save)
         self.serve(Trigger, 'reset', self._on_reset)
         self.serve(Trigger, 'forget', self._on_forget)
@@ -244,10 +242,8 @@ class UpdaterNode(GuardedNode):
         self._log_learning()
         if self._checkpointing is not None:
             self._checkpointing.look()
-        published = *self._estimates.topics.values(), self._status.topic
-        self._shared = find_shared(self, published)
-        counts = self._counts()
-        fresh, events = self._status.count(counts, self._session.arrivals)
+        counts, published = self._counts(), self._estimates.topics.values()
+        fresh, events = self._status.count(counts, self._session.arrivals, published)
         self._publish_health(counts, events | self._find_events(fresh))
 
     def _find_events(self, fresh: Counter[str]) -> dict[str, str]:
@@ -275,8 +271,6 @@ class UpdaterNode(GuardedNode):
         timeout_s = self._chosen.input_timeout_s
         health = replace(
             self._status.input_health(timeout_s, counts, session.arrivals),
-            shared_outputs=self._shared,
-            counts=counts,
             durations=session.durations.microseconds(),
         ).with_filter(session.filter, session.learner.running.rate_hz)
         assessment = assess_learning(assess(health), session.learner, self._reference.topic)
