@@ -7,11 +7,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 import math
-from typing import Any, TYPE_CHECKING, TypeAlias
+from typing import Any, NamedTuple, TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from two_manifold_ros.interface.drawn_track import DrawnTrack
 from two_manifold_ros.model.path_ahead import Ahead, PathAhead
 from two_manifold_ros.names import LAP_FRAME
 
@@ -30,6 +29,32 @@ Message: TypeAlias = dict[str, Any]
 
 BASE_FRAME = 'base_link'
 """Frame of the vehicle itself, x ahead (REP-105)."""
+
+
+class DrawnTrack:
+    """
+    A track, (n, 2) in metres with NaN rows between runs, thinned to a message of 100 kB.
+
+    ``size`` is the longer side of the box around it, metres. ``runs`` have at least two points;
+    each keeps its ends, and between them points at even distances.
+    """
+
+    def __init__(self, track: Floats, most_points: int = 4000) -> None:
+        known = np.isfinite(track).all(axis=1)
+        finite = track[known]
+        self.size = 1.0 if len(finite) == 0 else max(float(np.ptp(finite, axis=0).max()), 1e-3)
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], known, [False]])))
+        runs = [track[start:end] for start, end in edges.reshape(-1, 2) if end - start > 1]
+        lengths = [
+            np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(run, axis=0).T))]) for run in runs
+        ]
+        total = sum(float(length[-1]) for length in lengths)
+        spacing = total / most_points or self.size
+        self.runs: list[Floats] = []
+        for run, length in zip(runs, lengths, strict=True):
+            keep = np.diff(np.floor(length / spacing), prepend=-1.0) > 0
+            keep[-1] = True
+            self.runs.append(run[keep])
 
 
 @dataclass(frozen=True)
@@ -193,8 +218,7 @@ def ellipse95(covariance: Floats) -> tuple[float, float, float]:
     return float(long), float(short), math.atan2(axes[1, 1], axes[0, 1])
 
 
-@dataclass(frozen=True)
-class CourseOverGround:
+class CourseOverGround(NamedTuple):
     """Direction and speed of travel."""
 
     # In the track frame, radians from x towards y; the variance is at most the one of a uniform
@@ -246,17 +270,12 @@ def planar_covariance(plane: Floats, yaw_variance: float = UNKNOWN_VARIANCE) -> 
 
 def position_message(estimate: Estimate, scene: Scene) -> Message:
     """Return ``geometry_msgs/PoseWithCovarianceStamped``: horizon 0, facing along the course."""
-    return {
-        'header': header(estimate.stamp_ns, scene.track),
-        'pose': _pose_with_covariance(estimate, course_of(estimate)),
-    }
-
-
-def _pose_with_covariance(estimate: Estimate, course: CourseOverGround) -> Message:
-    return {
+    course = course_of(estimate)
+    pose = {
         'pose': pose_fields(estimate.positions[0], course.yaw),
         'covariance': planar_covariance(estimate.covariances[0], course.yaw_variance),
     }
+    return {'header': header(estimate.stamp_ns, scene.track), 'pose': pose}
 
 
 def odometry_message(estimate: Estimate, scene: Scene) -> Message:
@@ -267,10 +286,11 @@ def odometry_message(estimate: Estimate, scene: Scene) -> Message:
     x, nothing across it. The yaw rate is not estimated, which its variance says.
     """
     course = course_of(estimate)
+    located = position_message(estimate, scene)
     return {
-        'header': header(estimate.stamp_ns, scene.track),
+        'header': located['header'],
         'child_frame_id': scene.child,
-        'pose': _pose_with_covariance(estimate, course),
+        'pose': located['pose'],
         'twist': {
             'twist': {
                 'linear': {'x': course.speed, 'y': 0.0, 'z': 0.0},

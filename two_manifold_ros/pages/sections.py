@@ -15,7 +15,7 @@ from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.inspection.motion import lap_spans, put_together, way_driven
 from two_manifold_ros.inspection.rendering import describe
 from two_manifold_ros.inspection.timing import advancing
-from two_manifold_ros.interface.drawn_track import DrawnTrack
+from two_manifold_ros.interface.messages import DrawnTrack
 from two_manifold_ros.interface.status import CODES
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.pages.drawing import (
