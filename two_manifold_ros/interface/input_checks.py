@@ -36,9 +36,8 @@ def imu_complaints(
     """
     Return sentences by cause about an IMU message that does not fit the model.
 
-    ``covariances`` are the first entries by the name of the quantity: -1 says that the driver does
-    not measure it (REP-145). ``trained`` is the topic of the training, if that is another one and
-    published too.
+    Of ``covariances`` a first entry of -1 says that the driver does not measure it (REP-145).
+    ``trained`` is the topic of the training, if that is another one and published too.
     """
     found = {}
     if trained:
@@ -127,8 +126,7 @@ class InputMonitor:
         """
         Measure the rate over whole intervals between messages; NaN after a silence.
 
-        By the clock and by the stamps, of which the greater counts: a bag may be played slowly,
-        and stamps may jump.
+        The greater one by clock and stamps counts: a bag may be played slowly, stamps may jump.
         """
         by_clock = arrived_s - self._newest[0]
         by_stamps = (stamp_ns - self._newest[1]) / 1e9
@@ -146,11 +144,7 @@ class InputMonitor:
         now_ns: int,
         complaints: Mapping[str, str],
     ) -> Health:
-        """
-        Add the health of the messages at ``now_ns`` of the ROS clock to what was ``heard``.
-
-        That is what the subscription shows; ``complaints`` are about the content of messages.
-        """
+        """Add the health of the messages to what the subscription shows and was ``heard``."""
         known = arrivals.newest_ns and now_ns
         age_s = (now_ns - arrivals.newest_ns) / 1e9 if known else math.nan
         if now_ns != self._shown_ns:

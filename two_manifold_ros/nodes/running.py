@@ -46,12 +46,7 @@ if TYPE_CHECKING:
 
 
 def log_trouble() -> str:
-    """
-    Return why no log file can be written, or an empty string.
-
-    A node that asks ROS 2 for one nevertheless does not start. The folder is found by the rules
-    of rcl_logging.
-    """
+    """Return why no log file can be written by the rules of rcl_logging, or an empty string."""
     given, ros, home = map(os.environ.get, ('ROS_LOG_DIR', 'ROS_HOME', 'HOME'))
     name = given or (ros and f'{ros}/log') or (home and f'{home}/.ros/log')
     if not name:
@@ -271,12 +266,7 @@ def run(
 
 
 def make_executor() -> Executor:
-    """
-    Return the fastest executor there is.
-
-    The events executor takes less CPU than the single-threaded one at every IMU rate, and the
-    multi-threaded one stalls at them (ros2/rclpy issue 1452).
-    """
+    """Return the executor of the least CPU; the multi-threaded one stalls (rclpy issue 1452)."""
     try:
         # Missing in Humble and in Jazzy before 2025.
         from rclpy.experimental.events_executor import EventsExecutor  # noqa: PLC0415

@@ -69,9 +69,8 @@ def listen(
     """
     Listen to all diagnostics for some seconds after all publishers were discovered, or for ever.
 
-    ``hear`` is called with name, level, message and values of every status of diagnostics, and
-    with the number of nodes of this name that publish diagnostics; ``refresh`` twice a second.
-    ``done`` returns whether enough was heard.
+    ``hear`` is called with name, level, message and values of every status, and the number of
+    nodes of this name; ``refresh`` twice a second. ``done`` returns whether enough was heard.
     """
     nodes: Counter[str] = Counter()
 
