@@ -17,7 +17,7 @@ from geometry_msgs.msg import PoseStamped, Vector3
 from imu_feed import connect, Feed
 from nav_msgs.msg import Odometry
 from rclpy.node import Node
-from ros_talk import Board, Health, numbers_of, ros, stamp_of
+from ros_talk import Board, configured, Health, numbers_of, stamp_of
 from sensor_msgs.msg import Imu, MagneticField
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
@@ -26,7 +26,6 @@ from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.interface.status import OUTSIDE
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.nodes.filter_node import FilterNode
-from two_manifold_ros.nodes.running import make_executor
 from two_manifold_ros.nodes.watching import listen
 from two_manifold_ros.simulation.slot_car_run import sensor_readings
 
@@ -38,17 +37,12 @@ def test_a_drive_is_filtered_as_without_a_node(domain, drive, model_path):
     model = load_model(model_path)
     stamps, own = drive.stamps_ns[:400].tolist(), Filter(model)
     wanted = [each for pair in zip(stamps, drive.imu, strict=False) for each in own.push(*pair)]
-    with ros(domain, model=model_path, input_timeout_s=60.0):
-        executor, node = make_executor(), FilterNode()
-        executor.add_node(node)
-        while node.is_configuring:
-            executor.spin_once(timeout_sec=0.1)
+    with configured(FilterNode, domain, model=model_path, input_timeout_s=60.0) as node:
         found = []
         node._estimates.publish = found.append
         for stamp, sample in zip(stamps, drive.imu, strict=False):
             node._on_imu(raw_imu(stamp, sample))
         counts = node._counts()
-        node.destroy_node()
     valid = [each for each in wanted if each.valid]
     assert counts['published'] == len(found) == len(valid) > 40
     assert [each.stamp_ns for each in found] == [each.stamp_ns for each in valid]

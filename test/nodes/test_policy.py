@@ -4,7 +4,7 @@
 
 from pathlib import Path
 import subprocess
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -13,14 +13,13 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from rclpy.expand_topic_name import expand_topic_name
-from ros_talk import ros
+from ros_talk import configured
 from std_msgs.msg import String
 
 from two_manifold_ros.domains import free_domains
 from two_manifold_ros.nodes import callbacks
 from two_manifold_ros.nodes.callbacks import TRANSFORM_TYPE
 from two_manifold_ros.nodes.filter_node import FilterNode
-from two_manifold_ros.nodes.running import make_executor
 from two_manifold_ros.nodes.slot_car_node import SlotCarNode
 from two_manifold_ros.nodes.trainer_node import TrainerNode
 from two_manifold_ros.nodes.updater_node import UpdaterNode
@@ -59,17 +58,12 @@ def doing(
     The graph is asked by the name of the node, so each node has a domain of its own; and asked
     again for some seconds while it does not show what is wanted.
     """
-    with ros(str(free_domains(1)[0]), namespace, use_sim_time='true', **parameters):
-        executor, node = make_executor(), kind()
-        executor.add_node(node)
+    domain = str(free_domains(1)[0])
+    with configured(kind, domain, namespace, use_sim_time='true', **parameters) as node:
         asked = node.get_name(), node.get_namespace()
         given_up_s = monotonic() + 10.0
         found: dict[str, set[str]] = {}
-        # What it publishes when it is configured.
-        while getattr(node, 'is_configuring', False) or (
-            found != wanted and monotonic() < given_up_s
-        ):
-            executor.spin_once(timeout_sec=0.1)
+        while found != wanted and monotonic() < given_up_s:
             graph = (
                 node.get_publisher_names_and_types_by_node(*asked),
                 node.get_subscriber_names_and_types_by_node(*asked),
@@ -80,8 +74,7 @@ def doing(
                 right: {name for name, _ in each}
                 for right, each in zip(RIGHTS, graph, strict=True)
             }
-        executor.shutdown()
-        node.destroy_node()
+            sleep(0.01)
         return found
 
 
