@@ -22,8 +22,6 @@ import code_pages
 
 from two_manifold_ros.filtering.status import CAUSES, Status, USABLE
 from two_manifold_ros.interface.assessment import (
-    CLOCK_WORDS,
-    INTERRUPTION_WORDS,
     LEVELS,
     REJECTIONS,
 )
@@ -98,9 +96,9 @@ def states(page: str) -> str:
         'states.md: the numbers on `status` are listed in another order than they are published',
     )
     page = only(page, 'No message is used', REJECTIONS)
-    filters = {*CAUSES, *INTERRUPTION_WORDS} - {'waiting'}
+    filters = {*CAUSES, 'gap', 'stepped_ahead', 'stepped_back'} - {'waiting'}
     page = only(page, 'The filter is not there yet, or not any more', filters)
-    for name in CLOCK_WORDS:
+    for name in ('no_clock', 'clock_stands'):
         require(f'`{name}`' in page, f'states.md: {name} is not named')
     return page
 

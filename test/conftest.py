@@ -48,7 +48,7 @@ TOGETHER = ('test/adapting/', 'test/faults/', 'test/promises/', 'test/real/')
 """Folders that one process takes as a whole: what their files share is expensive."""
 
 SLOW_FIXTURES = {
-    'browser', 'copied_checkout', 'fast_kart_atlas', 'machine_results', 'played',
+    'browser', 'copied_checkout', 'fast_kart_atlas', 'machine', 'played',
     'recordings_folder', 's3_server', 'site', 'slow_node', 'start', 'stream_outcomes',
     'yard_model',
 }  # fmt: skip

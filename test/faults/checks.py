@@ -10,7 +10,6 @@ from fault import (
     FAR_M,
     LEAST_ERROR_M,
     MOST_ERROR,
-    Outcome,
     Published,
     Sample,
     StreamFault,
@@ -28,28 +27,20 @@ CHI_SQUARE = 5.991
 """Of two dimensions at 95 %."""
 
 
-def judge(trial: Trial) -> Outcome:
-    """Return what the node did and what of it does not hold."""
-    detected_s = _detected_s(trial)
-    recovered = _recovered(trial)
-    ratio = _error_ratio(trial, recovered)
-    unnoticed = _unnoticed(trial)
-    complaints = [
-        *_soundness(trial, unnoticed),
-        *_naming(trial, detected_s),
-        *_recovery(trial, recovered, ratio),
-        *_counts(trial),
-    ]
-    return Outcome(trial.fault, detected_s, unnoticed, recovered, ratio, tuple(complaints))
+def complaints(trial: Trial) -> list[str]:
+    """Return what does not hold of what the node did."""
+    parts = _soundness(trial), _naming(trial), _recovery(trial), _counts(trial)
+    return [complaint for part in parts for complaint in part]
 
 
-def _soundness(trial: Trial, unnoticed: int) -> Iterator[str]:
+def _soundness(trial: Trial) -> Iterator[str]:
     """Complain where something else was wrong before, or of what may never be published."""
     before = [word.status for word in trial.words if word.received < trial.begin]
     if before[-1] != TRACKING:
         yield f'before the fault it said {before[-1]!r}'
     if trial.not_finite:
         yield f'{trial.not_finite} published messages hold a number that is not finite'
+    unnoticed = _unnoticed(trial)
     if unnoticed > trial.fault.blind:
         yield f'{unnoticed} positions are published as sure and wrong, not {trial.fault.blind}'
     for each in trial.published:
@@ -119,8 +110,8 @@ def _names(word: Word, fault: StreamFault) -> bool:
     return alike and fault.words in word.why
 
 
-def _naming(trial: Trial, detected_s: float | None) -> Iterator[str]:
-    fault = trial.fault
+def _naming(trial: Trial) -> Iterator[str]:
+    fault, detected_s = trial.fault, _detected_s(trial)
     said = [word for word in trial.words if word.received > trial.begin]
     if fault.harmless:
         other = [word for word in said if word.status != TRACKING]
@@ -150,22 +141,22 @@ def _recovered(trial: Trial) -> int | None:
     return None if since is None else trial.ticks_between(trial.end, since)
 
 
-def _recovery(trial: Trial, recovered: int | None, ratio: float | None) -> Iterator[str]:
+def _recovery(trial: Trial) -> Iterator[str]:
+    recovered = _recovered(trial)
     if recovered is None:
         yield f'it did not track again; its last word was {trial.words[-1].why!r}'
         return
     if recovered > trial.fault.recovers:
         yield f'it tracked again after {recovered} ticks, not within {trial.fault.recovers}'
+    ratio = _error_ratio(trial)
     if ratio is None:
         yield 'it published nothing afterwards'
     elif ratio > MOST_ERROR:
         yield f'its error afterwards is {ratio:.2f} times that without the fault'
 
 
-def _error_ratio(trial: Trial, recovered: int | None) -> float | None:
+def _error_ratio(trial: Trial) -> float | None:
     """Compare errors once it has to be recovered, or from the fault on where it was harmless."""
-    if recovered is None:
-        return None
     since = trial.begin if trial.fault.harmless else trial.end
     published = [
         each

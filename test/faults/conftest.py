@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A model and a healthy drive, to which the rows of the fault matrix are done."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from fault import HealthyDrive, RATE_HZ
 import pytest
@@ -48,17 +47,3 @@ def _train_and_drive(path: Path) -> HealthyDrive:
     machine = Filter(model)
     pairs = zip(after.stamps_ns.tolist(), after.imu, strict=True)
     return HealthyDrive(after, [each for pair in pairs for each in machine.push(*pair)])
-
-
-@pytest.fixture(scope='session')
-def selected(request: pytest.FixtureRequest) -> Callable[[str, str], list[Any]]:
-    """Return a function that gives the parameters of all selected tests that want a fixture."""
-
-    def parameters(fixture: str, name: str) -> list[Any]:
-        return [
-            item.callspec.params[name]
-            for item in request.session.items
-            if fixture in getattr(item, 'fixturenames', ())
-        ]
-
-    return parameters

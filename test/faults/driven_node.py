@@ -14,14 +14,13 @@ from fault import Look, Published, Sample, StreamFault, Word
 import numpy as np
 import pytest
 from raw_imu import raw_imu
-from ros_talk import numbers_of, ros
+from ros_talk import configured, numbers_of
 
 from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.interface.assessment import Publisher
 from two_manifold_ros.interface.messages import PUBLISHED, Topics
 from two_manifold_ros.nodes import callbacks
 from two_manifold_ros.nodes.filter_node import FilterNode
-from two_manifold_ros.nodes.running import make_executor
 
 SECOND_NS = 10**9
 LATE_NS = 10 * SECOND_NS
@@ -155,18 +154,11 @@ def driven(
     """Configure a node for a fault."""
     given = {'input_timeout_s': fault.timeout_s, 'reorder_s': fault.reorder_s}
     simulated = {'use_sim_time': 'true'} if fault.simulated else {}
-    with ros(str(domain), model=model, **given, **simulated):
-        executor, node = make_executor(), DrivenNode(simulated=fault.simulated)
-        executor.add_node(node)
-        while node.is_configuring:
-            executor.spin_once(timeout_sec=0.1)
+    make = partial(DrivenNode, simulated=fault.simulated)
+    with configured(make, str(domain), model=model, **given, **simulated) as node:
         publish = node._estimates.publish
         patch.setattr(
             node._estimates, 'publish', lambda each: (node.remember(each), publish(each))
         )
         node.begin(patch)
-        try:
-            yield node
-        finally:
-            executor.shutdown()
-            node.destroy_node()
+        yield node

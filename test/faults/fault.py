@@ -167,16 +167,3 @@ class StreamFault:
     def harmless(self) -> bool:
         """True if the node has to track as without the fault."""
         return self.says[0] == TRACKING
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """Outcome of a fault."""
-
-    fault: StreamFault
-    detected_s: float | None = None  # until it was named; None if it was not
-    unnoticed: int = 0  # positions that were published as sure and were wrong
-    recovered: int | None = None  # ticks until it tracked again; None if it did not
-    # Error after the recovery over that of the same stretch without the fault.
-    error_ratio: float | None = None
-    complaints: tuple[str, ...] = ()  # what does not hold

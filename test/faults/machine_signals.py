@@ -6,10 +6,7 @@ from pathlib import Path
 import signal
 from time import monotonic
 
-from fault import RATE_HZ, TRACKING
-from imu_feed import connect, Feed
 from machine import Machine, WatchedProcess
-from ros_talk import Health
 
 INT, TERM, HUP = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 LOADED = 'librmw_fastrtps_cpp'
@@ -77,23 +74,6 @@ def _ends(node: WatchedProcess, number: signal.Signals, status: int) -> float:
     assert 'Traceback' not in node.said, node.said
     assert 'rosout' not in node.said, node.said
     return monotonic() - begin_s
-
-
-def filter_killed(machine: Machine) -> tuple[float, ...]:
-    """Kill a filter node while it tracks, and drive the next one."""
-    seconds, talk = 0.0, machine.talk()
-    for _ in range(2):
-        begin_s = monotonic()
-        node = machine.node('filter_node', model=machine.model, input_timeout_s=60.0)
-        health = Health(talk)
-        imu = connect(talk, health)
-        feed = Feed(talk, machine.drive.run, imu)
-        seconds = monotonic() - begin_s
-        feed.send(6 * round(RATE_HZ))
-        health.until_value('status', TRACKING)
-        assert node.stop(signal.SIGKILL) == -signal.SIGKILL
-        talk.node.destroy_publisher(imu)
-    return (seconds,)
 
 
 def commands_stopped(machine: Machine) -> tuple[float, ...]:

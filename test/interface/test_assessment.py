@@ -6,13 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from snapshots import snapshot
 
 from two_manifold_ros.filtering.status import CAUSES, Finding, Status
 from two_manifold_ros.interface.assessment import (
     assess,
     format_duration,
-    InputHealth,
+    Health,
     InputLimits,
     Interruption,
     Level,
@@ -37,7 +36,7 @@ UNHEARD, DRIVEN = {'received': False}, {'publishers': DRIVER}
 SILENT = DRIVEN | {'silence_s': 3.0}
 SLOW = {'usable_rate_hz': 7.9, 'rate_hz': 10.0}
 IN_G = {'finding': Finding('in_g', 'wrong units', True)}
-IN_A_ROW, UNUSED_S = InputLimits.most_in_a_row, InputHealth().unused_s
+IN_A_ROW, UNUSED_S = InputLimits.most_in_a_row, Health().unused_s
 
 
 def refused(unused_s: float = UNUSED_S, **rejected: int) -> dict[str, Any]:
@@ -115,7 +114,7 @@ WORDS = {
 @pytest.mark.parametrize('cause', CASES)
 def test_reasons(cause):
     level, status, known = CASES[cause]
-    assessment = assess(snapshot(**known))
+    assessment = assess(Health(**known))
     assert assessment[:3] == (level, status, cause)
     assert WORDS.get(cause, '') in assessment.why
 
@@ -158,14 +157,14 @@ MORE: list[tuple[str, dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(('cause', 'known', 'words'), MORE)
 def test_reasons_in_other_circumstances(cause, known, words):
-    assessment = assess(snapshot(**known))
+    assessment = assess(Health(**known))
     assert assessment.cause == cause
     assert words in assessment.why
     assert 'look for lost messages' not in assessment.why
 
 
 def test_not_to_be_configured_yet_is_no_error():
-    waits = snapshot(trouble='waiting', managed=True)
+    waits = Health(trouble='waiting', managed=True)
     assert assess(waits)[:3] == (WARN, None, 'unconfigured')
     assert assess(replace(waits, failed=True)).level is ERROR
     assert set(LEVELS) == set(Status)
@@ -173,7 +172,7 @@ def test_not_to_be_configured_yet_is_no_error():
 
 def test_all_that_is_odd_is_reported_at_once():
     found = oddities(
-        snapshot(
+        Health(
             publishers=DRIVER * 2,
             usable_rate_hz=1.0,
             rate_hz=10.0,

@@ -3,6 +3,7 @@
 """Rate, clock, stamps and headers of live input."""
 
 from collections import Counter
+from dataclasses import replace
 import math
 from time import perf_counter_ns
 from types import SimpleNamespace
@@ -15,7 +16,6 @@ from two_manifold_ros.interface import input_checks
 from two_manifold_ros.interface.assessment import (
     assess,
     Health,
-    InputHealth,
     InputLimits,
     Level,
     REJECTIONS,
@@ -34,8 +34,8 @@ MODEL: Any = SimpleNamespace(imu_frame_id='imu_link', live_channels=('linear_acc
 
 def health(
     monitor: InputMonitor, arrivals: Arrivals | None = None, now_ns: int = 0, **counts: int
-) -> InputHealth:
-    heard = InputHealth(unused_s=9.0, silence_s=1.1)
+) -> Health:
+    heard = Health(unused_s=9.0, silence_s=1.1)
     return monitor.health(heard, Counter(counts), arrivals or Arrivals(), now_ns, {})
 
 
@@ -90,8 +90,8 @@ def test_stamps_ahead_of_the_clock_are_a_cause(used, simulated, ahead_s, monitor
     arrivals = Arrivals()
     arrivals.take(now_ns + round(ahead_s * 1e9), 'imu', 0, used=used, broke=False)
     monitor.update(Counter(used=1), Counter(), arrivals, 0.0, now_ns, simulated=simulated)
-    heard = monitor.health(InputHealth(), Counter(used=1), arrivals, now_ns, {})
-    found = assess(Health(heard, status=Status.TRACKING, cause='', why='tracking'))
+    heard = monitor.health(Health(), Counter(used=1), arrivals, now_ns, {})
+    found = assess(replace(heard, status=Status.TRACKING, cause='', why='tracking'))
     is_warned = ahead_s > InputLimits.most_ahead_s and used and not simulated
     assert found.cause == ('stamps_ahead' if is_warned else '')
     assert found[:2] == (Level.WARN if is_warned else Level.OK, Status.TRACKING)

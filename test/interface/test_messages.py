@@ -13,10 +13,10 @@ import pytest
 from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.network_lines import Branch
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.interface.drawn_track import DrawnTrack
 from two_manifold_ros.interface.messages import (
     BUILDERS,
     choose_scene,
+    DrawnTrack,
     ellipse95,
     labelled_array,
     Message,

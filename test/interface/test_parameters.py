@@ -11,7 +11,6 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.parameters import (
     FilterParameters,
     names_without_namespace,
-    Parameter,
     PARAMETERS,
     unknown_parameters,
 )
@@ -53,12 +52,6 @@ def test_names_that_a_node_does_not_have_are_named_with_the_nearest_one():
     ]  # fmt: skip
     # What two names share says nothing.
     assert 'mean' not in unknown_parameters(['position_topic'], ['fix_topic', 'mark_topic'], 'n')
-
-
-def test_a_word_that_is_not_known_is_refused():
-    kernel = Parameter('kernel', 'a', 'Which.', choices=('a', 'b'))
-    assert kernel.refusal('b') == ''
-    assert kernel.refusal('c') == "kernel is 'c': choose one of 'a', 'b'."
 
 
 def test_declaring_parameters_loads_no_training():
@@ -110,12 +103,9 @@ def test_a_section_without_the_namespace_is_found(keys, missed):
         content = {key: content}
     assert names_without_namespace(content, '/car1/filter_node') == missed
     assert not names_without_namespace(content, '/filter_node')
-
-
-def test_a_file_of_several_robots_misses_none():
-    names = '/filter_node', '/car1/filter_node', '/car2/filter_node'
-    content = {name: {'ros__parameters': {}} for name in names}
-    assert not any(names_without_namespace(content, name) for name in names)
+    # A file of several robots misses none.
+    several = {f'{car}/filter_node': {'ros__parameters': {}} for car in ('', '/car1')}
+    assert not any(names_without_namespace(several, name) for name in several)
 
 
 @pytest.mark.parametrize('content', [None, 3, [], {'filter_node': None}, {1: {2: 3}}])

@@ -76,22 +76,6 @@ def feed(session: Session, rows: Iterable[tuple[int, np.ndarray]]) -> list[Estim
     return [each for row in rows for each in session.take(raw_imu(*row)) or []]
 
 
-def test_counts_what_it_takes_and_what_it_cannot_and_a_reset_forgets(rows, session):
-    published = feed(session, rows[:150])
-    session.take(b'garbage')
-    session.take(raw_imu(0, rows[0][1], 'imu_link'))
-    counts = session.counts()
-    assert (counts['received'], counts['used']) == (152, 150)
-    rejected = {cause: counts[cause] for cause in REJECTIONS if counts[cause]}
-    assert rejected == {'malformed': 1, 'zero_stamp': 1}
-    assert len(published) == counts['published'] == 10
-    assert session.latest is published[-1]
-    assert session.arrivals.newest_frame == 'imu_link'
-    session.reset('a test')
-    assert (session.latest, session.filter.why) == (None, 'reset: a test')
-    assert session.arrivals.newest_frame == ''
-
-
 def test_waiting_changes_no_estimate(rows, model, session):
     """With any samples waiting for a tick, the filter gets the same ones in the same order."""
     stamps = [stamp for stamp, _ in rows[:300]]
@@ -118,19 +102,6 @@ def test_a_jump_waits_for_one_message_only(rows, session):
         assert session.filter.counters['resets'] == 0
         feed(session, [row])
     assert session.filter.counters['resets'] == 1
-
-
-def test_late_messages_are_sorted_where_that_is_asked_for(rows, model, session):
-    late = np.random.default_rng(0).integers(0, 50_000_000, 400)
-    arrived = np.argsort([stamp for stamp, _ in rows] + late).tolist()
-    wanted = feed(session, rows)
-    mixed = Session(model, make=lambda model: Filter(model, reorder_ns=50_000_000))
-    found = feed(mixed, [rows[index] for index in arrived])
-    assert len(wanted) - 1 <= len(found)
-    assert_same(found, wanted[: len(found)])
-    counts = mixed.counts()
-    assert counts['received'] == 400 == counts['used'] + counts['waiting']
-    assert counts['waiting'] > 0
 
 
 def test_what_waits_is_counted_once_it_is_asked_for_or_overdue(rows, model, session, monkeypatch):

@@ -84,7 +84,7 @@ def describe(path: Path, missing: str = '', **given: str) -> Remembered:
     for each in actions:
         if type(each).__name__ == 'OpaqueFunction':
             each.kwargs['made'] = each.kwargs['function'](_context(asked))
-    description.asked, description.warnings = asked.names, warnings
+    description.asked, description.warnings, description.table = asked.names, warnings, asked
     return description
 
 
@@ -113,51 +113,16 @@ def named(description: Remembered, kind: str) -> list[Any]:
     return [part for part in everything(description) if type(part).__name__ == kind]
 
 
-def started(path: Path, given: dict[str, str]) -> dict[str, list[Any]]:
-    """
-    Return the parameters of every node that a launch file describes, the last of each name.
-
-    As in launch itself there is one table of configurations: an argument's default counts only
-    where that name has not been set before, by an including file either. Those that have no
-    default must be given. By executable: names of files, and dictionaries, all values as text.
-    """
-    return dict(_nodes(path, dict(given)))
-
-
-def _nodes(path: Path, table: dict[str, str]) -> list[tuple[str, list[Any]]]:
-    return _nodes_of(describe(path, **table).args[0], path, table)
-
-
-def _nodes_of(actions: Any, path: Path, table: dict[str, str]) -> list[tuple[str, list[Any]]]:  # noqa: ANN401 - any stand-ins
-    found: list[tuple[str, list[Any]]] = []
-    for action in actions:
-        kind = type(action).__name__
-        if kind == 'DeclareLaunchArgument':
-            name = action.args[0]
-            if name not in table:
-                table[name] = _text(action.kwargs['default_value'], table)
-        elif kind == 'IncludeLaunchDescription':
-            source = path.parent / Path(_text(action.args[0].args[0], table)).name
-            for name, value in action.kwargs['launch_arguments']:
-                table[name] = _text(value, table)
-            found += _nodes(source, table)
-        elif kind == 'OpaqueFunction':
-            made = action.kwargs['function'](_context(table)) or []
-            found += _nodes_of(made, path, table)
-        elif kind == 'GroupAction':
-            found += _nodes_of(action.args[0], path, dict(table))
-        elif kind == 'Node':
-            parts = action.kwargs.get('parameters', [])
-            found.append(
-                (action.kwargs['executable'], [_parameters(each, table) for each in parts])
-            )
+def parameters(description: Remembered) -> dict[str, tuple[str, dict[str, str]]]:
+    """Return the file of parameters and the values of each of our nodes, by executable."""
+    found = {}
+    for node in named(description, 'Node'):
+        if node.kwargs['package'] == 'two_manifold_ros':
+            file, *given = (each for each in node.kwargs['parameters'] if each)
+            values = {name: value for part in given for name, value in part.items()}
+            texts = {name: _text(value, description.table) for name, value in values.items()}
+            found[node.kwargs['executable']] = _text(file, description.table), texts
     return found
-
-
-def _parameters(part: object, table: dict[str, str]) -> object:
-    if isinstance(part, dict):
-        return {name: _text(value, table) for name, value in part.items()}
-    return _text(part, table)
 
 
 def _text(part: Any, table: dict[str, str]) -> str:  # noqa: ANN401 - any stand-in

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from launch_double import describe, everything, named, Remembered, started
+from launch_double import describe, everything, named, parameters, Remembered
 import pytest
 
 from two_manifold_ros.interface.parameters import PARAMETERS
@@ -104,10 +104,9 @@ def test_parameters_are_in_the_table_with_their_type(description):
                 assert type(value) is TYPES[kinds[name]], name
 
 
-def test_each_node_has_its_own_parameter_file(path):
-    nodes = started(path, GIVEN)
-    files = {name: parameters[0] for name, parameters in nodes.items() if name != 'rviz2'}
-    assert files == {name: f'two_manifold_ros/config/{name}.yaml' for name in files} != {}
+def test_each_node_has_its_own_parameter_file(description):
+    for name, (file, _) in parameters(description).items():
+        assert file == f'two_manifold_ros/config/{name}.yaml'
 
 
 def test_remapped_topics_are_topics_of_the_node(description):
@@ -135,11 +134,11 @@ def test_without_rviz_a_warning_takes_its_place():
 
 
 def test_what_is_given_goes_before_the_file_and_nothing_else_does():
-    (_, given) = started(ONBOARD, GIVEN)['filter_node']
-    assert given == {'model': 'm.npz', 'use_sim_time': 'false'}
+    usual = {'model': 'm.npz', 'use_sim_time': 'false'}
     chosen = {'managed': 'true', 'child_frame': 'car', 'track_frame': 'hall', 'publish_tf': 'true'}
-    (_, given) = started(ONBOARD, GIVEN | chosen)['filter_node']
-    assert given == {'model': 'm.npz', 'use_sim_time': 'false'} | chosen
+    for more in ({}, chosen):
+        (_, given) = parameters(describe(ONBOARD, **GIVEN | more))['filter_node']
+        assert given == usual | more
 
 
 def test_a_node_can_be_put_into_a_namespace_and_started_again():
@@ -155,7 +154,8 @@ def test_a_node_can_be_put_into_a_namespace_and_started_again():
 @pytest.mark.parametrize('bags', ['b', "['b']", '/a b/c'])
 def test_one_bag_is_a_list_of_one(bags):
     yaml = pytest.importorskip('yaml', reason='PyYAML is not installed')
-    _, given = started(ROOT / 'launch' / 'train.launch.py', GIVEN | {'bags': bags})['trainer_node']
+    path = ROOT / 'launch' / 'train.launch.py'
+    _, given = parameters(describe(path, **GIVEN | {'bags': bags}))['trainer_node']
     assert yaml.safe_load(given['bags']) == [bags.strip("[']")]
 
 

@@ -3,11 +3,15 @@
 """Layouts for rviz, Foxglove and PlotJuggler against the topics, types and fields of the node."""
 
 from collections.abc import Iterator
+import json
+from pathlib import Path
+import re
+import subprocess
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
+from xml.etree import ElementTree as ET
 
 from launch_double import describe, named
-from layouts import CONFIG, in_namespace, load, RVIZ, Wanted
 import numpy as np
 import pytest
 from snapshots import estimate_with
@@ -23,6 +27,8 @@ from two_manifold_ros.interface.messages import (
 from two_manifold_ros.interface.status import CODES, NUMBERS, OUTSIDE
 from two_manifold_ros.simulation.slot_car_run import REFERENCE_TYPE, TRACK_FRAME
 
+CONFIG = Path(__file__).resolve().parents[2] / 'config'
+FOXGLOVE, PLOTJUGGLER = 'two_manifold_foxglove.json', 'two_manifold_plotjuggler.xml'
 DISPLAYS = {
     'rviz_default_plugins/MarkerArray': 'visualization_msgs/msg/MarkerArray',
     'rviz_default_plugins/Odometry': 'nav_msgs/msg/Odometry',
@@ -32,14 +38,59 @@ DISPLAYS = {
     'rviz_default_plugins/Pose': 'geometry_msgs/msg/PoseStamped',
 }
 ADVERTISED = {**PUBLISHED, 'imu': Topics.IMU, 'reference': Topic('reference', REFERENCE_TYPE)}
-TYPES = {f'/{name}': topic.msgtype for name, topic in ADVERTISED.items()}
 LABELS = ('sec', 'nanosec', *NUMBERS)
+
+
+class Wanted(NamedTuple):
+    """
+    A topic, and a field of its messages.
+
+    Steps are names of fields, ``[2]`` an entry of an array, ``[:]`` all of them, and
+    ``{key==value}`` those with this value.
+    """
+
+    topic: str
+    steps: tuple[str, ...] = ()
+    label: str = ''
+
+
+def wanted_by_foxglove(layout: dict[str, Any]) -> Iterator[Wanted]:
+    """Yield what the panels of a Foxglove layout subscribe to."""
+    for panel in layout['configById'].values():
+        yield from map(Wanted, panel.get('topics', ()))
+        if 'topicToRender' in panel:
+            yield Wanted(panel['topicToRender'])
+        if 'topicPath' in panel:
+            yield _by_path(panel['topicPath'])
+        for each in panel.get('paths', ()):
+            yield _by_path(each['value'])._replace(label=each['label'])
+
+
+def _by_path(path: str) -> Wanted:
+    topic, *steps = re.findall(r'^[\w/]+|\w+|\[[^]]*\]|\{[^}]*\}', path)
+    return Wanted(topic, tuple(steps))
+
+
+def wanted_by_plotjuggler(root: ET.Element, topics: list[str]) -> Iterator[Wanted]:
+    """Yield what a PlotJuggler layout draws of such topics, and what it subscribes to."""
+    named = {
+        each.attrib['name']: each.findtext('linked_source') or ''
+        for each in root.iterfind('customMathEquations/snippet')
+    }
+    for curve in root.iter('curve'):
+        name = curve.attrib['name']
+        path = named.get(name, name)
+        topic = next((each for each in topics if path.startswith(f'{each}/')), path)
+        steps = re.findall(r'\w+|\[\d+\]', path.removeprefix(topic))
+        yield Wanted(topic, tuple(steps), name if name in named else '')
+    for each in root.iter('selected_topics'):
+        yield from map(Wanted, each.attrib['value'].split(';'))
 
 
 @pytest.fixture(scope='module')
 def layout() -> dict[str, Any]:
     yaml = pytest.importorskip('yaml', reason='PyYAML is not installed')
-    return yaml.safe_load(RVIZ.read_text())
+    return yaml.safe_load((CONFIG / 'two_manifold.rviz').read_text())
 
 
 @pytest.fixture(scope='module')
@@ -49,25 +100,7 @@ def displays(layout: dict[str, Any]) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope='module')
 def panels() -> dict[str, dict[str, Any]]:
-    return dict(load(CONFIG, TYPES).foxglove['configById'])
-
-
-@pytest.fixture(scope='module')
-def drawn() -> Any:  # noqa: ANN401 - a message
-    """Return the markers of a tick at which the track is drawn as well."""
-    model: Any = SimpleNamespace(track=np.eye(2), rate_hz=10.0, period_ns=10**8, horizons=(0, 5))
-    return markers_message(estimate_with(), Scene(model, 'map', 'car'))['markers']
-
-
-def classes(part: object) -> Iterator[str]:
-    if isinstance(part, dict):
-        if part.get('Class'):
-            yield part['Class']
-        for each in part.values():
-            yield from classes(each)
-    elif isinstance(part, list):
-        for each in part:
-            yield from classes(each)
+    return dict(json.loads((CONFIG / FOXGLOVE).read_text())['configById'])
 
 
 def test_topics_types_and_quality_are_what_is_advertised(displays):
@@ -84,15 +117,18 @@ def test_topics_types_and_quality_are_what_is_advertised(displays):
         assert wanted['History Policy'] == 'Keep Last'
 
 
-def test_rviz_shows_all_that_can_be_drawn_and_the_frames(displays, layout, drawn):
+def test_rviz_shows_all_that_can_be_drawn_and_the_frames(displays, layout):
     shown = {display['Topic']['Value']: display for display in displays}
     assert set(shown) == {
         name for name, each in ADVERTISED.items() if each.msgtype in DISPLAYS.values()
     }
     assert [name for name, each in shown.items() if not each['Enabled']] == ['odometry']
-    assert 'rviz_default_plugins/TF' in set(classes(layout))
-    names = {marker['ns'] for marker in drawn}
-    assert shown['markers']['Namespaces'] == dict.fromkeys(sorted(names), True)
+    assert "'Class': 'rviz_default_plugins/TF'" in str(layout)
+    # Those of a tick at which the track is drawn as well.
+    model: Any = SimpleNamespace(track=np.eye(2), rate_hz=10.0, period_ns=10**8, horizons=(0, 5))
+    drawn = markers_message(estimate_with(), Scene(model, 'map', 'car'))['markers']
+    names = sorted({marker['ns'] for marker in drawn})
+    assert shown['markers']['Namespaces'] == dict.fromkeys(names, True)
 
 
 def test_the_fixed_frame_is_that_of_the_launch_file(layout, panels):
@@ -108,21 +144,32 @@ def test_the_fixed_frame_is_that_of_the_launch_file(layout, panels):
 
 @pytest.mark.parametrize('name', ['', 'car1'])
 def test_every_topic_and_field_of_the_other_layouts_is_there(name, tmp_path):
+    """Also in a namespace, into which the command of docs/integration.md puts them."""
     typesys = pytest.importorskip('rosbags.typesys', reason='definitions of types are needed')
-    folder, types = CONFIG, TYPES
+    types = {
+        topic.address if topic.is_global else f'/{name}/{topic.name}'.replace('//', '/'): (
+            topic.msgtype
+        )
+        for topic in ADVERTISED.values()
+    }
+    files = [(CONFIG / each).read_bytes() for each in (FOXGLOVE, PLOTJUGGLER)]
     if name:
-        in_namespace(name, tmp_path)
-        folder = tmp_path
-        types = {
-            topic.address if topic.is_global else f'/{name}/{topic.name}': topic.msgtype
-            for topic in ADVERTISED.values()
-        }
-    layouts = load(folder, types)
-    assert layouts.foxglove['globalVariables'] == {'node': f'{name}/filter_node'.lstrip('/')}
+        page = (CONFIG.parent / 'docs' / 'integration.md').read_text()
+        (line,) = re.findall(r'^ {4}(for \w+ in .*)$', page, re.MULTILINE)
+        for each, content in zip((FOXGLOVE, PLOTJUGGLER), files, strict=True):
+            (tmp_path / each).write_bytes(content)
+        subprocess.run(['/bin/sh', '-c', line.replace('car1', name)], cwd=tmp_path, check=True)
+        made = (each.replace('two_manifold', name) for each in (FOXGLOVE, PLOTJUGGLER))
+        files = [(tmp_path / each).read_bytes() for each in made]
+    foxglove = json.loads(files[0])
+    assert foxglove['globalVariables'] == {'node': f'{name}/filter_node'.lstrip('/')}
     definitions = typesys.get_typestore(typesys.Stores.ROS2_JAZZY).fielddefs
-    assert min(map(len, layouts)) > 0
-    for each in layouts.of_foxglove + layouts.of_plotjuggler:
-        follow(each, types[each.topic], definitions)
+    root = ET.fromstring(files[1])  # noqa: S314 - a file of ours
+    for wanted in (wanted_by_foxglove(foxglove), wanted_by_plotjuggler(root, list(types))):
+        found = list(wanted)
+        assert found
+        for each in found:
+            follow(each, types[each.topic], definitions)
 
 
 def follow(wanted: Wanted, msgtype: str, definitions: Any) -> None:  # noqa: ANN401 - rosbags'
@@ -144,12 +191,7 @@ def follow(wanted: Wanted, msgtype: str, definitions: Any) -> None:  # noqa: ANN
         assert wanted.steps[:1] in {(), ('data',)}, wanted
     if wanted.steps[:1] == ('data',):
         name = {'state': 'status'}.get(wanted.label, wanted.label)
-        assert LABELS[index_of(wanted)] == name, wanted
-
-
-def index_of(wanted: Wanted) -> int:
-    """Return which entry of the data is wanted."""
-    return int(wanted.steps[1].strip('[]'))
+        assert LABELS[int(wanted.steps[1].strip('[]'))] == name, wanted
 
 
 def test_states_and_levels_have_their_names_and_colours_of_their_own(panels):

@@ -33,6 +33,8 @@ from sensor_msgs.msg import PointCloud2
 from std_msgs.msg import Float64MultiArray
 from visualization_msgs.msg import MarkerArray
 
+from two_manifold_ros.nodes.running import make_executor
+
 Quality = QoSProfile | int
 Start = Callable[..., 'NodeProcess']
 
@@ -131,6 +133,23 @@ def ros(domain: str, namespace: str = '/', **parameters: object) -> Iterator[Non
         yield
     finally:
         rclpy.shutdown()
+
+
+@contextmanager
+def configured(
+    kind: Callable[[], Any], domain: str, namespace: str = '/', **parameters: object
+) -> Iterator[Any]:
+    """Give a node in this process, once it has configured itself if it does."""
+    with ros(domain, namespace, **parameters):
+        executor, node = make_executor(), kind()
+        executor.add_node(node)
+        try:
+            while getattr(node, 'is_configuring', False):
+                executor.spin_once(timeout_sec=0.1)
+            yield node
+        finally:
+            executor.shutdown()
+            node.destroy_node()
 
 
 def environment_of(domain: int) -> dict[str, str]:

@@ -19,11 +19,10 @@ from rclpy.parameter import Parameter as RosParameter
 from ros_talk import CHECKOUT
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.interface.parameters import NodeParameters, parameter, PARAMETERS, Settable
+from two_manifold_ros.interface.parameters import NodeParameters, parameter, Settable
 from two_manifold_ros.nodes.__main__ import NODES, run_node
 from two_manifold_ros.nodes.running import (
     declare,
-    descriptor,
     log_trouble,
     read,
     start_middleware,
@@ -223,9 +222,3 @@ def test_a_bad_value_at_start_is_one_clear_sentence(talk, name, value):
     talk.node._parameter_overrides[name] = RosParameter(name, value=value)
     with pytest.raises(InputError, match=name):
         declare(talk.node, Chosen)
-
-
-def test_every_table_makes_descriptors():
-    for parameters in PARAMETERS.values():
-        for each in parameters.table():
-            assert descriptor(each).name == each.name

@@ -14,7 +14,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import evaluate, Evaluation
 from two_manifold_ros.filtering.estimate import limits_of
 from two_manifold_ros.inspection.inspecting import inspect_recording
-from two_manifold_ros.interface.drawn_track import DrawnTrack
+from two_manifold_ros.interface.messages import DrawnTrack
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.recordings.recording import PositionStream, Recording
 from two_manifold_ros.simulation.slot_car import SlotCarSettings

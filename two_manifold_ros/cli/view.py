@@ -23,8 +23,7 @@ from two_manifold_ros.filtering.atlas import make_filter
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.inspection.shared_places import bag_name
 from two_manifold_ros.interface.assessment import as_the_node, Assessment
-from two_manifold_ros.interface.drawn_track import DrawnTrack
-from two_manifold_ros.interface.messages import choose_scene, Topics
+from two_manifold_ros.interface.messages import choose_scene, DrawnTrack, Topics
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.pages.live_page import LivePage
 from two_manifold_ros.pages.serving import LOOPBACK, serve_page, USUAL_PORT

@@ -10,14 +10,13 @@ from enum import IntEnum
 import math
 from typing import NamedTuple, TYPE_CHECKING
 
-from two_manifold_ros.filtering.status import LOOK_FOR_LOST, Status, USABLE
+from two_manifold_ros.filtering.status import Finding, LOOK_FOR_LOST, Status, USABLE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.filtering.filter import Filter
-    from two_manifold_ros.filtering.status import Finding
 
 
 REJECTIONS = {
@@ -30,6 +29,77 @@ REJECTIONS = {
     'wild_stamp': 'a single stamp is far from all others: look at the clock of the driver',
 }
 """Words by cause of rejection; the causes are names of counters."""
+
+WORDS = {
+    **REJECTIONS,
+    # The node is in none of the states.
+    'inactive': 'not active: activate it by a lifecycle transition',
+    'managed': 'not active: waiting for the lifecycle manager',
+    'disabled': 'disabled by the service enable: call it again with data: true',
+    # No message comes.
+    'waiting': 'waiting for the first {0.sensor} message on {0.topic}',
+    'wrong_type': 'it is published as {types}, not as {0.msgtype}; {remap}',
+    'incompatible': 'its publisher offers an incompatible {0.incompatible}',
+    'publisher_gone': 'its publisher has gone: start it again',
+    'no_publisher': 'it has no publisher; {remap}',
+    'silent': 'its publisher is there but silent',
+    # The clock of the node does not go.
+    'no_clock': 'use_sim_time is true, but no time came on /clock yet: start its publisher',
+    'clock_stands': 'use_sim_time is true, but the time on /clock stands still: resume its source',
+    # The filter restarted or coasted.
+    'gap': 'no usable message came for {span}: look at the driver and its cable',
+    'stepped_ahead': (
+        'the stamps stepped ahead by {span}, but less time passed: a clock was '
+        'set, or another recording started'
+    ),
+    'stepped_back': (
+        'the stamps stepped back by {span}, or stood for as long: a clock was set, or a recording '
+        'was paused or started again'
+    ),
+    # Odd in any state.
+    'several_publishers': (
+        '{count} publishers are on {0.topic} ({names}) and their messages are mixed: stop all but '
+        'one or remap {sensor}{killed}'
+    ),
+    'too_slow': (
+        'usable {0.sensor} messages come on {0.topic} at only {0.usable_rate_hz:.1f} Hz, but the '
+        'model needs {0.rate_hz:g} Hz: {reason}'
+    ),
+    'rejected': (
+        '{0.rejected_share:.0%} of the {0.sensor} messages on {0.topic} are not used, most for '
+        '{0.rejected_most}: {reason}'
+    ),
+    'shared_output': (
+        '{topic}{others} also published by {names}, and subscribers receive a mixture: stop all '
+        'but one of these nodes, or start each in its own namespace (-r __ns:=/NAME)'
+    ),
+    # Headers and content of the messages.
+    'frame': (
+        '{topic} is in frame {frame!r} but training was in {trained!r}: estimates are wrong if '
+        'the axes differ'
+    ),
+    'frame_changed': (
+        'messages on {topic} started in frame {frame!r} and are now in {newest!r}, whose axes may '
+        'differ: call reset if that is intended'
+    ),
+    'other_topic': (
+        'training was on {trained}, and {trained} is published beside {topic}: remap imu to '
+        '{trained}, as one of them may be filtered or without gravity'
+    ),
+    'not_measured': (
+        '{topic} declares its {part} as not measured (covariance -1), but the model needs it: '
+        'check the driver'
+    ),
+    'stamps_ahead': (
+        'the stamps on {topic} are {span} ahead of the clock of this node, and so are the stamps '
+        'of all that it publishes; tf2 and other nodes do not find them at their own time: set '
+        'the clocks of both machines alike'
+    ),
+    # Log alone.
+    'restarts': 'The belief contradicted itself and restarted from the last window',
+    'estimates_not_finite': 'Estimates that are not finite were withheld, please report it',
+}
+"""What happened and what to do, by cause; {0} is the `Health`, spans are by `format_duration`."""
 
 
 def rejections(counts: Mapping[str, int]) -> dict[str, int]:
@@ -55,7 +125,7 @@ class Publisher(NamedTuple):
 
 
 class Interruption(NamedTuple):
-    """Why the filter restarted or coasted (of ``INTERRUPTION_WORDS``), and how long or how far."""
+    """Why the filter restarted or coasted, a cause of ``WORDS``, and how long or how far."""
 
     cause: str
     seconds: float
@@ -63,32 +133,12 @@ class Interruption(NamedTuple):
     @property
     def words(self) -> str:
         """What happened, and what to do."""
-        return INTERRUPTION_WORDS[self.cause].format(span=format_duration(self.seconds))
+        return WORDS[self.cause].format(span=format_duration(self.seconds))
 
 
-INTERRUPTION_WORDS = {
-    'gap': 'no usable message came for {span}: look at the driver and its cable',
-    'stepped_ahead': (
-        'the stamps stepped ahead by {span}, but less time passed: a clock was '
-        'set, or another recording started'
-    ),
-    'stepped_back': (
-        'the stamps stepped back by {span}, or stood for as long: a clock was set, or a recording '
-        'was paused or started again'
-    ),
-}
-"""Why the filter restarted or coasted, by cause; see ``format_duration``."""
-
-CLOCK_WORDS = {
-    'no_clock': 'use_sim_time is true, but no time came on /clock yet: start its publisher',
-    'clock_stands': 'use_sim_time is true, but the time on /clock stands still: resume its source',
-}
-"""Why the clock of the node does not go, by cause."""
-
-
-@dataclass(frozen=True)
-class InputHealth:
-    """State of a subscribed topic, of its messages and of the clocks."""
+@dataclass
+class Health:
+    """State of a node with an input, of its messages, of the clocks and of its filter."""
 
     sensor: str = 'IMU'
     msgtype: str = 'sensor_msgs/msg/Imu'
@@ -111,7 +161,7 @@ class InputHealth:
     # Share of the messages of the last second that were not used, and the cause of most.
     rejected_share: float = 0.0
     rejected_most: str = ''
-    # Cause of ``CLOCK_WORDS``; empty if the own clock of the node runs.
+    # Cause of ``WORDS``; empty if the own clock of the node runs.
     clock: str = ''
     # How far the newest stamp is behind the own clock of the node.
     stamp_age_s: float = math.nan
@@ -119,23 +169,6 @@ class InputHealth:
     complaints: Mapping[str, str] = field(default_factory=dict)
     # The last one since the filter was reset.
     interruption: Interruption | None = None
-
-    @property
-    def is_live(self) -> bool:
-        """True if messages come."""
-        return self.received and self.silence_s <= self.timeout_s
-
-    @property
-    def is_unused(self) -> bool:
-        """True if no message was used for longer than the timeout."""
-        return self.unused_s > self.timeout_s
-
-
-@dataclass(frozen=True)
-class Health:
-    """State of a node that filters."""
-
-    input: InputHealth = field(default_factory=InputHealth)
     # Of the filter; the finding is the gravest thing that is wrong with the samples.
     status: Status = Status.WAITING
     cause: str = 'waiting'
@@ -161,17 +194,20 @@ class Health:
     # Durations of callbacks, microseconds by quantile.
     durations: Mapping[str, float] = field(default_factory=dict)
 
+    @property
+    def is_live(self) -> bool:
+        """True if messages come."""
+        return self.received and self.silence_s <= self.timeout_s
+
+    @property
+    def is_unused(self) -> bool:
+        """True if no message was used for longer than the timeout."""
+        return self.unused_s > self.timeout_s
+
     def with_filter(self, live: Filter, rate_hz: float) -> Health:
         """Return this with the state of a filter, and its model's rate."""
-        return replace(
-            self,
-            status=live.status,
-            cause=live.cause,
-            why=live.why,
-            finding=live.finding,
-            rate_hz=rate_hz,
-            latest=live.latest,
-        )
+        state = {name: getattr(live, name) for name in ('status', 'cause', 'why', 'latest')}
+        return replace(self, finding=live.finding, rate_hz=rate_hz, **state)
 
 
 class Level(IntEnum):
@@ -189,32 +225,21 @@ LEVELS = {
 
 
 class InputLimits:
-    """
-    Limits from which the input is assessed as bad; see ``docs/states.md``.
+    """Limits from which the input is assessed as bad; see ``docs/states.md``."""
 
-    Attributes
-    ----------
-    least_rate_share
-        Share of the model's rate below which too many ticks have no sample.
-    most_in_a_row
-        Messages in a row that were not used after which the input is refused, or sooner by time.
-    most_rejected_share
-        Share of messages not used above which there is a warning.
-    most_ahead_s
-        Seconds by which stamps may be ahead of the clock of the node. Nav2 waits for a transform
-        for 0.1 to 1 s (``transform_tolerance``); clocks that NTP sets differ by some milliseconds.
-        Half or twice as much changes nothing for either.
-    discovery_s
-        Seconds in which publishers are found and their first message comes: the middleware takes
-        one to three, and before that nothing shows whether there is one. With half, a busy machine
-        warns of publishers that are there.
-
-    """
-
+    # Share of the model's rate below which too many ticks have no sample.
     least_rate_share = 0.8
+    # Messages in a row that were not used after which the input is refused, or sooner by time.
     most_in_a_row = 20
+    # Share of messages not used above which there is a warning.
     most_rejected_share = 0.05
+    # Seconds by which stamps may be ahead of the clock of the node. Nav2 waits for a transform
+    # for 0.1 to 1 s (``transform_tolerance``); clocks that NTP sets differ by some milliseconds.
+    # Half or twice as much changes nothing for either.
     most_ahead_s = 1.0
+    # Seconds in which publishers are found and their first message comes: the middleware takes
+    # one to three, and before that nothing shows whether there is one. With half, a busy machine
+    # warns of publishers that are there.
     discovery_s = 5.0
 
 
@@ -234,7 +259,7 @@ def assess(health: Health) -> Assessment:
     """Return how a node is, and the reason nearest to the root."""
     return (
         _assess_lifecycle(health)
-        or assess_silence(health.input)
+        or assess_silence(health)
         or _assess_rejections(health)
         or _assess_return(health)
         or _assess_finding(health)
@@ -246,10 +271,8 @@ def as_the_node(live: Filter, estimate: Estimate) -> Estimate:
     """Return an estimate of ``live`` with the state, cause and sentence that a node would show."""
     if live.finding is None:
         return estimate
-    health = Health(
-        status=estimate.status, cause=estimate.cause, why=estimate.why, finding=live.finding
-    )
-    shown = assess(health)
+    state = {name: getattr(estimate, name) for name in ('status', 'cause', 'why')}
+    shown = assess(Health(finding=live.finding, **state))
     return replace(
         estimate, status=shown.status or estimate.status, cause=shown.cause, why=shown.why
     )
@@ -261,7 +284,7 @@ def assess_offline(
     """Return how a node would be after a part of a recording, from its counters ``before``."""
     counts, seconds = live.counters - Counter(before or {}), span_ns * 1e-9
     aside, used = rejections(counts), counts['used']
-    heard = InputHealth(
+    heard = Health(
         topic=topic,
         unused_s=0.0 if used else seconds,
         usable_rate_hz=used / seconds if seconds > 0.0 else math.nan,
@@ -269,138 +292,120 @@ def assess_offline(
         rejected_share=sum(aside.values()) / max(counts['received'], 1),
         rejected_most=max(aside, key=aside.__getitem__, default=''),
     )
-    return assess(Health(input=heard).with_filter(live, live.running.rate_hz))
+    return assess(heard.with_filter(live, live.running.rate_hz))
 
 
 def oddities(health: Health) -> dict[str, str]:
     """Return warnings by cause that apply in any state, the gravest first."""
-    found = _input_oddities(health) if health.input.is_live else {}
+    found = _input_oddities(health) if health.is_live else {}
     if health.shared_outputs:
         (topic, nodes), *more = health.shared_outputs.items()
         names = ', '.join(name or 'an unnamed node' for name in nodes)
         others = f' and {len(more)} more topics of this node are' if more else ' is'
-        found['shared_output'] = (
-            f'{topic}{others} also published by {names}, and subscribers receive a mixture: stop '
-            'all but one of these nodes, or start each in its own namespace (-r __ns:=/NAME)'
-        )
+        words = WORDS['shared_output'].format(topic=topic, others=others, names=names)
+        found['shared_output'] = words
     return found
 
 
 def _input_oddities(health: Health) -> dict[str, str]:
-    heard, rate_hz, finding = health.input, health.rate_hz, health.finding
     found = {}
-    senders = [each.node for each in heard.publishers if each.msgtype == heard.msgtype]
+    senders = [each.node for each in health.publishers if each.msgtype == health.msgtype]
     if len(senders) > 1:
-        names = ', '.join(name or 'unnamed' for name in senders)
-        # One that was killed is there until its lease ends: ten to twenty seconds.
-        killed = ', or wait if one was killed just now' if len({*senders}) == 1 else ''
-        found['several_publishers'] = (
-            f'{len(senders)} publishers are on {heard.topic} ({names}) and their messages are '
-            f'mixed: stop all but one or remap {heard.sensor.lower()}{killed}'
+        found['several_publishers'] = WORDS['several_publishers'].format(
+            health,
+            count=len(senders),
+            names=', '.join(name or 'unnamed' for name in senders),
+            sensor=health.sensor.lower(),
+            # One that was killed is there until its lease ends: ten to twenty seconds.
+            killed=', or wait if one was killed just now' if len({*senders}) == 1 else '',
         )
     rejected = ''
-    if heard.rejected_share > InputLimits.most_rejected_share:
-        # Nearer to the root where that is known.
-        named = finding if heard.rejected_most == 'out_of_range' else None
-        rejected = (
-            f'{heard.rejected_share:.0%} of the {heard.sensor} messages on {heard.topic} are '
-            f'not used, most for {heard.rejected_most}: '
-            f'{named.words if named else REJECTIONS[heard.rejected_most]}'
-        )
-    if heard.usable_rate_hz < InputLimits.least_rate_share * rate_hz:
-        found['too_slow'] = (
-            f'usable {heard.sensor} messages come on {heard.topic} at only '
-            f'{heard.usable_rate_hz:.1f} Hz, but the model needs {rate_hz:g} '
-            f'Hz: {rejected or "set the driver to a higher rate"}'
-        )
-    found.update(heard.complaints)
+    if health.rejected_share > InputLimits.most_rejected_share:
+        reason = _reason(health, health.rejected_most)[1]
+        rejected = WORDS['rejected'].format(health, reason=reason)
+    if health.usable_rate_hz < InputLimits.least_rate_share * health.rate_hz:
+        reason = rejected or 'set the driver to a higher rate'
+        found['too_slow'] = WORDS['too_slow'].format(health, reason=reason)
+    found.update(health.complaints)
     if rejected:
-        found[heard.rejected_most] = rejected
+        found[health.rejected_most] = rejected
     # Whose publisher has gone is about to be missed: then one sentence is enough.
-    if heard.clock and heard.publishers:
-        found[heard.clock] = CLOCK_WORDS[heard.clock]
+    if health.clock and health.publishers:
+        found[health.clock] = WORDS[health.clock]
     return found
 
 
+def _reason(health: Health, cause: str) -> tuple[str, str]:
+    """Return cause and words of a rejection, nearer to the root where that is known."""
+    if cause == 'out_of_range' and health.finding is not None:
+        return health.finding.cause, health.finding.words
+    return cause, WORDS[cause]
+
+
 def _assess_lifecycle(health: Health) -> Assessment | None:
-    if health.configuring:
-        return Assessment(Level.WARN, None, 'configuring', health.trouble)
-    if health.trouble:
-        level = Level.WARN if health.managed and not health.failed else Level.ERROR
-        return Assessment(level, None, 'unconfigured', health.trouble)
-    if not health.active:
-        why = 'not active: activate it by a lifecycle transition'
-        if health.managed:
-            why = 'not active: waiting for the lifecycle manager'
-        return Assessment(Level.WARN, None, 'inactive', why)
-    if not health.enabled:
-        why = 'disabled by the service enable: call it again with data: true'
-        return Assessment(Level.WARN, None, 'disabled', why)
+    unconfigured = Level.WARN if health.managed and not health.failed else Level.ERROR
+    idle = WORDS['managed' if health.managed else 'inactive']
+    for applies, level, cause, why in (
+        (health.configuring, Level.WARN, 'configuring', health.trouble),
+        (health.trouble, unconfigured, 'unconfigured', health.trouble),
+        (not health.active, Level.WARN, 'inactive', idle),
+        (not health.enabled, Level.WARN, 'disabled', WORDS['disabled']),
+    ):
+        if applies:
+            return Assessment(level, None, cause, why)
     return None
 
 
-def assess_silence(heard: InputHealth) -> Assessment | None:
+def assess_silence(health: Health) -> Assessment | None:
     """Return why no message comes, if none does."""
-    if heard.is_live:
+    if health.is_live:
         return None
-    status = Status.NO_DATA if heard.received else Status.WAITING
-    types = sorted({each.msgtype for each in heard.publishers})
-    named = f', {" or ".join(heard.elsewhere)}' if heard.elsewhere else ''
-    remap = f'remap {heard.sensor.lower()} to the topic of the driver{named}'
-    if types and heard.msgtype not in types:
-        cause = 'wrong_type'
-        reason = f'it is published as {", ".join(types)}, not as {heard.msgtype}; {remap}'
-    elif heard.incompatible:
-        cause = 'incompatible'
-        reason = f'its publisher offers an incompatible {heard.incompatible}'
-    elif heard.silence_s <= (
-        heard.timeout_s if heard.received else max(heard.timeout_s, InputLimits.discovery_s)
-    ):
-        why = f'waiting for the first {heard.sensor} message on {heard.topic}'
-        return Assessment(Level.WARN, Status.WAITING, 'waiting', why)
-    elif heard.received and not heard.publishers:
+    types = sorted({each.msgtype for each in health.publishers})
+    patience_s = max(health.timeout_s, 0.0 if health.received else InputLimits.discovery_s)
+    causes = {
+        'wrong_type': types and health.msgtype not in types,
+        'incompatible': health.incompatible,
+        'waiting': health.silence_s <= patience_s,
         # What played a bag played its clock as well: that this stands is no other trouble.
-        cause, reason = 'publisher_gone', 'its publisher has gone: start it again'
-    elif not heard.publishers:
-        cause = 'no_publisher'
-        reason = f'it has no publisher; {remap}'
-    elif heard.clock:
-        cause, reason = heard.clock, CLOCK_WORDS[heard.clock]
-    else:
-        cause, reason = 'silent', 'its publisher is there but silent'
-    silent = f'no {heard.sensor} message on {heard.topic} for {heard.silence_s:.1f} s'
-    return Assessment(Level.ERROR, status, cause, f'{status.value}: {silent}: {reason}')
+        'publisher_gone': health.received and not types,
+        'no_publisher': not types,
+        health.clock: health.clock,
+        'silent': True,
+    }
+    cause = next(cause for cause, applies in causes.items() if applies)
+    named = f', {" or ".join(health.elsewhere)}' if health.elsewhere else ''
+    remap = f'remap {health.sensor.lower()} to the topic of the driver{named}'
+    words = WORDS[cause].format(health, types=', '.join(types), remap=remap)
+    if cause == 'waiting':
+        return Assessment(Level.WARN, Status.WAITING, cause, words)
+    status = Status.NO_DATA if health.received else Status.WAITING
+    silent = f'no {health.sensor} message on {health.topic} for {health.silence_s:.1f} s'
+    return Assessment(Level.ERROR, status, cause, f'{status.value}: {silent}: {words}')
 
 
 def _assess_rejections(health: Health) -> Assessment | None:
     """Return the reason if messages come but none of them is used any more."""
-    heard, finding = health.input, health.finding
-    count = sum(heard.rejected.values())
-    if count < InputLimits.most_in_a_row and not (count and heard.is_unused):
+    count = sum(health.rejected.values())
+    if count < InputLimits.most_in_a_row and not (count and health.is_unused):
         return None
-    cause = max(heard.rejected, key=heard.rejected.__getitem__)
-    words = REJECTIONS[cause]
-    # Nearer to the root where that is known.
-    if cause == 'out_of_range' and finding is not None:
-        cause, words = finding.cause, finding.words
-    elif cause in {'zero_stamp', 'duplicate_stamp'} and heard.clock:
-        cause, words = heard.clock, CLOCK_WORDS[heard.clock]
-    counts = ', '.join(f'{each} {name}' for name, each in heard.rejected.items())
+    cause, words = _reason(health, max(health.rejected, key=health.rejected.__getitem__))
+    if cause in {'zero_stamp', 'duplicate_stamp'} and health.clock:
+        cause, words = health.clock, WORDS[health.clock]
+    counts = ', '.join(f'{each} {name}' for name, each in health.rejected.items())
     why = (
-        f'{Status.REFUSED.value}: no {heard.sensor} sample was used for '
-        f'{heard.unused_s:.1f} s ({counts}): {words}'
+        f'{Status.REFUSED.value}: no {health.sensor} sample was used for '
+        f'{health.unused_s:.1f} s ({counts}): {words}'
     )
     return Assessment(Level.ERROR, Status.REFUSED, cause, why)
 
 
 def _assess_return(health: Health) -> Assessment | None:
     """Return that the filter's status is old, if its input has only just come back."""
-    heard = health.input
-    if not heard.is_unused or health.status not in USABLE:
+    if not health.is_unused or health.status not in USABLE:
         return None
     why = (
-        f'{Status.NO_DATA.value}: no {heard.sensor} message on {heard.topic} for '
-        f'{heard.unused_s:.1f} s until now: it is used once the next one follows it in time'
+        f'{Status.NO_DATA.value}: no {health.sensor} message on {health.topic} for '
+        f'{health.unused_s:.1f} s until now: it is used once the next one follows it in time'
     )
     return Assessment(LEVELS[Status.NO_DATA], Status.NO_DATA, 'silent', why)
 
@@ -417,7 +422,7 @@ def _assess_finding(health: Health) -> Assessment | None:
 
 
 def _assess_filter(health: Health) -> Assessment:
-    interruption = health.input.interruption
+    interruption = health.interruption
     own = Assessment(LEVELS[health.status], health.status, health.cause, health.why)
     if interruption is not None and health.cause in {'filling', 'gap'}:
         # What interrupted it is known, so that nothing has to be looked for.

@@ -54,8 +54,7 @@ class ImageValues:
         Return stamp, frame and sample of a message with the fields of ``sensor_msgs/Image``.
 
         The sample is the mean brightness of each box of the grid, row by row, 0 black to 1 white;
-        boxes share the pixels that lie across their borders. An `InputError` refuses an encoding
-        that is not known, and an image that is cut off or smaller than the grid.
+        boxes share the pixels that lie across their borders.
         """
         height, width, step = image.height, image.width, image.step
         data = np.frombuffer(image.data, np.uint8)

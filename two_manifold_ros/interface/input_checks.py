@@ -5,22 +5,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 import math
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.interface.assessment import (
     format_duration,
+    Health,
     InputLimits,
+    Interruption,
     REJECTIONS,
     rejections,
+    WORDS,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from two_manifold_ros.interface.assessment import InputHealth, Interruption
     from two_manifold_ros.interface.session import Arrivals
     from two_manifold_ros.model.head import ModelHead
 
@@ -35,29 +36,22 @@ def imu_complaints(
     """
     Return sentences by cause about an IMU message that does not fit the model.
 
-    ``covariances`` are the first entries by the name of the quantity: -1 says that the driver does
-    not measure it (REP-145). ``trained`` is the topic of the training, if that is another one and
-    published too.
+    Of ``covariances`` a first entry of -1 says that the driver does not measure it (REP-145).
+    ``trained`` is the topic of the training, if that is another one and published too.
     """
-    complaints = {}
+    found = {}
     if trained:
-        complaints['other_topic'] = (
-            f'training was on {trained}, and {trained} is published beside {topic}: remap imu to '
-            f'{trained}, as one of them may be filtered or without gravity'
-        )
+        found['other_topic'] = WORDS['other_topic'].format(trained=trained, topic=topic)
     if model.imu_frame_id and frame and frame != model.imu_frame_id:
-        complaints['frame'] = (
-            f'{topic} is in frame {frame!r} but training was in {model.imu_frame_id!r}: '
-            f'estimates are wrong if the axes differ'
+        found['frame'] = WORDS['frame'].format(
+            topic=topic, frame=frame, trained=model.imu_frame_id
         )
     for part, covariance in covariances.items():
         used = any(channel.startswith(part) for channel in model.live_channels)
         if used and covariance == -1.0:
-            complaints[f'{part}_not_measured'] = (
-                f'{topic} declares its {part} as not measured (covariance -1), but the model '
-                f'needs it: check the driver'
-            )
-    return complaints
+            words = WORDS['not_measured'].format(topic=topic, part=part)
+            found[f'{part}_not_measured'] = words
+    return found
 
 
 def trained_beside(trained: str, topic: str) -> str:
@@ -77,15 +71,14 @@ class InputMonitor:
     """Gather the health of the messages of a ``sensor`` and of the clock of the node."""
 
     def __init__(self, sensor: str, topic: str) -> None:
-        self._sensor = sensor
-        self._topic = topic
+        self._sensor, self._topic = sensor, topic
         self._fresh: Counter[str] = Counter()
         self._good: Counter[str] = Counter()
         self._interruption: Interruption | None = None
         self._newest = math.nan, 0
         self._usable_hz = math.nan
         self._shown: int | None = None
-        self._clock_trouble = ''
+        self._clock = ''
         # What the ROS clock showed last, and since when, nanoseconds.
         self._shown_ns, self._shown_since_ns = 0, perf_counter_ns()
         self._simulated = False
@@ -115,31 +108,25 @@ class InputMonitor:
             )
             for cause in rejections(fresh)
         }
-        if fresh['restarts']:
-            happened['restarts'] = (
-                'The belief contradicted itself and restarted from the last window'
-            )
-        if fresh['estimates_not_finite']:
-            happened['estimates_not_finite'] = (
-                'Estimates that are not finite were withheld, please report it'
-            )
+        happened |= {
+            cause: WORDS[cause] for cause in ('restarts', 'estimates_not_finite') if fresh[cause]
+        }
         interruption = arrivals.interruption
         if interruption is not None and interruption is not self._interruption:
             happened[interruption.cause] = f'On {self._topic}: {interruption.words}'
         self._interruption = interruption
-        before, self._shown, self._simulated = self._shown, now_ns, simulated
-        stands = simulated and before == now_ns
-        self._clock_trouble = 'clock_stands' if stands else ''
-        if simulated and not now_ns:
-            self._clock_trouble = 'no_clock'
+        self._clock = ''
+        if simulated:
+            self._clock = 'clock_stands' if self._shown == now_ns else ''
+            self._clock = self._clock if now_ns else 'no_clock'
+        self._shown, self._simulated = now_ns, simulated
         return happened
 
     def _measure_rate(self, used: int, arrived_s: float, stamp_ns: int) -> None:
         """
         Measure the rate over whole intervals between messages; NaN after a silence.
 
-        By the clock and by the stamps, of which the greater counts: a bag may be played slowly,
-        and stamps may jump.
+        The greater one by clock and stamps counts: a bag may be played slowly, stamps may jump.
         """
         by_clock = arrived_s - self._newest[0]
         by_stamps = (stamp_ns - self._newest[1]) / 1e9
@@ -151,17 +138,13 @@ class InputMonitor:
 
     def health(
         self,
-        heard: InputHealth,
+        heard: Health,
         counts: Counter[str],
         arrivals: Arrivals,
         now_ns: int,
         complaints: Mapping[str, str],
-    ) -> InputHealth:
-        """
-        Return the health of the input at ``now_ns`` of the ROS clock.
-
-        ``heard`` is what the subscription shows, ``complaints`` are about the content of messages.
-        """
+    ) -> Health:
+        """Add the health of the messages to what the subscription shows and was ``heard``."""
         known = arrivals.newest_ns and now_ns
         age_s = (now_ns - arrivals.newest_ns) / 1e9 if known else math.nan
         if now_ns != self._shown_ns:
@@ -176,27 +159,21 @@ class InputMonitor:
         unused = rejections(self._fresh)
         found = dict(complaints)
         if arrivals.frame != arrivals.newest_frame:
-            words = (
-                f'messages on {self._topic} started in frame {arrivals.frame!r} and are now in '
-                f'{arrivals.newest_frame!r}, whose axes may differ: call reset if that is intended'
+            words = WORDS['frame_changed'].format(
+                topic=self._topic, frame=arrivals.frame, newest=arrivals.newest_frame
             )
             found = {'frame_changed': words, **found}
         # A lone wild stamp is not used, and a bag that is played has a clock of its own.
         if not (self._simulated or arrivals.unused) and age_s < -InputLimits.most_ahead_s:
-            found['stamps_ahead'] = (
-                f'the stamps on {self._topic} are {format_duration(-age_s)} ahead of the clock of '
-                'this node, and so are the stamps of all that it publishes; tf2 and other nodes '
-                'do not find them at their own time: set the clocks of both machines alike'
-            )
-        return replace(
-            heard,
-            unused_s=min((perf_counter_ns() - arrivals.good_ns) / 1e9, heard.unused_s),
-            usable_rate_hz=self._usable_hz,
-            rejected=rejections(counts - self._good),
-            rejected_share=sum(unused.values()) / max(self._fresh['received'], 1),
-            rejected_most=max(unused, key=unused.__getitem__, default=''),
-            clock=self._clock_trouble or ('clock_stands' if stands else ''),
-            stamp_age_s=age_s,
-            complaints=found,
-            interruption=arrivals.interruption,
-        )
+            span = format_duration(-age_s)
+            found['stamps_ahead'] = WORDS['stamps_ahead'].format(topic=self._topic, span=span)
+        heard.unused_s = min((perf_counter_ns() - arrivals.good_ns) / 1e9, heard.unused_s)
+        heard.usable_rate_hz = self._usable_hz
+        heard.rejected = rejections(counts - self._good)
+        heard.rejected_share = sum(unused.values()) / max(self._fresh['received'], 1)
+        heard.rejected_most = max(unused, key=unused.__getitem__, default='')
+        heard.clock = self._clock or ('clock_stands' if stands else '')
+        heard.stamp_age_s = age_s
+        heard.complaints = found
+        heard.interruption = arrivals.interruption
+        return heard

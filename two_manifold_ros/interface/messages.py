@@ -7,11 +7,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 import math
-from typing import Any, TYPE_CHECKING, TypeAlias
+from typing import Any, NamedTuple, TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from two_manifold_ros.interface.drawn_track import DrawnTrack
 from two_manifold_ros.model.path_ahead import Ahead, PathAhead
 from two_manifold_ros.names import LAP_FRAME
 
@@ -30,6 +29,31 @@ Message: TypeAlias = dict[str, Any]
 
 BASE_FRAME = 'base_link'
 """Frame of the vehicle itself, x ahead (REP-105)."""
+
+
+class DrawnTrack:
+    """
+    A track, (n, 2) in metres with NaN rows between runs, thinned to a message of 100 kB.
+
+    ``size`` is the longer side of its box, metres; ``runs`` keep their ends.
+    """
+
+    def __init__(self, track: Floats, most_points: int = 4000) -> None:
+        known = np.isfinite(track).all(axis=1)
+        finite = track[known]
+        self.size = 1.0 if len(finite) == 0 else max(float(np.ptp(finite, axis=0).max()), 1e-3)
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], known, [False]])))
+        runs = [track[start:end] for start, end in edges.reshape(-1, 2) if end - start > 1]
+        lengths = [
+            np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(run, axis=0).T))]) for run in runs
+        ]
+        total = sum(float(length[-1]) for length in lengths)
+        spacing = total / most_points or self.size
+        self.runs: list[Floats] = []
+        for run, length in zip(runs, lengths, strict=True):
+            keep = np.diff(np.floor(length / spacing), prepend=-1.0) > 0
+            keep[-1] = True
+            self.runs.append(run[keep])
 
 
 @dataclass(frozen=True)
@@ -68,11 +92,7 @@ class Scene:
         return self.along(estimate.path, estimate.path_name)
 
     def along(self, positions: Floats, name: str) -> Ahead:
-        """
-        Return the path through positions at the horizons on a line, or route, of a name.
-
-        The models that have no map of a route have the positions at their horizons alone.
-        """
+        """Return the path through positions at the horizons on a line, or route, of a name."""
         first = name.partition('+')[0]
         # Another way that may be driven can be on another route.
         known = (each for each in self.routes.values() if first in each.model.route_names)
@@ -86,8 +106,7 @@ def choose_scene(model: ModelHead, track: str = '', child: str = '') -> Scene:
     """
     Return the named frames; empty names mean the frame of the training positions, and base_link.
 
-    The IMU may be mounted in any direction, so its frame is not the child. Positions that were
-    trained in another frame than they are published in are not transformed.
+    Positions that were trained in another frame than they are published in are not transformed.
     """
     routes: dict[str, Scene] = {}
 
@@ -173,11 +192,7 @@ def header(stamp_ns: int, frame: str) -> Message:
 
 
 def labelled_array(stamp_ns: int, numbers: Mapping[str, float]) -> Message:
-    """
-    Return ``std_msgs/Float64MultiArray``: seconds, nanoseconds, then the numbers in their order.
-
-    The message has no header. The label of the only dimension names every entry.
-    """
+    """Return ``std_msgs/Float64MultiArray``: stamp and numbers, all named by the label."""
     stamp = stamp_fields(stamp_ns)
     data = [float(stamp['sec']), float(stamp['nanosec']), *map(float, numbers.values())]
     label = ','.join(['sec', 'nanosec', *numbers])
@@ -193,8 +208,7 @@ def ellipse95(covariance: Floats) -> tuple[float, float, float]:
     return float(long), float(short), math.atan2(axes[1, 1], axes[0, 1])
 
 
-@dataclass(frozen=True)
-class CourseOverGround:
+class CourseOverGround(NamedTuple):
     """Direction and speed of travel."""
 
     # In the track frame, radians from x towards y; the variance is at most the one of a uniform
@@ -246,31 +260,22 @@ def planar_covariance(plane: Floats, yaw_variance: float = UNKNOWN_VARIANCE) -> 
 
 def position_message(estimate: Estimate, scene: Scene) -> Message:
     """Return ``geometry_msgs/PoseWithCovarianceStamped``: horizon 0, facing along the course."""
-    return {
-        'header': header(estimate.stamp_ns, scene.track),
-        'pose': _pose_with_covariance(estimate, course_of(estimate)),
-    }
-
-
-def _pose_with_covariance(estimate: Estimate, course: CourseOverGround) -> Message:
-    return {
+    course = course_of(estimate)
+    pose = {
         'pose': pose_fields(estimate.positions[0], course.yaw),
         'covariance': planar_covariance(estimate.covariances[0], course.yaw_variance),
     }
+    return {'header': header(estimate.stamp_ns, scene.track), 'pose': pose}
 
 
 def odometry_message(estimate: Estimate, scene: Scene) -> Message:
-    """
-    Return ``nav_msgs/Odometry``.
-
-    The pose is in the track frame, the twist in the child frame as REP-105 asks: the speed along
-    x, nothing across it. The yaw rate is not estimated, which its variance says.
-    """
+    """Return ``nav_msgs/Odometry``; the yaw rate is not estimated, which its variance says."""
     course = course_of(estimate)
+    located = position_message(estimate, scene)
     return {
-        'header': header(estimate.stamp_ns, scene.track),
+        'header': located['header'],
         'child_frame_id': scene.child,
-        'pose': _pose_with_covariance(estimate, course),
+        'pose': located['pose'],
         'twist': {
             'twist': {
                 'linear': {'x': course.speed, 'y': 0.0, 'z': 0.0},
@@ -285,8 +290,7 @@ def predicted_path_message(estimate: Estimate, scene: Scene) -> Message:
     """
     Return ``nav_msgs/Path`` along the likeliest way, each pose stamped when it will be reached.
 
-    Poses at the horizons are among the others, see `PathAhead`; a model without a map of a route
-    has them alone. Each pose faces the next one, a single one along the course.
+    A model without a map has poses at its horizons alone. Each faces the next one.
     """
     ahead = scene.ahead(estimate)
     yaws = [course_of(estimate).yaw]
@@ -310,11 +314,7 @@ def latent_state_message(estimate: Estimate, _: Scene) -> Message:
 
 
 def particles_message(estimate: Estimate, scene: Scene) -> Message | None:
-    """
-    Return ``sensor_msgs/PointCloud2``: the likeliest place first, the chance as weight.
-
-    ``None`` of an estimate without places: they have a lower rate.
-    """
+    """Return ``sensor_msgs/PointCloud2``, the likeliest place first; they have a lower rate."""
     places = estimate.places
     if places is None:
         return None
@@ -365,11 +365,9 @@ def markers_message(estimate: Estimate, scene: Scene) -> Message:
     """
     Return the ``visualization_msgs/MarkerArray`` that rviz draws.
 
-    Namespaces are ``track`` (one id per run), ``position``, ``predicted_path`` and ``ellipse``
-    (one id per horizon); of named routes also ``route``, the name and its chance, and ``branch``,
-    the other ways that may be driven, as opaque as they are likely. Where lines part there is no
-    ellipse, which would be the ellipse of a mixture. The track comes about once a second, so that
-    a late viewer sees it. Lifetimes make all of it vanish when nothing comes any more.
+    Where lines part there is no ellipse, which would be the ellipse of a mixture. The track comes
+    about once a second, so that a late viewer sees it. Lifetimes make all of it vanish when
+    nothing comes any more.
     """
     width = scene.drawn.size / 250
     lifetime = max(10**9, 3 * scene.model.period_ns)
@@ -484,11 +482,7 @@ def laps_message(state: LapState) -> Message:
 
 
 def messages_of(estimate: Estimate, scene: Scene) -> Iterator[tuple[str, str, Message]]:
-    """
-    Yield topic name, message type and message for everything published for an estimate.
-
-    Nothing is yielded for an estimate that may not be published.
-    """
+    """Yield topic name, message type and message for everything published for an estimate."""
     if not estimate.valid:
         return
     for topic, build in builders_of(scene.model).items():

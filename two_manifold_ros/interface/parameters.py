@@ -18,12 +18,11 @@ from typing import Any, ClassVar, TYPE_CHECKING, TypeAlias
 from two_manifold_ros.errors import did_you_mean
 from two_manifold_ros.interface.messages import BASE_FRAME
 from two_manifold_ros.names import DRIVERS, HORIZONS, POSITION_TYPES
-from two_manifold_ros.training.settings import FIELDS
+from two_manifold_ros.training.settings import FIELDS, Offered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from two_manifold_ros.training.settings import Offered
 
 Value: TypeAlias = bool | int | float | str | list[int] | list[str]
 
@@ -85,24 +84,14 @@ class Parameter:
 
 
 def parameter(
-    description: str,
-    default: Value,
-    between: tuple[float, float] | None = None,
-    *,
-    units: str = '',
-    choices: tuple[str, ...] = (),
-    or_number: bool = False,
-    settable: Settable | None = None,
+    description: str, default: Value, between: tuple[float, float] | None = None, **about: object
 ) -> Any:  # noqa: ANN401 - stands for a value of any type, as dataclasses.field does
-    """Return a dataclass field; where it is not said when it is settable, its class says it."""
-    about: dict[str, Any] = {'description': description, 'units': units, 'choices': choices}
-    about['low'], about['high'] = between or (None, None)
-    about['or_number'] = or_number
-    if settable is not None:
-        about['settable'] = settable
+    """Return a dataclass field ``about`` a `Parameter`; its class says when it is settable."""
+    low, high = between or (None, None)
+    known = {'description': description, 'low': low, 'high': high, **about}
     if isinstance(default, list):
-        return field(default_factory=default.copy, metadata=about)
-    return field(default=default, metadata=about)
+        return field(default_factory=default.copy, metadata=known)
+    return field(default=default, metadata=known)
 
 
 @dataclass(frozen=True)

@@ -73,12 +73,7 @@ class Arrivals:
         self.unused += 1
 
     def take(self, stamp_ns: int, frame: str, arrived_ns: int, *, used: bool, broke: bool) -> None:
-        """
-        Take a message that came at a time of a clock that is never set.
-
-        ``used`` and ``broke``: whether the filter took it, and restarted or coasted because of its
-        stamp.
-        """
+        """Take a message, which the filter used, or restarted or coasted because of its stamp."""
         self.newest_ns = stamp_ns
         # A message without a frame does not name its axes.
         self.newest_frame = frame or self.newest_frame
@@ -171,11 +166,7 @@ class Session:
         self.further = self.further[:first] + values + self.further[first + len(values) :]
 
     def take(self, raw: bytes) -> list[Estimate] | None:
-        """
-        Take one serialised ``sensor_msgs/Imu``.
-
-        Return the estimates to publish; ``None`` if the message waits and nothing is new.
-        """
+        """Take one message; return the estimates to publish, ``None`` if the message waits."""
         self.last_raw = raw
         self._waiting.append((raw, perf_counter_ns(), self.further))
         if self._may_wait(raw):

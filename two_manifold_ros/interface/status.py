@@ -10,16 +10,14 @@ import re
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.interface.assessment import REJECTIONS
-from two_manifold_ros.interface.messages import header, labelled_array
+from two_manifold_ros.interface.assessment import Level, REJECTIONS
+from two_manifold_ros.interface.messages import header, labelled_array, Message
 from two_manifold_ros.names import NO_ROUTE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.interface.assessment import Level
-    from two_manifold_ros.interface.messages import Message
 
 
 OUTSIDE = -1

@@ -3,9 +3,8 @@
 """
 The transforms that are published: of the vehicle, or of the frame of an odometry.
 
-An odometry moves smoothly and drifts, estimates neither drift nor are smooth. Where ``odom`` lies
-in ``map`` (REP-105) is what Nav2 takes from AMCL: the vehicle is at its estimate then, and its
-frame has one parent.
+Where ``odom`` lies in ``map`` (REP-105) is what Nav2 takes from AMCL: an odometry moves smoothly
+and drifts, estimates neither drift nor are smooth.
 """
 
 from __future__ import annotations
@@ -17,12 +16,11 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.interface.messages import course_of, header, pose_fields
+from two_manifold_ros.interface.messages import course_of, header, Message, pose_fields, Scene
 from two_manifold_ros.names import frame_name
 
 if TYPE_CHECKING:
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.interface.messages import Message, Scene
     from two_manifold_ros.recordings.recording import GeodeticOrigin
 
 
@@ -30,16 +28,12 @@ SURE_YAW = 0.2
 """
 Standard deviation of the course, radians, above which it does not turn the frame.
 
-Where the vehicle is slow the course says little, and odometry is surer of its heading. With twice
-as much one that creeps turns it; with half, one whose belief is wide waits for longer.
+A slow vehicle's course says little. With twice as much one that creeps turns the frame; with half,
+one whose belief is wide waits for longer.
 """
 
 DRIFT = math.radians(1.0) ** 2 / 60.0
-"""
-Variance by which the yaw of an odometry drifts, rad^2/s: a degree in a minute, as gyroscopes do.
-
-The frame turns as slowly as this and the course let it; four times as much halves the time.
-"""
+"""Variance by which an odometry's yaw drifts, rad^2/s: a degree in a minute, as a gyroscope."""
 
 LONGEST_S = 0.5
 """
@@ -89,11 +83,7 @@ def between(before: Pose, after: Pose, stamp_ns: int) -> Pose:
 
 
 class OdometryFrame:
-    """
-    Where the frame of an odometry lies in the frame ``track`` of the estimates.
-
-    Both have to be of the same vehicle, by its frame ``child``.
-    """
+    """Where an odometry of the vehicle's frame ``child`` lies in the frame of the estimates."""
 
     def __init__(self, track: str, child: str) -> None:
         self._track, self._child = track, child
@@ -153,11 +143,7 @@ class OdometryFrame:
             self._poses.popleft()
 
     def enter(self, track: str, origin: GeodeticOrigin | None) -> None:
-        """
-        Take estimates in that frame and plane from now on, as of another known route.
-
-        There the frame of the odometry is turned otherwise, and what is known of it is forgotten.
-        """
+        """Take estimates in that frame from now on, where the odometry is turned otherwise."""
         if self._plane != (track, origin):
             self._track, self._plane = track, (track, origin)
             self._turn, self._variance = math.nan, math.inf
@@ -166,10 +152,8 @@ class OdometryFrame:
         """
         Return x, y in metres and yaw of the frame of the odometry in that of the estimates.
 
-        The vehicle is then where the estimate has it. It faces along its course, or against it
-        where the odometry says that it reverses; while the course is not sure (`SURE_YAW`) the
-        frame keeps its yaw. ``None`` where there is no pose for the time of the estimate, and
-        until the course was sure once.
+        The vehicle is then where the estimate has it, and faces along its course, or against it
+        if it reverses. ``None`` without a pose at that time, and until the course was sure once.
         """
         if not self._poses:
             return None

@@ -13,7 +13,8 @@ from scipy.spatial import KDTree
 
 from two_manifold_ros.model.model import NetworkLines, RouteModel
 from two_manifold_ros.route.forks import APART
-from two_manifold_ros.route.visits import Passes, PLACES_ALONG
+from two_manifold_ros.route.route import PLACES_ALONG
+from two_manifold_ros.route.visits import Passes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -30,17 +30,20 @@ from rclpy.serialization import serialize_message
 from rclpy.utilities import ok
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.interface.assessment import InputHealth, Publisher
+from two_manifold_ros.interface.assessment import Health, Publisher
 from two_manifold_ros.interface.messages import (
     BUILDERS,
     builders_of,
     laps_message,
+    Message,
     PLACED,
     ROUTED,
+    Scene,
+    Topic,
     Topics,
 )
 from two_manifold_ros.interface.status import routes_message
-from two_manifold_ros.interface.transforms import transform_message
+from two_manifold_ros.interface.transforms import OdometryFrame, transform_message
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.recordings.ros_messages import fill, message_class, to_message
 
@@ -51,8 +54,6 @@ if TYPE_CHECKING:
     from rclpy.subscription import Subscription
 
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.interface.messages import Message, Scene, Topic
-    from two_manifold_ros.interface.transforms import OdometryFrame
     from two_manifold_ros.laps.live import LiveLaps
 
 
@@ -88,10 +89,8 @@ class GuardedNode(Node):
                     kind = f'{type(error).__name__}: {error}'
                     if kind not in self._kinds and len(self._kinds) < 100:
                         self._kinds.add(kind)
-                        text = (
-                            f'Bug, please report it; the node continues.\n{traceback.format_exc()}'
-                        )
-                        self.get_logger().error(text)
+                        said = 'Bug, please report it; the node continues.\n'
+                        self.get_logger().error(said + traceback.format_exc())
                 # To a service the last argument is the response, which is then unsuccessful.
                 return arguments[-1] if arguments else None
 
@@ -136,27 +135,23 @@ class GuardedNode(Node):
 
 def find_publishers(node: Node, topic: str) -> tuple[Publisher, ...]:
     """Return the publishers of a topic, given by its full name, which no remapping changes."""
-    if node.resolve_topic_name(topic) != topic:
-        # rclpy applies the remapping of this node to the name, so each node is asked for its own.
+    if node.resolve_topic_name(topic) == topic:
         return tuple(
-            Publisher(kind, f'{namespace.rstrip("/")}/{name}')
-            for name, namespace in node.get_node_names_and_namespaces()
-            for kind in _published_by(node, name, namespace).get(topic, ())
+            # The middleware knows a publisher before it knows whose it is.
+            Publisher(i.topic_type, '')
+            if 'UNKNOWN' in i.node_name
+            else Publisher(i.topic_type, f'{i.node_namespace.rstrip("/")}/{i.node_name}')
+            for i in node.get_publishers_info_by_topic(topic)
         )
-    return tuple(
-        # The middleware knows a publisher before it knows whose it is.
-        Publisher(i.topic_type, '')
-        if 'UNKNOWN' in i.node_name
-        else Publisher(i.topic_type, f'{i.node_namespace.rstrip("/")}/{i.node_name}')
-        for i in node.get_publishers_info_by_topic(topic)
-    )
-
-
-def _published_by(node: Node, name: str, namespace: str) -> dict[str, list[str]]:
-    """Return the topics that a node publishes, with their types; none if the node has gone."""
-    with suppress(NodeNameNonExistentError):
-        return dict(node.get_publisher_names_and_types_by_node(name, namespace))
-    return {}
+    found: list[Publisher] = []
+    # rclpy applies the remapping of this node to the name, so each node is asked for its own.
+    for name, namespace in node.get_node_names_and_namespaces():
+        # It may have gone by now.
+        with suppress(NodeNameNonExistentError):
+            kinds = dict(node.get_publisher_names_and_types_by_node(name, namespace))
+            full = f'{namespace.rstrip("/")}/{name}'
+            found += [Publisher(kind, full) for kind in kinds.get(topic, ())]
+    return tuple(found)
 
 
 def find_shared(node: Node, topics: Iterable[str]) -> dict[str, tuple[str, ...]]:
@@ -179,16 +174,12 @@ class SensorTopic:
     """Subscribe a topic of a ``sensor`` as bytes, and know why no messages come."""
 
     def __init__(self, node: GuardedNode, topic: Topic, sensor: str) -> None:
-        self._node = node
-        self._topic = topic
-        self.msgtype = topic.msgtype
+        self._node, self._topic, self.sensor = node, topic, sensor
+        self.msgtype, self.name = topic.msgtype, str(node.resolve_topic_name(topic.name))
         self._subscription: Subscription | None = None
-        self._incompatible = ''
+        self._incompatible, self._asked_s = '', 0.0
         self._publishers: tuple[Publisher, ...] = ()
         self._elsewhere: tuple[str, ...] = ()
-        self._asked_s = 0.0
-        self.sensor = sensor
-        self.name: str = node.resolve_topic_name(topic.name)
         self.wait()
 
     def wait(self) -> None:
@@ -225,7 +216,7 @@ class SensorTopic:
             and any(each.msgtype == self.msgtype for each in find_publishers(self._node, name))
         )
 
-    def health(self, timeout_s: float) -> InputHealth:
+    def health(self, timeout_s: float) -> Health:
         """Return the state of the topic, with the longest silence allowed."""
         node, known, now_s = self._node, self._publishers, monotonic()
         received = self.received_s > self._begun_s
@@ -249,7 +240,7 @@ class SensorTopic:
                     inside = tuple(each for each in found if each.startswith(f'{own}/'))
                     found = inside or tuple(each for each in found if not each.startswith(foreign))
                 self._elsewhere = found
-        return InputHealth(
+        return Health(
             self.sensor,
             self.msgtype,
             self.name,
@@ -274,9 +265,7 @@ class FixedLayout:
 
     def __init__(self, msgtype: str, example: Message) -> None:
         serialised = serialize_message(to_message(msgtype, example))
-        numbers = list(_numbers(example))
-        self._stamp = Struct('<iI')
-        self._numbers = Struct(f'<{len(numbers)}d')
+        self._stamp, self._numbers = Struct('<iI'), Struct(f'<{len([*_numbers(example)])}d')
         self._offset = len(serialised) - self._numbers.size
         self._buffer = bytearray(serialised)
         # The example is little-endian.
@@ -321,22 +310,12 @@ def check_transform() -> None:
 
 class EstimatePublishers:
     """
-    One publisher per topic; silent while a node with a lifecycle is not active.
+    One publisher per topic, with a prefix; silent while a node with a lifecycle is not active.
 
-    Parameters
-    ----------
-    node, prefix
-        Node with a lifecycle or without, and prefix of the names of the topics.
-    scene
-        Model and frames of the estimates to come; another one when a model takes over.
-    transform, odometry
-        Whether to publish a transform from the track frame too, after `check_transform`: to the
-        child frame, or to the frame of the odometry.
-    laps
-        What times the laps of each route, by name, which is empty if the model knows one route.
-    placed
-        Whether fixes give laps their positions, for a model that knows none.
-
+    ``scene`` has model and frames of the estimates to come; another one takes over with its model.
+    A ``transform`` from the track frame, after `check_transform`, goes to the child frame or to
+    the frame of the odometry. ``laps`` time the laps of each route, by name, which is empty if the
+    model knows one route; of a model without positions they are ``placed`` where fixes come.
     """
 
     def __init__(
@@ -361,27 +340,25 @@ class EstimatePublishers:
         if isinstance(node, LifecycleNode):
             create = node.create_lifecycle_publisher
             self._destroy = node.destroy_lifecycle_publisher
-        self.scene = scene
-        self.laps_by_route = dict(laps or {})
+        self.scene, self.laps_by_route = scene, dict(laps or {})
         self._route = ''
-        self._weighed: Estimate | None = None
-        self._placed = placed
         # Of the models that ran before, by route.
         self._counted: dict[str, LiveLaps] = {}
-        self._odometry = odometry
+        self._weighed: Estimate | None = None
+        self._placed, self._odometry = placed, odometry
         self._tf = create(message_class(TRANSFORM_TYPE), '/tf', 100) if transform else None
         self._create: Callable[[Topic], Any] = lambda topic: create(
             message_class(topic.msgtype), f'{prefix}{topic.name}', qos(topic)
         )
         self._publishers: dict[Topic, Any] = {}
         self._messages: dict[Topic, Any] = {}
+        self._layouts: dict[tuple[Topic, str], FixedLayout] = {}
         self._advertise(
             *(each for each in builders_of(scene.model) if each not in ROUTED),
             *(PLACED if placed else ()),
             *([Topics.LAPS] if laps else ()),
             *(ROUTED if scene.model.route_names else ()),
         )
-        self._layouts: dict[tuple[Topic, str], FixedLayout] = {}
 
     def _advertise(self, *topics: Topic) -> None:
         for topic in topics:

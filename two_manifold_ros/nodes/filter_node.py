@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from functools import partial
 from time import monotonic, perf_counter_ns
 from typing import TYPE_CHECKING
@@ -18,12 +19,12 @@ from std_srvs.srv import SetBool, Trigger
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import is_compiled
-from two_manifold_ros.interface.assessment import assess, Health
+from two_manifold_ros.interface.assessment import assess
 from two_manifold_ros.interface.input_checks import imu_complaints, trained_beside
 from two_manifold_ros.interface.messages import choose_scene, Topics
 from two_manifold_ros.interface.model_swap import load_session, ModelSwap, sensor_topics
 from two_manifold_ros.interface.parameters import FilterParameters
-from two_manifold_ros.interface.session import Arrivals
+from two_manifold_ros.interface.session import Arrivals, Session
 from two_manifold_ros.interface.status import LEAST_CHANCE
 from two_manifold_ros.interface.transforms import OdometryFrame
 from two_manifold_ros.laps.live import LiveLaps
@@ -33,15 +34,14 @@ from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.nodes.callbacks import (
     check_transform,
     EstimatePublishers,
-    find_shared,
     SensorTopic,
 )
 from two_manifold_ros.nodes.health import startup_lines, StatusPublisher
 from two_manifold_ros.nodes.lifecycle import BackgroundNode
 from two_manifold_ros.nodes.live_input import (
+    live_fixes,
     live_marks,
     live_odometry,
-    LiveFixes,
     LiveSensor,
     LiveTopic,
 )
@@ -50,7 +50,6 @@ from two_manifold_ros.nodes.running import declare, read
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from two_manifold_ros.interface.session import Session
     from two_manifold_ros.model.head import ModelHead
 
 
@@ -67,7 +66,6 @@ class FilterNode(BackgroundNode):
         self._active = False
         self._enabled = True
         self._complaints: dict[str, str] = {}
-        self._shared: dict[str, tuple[str, ...]] = {}
         self._chosen = declare(self, FilterParameters, locked=self._locked)
         self._imu = SensorTopic(self, Topics.IMU, 'IMU')
         self._status = StatusPublisher(self, self._imu)
@@ -147,7 +145,7 @@ class FilterNode(BackgroundNode):
             first += len(topic.fields)
         if odometry is not None:
             self._live.append(live_odometry(self, chosen.odometry_topic, odometry))
-        for name, follow in (('mark_topic', live_marks), ('fix_topic', LiveFixes)):
+        for name, follow in (('mark_topic', live_marks), ('fix_topic', live_fixes)):
             if topic_name := getattr(chosen, name):
                 self._live.append(follow(self, topic_name, lambda: self._estimates.laps))
         self._imu.listen(self._on_imu)
@@ -289,11 +287,9 @@ class FilterNode(BackgroundNode):
     def _on_second(self) -> None:
         silent = monotonic() - self._imu.received_s > self._chosen.input_timeout_s
         self._advance_swap(idle=silent or not (self._active and self._enabled))
-        counts = self._counts()
-        _, events = self._status.count(counts, self._arrivals)
+        counts, published = self._counts(), self._estimates.topics if self._session else {}
+        _, events = self._status.count(counts, self._arrivals, published.values())
         self._complaints = self._find_complaints()
-        published = self._estimates.topics.values() if self._session else ()
-        self._shared = find_shared(self, (*published, self._status.topic))
         self._publish_health(counts, events)
 
     def _counts(self) -> Counter[str]:
@@ -309,9 +305,8 @@ class FilterNode(BackgroundNode):
         session = self._session
         others: dict[str, str] = {}
         for each in self._live:
-            for cause, sentence in each.complaints.items():
-                # Of several sensors the first one that is wrong.
-                others.setdefault(cause, sentence)
+            # Of several sensors the first one that is wrong.
+            others = {**others, **each.complaints, **others}
         if session is None or not session.last_raw:
             return others
         try:
@@ -325,18 +320,13 @@ class FilterNode(BackgroundNode):
         }
         frame = message.header.frame_id
         trained = trained_beside(session.model.imu_topic, self._imu.name)
-        found = imu_complaints(
-            frame,
-            covariances,
-            session.filter.running,
-            self._imu.name,
-            trained if self._imu.is_published(trained) else '',
-        )
-        return {**found, **others}
+        beside = trained if self._imu.is_published(trained) else ''
+        running, name = session.filter.running, self._imu.name
+        return {**imu_complaints(frame, covariances, running, name, beside), **others}
 
     def _publish_health(self, counts: Counter[str], events: dict[str, str] | None = None) -> None:
         session, swap, chosen = self._session, self._swap, self._chosen
-        health = Health(
+        health = replace(
             self._status.input_health(
                 chosen.input_timeout_s, counts, self._arrivals, self._complaints
             ),
@@ -346,8 +336,6 @@ class FilterNode(BackgroundNode):
             active=self._active,
             enabled=self._enabled,
             configuring=self.is_configuring,
-            shared_outputs=self._shared,
-            counts=counts,
             durations=session.durations.microseconds() if session else {},
         )
         # A node that compares models filters as this node does.
@@ -389,12 +377,8 @@ class FilterNode(BackgroundNode):
 
     def _on_swap_model(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         path = self.get_parameter('next_model').value
-        return self._answer(
-            response, self._trouble if self._swap is None else self._swap.start(path)
-        )
-
-    def _answer(self, response: Trigger.Response, refusal: str) -> Trigger.Response:
-        """Answer before the swap is over, because no callback may wait."""
+        refusal = self._trouble if self._swap is None else self._swap.start(path)
+        # Before the swap is over, because no callback may wait.
         response.success = not refusal
         response.message = refusal or 'Model swap started; see diagnostics.'
         return response

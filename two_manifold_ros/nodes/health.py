@@ -13,10 +13,10 @@ from diagnostic_msgs.msg import DiagnosticArray
 from std_msgs.msg import Float64MultiArray
 
 from two_manifold_ros.filtering.hypothesis_search import has_gravity
-from two_manifold_ros.filtering.status import Status, USABLE
-from two_manifold_ros.interface.assessment import oddities
+from two_manifold_ros.filtering.status import EllipseLimits, Status, USABLE
+from two_manifold_ros.interface.assessment import Assessment, Health, Level, oddities
 from two_manifold_ros.interface.input_checks import InputMonitor
-from two_manifold_ros.interface.messages import Topics
+from two_manifold_ros.interface.messages import Scene, Topics
 from two_manifold_ros.interface.status import (
     capitalised,
     CODES,
@@ -27,17 +27,13 @@ from two_manifold_ros.interface.status import (
     status_message,
     ThrottledLog,
 )
-from two_manifold_ros.nodes.callbacks import qos
+from two_manifold_ros.nodes.callbacks import find_shared, GuardedNode, qos, SensorTopic
 from two_manifold_ros.recordings.ros_messages import to_message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
-    from two_manifold_ros.filtering.status import EllipseLimits
-    from two_manifold_ros.interface.assessment import Assessment, Health, InputHealth, Level
-    from two_manifold_ros.interface.messages import Scene
     from two_manifold_ros.interface.session import Arrivals
-    from two_manifold_ros.nodes.callbacks import GuardedNode, SensorTopic
 
 
 EXPECTED = {
@@ -82,6 +78,7 @@ class StatusPublisher:
         self._counts: Counter[str] = Counter()
         self._counted_s = monotonic()
         self._rates: dict[str, float] = {}
+        self._shared: dict[str, tuple[str, ...]] = {}
 
     @property
     def topic(self) -> str:
@@ -89,9 +86,13 @@ class StatusPublisher:
         return str(self._status.topic_name)
 
     def count(
-        self, counts: Counter[str], arrivals: Arrivals
+        self, counts: Counter[str], arrivals: Arrivals, published: Iterable[str]
     ) -> tuple[Counter[str], dict[str, str]]:
-        """Take the last second; return its counts, and what happened to the messages by cause."""
+        """
+        Take the last second; return its counts, and what happened to the messages by cause.
+
+        Of the full names that are published it is found which ones other nodes publish too.
+        """
         node, now_s = self._node, monotonic()
         # A new session counts from zero again.
         is_new = counts['received'] < self._counts['received']
@@ -99,11 +100,11 @@ class StatusPublisher:
         passed_s = now_s - self._counted_s
         self._rates = {key: count / passed_s for key, count in fresh.items()}
         self._counts, self._counted_s = counts, now_s
+        self._shared = find_shared(node, (*published, self.topic))
         simulated = bool(node.get_parameter('use_sim_time').value)
-        events = self._monitor.update(
+        return fresh, self._monitor.update(
             fresh, counts, arrivals, self._input.received_s, node.now_ns, simulated=simulated
         )
-        return fresh, events
 
     def input_health(
         self,
@@ -111,9 +112,10 @@ class StatusPublisher:
         counts: Counter[str],
         arrivals: Arrivals,
         complaints: Mapping[str, str] | None = None,
-    ) -> InputHealth:
+    ) -> Health:
         """Return the health of the input; ``complaints`` are about the content of messages."""
         heard = self._input.health(timeout_s)
+        heard.shared_outputs, heard.counts = self._shared, counts
         return self._monitor.health(heard, counts, arrivals, self._node.now_ns, complaints or {})
 
     def publish(
@@ -173,10 +175,10 @@ class StatusPublisher:
             return numbers
         return {
             **numbers,
-            'ticks_since_good_sample': int(health.input.unused_s * health.rate_hz),
+            'ticks_since_good_sample': int(health.unused_s * health.rate_hz),
             'input_rate_hz': self._rates.get('received', 0.0),
             'estimate_rate_hz': self._rates.get('published', 0.0),
-            'stamp_age_s': health.input.stamp_age_s,
+            'stamp_age_s': health.stamp_age_s,
             **{f'processing_{name}_us': each for name, each in health.durations.items()},
             **{name: health.counts[name] for name in COUNTS},
         }
@@ -207,12 +209,7 @@ def startup_lines(
     topics: Mapping[str, str],
     timeout_s: float,
 ) -> list[str]:
-    """
-    Return the settings in force, one line each.
-
-    ``path`` is the file of the model; ``topics`` are the full names of the topics that the node
-    publishes, by relative name.
-    """
+    """Return the settings in force; ``topics`` that are published by relative and full name."""
     model = scene.model
     seconds = ', '.join(f'{horizon * model.period_ns / 1e9:g}' for horizon in model.horizons)
     routes = list(model.routes.values())
@@ -221,26 +218,18 @@ def startup_lines(
     order = {name: number for number, name in enumerate(model.channels.names)}
     known = [f'{name} in {each.track}' for name, each in scene.routes.items()]
     known += [f'line {name}' for each in routes for name in each.route_names]
-    gravity = has_gravity(model.channels.mean[:3]) if all(model.channels.live[:3]) else None
-    trained = [
-        f'an IMU in {model.imu_frame_id or "an unnamed frame"}',
-        *([f'topic {model.imu_topic}'] if model.imu_topic else ()),
-        *([] if gravity is None else ['gravity' if gravity else 'no gravity']),
-        *([f'positions in {model.frame_id}'] if model.frame_id else ()),
-    ]
-    odd = []
-    if model.frame_id and model.frame_id != scene.track:
-        odd.append(
-            f'Positions were trained in {model.frame_id!r} and are published in {scene.track!r} '
-            '(parameter track_frame; empty means the frame of training)'
-        )
+    trained = [f'an IMU in {model.imu_frame_id or "an unnamed frame"}']
+    trained += [f'topic {model.imu_topic}'] if model.imu_topic else []
+    if all(model.channels.live[:3]):
+        trained.append('gravity' if has_gravity(model.channels.mean[:3]) else 'no gravity')
+    trained += [f'positions in {model.frame_id}'] if model.frame_id else []
     window_s, most = model.window_ns / 1e9, f', {rates[-1]:g} Hz for all routes'
     subscribed = (
         f'Subscribes {imu_topic} (sensor_msgs/msg/Imu, best effort), which has to bring at least '
         f'{rates[0]:g} Hz{most if len(rates) > 1 else ""}; '
         f'uses {", ".join(sorted(used, key=lambda each: order.get(each, len(order))))}'
     )
-    return [
+    lines = [
         f'Model {path}: {model.rate_hz:g} Hz, windows of {window_s:g} s, horizons {seconds} s',
         *([f'Knows {", ".join(known)}'] if known else ()),
         subscribed,
@@ -248,8 +237,13 @@ def startup_lines(
         f'Frames: positions in {scene.track}, velocities in {scene.child}',
         f'Training had {", ".join(trained)}',
         limits_line(limits, timeout_s),
-        *odd,
     ]
+    if model.frame_id and model.frame_id != scene.track:
+        lines.append(
+            f'Positions were trained in {model.frame_id!r} and are published in {scene.track!r} '
+            '(parameter track_frame; empty means the frame of training)'
+        )
+    return lines
 
 
 def topics_line(topics: Mapping[str, str]) -> str:

@@ -38,10 +38,9 @@ class BackgroundNode(GuardedNode, LifecycleNode):
     """
     A node with a lifecycle whose transition *configure* works in a thread.
 
-    rclpy carries a transition out within the callback of its service, in which a node that loads
-    for seconds neither answers ``get_state`` nor publishes how it is. Here the callback starts the
-    transition and another one ends it and answers the request. Meanwhile the node is in the state
-    *configuring*, and refuses other transitions but a shutdown, which gives the configuring up.
+    rclpy carries a transition out within the callback of its service, in which a node neither
+    answers nor publishes. Here the callback starts the transition and another one ends it and
+    answers the request; between them only a shutdown is not refused.
     """
 
     def __init__(self, name: str) -> None:
@@ -61,11 +60,7 @@ class BackgroundNode(GuardedNode, LifecycleNode):
 
     @abstractmethod
     def prepare(self) -> Callable[[], Any]:
-        """
-        Return the function that does the slow work in a thread; it must not use the node.
-
-        An `InputError`, from here or from there, fails the transition.
-        """
+        """Return what works in a thread, without the node; an `InputError` fails it."""
 
     @abstractmethod
     def complete(self, made: Any) -> None:  # noqa: ANN401 - whatever a node makes

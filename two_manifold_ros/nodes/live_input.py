@@ -17,8 +17,8 @@ from two_manifold_ros.interface.assessment import InputLimits
 from two_manifold_ros.interface.image_values import ImageValues
 from two_manifold_ros.interface.messages import Topic, Topics
 from two_manifold_ros.names import POSITION_TYPES, SENSOR_FIELDS
-from two_manifold_ros.nodes.callbacks import find_publishers
-from two_manifold_ros.recordings.further_channels import fields_decoder
+from two_manifold_ros.nodes.callbacks import find_publishers, GuardedNode
+from two_manifold_ros.recordings.further_channels import fields_decoder, SensorTopic
 from two_manifold_ros.recordings.reading import position_decoder
 from two_manifold_ros.recordings.ros_messages import message_class
 from two_manifold_ros.recordings.satellite_fixes import (
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.adapting.updater_session import UpdaterSession
     from two_manifold_ros.interface.transforms import OdometryFrame
     from two_manifold_ros.laps.live import LiveLaps
-    from two_manifold_ros.nodes.callbacks import GuardedNode
-    from two_manifold_ros.recordings.further_channels import SensorTopic
     from two_manifold_ros.recordings.recording import GeodeticOrigin
     from two_manifold_ros.typing import Floats
 
@@ -53,29 +51,10 @@ class LiveTopic:
     """
     A topic that is subscribed as soon as its type is known, and what is wrong with it.
 
-    Parameters
-    ----------
-    node, name
-        Node that subscribes, and name of the topic.
-    begin
-        Called once with the type; returns what takes each message.
-    wanted, types
-        Type of the topic, where that is given; the types that it may have, none for any.
-    cure
-        What to do if the topic has none of these types.
-    cause, absent, trouble
-        Cause of the complaints; what to do while nothing is published; and a function that returns
-        what is wrong with what was taken.
-
-    Attributes
-    ----------
-    topic, msgtype
-        Full name, and type; empty while it is not known.
-    problem, refused
-        Why it cannot be subscribed, and why the newest message could not be taken, if so.
-    heard_s, longest_s
-        When the newest message was taken, by ``monotonic``, and the longest time between two.
-
+    ``begin`` is called once with the type and returns what takes each message. The type is the
+    ``wanted`` one, or the published one if it is among ``types``, none for any; else the ``cure``
+    is said. Complaints have a ``cause``: ``absent`` is what to do while nothing is published,
+    ``trouble`` returns what is wrong with what was taken.
     """
 
     def __init__(
@@ -96,7 +75,9 @@ class LiveTopic:
         self._cause, self._absent, self._trouble = cause, absent, trouble
         self._subscription: Subscription | None = None
         self.topic: str = node.resolve_topic_name(name)
+        # The type while it is known; else why, and why the newest message could not be taken.
         self.msgtype = self.problem = self.refused = ''
+        # When the newest message was taken, and the longest time between two.
         self.heard_s, self.longest_s = math.nan, 0.0
         self.find()
 
@@ -140,10 +121,10 @@ class LiveTopic:
     def complaints(self) -> dict[str, str]:
         """Sentences by cause: why it is not subscribed, or what is wrong with what was taken."""
         self.find()
-        absent = (
-            '' if self.msgtype else f'nothing is published on {self.topic} yet: {self._absent}'
-        )
-        problem = self.problem or absent or self._trouble()
+        problem = self.problem
+        if not (problem or self.msgtype):
+            problem = f'nothing is published on {self.topic} yet: {self._absent}'
+        problem = problem or self._trouble()
         return {self._cause: problem} if problem else {}
 
     def close(self) -> None:
@@ -218,39 +199,39 @@ def live_marks(node: GuardedNode, name: str, laps: Callable[[], LiveLaps | None]
     )
 
 
-class LiveFixes(LiveTopic):
+def live_fixes(node: GuardedNode, name: str, laps: Callable[[], LiveLaps | None]) -> LiveTopic:
     """Subscribe positions of a vehicle of which laps alone are known."""
+    takers: dict[LiveLaps, ReferenceInput] = {}
 
-    def __init__(self, node: GuardedNode, name: str, laps: Callable[[], LiveLaps | None]) -> None:
-        self._laps = laps
-        self._taker: LiveLaps | None = None
-        cure = 'publish it as one of {}, or set fix_topic to another'
-        super().__init__(
-            node,
-            name,
-            lambda _: self._take_fix,
-            cure=cure,
-            cause='fix_topic',
-            absent='start what measures',
-            trouble=self._why_unplaced,
-        )
+    def begin(msgtype: str) -> Callable[[bytes], object]:
+        def take(raw: bytes) -> None:
+            taker = laps()
+            if taker is not None and taker not in takers:
+                # With another model laps begin elsewhere.
+                takers.clear()
+                takers[taker] = ReferenceInput(taker)
+                takers[taker].start(msgtype)
+            if taker is not None:
+                takers[taker].take(raw)
 
-    def _why_unplaced(self) -> str:
-        laps = self._laps()
-        problem = '' if laps is None else laps.problem
-        refused = {} if self._taker is None else {**self._input.counts()}
-        refused.pop('used', None)
-        counts = ', '.join(f'{count} {key}' for key, count in refused.items())
+        return take
+
+    def why_unplaced() -> str:
+        taker = laps()
+        problem = '' if taker is None else taker.problem
+        refused = {key: count for each in takers.values() for key, count in each.counts().items()}
+        counts = ', '.join(f'{each} {key}' for key, each in refused.items() if key != 'used')
         return f'{problem} (refused: {counts})' if problem and counts else problem
 
-    def _take_fix(self, raw: bytes) -> None:
-        laps = self._laps()
-        if laps is not None and self._taker is not laps:
-            # With another model laps begin elsewhere.
-            self._taker, self._input = laps, ReferenceInput(laps)
-            self._input.start(self.msgtype)
-        if laps is not None:
-            self._input.take(raw)
+    return LiveTopic(
+        node,
+        name,
+        begin,
+        cure='publish it as one of {}, or set fix_topic to another',
+        cause='fix_topic',
+        absent='start what measures',
+        trouble=why_unplaced,
+    )
 
 
 def live_odometry(node: GuardedNode, name: str, frame: OdometryFrame) -> LiveTopic:
@@ -259,9 +240,9 @@ def live_odometry(node: GuardedNode, name: str, frame: OdometryFrame) -> LiveTop
 
     def trouble() -> str:
         is_early = not frame.frame and monotonic() - begun_s < InputLimits.discovery_s
-        topic = node.resolve_topic_name(name)
-        found = '' if is_early else frame.trouble
-        return f'no transform to the frame of {topic}: {found}' if found else ''
+        if is_early or not frame.trouble:
+            return ''
+        return f'no transform to the frame of {node.resolve_topic_name(name)}: {frame.trouble}'
 
     return LiveTopic(
         node,

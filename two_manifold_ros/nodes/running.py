@@ -21,7 +21,7 @@ from rcl_interfaces.msg import (
 )
 import rclpy
 from rclpy._rclpy_pybind11 import RCLError
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.logging import get_logger
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import ok, try_shutdown
@@ -31,6 +31,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.parameters import (
     names_without_namespace,
     NodeParameters,
+    Parameter,
     Settable,
     unknown_parameters,
 )
@@ -38,21 +39,14 @@ from two_manifold_ros.interface.parameters import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rclpy.executors import Executor
     from rclpy.node import Node
     from rclpy.parameter import Parameter as Change
 
-    from two_manifold_ros.interface.parameters import Parameter
     from two_manifold_ros.stopping import Stopping
 
 
 def log_trouble() -> str:
-    """
-    Return why no log file can be written, or an empty string.
-
-    A node that asks ROS 2 for one nevertheless does not start. The folder is found by the rules
-    of rcl_logging.
-    """
+    """Return why no log file can be written by the rules of rcl_logging, or an empty string."""
     given, ros, home = map(os.environ.get, ('ROS_LOG_DIR', 'ROS_HOME', 'HOME'))
     name = given or (ros and f'{ros}/log') or (home and f'{home}/.ros/log')
     if not name:
@@ -272,12 +266,7 @@ def run(
 
 
 def make_executor() -> Executor:
-    """
-    Return the fastest executor there is.
-
-    The events executor takes less CPU than the single-threaded one at every IMU rate, and the
-    multi-threaded one stalls at them (ros2/rclpy issue 1452).
-    """
+    """Return the executor of the least CPU; the multi-threaded one stalls (rclpy issue 1452)."""
     try:
         # Missing in Humble and in Jazzy before 2025.
         from rclpy.experimental.events_executor import EventsExecutor  # noqa: PLC0415

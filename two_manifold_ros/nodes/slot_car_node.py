@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from time import monotonic_ns
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,17 +13,13 @@ from two_manifold_ros.interface.status import ThrottledLog
 from two_manifold_ros.nodes.callbacks import GuardedNode
 from two_manifold_ros.nodes.running import declare
 from two_manifold_ros.recordings.ros_messages import message_class, to_message
-from two_manifold_ros.simulation.slot_car import Camera, SlotCar, SlotCarSettings
+from two_manifold_ros.simulation.slot_car import Camera, SlotCar, SlotCarSample, SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import (
     imu_message,
     IMU_TYPE,
     reference_message,
     REFERENCE_TYPE,
 )
-
-if TYPE_CHECKING:
-    from two_manifold_ros.simulation.slot_car import SlotCarSample
-
 
 MOST_BEHIND_S = 1.0
 """Delay of the stamps that is warned of, seconds: less is a stall, which is made up for."""

@@ -20,7 +20,6 @@ from two_manifold_ros.inspection.lag import put_in_step
 from two_manifold_ros.interface.assessment import (
     assess_silence,
     Assessment,
-    Health,
     Level,
     oddities,
     REJECTIONS,
@@ -42,23 +41,22 @@ from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.recordings.ros_messages import ImuDecoder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
+
+
+SILENCE_S = 2.0
+"""Seconds without a message that are warned of while it records."""
 
 
 class LiveRecording:
     """
     Record ``imu`` at once, and ``reference`` as soon as its type is known.
 
-    ``ending`` says in words when the recording ends; ``silence_s`` without a message are worth a
-    warning.
+    ``ending`` says in words when the recording ends.
     """
 
-    def __init__(
-        self, node: GuardedNode, reference_type: str, ending: str, silence_s: float = 2.0
-    ) -> None:
-        self._node = node
-        self._ending = ending
-        self._silence_s = silence_s
+    def __init__(self, node: GuardedNode, reference_type: str, ending: str) -> None:
+        self._node, self._ending = node, ending
         self._imu = SensorTopic(node, Topics.IMU, 'IMU')
         self._samples = MessageColumns('live', self._imu.name, Topics.IMU.msgtype, ImuDecoder())
         self._positions: MessageColumns | None = None
@@ -75,7 +73,7 @@ class LiveRecording:
     def assessment(self) -> Assessment:
         """State of the recording."""
         reference = self._reference.topic
-        silence = assess_silence(self._imu.health(self._silence_s))
+        silence = assess_silence(self._imu.health(SILENCE_S))
         for cause, why in self._mixed_up().items():
             return Assessment(Level.WARN, None, cause, why)
         if not self.imu_count:
@@ -88,7 +86,7 @@ class LiveRecording:
         if silence is not None:
             return Assessment(Level.WARN, None, silence.cause, f'{why}, but {silence.why}')
         silent_s = monotonic() - self._reference_s
-        if silent_s > self._silence_s:
+        if silent_s > SILENCE_S:
             why = f'{why}, but no position came on {reference} for {silent_s:.0f} s'
             return Assessment(Level.WARN, None, 'reference_gone', why)
         return Assessment(Level.OK, None, '', why)
@@ -103,16 +101,17 @@ class LiveRecording:
             'reference_type': self._reference.msgtype or 'unknown',
         }
 
-    def summary(self, assessment: Assessment) -> str:
-        """Return one line for the log."""
+    @property
+    def summary(self) -> str:
+        """What is recorded, in words."""
         return (
-            f'{capitalised(assessment.why)}: {self.imu_count} IMU messages on '
-            f'{self._imu.name}, {self.reference_count} positions on '
-            f'{self._reference.topic}'
+            f'{self.imu_count} IMU messages on {self._imu.name}, '
+            f'{self.reference_count} positions on {self._reference.topic}'
         )
 
+    @property
     def seconds(self) -> float:
-        """Return how long ago the first IMU message came."""
+        """How long ago the first IMU message came."""
         return 0.0 if self._first_s is None else monotonic() - self._first_s
 
     def recording(self, *, use_receive_time: bool) -> Recording:
@@ -147,12 +146,9 @@ class LiveRecording:
 
     def _mixed_up(self) -> dict[str, str]:
         """Return sentences by cause on topics of several types or publishers."""
-        heard = oddities(Health(self._imu.health(self._silence_s)))
-        found = {
-            'reference_type': self._reference.problem,
-            'several_publishers': heard.get('several_publishers', ''),
-        }
-        return {cause: why for cause, why in found.items() if why}
+        found = oddities(self._imu.health(SILENCE_S)) | {'reference_type': self._reference.problem}
+        causes = 'reference_type', 'several_publishers'
+        return {cause: found[cause] for cause in causes if found.get(cause)}
 
     def _start_reference(self, msgtype: str) -> Callable[[bytes], object]:
         topic = self._node.resolve_topic_name('reference')
@@ -185,8 +181,7 @@ class TrainerNode(GuardedNode):
 
     def __init__(self) -> None:
         super().__init__('trainer_node')
-        self._level, self._why = Level.OK, 'starting'
-        self._values: Mapping[str, float | str] = {}
+        self._show(Level.OK, 'starting')
         self._job: TrainingJob | None = None
         self._live: LiveRecording | None = None
         self._said = ''
@@ -273,13 +268,13 @@ class TrainerNode(GuardedNode):
     def _follow_recording(self, live: LiveRecording) -> None:
         live.update()
         assessment = live.assessment
-        self._level, self._why = assessment.level, assessment.why
-        self._values = {'cause': assessment.cause, **live.counts}
-        limit_s, seconds = read(self, TrainerParameters).record_seconds, live.seconds()
+        self._show(assessment.level, assessment.why, cause=assessment.cause, **live.counts)
+        limit_s, seconds = read(self, TrainerParameters).record_seconds, live.seconds
         # Whoever waits for the end sees four times that it comes nearer.
         quarter = min(int(4.0 * seconds / limit_s), 4) if limit_s else 0
         so_far = f', {seconds:.0f} of {limit_s:g} s' if quarter else ''
-        self._say(f'recording {assessment.cause} {quarter}', live.summary(assessment) + so_far)
+        line = f'{capitalised(assessment.why)}: {live.summary}{so_far}'
+        self._say(f'recording {assessment.cause} {quarter}', line)
         if limit_s and seconds >= limit_s:
             try:
                 self._start_training()
@@ -291,8 +286,7 @@ class TrainerNode(GuardedNode):
         while job.warnings:
             self.get_logger().warning(job.warnings.popleft())
         if not done:
-            self._level, self._why = Level.OK, f'training: {job.stage}'
-            self._values = {'share': job.share}
+            self._show(Level.OK, f'training: {job.stage}', share=job.share)
             self._say(f'{job.stage} {job.share:.1f}', f'Training: {job.stage}, {job.share:.0%}')
         elif job.failure:
             if job.details and self._said != job.failure:
@@ -303,8 +297,7 @@ class TrainerNode(GuardedNode):
 
     def _succeed(self, job: TrainingJob) -> None:
         chosen = read(self, TrainerParameters)
-        self._level, self._why = Level.OK, f'trained: the model is in {chosen.model}'
-        self._values = {'model': chosen.model}
+        self._show(Level.OK, f'trained: the model is in {chosen.model}', model=chosen.model)
         if job.model is not None and self._said != self._why:
             for note in job.model.summary.get('notes', ()):
                 self.get_logger().warning(note)
@@ -316,7 +309,7 @@ class TrainerNode(GuardedNode):
     def _fail(self, reason: str, status: int = 1) -> None:
         """End, or go on recording if ``finish`` can be called again."""
         chosen = read(self, TrainerParameters)
-        self._level, self._why, self._values = Level.ERROR, reason, {}
+        self._show(Level.ERROR, reason)
         if self._said != reason:
             self._said = reason
             self.get_logger().error(reason)
@@ -324,6 +317,9 @@ class TrainerNode(GuardedNode):
             self._job = None
         elif chosen.exit_when_done:
             self.exit_status = status
+
+    def _show(self, level: Level, why: str, **values: float | str) -> None:
+        self._level, self._why, self._values = level, why, values
 
     def _say(self, key: str, line: str) -> None:
         if key != self._said:

@@ -30,13 +30,12 @@ from two_manifold_ros.adapting.updater_session import (
 )
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import is_compiled
-from two_manifold_ros.interface.assessment import assess, Health
+from two_manifold_ros.interface.assessment import assess
 from two_manifold_ros.interface.messages import ADAPTING, choose_scene, Topics
 from two_manifold_ros.interface.parameters import UpdaterParameters
 from two_manifold_ros.nodes.callbacks import (
     check_transform,
     EstimatePublishers,
-    find_shared,
     GuardedNode,
     qos,
     SensorTopic,
@@ -100,7 +99,6 @@ class UpdaterNode(GuardedNode):
         self._reference_hz = 0.0
         # Of learning, what the log has last.
         self._verdict, self._laps = '', 0
-        self._shared: dict[str, tuple[str, ...]] = {}
         for service, work, done in (
             # Its outcome is in the diagnostics, because no callback may wait.
             ('save', self._save, 'Checkpoint started; see diagnostics.'),
@@ -233,10 +231,8 @@ class UpdaterNode(GuardedNode):
         self._log_learning()
         if self._checkpointing is not None:
             self._checkpointing.look()
-        published = *self._estimates.topics.values(), self._status.topic
-        self._shared = find_shared(self, published)
-        counts = self._counts()
-        fresh, events = self._status.count(counts, self._session.arrivals)
+        counts, published = self._counts(), self._estimates.topics.values()
+        fresh, events = self._status.count(counts, self._session.arrivals, published)
         self._publish_health(counts, events | self._find_events(fresh))
 
     def _find_events(self, fresh: Counter[str]) -> dict[str, str]:
@@ -262,10 +258,8 @@ class UpdaterNode(GuardedNode):
     def _publish_health(self, counts: Counter[str], events: dict[str, str] | None = None) -> None:
         session, checkpointing = self._session, self._checkpointing
         learner, timeout_s = session.learner, self._chosen.input_timeout_s
-        health = Health(
+        health = replace(
             self._status.input_health(timeout_s, counts, session.arrivals),
-            shared_outputs=self._shared,
-            counts=counts,
             durations=session.durations.microseconds(),
         ).with_filter(learner.filter, learner.running.rate_hz)
         trouble = checkpointing.trouble if checkpointing else ''

@@ -5,31 +5,30 @@
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 import math
 from time import monotonic
 from typing import Any, TYPE_CHECKING
 
 from diagnostic_msgs.msg import DiagnosticArray
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
 from rclpy.utilities import try_shutdown
 
-from two_manifold_ros.interface.messages import Topics
+from two_manifold_ros.interface.messages import Topic, Topics
 from two_manifold_ros.nodes.callbacks import find_publishers, qos
 from two_manifold_ros.nodes.running import make_executor, start_middleware
 from two_manifold_ros.recordings.ros_messages import message_class
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
     from threading import Event
 
+    from rclpy.executors import Executor
     from rclpy.subscription import Subscription
 
-    from two_manifold_ros.interface.messages import Topic
 
 _FOLLOWED = (Topics.POSITION, Topics.PREDICTED_PATH, Topics.STATUS, Topics.MARKERS)
 _SEARCHED_S = 1.0
@@ -46,6 +45,21 @@ SETTLED_S = 1.0
 """All publishers are taken to be discovered if no other one was for so long."""
 
 
+@contextmanager
+def _spun(name: str, *, rosout: bool = True) -> Iterator[tuple[Node, Executor]]:
+    """Return a node and its executor, of which nothing is left afterwards."""
+    start_middleware([])
+    executor = make_executor()
+    try:
+        node = Node(name, start_parameter_services=False, enable_rosout=rosout)
+        executor.add_node(node)
+        yield node, executor
+        node.destroy_node()
+    finally:
+        executor.shutdown()
+        try_shutdown()
+
+
 def listen(
     hear: Callable[[str, int, str, Mapping[str, str], int], object],
     refresh: Callable[[], object],
@@ -55,9 +69,8 @@ def listen(
     """
     Listen to all diagnostics for some seconds after all publishers were discovered, or for ever.
 
-    ``hear`` is called with name, level, message and values of every status of diagnostics, and
-    with the number of nodes of this name that publish diagnostics; ``refresh`` twice a second.
-    ``done`` returns whether enough was heard.
+    ``hear`` is called with name, level, message and values of every status, and the number of
+    nodes of this name; ``refresh`` twice a second. ``done`` returns whether enough was heard.
     """
     nodes: Counter[str] = Counter()
 
@@ -67,13 +80,9 @@ def listen(
             count = max(nodes[status.name], 1)
             hear(status.name, ord(status.level), status.message, values, count)
 
-    start_middleware([])
-    executor = SingleThreadedExecutor()
     topics: set[str] = set()
     known = 0
-    try:
-        node = Node('two_manifold_status', start_parameter_services=False)
-        executor.add_node(node)
+    with _spun('two_manifold_status') as (node, executor):
         refreshed_s = -math.inf
         # When all publishers are discovered, as far as is known by now.
         from_s = monotonic() + DISCOVERY_S
@@ -95,9 +104,6 @@ def listen(
                     known, from_s = len(publishers), monotonic() + SETTLED_S
                 refresh()
             executor.spin_once(timeout_sec=0.1)
-    finally:
-        executor.shutdown()
-        try_shutdown()
 
 
 def watch(
@@ -125,11 +131,7 @@ def _follow(
     names: Collection[str],
     over: Event,
 ) -> None:
-    start_middleware([])
-    executor = make_executor()
-    try:
-        node = Node('two_manifold_view', start_parameter_services=False, enable_rosout=False)
-        executor.add_node(node)
+    with _spun('two_manifold_view', rosout=False) as (node, executor):
         watcher = Watcher(node, hear, names)
         searched_s, seen = -math.inf, frozenset[str]()
         while not over.is_set() and (chosen := frozenset(looked_at())):
@@ -137,10 +139,6 @@ def _follow(
                 seen, searched_s = chosen, monotonic()
                 watcher.search(chosen)
             executor.spin_once(timeout_sec=0.1)
-        node.destroy_node()
-    finally:
-        executor.shutdown()
-        try_shutdown()
 
 
 class Watcher:
