@@ -12,7 +12,6 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.loggers.log import Channel, IMU_ROLES, Log
 from two_manifold_ros.loggers.to_bag import drive_of, write_drive
 from two_manifold_ros.recordings.reading import read_recording
-from two_manifold_ros.recordings.recording import FASTEST_RATE
 
 pytest.importorskip('rosbags')
 
@@ -43,32 +42,6 @@ def test_any_part_of_a_file_has_the_signs_of_the_file(computed, part):
     for role in ('accel_z', 'gyro_x'):
         del log.channels[role]
     assert set(map(tuple, drive_of(log).imu.values[:, 2:4].tolist())) == {(9.80665, 0.0)}
-
-
-@pytest.mark.parametrize(
-    ('factor', 'gravity', 'words'),
-    [
-        (1.0, 1.0, ''),
-        (1.0, 0.0, 'lack gravity'),
-        (1 / 9.80665, 1.0, 'look like g'),
-        (16384 / 9.80665, 1.0, 'as counts are'),
-    ],
-)
-def test_gravity_tells_the_unit_on_a_car_that_corners(factor, gravity, words):
-    made = drive()
-    made.imu[:, 2] -= (1.0 - gravity) * 9.80665
-    made.imu[:, :3] *= factor
-    notes = [each for each in drive_of(log_of(made)).notes if 'the accelerations' in each]
-    assert len(notes) == bool(words)
-    assert all(words in note for note in notes)
-
-
-@pytest.mark.parametrize('length', [FASTEST_RATE - 1.0, FASTEST_RATE + 1.0])
-def test_rates_that_no_gyroscope_measures_look_like_another_unit(length):
-    made = drive()
-    made.imu[:, 3:] = np.divide([1.0, -2.0, 3.0], 14**0.5) * length
-    notes = drive_of(log_of(made)).notes
-    assert any('look like deg/s' in note for note in notes) == (length > FASTEST_RATE)
 
 
 def test_the_bag_is_read_as_it_was_written(tmp_path):

@@ -10,36 +10,16 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.loggers.log import (
-    ACCELERATIONS,
-    Channel,
-    FIX_ROLES,
-    IMU_ROLES,
-    listed,
-    Log,
-)
+from two_manifold_ros.loggers.log import Channel, FIX_ROLES, IMU_ROLES, listed, Log
 from two_manifold_ros.loggers.places import NOT_ON_EARTH
 from two_manifold_ros.recordings.bag_writer import BagWriter
-from two_manifold_ros.recordings.recording import (
-    acceleration_unit,
-    FASTEST_RATE,
-    fastest_rate,
-    GRAVITY,
-    usual_gap_ns,
-)
+from two_manifold_ros.recordings.recording import GRAVITY, usual_gap_ns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from two_manifold_ros.typing import Bools, Floats, Ints
-
-_OF_GRAVITY = {
-    'g': "look like g: name their unit with --columns 'ax=COLUMN:g,...'",
-    'removed': 'lack gravity: the logger left it out, and none was put in',
-    'unclear': 'are more than gravity on average, as counts are: name their unit with --columns',
-}
-"""What accelerations do, by the unit that `inspect` takes them for."""
 
 
 @dataclass(frozen=True)
@@ -110,14 +90,6 @@ def _samples(measured: Mapping[str, Channel], place: str) -> tuple[Channel, list
     if not there.any():
         msg = f'{place}: no time has all channels of the IMU; import its files one by one'
         raise InputError(msg)
-    unit = acceleration_unit(imu[there]) if {*ACCELERATIONS} <= measured.keys() else ''
-    if unit in _OF_GRAVITY:
-        notes.append(f'the accelerations {_OF_GRAVITY[unit]}')
-    if fastest_rate(imu[there]) > FASTEST_RATE:
-        notes.append(
-            'the angular rates look like deg/s or counts, not rad/s: name their unit with '
-            "--columns 'gx=COLUMN:deg/s,...'"
-        )
     return Channel(stamps[there], imu[there]), notes
 
 
