@@ -12,7 +12,7 @@ import numpy as np
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.loggers.log import Channel, FIX_ROLES, IMU_ROLES, listed, Log
 from two_manifold_ros.loggers.places import NOT_ON_EARTH
-from two_manifold_ros.recordings.bag_writer import BagWriter
+from two_manifold_ros.recordings.bag_writer import BagWriter, header_of
 from two_manifold_ros.recordings.recording import GRAVITY, usual_gap_ns
 
 if TYPE_CHECKING:
@@ -172,11 +172,8 @@ def write_drive(drive: Drive, path: str | Path) -> dict[str, int]:
     with BagWriter(path) as bag:
         for stamp, number, row in sorted(rows):
             topic, msgtype, frame, channel, content = streams[number]
-            seconds, rest = divmod(stamp, 1_000_000_000)
-            header = {'stamp': {'sec': seconds, 'nanosec': rest}, 'frame_id': frame}
-            bag.write(
-                topic, msgtype, stamp, {'header': header, **content(channel.values[row].tolist())}
-            )
+            fields = content(channel.values[row].tolist())
+            bag.write(topic, msgtype, stamp, {'header': header_of(stamp, frame), **fields})
             counts[topic] = counts.get(topic, 0) + 1
     return counts
 

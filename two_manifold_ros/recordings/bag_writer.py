@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 Storage = Literal['mcap', 'sqlite3']
 
 
+def header_of(stamp_ns: int, frame_id: str) -> dict[str, Any]:
+    """Return a ``std_msgs/msg/Header``."""
+    seconds, rest = divmod(stamp_ns, 1_000_000_000)
+    return {'stamp': {'sec': seconds, 'nanosec': rest}, 'frame_id': frame_id}
+
+
 class BagWriter:
     """
     A context manager that writes one rosbag2 folder (metadata version 9) by `rosbags`.

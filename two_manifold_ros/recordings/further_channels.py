@@ -11,6 +11,7 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.names import frame_name
+from two_manifold_ros.recordings.recording import IMU_CHANNELS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -132,11 +133,6 @@ def fields_decoder(
     return decode
 
 
-_IMU_FIELDS = tuple(
-    f'{vector}.{axis}' for vector in ('linear_acceleration', 'angular_velocity') for axis in 'xyz'
-)
-
-
 def imu_field_decoder(
     deserialise: Callable[[bytes, str], Any], topic: str, msgtype: str, field: str
 ) -> Callable[[bytes], tuple[int, str, tuple[float, ...]]]:
@@ -147,10 +143,10 @@ def imu_field_decoder(
     commas.
     """
     if ',' not in field:
-        fields = tuple(f'{field}.{name}' for name in _IMU_FIELDS)
+        fields = tuple(f'{field}.{name}' for name in IMU_CHANNELS)
         return fields_decoder(deserialise, topic, msgtype, fields, field)
     fields = tuple(each.strip() for each in field.split(','))
-    if len(fields) != len(_IMU_FIELDS) or not all(fields):
+    if len(fields) != len(IMU_CHANNELS) or not all(fields):
         msg = (
             f'--imu-topic {topic}:{field}: name the field with a sensor_msgs/Imu in it, or six '
             'fields, acceleration x, y, z and angular rate x, y, z, with commas'

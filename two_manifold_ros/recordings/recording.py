@@ -21,14 +21,8 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Bools, Floats, Ints
 
 
-IMU_CHANNELS = (
-    'linear_acceleration.x',
-    'linear_acceleration.y',
-    'linear_acceleration.z',
-    'angular_velocity.x',
-    'angular_velocity.y',
-    'angular_velocity.z',
-)
+IMU_VECTORS = ('linear_acceleration', 'angular_velocity')
+IMU_CHANNELS = tuple(f'{vector}.{axis}' for vector in IMU_VECTORS for axis in 'xyz')
 IN_A_ROW = 9
 """
 Steps in a row whose median is the usual interval there, where it is longer than that of all.
