@@ -7,16 +7,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TYPE_CHECKING
 
-import numpy as np
-
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.names import frame_name
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    from two_manifold_ros.typing import Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -153,32 +149,3 @@ def imu_field_decoder(
         )
         raise InputError(msg)
     return fields_decoder(deserialise, topic, msgtype, fields)
-
-
-@dataclass(frozen=True)
-class HeldStream:
-    """Numbers of a topic that hold until the next message, in the order of their receipt."""
-
-    topic: str
-    msgtype: str
-    fields: tuple[str, ...]  # the m numbers of each message that count
-    stamps: Ints  # (M,) nanoseconds, on the time base of the IMU
-    values: Floats  # (M, m) in the units of the messages
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the channels that hold the numbers, which say where they come from."""
-        return tuple(f'{self.topic}:{field}' for field in self.fields)
-
-    def held_at(self, stamps: Ints) -> Floats:
-        """
-        Return the (N, m) numbers in force at (N,) stamps, NaN before the first one.
-
-        Each holds until the next one (zero-order hold), however long that takes.
-        """
-        order = np.argsort(self.stamps, kind='stable')
-        newest = np.searchsorted(self.stamps[order], stamps, side='right') - 1
-        held = np.full((len(stamps), len(self.fields)), np.nan)
-        known = newest >= 0
-        held[known] = self.values[order][newest[known]]
-        return held

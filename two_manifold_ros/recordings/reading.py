@@ -24,11 +24,11 @@ from two_manifold_ros.recordings.bag_topics import (
 from two_manifold_ros.recordings.excursions import frozen_places
 from two_manifold_ros.recordings.further_channels import (
     fields_decoder,
-    HeldStream,
     imu_field_decoder,
     SensorTopic,
 )
 from two_manifold_ros.recordings.recording import (
+    HeldStream,
     IMU_VECTORS,
     ImuStream,
     is_far,

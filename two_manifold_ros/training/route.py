@@ -50,8 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from two_manifold_ros.inspection.positions import PositionReport
-    from two_manifold_ros.recordings.further_channels import HeldStream
-    from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.recordings.recording import HeldStream, Recording
     from two_manifold_ros.route.learning import Tuning, UsualFeatures
     from two_manifold_ros.route.merging import Places
     from two_manifold_ros.route.route import RouteLikelihood
