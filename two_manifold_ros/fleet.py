@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 import json
 import logging
 from pathlib import Path
+import re
 import signal
 from time import monotonic
 from typing import Any, TYPE_CHECKING, TypeVar
@@ -195,34 +196,34 @@ def _tried(function: Callable[[Item], Result], item: Item) -> Result | InputErro
 
 @contextmanager
 def client_of(
-    workers: int | None = None,
-    scheduler: str | None = None,
-    scheduler_file: str | None = None,
-    say: Callable[[str], None] = lambda _: None,
+    workers: str | int | None, say: Callable[[str], None] = lambda _: None
 ) -> Iterator[Any]:
     """
     Connect to workers, and part from them at the end; ``None`` where none are asked for.
 
-    ``workers`` are processes on this machine, which are started and ended; else a scheduler runs
-    at an address, or wrote a file with its own. ``say`` gets sentences, such as the address of the
-    dashboard. ``InputError`` says that Dask is missing, that no scheduler or worker answers, or
-    that their package is not this one.
+    ``workers`` is a number of processes on this machine, which are started and ended; or the
+    address of a scheduler, or a file that the scheduler wrote. ``say`` gets sentences, such as the
+    address of the dashboard. ``InputError`` says that Dask is missing, that no scheduler or worker
+    answers, or that their package is not this one.
     """
-    asked = [each for each in (workers, scheduler, scheduler_file) if each is not None]
-    if not asked:
+    if workers is None:
         yield None
         return
-    if len(asked) > 1:
-        msg = 'workers on this machine, the address of a scheduler and its file: give one of them'
+    where = str(workers)
+    count = int(where) if re.fullmatch(r'-?\d+', where) else None
+    file = None if count is not None or re.search(r':\d+$', where) else where
+    if count is not None and count < 1:
+        msg = f'{count} workers can do nothing: give 1 or more'
         raise InputError(msg)
-    if workers is not None and workers < 1:
-        msg = f'{workers} workers can do nothing: give 1 or more'
+    if file is not None and not Path(file).is_file():
+        # Dask would wait for ever until there is one.
+        msg = f'there is no file {file}: name the one that the scheduler wrote'
         raise InputError(msg)
     try:
         import dask  # noqa: PLC0415 - an extra
         import distributed  # noqa: PLC0415 - an extra
 
-        if workers is not None:
+        if count is not None:
             # For the keys with which workers on this machine are talked to.
             import cryptography  # noqa: F401, PLC0415 - an extra
     except ModuleNotFoundError as error:
@@ -241,19 +242,16 @@ def client_of(
         'distributed.admin.large-graph-warning-threshold': '1 TB',
     }
     with dask.config.set(settings):
-        if workers is not None:
-            with _started(workers) as client:
+        if count is not None:
+            with _started(count) as client:
                 yield _checked(client, say)
             return
-        where = scheduler or scheduler_file
         say(f'waiting up to {START_S:g} s for a scheduler with a worker at {where}')
         try:
-            if scheduler_file is not None and not Path(scheduler_file).is_file():
-                # Dask would wait for ever until there is one.
-                msg = f'there is no file {scheduler_file}: name the one that the scheduler wrote'
-                raise InputError(msg)
             until_s = monotonic() + START_S
-            client = distributed.Client(scheduler, scheduler_file=scheduler_file, timeout=START_S)
+            client = distributed.Client(
+                None if file else where, scheduler_file=file, timeout=START_S
+            )
             client.wait_for_workers(1, timeout=max(until_s - monotonic(), 1.0))
         except (OSError, distributed.TimeoutError, ValueError) as error:
             msg = (
