@@ -44,7 +44,7 @@ def make_bag(folder: Path) -> str:
 
 
 def scheduler_s() -> float:
-    """Return what the scheduler takes for an item, in batches, s."""
+    """Return what the scheduler takes for an item, s."""
     with client_of(workers=2) as client:
         spread(nothing, range(100), client)
         began = time.perf_counter()

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import ast
 from contextlib import contextmanager, suppress
 import errno
 import json
@@ -21,7 +20,6 @@ from matplotlib.figure import Figure
 import numpy as np
 import pytest
 
-import two_manifold_ros
 from two_manifold_ros.cli import running
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.experiments.experiment import Experiment
@@ -50,79 +48,6 @@ def full_disk() -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
-WRITERS = {'write_text', 'write_bytes', 'savefig', 'save', 'savez', 'savez_compressed', 'savetxt'}
-WRITERS |= {'tofile', 'mkstemp', 'NamedTemporaryFile'}
-"""Methods and functions that write a file of a name; `save` is one of NumPy alone."""
-
-ELSEWHERE = {
-    'adapting/checkpoints.py:lock': 'a lock, which stays empty',
-    'demo.py:running_node': 'the log of another process, which is read while it grows',
-    'fleet.py:_append': 'a journal: a line that was cut off is forgotten',
-    'recordings/storage_files.py:unpack_file': 'in a folder of its own that is removed',
-}
-"""Where a file is opened for writing beside `replace_file`, and why that is right."""
-
-
-def writing(tree: ast.AST, place: str = '') -> Iterator[str]:
-    """Yield the function around each call that opens a file for writing."""
-    for node in ast.iter_child_nodes(tree):
-        inner = node.name if isinstance(node, ast.FunctionDef) else place
-        if isinstance(node, ast.Call) and opens(node):
-            yield place
-        yield from writing(node, inner)
-
-
-def opens(call: ast.Call) -> bool:
-    """Return whether a call opens a file for writing by its name."""
-    of = getattr(call.func, 'value', None)
-    name = getattr(call.func, 'attr', getattr(call.func, 'id', ''))
-    given = [*call.args, *(each.value for each in call.keywords)]
-    if name == 'save' and not (isinstance(of, ast.Name) and of.id == 'np'):
-        return False
-    # Into a file that is already open, as `replace_file` hands it out, or a part of one.
-    if isinstance(of, ast.Name) and of.id == 'archive':
-        return False
-    if given and isinstance(given[0], ast.Name) and given[0].id in {'file', 'stream'}:
-        return False
-    modes = [each.value for each in given if isinstance(each, ast.Constant)]
-    written = any(
-        isinstance(mode, str) and set(mode) <= set('rwaxbt+') and set(mode) & set('wax+')
-        for mode in modes
-    )
-    unknown = any(isinstance(each, ast.Name) and 'mode' in each.id for each in given)
-    return name in WRITERS or (name in {'open', 'fdopen', 'ZipFile'} and (written or unknown))
-
-
-@pytest.mark.parametrize(
-    ('code', 'found'),
-    [
-        ('path.open("w", encoding="utf-8")', True),
-        ('open(path, mode="ab")', True),
-        ('path.open(mode)', True),
-        ('os.fdopen(handle, "wb")', True),
-        ('path.write_bytes(content)', True),
-        ('figure.savefig(path, dpi=120)', True),
-        ('np.save(path, array)', True),
-        ('zipfile.ZipFile(path, "w")', True),
-        ('path.open("rb")', False),
-        ('figure.savefig(file, dpi=120)', False),
-        ('vehicle.save(path)', False),
-    ],
-)
-def test_what_opens_a_file_for_writing_is_seen(code, found):
-    assert bool(list(writing(ast.parse(code)))) is found
-
-
-def test_every_file_is_written_by_one_function():
-    root = Path(two_manifold_ros.__file__).parent
-    found = {
-        f'{path.relative_to(root)}:{place}'
-        for path in root.rglob('*.py')
-        for place in writing(ast.parse(path.read_text(encoding='utf-8')))
-    }
-    assert found == {*ELSEWHERE, 'files.py:replace_file'}
 
 
 TRACK = Track(

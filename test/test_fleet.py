@@ -127,11 +127,11 @@ def test_ctrl_c_is_left_to_the_command(client):
 
 def test_a_scheduler_that_runs_is_used(running, tmp_path):
     address = running.scheduler.address
-    with client_of(scheduler=address) as other:
+    with client_of(address) as other:
         assert spread(squared, [2, 3], other) == [4, 9]
     file = tmp_path / 'scheduler.json'
     file.write_text(json.dumps({'address': address}))
-    with client_of(scheduler_file=str(file)) as other:
+    with client_of(str(file)) as other:
         assert spread(squared, [4], other) == [16]
     # It goes on for others.
     assert spread(squared, [5], running) == [25]
@@ -140,12 +140,12 @@ def test_a_scheduler_that_runs_is_used(running, tmp_path):
 def test_what_cannot_work_is_refused_in_a_sentence(monkeypatch):
     monkeypatch.setattr(fleet, 'START_S', 0.5)
     for asked, words in (
-        ({'workers': 0}, 'give 1 or more'),
-        ({'workers': 2, 'scheduler': 'tcp://127.0.0.1:1'}, 'give one of them'),
-        ({'scheduler': 'tcp://127.0.0.1:1'}, 'no Dask scheduler'),
-        ({'scheduler_file': '/nowhere.json'}, 'no Dask scheduler'),
+        (0, 'give 1 or more'),
+        ('-2', 'give 1 or more'),
+        ('tcp://127.0.0.1:1', 'no Dask scheduler'),
+        ('/nowhere.json', 'there is no file /nowhere'),
     ):
-        with pytest.raises(InputError, match=words), client_of(**asked):
+        with pytest.raises(InputError, match=words), client_of(asked):
             pass
 
 
@@ -153,7 +153,7 @@ def test_workers_with_another_version_are_refused(running, monkeypatch):
     monkeypatch.setattr(fleet, '__version__', '99.0')
     with (
         pytest.raises(InputError, match='install the same version'),
-        client_of(scheduler=running.scheduler.address),
+        client_of(running.scheduler.address),
     ):
         pass
 
@@ -162,6 +162,6 @@ def test_without_dask_workers_are_refused_and_all_else_works(monkeypatch):
     monkeypatch.setitem(sys.modules, 'distributed', None)
     with pytest.raises(InputError, match='pip install distributed'), client_of(workers=2):
         pass
-    with client_of() as none:
+    with client_of(None) as none:
         assert none is None
         assert spread(squared, np.arange(3).tolist(), none) == [0, 1, 4]

@@ -13,11 +13,11 @@ from __future__ import annotations
 from contextlib import contextmanager, suppress
 import json
 import logging
-import math
 from pathlib import Path
+import re
 import signal
 from time import monotonic
-from typing import Any, TYPE_CHECKING, TypeAlias, TypeVar
+from typing import Any, TYPE_CHECKING, TypeVar
 
 from two_manifold_ros import __version__
 from two_manifold_ros.errors import InputError, refuse
@@ -30,19 +30,8 @@ Item = TypeVar('Item')
 Result = TypeVar('Result')
 Value = TypeVar('Value')
 
-_Part: TypeAlias = 'tuple[list[Result], InputError | None]'
-"""Results of a batch, and what refused its next item."""
-
-BATCHES = 32
-"""
-Batches of items for each worker, so that one that is slower gets fewer of them.
-
-The last batch to finish, a thirtieth of the work of a worker, is what others may wait for; and a
-batch costs the scheduler some milliseconds, whatever is in it.
-"""
-
 LOST_WORKERS = 3
-"""Workers that may be lost while they have a batch, until it is taken to be what they die of."""
+"""Workers that may be lost while they have an item, until it is taken to be what they die of."""
 
 START_S = 60.0
 """Time in which a scheduler and a worker have to answer."""
@@ -73,10 +62,7 @@ def spread(
         return results
     from distributed import KilledWorker  # noqa: PLC0415 - an extra
 
-    workers = max(len(client.nthreads()), 1)
-    size = math.ceil(len(items) / (workers * BATCHES))
-    batches = [items[begin : begin + size] for begin in range(0, len(items), size)]
-    parts: dict[int, _Part[Result]] = {}
+    results_of: dict[int, Result | InputError] = {}
     done(0.0)
     # The result of a task, unlike data that is scattered, is made again where each worker that has
     # it is lost.
@@ -87,16 +73,15 @@ def spread(
             with suppress(ValueError):
                 client.replicate(future)
     # By default equal calls are one: results of an earlier run would be taken for this one's.
-    futures = client.map(_each_of, [shared] * len(batches), batches, pure=False)
+    futures = client.map(_tried, [shared] * len(items), items, pure=False)
     numbers = {future.key: number for number, future in enumerate(futures)}
     try:
         for future in _as_they_end(futures, client):
             number = numbers[future.key]
-            parts[number] = future.result()
-            # Where one was refused, those before it have a result.
-            for item, result in zip(batches[number], parts[number][0], strict=False):
-                keep(item, result)
-            done(len(parts) / len(batches))
+            found = results_of[number] = future.result()
+            if not isinstance(found, InputError):
+                keep(items[number], found)
+            done(len(results_of) / len(items))
     except KilledWorker:
         msg = (
             'the workers were lost again and again while they did the same part of the work: look '
@@ -106,11 +91,11 @@ def spread(
     finally:
         client.cancel(futures)
     known: list[Result] = []
-    for number in range(len(batches)):
-        results, refusal = parts[number]
-        if refusal is not None:
-            raise refusal
-        known += results
+    for number in range(len(items)):
+        found = results_of[number]
+        if isinstance(found, InputError):
+            raise found
+        known.append(found)
     return known
 
 
@@ -201,47 +186,44 @@ class ItemJournal:
 _FORMAT = 'two_manifold bags 1'
 
 
-def _each_of(function: Callable[[Item], Result], items: Sequence[Item]) -> _Part[Result]:
-    """Return results, and what refused the next item: raised, a worker would log a traceback."""
-    results: list[Result] = []
+def _tried(function: Callable[[Item], Result], item: Item) -> Result | InputError:
+    """Return a result, or what refused the item: raised, a worker would log a traceback."""
     try:
-        for item in items:
-            results.append(function(item))  # noqa: PERF401 - those before an error are kept
+        return function(item)
     except InputError as error:
-        return results, error
-    return results, None
+        return error
 
 
 @contextmanager
 def client_of(
-    workers: int | None = None,
-    scheduler: str | None = None,
-    scheduler_file: str | None = None,
-    say: Callable[[str], None] = lambda _: None,
+    workers: str | int | None, say: Callable[[str], None] = lambda _: None
 ) -> Iterator[Any]:
     """
     Connect to workers, and part from them at the end; ``None`` where none are asked for.
 
-    ``workers`` are processes on this machine, which are started and ended; else a scheduler runs
-    at an address, or wrote a file with its own. ``say`` gets sentences, such as the address of the
-    dashboard. ``InputError`` says that Dask is missing, that no scheduler or worker answers, or
-    that their package is not this one.
+    ``workers`` is a number of processes on this machine, which are started and ended; or the
+    address of a scheduler, or a file that the scheduler wrote. ``say`` gets sentences, such as the
+    address of the dashboard. ``InputError`` says that Dask is missing, that no scheduler or worker
+    answers, or that their package is not this one.
     """
-    asked = [each for each in (workers, scheduler, scheduler_file) if each is not None]
-    if not asked:
+    if workers is None:
         yield None
         return
-    if len(asked) > 1:
-        msg = 'workers on this machine, the address of a scheduler and its file: give one of them'
+    where = str(workers)
+    count = int(where) if re.fullmatch(r'-?\d+', where) else None
+    file = None if count is not None or re.search(r':\d+$', where) else where
+    if count is not None and count < 1:
+        msg = f'{count} workers can do nothing: give 1 or more'
         raise InputError(msg)
-    if workers is not None and workers < 1:
-        msg = f'{workers} workers can do nothing: give 1 or more'
+    if file is not None and not Path(file).is_file():
+        # Dask would wait for ever until there is one.
+        msg = f'there is no file {file}: name the one that the scheduler wrote'
         raise InputError(msg)
     try:
         import dask  # noqa: PLC0415 - an extra
         import distributed  # noqa: PLC0415 - an extra
 
-        if workers is not None:
+        if count is not None:
             # For the keys with which workers on this machine are talked to.
             import cryptography  # noqa: F401, PLC0415 - an extra
     except ModuleNotFoundError as error:
@@ -260,19 +242,16 @@ def client_of(
         'distributed.admin.large-graph-warning-threshold': '1 TB',
     }
     with dask.config.set(settings):
-        if workers is not None:
-            with _started(workers) as client:
+        if count is not None:
+            with _started(count) as client:
                 yield _checked(client, say)
             return
-        where = scheduler or scheduler_file
         say(f'waiting up to {START_S:g} s for a scheduler with a worker at {where}')
         try:
-            if scheduler_file is not None and not Path(scheduler_file).is_file():
-                # Dask would wait for ever until there is one.
-                msg = f'there is no file {scheduler_file}: name the one that the scheduler wrote'
-                raise InputError(msg)
             until_s = monotonic() + START_S
-            client = distributed.Client(scheduler, scheduler_file=scheduler_file, timeout=START_S)
+            client = distributed.Client(
+                None if file else where, scheduler_file=file, timeout=START_S
+            )
             client.wait_for_workers(1, timeout=max(until_s - monotonic(), 1.0))
         except (OSError, distributed.TimeoutError, ValueError) as error:
             msg = (

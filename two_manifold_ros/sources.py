@@ -262,14 +262,8 @@ def _remote_bags(address: str) -> list[str] | None:
     return [store.unstrip_protocol(each) for each in found]
 
 
-class _Held(threading.local):
-    """Copies that are there while the thread reads them, by the whole address."""
-
-    def __init__(self) -> None:
-        self.places: dict[str, Path] = {}
-
-
-_held = _Held()
+_held = threading.local()
+"""Its ``places`` are the copies that are there while the thread reads them, by whole address."""
 
 
 @contextmanager
@@ -285,8 +279,9 @@ def fetched(address: str | Path) -> Iterator[Path]:
         yield Path(address)
         return
     whole = _whole(address)
-    if whole in _held.places:
-        yield _held.places[whole]
+    places: dict[str, Path] = vars(_held).setdefault('places', {})
+    if whole in places:
+        yield places[whole]
         return
     # A library may still be writing into it when a signal ends the copy.
     with TemporaryDirectory(
@@ -294,7 +289,7 @@ def fetched(address: str | Path) -> Iterator[Path]:
     ) as folder:
         with _in_words(whole):
             place = _copy(whole, Path(folder))
-        _held.places[whole] = place
+        places[whole] = place
         try:
             yield place
         except (InputError, OSError) as error:
@@ -303,7 +298,7 @@ def fetched(address: str | Path) -> Iterator[Path]:
                 raise
             raise InputError(text) from None
         finally:
-            del _held.places[whole]
+            del places[whole]
 
 
 def _own_folder() -> str | None:

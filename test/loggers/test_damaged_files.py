@@ -51,9 +51,9 @@ def test_damaged_files_are_read_or_refused(name, changes):
         said = str(path)
         try:
             found = drive_of(read_log([path], {}))
-            assert np.isfinite(found.imu).all()
-            assert len(found.imu) == len(found.imu_stamps) > 0
-            assert (np.diff(found.imu_stamps) > 0).all()
+            assert np.isfinite(found.imu.values).all()
+            assert len(found.imu.values) == len(found.imu.stamps) > 0
+            assert (np.diff(found.imu.stamps) > 0).all()
         except InputError as error:
             said = str(error)
         assert str(path) in said

@@ -34,12 +34,12 @@ def test_each_format_gives_the_drive(name, tmp_path):
     expected = MADE.imu * ([1, -1, 1, 1, 1, -1] if name in {'vbo', 'aim'} else 1)
     if name == 'vbo':
         expected[:, 2:5] = G, 0.0, 0.0
-    np.testing.assert_allclose(found.imu_stamps, MADE.stamps, rtol=0, atol=1_000_000)
-    np.testing.assert_allclose(found.imu, expected, atol=2e-4)
+    np.testing.assert_allclose(found.imu.stamps, MADE.stamps, rtol=0, atol=1_000_000)
+    np.testing.assert_allclose(found.imu.values, expected, atol=2e-4)
     # West of Greenwich, and each fix once.
-    np.testing.assert_allclose(found.fix_stamps, MADE.stamps[::4], rtol=0, atol=1_000_000)
-    np.testing.assert_allclose(found.fixes[:, :2], MADE.fixes[:, :2], rtol=0, atol=1e-7)
-    np.testing.assert_allclose(found.fixes[:, 2], MADE.fixes[:, 2], rtol=0, atol=0.01)
+    np.testing.assert_allclose(found.fixes.stamps, MADE.stamps[::4], rtol=0, atol=1_000_000)
+    np.testing.assert_allclose(found.fixes.values[:, :2], MADE.fixes[:, :2], rtol=0, atol=1e-7)
+    np.testing.assert_allclose(found.fixes.values[:, 2], MADE.fixes[:, 2], rtol=0, atol=0.01)
     assert all(DRIVER not in note for note in found.notes)
     # A map counts in files of loggers, too.
     forward = {
@@ -49,8 +49,8 @@ def test_each_format_gives_the_drive(name, tmp_path):
         'aim': 'InlineAcc',
     }
     turned = read(tmp_path / file, columns=f'ax=-{forward[name]}:m/s2')
-    np.testing.assert_allclose(turned.imu[:, 0], -found.imu[:, 0] / G)
-    np.testing.assert_array_equal(turned.imu[:, 1:], found.imu[:, 1:])
+    np.testing.assert_allclose(turned.imu.values[:, 0], -found.imu.values[:, 0] / G)
+    np.testing.assert_array_equal(turned.imu.values[:, 1:], found.imu.values[:, 1:])
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_a_drive_begins_on_its_date_or_in_1970(name, pattern, put, begin, tmp_pa
     path.write_bytes(content)
     found = read(path)
     expected = MADE.stamps - MADE.stamps[0] + begin
-    np.testing.assert_allclose(found.imu_stamps, expected, rtol=0, atol=1_000_000)
+    np.testing.assert_allclose(found.imu.stamps, expected, rtol=0, atol=1_000_000)
     assert any('no date' in note for note in found.notes) == (begin < 3 * DAY_NS)
 
 
@@ -87,8 +87,8 @@ def test_a_vbo_may_have_degrees_and_blanks_in_names(damaged, tmp_path):
     path = tmp_path / 'a.vbo'
     path.write_text('\n'.join(lines))
     found = read(path)
-    assert len(found.fixes) == 60 - damaged
-    assert found.fixes[0, :2].tolist() == [48.1, 11.5]
+    assert len(found.fixes.values) == 60 - damaged
+    assert found.fixes.values[0, :2].tolist() == [48.1, 11.5]
     assert any('degrees' in note for note in found.notes)
 
 
@@ -101,8 +101,8 @@ def test_rows_of_a_vbo_without_satellites_are_no_positions(tmp_path):
             lines[number] = lines[number].replace(b'012 ', b'000 ', 1)
         file.write_bytes(b'\n'.join(lines))
         found = read(file)
-        assert found.fix_stamps[:1].tolist() == MADE.stamps[count : count + 1].tolist()
-        assert len(found.imu_stamps) == len(MADE.stamps)
+        assert found.fixes.stamps[:1].tolist() == MADE.stamps[count : count + 1].tolist()
+        assert len(found.imu.stamps) == len(MADE.stamps)
 
 
 def test_the_clock_of_racecapture_runs_evenly(tmp_path):
@@ -114,7 +114,7 @@ def test_the_clock_of_racecapture_runs_evenly(tmp_path):
         cells[1] = str(int(cells[1]) + 700)
         lines[number] = ','.join(cells)
     file.write_text('\n'.join(lines))
-    np.testing.assert_allclose(read(file).imu_stamps, MADE.stamps, rtol=0, atol=1_000_000)
+    np.testing.assert_allclose(read(file).imu.stamps, MADE.stamps, rtol=0, atol=1_000_000)
 
 
 @pytest.mark.parametrize('device', ['calc', '100: gps'])
@@ -158,7 +158,7 @@ def test_one_damaged_line_decides_nothing_and_is_named(name, damage, tmp_path):
     if damage == 'torn':
         path.write_bytes(b'\n'.join([*lines[:-1], lines[-1][:12]]))
         found = read(path)
-        assert len(found.imu_stamps) == len(whole.imu_stamps) - 1
+        assert len(found.imu.stamps) == len(whole.imu.stamps) - 1
         assert any('not whole' in note for note in found.notes)
         return
     if damage == 'again':
@@ -169,9 +169,9 @@ def test_one_damaged_line_decides_nothing_and_is_named(name, damage, tmp_path):
         return
     path.write_bytes(b'\n'.join(damaged(lines, [number], damage, name)))
     found = read(path)
-    kept = np.isin(whole.imu_stamps, found.imu_stamps)
+    kept = np.isin(whole.imu.stamps, found.imu.stamps)
     assert (~kept).sum() <= 1
-    np.testing.assert_allclose(found.imu[:600], whole.imu[:600], atol=1e-9)
+    np.testing.assert_allclose(found.imu.values[:600], whole.imu.values[:600], atol=1e-9)
     assert any(f'line {number}' in note for note in found.notes) or damage in {'zero', 'ahead'}
     if damage in {'zero', 'ahead'}:
         return
@@ -219,7 +219,7 @@ def test_files_of_one_vehicle_become_one_drive_in_any_order(tmp_path):
     # The later one begins on the next day.
     changed = files[0].read_bytes().replace(b'07/03/2026', b'08/03/2026', 1)
     files[0].write_bytes(changed.replace(b'23:59:41', b'00:01:20', 1))
-    assert read(*files).imu_stamps.tolist() == [*MADE.stamps, *later.stamps]
+    assert read(*files).imu.stamps.tolist() == [*MADE.stamps, *later.stamps]
     with pytest.raises(InputError, match='at the same time'):
         read(files[0], files[0])
 
@@ -240,8 +240,8 @@ def test_samples_are_sorted_and_have_all_channels(times, gap, count, note, tmp_p
     rows = [f'{10 * at},1,{"" if row in gap else row}' for row, at in enumerate(times)]
     path.write_text('\n'.join(['time (ms),ax,ay', *rows]))
     found = read(path)
-    assert len(found.imu_stamps) == count
-    assert (np.diff(found.imu_stamps) > 0).all()
+    assert len(found.imu.stamps) == count
+    assert (np.diff(found.imu.stamps) > 0).all()
     assert note in ' '.join(found.notes)
 
 
@@ -281,13 +281,13 @@ def sensor_logger(folder, platform, standardisation):
 def test_sensor_logger(platform, standardisation, tmp_path):
     folder = sensor_logger(tmp_path / 'phone', platform, standardisation)
     found = read(folder)
-    first = int(np.argmin(np.abs(SHORT.stamps - found.imu_stamps[0])))
-    expected = SHORT.imu[first : first + len(found.imu)]
-    assert len(found.imu) >= len(SHORT.imu) - 1
-    np.testing.assert_allclose(found.imu[:, :3], expected[:, :3], atol=1e-9)
+    first = int(np.argmin(np.abs(SHORT.stamps - found.imu.stamps[0])))
+    expected = SHORT.imu[first : first + len(found.imu.values)]
+    assert len(found.imu.values) >= len(SHORT.imu) - 1
+    np.testing.assert_allclose(found.imu.values[:, :3], expected[:, :3], atol=1e-9)
     # Between its samples.
-    np.testing.assert_allclose(found.imu[:, 3:], expected[:, 3:], atol=0.02)
-    np.testing.assert_allclose(found.fixes, SHORT.fixes, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(found.imu.values[:, 3:], expected[:, 3:], atol=0.02)
+    np.testing.assert_allclose(found.fixes.values, SHORT.fixes, rtol=0, atol=1e-9)
     assert not any(DRIVER in note for note in found.notes)
     with pytest.raises(InputError, match=r'Barometer\.csv'):
         read(folder / 'Gyroscope.csv', folder / 'Barometer.csv')
@@ -319,9 +319,9 @@ def test_phyphox_with_a_pause(comma, tmp_path):
     head = '"event","experiment time","system time","system time text"'
     write(tmp_path / 'meta' / 'time.csv', head, events)
     found = read(tmp_path)
-    np.testing.assert_allclose(found.imu, SHORT.imu, atol=1e-8)
+    np.testing.assert_allclose(found.imu.values, SHORT.imu, atol=1e-8)
     later = np.where(np.arange(len(SHORT.seconds)) < half, 0, round(pause_s * 1e9))
-    np.testing.assert_allclose(found.imu_stamps, SHORT.stamps + later, rtol=0, atol=2000)
+    np.testing.assert_allclose(found.imu.stamps, SHORT.stamps + later, rtol=0, atol=2000)
 
 
 def test_sensorlog_has_the_signs_of_ios(tmp_path):
@@ -335,9 +335,9 @@ def test_sensorlog_has_the_signs_of_ios(tmp_path):
     ]
     write(tmp_path / 'log.csv', ','.join(names), rows)
     found = read(tmp_path / 'log.csv')
-    assert found.imu_stamps.tolist() == SHORT.stamps.tolist()
-    np.testing.assert_allclose(found.imu, SHORT.imu, atol=1e-9)
-    np.testing.assert_allclose(found.fixes, SHORT.fixes, rtol=0, atol=1e-9)
+    assert found.imu.stamps.tolist() == SHORT.stamps.tolist()
+    np.testing.assert_allclose(found.imu.values, SHORT.imu, atol=1e-9)
+    np.testing.assert_allclose(found.fixes.values, SHORT.fixes, rtol=0, atol=1e-9)
 
 
 def test_of_several_tables_each_has_its_part_of_a_map(tmp_path):
@@ -348,7 +348,7 @@ def test_of_several_tables_each_has_its_part_of_a_map(tmp_path):
         rows = np.c_[SHORT.seconds, SHORT.imu[:, 3 * number : 3 * number + 3]].tolist()
         write(tmp_path / f'{name}.csv', f'Time (s),X ({unit}),Y ({unit}),Z ({unit})', rows)
     found = read(tmp_path, columns='time=Time:s,ax=X,ay=Y,az=Z')
-    np.testing.assert_allclose(found.imu, SHORT.imu)
+    np.testing.assert_allclose(found.imu.values, SHORT.imu)
     words = [note.partition(':')[0] for note in found.notes if ' is X in' in note]
     assert words == ['Accelerometer.csv', 'Gyroscope.csv']
     assert sum('no date' in note for note in found.notes) == 1
@@ -396,9 +396,9 @@ def test_xrk_files_are_read_by_their_library(tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, 'libxrk', library(MADE))
     found = read(path)
     # Positive to the right, as the file has them.
-    np.testing.assert_allclose(found.imu, MADE.imu * [1, -1, 1, 1, 1, -1], atol=1e-9)
-    np.testing.assert_allclose(found.fixes, MADE.fixes, rtol=0, atol=1e-9)
-    assert found.imu_stamps.tolist() == MADE.stamps.tolist()
+    np.testing.assert_allclose(found.imu.values, MADE.imu * [1, -1, 1, 1, 1, -1], atol=1e-9)
+    np.testing.assert_allclose(found.fixes.values, MADE.fixes, rtol=0, atol=1e-9)
+    assert found.imu.stamps.tolist() == MADE.stamps.tolist()
     assert all(DRIVER not in note for note in found.notes)
     assert capsys.readouterr().out == ''
     for module, words in ((library(None), ''), (None, '.*pip install libxrk')):

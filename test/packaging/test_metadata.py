@@ -74,6 +74,8 @@ def test_package_xml_agrees_with_setup_py(manifest, setup_arguments, checkout):
     assert two_manifold_ros.__version__ == manifest.version
     changes = (checkout / 'CHANGELOG.rst').read_text()
     assert re.findall(r'^(\d+\.\d+\.\d+) \(', changes, re.MULTILINE)[0] == manifest.version
+    citation = (checkout / 'CITATION.cff').read_text()
+    assert re.findall(r'^version: "?([\d.]+)', citation, re.MULTILINE) == [manifest.version]
 
 
 def test_all_name_the_same_oldest_versions(checkout, manifest, setup_arguments):

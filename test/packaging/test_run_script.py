@@ -141,32 +141,6 @@ def test_a_second_call_does_what_changed_and_no_more(machine, changed, variables
     assert ('-m pip check' in machine.asked()) == ('runtime' in steps)
 
 
-LINT = ['-m ruff check .', '-m ruff format --check .', '-m mypy', '-c from', 'docs/write_pages.py',
-        'test/packaging/count_lines.py']  # fmt: skip
-TWO = '-n 2 --dist loadgroup --no-loadscope-reorder'
-PYTEST = '-m pytest --timeout 300 --durations=40'
-
-
-@pytest.mark.parametrize(
-    ('verb', 'steps', 'asked'),
-    [
-        ('test', ['tools', 'docs'], [*LINT, f'{PYTEST} -k one two']),
-        ('faults', ['tools'], ['-m pytest --timeout 600 -k one two test/faults']),
-        ('docs', ['docs'], ['-m sphinx -q -W --keep-going']),
-        ('oldest', ['venv', 'oldest-3.11'],
-         [f'-m pytest --timeout 300 -m not slow {TWO} -k one two test/model']),
-    ],
-)  # fmt: skip
-def test_each_verb_installs_what_it_needs(machine, verb, steps, asked):
-    machine.run('demo')
-    assert machine.run(verb, '-k', 'one two').returncode == 0
-    assert machine.steps() == steps
-    last = machine.asked()[-len(asked) :]
-    assert all(line.startswith(start) for line, start in zip(last, asked, strict=True)), last
-    machine.run(verb)
-    assert 'source' not in machine.steps()
-
-
 @pytest.mark.parametrize(
     ('arguments', 'variables', 'status', 'pytests'),
     [

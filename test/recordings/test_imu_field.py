@@ -99,14 +99,6 @@ def test_six_fields_make_an_imu_too(tmp_path):
     np.testing.assert_array_equal(imu.samples[3], [15.0, 12.0, 9.0, 6.0, 3.0, 0.0])
 
 
-def test_an_imu_without_nesting_is_read_as_before(ellipse_bag):
-    plain = read_recording(ellipse_bag)
-    fields = ','.join(plain.imu.names)
-    same = read_recording(ellipse_bag, ReadingOptions(imu_topic='/imu', imu_field=fields))
-    np.testing.assert_array_equal(same.imu.samples, plain.imu.samples)
-    np.testing.assert_array_equal(same.imu.stamps, plain.imu.stamps)
-
-
 @pytest.mark.parametrize(
     ('field', 'words'),
     [

@@ -176,14 +176,6 @@ def test_which_positions_are_read(tmp_path, topics, options, topic):
         assert bool(read.notes) == (left or 'use_receive_time' in options)
 
 
-def test_a_frame_that_changes_is_said_aloud(tmp_path):
-    frames = ('imu', 'imu_upside_down')
-    rows = [('/imu', IMU, stamp, stamped(stamp, each)) for stamp, each in enumerate(frames, 1)]
-    bag = write_messages(tmp_path / 'bag', *rows)
-    (note,) = read_recording(bag, ReadingOptions(need_positions=False)).notes
-    assert f'{frames}' in note
-
-
 def test_positions_in_another_frame_than_most_are_left_out(tmp_path):
     rows = []
     for second, frame in enumerate(['odom', 'map', 'map', '', 'map'], start=1):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from small_route import leads_to, small_route
 
-from two_manifold_ros.recordings.further_channels import HeldStream
+from two_manifold_ros.recordings.recording import HeldStream
 from two_manifold_ros.route import sensors as sensors_module
 from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.learning import Tuning

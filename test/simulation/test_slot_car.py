@@ -20,8 +20,6 @@ from two_manifold_ros.simulation.slot_car import (
     Throttle,
 )
 from two_manifold_ros.simulation.slot_car_run import (
-    imu_message,
-    reference_message,
     run_to_recording,
     simulate,
     SlotCarRun,
@@ -169,21 +167,6 @@ def test_position_and_orientation_are_those_of_the_track():
 def test_one_positive_length_is_wanted(choice):
     with pytest.raises(InputError, match='laps'):
         simulate(SlotCarSettings(), **choice)
-
-
-def test_messages_hold_what_they_are_given():
-    message = imu_message(STAMP, np.arange(6.0), np.arange(1.0, 7.0))
-    stamp = {'sec': 1_700_000_000, 'nanosec': 7}
-    assert message['header'] == {'stamp': stamp, 'frame_id': 'imu_link'}
-    assert message['linear_acceleration'] == {'x': 0.0, 'y': 1.0, 'z': 2.0}
-    assert message['angular_velocity'] == {'x': 3.0, 'y': 4.0, 'z': 5.0}
-    assert message['orientation_covariance'].tolist() == [-1.0] + [0.0] * 8
-    for name, values in (('linear_acceleration', (1, 2, 3)), ('angular_velocity', (4, 5, 6))):
-        np.testing.assert_array_equal(message[f'{name}_covariance'], np.diag(values).ravel())
-    message = reference_message(STAMP, np.array([1.0, 2.0, 3.0]), np.array([0.5, 0.5, 0.5, -0.5]))
-    assert message['header'] == {'stamp': stamp, 'frame_id': 'map'}
-    assert message['pose']['position'] == {'x': 1.0, 'y': 2.0, 'z': 3.0}
-    assert message['pose']['orientation'] == {'x': 0.5, 'y': 0.5, 'z': 0.5, 'w': -0.5}
 
 
 def test_bag_and_recording_hold_the_run(tmp_path):

@@ -348,17 +348,7 @@ def add_fleet(parser: ArgumentParser) -> _ArgumentGroup:
 
 def fleet_of(args: Namespace) -> AbstractContextManager[Any]:
     """Return a context with the client of the workers asked for, or with ``None``."""
-    given = args.workers
-    number = address = file = None
-    if given is not None and re.fullmatch(r'-?\d+', given):
-        number = int(given)
-    elif given is not None and re.search(r':\d+$', given):
-        address = given
-    else:
-        file = given
-    return client_of(
-        number, address, file, lambda sentence: on_stderr(f'two-manifold: note: {sentence}')
-    )
+    return client_of(args.workers, lambda text: on_stderr(f'two-manifold: note: {text}'))
 
 
 def begin_report(names: Sequence[str], what: str, made_of: str, verdict: Verdict) -> Report:

@@ -170,7 +170,7 @@ def run_import(args: Namespace) -> int:
     log = read_log(args.files, parse_columns(args.columns))
     drive = drive_of(log)
     counts = write_drive(drive, args.output)
-    seconds = int(drive.imu_stamps[-1] - drive.imu_stamps[0]) * 1e-9
+    seconds = int(drive.imu.stamps[-1] - drive.imu.stamps[0]) * 1e-9
     content = {'bag': args.output, 'format': log.kind, 'seconds': seconds, 'messages': counts}
     rows = [[topic, str(count)] for topic, count in counts.items()]
     shown: list[str | Table] = [

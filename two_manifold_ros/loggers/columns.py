@@ -33,12 +33,11 @@ from two_manifold_ros.loggers.log import (
 from two_manifold_ros.loggers.places import as_degrees, degrees_of_cell, HALVES, with_hemispheres
 from two_manifold_ros.loggers.tables import Clock, is_missing, number_of, UNDATED, UNDATED_NS
 from two_manifold_ros.loggers.times import (
-    DAY_S,
-    day_zero,
+    DAY_NS,
+    days_over_midnight,
+    LAST_S,
     LATE_NS,
-    over_midnight,
     RARE,
-    TextTime,
     times_of_texts,
     unit_of,
     wrong_step,
@@ -229,26 +228,16 @@ def _time_of(table: Table, free: Sequence[int]) -> int | None:
     """Return the column that is named like a time and grows, the best name first."""
     if table.times:
         return table.find(table.times)
-    names, usual = {at: plain(table.names[at]) for at in free}, [*KNOWN['time']]
+    usual = [*KNOWN['time']]
+    begins = usual[: usual.index('t')]
+    names = {at: plain(table.names[at]) for at in free}
     ranked = [at for name in usual for at in free if names[at] == name]
-    ranked += [
-        at
-        for name in usual[: usual.index('t')]
-        for at in free
-        if names[at].startswith(name)
-        or names[at].removesuffix('s') + 's' == name
-        or names[at] in _SINCE_NAMES
-    ]
+    ranked += [at for name in begins for at in free if names[at].startswith(name)]
     falls = {at: _falling(table, at) for at in ranked}
     best = min(falls, key=lambda at: falls[at] > 0, default=None)
     if best is None or falls[best] == 0:
         return best
     return next((at for at in falls if RARE * falls[at] <= len(table.rows)), None)
-
-
-_SINCE_NAMES = frozenset({'secondselapsed', 'secs', 'sec', 'gpstime', 'utctime', 'systemtime',
-                          'relativetime', 'sampletime', 'logtime'})  # fmt: skip
-"""Further names of times, which do not begin so."""
 
 
 def _falling(table: Table, index: int) -> int:
@@ -324,37 +313,32 @@ def _counted(table: Table, time: Column, *, of_imu: bool) -> Column:
 
 def _stamps(table: Table, time: Column) -> tuple[Table, Ints, list[str]]:
     """Return the rows that have a time, their stamps (N,), nanoseconds, and notes."""
-    read: dict[int, TextTime | None] = {}
+    days = np.zeros(len(table.rows), dtype=np.int64)
+    dated = False
     notes: list[str] = []
     if time.unit in _TEXTS:
         found, notes = times_of_texts(table.cells(time.at))
-        read = dict(zip((row.line for row in table.rows), found, strict=True))
-        seconds = np.array([np.nan if each is None else each[0] / 1e9 for each in found])
+        known = np.array([each is not None for each in found])
+        stamps = np.array([each[0] if each else 0 for each in found], dtype=np.int64)
         dates = Counter(each[2] for each in found if each)
         usual = max(dates, key=dates.__getitem__, default='')
         same = np.array([each is not None and each[2] == usual for each in found])
         if RARE * np.count_nonzero(~same) <= len(same):
             # Times of day, or a date that stands still.
-            seconds[same] = over_midnight(seconds[same])
+            days[same] = days_over_midnight(stamps[same])
+        dated = any(dates)
+        if dated and not all(each[1] for each in found if each):
+            notes.append('times without a zone are taken as UTC')
         fault, cure = _NO_TIME, 'correct or remove such lines'
     else:
-        seconds, factor = table.column(time.at), factor_of('time', time.unit, table.place)
-        if factor == DAY_S and (zero := day_zero(float(np.nanmedian(seconds)))):
-            seconds, notes = seconds - zero, ['times are day numbers, taken as UTC']
-        seconds *= factor
+        seconds = table.column(time.at) * factor_of('time', time.unit, table.place)
+        known = np.abs(seconds) < LAST_S
+        stamps = np.rint(np.where(known, seconds, 0.0) * 1e9).astype(np.int64)
         fault = f'is no time of 1970 to 2038 in {time.unit}'
         cure = 'remove such lines, or correct the unit'
-    table, seconds = table.clocked(time.at, seconds, fault, cure)
-    there = [each for row in table.rows if (each := read.get(row.line))]
-    if there:
-        stamps = np.array([each[0] for each in there], dtype=np.int64)
-        days = np.rint((seconds - stamps / 1e9) / DAY_S).astype(np.int64)
-        stamps += (days - days[0]) * UNDATED_NS
-        if any(each[2] for each in there) and not all(each[1] for each in there):
-            notes.append('times without a zone are taken as UTC')
-    else:
-        stamps = np.rint(seconds * 1e9).astype(np.int64)
-    if not any(each[2] for each in there) and np.median(stamps) < _LONGEST_NS:
+    table, kept = table.timed(time.at, stamps + days * DAY_NS, known, fault, cure)
+    stamps = stamps[kept] + (days[kept] - days[kept[:1]]) * DAY_NS
+    if not dated and np.median(stamps) < _LONGEST_NS:
         clock = table.clock(table, stamps) or Clock([0], [UNDATED_NS], UNDATED)
         begins, own = np.array(clock[:2], dtype=np.int64)
         part = np.clip(np.searchsorted(begins, stamps, side='right') - 1, 0, None)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.loggers.times import DAY_S
+from two_manifold_ros.loggers.times import COUNTED
 from two_manifold_ros.recordings.recording import GRAVITY
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _FACTORS: dict[str, dict[str, float]] = {
     'rate': {'rad/s': 1.0, 'deg/s': math.radians(1.0), 'mdeg/s': math.radians(0.001)},
     'angle': {'deg': 1.0, 'min': 1.0 / 60.0, 'rad': math.degrees(1.0), 'dege7': 1e-7},
     'length': {'m': 1.0, 'ft': 0.3048, 'km': 1000.0, 'cm': 0.01, 'mm': 0.001},
-    'time': {'s': 1.0, 'ms': 1e-3, 'us': 1e-6, 'ns': 1e-9, 'day': DAY_S},
+    'time': COUNTED,
 }
 _QUANTITIES = {
     **dict.fromkeys(ACCELERATIONS, 'acceleration'),
@@ -61,7 +61,6 @@ _SPELLINGS = (
     ('radians?', 'rad'),
     ('minutes?', 'min'),
     ('sec(ond)?s?|^unixtime$', 's'),
-    ('^days$', 'day'),
     ('_?per_?|_|p(?=s2?$)', '/'),
     # Powers, as of m s-2 and deg s-1.
     ('(?<!/)s-([12])$', r'/s\1'),
@@ -88,7 +87,8 @@ _RATE = """gyro{} gyr{} g{} w{} omega{} angularvelocity{} gyroscope{} rotationra
 _TURNING = '{}rateofrotationgyro {}rateofrotation {}rotationgyroscope {turn}rate {turn} {}'
 _LONGITUDE = 'longitude lon lng long gpslongitude gpslon gpslong locationlongitude'
 _TIME = """loggingtime timestamp time unixtime datetime utc epoch elapsed seconds millis micros
-    nanos uptime zeit date clock stamp cts t"""
+    nanos uptime zeit date clock stamp cts t secondselapsed secs sec gpstime utctime systemtime
+    relativetime sampletime logtime second milli micro nano"""
 _NAMES = (
     ('accel_{}', 'g', 'gf{} accelerometeracceleration{}'),
     ('accel_{}', '', _ACCELERATION),

@@ -25,14 +25,14 @@ from two_manifold_ros.loggers.log import (
     name_and_unit,
     plain,
 )
-from two_manifold_ros.loggers.times import far_from_others, LAST_S, not_cut_off, RARE
+from two_manifold_ros.loggers.times import DAY_NS, far_from_others, LAST_S, not_cut_off, RARE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from two_manifold_ros.typing import Bools, Floats, Ints
 
-UNDATED_NS = 86_400 * 1_000_000_000
+UNDATED_NS = DAY_NS
 """Where a drive without a date begins: a stamp of 0 would be none."""
 UNDATED = 'the file has no date: the drive begins on 2 January 1970'
 _MISSING = frozenset({'', '-', '--', 'na', 'n/a', '#n/a', '#na', 'null', 'none', 'nil', '?', '*',
@@ -160,23 +160,24 @@ class Table:
         words = f'{len(self.odd)} cells are no numbers and are left out'
         return (*self.notes, f'{words}, the first in line {line}, column {name!r}')
 
-    def clocked(self, index: int, seconds: Floats, fault: str, cure: str) -> tuple[Table, Floats]:
-        """Return the rows that have a time, and the times (N,), from when the clock was set."""
-        there = np.abs(seconds) < LAST_S
+    def timed(
+        self, index: int, stamps: Ints, there: Bools, fault: str, cure: str
+    ) -> tuple[Table, Ints]:
+        """Return the rows with a time in a column, from when the clock was set, and which."""
         table = self.only(there, lambda row: f'{row.cells[index][:40]!r} {fault}', cure)
-        seconds = seconds[there]
-        wild = far_from_others(np.rint(seconds * 1e9).astype(np.int64))
+        rows = np.flatnonzero(there)
+        wild = far_from_others(stamps[rows])
         if RARE * int(wild.sum()) <= len(wild):
             table = table.only(~wild, lambda _: 'the time is far from its neighbours', cure)
-            seconds = seconds[~wild]
-        keep = not_cut_off(seconds)
+            rows = rows[~wild]
+        keep = not_cut_off(stamps[rows] / 1e9)
         if not keep.all():
             note = (
                 f'{int((~keep).sum())} lines have times far from all others, as before a clock '
                 'is set: they are left out'
             )
             table = table._rows(keep, note)  # noqa: SLF001 - of this class
-        return table, seconds[keep]
+        return table, rows[keep]
 
 
 def read_table(text: str, place: str) -> Table:

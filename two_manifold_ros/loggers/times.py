@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Bools, Floats, Ints
 
 DAY_S = 86_400.0
+DAY_NS = 86_400 * 10**9
 
 LAST_S = 2**31
 """Seconds since 1970 that a stamp of ROS can have, which are those until 2038."""
@@ -38,17 +39,13 @@ def far_from_others(stamps: Ints) -> Bools:
     return late | ((after < most) & (stamps > after + LATE_NS))
 
 
-def over_midnight(seconds: Floats) -> Floats:
-    """Return times (N,) of one day, or NaN, that go on after midnight if fewer are far then."""
-    known = np.isfinite(seconds)
-    times = seconds.copy()
+def days_over_midnight(stamps: Ints) -> Ints:
+    """Return how many days to add to times of one day (N,), ns, if fewer are far then."""
+    seconds = stamps / 1e9
     # On the circle of a day one wild time begins no further day; a long pause is no midnight.
-    times[known] = np.unwrap(seconds[known], period=DAY_S)
-    if (times[known] == seconds[known]).all():
-        return seconds
-    stamps = (np.rint(each[known] * 1e9).astype(np.int64) for each in (seconds, times))
-    far, fewer = (np.count_nonzero(far_from_others(each)) for each in stamps)
-    return times if fewer < far else seconds
+    days = np.rint((np.unwrap(seconds, period=DAY_S) - seconds) / DAY_S).astype(np.int64)
+    far, fewer = (far_from_others(each).sum() for each in (stamps, stamps + days * DAY_NS))
+    return days if fewer < far else np.zeros_like(days)
 
 
 def not_cut_off(seconds: Floats) -> Bools:
@@ -101,32 +98,11 @@ USUAL_S = (1e-4, 1.0)
 """Seconds between samples of an IMU in a vehicle: 1 to 10,000 a second, by data sheets."""
 LIMITS_S = (1e-5, 10.0)
 """Ten times beyond, as rows of loggers may be fewer or parts of a burst: the unit is wrong."""
-_DAY_ZEROS = (25_569, 719_529)
-"""1 January 1970 as a day number of spreadsheets, and of MATLAB."""
-_RECENT_DAY = 40_000 - _DAY_ZEROS[0]
-"""July 2009: numbers below 40,000 of a spreadsheet may be seconds of a day."""
-
-
-def day_zero(middle: float) -> int:
-    """Return which day 1 January 1970 is, if the middle of a drive is a date as a day number."""
-    return next((zero for zero in _DAY_ZEROS if _RECENT_DAY <= middle - zero < LAST_S / DAY_S), 0)
-
-
-def steps_of(values: Floats) -> tuple[float, float]:
-    """Return the median step between numbers, and the step that few of those forward exceed."""
-    steps = np.diff(values[np.isfinite(values)])
-    # Several sensors may write their rows in bursts.
-    forward = steps[steps > 0.0]
-    if not len(forward):
-        return 0.0, np.inf
-    return float(np.median(steps)), float(np.quantile(forward, 1.0 - 1.0 / RARE))
 
 
 def unit_of(values: Floats) -> str:
     """Return the unit that times look like, empty if their size does not show it."""
     middle = float(np.median(values[np.isfinite(values)])) if np.isfinite(values).any() else 0.0
-    if day_zero(middle) and steps_of(values)[1] < USUAL_S[0]:
-        return 'day'
     return next((unit for unit, least in _SINCE_1970 if middle >= least), '')
 
 
@@ -141,7 +117,11 @@ def wrong_step(values: Floats, unit_s: float, *, stated: bool) -> tuple[float, s
     It is the step of the numbers, the unit in which the step is most usual, and its seconds then.
     Seconds that nothing states have to be usual.
     """
-    middle, most = steps_of(values)
+    steps = np.diff(values[np.isfinite(values)])
+    # Several sensors may write their rows in bursts.
+    forward = steps[steps > 0.0]
+    middle = float(np.median(steps)) if len(forward) else 0.0
+    most = float(np.quantile(forward, 1.0 - 1.0 / RARE)) if len(forward) else np.inf
     slow = middle * unit_s > LIMITS_S[1] or (not stated and middle >= USUAL_S[1])
     if len(values) < 3 or (not slow and most * unit_s >= LIMITS_S[0]):
         return None
@@ -154,7 +134,7 @@ def wrong_step(values: Floats, unit_s: float, *, stated: bool) -> tuple[float, s
     return step, best, usual.get(best, 0.0)
 
 
-COUNTED = {'s': 1.0, 'ms': 1e-3, 'us': 1e-6, 'ns': 1e-9, 'day': DAY_S}
+COUNTED = {'s': 1.0, 'ms': 1e-3, 'us': 1e-6, 'ns': 1e-9}
 """Seconds of the units of times."""
 
 TextTime: TypeAlias = 'tuple[int, bool, str]'

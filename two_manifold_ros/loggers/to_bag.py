@@ -4,30 +4,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TYPE_CHECKING, TypeAlias
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.loggers.log import (
-    ACCELERATIONS,
-    Channel,
-    FIX_ROLES,
-    IMU_ROLES,
-    listed,
-    Log,
-)
+from two_manifold_ros.loggers.log import Channel, FIX_ROLES, IMU_ROLES, listed, Log
 from two_manifold_ros.loggers.places import NOT_ON_EARTH
-from two_manifold_ros.recordings.bag_writer import BagWriter
-from two_manifold_ros.recordings.recording import (
-    acceleration_unit,
-    FASTEST_RATE,
-    fastest_rate,
-    GRAVITY,
-    usual_gap_ns,
-)
+from two_manifold_ros.recordings.bag_writer import BagWriter, header_of
+from two_manifold_ros.recordings.recording import GRAVITY, usual_gap_ns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,25 +21,15 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.typing import Bools, Floats, Ints
 
-_OF_GRAVITY = {
-    'g': "look like g: name their unit with --columns 'ax=COLUMN:g,...'",
-    'removed': 'lack gravity: the logger left it out, and none was put in',
-    'unclear': 'are more than gravity on average, as counts are: name their unit with --columns',
-}
-"""What accelerations do, by the unit that `inspect` takes them for."""
-
 
 @dataclass(frozen=True)
 class Drive:
-    """Samples, fixes and poses to write into a bag; stamps are nanoseconds."""
+    """What to write into a bag, and what was assumed and left out, as sentences."""
 
-    imu_stamps: Ints
-    imu: Floats  # (N, 6) specific force in m/s^2, then angular rate in rad/s
-    fix_stamps: Ints
-    fixes: Floats  # (M, 3) degrees north and east, and metres
-    pose_stamps: Ints
-    poses: Floats  # (K, 2) x and y in metres
-    notes: tuple[str, ...]  # what was assumed and left out, as sentences
+    imu: Channel  # (N, 6) specific force in m/s^2, then angular rate in rad/s
+    fixes: Channel  # (M, 3) degrees north and east, and metres
+    poses: Channel  # (K, 2) x and y in metres
+    notes: tuple[str, ...]
 
 
 def drive_of(log: Log) -> Drive:
@@ -79,13 +55,10 @@ def drive_of(log: Log) -> Drive:
         if len(fixes.stamps):
             more.append('x and y are left out: the file has satellite positions too')
         else:
-            poses, more = _each_once(*_both(log.channels['x'], log.channels['y']))
+            poses, more = _each_once(*_both(log.channels, 'x', 'y'))
     notes += more
     imu, more = _samples(measured, log.place)
-    return Drive(
-        imu.stamps, imu.values, fixes.stamps, fixes.values, poses.stamps, poses.values,
-        (*notes, *more),
-    )  # fmt: skip
+    return Drive(imu, fixes, poses, (*notes, *more))
 
 
 def _samples(measured: Mapping[str, Channel], place: str) -> tuple[Channel, list[str]]:
@@ -117,14 +90,6 @@ def _samples(measured: Mapping[str, Channel], place: str) -> tuple[Channel, list
     if not there.any():
         msg = f'{place}: no time has all channels of the IMU; import its files one by one'
         raise InputError(msg)
-    unit = acceleration_unit(imu[there]) if {*ACCELERATIONS} <= measured.keys() else ''
-    if unit in _OF_GRAVITY:
-        notes.append(f'the accelerations {_OF_GRAVITY[unit]}')
-    if fastest_rate(imu[there]) > FASTEST_RATE:
-        notes.append(
-            'the angular rates look like deg/s or counts, not rad/s: name their unit with '
-            "--columns 'gx=COLUMN:deg/s,...'"
-        )
     return Channel(stamps[there], imu[there]), notes
 
 
@@ -146,7 +111,7 @@ def _fixes(channels: Mapping[str, Channel], place: str) -> tuple[Channel, list[s
     if not {'latitude', 'longitude'} <= set(channels):
         none = Channel(np.zeros(0, np.int64), np.zeros((0, 3)))
         return none, ['there are no positions in the file']
-    stamps, degrees = _both(channels['latitude'], channels['longitude'])
+    stamps, degrees = _both(channels, *FIX_ROLES[:2])
     on_earth = (np.abs(degrees) <= (90.0, 180.0)).all(axis=1) & (degrees != 0.0).any(axis=1)
     if degrees.any() and not on_earth.any():
         msg = f'{place}: none of the {len(stamps)} positions {NOT_ON_EARTH}'
@@ -163,8 +128,9 @@ def _fixes(channels: Mapping[str, Channel], place: str) -> tuple[Channel, list[s
     return fixes, notes[: bool(left)] + more
 
 
-def _both(one: Channel, other: Channel) -> tuple[Ints, Floats]:
+def _both(channels: Mapping[str, Channel], *roles: str) -> tuple[Ints, Floats]:
     """Return the stamps that two channels share, and their values (N, 2) there."""
+    one, other = (channels[role] for role in roles)
     stamps, first, second = np.intersect1d(one.stamps, other.stamps, return_indices=True)
     return stamps, np.stack([one.values[first], other.values[second]], axis=1)
 
@@ -189,15 +155,15 @@ def _each_once(stamps: Ints, places: Floats) -> tuple[Channel, list[str]]:
 
 def write_drive(drive: Drive, path: str | Path) -> dict[str, int]:
     """Write a drive into a new bag and return how many messages each topic has."""
-    streams: tuple[tuple[str, str, str, Ints, Floats, _Content], ...] = (
-        ('/imu', 'sensor_msgs/msg/Imu', 'imu', drive.imu_stamps, drive.imu, _imu),
-        ('/gps/fix', 'sensor_msgs/msg/NavSatFix', 'gps', drive.fix_stamps, drive.fixes, _fix),
-        ('/pose', 'geometry_msgs/msg/PoseStamped', 'map', drive.pose_stamps, drive.poses, _pose),
+    streams = (
+        ('/imu', 'sensor_msgs/msg/Imu', 'imu', drive.imu, _imu),
+        ('/gps/fix', 'sensor_msgs/msg/NavSatFix', 'gps', drive.fixes, _fix),
+        ('/pose', 'geometry_msgs/msg/PoseStamped', 'map', drive.poses, _pose),
     )
     rows = [
         (stamp, number, row)
-        for number, (_, _, _, stamps, _, _) in enumerate(streams)
-        for row, stamp in enumerate(stamps.tolist())
+        for number, (*_, channel, _) in enumerate(streams)
+        for row, stamp in enumerate(channel.stamps.tolist())
     ]
     if min(rows)[0] < 0:
         msg = f'{path}: the drive begins before 1970; correct the date in the file'
@@ -205,16 +171,11 @@ def write_drive(drive: Drive, path: str | Path) -> dict[str, int]:
     counts: dict[str, int] = {}
     with BagWriter(path) as bag:
         for stamp, number, row in sorted(rows):
-            topic, msgtype, frame, _, values, content = streams[number]
-            seconds, rest = divmod(stamp, 1_000_000_000)
-            header = {'stamp': {'sec': seconds, 'nanosec': rest}, 'frame_id': frame}
-            bag.write(topic, msgtype, stamp, {'header': header, **content(values[row].tolist())})
+            topic, msgtype, frame, channel, content = streams[number]
+            fields = content(channel.values[row].tolist())
+            bag.write(topic, msgtype, stamp, {'header': header_of(stamp, frame), **fields})
             counts[topic] = counts.get(topic, 0) + 1
     return counts
-
-
-_Content: TypeAlias = Callable[[list[float]], dict[str, Any]]
-"""From the numbers of a message to its fields."""
 
 
 def _imu(sample: list[float]) -> dict[str, Any]:

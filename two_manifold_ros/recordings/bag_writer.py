@@ -21,29 +21,23 @@ if TYPE_CHECKING:
 Storage = Literal['mcap', 'sqlite3']
 
 
+def header_of(stamp_ns: int, frame_id: str) -> dict[str, Any]:
+    """Return a ``std_msgs/msg/Header``."""
+    seconds, rest = divmod(stamp_ns, 1_000_000_000)
+    return {'stamp': {'sec': seconds, 'nanosec': rest}, 'frame_id': frame_id}
+
+
 class BagWriter:
     """
     A context manager that writes one rosbag2 folder (metadata version 9) by `rosbags`.
 
     The bag is written beside the target and moved there when the block ends without an
     exception, so a broken run leaves nothing behind; one that is killed leaves a hidden folder.
+    ``mcap`` is compressed with zstd. Topics that are ``latched`` are offered with transient-local
+    durability, which ``ros2 bag play`` then keeps for late subscribers.
 
-    Parameters
-    ----------
-    path
-        Folder to make; its parent has to exist.
-    storage
-        ``mcap`` (chunks compressed with zstd) or ``sqlite3``.
-    latched
-        Topics offered with transient-local durability, which ``ros2 bag play`` then keeps for
-        late subscribers.
-
-    Raises
-    ------
-    InputError
-        If the target exists, its parent does not, or the library `rosbags` is not installed; from
-        the block, if the disk is full or cannot be written.
-
+    ``InputError`` says that the target exists, its parent does not, or the library `rosbags` is
+    not installed; from the block, that the disk is full or cannot be written.
     """
 
     def __init__(
@@ -58,9 +52,13 @@ class BagWriter:
         self._connections: dict[str, Any] = {}
         # Reading this module must not need the library: a robot may have none.
         with bags_wanted(to_write=True):
-            from two_manifold_ros.recordings import message_building  # noqa: PLC0415
+            from rosbags import interfaces, rosbag2  # noqa: PLC0415
 
-            self._library, self._builder = message_building, message_building.MessageBuilder()
+            from two_manifold_ros.recordings.message_building import (  # noqa: PLC0415
+                MessageBuilder,
+            )
+
+        self._builder, self._library, self._kinds = MessageBuilder(), rosbag2, interfaces
         if self._target.exists():
             msg = f'{self._target} exists already: remove it or choose another name for the bag.'
             raise InputError(msg)
@@ -76,7 +74,15 @@ class BagWriter:
             )
             self._written = Path(self._folder.name, self._target.name)
             try:
-                self._writer = self._library.open_writer(self._written, self._storage)
+                plugin = self._library.StoragePlugin[self._storage.upper()]
+                self._writer = self._library.Writer(
+                    self._written, version=9, storage_plugin=plugin
+                )
+                if self._storage == 'mcap':
+                    self._writer.set_compression(
+                        self._library.CompressionMode.STORAGE, self._library.CompressionFormat.ZSTD
+                    )
+                self._writer.open()
             except BaseException:
                 self._folder.cleanup()
                 raise
@@ -123,11 +129,26 @@ class BagWriter:
             raise ValueError(msg)
         with self._writing():
             if topic not in self._connections:
-                offered = [self._library.latching()] if topic in self._latched else []
                 self._connections[topic] = self._writer.add_connection(
                     topic,
                     msgtype,
                     typestore=self._builder.typestore,
-                    offered_qos_profiles=offered,
+                    offered_qos_profiles=[self._latching()] if topic in self._latched else [],
                 )
             self._writer.write(self._connections[topic], stamp_ns, cdr_bytes)
+
+    def _latching(self) -> Any:  # noqa: ANN401 - of the library
+        """Return the offer of a publisher that keeps its last message for late subscribers."""
+        of = self._kinds
+        forever = of.QosTime(9223372036, 854775807)
+        return of.Qos(
+            history=of.QosHistory.KEEP_LAST,
+            depth=1,
+            reliability=of.QosReliability.RELIABLE,
+            durability=of.QosDurability.TRANSIENT_LOCAL,
+            deadline=forever,
+            lifespan=forever,
+            liveliness=of.QosLiveliness.AUTOMATIC,
+            liveliness_lease_duration=forever,
+            avoid_ros_namespace_conventions=False,
+        )

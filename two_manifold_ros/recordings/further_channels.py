@@ -7,15 +7,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TYPE_CHECKING
 
-import numpy as np
-
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.names import frame_name
+from two_manifold_ros.recordings.recording import IMU_CHANNELS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    from two_manifold_ros.typing import Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -132,11 +129,6 @@ def fields_decoder(
     return decode
 
 
-_IMU_FIELDS = tuple(
-    f'{vector}.{axis}' for vector in ('linear_acceleration', 'angular_velocity') for axis in 'xyz'
-)
-
-
 def imu_field_decoder(
     deserialise: Callable[[bytes, str], Any], topic: str, msgtype: str, field: str
 ) -> Callable[[bytes], tuple[int, str, tuple[float, ...]]]:
@@ -147,42 +139,13 @@ def imu_field_decoder(
     commas.
     """
     if ',' not in field:
-        fields = tuple(f'{field}.{name}' for name in _IMU_FIELDS)
+        fields = tuple(f'{field}.{name}' for name in IMU_CHANNELS)
         return fields_decoder(deserialise, topic, msgtype, fields, field)
     fields = tuple(each.strip() for each in field.split(','))
-    if len(fields) != len(_IMU_FIELDS) or not all(fields):
+    if len(fields) != len(IMU_CHANNELS) or not all(fields):
         msg = (
             f'--imu-topic {topic}:{field}: name the field with a sensor_msgs/Imu in it, or six '
             'fields, acceleration x, y, z and angular rate x, y, z, with commas'
         )
         raise InputError(msg)
     return fields_decoder(deserialise, topic, msgtype, fields)
-
-
-@dataclass(frozen=True)
-class HeldStream:
-    """Numbers of a topic that hold until the next message, in the order of their receipt."""
-
-    topic: str
-    msgtype: str
-    fields: tuple[str, ...]  # the m numbers of each message that count
-    stamps: Ints  # (M,) nanoseconds, on the time base of the IMU
-    values: Floats  # (M, m) in the units of the messages
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the channels that hold the numbers, which say where they come from."""
-        return tuple(f'{self.topic}:{field}' for field in self.fields)
-
-    def held_at(self, stamps: Ints) -> Floats:
-        """
-        Return the (N, m) numbers in force at (N,) stamps, NaN before the first one.
-
-        Each holds until the next one (zero-order hold), however long that takes.
-        """
-        order = np.argsort(self.stamps, kind='stable')
-        newest = np.searchsorted(self.stamps[order], stamps, side='right') - 1
-        held = np.full((len(stamps), len(self.fields)), np.nan)
-        known = newest >= 0
-        held[known] = self.values[order][newest[known]]
-        return held

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Build serialised messages from plain nested dictionaries, and write bags, without ROS."""
+"""Build serialised messages from plain nested dictionaries, without ROS."""
 
 from __future__ import annotations
 
@@ -9,21 +9,11 @@ import re
 from typing import Any, TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from rosbags.interfaces import (
-    Nodetype,
-    Qos,
-    QosDurability,
-    QosHistory,
-    QosLiveliness,
-    QosReliability,
-    QosTime,
-)
-from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
+from rosbags.interfaces import Nodetype
 from rosbags.typesys import get_types_from_msg, get_typestore, Stores
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
 # Field values are whatever the message says.
 Convert: TypeAlias = Callable[..., Any]
@@ -126,28 +116,3 @@ def _byte(value: int | bytes) -> int:
 _PLAIN: dict[str, Convert] = {
     'string': str, 'bool': bool, 'float32': float, 'float64': float, 'byte': _byte,
 }  # fmt: skip
-
-
-def open_writer(path: Path, storage: str) -> Writer:
-    """Return a writer by the library `rosbags` of a new bag, metadata version 9."""
-    writer = Writer(path, version=9, storage_plugin=StoragePlugin[storage.upper()])
-    if storage == 'mcap':
-        writer.set_compression(CompressionMode.STORAGE, CompressionFormat.ZSTD)
-    writer.open()
-    return writer
-
-
-def latching() -> Qos:
-    """Return the offer of a publisher that keeps its last message for late subscribers."""
-    forever = QosTime(9223372036, 854775807)
-    return Qos(
-        QosHistory.KEEP_LAST,
-        1,
-        QosReliability.RELIABLE,
-        QosDurability.TRANSIENT_LOCAL,
-        forever,
-        forever,
-        QosLiveliness.AUTOMATIC,
-        forever,
-        avoid_ros_namespace_conventions=False,
-    )

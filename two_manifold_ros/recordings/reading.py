@@ -14,7 +14,7 @@ from typing import Any, TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from two_manifold_ros.errors import bags_wanted, InputError
-from two_manifold_ros.names import frame_name, POSITION_FIELDS, POSITION_TYPES, SENSOR_FIELDS
+from two_manifold_ros.names import POSITION_FIELDS, POSITION_TYPES, SENSOR_FIELDS
 from two_manifold_ros.recordings.bag_topics import (
     choose_imu_topic,
     choose_position_topic,
@@ -24,11 +24,17 @@ from two_manifold_ros.recordings.bag_topics import (
 from two_manifold_ros.recordings.excursions import frozen_places
 from two_manifold_ros.recordings.further_channels import (
     fields_decoder,
-    HeldStream,
     imu_field_decoder,
     SensorTopic,
 )
-from two_manifold_ros.recordings.recording import ImuStream, is_far, PositionStream, Recording
+from two_manifold_ros.recordings.recording import (
+    HeldStream,
+    IMU_VECTORS,
+    ImuStream,
+    is_far,
+    PositionStream,
+    Recording,
+)
 from two_manifold_ros.recordings.ros_messages import ImuDecoder, ImuFields
 from two_manifold_ros.recordings.satellite_fixes import GEODETIC, NoFixError, positions_of_fixes
 from two_manifold_ros.sources import fetched, is_remote, named, public, readable
@@ -257,10 +263,8 @@ def read_stamps(path: str | Path, name: str, imu: ImuStream) -> Ints:
             names = ', '.join(topic.name for topic in bag.topics)
             msg = f'{path}: there is no topic or file {name} with messages; the topics are {names}'
             raise InputError(msg)
-        made = []
-        for _, received, raw in bag.messages(found[:1]):
-            message = bag.decode(raw, found[0].msgtype)
-            made.append((_header(message)[0] if hasattr(message, 'header') else 0, received))
+        decode = fields_decoder(bag.decode, name, found[0].msgtype, ())
+        made = [(decode(raw)[0], received) for _, received, raw in bag.messages(found[:1])]
     stamps, received_ns = np.array(made, dtype=np.int64).T
     return _on_time_base(stamps, received_ns, imu)
 
@@ -292,14 +296,15 @@ def imu_decoder(bag: OpenBag, topic: Topic, field: str | None = None) -> Decode:
     if topic.serialisation == 'cdr':
         return ImuDecoder()
 
+    parts = [
+        (*(f'{each}.{axis}' for axis in 'xyz'), f'{each}_covariance.0') for each in IMU_VECTORS
+    ]
+    decode = fields_decoder(bag.decode, topic.name, topic.msgtype, parts[0] + parts[1])
+
     def fields(raw: bytes) -> ImuFields:
-        message = bag.decode(raw, topic.msgtype)
-        force, rate = message.linear_acceleration, message.angular_velocity
-        return (
-            *_header(message),
-            (force.x, force.y, force.z, message.linear_acceleration_covariance[0]),
-            (rate.x, rate.y, rate.z, message.angular_velocity_covariance[0]),
-        )
+        stamp_ns, frame_id, numbers = decode(raw)
+        force, rate = numbers[:4], numbers[4:]
+        return stamp_ns, frame_id, force, rate  # type: ignore[return-value] # four each
 
     return ImuDecoder(fields)
 
@@ -307,12 +312,6 @@ def imu_decoder(bag: OpenBag, topic: Topic, field: str | None = None) -> Decode:
 def position_decoder(deserialise: Deserialise, msgtype: str) -> Decode:
     """Return the decoder of x and y in metres; of fixes latitude, longitude, altitude, status."""
     return fields_decoder(deserialise, 'the topic of positions', msgtype, POSITION_FIELDS[msgtype])
-
-
-def _header(message: object) -> tuple[int, str]:
-    header = message.header  # type: ignore[attr-defined]  # every type here is stamped
-    stamp = header.stamp
-    return stamp.sec * 1_000_000_000 + stamp.nanosec, frame_name(header.frame_id)
 
 
 _PROGRESS_EVERY = 5000

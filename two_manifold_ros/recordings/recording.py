@@ -17,18 +17,11 @@ from two_manifold_ros.recordings.excursions import explained, usable_places
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from two_manifold_ros.recordings.further_channels import HeldStream
     from two_manifold_ros.typing import Bools, Floats, Ints
 
 
-IMU_CHANNELS = (
-    'linear_acceleration.x',
-    'linear_acceleration.y',
-    'linear_acceleration.z',
-    'angular_velocity.x',
-    'angular_velocity.y',
-    'angular_velocity.z',
-)
+IMU_VECTORS = ('linear_acceleration', 'angular_velocity')
+IMU_CHANNELS = tuple(f'{vector}.{axis}' for vector in IMU_VECTORS for axis in 'xyz')
 IN_A_ROW = 9
 """
 Steps in a row whose median is the usual interval there, where it is longer than that of all.
@@ -221,6 +214,35 @@ class PositionStream:
     def select(self, mask: Bools) -> PositionStream:
         """Return the positions where the (M,) mask is true."""
         return replace(self, stamps=self.stamps[mask], positions=self.positions[mask])
+
+
+@dataclass(frozen=True)
+class HeldStream:
+    """Numbers of a topic that hold until the next message, in the order of their receipt."""
+
+    topic: str
+    msgtype: str
+    fields: tuple[str, ...]  # the m numbers of each message that count
+    stamps: Ints  # (M,) nanoseconds, on the time base of the IMU
+    values: Floats  # (M, m) in the units of the messages
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the channels that hold the numbers, which say where they come from."""
+        return tuple(f'{self.topic}:{field}' for field in self.fields)
+
+    def held_at(self, stamps: Ints) -> Floats:
+        """
+        Return the (N, m) numbers in force at (N,) stamps, NaN before the first one.
+
+        Each holds until the next one (zero-order hold), however long that takes.
+        """
+        order = np.argsort(self.stamps, kind='stable')
+        newest = np.searchsorted(self.stamps[order], stamps, side='right') - 1
+        held = np.full((len(stamps), len(self.fields)), np.nan)
+        known = newest >= 0
+        held[known] = self.values[order][newest[known]]
+        return held
 
 
 @dataclass(frozen=True)

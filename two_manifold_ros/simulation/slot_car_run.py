@@ -12,9 +12,13 @@ from typing import Any, TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.recordings.bag_writer import BagWriter
-from two_manifold_ros.recordings.further_channels import HeldStream
-from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
+from two_manifold_ros.recordings.bag_writer import BagWriter, header_of
+from two_manifold_ros.recordings.recording import (
+    HeldStream,
+    ImuStream,
+    PositionStream,
+    Recording,
+)
 from two_manifold_ros.simulation.slot_car import Camera, ImuNoise, SlotCar
 from two_manifold_ros.simulation.slot_car_sensors import SENSORS
 
@@ -96,7 +100,7 @@ def imu_message(stamp_ns: int, imu: Floats, variances: Floats) -> dict[str, Any]
     "unknown" to ROS if all are zero. The covariances are row-major (9,), as ROS has them.
     """
     return {
-        'header': _header(stamp_ns, IMU_FRAME),
+        'header': header_of(stamp_ns, IMU_FRAME),
         'orientation_covariance': np.array([-1.0] + [0.0] * 8),  # "no orientation"
         'angular_velocity': _vector(imu[3:]),
         'angular_velocity_covariance': np.diag(variances[3:]).ravel(),
@@ -109,7 +113,7 @@ def reference_message(stamp_ns: int, position: Floats, quaternion: Floats) -> di
     """Return one ``geometry_msgs/msg/PoseStamped`` of (3,) metres and (4,) x, y, z, w."""
     orientation = dict(zip('xyzw', quaternion.tolist(), strict=True))
     return {
-        'header': _header(stamp_ns, TRACK_FRAME),
+        'header': header_of(stamp_ns, TRACK_FRAME),
         'pose': {'position': _vector(position), 'orientation': orientation},
     }
 
@@ -119,13 +123,8 @@ def sensor_message(
 ) -> tuple[str, str, int, dict[str, Any]]:
     """Return topic, type, stamp and message of a reading (m,) of one of `SENSORS`."""
     sensor = SENSORS[name]
-    message = sensor.message(_header(stamp_ns, IMU_FRAME), values)
+    message = sensor.message(header_of(stamp_ns, IMU_FRAME), values)
     return sensor.topic, sensor.msgtype, stamp_ns, message
-
-
-def _header(stamp_ns: int, frame: str) -> dict[str, Any]:
-    sec, nanosec = divmod(stamp_ns, 1_000_000_000)
-    return {'stamp': {'sec': sec, 'nanosec': nanosec}, 'frame_id': frame}
 
 
 def _vector(values: Floats) -> dict[str, float]:

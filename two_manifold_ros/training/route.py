@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from two_manifold_ros.inspection.positions import PositionReport
-    from two_manifold_ros.recordings.further_channels import HeldStream
+    from two_manifold_ros.recordings.recording import HeldStream
     from two_manifold_ros.route.merging import Places
     from two_manifold_ros.training.settings import RouteSettings
     from two_manifold_ros.typing import Bools, Floats, Ints
