@@ -5,8 +5,14 @@
 import numpy as np
 import pytest
 
-from two_manifold_ros.inspection.imu import measure_gravity, stuck_stretches, summarise_channels
-from two_manifold_ros.inspection.timing import advancing, measure_timing, Stretch
+from two_manifold_ros.inspection.streams import (
+    advancing,
+    measure_gravity,
+    measure_timing,
+    Stretch,
+    stuck_stretches,
+    summarise_channels,
+)
 from two_manifold_ros.recordings.recording import ImuStream, usual_gap_ns
 from two_manifold_ros.ticks.segments import holes
 

@@ -24,8 +24,10 @@ from two_manifold_ros.cli.options import (
 )
 from two_manifold_ros.cli.training_options import add_settings, given_settings
 from two_manifold_ros.cli.verdict import of_comparison
-from two_manifold_ros.comparison.comparing import compare
-from two_manifold_ros.comparison.protocol import (
+from two_manifold_ros.comparison.comparing import (
+    compare,
+    Comparison,
+    Plan,
     plan_bags,
     plan_share,
     plan_slot_car,
@@ -43,9 +45,6 @@ from two_manifold_ros.typing import Table
 if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Iterator, Sequence
-
-    from two_manifold_ros.comparison.comparing import Comparison
-    from two_manifold_ros.comparison.protocol import Plan
 
 MOST_COLUMNS = 4
 """Horizons in the table; of more, so many evenly spread ones are shown."""

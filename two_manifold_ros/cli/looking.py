@@ -24,8 +24,12 @@ from two_manifold_ros.cli.options import (
 )
 from two_manifold_ros.cli.verdict import of_inspection
 from two_manifold_ros.errors import BAD_INPUT, InputError
-from two_manifold_ros.inspection.inspecting import inspect_bags, inspect_recording
-from two_manifold_ros.inspection.rendering import describe, describe_all
+from two_manifold_ros.inspection.inspecting import (
+    describe,
+    describe_all,
+    inspect_bags,
+    inspect_recording,
+)
 from two_manifold_ros.model.atlas import AtlasModel
 from two_manifold_ros.model.head import TrainedModel
 from two_manifold_ros.model.model import RouteModel

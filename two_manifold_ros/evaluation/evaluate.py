@@ -13,32 +13,17 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError, NoUseError
-from two_manifold_ros.evaluation.routes import (
-    are_passing,
-    read_on,
-    RouteNaming,
-    score_naming,
-)
-from two_manifold_ros.evaluation.scores import (
-    HorizonScore,
-    score,
-    truth_ahead,
-)
+from two_manifold_ros.evaluation.routes import are_passing, read_on, RouteNaming, score_naming
+from two_manifold_ros.evaluation.scores import HorizonScore, score, truth_ahead
 from two_manifold_ros.filtering.atlas import make_filter
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.fleet import spread
-from two_manifold_ros.interface.assessment import (
-    as_the_node,
-    assess_offline,
-    Assessment,
-)
-from two_manifold_ros.interface.status import (
-    CODES,
-)
+from two_manifold_ros.interface.assessment import as_the_node, assess_offline, Assessment
+from two_manifold_ros.interface.status import CODES
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.recordings.excursions import usable_places
-from two_manifold_ros.recordings.recording import median_interval_ns, plane_of
+from two_manifold_ros.recordings.recording import median_interval_ns, plane_of, Recording
 from two_manifold_ros.ticks.segments import positions_at, usable_samples
 
 if TYPE_CHECKING:
@@ -47,17 +32,12 @@ if TYPE_CHECKING:
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.filtering.filter import Filter
     from two_manifold_ros.model.head import ModelHead
-    from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.training.dataset import Dataset
     from two_manifold_ros.typing import Bools, Floats, Ints
 
 
 UNUSABLE, ELSEWHERE = 'unusable_positions', 'positions_on_other_routes'
-"""
-Counters of estimates without a usable position at one horizon or more, see ``FilterRun``.
-
-The second is of those among them that are of another route.
-"""
+"""Counters of estimates without a usable position at a horizon, and of those of another route."""
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,15 @@ from typing import NamedTuple, TYPE_CHECKING
 import hmmlearn.hmm  # type: ignore[import-untyped]  # noqa: F401
 import numpy as np
 
-from two_manifold_ros.comparison.comparing import compare
-from two_manifold_ros.comparison.protocol import plan_slot_car, SLOT_CAR, SlotCarProtocol
+from two_manifold_ros.comparison.comparing import (
+    compare,
+    Comparison,
+    Method,
+    plan_slot_car,
+    SLOT_CAR,
+    SLOT_CAR_HZ,
+    SlotCarProtocol,
+)
 from two_manifold_ros.comparison.rivals import methods_named, own
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.experiments import experiment as lab
@@ -26,8 +33,6 @@ from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.comparison.comparing import Comparison
-    from two_manifold_ros.comparison.protocol import Method
     from two_manifold_ros.typing import Floats
 
 METHODS = ('mean', 'previous', 'kalman', 'hmm', 'gaussian', 'manifold')
@@ -64,11 +69,8 @@ class SlotCarRuns(NamedTuple):
     slack: float = 1.0  # factor by which an error that should be the smaller may be larger
 
 
-SMALL = replace(
-    SLOT_CAR,
-    window=40,
-    neighbours=30,
-    farthest=20,
+SMALL = SlotCarProtocol(
+    replace(SLOT_CAR.settings, window=40, neighbours=30, horizons=tuple(range(21))),
     learned_ticks=700,
     followed_ticks=200,
     all_ticks=900,
@@ -87,7 +89,7 @@ def compare_on(
     if methods is None:
         methods = [*methods_named(METHODS, protocol), *READ_LINEARLY.values()]
     report('driving', 0.0)
-    settings = SlotCarSettings(car, protocol.rate_hz)
+    settings = SlotCarSettings(car, SLOT_CAR_HZ)
     driven = simulate(settings, samples=protocol.all_ticks + 1)
     plan = plan_slot_car(run_to_recording(driven), protocol)
     comparison = compare(plan, methods, progress=report)

@@ -11,15 +11,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.inspection.motion import count_laps, on_grid, put_together, sound_samples
-from two_manifold_ros.inspection.timing import findings_of
+from two_manifold_ros.inspection.motion import (
+    count_laps,
+    Motion,
+    on_grid,
+    put_together,
+    sound_samples,
+    Together,
+)
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from two_manifold_ros.inspection.motion import Motion, Together
-    from two_manifold_ros.inspection.timing import Finding
     from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
     from two_manifold_ros.typing import Bools, Floats, Ints
 
@@ -442,23 +446,13 @@ def _moving(lag_s: float, why: str) -> str:
     return f'positions made {abs(lag_s):.3f} s {side}, {why}'
 
 
-WORDS = {
-    'offset_ambiguous': '{0}',
-    'offset_unknown': 'The time offset between IMU and positions is unknown, because neither '
-    'gyroscope nor accelerometer follows the course: record straights and curves for more than '
-    'ten seconds to measure it.',
-    'time_offset': '{0}',
-}
-
-
-def lag_findings(lag: Lag, least_s: float) -> Iterator[Finding]:
-    """Yield a finding about a lag that is unknown, or of more than ``least_s`` seconds."""
-    holds = {
+def findings_about(lag: Lag, least_s: float) -> dict[str, object]:
+    """Return by code what holds of a lag, of which less than ``least_s`` seconds do not count."""
+    return {
         'offset_ambiguous': lag.ambiguous and _ambiguous(lag),
         'offset_unknown': lag.seconds is None and not lag.ambiguous,
         'time_offset': lag.exceeds(least_s) and _late(lag),
     }
-    yield from findings_of(WORDS, holds)
 
 
 def late_sentences(names: Sequence[str], lags: Sequence[Lag], least_s: float) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.inspection.timing import advancing, measure_timing
+from two_manifold_ros.inspection.streams import advancing, measure_timing
 from two_manifold_ros.recordings.excursions import unexplained_steps
 from two_manifold_ros.ticks.segments import absurd_values, usable_samples
 

@@ -11,27 +11,35 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.inspection.imu import frame_sentence, measure_gravity
 from two_manifold_ros.inspection.lag import (
+    findings_about,
     FURTHEST_S,
     gyroscope_lag,
+    Lag,
     lag_between,
-    lag_findings,
+    SensorLag,
     SHOWN,
 )
 from two_manifold_ros.inspection.motion import (
     count_laps,
     find_jumps,
+    Jump,
+    Laps,
     put_together,
     sound_samples,
+    Together,
     usable_positions,
 )
-from two_manifold_ros.inspection.timing import (
+from two_manifold_ros.inspection.streams import (
     advancing,
+    Finding,
     findings_of,
+    frame_sentence,
+    measure_gravity,
     measure_timing,
     some,
     Stretch,
+    Timing,
 )
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.recordings.excursions import usable_places
@@ -41,9 +49,6 @@ from two_manifold_ros.ticks.segments import holes
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from two_manifold_ros.inspection.lag import Lag, SensorLag
-    from two_manifold_ros.inspection.motion import Jump, Laps, Together
-    from two_manifold_ros.inspection.timing import Finding, Timing
     from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
     from two_manifold_ros.typing import Bools, Floats
 
@@ -406,6 +411,11 @@ WORDS = {
     'filter runs.',
     'gyroscope_scale': '{channel} is {0:.3g} times the rate at which the course turns: check the '
     'unit of the gyroscope (rad/s) and of the positions (m).',
+    'offset_ambiguous': '{0}',
+    'offset_unknown': 'The time offset between IMU and positions is unknown, because neither '
+    'gyroscope nor accelerometer follows the course: record straights and curves for more than '
+    'ten seconds to measure it.',
+    'time_offset': '{0}',
     'yaw_reversed': '{channel} turns against the course, so the IMU is upside down or the frame '
     'of the positions is left-handed: nothing to do as long as both stay so.',
 }
@@ -419,10 +429,11 @@ def position_findings(positions: PositionReport, half_tick_s: float) -> Iterator
         'positions_scaled': scale and scale.sentence(topic),
         'clocks_differ': not positions.coverage,
     }
-    yield from findings_of(WORDS, said, first_s=positions.timing.start_s)
+    late = findings_about(positions.lag, half_tick_s)
     if not positions.coverage:
-        yield from lag_findings(positions.lag, half_tick_s)
+        yield from findings_of(WORDS, said | late, first_s=positions.timing.start_s)
         return
+    yield from findings_of(WORDS, said)
     hole, jumps, laps, most = positions.longest_hole, positions.jumps, positions.laps, 5
     named = ', '.join(f'{each.distance_m:.2f} m at {each.at_s:.1f} s' for each in jumps[:most])
     more = f' and {len(jumps) - most} more' if len(jumps) > most else ''
@@ -439,10 +450,9 @@ def position_findings(positions: PositionReport, half_tick_s: float) -> Iterator
         'standing': positions.standing > 0.2 and positions.standing,
     }
     yield from findings_of(
-        WORDS, holds, topic=topic, covered=positions.coverage, jumps=named + more,
+        WORDS, holds | late, topic=topic, covered=positions.coverage, jumps=named + more,
         hole=f', the longest hole is {hole}' if hole else '', laps=laps.count if laps else 0.0,
     )  # fmt: skip
-    yield from lag_findings(positions.lag, half_tick_s)
     yield from _yaw_findings(positions.yaw)
 
 

@@ -16,7 +16,7 @@ from two_manifold_ros.hse_hmm.readout import training_targets
 from two_manifold_ros.hse_hmm.tables import spectral_radius, transition
 from two_manifold_ros.inspection.motion import laps_of, LONGEST_HOLE_S
 from two_manifold_ros.inspection.repetition import LAP_SAMPLES
-from two_manifold_ros.inspection.timing import advancing
+from two_manifold_ros.inspection.streams import advancing
 from two_manifold_ros.model.model import Model
 from two_manifold_ros.recordings.recording import median_interval_ns
 from two_manifold_ros.route.learning import Tuning as RouteTuning
