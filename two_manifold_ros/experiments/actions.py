@@ -33,18 +33,12 @@ if TYPE_CHECKING:
     from two_manifold_ros.tpsr.parameters import Tpsr
     from two_manifold_ros.typing import Floats, Ints
 
-CHANNELS = 6
-"""Numbers in a sample of an IMU."""
-
 HORIZONS_S = (1, 2)
 """Seconds ahead."""
 
 ACTION_LENGTH = 3.0
-"""
-Squared distance between two actions in a window; two observations are about 60 apart.
-
-With much less, windows would hardly differ by the throttle that was held.
-"""
+"""Squared distance between actions; with much less than between observations, some 60, windows
+would hardly differ by the throttle that was held."""
 
 
 class Settings(NamedTuple):
@@ -95,15 +89,11 @@ class Drive(NamedTuple):
 
 
 def drive(driver: str, seed: int, ticks: int, settings: Settings) -> Drive:
-    """
-    Let a driver drive a slot car.
-
-    Its IMU is without a bias, which would be another one in every drive.
-    """
+    """Let a driver drive a slot car; the IMU has no bias, which would differ in every drive."""
     choices = SlotCarSettings(seed, float(settings.rate_hz), driver=driver)
     run = simulate(choices, samples=ticks * settings.rate_hz)
     imu = run.imu - ImuNoise(choices).bias
-    parts = imu.reshape(ticks, settings.parts, -1, CHANNELS).mean(axis=2)
+    parts = imu.reshape(ticks, settings.parts, -1, 6).mean(axis=2)
     held = slice(None, None, settings.rate_hz)
     actions = np.searchsorted(Driver.levels, run.commands[held])
     return Drive(actions.astype(np.int64), run.chances[held], parts)
@@ -137,8 +127,7 @@ class Features:
         scaled = points.copy()
         scaled[:, 0] *= ACTION_LENGTH**0.5 if self._given else 0.0
         windows = sliding_window_view(scaled, length, axis=0)
-        rows: Floats = windows.transpose(0, 2, 1).reshape(len(windows), -1)
-        return rows
+        return np.reshape(windows.transpose(0, 2, 1), (len(windows), -1))
 
     def present(self, drive: Drive) -> Floats:
         """Return the (n, p) present features of all ticks."""
@@ -246,12 +235,9 @@ def forecaster(
     constant = np.zeros(triples.histories.shape[1])
     constant[-1] = 1.0
     if online:
-        learner = OnlineLearner(
-            LearnerSettings(settings.states, settings.rank, settings.ridge),
-            constant,
-            triples.tests.shape[1],
-            triples.observations.shape[1],
-        )
+        kept = LearnerSettings(settings.states, settings.rank, settings.ridge)
+        sizes = triples.tests.shape[1], triples.observations.shape[1]
+        learner = OnlineLearner(kept, constant, *sizes)
         learner.add_all(triples)
         tpsr = learner.parameters()
     else:
@@ -286,7 +272,7 @@ def fit(settings: Settings, seed: int, report: lab.Progress) -> dict[str, Floats
 
 def score(settings: Settings, found: list[dict[str, Floats]]) -> list[lab.Claim]:
     """Claim that actions and weights help under another driver, on most cars."""
-    claims: list[lab.Claim] = []
+    claims = list[lab.Claim]()
     by_name = {name: np.array([each[name] for each in found]) for name in MODELS}
     weighted = by_name['actions and weights']
     limit = 1.0 if settings.wins else np.inf
@@ -319,10 +305,5 @@ def draw(found: list[dict[str, Floats]]) -> list[lab.Panel]:
 
 
 # The quick form is too small to compare models: its limits only catch what is broken.
-run = lab.Runner(
-    Settings(),
-    Settings(1, 300, 150, window_features=80, observation_features=40, wins=0, same=1.5),
-    fit,
-    score,
-    draw,
-)
+_QUICK = Settings(1, 300, 150, window_features=80, observation_features=40, wins=0, same=1.5)
+run = lab.Runner(Settings(), _QUICK, fit, score, draw)

@@ -49,16 +49,14 @@ LENGTH = 5
 
 def true_eigenvalues() -> Floats:
     """Return the (3,) eigenvalues that are not zero, largest first."""
-    values: Floats = np.linalg.eigvalsh(TRANSITION)[::-1][:RANK]
-    return values
+    return np.linalg.eigvalsh(TRANSITION)[::-1][:RANK]
 
 
 def sample_symbols(count: int, seed: int) -> Ints:
     """Return (count,) symbols 0 and 1 of a chain in its long run."""
     random = np.random.Generator(np.random.PCG64(seed))
     chances, start = random.random(count), int(random.integers(len(TRANSITION)))
-    symbols: Ints = SYMBOLS[_walk(chances, np.cumsum(TRANSITION, axis=1), start)]
-    return symbols
+    return SYMBOLS[_walk(chances, np.cumsum(TRANSITION, axis=1), start)]
 
 
 @allocating
@@ -175,8 +173,7 @@ def learn_online(symbols: Ints, ends: Sequence[int], *, one_by_one: bool = False
 def errors_of(eigenvalues: Complexes) -> Floats:
     """Return the RMS distance of (..., 3) eigenvalues, in order, from the true ones."""
     squares = np.abs(eigenvalues - true_eigenvalues()) ** 2
-    errors: Floats = np.sqrt(squares.mean(axis=-1))
-    return errors
+    return np.asarray(np.sqrt(squares.mean(axis=-1)))
 
 
 def _counted(codes: Ints) -> tuple[Ints, Floats]:

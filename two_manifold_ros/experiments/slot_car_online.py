@@ -236,8 +236,7 @@ class Course(NamedTuple):
     def starts(self) -> list[int]:
         """Return where in the test part a filter is started: 15 places or fewer, evenly spread."""
         spare = len(self.test) - self.lengths[1] - self.horizons
-        starts: list[int] = np.unique(np.linspace(0, spare, 15).astype(np.int64)).tolist()
-        return starts
+        return list(np.unique(np.linspace(0, spare, 15).astype(np.int64)).tolist())
 
     def errors(self, forecaster: Forecaster) -> Floats:
         """Return (horizons,) squared errors on the test part, summed over channels."""
@@ -249,8 +248,7 @@ class Course(NamedTuple):
             ahead = sliding_window_view(stretch[shortest:], horizons, axis=0)
             predicted = np.einsum('hdk,tk->tdh', table, states, optimize=True)
             total += np.square(ahead - predicted).sum(axis=1).mean(axis=0)
-        errors: Floats = total / len(starts)
-        return errors
+        return np.asarray(total / len(starts))
 
     def choose(self, candidates: dict[float, Forecaster]) -> float:
         """Return the name of the candidate with the least mean error on the test part."""
@@ -347,10 +345,5 @@ def draw(found: list[Curves]) -> list[lab.Panel]:
     return [lab.panel(title, *curves, xlabel='horizon (s)', ylim=(0.0, None))]
 
 
-run = lab.Runner(
-    OnlineSettings(),
-    OnlineSettings(1, 900, 1.2, window_features=1_000, observation_features=100),
-    fit,
-    score,
-    draw,
-)
+_QUICK = OnlineSettings(1, 900, 1.2, window_features=1_000, observation_features=100)
+run = lab.Runner(OnlineSettings(), _QUICK, fit, score, draw)

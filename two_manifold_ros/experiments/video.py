@@ -111,8 +111,7 @@ class FrameWindows:
     def _faded(self, begin: int, *, past: bool = False) -> Floats:
         """Return the window from a frame on, flat, fading away from the present."""
         weights = self._weights[::-1] if past else self._weights
-        faded: Floats = (self._frames[begin : begin + len(weights)] * weights).ravel()
-        return faded
+        return np.ravel(self._frames[begin : begin + len(weights)] * weights)
 
     def _draw_maps(self) -> tuple[FeatureMap, FeatureMap]:
         """Return the maps of windows and of frames, by distances of 50 windows or so."""
@@ -132,8 +131,7 @@ class FrameWindows:
 def reduced(picture: NDArray[np.uint8]) -> Floats:
     """Return the (64,) mean greys of rectangles; sides of the picture are multiples of 8."""
     height, width = picture.shape
-    means: Floats = picture.reshape(8, height // 8, 8, width // 8).mean(axis=(1, 3)).ravel()
-    return means
+    return np.ravel(picture.reshape(8, height // 8, 8, width // 8).mean(axis=(1, 3)))
 
 
 class Trail:
@@ -424,17 +422,6 @@ def draw(films: list[Found]) -> list[lab.Panel]:
     return panels
 
 
-run = lab.Runner(
-    VideoSettings(),
-    VideoSettings(
-        1_800,
-        40,
-        32,
-        FilmSettings(60, 2_000, 100, states=20, ridge=0.1),
-        live=0.2,
-        late=0.3,
-    ),
-    fit,
-    score,
-    draw,
-)
+_FILM = FilmSettings(60, 2_000, 100, states=20, ridge=0.1)
+_QUICK = VideoSettings(1_800, 40, 32, _FILM, live=0.2, late=0.3)
+run = lab.Runner(VideoSettings(), _QUICK, fit, score, draw)
