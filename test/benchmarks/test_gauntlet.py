@@ -100,9 +100,7 @@ def test_one_drive_is_followed_alike_at_any_rate() -> None:
     found: list[tuple[Following, float]] = []
     for rate_hz in (20, 50):
         settings = TrainingSettings(
-            rate_hz=rate_hz,
-            window=WINDOW_S * rate_hz,
-            horizons=(0, rate_hz, 2 * rate_hz),
+            rate_hz=rate_hz, window=WINDOW_S * rate_hz, horizons=(0, rate_hz, 2 * rate_hz)
         )
         model = train_model(case.training, settings)
         moved = moves(model, case)

@@ -6,12 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from other_recordings import with_positions, without_imu
+from other_recordings import without_imu
 import pytest
 from scipy.sparse.linalg import ArpackNoConvergence
 
 from two_manifold_ros.comparison.comparing import (
-    check_places,
     compare,
     Comparison,
     cut_tests,
@@ -104,19 +103,6 @@ def test_positions_are_hidden_unless_the_method_is_reported(ellipse_plan):
     assert seeing.linear is None
     here = alone(ellipse_plan, predicting('here', np.array([3.0, 4.0]), states=True, sees=True))
     assert (here.linear[0] == [3.0, 4.0]).all()
-
-
-def test_the_linear_track_is_that_of_the_states(ellipse_plan):
-    """On the ellipse the accelerations are linear in the position but for the heading."""
-    found = alone(ellipse_plan, predicting('imu', np.zeros(2), states=True))
-    dataset, segment = ellipse_plan.train.dataset, ellipse_plan.tests[0]
-    states = np.concatenate([each.values[20:] for each in dataset.segments])
-    wanted = np.concatenate([each.positions[20:] for each in dataset.segments])
-    rows = np.column_stack([np.ones(len(states)), states])
-    known = np.isfinite(wanted).all(axis=1)
-    coefficients = np.linalg.lstsq(rows[known], wanted[known], rcond=None)[0]
-    exact = np.column_stack([np.ones(len(segment)), segment.values]) @ coefficients
-    np.testing.assert_allclose(found.linear[0], exact, atol=0.02)
 
 
 RNG = np.random.default_rng(1)
@@ -328,34 +314,6 @@ def test_bags_are_followed_one_by_one(drive):
     assert plan.protocol == 'bags'
     with pytest.raises(InputError, match='a: learned from and followed'):
         plan_bags(learned, learned[:1], SETTINGS)
-
-
-@pytest.mark.parametrize(
-    ('move', 'known'),
-    [
-        (lambda places: places, True),
-        (lambda places: places + np.array([0.12, 0.0]), True),
-        (lambda places: places + np.array([0.5, 0.0]), False),
-        (lambda places: 1.3 * places, False),
-        (lambda places: places[:, ::-1], False),
-        # One in five positions may be elsewhere, one in three may not.
-        (lambda places: places + 9.0 * first(places, 0.2), True),
-        (lambda places: places + 9.0 * first(places, 0.35), False),
-    ],
-)
-def test_another_route_is_reported(move, known, drive):
-    """The positions of the ellipse have a spread of 1.58 m."""
-    followed = drive(24.0)
-    moved = with_positions(followed, positions=move(followed.positions.positions))
-    notes = list(check_places(plan_bags([drive(60.0)], [replace(moved, name='moved')], SETTINGS)))
-    assert len(notes) == (not known)
-    words = 'of the positions to follow are more than 0.16 m from all that are learned from, as on'
-    assert all(words in note for note in notes)
-
-
-def first(places: Floats, share: float) -> Floats:
-    """Return 1 for the rows in the first share, else 0, shape (n, 1)."""
-    return (np.arange(len(places)) < share * len(places)).astype(np.float64)[:, None]
 
 
 def test_the_slot_car_is_cut_as_in_the_paper(slot_car):

@@ -70,11 +70,7 @@ def models(
 
 @pytest.mark.parametrize(
     ('method', 'shift'),
-    [
-        *[('route', shift) for shift in SHIFTS_NS],
-        ('spectral', 'to 2100'),
-        ('tpsr', 'to 1970'),
-    ],
+    [*[('route', shift) for shift in SHIFTS_NS], ('spectral', 'to 2100'), ('tpsr', 'to 1970')],
 )
 def test_estimates_and_scores(slot_car_laps, models, method, shift):
     model, recording, shift_ns = models[method], slot_car_laps[1], SHIFTS_NS[shift]
@@ -98,12 +94,7 @@ def test_estimates_and_scores(slot_car_laps, models, method, shift):
 
 @pytest.mark.parametrize(
     ('method', 'shift'),
-    [
-        ('route', 'by 1 ns'),
-        ('route', 'to 2100'),
-        ('spectral', 'to 1970'),
-        ('tpsr', 'to 2100'),
-    ],
+    [('route', 'by 1 ns'), ('route', 'to 2100'), ('spectral', 'to 1970'), ('tpsr', 'to 2100')],
 )
 def test_models_and_their_limits(slot_car_laps, models, method, shift):
     model = train(method, shifted(slot_car_laps[0], SHIFTS_NS[shift]))

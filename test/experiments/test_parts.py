@@ -41,18 +41,8 @@ from two_manifold_ros.experiments.rr_hmm import (
     true_eigenvalues,
     WordFeatures,
 )
-from two_manifold_ros.experiments.two_views import (
-    draw_pairs,
-    draw_views,
-    embed,
-    RollSettings,
-)
-from two_manifold_ros.experiments.video import (
-    FilmSettings,
-    FrameBelief,
-    FrameWindows,
-    reduced,
-)
+from two_manifold_ros.experiments.two_views import draw_pairs, draw_views, embed, RollSettings
+from two_manifold_ros.experiments.video import FilmSettings, FrameBelief, FrameWindows, reduced
 from two_manifold_ros.manifold.independent_components import local_covariances
 from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner
 from two_manifold_ros.typing import Floats

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse.linalg import ArpackError
-from scipy.spatial import cKDTree
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import check_imu
@@ -63,25 +62,16 @@ class TrainSplit:
 
     def mean_position(self) -> Floats:
         """Return the mean of the known positions (2,); raise ``InputError`` if none is known."""
-        known = _known(self.positions)
-        if not len(known):
+        known = np.isfinite(self.positions).all(axis=1)
+        if not known.any():
             msg = 'no training position is known, so there is no mean; record positions as well'
             raise InputError(msg)
-        mean: Floats = known.mean(axis=0)
+        mean: Floats = self.positions[known].mean(axis=0)
         return mean
 
 
-def _known(positions: Floats) -> Floats:
-    """Return the finite rows of positions (N, 2)."""
-    return positions[np.isfinite(positions).all(axis=1)]
-
-
 class Predictions(NamedTuple):
-    """
-    Predictions of a method along a segment of T ticks; row t depends on the ticks up to t alone.
-
-    A method may have states after each tick, and say whether it would publish its position.
-    """
+    """Predictions along T ticks, of which row t depends on the ticks up to t alone."""
 
     positions: Floats  # (T, H, 2), metres, NaN where the method has none yet
     states: Floats | None = None  # (T, k)
@@ -96,17 +86,12 @@ class Fitted(NamedTuple):
 
 
 class Method(NamedTuple):
-    """
-    A way to learn a route: its name on the command line, and its title in tables.
+    """A way to learn a route, which raises ``InputError`` if it cannot."""
 
-    ``fit`` raises ``InputError``, which says why, if it cannot learn. Only a method that
-    ``sees_positions`` gets the positions of the segments that it filters.
-    """
-
-    name: str
-    title: str
+    name: str  # on the command line
+    title: str  # in tables
     fit: Callable[[TrainSplit], Fitted]
-    sees_positions: bool = False
+    sees_positions: bool = False  # gets the positions of the segments that it filters
 
 
 def fit_best(
@@ -160,19 +145,13 @@ def with_constant(states: Floats) -> Floats:
 
 @dataclass(frozen=True, kw_only=True)
 class ScoredSegment(Segment):
-    """
-    A segment of T ticks of the recording of that name, and the truth to score predictions with.
+    """T ticks of a recording, all its samples, and the truth to score predictions with."""
 
-    It has all samples of its recording, also those before the segment. True positions and
-    directions of travel (unit vectors) at the horizons are (T, H, 2), NaN where unknown;
-    predictions at ``scored`` ticks (T,) count.
-    """
-
-    recording: str
-    imu: ImuStream
-    truth: Floats
-    directions: Floats
-    scored: Bools
+    recording: str  # its name
+    imu: ImuStream  # also the samples before the segment
+    truth: Floats  # (T, H, 2), at the horizons, NaN where unknown
+    directions: Floats  # (T, H, 2), of travel, unit vectors
+    scored: Bools  # (T,), where predictions count
 
     @property
     def has_truth(self) -> bool:
@@ -213,27 +192,6 @@ class Plan:
     protocol: str
     train: TrainSplit
     tests: tuple[ScoredSegment, ...]
-
-
-FAR, MOST_UNKNOWN = 0.1, 0.25
-"""
-Share of the spread of the learned positions from which a place is unknown, and the largest share
-of such places that one route may have: next to none are, and on another one nearly all.
-"""
-
-
-def check_places(plan: Plan) -> Iterator[str]:
-    """Report positions to follow that are on another route than the learned ones."""
-    learned = _known(plan.train.positions)
-    followed = _known(np.concatenate([e.truth[e.scored].reshape(-1, 2) for e in plan.tests]))
-    far_m = FAR * float(np.sqrt(learned.var(axis=0).sum()))
-    unknown = float(np.mean(cKDTree(learned).query(followed)[0] > far_m))
-    if unknown > MOST_UNKNOWN:
-        yield (
-            f'{unknown:.0%} of the positions to follow are more than {far_m:.2f} m from all that '
-            'are learned from, as on another route or in another map: no method can predict them; '
-            'follow the route that is learned from'
-        )
 
 
 SHARE = 0.3
@@ -287,18 +245,13 @@ def _plan(
 
 
 class SlotCarProtocol(NamedTuple):
-    """
-    Protocol by which a slot car is learned and followed.
-
-    Predicted is at the horizons of the settings, after the fewest to the most ticks of ``extents``
-    were filtered, of those that are followed at the end.
-    """
+    """How a slot car is learned and followed, predicted at the horizons of the settings."""
 
     settings: RouteSettings
     learned_ticks: int
-    followed_ticks: int
+    followed_ticks: int  # at the end of all
     all_ticks: int
-    extents: tuple[int, int]
+    extents: tuple[int, int]  # fewest and most ticks filtered before a prediction
 
 
 SLOT_CAR_HZ = 10.0
@@ -317,13 +270,7 @@ SLOT_CAR = SlotCarProtocol(
 
 
 def plan_slot_car(recording: Recording, protocol: SlotCarProtocol = SLOT_CAR) -> Plan:
-    """
-    Do as the paper does with its slot car: 2,000 ticks learned, the last 500 of 3,000 followed.
-
-    The first 100 to 350 ticks of the part that is followed are filtered, and positions 1 to 100
-    ticks later are predicted from each. Raise ``InputError`` if the recording is too short or too
-    slow, or a gap is in the part to follow.
-    """
+    """Do as the paper does with its slot car; ``InputError`` if too short or with a gap."""
     settings, *ticks, (fewest, most) = protocol
     learned_s, followed_s, all_s = (each / SLOT_CAR_HZ for each in ticks)
     learned = recording.between(None, learned_s)
@@ -353,22 +300,16 @@ MOST_MISSING = 0.5
 
 @dataclass(frozen=True)
 class Result:
-    """
-    One method of a comparison: its scores, one for each horizon, or a failure in a sentence.
-
-    ``linear`` are positions now (T, 2) of each test, read from the states by a linear regression
-    on the training part, on which its RMSE is ``learned_m``; of a method that is given positions
-    its own. Without states there are none.
-    """
+    """One method of a comparison: its scores, or a failure in a sentence."""
 
     name: str
     title: str
     sees_positions: bool
     failure: str | None = None
     chosen: dict[str, Any] | None = None
-    scores: tuple[Score, ...] | None = None
-    linear: tuple[Floats, ...] | None = None
-    learned_m: float | None = None
+    scores: tuple[Score, ...] | None = None  # one for each horizon
+    linear: tuple[Floats, ...] | None = None  # (T, 2) of each test, read from states
+    learned_m: float | None = None  # RMSE of that reading in training
 
     def to_json(self) -> dict[str, Any]:
         """Return all but the track as JSON values."""
@@ -432,9 +373,7 @@ class Comparison:
 
 
 def compare(
-    plan: Plan,
-    methods: Sequence[Method],
-    progress: Callable[[str, float], None] = lambda *_: None,
+    plan: Plan, methods: Sequence[Method], progress: Callable[[str, float], None] = lambda *_: None
 ) -> Comparison:
     """
     Run methods by a plan; the same plan and methods give the same numbers, bit by bit.
@@ -447,7 +386,7 @@ def compare(
     wanted = np.concatenate(
         [np.isfinite(test.truth).all(axis=2) & test.scored[:, None] for test in plan.tests]
     )
-    results, notes = [], list(check_places(plan))
+    results, notes = list[Result](), list[str]()
     for number, method in enumerate(methods):
         progress(f'running {method.name}', number / len(methods))
         about = Result(method.name, method.title, method.sees_positions)
@@ -523,32 +462,20 @@ def _read_linearly(
     if method.sees_positions:
         return tuple(each.positions[:, 0] for each in predicted), None
     segments, window = train.dataset.segments, train.dataset.window
-    states = [_states(_predict(method, fitted, segment)) for segment in segments]
+    states = [_predict(method, fitted, segment).states for segment in segments]
     # As in the tests: before the window has filled a method may not know yet.
-    learned = np.concatenate([each[window:] for each in states])
+    learned = np.concatenate([np.asarray(each)[window:] for each in states])
     positions = np.concatenate([segment.positions[window:] for segment in segments])
     read = linear_reading(learned, positions)
     if read is None:
         return None, None
     squares = np.square(read(learned) - positions).sum(axis=1)
-    readings = tuple(read(_states(each)) for each in predicted)
+    readings = tuple(read(np.asarray(each.states)) for each in predicted)
     return readings, float(np.sqrt(squares[np.isfinite(squares)].mean()))
 
 
-def _states(predictions: Predictions) -> Floats:
-    if predictions.states is None:
-        msg = 'a method has states along some segments and none along others'
-        raise ValueError(msg)
-    return predictions.states
-
-
 def linear_reading(states: Floats, positions: Floats) -> Callable[[Floats], Floats] | None:
-    """
-    Regress positions (N, 2), metres, on states (N, k) by ridge, over the rows that are finite.
-
-    Returned is the map of other states to positions; NaN where a state is not finite. There is
-    none without a finite state at a known position.
-    """
+    """Return the ridge regression of positions (N, 2) on states (N, k); none if none is known."""
     known: Bools = np.asarray(np.isfinite(states).all(axis=1) & np.isfinite(positions).all(axis=1))
     if not known.any():
         return None

@@ -67,11 +67,7 @@ class Codebook:
         return np.asarray(vq(rows, self.codes, check_finite=False)[0], dtype=np.int64)
 
     def nearness(self, width: float) -> Floats:
-        """
-        Return how much of each symbol is shared with each other one (K, K); rows sum to one.
-
-        The width is a variance in squared distances to nearest codes.
-        """
+        """Return the share of each symbol in each other one (K, K); rows sum to one."""
         if len(self) == 1:
             return np.eye(len(self))
         squared = cdist(self.codes, self.codes, 'sqeuclidean')
@@ -97,12 +93,7 @@ def learn_codebook(rows: Floats, most: int, seed: int) -> Codebook:
 
 @dataclass(frozen=True)
 class MarkovTables:
-    """
-    A hidden Markov model of k states and K symbols.
-
-    The start (k,) is a distribution, transitions (k, k) go from the row's state to the column's,
-    and emissions (k, K) are positive.
-    """
+    """Start (k,), transitions (k, k) from row to column, and positive emissions (k, K)."""
 
     start: Floats
     transition: Floats
@@ -287,13 +278,9 @@ def _fit(readout: str, states: Floats, targets: Floats) -> Floats:
 
 
 def hidden_markov(train: TrainSplit, states: tuple[int, ...] = (40, 80, 20)) -> Fitted:
-    """
-    Fit an HMM over symbols, filtered forward, its positions read from the state.
-
-    Its states start as pieces of the track, because EM from random tables finds next to nothing,
-    and emissions are shared with alike symbols. All else, as the number of states (20 in the
-    paper), is chosen on held-out blocks; ``InputError`` without a velocity.
-    """
+    """Fit an HMM, filtered forward, its settings chosen on held-out blocks."""
+    # States start as pieces of the track: EM from random tables finds next to nothing. The paper
+    # has 20 of them.
     names = ('states', 'passes', 'sharpness', 'readout')
     grid = itertools.product(states, (5, 0, 20), (0.25, 0.5, 0.12, 1.0), ('ridge', 'mean'))
     candidates = [dict(zip(names, values, strict=True)) for values in grid]

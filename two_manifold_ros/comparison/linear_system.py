@@ -50,19 +50,12 @@ MOST_ROWS = 1000
 
 @dataclass(frozen=True)
 class InnovationForm:
-    r"""
-    A linear system as its steady-state Kalman filter sees it.
+    """x(t+1) = A x(t) + K e(t), y(t) = C x(t) + e(t), A - K C stable: a Kalman filter."""
 
-    :math:`x_{t+1} = A x_t + K e_t,\; y_t = C x_t + e_t` with :math:`A - K C` stable.
-
-    They are ``transition`` (k, k), ``gain`` (k, d) and ``output`` (d, k); ``innovation`` (d, d) is
-    the covariance of e.
-    """
-
-    transition: Floats
-    output: Floats
-    gain: Floats
-    innovation: Floats
+    transition: Floats  # A, (k, k)
+    output: Floats  # C, (d, k)
+    gain: Floats  # K, (k, d)
+    innovation: Floats  # covariance of e, (d, d)
 
     def filter(self, outputs: Floats) -> Floats:
         """Return the (T, k) predictions of the next state after each of (T, d) outputs."""
@@ -92,11 +85,7 @@ def stabilised(transition: Floats) -> Floats:
 
 
 def innovation_form(transition: Floats, output: Floats, noise: Floats) -> InnovationForm:
-    """
-    Return the steady-state Kalman filter of a stable linear system, A (k, k) and C (d, k).
-
-    The noise (k + d, k + d) of state and output has the covariance [[Q, S], [S', R]].
-    """
+    """Return the steady-state Kalman filter; noise of state and output has [[Q, S], [S', R]]."""
     k = len(transition)
     with suppress(np.linalg.LinAlgError):
         spread = solve_discrete_are(
@@ -130,16 +119,11 @@ def kalman_gain(
 
 @dataclass(frozen=True)
 class Hankel:
-    """
-    LQ decomposition of a block Hankel matrix.
+    """LQ decomposition of a block Hankel matrix, pasts above futures, over its windows."""
 
-    Its factor L (2 i d, 2 i d) is lower triangular, pasts above futures, divided by the root of
-    the number of columns; i are the ticks in a past and in a future, d the channels.
-    """
-
-    factor: Floats
-    block_rows: int
-    outputs: int
+    factor: Floats  # (2 i d, 2 i d), L, lower triangular
+    block_rows: int  # i, ticks in a past and in a future
+    outputs: int  # d, channels
 
     @property
     def past(self) -> int:
@@ -163,11 +147,7 @@ def needed_windows(outputs: int, block_rows: int) -> int:
 
 
 def decompose_hankel(segments: Sequence[Floats], block_rows: int) -> Hankel:
-    """
-    Decompose the block Hankel matrix of outputs (T, d) without a gap, some columns at a time.
-
-    Raise ``InputError`` if there are fewer than ``needed_windows``.
-    """
+    """Decompose outputs (T, d) without a gap; raise ``InputError`` below ``needed_windows``."""
     outputs = segments[0].shape[1]
     windows = count_windows(segments, block_rows)
     if windows < needed_windows(outputs, block_rows):
@@ -193,15 +173,10 @@ def decompose_hankel(segments: Sequence[Floats], block_rows: int) -> Hankel:
 
 
 def find_directions(hankel: Hankel, weighting: str) -> tuple[Floats, Floats]:
-    """
-    Return directions (i d, r) of the future that the past predicts, and their strengths (r,).
-
-    They are orthonormal, the strongest first, without those that are rounding. The weighting is
-    ``'unweighted'``, or ``'principal'``: by the covariance with the past, where faint directions
-    of the past count less.
-    """
+    """Return orthonormal directions (i d, r) that the past predicts, strongest first, and (r,)."""
     matrix = hankel.projection
     if weighting == 'principal':
+        # Faint directions of the past count less; else all alike, 'unweighted'.
         matrix = matrix @ hankel.factor[: hankel.past, : hankel.past].T
     vectors, strengths, _ = np.linalg.svd(matrix)
     # Directions weaker than this, against the strongest, are rounding.
@@ -259,13 +234,7 @@ class Subspaces:
 def kalman_filter(
     train: TrainSplit, states: int | None = None, block_rows: int | None = None
 ) -> Fitted:
-    """
-    Fit the steady-state Kalman filter of a linear system identified by stochastic N4SID.
-
-    Its order, and the ticks in a past and in a future of the Hankel matrix, at least 2, are chosen
-    on held-out blocks where they are ``None``. Raise ``InputError`` if the training part is too
-    short for the Hankel matrix.
-    """
+    """Fit the Kalman filter of stochastic N4SID; what is ``None`` is chosen on held-out blocks."""
     # The first of each is the paper's.
     candidates: list[dict[str, Any]] = [
         {'states': most, 'block_rows': rows, 'weighting': weighting}

@@ -124,20 +124,13 @@ def _nearest_known(distances: Floats, known: Bools, neighbours: int) -> tuple[In
 
 @dataclass(frozen=True)
 class Motion:
-    """
-    Linear maps from the IMU to the motion in the plane, and how the speed is corrected.
+    """Linear maps from the IMU to the motion in the plane, and how the speed is corrected."""
 
-    Weights (3, 7) of the six channels and 1 give the course rate (rad/s, left positive), and the
-    forward and the leftward acceleration (m/s^2). What the latter has beside speed times course
-    rate counts ``gain`` times as a forward one: by the stationary Kalman filter of a speed that
-    is measured in bends. Horizons are (H,) seconds ahead.
-    """
-
-    weights: Floats
-    gain: float
+    weights: Floats  # (3, 7) of six channels and 1: course rate, forward and leftward acceleration
+    gain: float  # of the rest of the leftward one: the Kalman filter of a speed seen in bends
     usual_m_s: float
     fastest_m_s: float
-    ahead_s: Floats
+    ahead_s: Floats  # (H,), the horizons
     period_s: float
 
     def predict(self, segment: Segment) -> Predictions:
@@ -181,13 +174,7 @@ def dead_reckoning(train: TrainSplit) -> Fitted:
 
 
 def learn_motion(train: TrainSplit) -> Motion:
-    """
-    Regress course rate and accelerations on the live axes, whatever their mounting and units.
-
-    The speed is integrated, and corrected in bends, where the leftward acceleration is speed
-    times course rate. Nothing corrects the position, so that it drifts. ``InputError`` if an axis
-    of each kind or known motion is missing.
-    """
+    """Regress the motion on the live axes; ``InputError`` without a kind of them or motion."""
     live, period_s = train.dataset.channels.live, train.dataset.period_s
     for kind, each in (('accelerometer', live[:3]), ('gyroscope', live[3:])):
         if not each.any():
@@ -207,6 +194,8 @@ def learn_motion(train: TrainSplit) -> Motion:
     usual, fastest = np.quantile(motion[:, 1], (0.5, 0.99)).tolist()
     speed, rate, ahead = motion[:, 1:].T
     axes = np.flatnonzero(live)
+    # In bends the leftward acceleration is speed times course rate, which corrects the speed.
+    # Nothing corrects the position, so that it drifts.
     turning, _ = _regress(values, rate, axes[axes >= 3])
     pulling, noise_ahead = _regress(values, ahead, axes[axes < 3])
     leaning, noise_aside = _regress(values, speed * rate, axes[axes < 3])
@@ -217,11 +206,7 @@ def learn_motion(train: TrainSplit) -> Motion:
 
 
 def _pairs(train: TrainSplit) -> tuple[Floats, Floats]:
-    """
-    Return means over ``SPAN_S`` of channels (n, 6) and of motion (n, 4).
-
-    The slowest speed of a span, and means of speed, course rate and change of the speed.
-    """
+    """Return over ``SPAN_S`` means of channels (n, 6), and least speed and means of motion."""
     period_s = train.dataset.period_s
     window = max(2 * round(0.3 / period_s / 2) + 1, 5)
     span = max(round(SPAN_S / period_s), 1)
@@ -268,12 +253,7 @@ def own_filter(train: TrainSplit, **changes: Any) -> Fitted:  # noqa: ANN401 - a
 
 
 def fitted_model(model: TrainedModel) -> Fitted:
-    """
-    Return a model as a method that filters segments as the nodes do.
-
-    Where the samples are there it is the very filter of the nodes, which withholds what it does
-    not trust, and goes on over a short gap; of ticks alone there is nothing to withhold.
-    """
+    """Return a model as a method: of samples the filter of the nodes, of ticks its belief."""
     chosen = {
         **model.summary['chosen'],
         # Fewer than were chosen, or none with this kernel: what counts is what the model has.

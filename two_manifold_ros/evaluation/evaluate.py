@@ -42,18 +42,12 @@ UNUSABLE, ELSEWHERE = 'unusable_positions', 'positions_on_other_routes'
 
 @dataclass(frozen=True)
 class FilterRun:
-    """
-    Every estimate of a run over one recording, from the first full window on.
-
-    The filter would have published only those that are ``published``; the others are here as well,
-    so that an error that was never published still counts. Where a position is not usable, the
-    mean position of the model stands for it, without a covariance (NaN).
-    """
+    """Every estimate of a run over one recording, from the first full window on."""
 
     stamps: Ints  # (T,), ends of the ticks, ns
-    positions: Floats  # (T, H, 2), m
-    covariances: Floats  # (T, H, 2, 2), m^2
-    published: Bools
+    positions: Floats  # (T, H, 2), m; the mean of the model stands where none is usable
+    covariances: Floats  # (T, H, 2, 2), m^2, NaN there
+    published: Bools  # the others are here as well, so that their errors count
     statuses: Ints  # see `interface.status.CODES`
     causes: tuple[str, ...]  # empty if all is well
     reasons: Mapping[str, str]  # the last sentence about each cause
@@ -99,10 +93,7 @@ def estimates_along(
 
 
 def run_filter(
-    model: ModelHead,
-    recording: Recording,
-    progress: Callable[[str, float], None],
-    route: str = '',
+    model: ModelHead, recording: Recording, progress: Callable[[str, float], None], route: str = ''
 ) -> FilterRun:
     """Filter a recording from a cold start; positions are on a ``route``, see `read_on`."""
     head = model.routes[route]
@@ -365,10 +356,7 @@ def naming_along(
     statuses = np.concatenate([run.statuses for run in runs])
     published = np.concatenate([run.published for run in runs])
     return score_naming(
-        np.concatenate(right),
-        np.concatenate(late),
-        published,
-        statuses == CODES[Status.TRACKING],
+        np.concatenate(right), np.concatenate(late), published, statuses == CODES[Status.TRACKING]
     )
 
 

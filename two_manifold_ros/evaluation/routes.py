@@ -123,17 +123,12 @@ def _are_at_places(estimates: Sequence[Estimate], model: ModelHead) -> Bools:
 
 @dataclass(frozen=True)
 class RouteNaming:
-    """
-    How often the right route was named, after one and a half windows of each recording.
-
-    ``right`` is the share of the ticks after that; the others are the shares of the ticks with a
-    published position, and of those tracking, at which another one is named; NaN without any.
-    """
+    """How often the right route was named, one and a half windows after each start."""
 
     ticks: int
-    right: float
-    wrong_published: float
-    wrong_tracking: float
+    right: float  # share of the ticks after that
+    wrong_published: float  # of those with a published position, NaN without any
+    wrong_tracking: float  # of those tracking, NaN without any
 
     def to_json(self) -> dict[str, float | None]:
         """Return the numbers as JSON values; none is NaN."""

@@ -88,12 +88,7 @@ class HorizonScore:
 def score(
     errors: Floats, covariances: Floats, published: Bools | None, directions: Floats
 ) -> Score:
-    """
-    Score predictions by (T, 2) errors, predicted minus true in metres, NaN without a truth.
-
-    The (T, 2, 2) covariances are NaN where there is no ellipse; ``published`` (T,) is ``None`` for
-    a method that withholds nothing; directions are those of ``travel_directions``.
-    """
+    """Score (T, 2) errors, predicted minus true, m; ``published`` is ``None`` if all is."""
     known: Bools = np.asarray(np.isfinite(errors).all(axis=1))
     every = summarise(errors[known], covariances[known])
     chosen = known & published if published is not None else np.zeros_like(known)

@@ -26,11 +26,10 @@ from two_manifold_ros.tpsr.features import (
     WithConstant,
 )
 from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner, Triples
-from two_manifold_ros.tpsr.parameters import TpsrBelief
+from two_manifold_ros.tpsr.parameters import Tpsr, TpsrBelief
 from two_manifold_ros.tpsr.random_features import fourier_features
 
 if TYPE_CHECKING:
-    from two_manifold_ros.tpsr.parameters import Tpsr
     from two_manifold_ros.typing import Floats, Ints
 
 HORIZONS_S = (1, 2)
@@ -42,21 +41,15 @@ would hardly differ by the throttle that was held."""
 
 
 class Settings(NamedTuple):
-    """
-    Settings of the runs; a tick is a second, for which a driver holds a throttle.
-
-    They and the drivers were chosen on the cars 1000 to 1002, of the set 100. Tests of two ticks
-    have importance weights of three actions, which leave three fifths of the samples' worth; of
-    one tick they do not distinguish the places of the car.
-    """
+    """Settings, chosen on the cars 1000 to 1002, of the set 100; a throttle is held for a tick."""
 
     trials: int = 10  # cars
-    training_ticks: int = 3_000
+    training_ticks: int = 3_000  # of a second
     test_ticks: int = 1_000
     rate_hz: int = 50  # of the IMU
     parts: int = 5  # means of the samples of a tick, in turn
     history: int = 3  # ticks
-    test: int = 2  # ticks
+    test: int = 2  # ticks; tests of one do not distinguish the places of the car
     window_features: int = 500
     observation_features: int = 100
     states: int = 20
@@ -163,12 +156,7 @@ def _median_distance(points: Floats) -> float:
 
 
 class Forecaster:
-    """
-    A TPSR that predicts observations if actions are done, and what it was learned from.
-
-    The state of a tick is moved on by the operators of the tick's action and observation; where
-    only the action is known, by that of the action, the slice of its constant.
-    """
+    """A TPSR that predicts what is observed if actions are done, tick by tick."""
 
     def __init__(self, tpsr: Tpsr, features: Features, training: Drive, weights: Floats) -> None:
         self._tpsr, self._features = tpsr, features

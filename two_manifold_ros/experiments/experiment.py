@@ -71,20 +71,13 @@ def _number(what: str, paper: str, ours: float, limit: float, *, passed: bool) -
 
 
 class Runner(NamedTuple):
-    """
-    An experiment: settings and functions that are called one after the other.
+    """An experiment: settings and functions that are called one after the other."""
 
-    ``trials`` of the settings is the number of draws, each with a seed of its own; ``quick`` are
-    those of a small form for the test suite, with limits to match. ``fit`` simulates and learns
-    from the draw of a seed, ``score`` makes claims of what was found in all draws, and ``draw``
-    the panels of a picture.
-    """
-
-    usual: Any
-    quick: Any
-    fit: Callable[[Any, int, Progress], Any]
-    score: Callable[[Any, list[Any]], list[Claim]]
-    draw: Callable[[list[Any]], list[Panel]]
+    usual: Any  # with the number of ``trials``, each of a seed of its own
+    quick: Any  # of a small form for the test suite, with limits to match
+    fit: Callable[[Any, int, Progress], Any]  # simulates and learns from the draw of a seed
+    score: Callable[[Any, list[Any]], list[Claim]]  # of what was found in all draws
+    draw: Callable[[list[Any]], list[Panel]]  # the panels of a picture
 
     def __call__(
         self, progress: Progress, *, quick: bool, seed: int = 0
@@ -391,11 +384,7 @@ ALL = 'all'
 
 
 def experiments_named(name: str) -> tuple[Experiment, ...]:
-    """
-    Return the experiment of a name, or all of them.
-
-    Raises ``InputError`` if there is no experiment of that name.
-    """
+    """Return the experiment of a name, or all; raise ``InputError`` if there is none."""
     chosen = tuple(each for each in EXPERIMENTS if name in {each.name, ALL})
     if not chosen:
         names = ', '.join(each.name for each in EXPERIMENTS)

@@ -16,12 +16,11 @@ import numpy as np
 from scipy.special import lpmv
 
 from two_manifold_ros.experiments import experiment as lab
-from two_manifold_ros.hse_hmm.mkdr import find_predictive_directions
+from two_manifold_ros.hse_hmm.mkdr import find_predictive_directions, PredictiveDirections
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
 from two_manifold_ros.manifold.learner import PointSet
 
 if TYPE_CHECKING:
-    from two_manifold_ros.hse_hmm.mkdr import PredictiveDirections
     from two_manifold_ros.typing import Floats
 
     Ellipsoid = tuple[tuple[float, ...], tuple[float, ...], float]
@@ -232,20 +231,15 @@ def _on_sphere(latitude: Floats, longitude: Floats) -> Floats:
 
 
 def temperatures_on(globe: Globe, seed: int) -> Floats:
-    """
-    Return a temperature at every point in degrees Celsius, row by row: (rows * columns,).
-
-    Bands of latitude, colder in the north; waves of a standard deviation of 3.5 with phases and
-    sizes drawn from the seed; cold highlands, which are the same for all seeds; weather that is
-    independent from point to point.
-    """
+    """Return a temperature at every point, degrees Celsius, row by row: (rows * columns,)."""
     rng = np.random.default_rng(seed)
     points = globe.points
+    # Bands of latitude, colder in the north, and weather that differs from point to point.
     bands = -4.0 - 24.0 * points[:, 2] ** 2 - 5.0 * points[:, 2]
     weather = rng.standard_normal(len(points))
     longitude = np.arctan2(points[:, 1], points[:, 0])
     total = np.zeros(len(points))
-    # Spherical harmonics.
+    # Spherical harmonics, whose phases and sizes are drawn.
     for degree in range(2, 13):
         for order in range(1, degree + 1):
             phase, size = rng.uniform(0.0, 2.0 * np.pi), rng.standard_normal() / degree
@@ -253,7 +247,7 @@ def temperatures_on(globe: Globe, seed: int) -> Floats:
             total += size * wave / wave.std()
     waves = 3.5 * total / total.std()
     highlands = np.zeros(len(points))
-    # Latitude, longitude and radius in degrees, and by how many degrees Celsius it is colder.
+    # Of all seeds: latitude, longitude, radius in degrees, and how many degrees Celsius colder.
     for latitude, centre, radius, colder in (
         (-84.0, 70.0, 12.0, 16.0),  # ice of the south
         (72.0, -41.0, 6.0, 18.0),  # an island of ice

@@ -87,13 +87,7 @@ def codes_of(symbols: Ints) -> Ints:
 
 
 class WordFeatures:
-    """
-    Indicators of the words of 1 to ``LENGTH`` symbols that a test starts or a history ends with.
-
-    Short words are seen often and long ones say more; one length alone does worse with few
-    samples or with many. Each is scaled so that all lengths weigh the same for a fair coin. The
-    (d,) ``constant`` is the constant in features of histories.
-    """
+    """Indicators of words of 1 to ``LENGTH`` symbols, scaled so that all lengths weigh alike."""
 
     codes = 2 ** (2 * LENGTH + 1)  # number of different samples
 
@@ -103,6 +97,7 @@ class WordFeatures:
         lengths = range(1, LENGTH + 1)
         self._tests = _stacked([points[:, :length] for length in lengths])
         self._histories = _stacked([points[:, -length:] for length in lengths])
+        # The constant in features of histories.
         self.constant = np.zeros(self._histories.shape[1])
         # Either the one or the other symbol came last.
         self.constant[:2] = 2.0**-0.5
@@ -135,11 +130,7 @@ def learn_in_batch(symbols: Ints, ends: Sequence[int]) -> Complexes:
 
 
 def eigenvalues_of(counts: Floats) -> Complexes:
-    """
-    Return the (3,) eigenvalues of the transition from how often each code was.
-
-    The transition is that of Boots & Gordon 2011, eq. 6c-d.
-    """
+    """Return the (3,) eigenvalues by Boots & Gordon 2011, eq. 6c-d, from counts of codes."""
     every = WordFeatures().triples(np.arange(WordFeatures.codes), counts)
     histories = counts[:, None] * every.histories
     left, values, right = np.linalg.svd(every.tests.T @ histories)

@@ -84,11 +84,7 @@ def fit(settings: SlotCarRuns, car: int, report: lab.Progress) -> Comparison:
 
 
 def score(settings: SlotCarRuns, comparisons: Sequence[Comparison]) -> list[lab.Claim]:
-    """
-    Claim the order of the paper: of errors, of their curves, and of what states hold.
-
-    What holds on most sets of cars only has no limit (docs/reproduce.md).
-    """
+    """Claim the order of the paper; what holds on most sets of cars only has no limit."""
     slack = settings.slack
     names = [result.name for result in comparisons[0].results]
     curves = {

@@ -69,11 +69,7 @@ def inspect_bags(
     done: Callable[[float], None] = lambda _: None,
     refused: Callable[[str, InputError], None] | None = None,
 ) -> list[Report]:
-    """
-    Read bags and inspect them, on the workers of a ``client`` if there is one, see `fleet.spread`.
-
-    Of a bag that cannot be read ``refused`` gets path and reason, or the first reason is raised.
-    """
+    """Read bags and inspect them, see `fleet.spread`; ``refused`` gets those it cannot read."""
     found = spread(partial(_inspected, options), paths, client, done)
     reports = []
     for path, each in zip(paths, found, strict=True):

@@ -282,34 +282,27 @@ def check_units(recordings: Sequence[Recording]) -> None:
 
 @dataclass(frozen=True)
 class PositionReport:
-    """
-    Measurements of one stream of positions, some of them against the IMU.
-
-    Left out are positions that are ``not_finite``, those ``absurd`` ones that are nowhere on
-    earth, and those that no speed of the drive explains. ``coverage`` is the share of the IMU's
-    time for which there are positions, and the ``longest_hole`` in it ``None`` if there is none;
-    ``extent_m`` is the box around all positions, and ``standing`` the share of the known time in
-    which the vehicle hardly moves. Where the ``scale`` is known all else is in metres. For
-    ``answers`` see `answers_to_bends`.
-    """
+    """Measurements of one stream of positions, some of them against the IMU."""
 
     topic: str
     frame_id: str
     msgtype: str
     timing: Timing
-    not_finite: int
-    absurd: int
-    left_out: int
-    coverage: float
-    longest_hole: Stretch | None
-    extent_m: tuple[float, float]
-    standing: float
+    not_finite: int  # left out, as the next two
+    absurd: int  # nowhere on earth
+    left_out: int  # where no speed of the drive leads
+    coverage: float  # share of the IMU's time with positions
+    longest_hole: Stretch | None  # in that time
+    extent_m: tuple[float, float]  # box around all positions
+    standing: float  # share of the known time in which it hardly moves
     jumps: tuple[Jump, ...]
     laps: Laps | None
     yaw: YawAgreement | None
     lag: Lag
-    scale: Scale | None = None
-    answers: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    scale: Scale | None = None  # all else is in metres then
+    answers: Mapping[str, tuple[float, ...]] = field(
+        default_factory=dict
+    )  # see `answers_to_bends`
 
 
 def measure_positions(positions: PositionStream, imu: ImuStream) -> PositionReport:

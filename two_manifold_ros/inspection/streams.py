@@ -66,11 +66,7 @@ Severity: TypeAlias = Literal['info', 'warning']
 
 @dataclass(frozen=True)
 class Finding:
-    """
-    A stable code for machines, and a sentence: what was found and what to do about it.
-
-    Sentences read ``cause: cure.`` or ``cause: effect; cure.``
-    """
+    """A stable code, and a sentence: ``cause: cure.`` or ``cause: effect; cure.`` for people."""
 
     severity: Severity
     code: str
@@ -98,11 +94,7 @@ INFO = frozenset({
 def findings_of(
     words: Mapping[str, str], holds: Mapping[str, object], prefix: str = '', **numbers: object
 ) -> Iterator[Finding]:
-    """
-    Yield a finding for each code that holds, by a table of sentences.
-
-    A sentence has the numbers by name and, as ``{0}``, what holds. A code gets the prefix.
-    """
+    """Yield findings for codes that hold, ``{0}`` in their sentences; codes get the prefix."""
     for code, found in holds.items():
         if found:
             severity: Severity = 'info' if code in INFO else 'warning'
@@ -111,42 +103,25 @@ def findings_of(
 
 @dataclass(frozen=True)
 class Timing:
-    """
-    Rate, jitter and faults of the stamps of one stream.
-
-    Start and duration are of the stamps that count, the start in seconds from the first IMU stamp.
-    The rate is one over the median interval, 0 without one; the jitter the standard deviation of
-    the intervals and the 99 % quantile of their distance from the median, gaps left out. Gaps are
-    intervals above ``gap_s``, see `usual_gap_ns`, by which training judges the stamps as well,
-    between stamps that are later than all before them; of positions those across which training
-    does not interpolate, see `holes`. ``duplicates``, ``backward`` and ``zero`` stamps are equal
-    to the one before, less, and zero or negative; from ``wild`` ones no other goes on, and they
-    are none of these. Stamps ``apart`` are of parts at the same time as other parts, which hold
-    more: they count for nothing else here.
-    """
+    """Rate, jitter and faults of the stamps of one stream."""
 
     count: int
-    start_s: float
+    start_s: float  # of the stamps that count, from the first IMU stamp on
     duration_s: float
-    rate_hz: float
-    jitter_std_s: float
-    jitter_p99_s: float
-    gaps: tuple[Stretch, ...]
-    gap_s: float
-    duplicates: int
-    backward: int
-    zero: int
-    wild: int = 0
-    apart: int = 0
+    rate_hz: float  # one over the median interval, 0 without one
+    jitter_std_s: float  # of the intervals, gaps left out
+    jitter_p99_s: float  # of their distance from the median
+    gaps: tuple[Stretch, ...]  # above ``gap_s``, or `holes` of what training interpolates
+    gap_s: float  # see `usual_gap_ns`, which training judges by as well
+    duplicates: int  # equal to the one before
+    backward: int  # less than the one before
+    zero: int  # zero or negative
+    wild: int = 0  # from which no other goes on; none of the three
+    apart: int = 0  # of parts at the same time as others, which hold more
 
 
 def measure_timing(stamps: Ints, origin_ns: int, *, interpolated: bool = False) -> Timing:
-    """
-    Measure the stamps (N,) of a stream, nanoseconds, in the order received.
-
-    Times are from the origin on. A stream that is ``interpolated``, as positions are, has gaps
-    where training leaves `holes`.
-    """
+    """Measure stamps (N,) from an origin on; `holes` are the gaps of what is ``interpolated``."""
     gap_ns = usual_gap_ns(stamps)
     judged = judge_stamps(stamps, gap_ns)
     course = judged.main_course()
@@ -290,23 +265,17 @@ def measure_gravity(samples: Floats) -> Gravity:
 
 @dataclass(frozen=True)
 class ImuReport:
-    """
-    Measurements of one IMU stream.
-
-    ``fastest_rate`` is the 99 % quantile of the magnitude of the angular rate; samples
-    ``not_finite`` hold NaN or infinity, and ``absurd`` (6,) counts values of each channel far
-    beyond all others, which nothing else is measured of; ``stuck`` is where no channel changes.
-    """
+    """Measurements of one IMU stream."""
 
     topic: str
     frame_id: str
     timing: Timing
     channels: tuple[ChannelSummary, ...]
     gravity: Gravity
-    fastest_rate: float
-    not_finite: int
-    absurd: tuple[int, ...]
-    stuck: tuple[Stretch, ...]
+    fastest_rate: float  # 99 % quantile of the magnitude of the angular rate
+    not_finite: int  # samples with NaN or infinity
+    absurd: tuple[int, ...]  # (6,), values far beyond all others, which nothing is measured of
+    stuck: tuple[Stretch, ...]  # where no channel changes
 
 
 def measure_imu(imu: ImuStream, name: str) -> ImuReport:
