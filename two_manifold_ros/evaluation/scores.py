@@ -21,28 +21,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ErrorSummary:
-    """
-    Summary of the errors of predictions.
+    """Summary of the errors of ``n`` predictions; all else is ``None`` if there are none."""
 
-    Parameters
-    ----------
-    rmse_m, median_m, p95_m, p99_m
-        Root mean square, median, 95th and 99th percentile of the distances, metres.
-    coverage68, coverage95
-        Share of true positions inside the 68 % and 95 % ellipse; an ellipse that is not finite
-        and positive definite holds nothing. ``None`` without any that is.
-    n
-        Predictions whose truth is known. With none, the other numbers are ``None``.
-
-    """
-
-    rmse_m: float | None
+    rmse_m: float | None  # of the distances, as the next three
     median_m: float | None
     p95_m: float | None
     p99_m: float | None
-    coverage68: float | None
+    coverage68: float | None  # share of true positions in the ellipse, if one is sound
     coverage95: float | None
-    n: int
+    n: int  # whose truth is known
 
 
 @dataclass(frozen=True)

@@ -372,13 +372,9 @@ class Recorded(NamedTuple):
 
 
 def slowest(coordinates: Floats) -> Floats:
-    """
-    Return the first of (n, m) coordinates that is a function of all points: (n,).
-
-    A point that noise has thrown far from all others is almost a component of the graph of its
-    own. Its indicator, with an eigenvalue near one, then comes before the slow variable: more than
-    half of the square of such a coordinate is on one point.
-    """
+    """Return the first of (n, m) coordinates that is a function of all points: (n,)."""
+    # A point far from all others is almost a component of the graph of its own, and its indicator
+    # may come first: more than half of the square of such a coordinate is on one point.
     squares = np.square(coordinates - coordinates.mean(axis=0))
     spread = squares.max(axis=0) <= 0.5 * squares.sum(axis=0)
     return coordinates[:, int(spread.argmax())]

@@ -69,13 +69,7 @@ class FilmSettings:
 
 
 class FrameWindows:
-    """
-    The last frames of a film, as windows in features; its memory does not grow.
-
-    The bandwidths are the median distances within the frames before the first sample. A frame is
-    reduced to the mean greys of 8 x 8 rectangles: a hand that shakes moves the picture by a few
-    pixels, which changes fine details, and random projections of pixels, but hardly these means.
-    """
+    """The last frames of a film, as windows in features; its memory does not grow."""
 
     def __init__(self, settings: FilmSettings, seed: int) -> None:
         self._settings = settings
@@ -129,6 +123,7 @@ class FrameWindows:
 def reduced(picture: NDArray[np.uint8]) -> Floats:
     """Return the (64,) mean greys of rectangles; sides of the picture are multiples of 8."""
     height, width = picture.shape
+    # A hand that shakes changes fine details, and random projections of pixels, but not these.
     return np.ravel(picture.reshape(8, height // 8, 8, width // 8).mean(axis=(1, 3)))
 
 
@@ -183,14 +178,7 @@ class FrameBelief(TpsrBelief):
 
 
 class VideoLearner:
-    """
-    An online TPSR of a film (Boots & Gordon 2011, eq. 8), and a filter that follows.
-
-    The model lags a window behind the film, as tests need the frames to come. The filter does not
-    lag, and at each frame it knows only what was there by then: ``beliefs`` are its states, from
-    the first frame on at which there was a model. ``views`` are coordinates of the first
-    histories, at least as many as two windows have frames.
-    """
+    """An online TPSR of a film (Boots & Gordon 2011, eq. 8), and a filter that does not lag."""
 
     def __init__(self, settings: FilmSettings) -> None:
         size, states = settings.window_features + 1, settings.states
@@ -206,7 +194,9 @@ class VideoLearner:
         self._settings = settings
         self._belief: FrameBelief | None = None
         self._observed: list[Floats] = []
+        # At each frame what was known by then, from the first one on at which there was a model.
         self.beliefs = Trail(states)
+        # Of the first histories, at least as many as two windows have frames.
         self.views = Trail(states)
 
     def learn(self, sample: Sample) -> None:

@@ -118,15 +118,19 @@ def compare_yaw(both: Together, gyroscope: SensorLag) -> YawAgreement | None:
     """Compare the axis that explains the course best with it; ``None`` if nothing turns."""
     if not gyroscope.explained > 0:
         return None
-    motion = both.motion
-    lag = round(gyroscope.lag_s / motion.step_s)
-    count = len(motion.seconds) - abs(lag)
-    yaw = both.imu[max(0, -lag) :][:count, IMU_CHANNELS.index(gyroscope.name)]
-    course_rate = motion.course_rate[max(0, lag) :][:count]
+    imu, in_step = _in_step(both, gyroscope.lag_s)
+    yaw, course_rate = imu[:, IMU_CHANNELS.index(gyroscope.name)], both.motion.course_rate[in_step]
     known = np.isfinite(yaw) & np.isfinite(course_rate)
     (varied, shared), (_, turned) = np.cov(yaw[known], course_rate[known]).tolist()
     # The course regressed on the gyroscope and inverted: the noise is in the positions.
     return YawAgreement(gyroscope.name, shared / (varied * turned) ** 0.5, varied / shared)
+
+
+def _in_step(both: Together, lag_s: float) -> tuple[Floats, slice]:
+    """Return the IMU (n, 6), and the points of the motion that are so many seconds later."""
+    late = round(lag_s / both.motion.step_s)
+    count = len(both.imu) - abs(late)
+    return both.imu[max(0, -late) :][:count], slice(max(0, late), max(0, late) + count)
 
 
 @dataclass(frozen=True)
@@ -226,14 +230,11 @@ UNLIKE = 0.5
 
 def answers_to_bends(both: Together, lag: Lag) -> dict[str, tuple[float, ...]]:
     """Return what accelerations and rates (3,) gain per unit that the course says, by sensor."""
-    motion = both.motion
-    late = round((lag.seconds or 0.0) / motion.step_s) if not lag.exceeds(FURTHEST_S) else 0
-    count = len(motion.seconds) - abs(late)
-    imu = both.imu[max(0, -late) :][:count]
-    courses = motion.lateral, motion.course_rate
+    motion, lag_s = both.motion, 0.0 if lag.exceeds(FURTHEST_S) else lag.seconds or 0.0
+    imu, in_step = _in_step(both, lag_s)
+    courses = motion.lateral[in_step], motion.course_rate[in_step]
     answers = {}
-    for name, seen, course in zip(SENSORS, np.split(imu, 2, axis=1), courses, strict=True):
-        turns = course[max(0, late) :][:count]
+    for name, seen, turns in zip(SENSORS, np.split(imu, 2, axis=1), courses, strict=True):
         known = np.isfinite(turns) & np.isfinite(seen).all(axis=1)
         if known.sum() < motion.window:
             continue
