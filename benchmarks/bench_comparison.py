@@ -22,14 +22,12 @@ from tables import metres, table
 from worlds.drive import drive
 from worlds.table import world_named
 
-from two_manifold_ros.comparison.comparing import compare
-from two_manifold_ros.comparison.protocol import plan_bags, plan_share
+from two_manifold_ros.comparison.comparing import compare, Plan, plan_bags, plan_share
 from two_manifold_ros.comparison.rivals import methods_named, NAMES
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
-    from two_manifold_ros.comparison.protocol import Plan
     from two_manifold_ros.typing import Floats
 
 RECORDINGS = Path(__file__).resolve().parents[2] / 'shared' / 'recordings'

@@ -1,15 +1,17 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The gauntlet: cases, spliced drives, tables and targets."""
+"""The gauntlet: cases, spliced drives and rates of ticks."""
 
 from dataclasses import replace
 
 from gauntlet_drives import case_names, Drive, make_case, spliced
 from gauntlet_networks import all_names, days_of, NETWORKS
-from gauntlet_scores import follow, right_one
-from gauntlet_tables import judged, show_all, TARGETS
+from gauntlet_scores import follow, Following, moves, right_one
 import numpy as np
 import pytest
+
+from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.train import train_model
 
 
 def test_networks_come_after_the_worlds_and_leave_them_alone():
@@ -51,23 +53,6 @@ def test_nothing_is_spliced_where_another_drive_begins(both_ways):
         assert np.diff(each.stamps).max() < pause_ns
 
 
-def test_trams_leave_their_trunk_and_the_lines_they_know():
-    trams = NETWORKS['tram_network']()
-    day = trams.day(2)
-    assert day.branched is not None
-    assert 0.2 < day.branched.mean() < 0.7
-    assert day.truths[day.branched, 0].min() > 450.0
-    strange = list(trams.elsewhere())[-1]
-    assert strange.name == 'new line'
-    away = np.flatnonzero(~strange.on_route)
-    assert strange.on_route[: away[0]].all()
-    assert 0.05 < len(away) / len(strange.on_route) < 0.4
-    assert strange.truths[away, 1].min() < -200.0
-    # Once it has left it is back on the trunk and on a line that it knows.
-    assert strange.on_route[away[-1] + 1 :].mean() == 1.0
-    assert (np.diff(away) == 1).all()
-
-
 def test_every_route_is_followed_from_a_cold_start_and_has_to_be_named(kart_atlas, kart_drives):
     def joined(routes: tuple[str, ...]) -> Drive:
         parts = [kart_drives[name][1] for name in ('hall', 'ring')]
@@ -106,21 +91,32 @@ def test_every_route_is_followed_from_a_cold_start_and_has_to_be_named(kart_atla
     assert mistaken['wrong'] > 0.99
 
 
-def test_which_road_is_a_table_and_a_target_where_there_are_several(capsys):
-    day = {
-        'drive': 'day 2', 'rmse_m': 1.0, 'median_m': 1.0, 'later_rmse_m': 1.0, 'published': 1.0,
-        'horizons': (),
-    }  # fmt: skip
-    which = {'drive': 'day 2', 'what': 'branch', 'ticks': 9, 'right': 0.9, 'wrong': None}
-    found = {'days': [{**day, 'which': which}], 'which': [{**which, 'drive': 'net', 'wrong': 0.5}]}
-    results = {'net': {'route': {'accuracy': {}, 'training_s': 1.0, **found}}}
-    show_all(results)
-    cells = [line.replace(' ', '') for line in capsys.readouterr().out.splitlines()]
-    assert '|net|route|branch|day2|90.0%|-|' in cells
-    right, wrong = (each for each in TARGETS if each.words.startswith(('right', 'wrong')))
-    assert judged(results, right, 'route') == (2, {'net': ['net', 'day 2']})
-    assert judged(results, wrong, 'route') == (1, {'net': ['net']})
-    show_all({'net': {'route': {'accuracy': {}, 'training_s': 1.0, 'days': [day]}}})
-    printed = capsys.readouterr().out
-    assert 'which of several roads' not in printed
-    assert 'right route or branch' not in printed
+WINDOW_S = 3
+
+
+@pytest.mark.slow
+def test_one_drive_is_followed_alike_at_any_rate() -> None:
+    case = make_case('slot_car')
+    found: list[tuple[Following, float]] = []
+    for rate_hz in (20, 50):
+        settings = TrainingSettings(
+            rate_hz=rate_hz, window=WINDOW_S * rate_hz, horizons=(0, rate_hz, 2 * rate_hz)
+        )
+        model = train_model(case.training, settings)
+        moved = moves(model, case)
+        assert moved is not None
+        assert moved['found'] == 1.0
+        found.append((follow(model, case.followed), WINDOW_S * moved['found_median_windows']))
+    (usual, usual_s), (fast, fast_s) = found
+    assert fast_s == pytest.approx(usual_s, abs=0.4)
+    errors = [np.sort(each.errors()[each.known()]) for each in (usual, fast)]
+    for size in (np.median, lambda each: np.sqrt(np.square(each).mean())):
+        assert size(errors[1]) == pytest.approx(size(errors[0]), rel=0.2)
+    shares = [each.published[each.known()].mean() for each in (usual, fast)]
+    assert shares[1] == pytest.approx(shares[0], abs=0.03)
+    for horizon, level in np.ndindex(3, 2):
+        held = [
+            each.inside(horizon, level)[each.known(horizon) & each.published].mean()
+            for each in (usual, fast)
+        ]
+        assert held[1] == pytest.approx(held[0], abs=0.1)

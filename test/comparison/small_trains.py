@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from two_manifold_ros.comparison.protocol import Fitted, TrainSplit
+from two_manifold_ros.comparison.comparing import Fitted, TrainSplit
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.ticks.segments import fit_channels, Segment
 from two_manifold_ros.training.dataset import build_dataset, Dataset

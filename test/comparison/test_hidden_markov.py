@@ -13,12 +13,10 @@ from small_trains import circle, train_of, wander, without_positions
 from two_manifold_ros.comparison.hidden_markov import (
     Codebook,
     count_labels,
-    follow_markov,
     hidden_markov,
     improve,
     learn_codebook,
     Learning,
-    MarkovSettings,
     MarkovTables,
 )
 from two_manifold_ros.errors import InputError
@@ -129,13 +127,13 @@ def test_a_short_training_has_fewer_symbols_and_one_without_positions_is_refused
     assert len(Learning(train_of(wander(0, 3000))).codebook) > 350
 
 
-FEW = MarkovSettings(states=6, passes=2, sharpness=0.5, readout='mean')
+FEW = {'states': 6, 'passes': 2, 'sharpness': 0.5, 'readout': 'mean'}
 
 
 def test_states_are_filtered_with_shared_and_softened_emissions():
     learning = Learning(train_of(circle(0, 300)))
     segment = circle(1, 30)
-    states = follow_markov(learning, FEW).predict(segment).states
+    states = learning.follow(**FEW).predict(segment).states
     tables = learning.tables(6, 2)
     emission = tables.emission @ learning.codebook.nearness(4.0) + 1e-6
     emission /= emission.sum(axis=1, keepdims=True)
@@ -151,7 +149,7 @@ def test_positions_mix_the_mean_of_what_followed_each_state():
     first, second = wander(0, 60), circle(1, 90)
     first.positions[20:30] = np.nan
     train = train_of(first, second, horizons=(0, 3, 85))
-    fitted = follow_markov(Learning(train), FEW)
+    fitted = Learning(train).follow(**FEW)
     found = [fitted.predict(segment) for segment in (first, second)]
     for place, horizon in enumerate(train.horizons):
         sums, weights = np.zeros((6, 2)), np.zeros(6)

@@ -11,7 +11,12 @@ import pytest
 from small_trains import (
     check_causal,
     circle,
+    driven,
+    GRAVITY,
+    MOUNT,
+    PERIOD_S,
     recorded_train,
+    steady,
     train_of,
     varied,
     wander,
@@ -19,10 +24,8 @@ from small_trains import (
 )
 
 from two_manifold_ros.comparison import rivals
-from two_manifold_ros.comparison.comparing import compare
-from two_manifold_ros.comparison.hidden_markov import hidden_markov
-from two_manifold_ros.comparison.linear_system import kalman_filter
-from two_manifold_ros.comparison.protocol import (
+from two_manifold_ros.comparison.comparing import (
+    compare,
     held_out_error,
     Method,
     Plan,
@@ -30,13 +33,16 @@ from two_manifold_ros.comparison.protocol import (
     SLOT_CAR,
     TrainSplit,
 )
+from two_manifold_ros.comparison.hidden_markov import hidden_markov
+from two_manifold_ros.comparison.linear_system import kalman_filter
 from two_manifold_ros.comparison.rivals import (
     fitted_model,
     follow_nearest,
+    learn_motion,
     METHODS,
     methods_named,
+    Motion,
     nearest_windows,
-    NearestSettings,
 )
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import evaluate
@@ -99,10 +105,10 @@ def test_the_mean_of_the_known_ticks_and_the_position_at_the_tick():
 
 
 def naive_nearest(
-    train: TrainSplit, segment: Segment, tick: int, settings: NearestSettings
+    train: TrainSplit, segment: Segment, tick: int, neighbours: int, width: int
 ) -> np.ndarray:
     """Compare the window that ends at a tick with every training window, one at a time."""
-    width, standardise = settings.window, train.dataset.channels.standardise
+    standardise = train.dataset.channels.standardise
     live = standardise(segment.values)[tick - width + 1 : tick + 1]
     predicted = np.full((len(train.horizons), 2), np.nan)
     for place, horizon in enumerate(train.horizons):
@@ -116,7 +122,7 @@ def naive_nearest(
                     found.append((np.sum((window - live) ** 2), position))
         found.sort(key=lambda pair: pair[0])
         if found:
-            predicted[place] = np.mean([pair[1] for pair in found[: settings.neighbours]], axis=0)
+            predicted[place] = np.mean([pair[1] for pair in found[:neighbours]], axis=0)
     return predicted
 
 
@@ -127,13 +133,12 @@ def test_nearest_windows_as_by_comparing_every_window(neighbours, width):
     training[0].positions[10:30] = np.nan
     train = train_of(*training, horizons=(0, 2, 7, 38))
     with pytest.raises(InputError, match='record longer'):
-        follow_nearest(train, NearestSettings(neighbours, 41))
-    settings = NearestSettings(neighbours, width)
+        follow_nearest(train, neighbours, 41)
     segment = wander(4, 20)
-    predicted = follow_nearest(train, settings).predict(segment).positions
+    predicted = follow_nearest(train, neighbours, width).predict(segment).positions
     assert np.isnan(predicted[: width - 1]).all()
     for tick in range(width - 1, len(segment)):
-        wanted = naive_nearest(train, segment, tick, settings)
+        wanted = naive_nearest(train, segment, tick, neighbours, width)
         np.testing.assert_allclose(predicted[tick], wanted, atol=1e-12)
 
 
@@ -188,8 +193,8 @@ def test_it_goes_on_over_a_gap_as_on_the_vehicle(slot_car_model, slot_car_laps):
     fitted = fitted_model(slot_car_model)
     (run,) = evaluate(slot_car_model, [parted]).runs
     for test in plan.tests:
-        predicted = fitted.predict(test.segment)
-        rows = np.searchsorted(run.stamps, test.segment.stamps[test.scored])
+        predicted = fitted.predict(test)
+        rows = np.searchsorted(run.stamps, test.stamps[test.scored])
         assert predicted.positions[test.scored].tobytes() == run.positions[rows].tobytes()
         assert predicted.valid[test.scored].tolist() == run.published[rows].tolist()
     assert len(plan.tests) == 2
@@ -198,8 +203,8 @@ def test_it_goes_on_over_a_gap_as_on_the_vehicle(slot_car_model, slot_car_laps):
 def test_it_starts_at_the_first_tick_of_samples_and_of_ticks_alone(slot_car_plan, slot_car_model):
     fitted = fitted_model(slot_car_model)
     (test,) = slot_car_plan.tests
-    whole = fitted.predict(test.segment)
-    first = test.segment.part(0, 50)
+    whole = fitted.predict(test)
+    first = test.part(0, 50)
     # Of ticks alone nothing is withheld.
     part = fitted.predict(Segment(first.stamps, first.values, first.positions))
     assert part.valid is None
@@ -207,9 +212,9 @@ def test_it_starts_at_the_first_tick_of_samples_and_of_ticks_alone(slot_car_plan
     np.testing.assert_array_equal(whole.positions[:50], part.positions)
     np.testing.assert_array_equal(whole.states[:50], part.states)
     # A tick that the filter never saw has no position.
-    stamps = test.segment.stamps.copy()
+    stamps = test.stamps.copy()
     stamps[7] += 1
-    predicted = fitted.predict(replace(test.segment, stamps=stamps))
+    predicted = fitted.predict(replace(test, stamps=stamps))
     assert not predicted.valid[7]
     assert np.isnan(predicted.positions[7]).all()
 
@@ -230,3 +235,76 @@ def test_each_is_trained_as_asked(name, changes, slot_car_plan, slot_car_model, 
     methods_named([name])[0].fit(train)
     same = {'method': 'route', 'rate_hz': train.dataset.rate_hz}
     assert given == [train.recordings, SETTINGS.with_method(**{**same, **changes})]
+
+
+GIVEN = 20
+"""Ticks after which no position is given any more."""
+AHEAD = (0, 5, 20)
+
+
+@pytest.fixture(scope='module')
+def fitted() -> Motion:
+    return learn_motion(train_of(varied(900), horizons=AHEAD))
+
+
+def test_the_mount_is_found(fitted):
+    """Upside down, turned and in other units, with the biases of gravity."""
+    weights = np.linalg.pinv(MOUNT)
+    np.testing.assert_allclose(fitted.weights[:, :6], weights, atol=5e-3)
+    np.testing.assert_allclose(fitted.weights[:, 6], -weights @ GRAVITY, atol=0.02)
+    assert fitted.usual_m_s == pytest.approx(2.0, abs=0.2)
+    assert fitted.fastest_m_s == pytest.approx(2 * 2.6, abs=0.2)
+
+
+def test_dead_axes_and_too_little_known_motion_are_refused():
+    for dead, named in ((slice(0, 3), 'accelerometer'), (slice(3, 6), 'gyroscope')):
+        segment = varied(200)
+        segment.values[:, dead] = 0.0
+        with pytest.raises(InputError, match=f'no {named} axis'):
+            learn_motion(train_of(segment))
+    segment = varied(200)
+    for known in (14, 0):
+        segment.positions[known:] = np.nan
+        with pytest.raises(InputError, match='too few'):
+            learn_motion(train_of(segment, window=9))
+
+
+@pytest.mark.parametrize('rate', [1.0, -2.0])
+def test_the_speed_is_corrected_in_bends(fitted, rate):
+    """A forward bias b is held at b / (gain |rate|); on the straight it would add up."""
+    segment = steady(400, rate, 2.0)
+    segment.values[:] += MOUNT[:, 1] * 0.2
+    states = replace(fitted, gain=0.5).predict(segment).states
+    assert states[-1, 3] - 2.0 == pytest.approx(0.2 / (0.5 * abs(rate)), abs=0.05)
+
+
+@pytest.mark.parametrize('bias', [0.01, -0.02])
+def test_a_gyroscope_bias_drifts_as_by_hand(fitted, bias):
+    """Heading b t, and sideways v b t^2 / 2, after the positions are no longer given."""
+    straight, wrong = steady(220, 0.0, 2.0), steady(220, 0.0, 2.0)
+    wrong.values[:, 5] -= 0.5 * bias  # in the units and the sense of the mount
+    apart, exact = fitted.predict(wrong), fitted.predict(straight)
+    begun = int(np.flatnonzero(np.isfinite(apart.states[:, 0]))[0])
+    since = PERIOD_S * (len(wrong) - begun)
+    assert apart.states[-1, 2] - exact.states[-1, 2] == pytest.approx(bias * since, rel=0.1)
+    aside = apart.positions[-1, 0, 1] - exact.positions[-1, 0, 1]
+    assert aside == pytest.approx(2.0 * bias * since**2 / 2.0, rel=0.1)
+
+
+def test_ahead_it_drives_on_as_now(fitted):
+    segment = steady(120, 0.5, 2.0)
+    predicted = fitted.predict(segment).positions
+    for column, horizon in ((1, 5), (2, 20)):
+        apart = predicted[GIVEN + 5 : -horizon, column] - predicted[GIVEN + 5 + horizon :, 0]
+        assert np.linalg.norm(apart, axis=1).max() < 0.15
+
+
+def test_standing_is_reported_until_it_sets_off(fitted):
+    """Without a course there is nothing to integrate; the start is where it drives off."""
+    segment = driven(200, lambda t: 0.2 * np.tanh(t - 8.0) + 0.2, lambda t: 1.0 + np.tanh(t - 8.0))
+    course = fitted.predict(segment)
+    begun = int(np.flatnonzero(np.isfinite(course.states[:, 0]))[0])
+    assert 60 < begun < 110
+    np.testing.assert_array_equal(
+        course.positions[:begun], segment.positions[:begun, None] + np.zeros((begun, 3, 2))
+    )

@@ -6,20 +6,13 @@ from dataclasses import replace
 import math
 
 import numpy as np
+from other_recordings import with_positions
 import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import ELSEWHERE, evaluate, run_filter, UNUSABLE
-from two_manifold_ros.evaluation.routes import (
-    are_passing,
-    recordings_by_route,
-    score_naming,
-)
+from two_manifold_ros.evaluation.routes import are_passing, recordings_by_route, score_naming
 from two_manifold_ros.model.atlas import atlas_of
-
-
-def without_frame(recording):
-    return replace(recording, positions=replace(recording.positions, frame_id=''))
 
 
 def test_recordings_are_sorted_by_their_positions(kart_atlas, kart_drives):
@@ -32,7 +25,9 @@ def test_recordings_are_sorted_by_their_positions(kart_atlas, kart_drives):
     }
     assert found['ring'][0] is kart_drives['ring'][1]
     # Without a name of the frame the places alone say it.
-    by_places = recordings_by_route(kart_atlas, list(map(without_frame, later)))
+    by_places = recordings_by_route(
+        kart_atlas, [with_positions(each, frame_id='') for each in later]
+    )
     assert {name: each[0].name for name, each in by_places.items()} == {
         name: drive.name for name, (_, drive) in kart_drives.items()
     }
@@ -41,23 +36,22 @@ def test_recordings_are_sorted_by_their_positions(kart_atlas, kart_drives):
 def test_a_route_and_its_reverse_are_told_apart_by_the_direction(kart_atlas, kart_drives):
     forward = replace(kart_atlas.routes['hall'], frame_id='')
     both = atlas_of({'there': forward, 'back': replace(forward, track=forward.track[::-1])})
-    drive = without_frame(kart_drives['hall'][1])
+    drive = with_positions(kart_drives['hall'][1], frame_id='')
     assert list(recordings_by_route(both, [drive])) == ['there']
-    stream = drive.positions
-    turned = replace(drive, positions=replace(stream, positions=stream.positions[::-1]))
+    turned = with_positions(drive, positions=drive.positions.positions[::-1])
     assert list(recordings_by_route(both, [turned])) == ['back']
 
 
 def test_a_recording_of_no_known_frame_or_road_is_refused(kart_atlas, kart_drives):
     drive = kart_drives['hall'][1]
-    away = replace(drive, positions=replace(drive.positions, frame_id='elsewhere'))
+    away = with_positions(drive, frame_id='elsewhere')
     for each in (away, replace(drive, positions=None)):
         with pytest.raises(InputError, match='recordings with positions in the frames'):
             recordings_by_route(kart_atlas, [each])
     # Another road in a known frame: positions of another kind would not help.
-    moved = replace(drive.positions, positions=drive.positions.positions + 5000.0)
+    moved = with_positions(drive, positions=drive.positions.positions + 5000.0)
     with pytest.raises(InputError, match='replay'):
-        recordings_by_route(kart_atlas, [replace(drive, positions=moved)])
+        recordings_by_route(kart_atlas, [moved])
 
 
 def test_an_atlas_errs_as_the_model_of_the_route(kart_atlas, kart_drives):

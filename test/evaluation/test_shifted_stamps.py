@@ -17,7 +17,6 @@ from two_manifold_ros.filtering.estimate import Estimate, limits_of
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.model.head import TrainedModel
 from two_manifold_ros.model.model_file import model_parts
-from two_manifold_ros.recordings.reading import read_recording, ReadingOptions
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.ticks.segments import cut_segments
 from two_manifold_ros.training.settings import TrainingSettings
@@ -70,11 +69,7 @@ def models(
 
 @pytest.mark.parametrize(
     ('method', 'shift'),
-    [
-        *[('route', shift) for shift in SHIFTS_NS],
-        ('spectral', 'to 2100'),
-        ('tpsr', 'to 1970'),
-    ],
+    [*[('route', shift) for shift in SHIFTS_NS], ('spectral', 'to 2100'), ('tpsr', 'to 1970')],
 )
 def test_estimates_and_scores(slot_car_laps, models, method, shift):
     model, recording, shift_ns = models[method], slot_car_laps[1], SHIFTS_NS[shift]
@@ -98,12 +93,7 @@ def test_estimates_and_scores(slot_car_laps, models, method, shift):
 
 @pytest.mark.parametrize(
     ('method', 'shift'),
-    [
-        ('route', 'by 1 ns'),
-        ('route', 'to 2100'),
-        ('spectral', 'to 1970'),
-        ('tpsr', 'to 2100'),
-    ],
+    [('route', 'by 1 ns'), ('route', 'to 2100'), ('spectral', 'to 1970'), ('tpsr', 'to 2100')],
 )
 def test_models_and_their_limits(slot_car_laps, models, method, shift):
     model = train(method, shifted(slot_car_laps[0], SHIFTS_NS[shift]))
@@ -120,28 +110,3 @@ def test_parts_and_ticks(slot_car_laps, shift_ns, start_s, end_s):
         ticks = [(each.stamps - by, each.values, each.positions) for each in segments]
         found.append((counts, bits_of(ticks)))
     assert found[0] == found[1]
-
-
-@pytest.mark.parametrize('receive_time', [False, True])
-@pytest.mark.parametrize('shift', SHIFTS_NS)
-def test_what_is_read(slot_car_laps, tmp_path, shift, receive_time):
-    pytest.importorskip('rosbags')
-    from two_manifold_ros.recordings.bag_writer import BagWriter  # noqa: PLC0415 - an extra
-
-    shift_ns = SHIFTS_NS[shift]
-    if shift == 'to 2100' and not receive_time:
-        # The header of ROS 2 holds no later second.
-        shift_ns = (2**31 - 10) * 10**9 - BEGIN_NS
-    recording = shifted(slot_car_laps[0].between(None, 2.0), shift_ns)
-    with BagWriter(tmp_path / 'bag') as bag:
-        places = recording.positions.positions
-        for stamp, (x, y) in zip(recording.positions.stamps.tolist(), places, strict=True):
-            seconds, nanoseconds = divmod(0 if receive_time else stamp, 10**9)
-            header = {'stamp': {'sec': seconds, 'nanosec': nanoseconds}}
-            bag.write('/imu', 'sensor_msgs/msg/Imu', stamp, {'header': header})
-            message = {'header': header, 'point': {'x': x, 'y': y}}
-            bag.write('/at', 'geometry_msgs/msg/PointStamped', stamp, message)
-    read = read_recording(tmp_path / 'bag', ReadingOptions(use_receive_time=receive_time))
-    for stamps in (read.imu.stamps, read.imu.receive_stamps, read.positions.stamps):
-        assert stamps.tolist() == recording.positions.stamps.tolist()
-    assert read.positions.positions.tobytes() == recording.positions.positions.tobytes()

@@ -18,10 +18,7 @@ from two_manifold_ros.interface.parameters import FilterParameters
 from two_manifold_ros.model.atlas import AtlasModel
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.model.model_file import save_model
-from two_manifold_ros.model.vehicle import (
-    PRIOR,
-    Vehicle,
-)
+from two_manifold_ros.model.vehicle import PRIOR, Vehicle
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.ticks.segments import positions_at
 from two_manifold_ros.typing import Floats

@@ -7,13 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from two_manifold_ros.experiments.actions import (
-    drive,
-    Features,
-    MODELS,
-    score,
-    Settings,
-)
+from two_manifold_ros.experiments.actions import drive, Features, MODELS, score, Settings
 from two_manifold_ros.tpsr.exact import learn
 from two_manifold_ros.tpsr.features import (
     ActionObservationFeatures,

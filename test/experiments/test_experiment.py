@@ -7,6 +7,7 @@ from pathlib import Path
 import re
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -18,7 +19,8 @@ from two_manifold_ros.experiments.experiment import (
     Claim,
     EXPERIMENTS,
     experiments_named,
-    seeds_of_set,
+    panel,
+    Runner,
 )
 
 
@@ -92,9 +94,14 @@ def test_the_quick_form_passes_and_a_seed_settles_its_draws(name, tmp_path):
 
 
 def test_no_two_sets_of_draws_have_a_seed_in_common():
-    assert list(seeds_of_set(0, 5)) == [0, 1, 2, 3, 4]
-    drawn = [seed for each in range(7) for seed in seeds_of_set(each, 5)]
-    assert len(drawn) == len(set(drawn)) == 35
+    pytest.importorskip('matplotlib')
+    size, drawn = SimpleNamespace(trials=5), list[int]()
+    draws = Runner(
+        size, size, lambda _, seed, __: drawn.append(seed), lambda *_: [], lambda _: [panel('')]
+    )
+    for seed in range(7):
+        draws(lambda *_: None, quick=False, seed=seed)
+    assert drawn == list(range(35))
 
 
 def test_by_name_and_all():

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The claims of the experiment with the slot car, and how it fails."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -11,7 +9,6 @@ pytest.importorskip('hmmlearn')
 pytest.importorskip('matplotlib')
 
 from two_manifold_ros.comparison.comparing import Comparison, Result
-from two_manifold_ros.comparison.rivals import methods_named
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.scores import Score, score
 from two_manifold_ros.experiments import slot_car
@@ -77,7 +74,9 @@ READINGS = {'kalman': 3.0, 'gaussian': 9.0, 'manifold': 9.0, GAUSSIAN: 2.0, MANI
     ],
 )
 def test_each_claim_fails_where_its_order_is_broken(name, pair, failed):
-    claims = slot_car.claims_of([comparison_of({**ERRORS, name: pair}, READINGS)], 1.0)
+    claims = slot_car.score(
+        slot_car.SlotCarRuns(), [comparison_of({**ERRORS, name: pair}, READINGS)]
+    )
     assert [index for index, claim in enumerate(claims) if not claim.passed] == failed
 
 
@@ -85,7 +84,7 @@ def test_means_are_over_cars_and_the_cars_are_counted():
     changed = {**ERRORS, 'manifold': (4.0, 4.0), MANIFOLD: (6.5, 6.5)}
     worse = comparison_of(changed, {**READINGS, GAUSSIAN: 5.0})
     cars = [comparison_of(ERRORS, READINGS), worse, comparison_of(ERRORS, READINGS)]
-    claims = slot_car.claims_of(cars, 1.0)
+    claims = slot_car.score(slot_car.SlotCarRuns(), cars)
     assert [claim.ours for claim in claims[4:]] == [
         '1 (2.5 m / 2.5 m), smaller on 2 of 3 cars',
         '1',
@@ -95,6 +94,6 @@ def test_means_are_over_cars_and_the_cars_are_counted():
 
 
 def test_a_method_that_fails_is_named():
-    tiny = replace(slot_car.SMALL, learned_ticks=90, window=40)
+    tiny = slot_car.SMALL._replace(learned_ticks=90)
     with pytest.raises(InputError, match=r'Kalman filter \(N4SID\) failed on slot car 3: '):
-        slot_car.compare_on(3, tiny, lambda *_: None, methods_named(['kalman'], tiny))
+        slot_car.fit(slot_car.SlotCarRuns(1, tiny, methods=('kalman',)), 3, lambda *_: None)

@@ -12,10 +12,7 @@ from two_manifold_ros.experiments.slot_car_online import (
     Course,
     Curves,
     Forecaster,
-    hidden_markov,
-    hse_hmms,
     make_course,
-    mean_measurement,
     OnlineSettings,
     OnlineTpsr,
     score,
@@ -136,24 +133,3 @@ def test_learning_in_parts_is_learning_all(stream):
             learner.learn(stream[:end])
         found.append(forecasts(learner.forecaster(0.3), stream[7:60]))
     np.testing.assert_allclose(*found, atol=1e-4)
-
-
-def test_every_model_predicts_a_circle_better_than_the_mean(stream):
-    training, test = stream[:300], stream[300:]
-    online = OnlineTpsr(training, WINDOW, HORIZONS, SMALL, 400)
-    online.learn(training)
-    models = {
-        'mean': mean_measurement(training, HORIZONS),
-        'hmm': hidden_markov(training, HORIZONS),
-        'hse': hse_hmms(training, WINDOW, HORIZONS, [0.3])[0.3],
-        'online': online.forecaster(0.3),
-    }
-    errors = {}
-    for name, model in models.items():
-        assert model.table.shape[:2] == (HORIZONS, 2)
-        wanted = np.stack([test[h : h + 90] for h in range(1, HORIZONS + 1)], axis=1)
-        apart = np.square(wanted - forecasts(model, test[:90]))[30:]
-        errors[name] = apart.sum(axis=2).mean(axis=0)
-    np.testing.assert_allclose(errors['mean'], 2.0, rtol=0.3)
-    for name in ('hmm', 'hse', 'online'):
-        assert (errors[name] < 0.35).all(), (name, errors[name])

@@ -12,8 +12,12 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.inspection.inspecting import inspect_recording, Report, training_warnings
-from two_manifold_ros.inspection.rendering import describe
+from two_manifold_ros.inspection.inspecting import (
+    describe,
+    inspect_recording,
+    Report,
+    training_warnings,
+)
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.recordings.recording import Recording
 

@@ -7,6 +7,7 @@ from functools import cache
 
 from ellipse import drive
 import numpy as np
+from other_recordings import with_imu
 import pytest
 from scipy.ndimage import gaussian_filter1d
 
@@ -99,13 +100,9 @@ def late(recording: Recording, seconds: float) -> Recording:
     return recording.with_positions_earlier(-seconds)
 
 
-def with_imu(recording: Recording, samples: np.ndarray) -> Recording:
-    return replace(recording, imu=replace(recording.imu, samples=samples))
-
-
-def with_positions(recording: Recording, keep: np.ndarray, move: np.ndarray) -> Recording:
-    moved = replace(recording.positions, positions=recording.positions.positions + move)
-    return replace(recording, positions=moved.select(keep))
+def moved(recording: Recording, keep: np.ndarray, move: np.ndarray) -> Recording:
+    away = replace(recording.positions, positions=recording.positions.positions + move)
+    return replace(recording, positions=away.select(keep))
 
 
 @pytest.mark.parametrize(
@@ -140,7 +137,7 @@ def test_no_lag_is_no_alarm(rate_hz, seed):
 )
 def test_neither_sign_nor_unit_nor_dead_axes_matter(factors):
     recording = late(slot_car(5, 20.0), 0.15)
-    lag = estimate_lag(with_imu(recording, recording.imu.samples * np.array(factors)))
+    lag = estimate_lag(with_imu(recording, samples=recording.imu.samples * np.array(factors)))
     assert lag.seconds == pytest.approx(0.15, abs=0.015)
 
 
@@ -151,10 +148,10 @@ def test_jumps_holes_and_noise_of_positions():
     index = np.arange(count)
     move = np.where((index > 400) & (index < 500), 2.0, 0.0)[:, None]
     keep = (random.random(count) < 0.8) & ((index < 200) | (index > 260))
-    lag = estimate_lag(with_positions(recording, keep, move))
+    lag = estimate_lag(moved(recording, keep, move))
     assert lag.seconds == pytest.approx(0.15, abs=0.015)
     noise = np.random.default_rng(0).normal(scale=0.3, size=(count, 2))
-    lag = estimate_lag(with_positions(recording, np.ones(count, dtype=bool), noise))
+    lag = estimate_lag(moved(recording, np.ones(count, dtype=bool), noise))
     assert lag.seconds == pytest.approx(0.15, abs=lag.uncertainty_s)
     assert lag.uncertainty_s < 0.05
 
@@ -163,7 +160,7 @@ def test_where_the_sensors_disagree_the_truth_is_between():
     recording = late(slot_car(5, 20.0), 0.15)
     samples = recording.imu.samples.copy()
     samples[2:, :3] = recording.imu.samples[:-2, :3]
-    lag = estimate_lag(with_imu(recording, samples))
+    lag = estimate_lag(with_imu(recording, samples=samples))
     assert [witness.lag_s for witness in lag.witnesses] == pytest.approx([0.15, 0.05], abs=0.015)
     assert lag.seconds == pytest.approx(0.1, abs=0.01)
     assert lag.uncertainty_s == pytest.approx(0.05, abs=0.01)
@@ -180,13 +177,13 @@ def test_noise_and_a_silent_imu_show_no_lag():
     recording = slot_car(5, 20.0)
     noise = np.random.default_rng(3).normal(size=recording.imu.samples.shape)
     for samples in (noise, np.zeros_like(noise)):
-        lag = estimate_lag(with_imu(recording, samples))
+        lag = estimate_lag(with_imu(recording, samples=samples))
         assert (lag.seconds, lag.witnesses) == (None, ())
         assert not lag.exceeds(0.0)
     # Nor are rare and uneven positions an alarm.
     for seed in range(2):
         kept = np.random.default_rng(seed).random(len(recording.positions.stamps)) < 0.05
-        assert not estimate_lag(with_positions(recording, kept, np.zeros(2))).exceeds(0.0)
+        assert not estimate_lag(moved(recording, kept, np.zeros(2))).exceeds(0.0)
 
 
 def test_where_nothing_turns_or_too_little_is_known_no_lag_is_invented():
@@ -214,8 +211,8 @@ def test_a_clock_that_is_off_by_any_time_is_found(late_s, alike):
     recording = late(recording, late_s)
     found = estimate_lag(recording)
     assert found.seconds == pytest.approx(late_s, abs=0.1)
-    (moved,) = put_in_step([recording], 'auto')
-    assert moved.positions.earlier_s - recording.positions.earlier_s == found.seconds
+    (found_at,) = put_in_step([recording], 'auto')
+    assert found_at.positions.earlier_s - recording.positions.earlier_s == found.seconds
 
 
 @pytest.mark.parametrize('late_s', OFF_S[1:])
@@ -302,7 +299,7 @@ def test_the_lag_that_is_found_is_undone(late_s):
 
 
 def test_what_may_be_no_lag_or_is_unknown_is_left():
-    silent = with_imu(drive(late_s=0.2), np.zeros_like(drive().imu.samples))
+    silent = with_imu(drive(late_s=0.2), samples=np.zeros_like(drive().imu.samples))
     for recording in (drive(late_s=0.005), silent):
         (same,) = put_in_step([recording], 'auto')
         assert same is recording
@@ -310,7 +307,7 @@ def test_what_may_be_no_lag_or_is_unknown_is_left():
 
 def test_recordings_of_one_setup_move_together():
     late = drive(late_s=0.2)
-    silent = with_imu(late, np.zeros_like(late.imu.samples))
+    silent = with_imu(late, samples=np.zeros_like(late.imu.samples))
     moved = put_in_step([late, drive(late_s=0.205), silent], 'auto')
     assert len({each.positions.earlier_s for each in moved}) == 1
     assert moved[2].positions.earlier_s == pytest.approx(0.2025, abs=0.003)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import product
 
 import numpy as np
+from other_recordings import with_imu, with_positions
 import pytest
 
 from two_manifold_ros.errors import InputError
@@ -17,10 +18,6 @@ from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
 
-def with_places(recording, places):
-    return replace(recording, positions=replace(recording.positions, positions=places))
-
-
 @pytest.mark.parametrize('imu_unit', [1.0, 1.0 / 9.80665])
 @pytest.mark.parametrize(
     ('unit_m', 'word'),
@@ -30,10 +27,11 @@ def with_places(recording, places):
     ],
 )  # fmt: skip
 def test_other_units_than_metres_are_named_and_refused(drive, unit_m, word, imu_unit):
-    recording = with_places(drive(), drive().positions.positions / unit_m + [8.0, 47.0])
+    recording = with_positions(
+        drive(), positions=drive().positions.positions / unit_m + [8.0, 47.0]
+    )
     units = np.array([imu_unit] * 3 + [1.0] * 3)
-    imu = replace(recording.imu, samples=recording.imu.samples * units)
-    recording = replace(recording, imu=imu)
+    recording = with_imu(recording, samples=recording.imu.samples * units)
     report = inspect_recording(recording)
     said = [each.sentence for each in report.findings if 'not in metres' in each.sentence]
     assert len(said) == bool(word)
@@ -50,9 +48,9 @@ def test_other_units_than_metres_are_named_and_refused(drive, unit_m, word, imu_
 @pytest.mark.parametrize('factor', [1e-9, 1e-5, 1e-3, 1e3, 1e6])
 def test_positions_that_no_model_can_hold_are_refused_before_the_work(drive, factor):
     """Where an IMU whose accelerometer is dead cannot show their unit."""
-    recording = with_places(drive(), factor * drive().positions.positions)
+    recording = with_positions(drive(), positions=factor * drive().positions.positions)
     samples = recording.imu.samples * [0.0, 0.0, 0.0, 1.0, 1.0, 1.0]
-    recording = replace(recording, imu=replace(recording.imu, samples=samples))
+    recording = with_imu(recording, samples=samples)
     stages: list[str] = []
     with pytest.raises(InputError, match=f'{recording.name}: .* on /pose .* convert to metres'):
         train_model([recording], TrainingSettings(), lambda stage, _: stages.append(stage))
@@ -87,7 +85,7 @@ def test_positions_that_stand_still_while_the_imu_drives_are_left_out(drive, at,
     recording = drive(seconds=60.0, late_s=off_s)
     places = recording.positions.positions.copy()
     places[at] = places[at.start or 0] if place == 'last' else place
-    assert left_out(with_places(recording, places)) == len(places[at])
+    assert left_out(with_positions(recording, positions=places)) == len(places[at])
 
 
 @pytest.mark.parametrize(('share', 'count'), [(0.0, 0), (0.15, 0), (0.5, 100)])
@@ -100,8 +98,8 @@ def test_how_much_of_the_usual_the_imu_changes_tells_a_drive_from_a_stop(drive, 
     within = (recording.imu.stamps >= begin) & (recording.imu.stamps <= end)
     samples = recording.imu.samples.copy()
     samples[within] = samples.mean(axis=0) + share * (samples[within] - samples.mean(axis=0))
-    recording = replace(recording, imu=replace(recording.imu, samples=samples))
-    assert left_out(with_places(recording, places)) == count
+    recording = with_imu(recording, samples=samples)
+    assert left_out(with_positions(recording, positions=places)) == count
 
 
 def driven(speed, rate):
@@ -148,6 +146,5 @@ def test_who_is_lost_at_the_end_did_not_slow_down_before(used):
     recording = stop_and_go('slows').between(0.0, 277.0)
     places = recording.positions.positions.copy()
     places[-36:] = places[-36]
-    imu = replace(recording.imu, samples=recording.imu.samples[:, used])
-    recording = replace(recording, imu=imu)
-    assert left_out(with_places(recording, places)) == 36
+    recording = with_imu(recording, samples=recording.imu.samples[:, used])
+    assert left_out(with_positions(recording, positions=places)) == 36

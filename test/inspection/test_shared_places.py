@@ -1,17 +1,40 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Which recordings go onto one map: each two by themselves, whatever else there is."""
+"""Which recordings go onto one map, and which of many bags are trained on."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import permutations
+import math
+from random import Random
 
 import drives_of_no_use as simple
+from hypothesis import example, given
+from hypothesis import strategies as st
 import numpy as np
 import pytest
 
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.fleet import ItemJournal
+from two_manifold_ros.inspection.coverage import (
+    choose,
+    MOST_CELLS,
+    recorded_s,
+    Survey,
+    survey_bags,
+    survey_recording,
+)
 from two_manifold_ros.inspection.shared_places import group_by_places, sort_by_route
-from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
+from two_manifold_ros.recordings.reading import ReadingOptions
+from two_manifold_ros.recordings.recording import (
+    GeodeticOrigin,
+    ImuStream,
+    PositionStream,
+    Recording,
+)
+from two_manifold_ros.recordings.satellite_fixes import in_plane
+from two_manifold_ros.simulation.slot_car import SlotCarSettings
+from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate, write_run
 
 TURN = 2.0 * np.pi
 
@@ -131,3 +154,199 @@ def test_models_of_vehicles_are_sorted_as_large_ones(which, scale):
         for each in drives
     ]
     assert grouped(drives) == {frozenset(each) for each in expected.split()}
+
+
+@pytest.fixture(scope='module')
+def laps():
+    return run_to_recording(simulate(SlotCarSettings(seed=5, rate_hz=20.0), laps=3))
+
+
+def moved(recording, change):
+    """Return a recording whose positions were changed."""
+    stream = recording.positions
+    return replace(recording, positions=replace(stream, positions=change(stream.positions)))
+
+
+def bag(name, cells, lasts_s=60.0):
+    """Return the survey of a bag that drives through numbered cells, in the order of its name."""
+    places = frozenset((each, 0, 0) for each in cells)
+    return Survey(name, '', name, 'map', lasts_s, 0, places)
+
+
+def test_a_survey_has_as_many_cells_as_it_may_and_no_more(laps):
+    survey, twice = (survey_recording(moved(laps, lambda xy, k=k: k * xy)) for k in (1.0, 2.0))
+    assert MOST_CELLS / 8 < len(survey.cells) <= MOST_CELLS
+    assert survey.lasts_s == pytest.approx(3 * 9.0, rel=0.2)
+    assert (twice.cells, twice.level) == (survey.cells, survey.level + 1)
+    assert Survey.of_json(survey.to_json()) == survey
+    for none in (replace(laps, positions=None), moved(laps, np.ones_like)):
+        assert survey_recording(none).cells == frozenset()
+
+
+def test_a_bag_in_which_the_vehicle_stands_is_named(laps):
+    noise = np.random.default_rng(0).normal(0.0, 0.005, laps.positions.positions.shape)
+    drives = [
+        replace(survey_recording(laps.between(begin_s, None)), path=str(begin_s))
+        for begin_s in (0.0, 2.0, 4.0)
+    ]
+    stands = survey_recording(moved(laps.between(1.0, None), lambda xy: noise[: len(xy)]))
+    choice = choose([*drives, stands])
+    assert set(choice.trained) == {0, 1, 2}
+    assert 'no position moves' in choice.troubles[3]
+
+
+def ranked_naively(surveys):
+    """Return ranks of bags in the order of their digests, by a loop over all pairs."""
+    ordered = sorted(surveys, key=lambda each: each.digest)
+    ranks = {}
+    for number, each in enumerate(ordered):
+        counts = sorted(
+            sum(cell in earlier.cells for earlier in ordered[:number]) for cell in each.cells
+        )
+        ranks[each.digest] = counts[math.floor(0.1 * len(counts))]
+    return ranks
+
+
+ROUTES = st.lists(
+    st.tuples(st.integers(0, 12), st.integers(6, 20), st.floats(10.0, 100.0)),
+    min_size=3,
+    max_size=25,
+)
+
+
+GAPPED = [(0, 6, 10.0)] * 4 + [
+    (2, 6, 10.0),
+    (1, 6, 10.0),
+    (0, 7, 21.0),
+    (1, 6, 10.0),
+    (1, 6, 10.0),
+]
+"""No bag that is not trained on has the next rank, and those of the rank after are long."""
+
+
+@example(GAPPED, Random(0), 30.0)  # noqa: S311 - shuffles bags
+@given(ROUTES, st.randoms(use_true_random=False), st.floats(30.0, 800.0))
+def test_the_draw_is_that_of_the_definition_in_any_order(drives, shuffling, most_s):
+    surveys = [
+        # All have a stretch in common, so that they are of one route.
+        bag(f'{number * 7919 % 97:02d}', [*range(begin, begin + count), 97, 98, 99], lasts_s)
+        for number, (begin, count, lasts_s) in enumerate(drives)
+    ]
+    choice = choose(surveys, most_s)
+    ranks = ranked_naively(surveys)
+    trained = {surveys[each].digest for each in choice.trained}
+    assert trained == {name for name, rank in ranks.items() if rank < choice.times}
+    lasting_s = sum(surveys[each].lasts_s for each in choice.trained)
+    assert lasting_s <= most_s or choice.times <= 3
+    # Once more would not fit.
+    more = [each for each in surveys if ranks[each.digest] <= choice.times]
+    assert not choice.tried or sum(each.lasts_s for each in more) > most_s
+    # As many minutes of the others are tried, those of the next ranks.
+    others = [ranks[surveys[each].digest] for each in choice.tried]
+    rest = [ranks[surveys[each].digest] for each in choice.rest]
+    assert not others or min(others) >= choice.times
+    assert not rest or max(others) < min(rest)
+    tried_s = sum(surveys[each].lasts_s for each in choice.tried)
+    assert tried_s <= most_s or max(others) == min(others)
+    mixed = surveys.copy()
+    shuffling.shuffle(mixed)
+    again = choose(mixed, most_s)
+    # In the same order as well: what is learned depends on it.
+    assert [mixed[each].digest for each in again.trained] == sorted(trained)
+    assert sorted((*again.trained, *again.tried, *again.rest)) == list(range(len(surveys)))
+
+
+def test_what_is_driven_by_few_is_kept_beside_what_is_driven_by_many():
+    many = [bag(f'{number:02d}', range(20)) for number in range(30)]
+    few = [bag(f'x{number}', range(15, 40)) for number in range(3)]
+    other = [bag(f'y{number}', range(50, 70)) for number in range(10)]
+    choice = choose([*many, *few, *other], 840.0)
+    assert set(choice.trained) > {30, 31, 32}
+    assert {each // 33 for each in choice.trained} == {0, 1}
+    assert not choice.troubles
+    with pytest.raises(InputError, match='is damaged'):
+        choose([Survey('a', 'a is damaged')])
+
+
+@pytest.mark.parametrize(
+    ('odd', 'word'),
+    [
+        (Survey('odd', 'odd is damaged'), 'odd is damaged'),
+        (Survey('odd', digest='odd', lasts_s=60.0), 'no position moves'),
+        (bag('03', range(20)), 'counts once'),
+        (bag('odd', range(100, 120)), 'another route'),
+        (replace(bag('odd', ()), cells=frozenset((n, 0, 2) for n in range(20))), 'another route'),
+        (replace(bag('odd', range(20)), frame_id='other'), 'another route'),
+    ],
+)
+def test_a_bag_of_no_use_is_named_and_costs_nothing_else(odd, word):
+    surveys = [bag(f'{number:02d}', range(20)) for number in range(10)]
+    alone, beside = choose(surveys, 300.0), choose([*surveys, odd], 300.0)
+    assert (beside.trained, beside.tried, beside.rest) == (alone.trained, alone.tried, alone.rest)
+    assert list(beside.troubles) == [10]
+    assert word in beside.troubles[10]
+
+
+def test_a_bag_that_reaches_far_is_named_and_makes_no_cells_coarse():
+    surveys = [bag(f'{number:02d}', range(20)) for number in range(10)]
+    far = replace(bag('far', range(20)), level=11)
+    beside = choose([*surveys, far], 300.0)
+    assert beside.trained == choose(surveys, 300.0).trained
+    assert 'times as far' in beside.troubles[10]
+    # A line that is a few times as long as most drives is no other route.
+    long = replace(bag('long', range(40)), level=2)
+    assert not choose([*surveys, long], math.inf).troubles
+
+
+def test_a_wild_fix_or_two_leaves_the_cells_as_they_are(laps):
+    wild = laps.positions.positions.copy()
+    wild[[30, 70]] = 1e5
+    survey, far = survey_recording(laps), survey_recording(moved(laps, lambda _: wild))
+    assert far.level == survey.level
+    assert len(survey.cells - far.cells) < 0.05 * len(survey.cells)
+
+
+def test_fixes_are_surveyed_alike_about_any_origin(laps):
+    one, other = GeodeticOrigin(50.0, 8.0, 100.0), GeodeticOrigin(50.02, 8.03, 90.0)
+    stream = replace(laps.positions, positions=100.0 * laps.positions.positions, origin=one)
+    surveys = [
+        survey_recording(replace(laps, positions=each))
+        for each in (stream, in_plane(stream, other))
+    ]
+    assert surveys[0].level == surveys[1].level
+    shared = surveys[0].cells & surveys[1].cells
+    assert len(shared) > 0.97 * len(surveys[0].cells)
+    # A kilometre to the north, none is the same.
+    north = replace(stream, positions=stream.positions + np.array([0.0, 1000.0]))
+    assert not surveys[0].cells & survey_recording(replace(laps, positions=north)).cells
+
+
+def test_bags_are_surveyed_once_and_a_damaged_one_is_named(tmp_path, laps, monkeypatch):
+    pytest.importorskip('rosbags')
+    run = simulate(SlotCarSettings(seed=5, rate_hz=20.0), laps=3)
+    paths = [str(tmp_path / name) for name in ('one', 'two', 'bad.mcap')]
+    for path in paths[:2]:
+        write_run(run, path)
+    (tmp_path / 'bad.mcap').write_bytes(b'no bag')
+    assert recorded_s(paths, math.inf) == pytest.approx(
+        2 * survey_recording(laps).lasts_s, rel=0.01
+    )
+    assert recorded_s(paths, 1.0) < recorded_s(paths, math.inf)
+    file = tmp_path / 'journal'
+    first = survey_bags(paths, ReadingOptions(), None, ItemJournal(file))
+    assert [bool(each.trouble) for each in first] == [False, False, True]
+    assert first[0].digest == first[1].digest == survey_recording(laps).digest
+    # A run that was ended in the middle of a line goes on behind the last whole one. What could
+    # not be read is tried again.
+    whole = file.read_text()
+    file.write_text(whole[:-20])
+    monkeypatch.setattr(
+        'two_manifold_ros.inspection.coverage.survey_bag', lambda *_: Survey('new', 'again')
+    )
+    assert survey_bags(paths, ReadingOptions(), None, ItemJournal(file)) == [
+        first[0],
+        Survey('new', 'again'),
+        Survey('new', 'again'),
+    ]
+    other = survey_bags(paths[:1], ReadingOptions(use_receive_time=True), None, ItemJournal(file))
+    assert other == [Survey('new', 'again')]

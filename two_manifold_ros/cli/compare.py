@@ -11,8 +11,9 @@ import numpy as np
 
 from two_manifold_ros.cli import options
 from two_manifold_ros.cli.verdict import of_comparison
-from two_manifold_ros.comparison.comparing import compare, Comparison
-from two_manifold_ros.comparison.protocol import (
+from two_manifold_ros.comparison.comparing import (
+    compare,
+    Comparison,
     Plan,
     plan_bags,
     plan_share,
@@ -30,7 +31,6 @@ from two_manifold_ros.typing import Table
 if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Iterator, Sequence
-
 
 MOST_COLUMNS = 4
 """Horizons in the table; of more, so many evenly spread ones are shown."""

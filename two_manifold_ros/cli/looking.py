@@ -11,8 +11,7 @@ from typing import Any, TYPE_CHECKING
 from two_manifold_ros.cli import options
 from two_manifold_ros.cli.verdict import of_inspection, Verdict
 from two_manifold_ros.errors import BAD_INPUT, InputError
-from two_manifold_ros.inspection.inspecting import inspect_bags, Report
-from two_manifold_ros.inspection.rendering import describe, describe_all
+from two_manifold_ros.inspection.inspecting import describe, describe_all, inspect_bags, Report
 from two_manifold_ros.model.atlas import AtlasModel
 from two_manifold_ros.model.head import ModelHead, TrainedModel
 from two_manifold_ros.model.model import RouteModel

@@ -4,28 +4,295 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 import json
 from pathlib import Path
 import traceback
-from typing import Any, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse.linalg import ArpackError
 
-from two_manifold_ros.comparison.protocol import check_places, with_constant
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.scores import score
-from two_manifold_ros.hse_hmm.readout import fit_ridge
+from two_manifold_ros.evaluation.evaluate import check_imu
+from two_manifold_ros.evaluation.scores import Score, score, truth_ahead
+from two_manifold_ros.hse_hmm.readout import fit_ridge, segment_targets
 from two_manifold_ros.recordings.excursions import usable_places
+from two_manifold_ros.recordings.recording import check_one_plane, ImuStream, Recording
+from two_manifold_ros.ticks.segments import cut_segments, Segment
+from two_manifold_ros.training.dataset import build_dataset, Dataset
+from two_manifold_ros.training.held_out import hold_out
+from two_manifold_ros.training.settings import RouteSettings, TrainingSettings
+from two_manifold_ros.training.train import with_time_scales
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from two_manifold_ros.comparison.protocol import Fitted, Method, Plan, Predictions, TrainSplit
-    from two_manifold_ros.evaluation.scores import Score
-    from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.typing import Bools, Floats
+
+
+@dataclass(frozen=True)
+class TrainSplit:
+    """Training data that every method learns from: recordings, and the dataset made of them."""
+
+    recordings: tuple[Recording, ...]
+    dataset: Dataset
+    settings: TrainingSettings
+
+    @property
+    def horizons(self) -> tuple[int, ...]:
+        """Ticks ahead, 0 first."""
+        return self.settings.horizons
+
+    @property
+    def positions(self) -> Floats:
+        """Positions of all ticks (N, 2), metres, NaN where unknown."""
+        return np.concatenate(self.dataset.tracks)
+
+    @property
+    def targets(self) -> list[Floats]:
+        """Positions at the horizons (T, H, 2) of the ticks of each segment, NaN where unknown."""
+        return [self.targets_of(segment) for segment in self.dataset.segments]
+
+    def targets_of(self, segment: Segment) -> Floats:
+        """Return the positions at the horizons (T, H, 2) of any segment, NaN where unknown."""
+        period_s = self.dataset.period_s
+        return segment_targets(segment.positions, self.horizons, period_s)[:, :-1]
+
+    def mean_position(self) -> Floats:
+        """Return the mean of the known positions (2,); raise ``InputError`` if none is known."""
+        known = np.isfinite(self.positions).all(axis=1)
+        if not known.any():
+            msg = 'no training position is known, so there is no mean; record positions as well'
+            raise InputError(msg)
+        mean: Floats = self.positions[known].mean(axis=0)
+        return mean
+
+
+class Predictions(NamedTuple):
+    """Predictions along T ticks, of which row t depends on the ticks up to t alone."""
+
+    positions: Floats  # (T, H, 2), metres, NaN where the method has none yet
+    states: Floats | None = None  # (T, k)
+    valid: Bools | None = None  # (T,)
+
+
+class Fitted(NamedTuple):
+    """A causal filter of one segment from a cold start, and its settings, JSON by name."""
+
+    predict: Callable[[Segment], Predictions]
+    chosen: dict[str, Any]
+
+
+class Method(NamedTuple):
+    """A way to learn a route, which raises ``InputError`` if it cannot."""
+
+    name: str  # on the command line
+    title: str  # in tables
+    fit: Callable[[TrainSplit], Fitted]
+    sees_positions: bool = False  # gets the positions of the segments that it filters
+
+
+def fit_best(
+    candidates: Sequence[dict[str, Any]],
+    train: TrainSplit,
+    prepare: Callable[[TrainSplit], Callable[..., Fitted]],
+) -> Fitted:
+    """
+    Fit the settings that do best on blocks held out of the training part, to all of it.
+
+    The same blocks are held out as in a training. Settings that raise ``InputError`` are passed
+    over; the first are taken where no block can be held out, and where none can be fitted.
+    """
+    seen, held = hold_out(train.dataset.segments, train.dataset.window)
+    errors: dict[int, float] = {}
+    if seen and held:
+        fit = prepare(replace(train, dataset=replace(train.dataset, segments=tuple(seen))))
+        for index, candidate in enumerate(candidates):
+            with suppress(InputError):
+                errors[index] = held_out_error(fit(**candidate), held, train)
+    chosen = candidates[min(errors, key=errors.__getitem__, default=0)]
+    fitted = prepare(train)(**chosen)
+    return fitted._replace(chosen=chosen | fitted.chosen)
+
+
+def held_out_error(fitted: Fitted, segments: Sequence[Segment], train: TrainSplit) -> float:
+    """
+    Return the root mean square error of a fitted method, metres, averaged over the horizons.
+
+    It is what the table of a comparison shows. Ticks before the window has filled do not count;
+    later ones without a prediction count with the spread of the training positions.
+    """
+    spread_m = float(np.sqrt(np.nanvar(train.positions, axis=0).sum()))
+    errors = [
+        # Of an unknown truth the error is not known, of a missing prediction it is infinite.
+        np.nan_to_num(fitted.predict(each).positions, nan=np.inf) - train.targets_of(each)
+        for each in segments
+    ]
+    window = train.dataset.window
+    squares = np.square(np.concatenate([each[window:] for each in errors])).sum(axis=2)
+    squares[np.isinf(squares)] = spread_m**2
+    counts = np.isfinite(squares).sum(axis=0)
+    means = np.nansum(squares, axis=0)[counts > 0] / counts[counts > 0]
+    return float(np.sqrt(means).mean()) if len(means) else spread_m
+
+
+def with_constant(states: Floats) -> Floats:
+    """Return (T, 1 + k) rows of the constant 1 and (T, k) states."""
+    return np.concatenate([np.ones((len(states), 1)), states], axis=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoredSegment(Segment):
+    """T ticks of a recording, all its samples, and the truth to score predictions with."""
+
+    recording: str  # its name
+    imu: ImuStream  # also the samples before the segment
+    truth: Floats  # (T, H, 2), at the horizons, NaN where unknown
+    directions: Floats  # (T, H, 2), of travel, unit vectors
+    scored: Bools  # (T,), where predictions count
+
+    @property
+    def has_truth(self) -> bool:
+        """True if any prediction can be scored."""
+        return bool(np.isfinite(self.truth[self.scored]).all(axis=2).any())
+
+
+def cut_tests(recording: Recording, train: TrainSplit) -> Iterator[ScoredSegment]:
+    """Cut a recording like the training part at its gaps; ticks after the first window count."""
+    dataset = train.dataset
+    check_imu(recording, dataset)
+    check_one_plane([train.recordings[0], recording])
+    channels = dataset.channels
+    samples = channels.without_dead(recording.imu.samples)
+    cleaned = replace(recording, imu=replace(recording.imu, samples=samples))
+    segments, _ = cut_segments(cleaned, dataset.period_ns, dataset.max_gap_ns, channels.largest)
+    for segment in segments:
+        # Beyond the last tick of a segment positions may still be known.
+        truth, directions = truth_ahead(
+            recording.positions, segment.stamps, train.horizons, dataset.period_ns
+        )
+        yield ScoredSegment(
+            segment.stamps,
+            segment.values,
+            segment.positions,
+            recording=recording.name,
+            imu=recording.imu,
+            truth=truth,
+            directions=directions,
+            scored=np.asarray(np.arange(len(segment)) >= dataset.window - 1),
+        )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Training part and tests of a comparison: ``'share'``, ``'bags'`` or ``'slot-car'``."""
+
+    protocol: str
+    train: TrainSplit
+    tests: tuple[ScoredSegment, ...]
+
+
+SHARE = 0.3
+"""Of a single recording, at its end, that is followed by default; a share of laps that leaves
+most for learning. Half as much makes errors depend on single laps."""
+
+
+def plan_share(recording: Recording, settings: TrainingSettings, share: float = SHARE) -> Plan:
+    """Learn from the start of one recording and follow its last share, between 0 and 1."""
+    if not 0.0 < share < 1.0:
+        msg = f'a share of {share:g} cannot be followed; give a number between 0 and 1'
+        raise InputError(msg)
+    if len(recording.imu.stamps) < 2:
+        msg = f'{recording.name}: there are no two IMU samples; record longer'
+        raise InputError(msg)
+    cut_s = (1.0 - share) * (recording.imu.span_ns * 1e-9)
+    first, last = recording.between(None, cut_s), recording.between(cut_s, None)
+    return _plan('share', [first], [last], settings)
+
+
+def plan_bags(
+    learned: Sequence[Recording], followed: Sequence[Recording], settings: TrainingSettings
+) -> Plan:
+    """Learn from some recordings and follow others; every tick counts after the first window."""
+    twice = {recording.name for recording in learned} & {each.name for each in followed}
+    if twice:
+        msg = f'{", ".join(sorted(twice))}: learned from and followed; name other bags with --test'
+        raise InputError(msg)
+    return _plan('bags', learned, followed, settings)
+
+
+def _plan(
+    protocol: str,
+    learned: Sequence[Recording],
+    followed: Sequence[Recording],
+    settings: TrainingSettings,
+) -> Plan:
+    settings = with_time_scales(learned, settings)
+    train = TrainSplit(tuple(learned), build_dataset(learned, settings), settings)
+    cut = [test for each in followed for test in cut_tests(each, train)]
+    tests = tuple(test for test in cut if test.has_truth)
+    if not tests:
+        names = ', '.join(dict.fromkeys(recording.name for recording in followed))
+        msg = (
+            f'{names}: the part to follow has no stretch longer than a window of '
+            f'{train.dataset.window * train.dataset.period_s:.1f} s with positions after it; '
+            'follow a longer part, or shorten --window'
+        )
+        raise InputError(msg)
+    return Plan(protocol, train, tests)
+
+
+class SlotCarProtocol(NamedTuple):
+    """How a slot car is learned and followed, predicted at the horizons of the settings."""
+
+    settings: RouteSettings
+    learned_ticks: int
+    followed_ticks: int  # at the end of all
+    all_ticks: int
+    extents: tuple[int, int]  # fewest and most ticks filtered before a prediction
+
+
+SLOT_CAR_HZ = 10.0
+"""Ticks in a second of any such protocol."""
+
+SLOT_CAR = SlotCarProtocol(
+    RouteSettings(
+        rate_hz=SLOT_CAR_HZ, window=150, states=20, neighbours=50, horizons=tuple(range(101))
+    ),
+    learned_ticks=2_000,
+    followed_ticks=500,
+    all_ticks=3_000,
+    extents=(100, 350),
+)
+"""That of the paper, Boots & Gordon (2012), Fig. 3."""
+
+
+def plan_slot_car(recording: Recording, protocol: SlotCarProtocol = SLOT_CAR) -> Plan:
+    """Do as the paper does with its slot car; ``InputError`` if too short or with a gap."""
+    settings, *ticks, (fewest, most) = protocol
+    learned_s, followed_s, all_s = (each / SLOT_CAR_HZ for each in ticks)
+    learned = recording.between(None, learned_s)
+    followed = recording.between(all_s - followed_s, all_s)
+    train = TrainSplit((learned,), build_dataset([learned], settings), settings)
+    tests = list(cut_tests(followed, train)) if len(followed.imu.stamps) else []
+    needed = most + settings.horizons[-1]
+    if max(map(len, tests), default=0) < needed:
+        msg = (
+            f'{recording.name}: the protocol of the slot car needs {all_s:g} s, '
+            f'{needed / SLOT_CAR_HZ:g} s without a gap among the last {followed_s:g} s of them; '
+            'record longer, or leave out --protocol'
+        )
+        raise InputError(msg)
+    longest = max(tests, key=len)
+    filtered = np.arange(1, len(longest) + 1)
+    test = replace(longest, scored=(filtered >= fewest) & (filtered <= most))
+    if not test.has_truth:
+        msg = f'{recording.name}: no position is known where the slot car is followed'
+        raise InputError(msg)
+    return Plan('slot-car', train, (test,))
+
 
 MOST_MISSING = 0.5
 """Share of its predictions that a method may lack: beyond it errors are those of the mean."""
@@ -33,38 +300,29 @@ MOST_MISSING = 0.5
 
 @dataclass(frozen=True)
 class Result:
-    """
-    One method of a comparison: its scores, one for each horizon, or a failure in a sentence.
-
-    ``linear`` are positions now (T, 2) of each test, read from the states by a linear regression
-    on the training part, on which its RMSE is ``learned_m``; of a method that is given positions
-    its own. Without states there are none.
-    """
+    """One method of a comparison: its scores, or a failure in a sentence."""
 
     name: str
     title: str
     sees_positions: bool
     failure: str | None = None
     chosen: dict[str, Any] | None = None
-    scores: tuple[Score, ...] | None = None
-    linear: tuple[Floats, ...] | None = None
-    learned_m: float | None = None
+    scores: tuple[Score, ...] | None = None  # one for each horizon
+    linear: tuple[Floats, ...] | None = None  # (T, 2) of each test, read from states
+    learned_m: float | None = None  # RMSE of that reading in training
 
     def to_json(self) -> dict[str, Any]:
         """Return all but the track as JSON values."""
         names = ('name', 'title', 'sees_positions', 'failure', 'chosen')
-        scores = None if self.scores is None else [_errors(each) for each in self.scores]
-        return {**{name: getattr(self, name) for name in names}, 'scores': scores}
-
-
-def _errors(score: Score) -> dict[str, float | None]:
-    return {
-        **{name: getattr(score.all, name) for name in ('rmse_m', 'median_m', 'p95_m', 'p99_m')},
-        'along_rmse_m': score.along_rmse_m,
-        'cross_rmse_m': score.cross_rmse_m,
-        'published_share': score.published_share,
-        'published_rmse_m': score.rmse_m,
-    }
+        of_all = ('rmse_m', 'median_m', 'p95_m', 'p99_m')
+        of_each = ('along_rmse_m', 'cross_rmse_m', 'published_share')
+        scores = [
+            {name: getattr(each.all, name) for name in of_all}
+            | {name: getattr(each, name) for name in of_each}
+            | {'published_rmse_m': each.rmse_m}
+            for each in self.scores or ()
+        ]
+        return {name: getattr(self, name) for name in names} | {'scores': scores or None}
 
 
 @dataclass(frozen=True)
@@ -108,19 +366,14 @@ class Comparison:
         names = ('protocol', 'rate_hz', 'window')
         return {
             **{name: getattr(self, name) for name in names},
-            'horizons': list(self.horizons),
-            'learned': named(self.learned),
-            'followed': named(self.followed),
-            'scored': list(self.scored),
-            'notes': list(self.notes),
+            **{name: list(getattr(self, name)) for name in ('horizons', 'scored', 'notes')},
+            **{name: named(getattr(self, name)) for name in ('learned', 'followed')},
             'methods': [result.to_json() for result in self.results],
         }
 
 
 def compare(
-    plan: Plan,
-    methods: Sequence[Method],
-    progress: Callable[[str, float], None] = lambda *_: None,
+    plan: Plan, methods: Sequence[Method], progress: Callable[[str, float], None] = lambda *_: None
 ) -> Comparison:
     """
     Run methods by a plan; the same plan and methods give the same numbers, bit by bit.
@@ -133,7 +386,7 @@ def compare(
     wanted = np.concatenate(
         [np.isfinite(test.truth).all(axis=2) & test.scored[:, None] for test in plan.tests]
     )
-    results, notes = [], list(check_places(plan))
+    results, notes = list[Result](), list[str]()
     for number, method in enumerate(methods):
         progress(f'running {method.name}', number / len(methods))
         about = Result(method.name, method.title, method.sees_positions)
@@ -144,7 +397,7 @@ def compare(
     progress('scoring', 1.0)
     followed: dict[str, float] = {}
     for test in plan.tests:
-        seconds = len(test.segment) * plan.train.dataset.period_s
+        seconds = len(test) * plan.train.dataset.period_s
         followed[test.recording] = followed.get(test.recording, 0.0) + seconds
     return Comparison(
         protocol=plan.protocol,
@@ -165,7 +418,7 @@ def compare(
 def _run(method: Method, plan: Plan, wanted: Bools, about: Result, notes: list[str]) -> Result:
     """Fit a method, follow the tests, and score what is wanted (T, H); ``notes`` name gaps."""
     fitted = method.fit(plan.train)
-    predicted = [_predict(method, fitted, test.segment) for test in plan.tests]
+    predicted = [_predict(method, fitted, test) for test in plan.tests]
     linear, learned_m = None, None
     if all(each.states is not None for each in predicted):
         linear, learned_m = _read_linearly(method, fitted, plan.train, predicted)
@@ -209,32 +462,20 @@ def _read_linearly(
     if method.sees_positions:
         return tuple(each.positions[:, 0] for each in predicted), None
     segments, window = train.dataset.segments, train.dataset.window
-    states = [_states(_predict(method, fitted, segment)) for segment in segments]
+    states = [_predict(method, fitted, segment).states for segment in segments]
     # As in the tests: before the window has filled a method may not know yet.
-    learned = np.concatenate([each[window:] for each in states])
+    learned = np.concatenate([np.asarray(each)[window:] for each in states])
     positions = np.concatenate([segment.positions[window:] for segment in segments])
     read = linear_reading(learned, positions)
     if read is None:
         return None, None
     squares = np.square(read(learned) - positions).sum(axis=1)
-    readings = tuple(read(_states(each)) for each in predicted)
+    readings = tuple(read(np.asarray(each.states)) for each in predicted)
     return readings, float(np.sqrt(squares[np.isfinite(squares)].mean()))
 
 
-def _states(predictions: Predictions) -> Floats:
-    if predictions.states is None:
-        msg = 'a method has states along some segments and none along others'
-        raise ValueError(msg)
-    return predictions.states
-
-
 def linear_reading(states: Floats, positions: Floats) -> Callable[[Floats], Floats] | None:
-    """
-    Regress positions (N, 2), metres, on states (N, k) by ridge, over the rows that are finite.
-
-    Returned is the map of other states to positions; NaN where a state is not finite. There is
-    none without a finite state at a known position.
-    """
+    """Return the ridge regression of positions (N, 2) on states (N, k); none if none is known."""
     known: Bools = np.asarray(np.isfinite(states).all(axis=1) & np.isfinite(positions).all(axis=1))
     if not known.any():
         return None

@@ -5,24 +5,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 import itertools
 import logging
-from typing import NamedTuple, TYPE_CHECKING
+from typing import TYPE_CHECKING
 import warnings
 
 import numpy as np
 from scipy.cluster.vq import kmeans2, vq
 from scipy.spatial.distance import cdist
 
-from two_manifold_ros.comparison.protocol import choose, Fitted, Predictions, with_constant
+from two_manifold_ros.comparison.comparing import (
+    fit_best,
+    Fitted,
+    Predictions,
+    TrainSplit,
+    with_constant,
+)
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.readout import fit_ridge, velocities
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.comparison.protocol import TrainSplit
     from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.typing import Bools, Floats, Ints
 
@@ -41,7 +45,7 @@ RESTARTS = 3
 """Of the clustering into states; the likeliest counts, and the time to learn grows with them."""
 
 WIDTH = 4.0
-"""Of ``Codebook.nearness``: at 0 each symbol stands for itself, a large one makes all alike."""
+"""Of ``Codebook.nearness``: a small one keeps symbols to themselves, a large makes all alike."""
 
 PSEUDO_COUNT = 1e-2
 """Added to every counted transition and emission: far below one visit, so that it only keeps what
@@ -63,13 +67,8 @@ class Codebook:
         return np.asarray(vq(rows, self.codes, check_finite=False)[0], dtype=np.int64)
 
     def nearness(self, width: float) -> Floats:
-        """
-        Return how much of each symbol is shared with each other one (K, K); rows sum to one.
-
-        The width is a variance in squared distances to nearest codes; 0 keeps every symbol to
-        itself.
-        """
-        if width == 0.0 or len(self) == 1:
+        """Return the share of each symbol in each other one (K, K); rows sum to one."""
+        if len(self) == 1:
             return np.eye(len(self))
         squared = cdist(self.codes, self.codes, 'sqeuclidean')
         unit = float(np.median(np.partition(squared, 1, axis=1)[:, 1]))
@@ -94,12 +93,7 @@ def learn_codebook(rows: Floats, most: int, seed: int) -> Codebook:
 
 @dataclass(frozen=True)
 class MarkovTables:
-    """
-    A hidden Markov model of k states and K symbols.
-
-    The start (k,) is a distribution, transitions (k, k) go from the row's state to the column's,
-    and emissions (k, K) are positive.
-    """
+    """Start (k,), transitions (k, k) from row to column, and positive emissions (k, K)."""
 
     start: Floats
     transition: Floats
@@ -230,6 +224,30 @@ class Learning:
         counted = count_labels(parts, self.stretches, len(places), len(self.codebook))
         return improve(counted, self.stretches, passes)
 
+    def follow(self, states: int, passes: int, sharpness: float, readout: str) -> Fitted:
+        """
+        Filter with emissions shared with alike symbols, see ``Codebook.nearness``.
+
+        With 0 passes of EM the states stay the places that they were counted from. The sharpness
+        is a power of likelihoods: below 1 where the noise of neighbouring ticks is correlated. The
+        readout is ``'ridge'``, or ``'mean'`` for the mean position of each state.
+        """
+        tables, codebook = self.tables(states, passes), self.codebook
+        shared = _probabilities(tables.emission @ codebook.nearness(WIDTH))
+        # Where a recording started shows nothing about the next one.
+        tables = replace(tables, emission=shared**sharpness).with_mean_start(self.stretches)
+        coefficients = _fit(
+            readout, with_constant(tables.filter_all(self.stretches)[0]), self.targets
+        )
+
+        def predict(segment: Segment) -> Predictions:
+            symbols = codebook.symbols(self.channels.standardise(segment.values))
+            states, _ = tables.filter(symbols)
+            positions = np.einsum('hck,tk->thc', coefficients, with_constant(states))
+            return Predictions(positions, states)
+
+        return Fitted(predict, {'states': len(tables.start), 'symbols': len(codebook)})
+
 
 def _motion(train: TrainSplit) -> Floats:
     """Return position and velocity, which weighs half as much, of each tick (N, 4) in spreads."""
@@ -243,46 +261,6 @@ def _motion(train: TrainSplit) -> Floats:
     speed = np.sqrt(np.nanmean(np.square(moves), axis=0).sum())
     # Of a vehicle that stands neither spreads.
     return np.hstack([places / max(spread, 1e-9), moves / (max(speed, 1e-9) / 0.5)])
-
-
-class MarkovSettings(NamedTuple):
-    """
-    Settings that are chosen on held-out blocks.
-
-    With 0 passes of EM the states stay the places that they were counted from. The sharpness is a
-    power of likelihoods: below 1 where the noise of neighbouring ticks is correlated. The readout
-    is ``'ridge'``, or ``'mean'`` for the mean position of each state.
-    """
-
-    states: int
-    passes: int
-    sharpness: float
-    readout: str
-
-
-def softened_tables(learning: Learning, settings: MarkovSettings) -> MarkovTables:
-    """Return tables whose emissions are shared with alike symbols, see ``Codebook.nearness``."""
-    tables = learning.tables(settings.states, settings.passes)
-    shared = _probabilities(tables.emission @ learning.codebook.nearness(WIDTH))
-    softened = replace(tables, emission=shared**settings.sharpness)
-    # Where a recording started shows nothing about the next one.
-    return softened.with_mean_start(learning.stretches)
-
-
-def follow_markov(learning: Learning, settings: MarkovSettings) -> Fitted:
-    """Filter from the mean distribution of training, and read positions linearly."""
-    tables, codebook = softened_tables(learning, settings), learning.codebook
-    states, _ = tables.filter_all(learning.stretches)
-    coefficients = _fit(settings.readout, with_constant(states), learning.targets)
-
-    def predict(segment: Segment) -> Predictions:
-        symbols = codebook.symbols(learning.channels.standardise(segment.values))
-        states, _ = tables.filter(symbols)
-        positions = np.einsum('hck,tk->thc', coefficients, with_constant(states))
-        return Predictions(positions, states)
-
-    found = {'states': len(tables.start), 'symbols': len(codebook)}
-    return Fitted(predict, settings._asdict() | found)
 
 
 def _fit(readout: str, states: Floats, targets: Floats) -> Floats:
@@ -300,14 +278,10 @@ def _fit(readout: str, states: Floats, targets: Floats) -> Floats:
 
 
 def hidden_markov(train: TrainSplit, states: tuple[int, ...] = (40, 80, 20)) -> Fitted:
-    """
-    Fit an HMM over symbols, filtered forward, its positions read from the state.
-
-    Its states start as pieces of the track, because EM from random tables finds next to nothing,
-    and emissions are shared with alike symbols. All else, as the number of states (20 in the
-    paper), is chosen on held-out blocks; ``InputError`` without a velocity.
-    """
+    """Fit an HMM, filtered forward, its settings chosen on held-out blocks."""
+    # States start as pieces of the track: EM from random tables finds next to nothing. The paper
+    # has 20 of them.
+    names = ('states', 'passes', 'sharpness', 'readout')
     grid = itertools.product(states, (5, 0, 20), (0.25, 0.5, 0.12, 1.0), ('ridge', 'mean'))
-    candidates = [MarkovSettings(*values) for values in grid]
-    settings = choose(candidates, train, lambda part: partial(follow_markov, Learning(part)))
-    return follow_markov(Learning(train), settings)
+    candidates = [dict(zip(names, values, strict=True)) for values in grid]
+    return fit_best(candidates, train, lambda part: Learning(part).follow)

@@ -11,20 +11,25 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 import itertools
-from typing import NamedTuple, TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy.linalg import qr, schur, solve_discrete_are, solve_discrete_lyapunov
 
-from two_manifold_ros.comparison.protocol import choose, Fitted, Predictions, with_constant
+from two_manifold_ros.comparison.comparing import (
+    fit_best,
+    Fitted,
+    Predictions,
+    TrainSplit,
+    with_constant,
+)
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.readout import fit_ridge
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.comparison.protocol import TrainSplit
     from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.typing import Floats
 
@@ -45,19 +50,12 @@ MOST_ROWS = 1000
 
 @dataclass(frozen=True)
 class InnovationForm:
-    r"""
-    A linear system as its steady-state Kalman filter sees it.
+    """x(t+1) = A x(t) + K e(t), y(t) = C x(t) + e(t), A - K C stable: a Kalman filter."""
 
-    :math:`x_{t+1} = A x_t + K e_t,\; y_t = C x_t + e_t` with :math:`A - K C` stable.
-
-    They are ``transition`` (k, k), ``gain`` (k, d) and ``output`` (d, k); ``innovation`` (d, d) is
-    the covariance of e.
-    """
-
-    transition: Floats
-    output: Floats
-    gain: Floats
-    innovation: Floats
+    transition: Floats  # A, (k, k)
+    output: Floats  # C, (d, k)
+    gain: Floats  # K, (k, d)
+    innovation: Floats  # covariance of e, (d, d)
 
     def filter(self, outputs: Floats) -> Floats:
         """Return the (T, k) predictions of the next state after each of (T, d) outputs."""
@@ -87,45 +85,26 @@ def stabilised(transition: Floats) -> Floats:
 
 
 def innovation_form(transition: Floats, output: Floats, noise: Floats) -> InnovationForm:
-    """
-    Return the steady-state Kalman filter of a stable linear system, A (k, k) and C (d, k).
-
-    The noise (k + d, k + d) of state and output has the covariance [[Q, S], [S', R]].
-    """
-    spread = prediction_covariance(transition, output, noise)
-    gain, innovation = kalman_gain(transition, output, noise, spread)
-    return InnovationForm(transition, output, gain, innovation)
-
-
-def prediction_covariance(transition: Floats, output: Floats, noise: Floats) -> Floats:
-    """Solve the Riccati equation, or run the recursion, for the covariance of a prediction."""
+    """Return the steady-state Kalman filter; noise of state and output has [[Q, S], [S', R]]."""
     k = len(transition)
     with suppress(np.linalg.LinAlgError):
-        spread: Floats = solve_discrete_are(
+        spread = solve_discrete_are(
             transition.T, output.T, noise[:k, :k], noise[k:, k:], s=noise[:k, k:]
         )
-        gain, _ = kalman_gain(transition, output, noise, spread)
+        gain, innovation = kalman_gain(transition, output, noise, spread)
         if np.abs(np.linalg.eigvals(transition - gain @ output)).max() < 1.0:
-            return spread
-    return settled_covariance(transition, output, noise)
-
-
-def settled_covariance(transition: Floats, output: Floats, noise: Floats) -> Floats:
-    """
-    Run the covariance recursion of a filter until it is stationary.
-
-    It sinks from the covariance of the state itself, so that each of its gains makes a stable
-    filter.
-    """
-    k = len(transition)
-    spread: Floats = solve_discrete_lyapunov(transition, noise[:k, :k])
+            return InnovationForm(transition, output, gain, innovation)
+    # The covariance of a prediction sinks from that of the state itself until it is stationary, so
+    # that each gain makes a stable filter.
+    spread = solve_discrete_lyapunov(transition, noise[:k, :k])
     for _ in range(STEPS):
         gain, innovation = kalman_gain(transition, output, noise, spread)
         last = spread
         spread = transition @ last @ transition.T + noise[:k, :k] - gain @ innovation @ gain.T
         if np.abs(spread - last).max() <= 1e-12 * np.abs(last).max():
             break
-    return spread
+    gain, innovation = kalman_gain(transition, output, noise, spread)
+    return InnovationForm(transition, output, gain, innovation)
 
 
 def kalman_gain(
@@ -140,16 +119,11 @@ def kalman_gain(
 
 @dataclass(frozen=True)
 class Hankel:
-    """
-    LQ decomposition of a block Hankel matrix.
+    """LQ decomposition of a block Hankel matrix, pasts above futures, over its windows."""
 
-    Its factor L (2 i d, 2 i d) is lower triangular, pasts above futures, divided by the root of
-    the number of columns; i are the ticks in a past and in a future, d the channels.
-    """
-
-    factor: Floats
-    block_rows: int
-    outputs: int
+    factor: Floats  # (2 i d, 2 i d), L, lower triangular
+    block_rows: int  # i, ticks in a past and in a future
+    outputs: int  # d, channels
 
     @property
     def past(self) -> int:
@@ -173,11 +147,7 @@ def needed_windows(outputs: int, block_rows: int) -> int:
 
 
 def decompose_hankel(segments: Sequence[Floats], block_rows: int) -> Hankel:
-    """
-    Decompose the block Hankel matrix of outputs (T, d) without a gap, some columns at a time.
-
-    Raise ``InputError`` if there are fewer than ``needed_windows``.
-    """
+    """Decompose outputs (T, d) without a gap; raise ``InputError`` below ``needed_windows``."""
     outputs = segments[0].shape[1]
     windows = count_windows(segments, block_rows)
     if windows < needed_windows(outputs, block_rows):
@@ -203,15 +173,10 @@ def decompose_hankel(segments: Sequence[Floats], block_rows: int) -> Hankel:
 
 
 def find_directions(hankel: Hankel, weighting: str) -> tuple[Floats, Floats]:
-    """
-    Return directions (i d, r) of the future that the past predicts, and their strengths (r,).
-
-    They are orthonormal, the strongest first, without those that are rounding. The weighting is
-    ``'unweighted'``, or ``'principal'``: by the covariance with the past, where faint directions
-    of the past count less.
-    """
+    """Return orthonormal directions (i d, r) that the past predicts, strongest first, and (r,)."""
     matrix = hankel.projection
     if weighting == 'principal':
+        # Faint directions of the past count less; else all alike, 'unweighted'.
         matrix = matrix @ hankel.factor[: hankel.past, : hankel.past].T
     vectors, strengths, _ = np.linalg.svd(matrix)
     # Directions weaker than this, against the strongest, are rounding.
@@ -237,70 +202,49 @@ def identify(hankel: Hankel, directions: tuple[Floats, Floats], order: int) -> I
     return innovation_form(transition, output, residuals @ residuals.T)
 
 
-class SystemSettings(NamedTuple):
-    """Settings chosen on held-out blocks: the most states, and how their directions are found."""
-
-    states: int
-    block_rows: int
-    weighting: str
-
-
 class Subspaces:
     """Filters of candidates fitted to one training part; what they share is kept."""
 
     def __init__(self, train: TrainSplit) -> None:
         self._train = train
-        self._observations = train.dataset.observations
         self._hankels: dict[int, Hankel] = {}
         self._directions: dict[tuple[int, str], tuple[Floats, Floats]] = {}
 
-    def fit(self, settings: SystemSettings) -> Fitted:
-        """Identify a system and regress the positions on its filtered states."""
-        states, rows, weighting = settings
-        if rows not in self._hankels:
-            self._hankels[rows] = decompose_hankel(self._observations, rows)
-        key = rows, weighting
+    def fit(self, states: int, block_rows: int, weighting: str) -> Fitted:
+        """Identify a system of at most so many states and regress the positions on them."""
+        dataset = self._train.dataset
+        if block_rows not in self._hankels:
+            self._hankels[block_rows] = decompose_hankel(dataset.observations, block_rows)
+        hankel, key = self._hankels[block_rows], (block_rows, weighting)
         if key not in self._directions:
-            self._directions[key] = find_directions(self._hankels[rows], weighting)
-        system = identify(self._hankels[rows], self._directions[key], states)
+            self._directions[key] = find_directions(hankel, weighting)
+        system = identify(hankel, self._directions[key], states)
         coefficients = fit_readout(system, self._train)
         horizons, _, width = coefficients.shape
-        channels = self._train.dataset.channels
 
         def predict(segment: Segment) -> Predictions:
             # A state is what is predicted for the next tick.
-            seen = system.filter(channels.standardise(segment.values))
+            seen = system.filter(dataset.channels.standardise(segment.values))
             positions = with_constant(seen) @ coefficients.reshape(-1, width).T
             return Predictions(positions.reshape(len(seen), horizons, 2), seen)
 
-        return Fitted(predict, settings._asdict() | {'states': len(system.transition)})
+        return Fitted(predict, {'states': len(system.transition)})
 
 
 def kalman_filter(
     train: TrainSplit, states: int | None = None, block_rows: int | None = None
 ) -> Fitted:
-    """
-    Fit the steady-state Kalman filter of a linear system identified by stochastic N4SID.
-
-    Its order, and the ticks in a past and in a future of the Hankel matrix, at least 2, are chosen
-    on held-out blocks where they are ``None``. Raise ``InputError`` if the training part is too
-    short for the Hankel matrix.
-    """
+    """Fit the Kalman filter of stochastic N4SID; what is ``None`` is chosen on held-out blocks."""
     # The first of each is the paper's.
-    candidates = [
-        SystemSettings(most, rows, weighting)
+    candidates: list[dict[str, Any]] = [
+        {'states': most, 'block_rows': rows, 'weighting': weighting}
         for rows, weighting, most in itertools.product(
             [block_rows] if block_rows else _possible_rows(train),
             ('unweighted', 'principal'),
             [states] if states else [20, 40, 80, 160],
         )
     ]
-    try:
-        best = choose(candidates, train, lambda part: Subspaces(part).fit)
-    except InputError:
-        # Too short for any once blocks are held out of it, but perhaps not as a whole.
-        best = candidates[0]
-    return Subspaces(train).fit(best)
+    return fit_best(candidates, train, lambda part: Subspaces(part).fit)
 
 
 def _possible_rows(train: TrainSplit) -> list[int]:

@@ -7,23 +7,25 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 import itertools
-from typing import Any, NamedTuple, TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy.signal import savgol_filter
 
-from two_manifold_ros.comparison.hidden_markov import hidden_markov
-from two_manifold_ros.comparison.linear_system import kalman_filter
-from two_manifold_ros.comparison.protocol import (
-    choose,
+from two_manifold_ros.comparison.comparing import (
+    fit_best,
     Fitted,
     Method,
     Predictions,
-    SampledSegment,
+    ScoredSegment,
+    SlotCarProtocol,
+    TrainSplit,
 )
+from two_manifold_ros.comparison.hidden_markov import hidden_markov
+from two_manifold_ros.comparison.linear_system import kalman_filter
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.filtering.estimate import make_tick_filter
+from two_manifold_ros.filtering.estimate import Estimate, make_tick_filter
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.names import KERNELS, OURS
 from two_manifold_ros.ticks.sliding import SlidingWindow
@@ -34,8 +36,6 @@ from two_manifold_ros.training.train import train_model
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.comparison.protocol import SlotCarProtocol, TrainSplit
-    from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.model.head import TrainedModel
     from two_manifold_ros.recordings.recording import ImuStream
     from two_manifold_ros.ticks.segments import Segment
@@ -62,55 +62,48 @@ def previous_position(train: TrainSplit) -> Fitted:
     return Fitted(lambda e: Predictions(np.repeat(e.positions[:, None], horizons, axis=1)), {})
 
 
-class NearestSettings(NamedTuple):
-    """Numbers of windows that are averaged, and of ticks in a window."""
-
-    neighbours: int
-    window: int
-
-
 def nearest_windows(train: TrainSplit) -> Fitted:
     """Mean of the positions that followed the training windows most like the live one."""
     window = train.dataset.window
     lengths = dict.fromkeys(max(1, round(share * window)) for share in (1.0, 0.5, 0.25))
-    candidates = [NearestSettings(n, length) for length in lengths for n in (5, 1, 10, 20)]
-    settings = choose(candidates, train, lambda part: partial(follow_nearest, part))
-    return follow_nearest(train, settings)
+    candidates = [
+        {'neighbours': n, 'window': length} for length in lengths for n in (5, 1, 10, 20)
+    ]
+    return fit_best(candidates, train, lambda part: partial(follow_nearest, part))
 
 
-def follow_nearest(train: TrainSplit, settings: NearestSettings) -> Fitted:
+def follow_nearest(train: TrainSplit, neighbours: int, window: int) -> Fitted:
     """Keep windows that cross no seam; ``InputError`` if none, and NaN until one is full."""
-    neighbours, width = settings
     series, begins = lay_end_to_end(train.dataset.observations)
     starts: Ints = np.concatenate(
         [
-            np.arange(begin, max(end - width + 1, begin), dtype=np.int64)
+            np.arange(begin, max(end - window + 1, begin), dtype=np.int64)
             for begin, end in itertools.pairwise(begins.tolist())
         ]
     )
     if not len(starts):
-        msg = f'no stretch of the training part holds a window of {width} ticks; record longer'
+        msg = f'no stretch of the training part holds a window of {window} ticks; record longer'
         raise InputError(msg)
     # Positions at the horizons after the last tick of each window (n, H, 2), NaN if unknown.
-    targets = np.concatenate(train.targets)[starts + width - 1]
+    targets = np.concatenate(train.targets)[starts + window - 1]
     known: Bools = np.all(np.isfinite(targets), axis=2)
     targets = np.where(known[..., None], targets, 0.0)
 
     def predict(segment: Segment) -> Predictions:
         positions = np.full((len(segment), *targets.shape[1:]), np.nan)
-        window = SlidingWindow(series, starts, width)
+        live = SlidingWindow(series, starts, window)
         for tick, observation in enumerate(train.dataset.channels.standardise(segment.values)):
-            window.push(observation)
-            if not window.full:
+            live.push(observation)
+            if not live.full:
                 continue
-            near, counted = _nearest_known(window.distances(), known, neighbours)
+            near, counted = _nearest_known(live.distances(), known, neighbours)
             total = counted.sum(axis=0).astype(np.float64)
             total[total == 0.0] = np.nan
             sums = np.einsum('nh,nhc->hc', counted, targets[near])
             positions[tick] = sums / total[:, None]
         return Predictions(positions)
 
-    return Fitted(predict, settings._asdict())
+    return Fitted(predict, {})
 
 
 def _nearest_known(distances: Floats, known: Bools, neighbours: int) -> tuple[Ints, Bools]:
@@ -131,20 +124,13 @@ def _nearest_known(distances: Floats, known: Bools, neighbours: int) -> tuple[In
 
 @dataclass(frozen=True)
 class Motion:
-    """
-    Linear maps from the IMU to the motion in the plane, and how the speed is corrected.
+    """Linear maps from the IMU to the motion in the plane, and how the speed is corrected."""
 
-    Weights (3, 7) of the six channels and 1 give the course rate (rad/s, left positive), and the
-    forward and the leftward acceleration (m/s^2). What the latter has beside speed times course
-    rate counts ``gain`` times as a forward one: by the stationary Kalman filter of a speed that
-    is measured in bends. Horizons are (H,) seconds ahead.
-    """
-
-    weights: Floats
-    gain: float
+    weights: Floats  # (3, 7) of six channels and 1: course rate, forward and leftward acceleration
+    gain: float  # of the rest of the leftward one: the Kalman filter of a speed seen in bends
     usual_m_s: float
     fastest_m_s: float
-    ahead_s: Floats
+    ahead_s: Floats  # (H,), the horizons
     period_s: float
 
     def predict(self, segment: Segment) -> Predictions:
@@ -188,13 +174,7 @@ def dead_reckoning(train: TrainSplit) -> Fitted:
 
 
 def learn_motion(train: TrainSplit) -> Motion:
-    """
-    Regress course rate and accelerations on the live axes, whatever their mounting and units.
-
-    The speed is integrated, and corrected in bends, where the leftward acceleration is speed
-    times course rate. Nothing corrects the position, so that it drifts. ``InputError`` if an axis
-    of each kind or known motion is missing.
-    """
+    """Regress the motion on the live axes; ``InputError`` without a kind of them or motion."""
     live, period_s = train.dataset.channels.live, train.dataset.period_s
     for kind, each in (('accelerometer', live[:3]), ('gyroscope', live[3:])):
         if not each.any():
@@ -214,6 +194,8 @@ def learn_motion(train: TrainSplit) -> Motion:
     usual, fastest = np.quantile(motion[:, 1], (0.5, 0.99)).tolist()
     speed, rate, ahead = motion[:, 1:].T
     axes = np.flatnonzero(live)
+    # In bends the leftward acceleration is speed times course rate, which corrects the speed.
+    # Nothing corrects the position, so that it drifts.
     turning, _ = _regress(values, rate, axes[axes >= 3])
     pulling, noise_ahead = _regress(values, ahead, axes[axes < 3])
     leaning, noise_aside = _regress(values, speed * rate, axes[axes < 3])
@@ -224,11 +206,7 @@ def learn_motion(train: TrainSplit) -> Motion:
 
 
 def _pairs(train: TrainSplit) -> tuple[Floats, Floats]:
-    """
-    Return means over ``SPAN_S`` of channels (n, 6) and of motion (n, 4).
-
-    The slowest speed of a span, and means of speed, course rate and change of the speed.
-    """
+    """Return over ``SPAN_S`` means of channels (n, 6), and least speed and means of motion."""
     period_s = train.dataset.period_s
     window = max(2 * round(0.3 / period_s / 2) + 1, 5)
     span = max(round(SPAN_S / period_s), 1)
@@ -275,56 +253,45 @@ def own_filter(train: TrainSplit, **changes: Any) -> Fitted:  # noqa: ANN401 - a
 
 
 def fitted_model(model: TrainedModel) -> Fitted:
-    """Return a model as a method that filters segments."""
+    """Return a model as a method: of samples the filter of the nodes, of ticks its belief."""
     chosen = {
         **model.summary['chosen'],
         # Fewer than were chosen, or none with this kernel: what counts is what the model has.
         'states': model.states,
         'neighbours': model.summary['neighbours'],
     }
-    return Fitted(FollowingModel(model).predict, chosen)
 
+    latest: tuple[ImuStream, dict[int, Estimate]] | None = None
 
-class FollowingModel:
-    """
-    A model that filters segments as the nodes do.
+    def filtered(imu: ImuStream) -> dict[int, Estimate]:
+        """Return the estimates by stamp; segments of one recording come one after the other."""
+        nonlocal latest
+        if latest is None or latest[0] is not imu:
+            live = Filter(model)
+            samples = zip(imu.stamps.tolist(), imu.samples, strict=True)
+            found = itertools.chain.from_iterable(live.push(*each) for each in samples)
+            latest = imu, {estimate.stamp_ns: estimate for estimate in found}
+        return latest[1]
 
-    Where the samples are there it is the very filter of the nodes, which withholds what it does
-    not trust, and goes on over a short gap; of ticks alone there is nothing to withhold.
-    """
-
-    def __init__(self, model: TrainedModel) -> None:
-        self._model = model
-        self._filtered: tuple[ImuStream, dict[int, Estimate]] | None = None
-
-    def predict(self, segment: Segment) -> Predictions:
-        """Filter one segment: of ticks from a cold start, of samples from their beginning."""
-        positions = np.full((len(segment), len(self._model.horizons), 2), np.nan)
-        states = np.full((len(segment), self._model.states), np.nan)
-        if isinstance(segment, SampledSegment):
-            estimates = self._estimates(segment.imu)
-            valid = np.zeros(len(segment), dtype=np.bool_)
+    def predict(segment: Segment) -> Predictions:
+        positions = np.full((len(segment), len(model.horizons), 2), np.nan)
+        states = np.full((len(segment), model.states), np.nan)
+        if isinstance(segment, ScoredSegment):
+            estimates, valid = filtered(segment.imu), np.zeros(len(segment), dtype=np.bool_)
             for tick, stamp in enumerate(segment.stamps.tolist()):
                 if stamp in estimates:
                     estimate = estimates[stamp]
                     positions[tick], states[tick] = estimate.positions, estimate.state
                     valid[tick] = estimate.valid
             return Predictions(positions, states, valid)
-        tracker = make_tick_filter(self._model)
+        tracker = make_tick_filter(model)
         for tick, values in enumerate(segment.values):
             tracker.update(values)
             positions[tick] = tracker.read()[0][:-1]
             states[tick] = tracker.state
         return Predictions(positions, states)
 
-    def _estimates(self, imu: ImuStream) -> dict[int, Estimate]:
-        """Return the estimates by stamp; segments of one recording come one after the other."""
-        if self._filtered is None or self._filtered[0] is not imu:
-            live = Filter(self._model)
-            samples = zip(imu.stamps.tolist(), imu.samples, strict=True)
-            found = itertools.chain.from_iterable(live.push(*each) for each in samples)
-            self._filtered = imu, {estimate.stamp_ns: estimate for estimate in found}
-        return self._filtered[1]
+    return Fitted(predict, chosen)
 
 
 def own(name: str, title: str, **changes: Any) -> Method:  # noqa: ANN401 - any settings
@@ -379,7 +346,7 @@ def methods_named(names: Sequence[str], protocol: SlotCarProtocol | None = None)
     if protocol is None:
         return found
     settled: dict[str, dict[str, Any]] = {
-        'kalman': {'states': protocol.states, 'block_rows': protocol.window},
-        'hmm': {'states': (protocol.states,)},
+        'kalman': {'states': protocol.settings.states, 'block_rows': protocol.settings.window},
+        'hmm': {'states': (protocol.settings.states,)},
     }
     return [e._replace(fit=partial(e.fit, **settled.get(e.name, {}))) for e in found]

@@ -24,14 +24,13 @@ from two_manifold_ros.fleet import spread
 from two_manifold_ros.inspection.lag import AUTO, FURTHEST_S, put_in_step
 from two_manifold_ros.inspection.positions import check_units
 from two_manifold_ros.inspection.shared_places import SHARED
-from two_manifold_ros.recordings.reading import read_recording
+from two_manifold_ros.recordings.reading import read_recording, ReadingOptions
 from two_manifold_ros.sources import public
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from two_manifold_ros.model.head import ModelHead
-    from two_manifold_ros.recordings.reading import ReadingOptions
     from two_manifold_ros.typing import Floats
 
 MOST_PLACES = 200
@@ -117,12 +116,7 @@ def score_drive(
     until_s: float | None = None,
     sensors: Mapping[str, str] = MappingProxyType({}),
 ) -> DriveScore:
-    """
-    Read a bag and score the first ``until_s`` of it, or state why it cannot be scored.
-
-    Positions are made earlier as in the training of the route, or by ``position_lag`` as
-    `put_in_step` takes it. ``sensors`` are topics of the training by those of the bag.
-    """
+    """Score the first ``until_s`` of a bag, in step as trained, or say why it cannot be."""
     place = Path(public(path))
     name = DriveScore(public(path), vehicle=place.absolute().parent.name)
     try:

@@ -13,32 +13,17 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError, NoUseError
-from two_manifold_ros.evaluation.routes import (
-    are_passing,
-    read_on,
-    RouteNaming,
-    score_naming,
-)
-from two_manifold_ros.evaluation.scores import (
-    HorizonScore,
-    score,
-    truth_ahead,
-)
+from two_manifold_ros.evaluation.routes import are_passing, read_on, RouteNaming, score_naming
+from two_manifold_ros.evaluation.scores import HorizonScore, score, truth_ahead
 from two_manifold_ros.filtering.atlas import make_filter
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.fleet import spread
-from two_manifold_ros.interface.assessment import (
-    as_the_node,
-    assess_offline,
-    Assessment,
-)
-from two_manifold_ros.interface.status import (
-    CODES,
-)
+from two_manifold_ros.interface.assessment import as_the_node, assess_offline, Assessment
+from two_manifold_ros.interface.status import CODES
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.recordings.excursions import usable_places
-from two_manifold_ros.recordings.recording import median_interval_ns, plane_of
+from two_manifold_ros.recordings.recording import median_interval_ns, plane_of, Recording
 from two_manifold_ros.ticks.segments import positions_at, usable_samples
 
 if TYPE_CHECKING:
@@ -47,33 +32,22 @@ if TYPE_CHECKING:
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.filtering.filter import Filter
     from two_manifold_ros.model.head import ModelHead
-    from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.training.dataset import Dataset
     from two_manifold_ros.typing import Bools, Floats, Ints
 
 
 UNUSABLE, ELSEWHERE = 'unusable_positions', 'positions_on_other_routes'
-"""
-Counters of estimates without a usable position at one horizon or more, see ``FilterRun``.
-
-The second is of those among them that are of another route.
-"""
+"""Counters of estimates without a usable position at a horizon, and of those of another route."""
 
 
 @dataclass(frozen=True)
 class FilterRun:
-    """
-    Every estimate of a run over one recording, from the first full window on.
-
-    The filter would have published only those that are ``published``; the others are here as well,
-    so that an error that was never published still counts. Where a position is not usable, the
-    mean position of the model stands for it, without a covariance (NaN).
-    """
+    """Every estimate of a run over one recording, from the first full window on."""
 
     stamps: Ints  # (T,), ends of the ticks, ns
-    positions: Floats  # (T, H, 2), m
-    covariances: Floats  # (T, H, 2, 2), m^2
-    published: Bools
+    positions: Floats  # (T, H, 2), m; the mean of the model stands where none is usable
+    covariances: Floats  # (T, H, 2, 2), m^2, NaN there
+    published: Bools  # the others are here as well, so that their errors count
     statuses: Ints  # see `interface.status.CODES`
     causes: tuple[str, ...]  # empty if all is well
     reasons: Mapping[str, str]  # the last sentence about each cause
@@ -119,10 +93,7 @@ def estimates_along(
 
 
 def run_filter(
-    model: ModelHead,
-    recording: Recording,
-    progress: Callable[[str, float], None],
-    route: str = '',
+    model: ModelHead, recording: Recording, progress: Callable[[str, float], None], route: str = ''
 ) -> FilterRun:
     """Filter a recording from a cold start; positions are on a ``route``, see `read_on`."""
     head = model.routes[route]
@@ -385,10 +356,7 @@ def naming_along(
     statuses = np.concatenate([run.statuses for run in runs])
     published = np.concatenate([run.published for run in runs])
     return score_naming(
-        np.concatenate(right),
-        np.concatenate(late),
-        published,
-        statuses == CODES[Status.TRACKING],
+        np.concatenate(right), np.concatenate(late), published, statuses == CODES[Status.TRACKING]
     )
 
 

@@ -12,13 +12,12 @@ import numpy as np
 
 from two_manifold_ros.evaluation.evaluate import check_fit, estimates_along
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.laps.timing import LapTimer
+from two_manifold_ros.laps.timing import Lap, LapState, LapTimer
 from two_manifold_ros.ticks.segments import positions_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from two_manifold_ros.laps.timing import Lap, LapState
     from two_manifold_ros.model.circuit import Circuit
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.recordings.recording import PositionStream, Recording

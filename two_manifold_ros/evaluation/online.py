@@ -14,7 +14,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.inspection.motion import count_laps, put_together, way_driven
 from two_manifold_ros.recordings.excursions import usable_places
-from two_manifold_ros.recordings.recording import median_interval_ns
+from two_manifold_ros.recordings.recording import median_interval_ns, Recording
 from two_manifold_ros.ticks.segments import positions_at
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.adapting.stream_learner import StreamLearner
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.typing import Bools, Floats
 
@@ -40,19 +39,14 @@ that of a few places. Half of that would leave such rows, twice as much would hi
 
 @dataclass(frozen=True)
 class Row:
-    """
-    Result of one learner, or of ``offline`` or ``mean`` beside it, on one lap.
+    """Result of one learner, or of ``offline`` or ``mean`` beside it, on one lap."""
 
-    Laps count from 1, and ``AFTERWARDS`` is all after the positions ended. Errors are over all
-    looks, valid or not; ``published`` is the share with a valid estimate.
-    """
-
-    lap: int
+    lap: int  # from 1 on, or ``AFTERWARDS``
     seconds: float
     name: str
-    rmse_m: float
+    rmse_m: float  # over all looks, valid or not
     median_m: float
-    published: float
+    published: float  # share with a valid estimate
 
 
 @dataclass(frozen=True)

@@ -9,16 +9,13 @@ from typing import TYPE_CHECKING
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import check_fit, estimates_along
 from two_manifold_ros.filtering.atlas import make_filter
-from two_manifold_ros.interface.assessment import (
-    as_the_node,
-    assess_offline,
-    Assessment,
-    LEVELS,
-)
+from two_manifold_ros.interface.assessment import as_the_node, assess_offline, Assessment, LEVELS
 from two_manifold_ros.interface.messages import (
     choose_scene,
     labelled_array,
+    Message,
     messages_of,
+    Topic,
     Topics,
 )
 from two_manifold_ros.interface.parameters import FilterParameters
@@ -37,7 +34,6 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.filtering.filter import Filter
-    from two_manifold_ros.interface.messages import Message, Topic
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.recordings.bag_writer import BagWriter
     from two_manifold_ros.recordings.recording import Recording
@@ -95,12 +91,8 @@ def replay(
         timer = timers[estimate.route]
         lap = None if timer is None else timer.push(estimate)
         if lap is not None:
-            write(
-                Topics.LAPS.name,
-                Topics.LAPS.msgtype,
-                stamp_ns,
-                labelled_array(lap.stamp_ns, lap.numbers()),
-            )
+            message = labelled_array(lap.stamp_ns, lap.numbers())
+            write(Topics.LAPS.name, Topics.LAPS.msgtype, stamp_ns, message)
         for report, period_ns, build in reports:
             # A recording may jump back, after which the next report would be far away.
             if not due_ns[report] - period_ns <= stamp_ns < due_ns[report]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.model.model import RouteModel
-    from two_manifold_ros.recordings.recording import PositionStream, Recording
+    from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Bools, Floats
 
 
@@ -50,11 +50,14 @@ def recordings_by_route(
 
 def _route_of(recording: Recording, model: ModelHead) -> str:
     """Return the name of the route at whose places a recording drives most."""
-    shares = {
-        name: _share_along(recording, each)
-        for name, each in model.routes.items()
-        if recording.positions is not None and _same_plane(recording.positions, each)
-    }
+    shares, stream = {}, recording.positions
+    for name, each in model.routes.items():
+        if stream is None or stream.origin != each.origin:
+            continue
+        if len({stream.frame_id, each.frame_id} - {''}) < 2:
+            period_s = 1.0 / each.rate_hz
+            tracks = [positions_apart(recording, period_s), each.track]
+            shares[name] = float(shared_places(tracks, period_s)[0, 1])
     names = ', '.join(model.routes)
     if not shares:
         msg = (
@@ -72,18 +75,6 @@ def _route_of(recording: Recording, model: ModelHead) -> str:
         )
         raise InputError(msg)
     return best
-
-
-def _same_plane(stream: PositionStream, model: ModelHead) -> bool:
-    frames = {stream.frame_id, model.frame_id} - {''}
-    return len(frames) < 2 and stream.origin == model.origin
-
-
-def _share_along(recording: Recording, model: ModelHead) -> float:
-    """Return the share of the places of a recording that are places of a route."""
-    period_s = 1.0 / model.rate_hz
-    tracks = [positions_apart(recording, period_s), model.track]
-    return float(shared_places(tracks, period_s)[0, 1])
 
 
 def read_on(model: ModelHead, route: str, estimates: Sequence[Estimate]) -> tuple[Floats, Floats]:
@@ -132,17 +123,12 @@ def _are_at_places(estimates: Sequence[Estimate], model: ModelHead) -> Bools:
 
 @dataclass(frozen=True)
 class RouteNaming:
-    """
-    How often the right route was named, after one and a half windows of each recording.
-
-    ``right`` is the share of the ticks after that; the others are the shares of the ticks with a
-    published position, and of those tracking, at which another one is named; NaN without any.
-    """
+    """How often the right route was named, one and a half windows after each start."""
 
     ticks: int
-    right: float
-    wrong_published: float
-    wrong_tracking: float
+    right: float  # share of the ticks after that
+    wrong_published: float  # of those with a published position, NaN without any
+    wrong_tracking: float  # of those tracking, NaN without any
 
     def to_json(self) -> dict[str, float | None]:
         """Return the numbers as JSON values; none is NaN."""

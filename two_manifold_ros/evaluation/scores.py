@@ -21,28 +21,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ErrorSummary:
-    """
-    Summary of the errors of predictions.
+    """Summary of the errors of ``n`` predictions; all else is ``None`` if there are none."""
 
-    Parameters
-    ----------
-    rmse_m, median_m, p95_m, p99_m
-        Root mean square, median, 95th and 99th percentile of the distances, metres.
-    coverage68, coverage95
-        Share of true positions inside the 68 % and 95 % ellipse; an ellipse that is not finite
-        and positive definite holds nothing. ``None`` without any that is.
-    n
-        Predictions whose truth is known. With none, the other numbers are ``None``.
-
-    """
-
-    rmse_m: float | None
+    rmse_m: float | None  # of the distances, as the next three
     median_m: float | None
     p95_m: float | None
     p99_m: float | None
-    coverage68: float | None
+    coverage68: float | None  # share of true positions in the ellipse, if one is sound
     coverage95: float | None
-    n: int
+    n: int  # whose truth is known
 
 
 @dataclass(frozen=True)
@@ -88,12 +75,7 @@ class HorizonScore:
 def score(
     errors: Floats, covariances: Floats, published: Bools | None, directions: Floats
 ) -> Score:
-    """
-    Score predictions by (T, 2) errors, predicted minus true in metres, NaN without a truth.
-
-    The (T, 2, 2) covariances are NaN where there is no ellipse; ``published`` (T,) is ``None`` for
-    a method that withholds nothing; directions are those of ``travel_directions``.
-    """
+    """Score (T, 2) errors, predicted minus true, m; ``published`` is ``None`` if all is."""
     known: Bools = np.asarray(np.isfinite(errors).all(axis=1))
     every = summarise(errors[known], covariances[known])
     chosen = known & published if published is not None else np.zeros_like(known)

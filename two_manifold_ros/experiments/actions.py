@@ -26,43 +26,30 @@ from two_manifold_ros.tpsr.features import (
     WithConstant,
 )
 from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner, Triples
-from two_manifold_ros.tpsr.parameters import TpsrBelief
+from two_manifold_ros.tpsr.parameters import Tpsr, TpsrBelief
 from two_manifold_ros.tpsr.random_features import fourier_features
 
 if TYPE_CHECKING:
-    from two_manifold_ros.tpsr.parameters import Tpsr
     from two_manifold_ros.typing import Floats, Ints
-
-CHANNELS = 6
-"""Numbers in a sample of an IMU."""
 
 HORIZONS_S = (1, 2)
 """Seconds ahead."""
 
 ACTION_LENGTH = 3.0
-"""
-Squared distance between two actions in a window; two observations are about 60 apart.
-
-With much less, windows would hardly differ by the throttle that was held.
-"""
+"""Squared distance between actions; with much less than between observations, some 60, windows
+would hardly differ by the throttle that was held."""
 
 
 class Settings(NamedTuple):
-    """
-    Settings of the runs; a tick is a second, for which a driver holds a throttle.
-
-    They and the drivers were chosen on the cars 1000 to 1002, of the set 100. Tests of two ticks
-    have importance weights of three actions, which leave three fifths of the samples' worth; of
-    one tick they do not distinguish the places of the car.
-    """
+    """Settings, chosen on the cars 1000 to 1002, of the set 100; a throttle is held for a tick."""
 
     trials: int = 10  # cars
-    training_ticks: int = 3_000
+    training_ticks: int = 3_000  # of a second
     test_ticks: int = 1_000
     rate_hz: int = 50  # of the IMU
     parts: int = 5  # means of the samples of a tick, in turn
     history: int = 3  # ticks
-    test: int = 2  # ticks
+    test: int = 2  # ticks; tests of one do not distinguish the places of the car
     window_features: int = 500
     observation_features: int = 100
     states: int = 20
@@ -95,15 +82,11 @@ class Drive(NamedTuple):
 
 
 def drive(driver: str, seed: int, ticks: int, settings: Settings) -> Drive:
-    """
-    Let a driver drive a slot car.
-
-    Its IMU is without a bias, which would be another one in every drive.
-    """
+    """Let a driver drive a slot car; the IMU has no bias, which would differ in every drive."""
     choices = SlotCarSettings(seed, float(settings.rate_hz), driver=driver)
     run = simulate(choices, samples=ticks * settings.rate_hz)
     imu = run.imu - ImuNoise(choices).bias
-    parts = imu.reshape(ticks, settings.parts, -1, CHANNELS).mean(axis=2)
+    parts = imu.reshape(ticks, settings.parts, -1, 6).mean(axis=2)
     held = slice(None, None, settings.rate_hz)
     actions = np.searchsorted(Driver.levels, run.commands[held])
     return Drive(actions.astype(np.int64), run.chances[held], parts)
@@ -137,8 +120,7 @@ class Features:
         scaled = points.copy()
         scaled[:, 0] *= ACTION_LENGTH**0.5 if self._given else 0.0
         windows = sliding_window_view(scaled, length, axis=0)
-        rows: Floats = windows.transpose(0, 2, 1).reshape(len(windows), -1)
-        return rows
+        return np.reshape(windows.transpose(0, 2, 1), (len(windows), -1))
 
     def present(self, drive: Drive) -> Floats:
         """Return the (n, p) present features of all ticks."""
@@ -174,12 +156,7 @@ def _median_distance(points: Floats) -> float:
 
 
 class Forecaster:
-    """
-    A TPSR that predicts observations if actions are done, and what it was learned from.
-
-    The state of a tick is moved on by the operators of the tick's action and observation; where
-    only the action is known, by that of the action, the slice of its constant.
-    """
+    """A TPSR that predicts what is observed if actions are done, tick by tick."""
 
     def __init__(self, tpsr: Tpsr, features: Features, training: Drive, weights: Floats) -> None:
         self._tpsr, self._features = tpsr, features
@@ -246,12 +223,9 @@ def forecaster(
     constant = np.zeros(triples.histories.shape[1])
     constant[-1] = 1.0
     if online:
-        learner = OnlineLearner(
-            LearnerSettings(settings.states, settings.rank, settings.ridge),
-            constant,
-            triples.tests.shape[1],
-            triples.observations.shape[1],
-        )
+        kept = LearnerSettings(settings.states, settings.rank, settings.ridge)
+        sizes = triples.tests.shape[1], triples.observations.shape[1]
+        learner = OnlineLearner(kept, constant, *sizes)
         learner.add_all(triples)
         tpsr = learner.parameters()
     else:
@@ -286,7 +260,7 @@ def fit(settings: Settings, seed: int, report: lab.Progress) -> dict[str, Floats
 
 def score(settings: Settings, found: list[dict[str, Floats]]) -> list[lab.Claim]:
     """Claim that actions and weights help under another driver, on most cars."""
-    claims: list[lab.Claim] = []
+    claims = list[lab.Claim]()
     by_name = {name: np.array([each[name] for each in found]) for name in MODELS}
     weighted = by_name['actions and weights']
     limit = 1.0 if settings.wins else np.inf
@@ -319,10 +293,5 @@ def draw(found: list[dict[str, Floats]]) -> list[lab.Panel]:
 
 
 # The quick form is too small to compare models: its limits only catch what is broken.
-run = lab.Runner(
-    Settings(),
-    Settings(1, 300, 150, window_features=80, observation_features=40, wins=0, same=1.5),
-    fit,
-    score,
-    draw,
-)
+_QUICK = Settings(1, 300, 150, window_features=80, observation_features=40, wins=0, same=1.5)
+run = lab.Runner(Settings(), _QUICK, fit, score, draw)

@@ -10,7 +10,7 @@ from enum import Enum
 from importlib import import_module
 import math
 import statistics
-from typing import Any, Generic, NamedTuple, Protocol, TYPE_CHECKING, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TYPE_CHECKING, TypeAlias
 
 from two_manifold_ros.errors import did_you_mean, InputError
 from two_manifold_ros.files import replace_file
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
 Progress: TypeAlias = Callable[[str, float], None]
 """Called with what is being done and the fraction done so far."""
-
-Findings: TypeAlias = 'tuple[list[Claim], Figure]'
-"""Claims and picture of a run; the same call returns the same ones."""
 
 
 class Colour(str, Enum):
@@ -73,44 +70,22 @@ def _number(what: str, paper: str, ours: float, limit: float, *, passed: bool) -
     return Claim(what, paper, f'{ours:.3g}', bool(passed), value, float(limit))
 
 
-def seeds_of_set(seed: int, count: int) -> range:
-    """Return the ``count`` seeds of a set of draws: no other set has one of them."""
-    return range(count * seed, count * (seed + 1))
+class Runner(NamedTuple):
+    """An experiment: settings and functions that are called one after the other."""
 
+    usual: Any  # with the number of ``trials``, each of a seed of its own
+    quick: Any  # of a small form for the test suite, with limits to match
+    fit: Callable[[Any, int, Progress], Any]  # simulates and learns from the draw of a seed
+    score: Callable[[Any, list[Any]], list[Claim]]  # of what was found in all draws
+    draw: Callable[[list[Any]], list[Panel]]  # the panels of a picture
 
-class Drawn(Protocol):
-    """Settings of an experiment."""
-
-    @property
-    def trials(self) -> int:
-        """Number of draws, each with a seed of its own."""
-
-
-Settings = TypeVar('Settings', bound=Drawn)
-Found = TypeVar('Found')
-
-
-@dataclass(frozen=True)
-class Runner(Generic[Settings, Found]):
-    """
-    An experiment: settings and functions that are called one after the other.
-
-    ``quick`` are settings of a small form for the test suite, with limits to match. ``fit``
-    simulates and learns from the draw of a seed, ``score`` makes claims of what was found in all
-    draws, and ``draw`` the panels of a picture.
-    """
-
-    usual: Settings
-    quick: Settings
-    fit: Callable[[Settings, int, Progress], Found]
-    score: Callable[[Settings, list[Found]], list[Claim]]
-    draw: Callable[[list[Found]], list[Panel]]
-
-    def __call__(self, progress: Progress, *, quick: bool, seed: int = 0) -> Findings:
-        """Run it on a set of draws, see `seeds_of_set`."""
+    def __call__(
+        self, progress: Progress, *, quick: bool, seed: int = 0
+    ) -> tuple[list[Claim], Figure]:
+        """Return claims and picture of a set of draws; no two sets have a seed in common."""
         settings = self.quick if quick else self.usual
         found, count = [], settings.trials
-        for index, each in enumerate(seeds_of_set(seed, count)):
+        for index, each in enumerate(range(count * seed, count * (seed + 1))):
 
             def report(what: str, share: float, index: int = index) -> None:
                 progress(f'draw {index + 1} of {count}: {what}', (index + share) / count)
@@ -177,8 +152,7 @@ def _picture(panels: list[Panel]) -> Figure:
     return figure
 
 
-@dataclass(frozen=True)
-class Experiment:
+class Experiment(NamedTuple):
     """An experiment by name; its module is imported only when it is loaded."""
 
     name: str  # as on the command line
@@ -193,13 +167,13 @@ class Experiment:
 
     def to_json(self) -> dict[str, str]:
         """Return the entry of ``two-manifold reproduce --list --json``."""
-        return {'name': self.name, 'shows': self.shows, 'paper': self.paper}
+        return {name: getattr(self, name) for name in ('name', 'shows', 'paper')}
 
-    def load(self) -> Callable[..., Findings]:
+    def load(self) -> Runner:
         """Import the experiment; raise ModuleNotFoundError without a package of the extra."""
         import_module('matplotlib')
         module, _, name = self.function.partition(':')
-        runner: Callable[..., Findings] = getattr(import_module(f'{__package__}.{module}'), name)
+        runner: Runner = getattr(import_module(f'{__package__}.{module}'), name)
         return runner
 
     def run(
@@ -252,18 +226,7 @@ class Tally(NamedTuple):
         return '' if self.limit is None else f'{self.passes} of {self.sets}'
 
 
-def _tally(claims: list[Claim], sets: int) -> Tally:
-    """Count one and the same claim over some sets."""
-    first, passes = claims[0], sum(each.passed for each in claims)
-    values = tuple(each.value for each in claims if each.value is not None)
-    mean = statistics.fmean(values) if values else None
-    spread = statistics.stdev(values) if len(values) > 1 else None
-    enough = passes >= REQUIRED_SHARE * sets
-    return Tally(first.what, first.paper, sets, passes, values, first.limit, mean, spread, enough)
-
-
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """Attempts of an experiment on one set of draws, or on several, one after the other."""
 
     experiment: Experiment
@@ -276,7 +239,15 @@ class Outcome:
         found: dict[str, list[Claim]] = {}
         for claim in (each for attempt in self.attempts for each in attempt.claims):
             found.setdefault(claim.what, []).append(claim)
-        return [_tally(claims, len(self.attempts)) for claims in found.values()]
+        tallies, sets = [], len(self.attempts)
+        for what, claims in found.items():
+            passes = sum(each.passed for each in claims)
+            values = tuple(each.value for each in claims if each.value is not None)
+            mean = statistics.fmean(values) if values else None
+            spread = statistics.stdev(values) if len(values) > 1 else None
+            about = what, claims[0].paper, sets, passes, values, claims[0].limit, mean, spread
+            tallies.append(Tally(*about, passed=passes >= REQUIRED_SHARE * sets))
+        return tallies
 
     @property
     def errors(self) -> dict[int, str]:
@@ -413,11 +384,7 @@ ALL = 'all'
 
 
 def experiments_named(name: str) -> tuple[Experiment, ...]:
-    """
-    Return the experiment of a name, or all of them.
-
-    Raises ``InputError`` if there is no experiment of that name.
-    """
+    """Return the experiment of a name, or all; raise ``InputError`` if there is none."""
     chosen = tuple(each for each in EXPERIMENTS if name in {each.name, ALL})
     if not chosen:
         names = ', '.join(each.name for each in EXPERIMENTS)

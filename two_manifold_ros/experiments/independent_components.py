@@ -52,8 +52,7 @@ def mushroom_on_sphere(x: Floats) -> Floats:
     """Map (..., 2) variables to the unit sphere in (..., 3) (Singer & Coifman 2008, eq. 52)."""
     flat = mushroom(x)
     raised = np.concatenate([flat, np.ones((*flat.shape[:-1], 1))], axis=-1)
-    on_sphere: Floats = raised / np.linalg.norm(raised, axis=-1, keepdims=True)
-    return on_sphere
+    return np.asarray(raised / np.linalg.norm(raised, axis=-1, keepdims=True))
 
 
 class Bursts(NamedTuple):
@@ -66,8 +65,7 @@ class Bursts(NamedTuple):
 
 def reflect(x: Floats) -> Floats:
     """Return positions on a line folded into [0, 1], which are those of reflected motion."""
-    folded: Floats = 1.0 - np.abs(np.mod(x, 2.0) - 1.0)
-    return folded
+    return np.asarray(1.0 - np.abs(np.mod(x, 2.0) - 1.0))
 
 
 def covariances_of_bursts(
@@ -95,8 +93,7 @@ def lines_of(eigenvalues: Floats, epsilon: float) -> Floats:
     r"""Return :math:`-2 \log(\lambda) / (\pi^2 \varepsilon)` of eigenvalues of the walk."""
     # A kernel of few points has negative ones, far down; they are no lines.
     positive = np.maximum(eigenvalues, np.finfo(float).tiny)
-    lines: Floats = -2.0 * np.log(positive) / (np.pi**2 * epsilon)
-    return lines
+    return np.asarray(-2.0 * np.log(positive) / (np.pi**2 * epsilon))
 
 
 def worst_line(lines: Floats) -> float:
@@ -162,11 +159,6 @@ class Draw(NamedTuple):
     coordinates: Floats
     lines: Floats
 
-    @property
-    def agreement(self) -> float:
-        """Correlation of the coordinates with the cosines of the variables, the lesser one."""
-        return agreement(self.coordinates, self.x)
-
     def ordinary_map(self, density: float = 0.0) -> Floats:
         """Return two eigenfunctions of a diffusion map of the points, without covariances."""
         return DiffusionMap(2, 100, density).fit(PointSet(self.seen)).coordinates
@@ -184,9 +176,8 @@ def separate(
     x = rng.random((settings.points, 2))
     covariances = covariances_of_bursts(x, settings.bursts, observe, estimate, rng)
     neighbours, epsilon = int(settings.share * settings.points), settings.epsilon
-    estimator = NonlinearICA(
-        2, clouds='given', neighbours=neighbours, epsilon=epsilon, **operator
-    ).fit(observe(x), covariances)
+    learner = NonlinearICA(2, clouds='given', neighbours=neighbours, epsilon=epsilon, **operator)
+    estimator = learner.fit(observe(x), covariances)
     lines = lines_of(estimator.eigenvalues_, epsilon)
     return Draw(x, observe(x), estimator.embedding_, lines)
 
@@ -223,7 +214,7 @@ def score_square(settings: SquareSettings, found: list[tuple[Draw, Draw]]) -> li
         mean = worst_line(lines.mean(axis=0))
         claim = lab.at_most(what, 'Fig. 2, identified', mean, settings.line)
         claims.append(_with_worst(claim, worst_line(lines)))
-    matches = [each.agreement for each in published]
+    matches = [agreement(each.coordinates, each.x) for each in published]
     what, paper = f'as published: correlation with cos(pi x), mean of {count}', 'Figs. 3 and 4'
     claim = lab.at_least(what, f'{paper}, left', float(np.mean(matches)), settings.match)
     maps = _maps(first)
@@ -233,7 +224,7 @@ def score_square(settings: SquareSettings, found: list[tuple[Draw, Draw]]) -> li
         lab.at_least(
             f'anisotropic: worst correlation with cos(pi x) in {count}',
             f'{paper}, left',
-            min(each.agreement for each in draws),
+            min(agreement(each.coordinates, each.x) for each in draws),
             settings.match,
         ),
         lab.at_most(
@@ -286,9 +277,8 @@ Those of the square are the paper's, seen ten times on the way.
 On the sphere they have as many steps of .001 as the paper has paths of one such step.
 """
 
-run_square = lab.Runner(
-    SquareSettings(3_000, _SQUARE), _quick(_SQUARE), fit_square, score_square, draw_square
-)
+_FLAT = SquareSettings(3_000, _SQUARE)
+run_square = lab.Runner(_FLAT, _quick(_SQUARE), fit_square, score_square, draw_square)
 
 
 def fit_sphere(settings: SquareSettings, seed: int, _: lab.Progress) -> Draw:
@@ -299,10 +289,10 @@ def fit_sphere(settings: SquareSettings, seed: int, _: lab.Progress) -> Draw:
 def score_sphere(settings: SquareSettings, found: list[Draw]) -> list[lab.Claim]:
     """Claim that the anisotropic map separates, and an isotropic one does not."""
     what = f'anisotropic: worst correlation with cos(pi x) in {len(found)} draws'
-    least, ordinary = min(each.agreement for each in found), found[0].ordinary_map()
+    least = min(agreement(each.coordinates, each.x) for each in found)
     return [
         lab.at_least(what, 'Fig. 7, a square', least, settings.match),
-        _mixed('isotropic', 'not in it', ordinary, found[0], settings.mixed),
+        _mixed('isotropic', 'not in it', found[0].ordinary_map(), found[0], settings.mixed),
     ]
 
 
@@ -320,13 +310,8 @@ def draw_sphere(found: list[Draw]) -> list[lab.Panel]:
     ]
 
 
-run_sphere = lab.Runner(
-    SquareSettings(2_000, _SPHERE, match=0.97),
-    _quick(_SPHERE),
-    fit_sphere,
-    score_sphere,
-    draw_sphere,
-)
+_GLOBE = SquareSettings(2_000, _SPHERE, match=0.97)
+run_sphere = lab.Runner(_GLOBE, _quick(_SPHERE), fit_sphere, score_sphere, draw_sphere)
 
 
 class SlowSettings(NamedTuple):
@@ -390,17 +375,12 @@ class Recorded(NamedTuple):
 
 
 def slowest(coordinates: Floats) -> Floats:
-    """
-    Return the first of (n, m) coordinates that is a function of all points: (n,).
-
-    A point that noise has thrown far from all others is almost a component of the graph of its
-    own. Its indicator, with an eigenvalue near one, then comes before the slow variable: more than
-    half of the square of such a coordinate is on one point.
-    """
+    """Return the first of (n, m) coordinates that is a function of all points: (n,)."""
+    # A point far from all others is almost a component of the graph of its own, and its indicator
+    # may come first: more than half of the square of such a coordinate is on one point.
     squares = np.square(coordinates - coordinates.mean(axis=0))
     spread = squares.max(axis=0) <= 0.5 * squares.sum(axis=0)
-    first: Floats = coordinates[:, int(spread.argmax())]
-    return first
+    return coordinates[:, int(spread.argmax())]
 
 
 class Slow(NamedTuple):
@@ -452,6 +432,5 @@ def draw_slow(found: list[Slow]) -> list[lab.Panel]:
     return panels
 
 
-run_slow = lab.Runner(
-    SlowSettings(), SlowSettings(200, points=3, trials=1), fit_slow, score_slow, draw_slow
-)
+_FEW = SlowSettings(200, points=3, trials=1)
+run_slow = lab.Runner(SlowSettings(), _FEW, fit_slow, score_slow, draw_slow)

@@ -16,12 +16,11 @@ import numpy as np
 from scipy.special import lpmv
 
 from two_manifold_ros.experiments import experiment as lab
-from two_manifold_ros.hse_hmm.mkdr import find_predictive_directions
+from two_manifold_ros.hse_hmm.mkdr import find_predictive_directions, PredictiveDirections
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
 from two_manifold_ros.manifold.learner import PointSet
 
 if TYPE_CHECKING:
-    from two_manifold_ros.hse_hmm.mkdr import PredictiveDirections
     from two_manifold_ros.typing import Floats
 
     Ellipsoid = tuple[tuple[float, ...], tuple[float, ...], float]
@@ -135,12 +134,8 @@ class TorusSettings(NamedTuple):
     slack: float = 0.03  # by which it may be less for responses that were hidden
 
 
-class Torus(NamedTuple):
-    """A torus, and the projections of its grid and of a random set."""
-
-    points: TorusPoints
-    grid: Projection
-    noisy: Projection
+Torus = tuple[TorusPoints, Projection, Projection]
+"""A torus, and the projections of its grid and of a random set."""
 
 
 def fit_torus(settings: TorusSettings, seed: int, report: lab.Progress) -> Torus:
@@ -152,15 +147,15 @@ def fit_torus(settings: TorusSettings, seed: int, report: lab.Progress) -> Torus
         report(f'{neighbours} neighbours', 0.5 * len(found))
         eigenvectors = eigenvectors_of(points.points, settings.eigenvectors, neighbours)
         found.append(project(eigenvectors, points.responses, seed))
-    return Torus(torus, *found)
+    return torus, found[0], found[1]
 
 
 def score_torus(settings: TorusSettings, found: list[Torus]) -> list[lab.Claim]:
     """Claim that the response is linear in one direction, of a grid and of noisy points."""
     claims = []
     for name, paper, each, least in (
-        ('grid', 'Fig. 2a, a line', [found[0].grid], settings.clean),
-        ('noisy', 'Fig. 2b, a broad line', [one.noisy for one in found], settings.noisy),
+        ('grid', 'Fig. 2a, a line', [found[0][1]], settings.clean),
+        ('noisy', 'Fig. 2b, a broad line', [noisy for _, _, noisy in found], settings.noisy),
     ):
         what = f'{name}: correlation of the first central direction with the response'
         mean = float(np.mean([one.correlation for one in each]))
@@ -201,13 +196,8 @@ def draw_torus(found: list[Torus]) -> list[lab.Panel]:
     return panels + projection_panels(grid, 'response') + projection_panels(noisy, 'noisy')
 
 
-run_torus = lab.Runner(
-    TorusSettings(),
-    TorusSettings(14, 20, 1, clean=0.9, noisy=0.85, slack=0.15),
-    fit_torus,
-    score_torus,
-    draw_torus,
-)
+_QUICK_TORUS = TorusSettings(14, 20, 1, clean=0.9, noisy=0.85, slack=0.15)
+run_torus = lab.Runner(TorusSettings(), _QUICK_TORUS, fit_torus, score_torus, draw_torus)
 
 
 class Globe(NamedTuple):
@@ -232,10 +222,7 @@ class Globe(NamedTuple):
     @property
     def points(self) -> Floats:
         """Points of the unit sphere, row by row: (rows * columns, 3)."""
-        latitude, longitude = np.meshgrid(
-            np.radians(self.latitudes), np.radians(self.longitudes), indexing='ij'
-        )
-        return _on_sphere(latitude.ravel(), longitude.ravel())
+        return _on_sphere(*np.radians(self.places).T)
 
 
 def _on_sphere(latitude: Floats, longitude: Floats) -> Floats:
@@ -244,20 +231,15 @@ def _on_sphere(latitude: Floats, longitude: Floats) -> Floats:
 
 
 def temperatures_on(globe: Globe, seed: int) -> Floats:
-    """
-    Return a temperature at every point in degrees Celsius, row by row: (rows * columns,).
-
-    Bands of latitude, colder in the north; waves of a standard deviation of 3.5 with phases and
-    sizes drawn from the seed; cold highlands, which are the same for all seeds; weather that is
-    independent from point to point.
-    """
+    """Return a temperature at every point, degrees Celsius, row by row: (rows * columns,)."""
     rng = np.random.default_rng(seed)
     points = globe.points
+    # Bands of latitude, colder in the north, and weather that differs from point to point.
     bands = -4.0 - 24.0 * points[:, 2] ** 2 - 5.0 * points[:, 2]
     weather = rng.standard_normal(len(points))
     longitude = np.arctan2(points[:, 1], points[:, 0])
     total = np.zeros(len(points))
-    # Spherical harmonics.
+    # Spherical harmonics, whose phases and sizes are drawn.
     for degree in range(2, 13):
         for order in range(1, degree + 1):
             phase, size = rng.uniform(0.0, 2.0 * np.pi), rng.standard_normal() / degree
@@ -265,7 +247,7 @@ def temperatures_on(globe: Globe, seed: int) -> Floats:
             total += size * wave / wave.std()
     waves = 3.5 * total / total.std()
     highlands = np.zeros(len(points))
-    # Latitude, longitude and radius in degrees, and by how many degrees Celsius it is colder.
+    # Of all seeds: latitude, longitude, radius in degrees, and how many degrees Celsius colder.
     for latitude, centre, radius, colder in (
         (-84.0, 70.0, 12.0, 16.0),  # ice of the south
         (72.0, -41.0, 6.0, 18.0),  # an island of ice
@@ -277,8 +259,7 @@ def temperatures_on(globe: Globe, seed: int) -> Floats:
         middle = _on_sphere(np.radians([latitude]), np.radians([centre]))[0]
         angle = np.degrees(np.arccos(np.clip(points @ middle, -1.0, 1.0)))
         highlands -= colder * np.exp(-0.5 * np.square(angle / radius))
-    temperatures: Floats = bands + waves + highlands + weather
-    return temperatures
+    return np.asarray(bands + waves + highlands + weather)
 
 
 class SphereSettings(NamedTuple):
@@ -331,13 +312,8 @@ def draw_sphere(found: list[tuple[Globe, Projection]]) -> list[lab.Panel]:
     return panels + projection_panels(projection, 'temperature (degrees Celsius)')
 
 
-run_sphere = lab.Runner(
-    SphereSettings(),
-    SphereSettings(14, 24, 30, explained=0.8),
-    fit_sphere,
-    score_sphere,
-    draw_sphere,
-)
+_QUICK_SPHERE = SphereSettings(14, 24, 30, explained=0.8)
+run_sphere = lab.Runner(SphereSettings(), _QUICK_SPHERE, fit_sphere, score_sphere, draw_sphere)
 
 
 class Poses(NamedTuple):
@@ -449,8 +425,7 @@ def principal_coordinates(rows: Floats, kept: float = 0.999) -> Floats:
     values, vectors = np.linalg.eigh(centred @ centred.T)
     values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
     count = 1 + int(np.searchsorted(np.cumsum(values), kept * values.sum()))
-    coordinates: Floats = vectors[:, :count] * np.sqrt(values[:count])
-    return coordinates
+    return np.asarray(vectors[:, :count] * np.sqrt(values[:count]))
 
 
 class ImageSettings(NamedTuple):
@@ -463,12 +438,8 @@ class ImageSettings(NamedTuple):
     trials: int = 1
 
 
-class Turned(NamedTuple):
-    """Pictures, how the snowman is turned in each, and the direction that shows it."""
-
-    pictures: Floats
-    poses: Poses
-    projection: Projection
+Turned = tuple['Floats', Poses, Projection]
+"""Pictures, the pose of the snowman in each, and the direction that shows how it is turned."""
 
 
 def fit_images(settings: ImageSettings, seed: int, report: lab.Progress) -> Turned:
@@ -478,7 +449,7 @@ def fit_images(settings: ImageSettings, seed: int, report: lab.Progress) -> Turn
     report('what shows its turn', 0.6)
     points = principal_coordinates(pictures.reshape(settings.pictures, -1))
     eigenvectors = eigenvectors_of(points, settings.eigenvectors, neighbours=5)
-    return Turned(pictures, poses, project(eigenvectors, poses.turn, seed))
+    return pictures, poses, project(eigenvectors, poses.turn, seed)
 
 
 def score_images(settings: ImageSettings, found: list[Turned]) -> list[lab.Claim]:
@@ -506,10 +477,5 @@ def draw_images(found: list[Turned]) -> list[lab.Panel]:
     return shown + projection_panels(projection, 'turn (degrees)')
 
 
-run_images = lab.Runner(
-    ImageSettings(),
-    ImageSettings(150, 30, known=0.65, hidden=0.4),
-    fit_images,
-    score_images,
-    draw_images,
-)
+_QUICK_IMAGES = ImageSettings(150, 30, known=0.65, hidden=0.4)
+run_images = lab.Runner(ImageSettings(), _QUICK_IMAGES, fit_images, score_images, draw_images)

@@ -49,16 +49,14 @@ LENGTH = 5
 
 def true_eigenvalues() -> Floats:
     """Return the (3,) eigenvalues that are not zero, largest first."""
-    values: Floats = np.linalg.eigvalsh(TRANSITION)[::-1][:RANK]
-    return values
+    return np.linalg.eigvalsh(TRANSITION)[::-1][:RANK]
 
 
 def sample_symbols(count: int, seed: int) -> Ints:
     """Return (count,) symbols 0 and 1 of a chain in its long run."""
     random = np.random.Generator(np.random.PCG64(seed))
     chances, start = random.random(count), int(random.integers(len(TRANSITION)))
-    symbols: Ints = SYMBOLS[_walk(chances, np.cumsum(TRANSITION, axis=1), start)]
-    return symbols
+    return SYMBOLS[_walk(chances, np.cumsum(TRANSITION, axis=1), start)]
 
 
 @allocating
@@ -89,13 +87,7 @@ def codes_of(symbols: Ints) -> Ints:
 
 
 class WordFeatures:
-    """
-    Indicators of the words of 1 to ``LENGTH`` symbols that a test starts or a history ends with.
-
-    Short words are seen often and long ones say more; one length alone does worse with few
-    samples or with many. Each is scaled so that all lengths weigh the same for a fair coin. The
-    (d,) ``constant`` is the constant in features of histories.
-    """
+    """Indicators of words of 1 to ``LENGTH`` symbols, scaled so that all lengths weigh alike."""
 
     codes = 2 ** (2 * LENGTH + 1)  # number of different samples
 
@@ -105,6 +97,7 @@ class WordFeatures:
         lengths = range(1, LENGTH + 1)
         self._tests = _stacked([points[:, :length] for length in lengths])
         self._histories = _stacked([points[:, -length:] for length in lengths])
+        # The constant in features of histories.
         self.constant = np.zeros(self._histories.shape[1])
         # Either the one or the other symbol came last.
         self.constant[:2] = 2.0**-0.5
@@ -137,11 +130,7 @@ def learn_in_batch(symbols: Ints, ends: Sequence[int]) -> Complexes:
 
 
 def eigenvalues_of(counts: Floats) -> Complexes:
-    """
-    Return the (3,) eigenvalues of the transition from how often each code was.
-
-    The transition is that of Boots & Gordon 2011, eq. 6c-d.
-    """
+    """Return the (3,) eigenvalues by Boots & Gordon 2011, eq. 6c-d, from counts of codes."""
     every = WordFeatures().triples(np.arange(WordFeatures.codes), counts)
     histories = counts[:, None] * every.histories
     left, values, right = np.linalg.svd(every.tests.T @ histories)
@@ -175,8 +164,7 @@ def learn_online(symbols: Ints, ends: Sequence[int], *, one_by_one: bool = False
 def errors_of(eigenvalues: Complexes) -> Floats:
     """Return the RMS distance of (..., 3) eigenvalues, in order, from the true ones."""
     squares = np.abs(eigenvalues - true_eigenvalues()) ** 2
-    errors: Floats = np.sqrt(squares.mean(axis=-1))
-    return errors
+    return np.asarray(np.sqrt(squares.mean(axis=-1)))
 
 
 def _counted(codes: Ints) -> tuple[Ints, Floats]:

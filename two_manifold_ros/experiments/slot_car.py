@@ -15,8 +15,14 @@ from typing import NamedTuple, TYPE_CHECKING
 import hmmlearn.hmm  # type: ignore[import-untyped]  # noqa: F401
 import numpy as np
 
-from two_manifold_ros.comparison.comparing import compare
-from two_manifold_ros.comparison.protocol import plan_slot_car, SLOT_CAR, SlotCarProtocol
+from two_manifold_ros.comparison.comparing import (
+    compare,
+    Comparison,
+    plan_slot_car,
+    SLOT_CAR,
+    SLOT_CAR_HZ,
+    SlotCarProtocol,
+)
 from two_manifold_ros.comparison.rivals import methods_named, own
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.experiments import experiment as lab
@@ -26,26 +32,15 @@ from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.comparison.comparing import Comparison
-    from two_manifold_ros.comparison.protocol import Method
     from two_manifold_ros.typing import Floats
 
 METHODS = ('mean', 'previous', 'kalman', 'hmm', 'gaussian', 'manifold')
 """The six methods of the paper's Fig. 3(C)."""
 
+_AS_PRINTED = {'method': 'spectral', 'readout': 'ridge', 'clock': 'time'}
 READ_LINEARLY = {
-    kernel: own(
-        f'{kernel}, linear read-out',
-        f'{title}, linear read-out',
-        method='spectral',
-        kernel=kernel,
-        readout='ridge',
-        clock='time',
-    )
-    for kernel, title in (
-        ('gaussian', 'HSE-HMM'),
-        ('laplacian-eigenmap', 'manifold HSE-HMM'),
-    )
+    kernel: own(*(f'{e}, linear read-out' for e in (kernel, title)), kernel=kernel, **_AS_PRINTED)
+    for kernel, title in (('gaussian', 'HSE-HMM'), ('laplacian-eigenmap', 'manifold HSE-HMM'))
 }
 """
 The two HSE-HMMs once more as the paper reads them: by linear regression on the state.
@@ -62,13 +57,11 @@ class SlotCarRuns(NamedTuple):
     trials: int = 5  # simulated cars, each with a seed of its own
     protocol: SlotCarProtocol = SLOT_CAR  # ticks that are learned from and followed
     slack: float = 1.0  # factor by which an error that should be the smaller may be larger
+    methods: tuple[str, ...] = METHODS
 
 
-SMALL = replace(
-    SLOT_CAR,
-    window=40,
-    neighbours=30,
-    farthest=20,
+SMALL = SlotCarProtocol(
+    replace(SLOT_CAR.settings, window=40, neighbours=30, horizons=tuple(range(21))),
     learned_ticks=700,
     followed_ticks=200,
     all_ticks=900,
@@ -77,20 +70,12 @@ SMALL = replace(
 """Protocol of the quick form."""
 
 
-def compare_on(
-    car: int,
-    protocol: SlotCarProtocol,
-    report: lab.Progress,
-    methods: Sequence[Method] | None = None,
-) -> Comparison:
-    """Drive a car and run methods on it, by default all; nothing is kept between runs."""
-    if methods is None:
-        methods = [*methods_named(METHODS, protocol), *READ_LINEARLY.values()]
-    report('driving', 0.0)
-    settings = SlotCarSettings(car, protocol.rate_hz)
-    driven = simulate(settings, samples=protocol.all_ticks + 1)
-    plan = plan_slot_car(run_to_recording(driven), protocol)
-    comparison = compare(plan, methods, progress=report)
+def fit(settings: SlotCarRuns, car: int, report: lab.Progress) -> Comparison:
+    """Drive a car and run all methods on it; raise InputError if one fails."""
+    protocol = settings.protocol
+    methods = [*methods_named(settings.methods, protocol), *READ_LINEARLY.values()]
+    driven = simulate(SlotCarSettings(car, SLOT_CAR_HZ), samples=protocol.all_ticks + 1)
+    comparison = compare(plan_slot_car(run_to_recording(driven), protocol), methods, report)
     for result in comparison.results:
         if result.failure is not None:
             msg = f'{result.title} failed on slot car {car}: {result.failure}'
@@ -98,12 +83,9 @@ def compare_on(
     return comparison
 
 
-def claims_of(comparisons: Sequence[Comparison], slack: float) -> list[lab.Claim]:
-    """
-    Return the order of the paper: of errors, of their curves, and of what states hold.
-
-    What holds on most sets of cars only has no limit (docs/reproduce.md).
-    """
+def score(settings: SlotCarRuns, comparisons: Sequence[Comparison]) -> list[lab.Claim]:
+    """Claim the order of the paper; what holds on most sets of cars only has no limit."""
+    slack = settings.slack
     names = [result.name for result in comparisons[0].results]
     curves = {
         name: np.array([_rmse_m(each, index) for each in comparisons])
@@ -181,16 +163,6 @@ def _smaller(
     claim = _limited(what, paper, error_m / other_m, limit)
     cars = f'smaller on {np.count_nonzero(errors < others)} of {len(errors)} cars'
     return replace(claim, ours=f'{claim.ours} ({error_m:.3g} m / {other_m:.3g} m), {cars}')
-
-
-def fit(settings: SlotCarRuns, car: int, report: lab.Progress) -> Comparison:
-    """Run all methods on a car; raise InputError if one fails."""
-    return compare_on(car, settings.protocol, report)
-
-
-def score(settings: SlotCarRuns, found: list[Comparison]) -> list[lab.Claim]:
-    """Claim the order of the paper."""
-    return claims_of(found, settings.slack)
 
 
 def draw(found: list[Comparison]) -> list[lab.Panel]:

@@ -30,8 +30,8 @@ from two_manifold_ros.ticks.segments import cut_segments, fit_channels, largest_
 from two_manifold_ros.ticks.windows import WindowSet
 from two_manifold_ros.tpsr.features import WithConstant
 from two_manifold_ros.tpsr.learner import LearnerSettings
-from two_manifold_ros.tpsr.parameters import TpsrBelief
-from two_manifold_ros.tpsr.random_features import fourier_features
+from two_manifold_ros.tpsr.parameters import Tpsr, TpsrBelief
+from two_manifold_ros.tpsr.random_features import fourier_features, FourierFeatures
 from two_manifold_ros.tpsr.window_learner import WindowLearner
 from two_manifold_ros.training.settings import RouteSettings
 from two_manifold_ros.training.spectral import embed, filtered_states
@@ -39,8 +39,6 @@ from two_manifold_ros.training.spectral import embed, filtered_states
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from two_manifold_ros.tpsr.parameters import Tpsr
-    from two_manifold_ros.tpsr.random_features import FourierFeatures
     from two_manifold_ros.typing import Floats
 
 RATE_HZ = 10.0
@@ -65,12 +63,7 @@ def mean_measurement(training: Floats, horizons: int) -> Forecaster:
 def hse_hmms(
     training: Floats, window: int, horizons: int, ridges: Sequence[float], states: int = 20
 ) -> dict[float, Forecaster]:
-    """
-    Train the HSE-HMM with Gaussian kernels and the median trick, one for each ridge.
-
-    ``training`` is (N, d) and standardised; ``window`` and ``horizons`` are in ticks, and no
-    horizon is beyond the window.
-    """
+    """Train an HSE-HMM by ridge, with Gaussian kernels and the median trick, on (N, d) rows."""
     # The Gaussian kernel has no neighbours.
     embeddings = embed([training], window, RouteSettings(kernel='gaussian'))
     tables = embeddings.tables(embeddings.directions(states))
@@ -88,11 +81,7 @@ def hse_hmms(
 def hidden_markov(
     training: Floats, horizons: int, states: int = 20, symbols: int = 400, passes: int = 300
 ) -> Forecaster:
-    """
-    Train an HMM of some states over symbols by EM until it converges, in ``passes`` at most.
-
-    EM starts at states that are clusters of short windows: random tables end near the mean.
-    """
+    """Train an HMM by EM from clusters of windows: random tables end near the mean."""
     codebook = learn_codebook(training, symbols, seed=0)
     seen = codebook.symbols(training)
     # The shape of 11 ticks says in which state the tick in their middle starts.
@@ -132,21 +121,15 @@ class OnlineSettings(NamedTuple):
 
 
 class OnlineTpsr:
-    """
-    Learns a stream of measurements tick by tick, with features that are drawn by the seed.
-
-    The (n, d) observations of ``warm_up`` settle the bandwidths by the median trick. ``most`` is
-    the length of the stream: forecasts are means over all of it. No horizon is beyond the window,
-    so all are known when a test is.
-    """
+    """Learns a stream tick by tick, with features that are drawn by the seed."""
 
     def __init__(
         self,
-        warm_up: Floats,
+        warm_up: Floats,  # (n, d), which settle the bandwidths by the median trick
         window: int,
-        horizons: int,
+        horizons: int,  # not beyond the window, so that all are known when a test is
         settings: OnlineSettings,
-        most: int,
+        most: int,  # ticks of the stream: forecasts are means over all of it
         seed: int = 0,
     ) -> None:
         channels = warm_up.shape[1]
@@ -219,11 +202,7 @@ class Course(NamedTuple):
 
     @property
     def lengths(self) -> tuple[int, int]:
-        """
-        Least and greatest number of ticks that are filtered before; all between count alike.
-
-        The paper has 100 to 250; three quarters of what the horizons leave of a short part.
-        """
+        """Least and greatest number of ticks that are filtered before, 100 to 250 in the paper."""
         longest = min(250, int(0.75 * (len(self.test) - self.horizons)))
         return longest * 100 // 250, longest
 
@@ -235,8 +214,7 @@ class Course(NamedTuple):
     def starts(self) -> list[int]:
         """Return where in the test part a filter is started: 15 places or fewer, evenly spread."""
         spare = len(self.test) - self.lengths[1] - self.horizons
-        starts: list[int] = np.unique(np.linspace(0, spare, 15).astype(np.int64)).tolist()
-        return starts
+        return list(np.unique(np.linspace(0, spare, 15).astype(np.int64)).tolist())
 
     def errors(self, forecaster: Forecaster) -> Floats:
         """Return (horizons,) squared errors on the test part, summed over channels."""
@@ -248,8 +226,7 @@ class Course(NamedTuple):
             ahead = sliding_window_view(stretch[shortest:], horizons, axis=0)
             predicted = np.einsum('hdk,tk->tdh', table, states, optimize=True)
             total += np.square(ahead - predicted).sum(axis=1).mean(axis=0)
-        errors: Floats = total / len(starts)
-        return errors
+        return np.asarray(total / len(starts))
 
     def choose(self, candidates: dict[float, Forecaster]) -> float:
         """Return the name of the candidate with the least mean error on the test part."""
@@ -346,10 +323,5 @@ def draw(found: list[Curves]) -> list[lab.Panel]:
     return [lab.panel(title, *curves, xlabel='horizon (s)', ylim=(0.0, None))]
 
 
-run = lab.Runner(
-    OnlineSettings(),
-    OnlineSettings(1, 900, 1.2, window_features=1_000, observation_features=100),
-    fit,
-    score,
-    draw,
-)
+_QUICK = OnlineSettings(1, 900, 1.2, window_features=1_000, observation_features=100)
+run = lab.Runner(OnlineSettings(), _QUICK, fit, score, draw)

@@ -17,11 +17,7 @@ from scipy.linalg import subspace_angles
 from sklearn.decomposition import PCA
 from sklearn.neighbors import KNeighborsRegressor
 
-from two_manifold_ros.estimators import (
-    InstrumentalEigenmaps,
-    ManifoldEmbedding,
-    TwoSubspacePCA,
-)
+from two_manifold_ros.estimators import InstrumentalEigenmaps, ManifoldEmbedding, TwoSubspacePCA
 from two_manifold_ros.experiments import experiment as lab
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
 
@@ -51,8 +47,7 @@ class LinearView:
     def sample(self, hidden: Floats, rng: np.random.Generator) -> Floats:
         """Return rows (n, D) for hidden rows (n, 2)."""
         noise = rng.normal(size=(len(hidden), len(self.noise_root)))
-        rows: Floats = hidden @ self.mixing.T + noise @ self.noise_root.T
-        return rows
+        return np.asarray(hidden @ self.mixing.T + noise @ self.noise_root.T)
 
     def angle(self, directions: Floats) -> float:
         """Return the largest angle, in degrees, between the range of M and (D, 2) columns."""
@@ -140,13 +135,8 @@ def draw_angles(found: list[Angles]) -> list[lab.Panel]:
     return [lab.panel(title, *lines, limit, ylabel=label, **axes)]
 
 
-run_linear_iv = lab.Runner(
-    LinearSettings(),
-    LinearSettings(10, (100, 1_000, 10_000)),
-    find_angles,
-    score_angles,
-    draw_angles,
-)
+_QUICK = LinearSettings(10, (100, 1_000, 10_000))
+run_linear_iv = lab.Runner(LinearSettings(), _QUICK, find_angles, score_angles, draw_angles)
 
 
 class Pairs(NamedTuple):
@@ -288,10 +278,5 @@ def draw_rolls(found: list[list[Embeddings]]) -> list[lab.Panel]:
     return panels
 
 
-run_swiss_rolls = lab.Runner(
-    RollSettings(),
-    RollSettings(1_200, 200, 12, 20, slack=0.1),
-    unroll,
-    score_rolls,
-    draw_rolls,
-)
+_SMALL = RollSettings(1_200, 200, 12, 20, slack=0.1)
+run_swiss_rolls = lab.Runner(RollSettings(), _SMALL, unroll, score_rolls, draw_rolls)

@@ -19,16 +19,14 @@ from scipy.spatial.distance import pdist
 
 from two_manifold_ros.experiments import experiment as lab
 from two_manifold_ros.simulation.room_video import room_video
-from two_manifold_ros.tpsr.features import WithConstant
+from two_manifold_ros.tpsr.features import FeatureMap, WithConstant
 from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner
-from two_manifold_ros.tpsr.parameters import TpsrBelief
+from two_manifold_ros.tpsr.parameters import Tpsr, TpsrBelief
 from two_manifold_ros.tpsr.random_features import fourier_features, structured_fourier_features
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from two_manifold_ros.tpsr.features import FeatureMap
-    from two_manifold_ros.tpsr.parameters import Tpsr
     from two_manifold_ros.typing import Floats, Ints
 
 
@@ -71,13 +69,7 @@ class FilmSettings:
 
 
 class FrameWindows:
-    """
-    The last frames of a film, as windows in features; its memory does not grow.
-
-    The bandwidths are the median distances within the frames before the first sample. A frame is
-    reduced to the mean greys of 8 x 8 rectangles: a hand that shakes moves the picture by a few
-    pixels, which changes fine details, and random projections of pixels, but hardly these means.
-    """
+    """The last frames of a film, as windows in features; its memory does not grow."""
 
     def __init__(self, settings: FilmSettings, seed: int) -> None:
         self._settings = settings
@@ -111,8 +103,7 @@ class FrameWindows:
     def _faded(self, begin: int, *, past: bool = False) -> Floats:
         """Return the window from a frame on, flat, fading away from the present."""
         weights = self._weights[::-1] if past else self._weights
-        faded: Floats = (self._frames[begin : begin + len(weights)] * weights).ravel()
-        return faded
+        return np.ravel(self._frames[begin : begin + len(weights)] * weights)
 
     def _draw_maps(self) -> tuple[FeatureMap, FeatureMap]:
         """Return the maps of windows and of frames, by distances of 50 windows or so."""
@@ -132,8 +123,8 @@ class FrameWindows:
 def reduced(picture: NDArray[np.uint8]) -> Floats:
     """Return the (64,) mean greys of rectangles; sides of the picture are multiples of 8."""
     height, width = picture.shape
-    means: Floats = picture.reshape(8, height // 8, 8, width // 8).mean(axis=(1, 3)).ravel()
-    return means
+    # A hand that shakes changes fine details, and random projections of pixels, but not these.
+    return np.ravel(picture.reshape(8, height // 8, 8, width // 8).mean(axis=(1, 3)))
 
 
 class Trail:
@@ -187,14 +178,7 @@ class FrameBelief(TpsrBelief):
 
 
 class VideoLearner:
-    """
-    An online TPSR of a film (Boots & Gordon 2011, eq. 8), and a filter that follows.
-
-    The model lags a window behind the film, as tests need the frames to come. The filter does not
-    lag, and at each frame it knows only what was there by then: ``beliefs`` are its states, from
-    the first frame on at which there was a model. ``views`` are coordinates of the first
-    histories, at least as many as two windows have frames.
-    """
+    """An online TPSR of a film (Boots & Gordon 2011, eq. 8), and a filter that does not lag."""
 
     def __init__(self, settings: FilmSettings) -> None:
         size, states = settings.window_features + 1, settings.states
@@ -210,7 +194,9 @@ class VideoLearner:
         self._settings = settings
         self._belief: FrameBelief | None = None
         self._observed: list[Floats] = []
+        # At each frame what was known by then, from the first one on at which there was a model.
         self.beliefs = Trail(states)
+        # Of the first histories, at least as many as two windows have frames.
         self.views = Trail(states)
 
     def learn(self, sample: Sample) -> None:
@@ -424,17 +410,6 @@ def draw(films: list[Found]) -> list[lab.Panel]:
     return panels
 
 
-run = lab.Runner(
-    VideoSettings(),
-    VideoSettings(
-        1_800,
-        40,
-        32,
-        FilmSettings(60, 2_000, 100, states=20, ridge=0.1),
-        live=0.2,
-        late=0.3,
-    ),
-    fit,
-    score,
-    draw,
-)
+_FILM = FilmSettings(60, 2_000, 100, states=20, ridge=0.1)
+_QUICK = VideoSettings(1_800, 40, 32, _FILM, live=0.2, late=0.3)
+run = lab.Runner(VideoSettings(), _QUICK, fit, score, draw)

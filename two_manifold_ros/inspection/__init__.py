@@ -1,7 +1,3 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-Inspect a recording before training: rates, gaps, dead channels, unit errors, lag, laps.
-
-Start with `inspecting.inspect_recording`.
-"""
+"""Inspect a recording before training; start with `inspecting.inspect_recording`."""

@@ -22,18 +22,16 @@ from typing import Any, TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.fleet import spread
+from two_manifold_ros.fleet import ItemJournal, spread
 from two_manifold_ros.inspection.positions import check_units
 from two_manifold_ros.inspection.shared_places import LOOK_S, positions_apart, SHARED
-from two_manifold_ros.recordings.reading import open_bag, read_recording
+from two_manifold_ros.recordings.reading import open_bag, read_recording, ReadingOptions
 from two_manifold_ros.recordings.satellite_fixes import mercator
 from two_manifold_ros.sources import identity, is_remote, public, remote_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from two_manifold_ros.fleet import ItemJournal
-    from two_manifold_ros.recordings.reading import ReadingOptions
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Floats
 
@@ -64,21 +62,15 @@ FEWEST_BAGS = 3
 
 @dataclass(frozen=True)
 class Survey:
-    """
-    What is known of a bag before it is trained on.
-
-    ``trouble`` says why it cannot be read; then nothing else is known. ``digest`` is of its stamps
-    and samples. ``cells`` are column, row and direction of travel of squares with sides of ``2 **
-    level`` metres that it drives through; none without positions.
-    """
+    """What is known of a bag before it is trained on."""
 
     path: str
-    trouble: str = ''
-    digest: str = ''
+    trouble: str = ''  # why it cannot be read; then nothing else is known
+    digest: str = ''  # of its stamps and samples
     frame_id: str = ''
     lasts_s: float = 0.0
-    level: int = 0
-    cells: frozenset[tuple[int, int, int]] = frozenset()
+    level: int = 0  # of squares with sides of ``2 ** level`` metres
+    cells: frozenset[tuple[int, int, int]] = frozenset()  # column, row, direction of travel
 
     def at_level(self, level: int) -> frozenset[tuple[int, int, int]]:
         """Return the cells of a grid that is as coarse as its own, or coarser."""
@@ -163,11 +155,7 @@ def survey_bags(
     client: Any = None,  # noqa: ANN401 - of an extra
     done: Callable[[float], None] = lambda _: None,
 ) -> list[Survey]:
-    """
-    Survey bags, each where it is read, on the workers of a ``client`` if there is one.
-
-    Of each the first ``until_s`` seconds count; a bag that a journal knows is not read again.
-    """
+    """Survey the first ``until_s`` of bags where they are read, unless a journal knows them."""
     own = {identity(path): path for path in paths}
     keys = {
         each: f'{options} {until_s} {public(path)} {state_of(path)}' for each, path in own.items()
@@ -234,19 +222,13 @@ def recorded_s(paths: Sequence[str], enough_s: float, until_s: float | None = No
 
 @dataclass(frozen=True)
 class Choice:
-    """
-    Numbers of the bags that are trained on, and of those that the model is tried on, drawn next.
-
-    They are in the order of their digests, so that they are learned in the same order, too. The
-    ``rest`` of the same routes is of no further use. At each place so many ``times`` a bag drives
-    that is trained on, or as many as there are. Of a bag in ``troubles`` nothing is used.
-    """
+    """Numbers of bags in the order of their digests, in which they are learned."""
 
     trained: tuple[int, ...]
-    tried: tuple[int, ...]
-    rest: tuple[int, ...]
-    times: int
-    troubles: dict[int, str] = field(default_factory=dict)
+    tried: tuple[int, ...]  # what the model is tried on, drawn next
+    rest: tuple[int, ...]  # of the same routes, of no further use
+    times: int  # bags trained on at each place, or as many as there are
+    troubles: dict[int, str] = field(default_factory=dict)  # of these nothing is used
 
 
 def choose(

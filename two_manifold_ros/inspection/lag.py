@@ -11,15 +11,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.inspection.motion import count_laps, on_grid, put_together, sound_samples
-from two_manifold_ros.inspection.timing import findings_of
+from two_manifold_ros.inspection.motion import (
+    count_laps,
+    Motion,
+    on_grid,
+    put_together,
+    sound_samples,
+    Together,
+)
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from two_manifold_ros.inspection.motion import Motion, Together
-    from two_manifold_ros.inspection.timing import Finding
     from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
     from two_manifold_ros.typing import Bools, Floats, Ints
 
@@ -57,14 +61,9 @@ class SensorLag:
 
 
 def find_lag(name: str, early: Floats, late: Floats, step_s: float, window: int) -> SensorLag:
-    """
-    Find the lag at which a linear combination of signals explains another one best.
-
-    Signals ``early`` (G, k) of the sensor and ``late`` (G,), NaN where unknown, lie on one even
-    grid and are smoothed over a window of points: those far closer together say the same. The
-    standard error is that of a jackknife: an eighth of the time is left out in turn.
-    """
-    # Twelve points in a window, and no lag from less than ten seconds.
+    """Find the lag at which (G, k) signals explain a (G,) later one best; error by jackknife."""
+    # Unknown is NaN. On one grid, smoothed over a window of points, near ones say the same: twelve
+    # points in a window, and no lag from less than ten seconds.
     stride = max(1, window // 12)
     early, late, step_s = early[::stride], late[::stride], step_s * stride
     least, blocks = round(10.0 / step_s), 8
@@ -136,18 +135,12 @@ def _vertex(values: Floats, peak: int) -> float:
 
 @dataclass(frozen=True)
 class Lag:
-    """
-    By how much the stamps of the positions are later than those of the IMU.
+    """By how much the stamps of the positions are later than those of the IMU."""
 
-    It is negative where they are earlier and ``None`` where no sensor shows it, and is off by more
-    than the uncertainty once in twenty times; witnesses are the usable lags of single sensors.
-    Where none is known, ``ambiguous`` ones may be the clock's, of more than ``FURTHEST_S``.
-    """
-
-    seconds: float | None
-    uncertainty_s: float
-    witnesses: tuple[SensorLag, ...]
-    ambiguous: tuple[float, ...] = ()
+    seconds: float | None  # negative if earlier, ``None`` if no sensor shows it
+    uncertainty_s: float  # off by more once in twenty times
+    witnesses: tuple[SensorLag, ...]  # usable lags of single sensors
+    ambiguous: tuple[float, ...] = ()  # where none is known, perhaps the clock's
 
     def __str__(self) -> str:
         """Return the lag in words."""
@@ -362,13 +355,7 @@ def _clearest(found: list[SensorLag]) -> SensorLag:
 
 
 def _combine(found: list[SensorLag]) -> Lag:
-    """
-    Average the lags of sensors, weighted by their errors.
-
-    Slip lets the gyroscope see a turn late or early, and an IMU far from the reference point of
-    the positions is pushed to the side at another time: half of their difference adds to the
-    uncertainty.
-    """
+    """Average lags by their errors; slip and the place of the IMU add half the difference."""
     usable = tuple(each for each in found if each.usable)
     if not usable:
         return Lag(None, np.inf, ())
@@ -401,17 +388,12 @@ def parse_position_lag(text: str) -> float | None:
 def put_in_step(
     recordings: Sequence[Recording], wanted: str, why: str = 'as asked for'
 ) -> list[Recording]:
-    """
-    Make positions earlier by their lag; the last note of each that is moved states by how much.
-
-    Where the lags that are found of recordings of one setup agree, all get the same. ``auto`` is
-    wanted for the lag that is found, or seconds, for a reason that the note says; empty leaves
-    everything as it is, and an ``InputError`` refuses anything else.
-    """
+    """Make positions earlier by the lag ``wanted``: ``auto``, seconds or nothing; notes say so."""
     if not wanted:
         return list(recordings)
     lag_s = parse_position_lag(wanted)
     if lag_s is None:
+        # Where those of recordings of one setup agree, all get the same.
         lags = agreed_lags([estimate_lag(recording) for recording in recordings])
         for recording, lag in zip(recordings, lags, strict=True):
             if lag.ambiguous:
@@ -442,23 +424,13 @@ def _moving(lag_s: float, why: str) -> str:
     return f'positions made {abs(lag_s):.3f} s {side}, {why}'
 
 
-WORDS = {
-    'offset_ambiguous': '{0}',
-    'offset_unknown': 'The time offset between IMU and positions is unknown, because neither '
-    'gyroscope nor accelerometer follows the course: record straights and curves for more than '
-    'ten seconds to measure it.',
-    'time_offset': '{0}',
-}
-
-
-def lag_findings(lag: Lag, least_s: float) -> Iterator[Finding]:
-    """Yield a finding about a lag that is unknown, or of more than ``least_s`` seconds."""
-    holds = {
+def findings_about(lag: Lag, least_s: float) -> dict[str, object]:
+    """Return by code what holds of a lag, of which less than ``least_s`` seconds do not count."""
+    return {
         'offset_ambiguous': lag.ambiguous and _ambiguous(lag),
         'offset_unknown': lag.seconds is None and not lag.ambiguous,
         'time_offset': lag.exceeds(least_s) and _late(lag),
     }
-    yield from findings_of(WORDS, holds)
 
 
 def late_sentences(names: Sequence[str], lags: Sequence[Lag], least_s: float) -> Iterator[str]:

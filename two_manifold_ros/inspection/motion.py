@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.inspection.timing import advancing, measure_timing
+from two_manifold_ros.inspection.streams import advancing, measure_timing
 from two_manifold_ros.recordings.excursions import unexplained_steps
 from two_manifold_ros.ticks.segments import absurd_values, usable_samples
 
@@ -52,23 +52,16 @@ LONGEST_HOLE_S = 600.0
 
 @dataclass(frozen=True)
 class Motion:
-    """
-    Smoothed motion on an even grid of time (G,), seconds from the first IMU stamp.
+    """Smoothed motion on an even grid of time, which leaps over what lies deep in a long hole."""
 
-    The grid leaps over what lies deep in a long hole; a cubic was fitted over a window of its
-    points. Positions and velocities (G, 2) are in metres and m/s; ``course_rate`` (G,), rad/s, is
-    left positive and NaN where unknown or slow. Points ``known`` (G,) are away from gaps and
-    jumps, ``moving`` ones (G,) not slow either.
-    """
-
-    seconds: Floats
+    seconds: Floats  # (G,), from the first IMU stamp
     step_s: float
-    window: int
-    positions: Floats
-    velocities: Floats
-    course_rate: Floats
-    known: Bools
-    moving: Bools
+    window: int  # points of the grid that a cubic was fitted over
+    positions: Floats  # (G, 2), metres
+    velocities: Floats  # (G, 2), m/s
+    course_rate: Floats  # (G,), rad/s, left positive, NaN where unknown or slow
+    known: Bools  # (G,), away from gaps and jumps
+    moving: Bools  # (G,), known and not slow
 
     @property
     def speed(self) -> Floats:
@@ -157,20 +150,13 @@ def _known(grid: Floats, seconds: Floats, positions: Floats, gap_s: float, windo
 
 @dataclass(frozen=True)
 class Laps:
-    """
-    The laps of a recording.
+    """The laps of a recording, medians over the whole laps between gaps, or with short ones."""
 
-    The count is the distance driven divided by the length of a lap; time and length are medians
-    over the whole laps between gaps, or, where each has a gap, over those with short ones. So is
-    how far apart a lap and the next one pass by the same place. Where they are not ``resolved``,
-    positions are too rare for that: neither the count nor the rest is to be believed.
-    """
-
-    count: float
+    count: float  # distance driven over the length of a lap
     time_s: float
     length_m: float
-    apart_m: float
-    resolved: bool = True
+    apart_m: float  # of a lap and the next one at the same place
+    resolved: bool = True  # else positions are too rare to believe the rest
 
 
 LONGEST_SMOOTHING = 0.25
@@ -181,11 +167,7 @@ GATES = 16
 
 
 def count_laps(motion: Motion) -> Laps | None:
-    """
-    Return the laps of a motion, or ``None`` if the vehicle never passed a place twice.
-
-    Laps lie between passages, in one direction, of gates across the route at even distances.
-    """
+    """Return the laps between passages of gates, one way; ``None`` if no place is met twice."""
     way = way_driven(motion)
     if way[-1] == 0:
         return None

@@ -11,27 +11,35 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.inspection.imu import frame_sentence, measure_gravity
 from two_manifold_ros.inspection.lag import (
+    findings_about,
     FURTHEST_S,
     gyroscope_lag,
+    Lag,
     lag_between,
-    lag_findings,
+    SensorLag,
     SHOWN,
 )
 from two_manifold_ros.inspection.motion import (
     count_laps,
     find_jumps,
+    Jump,
+    Laps,
     put_together,
     sound_samples,
+    Together,
     usable_positions,
 )
-from two_manifold_ros.inspection.timing import (
+from two_manifold_ros.inspection.streams import (
     advancing,
+    Finding,
     findings_of,
+    frame_sentence,
+    measure_gravity,
     measure_timing,
     some,
     Stretch,
+    Timing,
 )
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.recordings.excursions import usable_places
@@ -41,9 +49,6 @@ from two_manifold_ros.ticks.segments import holes
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from two_manifold_ros.inspection.lag import Lag, SensorLag
-    from two_manifold_ros.inspection.motion import Jump, Laps, Together
-    from two_manifold_ros.inspection.timing import Finding, Timing
     from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
     from two_manifold_ros.typing import Bools, Floats
 
@@ -113,15 +118,19 @@ def compare_yaw(both: Together, gyroscope: SensorLag) -> YawAgreement | None:
     """Compare the axis that explains the course best with it; ``None`` if nothing turns."""
     if not gyroscope.explained > 0:
         return None
-    motion = both.motion
-    lag = round(gyroscope.lag_s / motion.step_s)
-    count = len(motion.seconds) - abs(lag)
-    yaw = both.imu[max(0, -lag) :][:count, IMU_CHANNELS.index(gyroscope.name)]
-    course_rate = motion.course_rate[max(0, lag) :][:count]
+    imu, in_step = _in_step(both, gyroscope.lag_s)
+    yaw, course_rate = imu[:, IMU_CHANNELS.index(gyroscope.name)], both.motion.course_rate[in_step]
     known = np.isfinite(yaw) & np.isfinite(course_rate)
     (varied, shared), (_, turned) = np.cov(yaw[known], course_rate[known]).tolist()
     # The course regressed on the gyroscope and inverted: the noise is in the positions.
     return YawAgreement(gyroscope.name, shared / (varied * turned) ** 0.5, varied / shared)
+
+
+def _in_step(both: Together, lag_s: float) -> tuple[Floats, slice]:
+    """Return the IMU (n, 6), and the points of the motion that are so many seconds later."""
+    late = round(lag_s / both.motion.step_s)
+    count = len(both.imu) - abs(late)
+    return both.imu[max(0, -late) :][:count], slice(max(0, late), max(0, late) + count)
 
 
 @dataclass(frozen=True)
@@ -221,14 +230,11 @@ UNLIKE = 0.5
 
 def answers_to_bends(both: Together, lag: Lag) -> dict[str, tuple[float, ...]]:
     """Return what accelerations and rates (3,) gain per unit that the course says, by sensor."""
-    motion = both.motion
-    late = round((lag.seconds or 0.0) / motion.step_s) if not lag.exceeds(FURTHEST_S) else 0
-    count = len(motion.seconds) - abs(late)
-    imu = both.imu[max(0, -late) :][:count]
-    courses = motion.lateral, motion.course_rate
+    motion, lag_s = both.motion, 0.0 if lag.exceeds(FURTHEST_S) else lag.seconds or 0.0
+    imu, in_step = _in_step(both, lag_s)
+    courses = motion.lateral[in_step], motion.course_rate[in_step]
     answers = {}
-    for name, seen, course in zip(SENSORS, np.split(imu, 2, axis=1), courses, strict=True):
-        turns = course[max(0, late) :][:count]
+    for name, seen, turns in zip(SENSORS, np.split(imu, 2, axis=1), courses, strict=True):
         known = np.isfinite(turns) & np.isfinite(seen).all(axis=1)
         if known.sum() < motion.window:
             continue
@@ -277,34 +283,27 @@ def check_units(recordings: Sequence[Recording]) -> None:
 
 @dataclass(frozen=True)
 class PositionReport:
-    """
-    Measurements of one stream of positions, some of them against the IMU.
-
-    Left out are positions that are ``not_finite``, those ``absurd`` ones that are nowhere on
-    earth, and those that no speed of the drive explains. ``coverage`` is the share of the IMU's
-    time for which there are positions, and the ``longest_hole`` in it ``None`` if there is none;
-    ``extent_m`` is the box around all positions, and ``standing`` the share of the known time in
-    which the vehicle hardly moves. Where the ``scale`` is known all else is in metres. For
-    ``answers`` see `answers_to_bends`.
-    """
+    """Measurements of one stream of positions, some of them against the IMU."""
 
     topic: str
     frame_id: str
     msgtype: str
     timing: Timing
-    not_finite: int
-    absurd: int
-    left_out: int
-    coverage: float
-    longest_hole: Stretch | None
-    extent_m: tuple[float, float]
-    standing: float
+    not_finite: int  # left out, as the next two
+    absurd: int  # nowhere on earth
+    left_out: int  # where no speed of the drive leads
+    coverage: float  # share of the IMU's time with positions
+    longest_hole: Stretch | None  # in that time
+    extent_m: tuple[float, float]  # box around all positions
+    standing: float  # share of the known time in which it hardly moves
     jumps: tuple[Jump, ...]
     laps: Laps | None
     yaw: YawAgreement | None
     lag: Lag
-    scale: Scale | None = None
-    answers: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    scale: Scale | None = None  # all else is in metres then
+    answers: Mapping[str, tuple[float, ...]] = field(
+        default_factory=dict
+    )  # see `answers_to_bends`
 
 
 def measure_positions(positions: PositionStream, imu: ImuStream) -> PositionReport:
@@ -406,6 +405,11 @@ WORDS = {
     'filter runs.',
     'gyroscope_scale': '{channel} is {0:.3g} times the rate at which the course turns: check the '
     'unit of the gyroscope (rad/s) and of the positions (m).',
+    'offset_ambiguous': '{0}',
+    'offset_unknown': 'The time offset between IMU and positions is unknown, because neither '
+    'gyroscope nor accelerometer follows the course: record straights and curves for more than '
+    'ten seconds to measure it.',
+    'time_offset': '{0}',
     'yaw_reversed': '{channel} turns against the course, so the IMU is upside down or the frame '
     'of the positions is left-handed: nothing to do as long as both stay so.',
 }
@@ -419,10 +423,11 @@ def position_findings(positions: PositionReport, half_tick_s: float) -> Iterator
         'positions_scaled': scale and scale.sentence(topic),
         'clocks_differ': not positions.coverage,
     }
-    yield from findings_of(WORDS, said, first_s=positions.timing.start_s)
+    late = findings_about(positions.lag, half_tick_s)
     if not positions.coverage:
-        yield from lag_findings(positions.lag, half_tick_s)
+        yield from findings_of(WORDS, said | late, first_s=positions.timing.start_s)
         return
+    yield from findings_of(WORDS, said)
     hole, jumps, laps, most = positions.longest_hole, positions.jumps, positions.laps, 5
     named = ', '.join(f'{each.distance_m:.2f} m at {each.at_s:.1f} s' for each in jumps[:most])
     more = f' and {len(jumps) - most} more' if len(jumps) > most else ''
@@ -439,10 +444,9 @@ def position_findings(positions: PositionReport, half_tick_s: float) -> Iterator
         'standing': positions.standing > 0.2 and positions.standing,
     }
     yield from findings_of(
-        WORDS, holds, topic=topic, covered=positions.coverage, jumps=named + more,
+        WORDS, holds | late, topic=topic, covered=positions.coverage, jumps=named + more,
         hole=f', the longest hole is {hole}' if hole else '', laps=laps.count if laps else 0.0,
     )  # fmt: skip
-    yield from lag_findings(positions.lag, half_tick_s)
     yield from _yaw_findings(positions.yaw)
 
 

@@ -12,15 +12,13 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from two_manifold_ros.inspection.motion import put_together, way_driven
-from two_manifold_ros.inspection.positions import FOLLOWS, WANTED_LAPS
-from two_manifold_ros.recordings.recording import median_interval_ns
+from two_manifold_ros.inspection.positions import FOLLOWS, PositionReport, WANTED_LAPS
+from two_manifold_ros.recordings.recording import median_interval_ns, Recording
 from two_manifold_ros.route.merging import SAME_WAY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.inspection.positions import PositionReport
-    from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Bools, Floats, Ints
 
 USEFUL = 0.5
@@ -90,24 +88,15 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Repetition:
-    """
-    How much of the drives repeats, measured where positions show the motion.
+    """How much of the drives repeats, measured where positions show the motion."""
 
-    ``met`` is the share of the points that another pass comes near; ``apart_m`` the spread of the
-    mean position of a lap over all laps, metres, 0 where no lap closes; ``explained`` the share of
-    the variance of the clearest channel that the place explains; ``mirrored`` how alike parts of
-    one lap look, over how alike a place looks on two laps. Driving is ``steady`` if neither speed
-    nor rate of turn depends on the place, and ``restless`` if one of them changes; there is a
-    ``signal`` if some channel is correlated for longer than noise.
-    """
-
-    met: float
-    apart_m: float
-    explained: float
-    mirrored: float
-    steady: bool
-    restless: bool
-    signal: bool
+    met: float  # share of the points that another pass comes near
+    apart_m: float  # spread of the mean position of a lap over all laps, 0 where none closes
+    explained: float  # share of the variance of the clearest channel that the place explains
+    mirrored: float  # how alike parts of one lap look, over how alike a place does on two laps
+    steady: bool  # neither speed nor rate of turn depends on the place
+    restless: bool  # one of them changes
+    signal: bool  # a channel is correlated for longer than noise
 
 
 UNKNOWN = Repetition(1.0, 0.0, 1.0, 0.0, steady=False, restless=True, signal=True)

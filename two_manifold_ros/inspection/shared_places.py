@@ -14,7 +14,7 @@ from scipy.spatial import cKDTree
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.head import LONGEST_NAME, trouble_with
-from two_manifold_ros.recordings.recording import usual_gap_ns
+from two_manifold_ros.recordings.recording import Recording, usual_gap_ns
 from two_manifold_ros.route.merging import FINENESS, merge_passes, Places, SAME_COURSE
 from two_manifold_ros.ticks.segments import positions_at
 from two_manifold_ros.ticks.stamps import judge_stamps
@@ -23,7 +23,6 @@ from two_manifold_ros.ticks.standing import stretches_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Bools, Floats, Ints
 
 SHARED = 0.1
@@ -151,15 +150,11 @@ def bag_name(path: str) -> str:
 
 
 def _names_of(paths: Sequence[str]) -> list[str]:
-    """
-    Return names of routes, each another one, by the paths of bags.
-
-    A name is the name of the bag or, if several bags have it, of the innermost folder that is
-    another one for each; if there is none, of the bag behind as many folders as are needed.
-    """
+    """Return a name for each path, another one each: of the bag, or a folder that differs."""
     places = [(*Path(each).parent.parts, bag_name(each)) for each in paths]
     places = [tuple(part for part in place if part not in '/.') for place in places]
     names: list[str] = []
+    # Of several bags of one name the innermost folder, or as many as are needed.
     for path, place in zip(paths, places, strict=True):
         alike = [each for each in places if each[-1:] == place[-1:]]
         whole = '_'.join(place[_difference(alike)]) or path

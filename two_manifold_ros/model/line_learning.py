@@ -14,12 +14,12 @@ from scipy.spatial import KDTree
 from two_manifold_ros.model.model import NetworkLines, RouteModel
 from two_manifold_ros.route.forks import APART
 from two_manifold_ros.route.route import PLACES_ALONG
-from two_manifold_ros.route.visits import Passes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from two_manifold_ros.route.merging import Places
+    from two_manifold_ros.route.visits import Passes
     from two_manifold_ros.typing import Floats, Ints
 
 WHOLE_SHARE = 0.5

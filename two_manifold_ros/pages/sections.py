@@ -12,9 +12,9 @@ import numpy as np
 
 from two_manifold_ros.filtering.estimate import half_axis
 from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.inspection.inspecting import describe
 from two_manifold_ros.inspection.motion import put_together, Together
-from two_manifold_ros.inspection.rendering import describe
-from two_manifold_ros.inspection.timing import advancing
+from two_manifold_ros.inspection.streams import advancing
 from two_manifold_ros.interface.status import CODES
 from two_manifold_ros.pages import drawing
 from two_manifold_ros.recordings.recording import IMU_CHANNELS, ImuStream, Recording

@@ -11,7 +11,6 @@ import numpy as np
 
 from two_manifold_ros import __version__
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.inspection.imu import frame_sentence
 from two_manifold_ros.inspection.positions import (
     check_units,
     FEWEST_LAPS,
@@ -23,6 +22,7 @@ from two_manifold_ros.inspection.positions import (
 )
 from two_manifold_ros.inspection.repetition import likely_reason, measure_repetition, UNKNOWN
 from two_manifold_ros.inspection.shared_places import LOOK_S, positions_apart
+from two_manifold_ros.inspection.streams import frame_sentence
 from two_manifold_ros.manifold.selection import has_neighbours
 from two_manifold_ros.model.model import FAST
 from two_manifold_ros.names import KERNELS, LAP_FRAME

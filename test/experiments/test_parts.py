@@ -1,0 +1,256 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Maps, rolls, chains and films of the experiments, and how their results are scored."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+pytest.importorskip('matplotlib')
+pytest.importorskip('sklearn')
+
+from two_manifold_ros.experiments.independent_components import (
+    agreement,
+    best_mixture,
+    Bursts,
+    covariances_of_bursts,
+    lines_of,
+    mushroom,
+    place_error,
+    slowest,
+    worst_line,
+)
+from two_manifold_ros.experiments.mkdr import (
+    claim_one_direction,
+    eigenvectors_of,
+    grid_on_torus,
+    multiple_correlation,
+    principal_coordinates,
+    project,
+)
+from two_manifold_ros.experiments.rr_hmm import (
+    codes_of,
+    eigenvalues_of,
+    errors_of,
+    learn_in_batch,
+    learn_online,
+    sample_symbols,
+    SYMBOLS,
+    TRANSITION,
+    true_eigenvalues,
+    WordFeatures,
+)
+from two_manifold_ros.experiments.two_views import draw_pairs, draw_views, embed, RollSettings
+from two_manifold_ros.experiments.video import FilmSettings, FrameBelief, FrameWindows, reduced
+from two_manifold_ros.manifold.independent_components import local_covariances
+from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner
+from two_manifold_ros.typing import Floats
+
+X = np.random.default_rng(0).random((300, 2))
+
+
+def test_bursts_show_the_jacobian():
+    inside = np.array([[0.5, 0.5], [0.3, 0.7]])
+    found = covariances_of_bursts(
+        inside, Bursts(4000, 2, 1e-4), mushroom, local_covariances, np.random.default_rng(0)
+    )
+    for covariance, (first, second) in zip(found, inside, strict=True):
+        jacobian = np.array([[1.0, 3.0 * second**2], [-3.0 * first**2, 1.0]])
+        np.testing.assert_allclose(covariance, jacobian @ jacobian.T, rtol=0.15, atol=0.05)
+
+
+def test_scores():
+    cosines = np.cos(np.pi * X)
+    turned = cosines @ np.array([[0.8, -0.6], [0.6, 0.8]])
+    assert agreement(-cosines[:, ::-1], X) == pytest.approx(1.0)
+    assert agreement(turned, X) < 0.9
+    assert best_mixture(turned, X) == pytest.approx(1.0)
+    assert best_mixture(np.stack([cosines[:, 0], X[:, 0]], axis=1), X) < 0.2
+    # Of mean square one, as what is found.
+    assert place_error(np.sqrt(2.0) * np.stack([-cosines[:, 1], cosines[:, 0]], axis=1), X) < 1e-9
+    assert place_error(np.sqrt(2.0) * turned, X) > 0.15
+    lines = lines_of(np.exp(-0.005 * np.pi**2 / 2.0 * np.array([1, 1, 2, 4, 4, 5, 5.5])), 0.005)
+    assert worst_line(lines) == pytest.approx(0.5)
+
+
+def test_the_indicator_of_a_point_is_no_coordinate():
+    smooth = np.cos(np.linspace(0.0, np.pi, 200))
+    indicator = np.full(200, -0.01)
+    indicator[17] = 2.0
+    np.testing.assert_array_equal(slowest(np.stack([smooth, indicator], axis=1)), smooth)
+    np.testing.assert_array_equal(slowest(np.stack([indicator, smooth], axis=1)), smooth)
+    # Few points far out are no indicator of one.
+    indicator[18] = 2.0
+    np.testing.assert_array_equal(slowest(np.stack([indicator, smooth], axis=1)), indicator)
+
+
+def test_a_projection_rises_with_the_response_and_hides_some():
+    rng = np.random.default_rng(1)
+    columns = rng.standard_normal((300, 4))
+    responses = 7.0 - columns[:, 2] + 0.1 * rng.standard_normal(300)
+    found = project(columns, responses, seed=0)
+    assert np.corrcoef(found.values, responses)[0, 1] == pytest.approx(found.correlation)
+    assert found.correlation > 0.98
+    assert found.hidden_correlation > 0.98
+    assert multiple_correlation(columns[:, :2], responses) < 0.3
+    assert multiple_correlation(columns[:, 1:], responses) > 0.98
+    noise = project(rng.standard_normal((50, 30)), rng.standard_normal(50), seed=0)
+    assert noise.correlation > 0.6
+    assert abs(noise.hidden_correlation) < 0.4
+
+
+def test_a_response_whose_square_takes_another_direction():
+    torus = grid_on_torus(14)
+    eigenvectors = eigenvectors_of(torus.points, 20, 10)
+    claims = [
+        claim_one_direction('', [project(eigenvectors, responses, seed=0)], 0.9)
+        for responses in (torus.responses, np.sin(torus.tube))
+    ]
+    assert [claim.passed for claim in claims] == [True, False]
+    assert claims[0].ours.endswith(' (rank 2)')
+
+
+def test_principal_coordinates_keep_distances():
+    rows = np.random.default_rng(1).standard_normal((12, 40))
+    rows[:, 10:] *= 1e-4
+    found = principal_coordinates(rows)
+    assert found.shape[1] <= 11
+    distances = [np.linalg.norm(each[:1] - each, axis=1) for each in (rows, found)]
+    np.testing.assert_allclose(distances[1], distances[0], rtol=2e-2)
+
+
+def chances_of_codes() -> Floats:
+    """Return the probability of every code, by the forward algorithm."""
+    chances = np.empty(WordFeatures.codes)
+    for code in range(WordFeatures.codes):
+        state = np.full(4, 0.25)
+        for symbol in f'{code:011b}':
+            state = TRANSITION.T @ (state * (int(symbol) == SYMBOLS))
+        chances[code] = state.sum()
+    return chances
+
+
+def test_the_chain_is_the_one_of_the_paper():
+    np.testing.assert_allclose(TRANSITION.sum(axis=1), 1.0, atol=1e-12)
+    assert np.linalg.matrix_rank(TRANSITION, tol=1e-6) == 3
+    np.testing.assert_allclose(true_eigenvalues(), [1.0, 0.7144, 0.7142], atol=1e-4)
+    # Exact frequencies give them.
+    assert errors_of(eigenvalues_of(chances_of_codes())) < 1e-6
+
+
+def test_symbols_come_as_often_as_they_should():
+    counts = np.bincount(codes_of(sample_symbols(200_000, seed=3)), minlength=WordFeatures.codes)
+    expected = chances_of_codes()
+    assert expected.sum() == pytest.approx(1.0)
+    for span in (1, 2, 3):
+        seen = counts.reshape(2**span, -1).sum(axis=1) / counts.sum()
+        np.testing.assert_allclose(
+            seen, expected.reshape(2**span, -1).sum(axis=1), atol=0.01, err_msg=f'{span}'
+        )
+    assert np.array_equal(sample_symbols(50, seed=3), sample_symbols(50, seed=3))
+    assert not np.array_equal(sample_symbols(50, seed=3), sample_symbols(50, seed=4))
+
+
+def test_online_is_batch_where_nothing_is_cut_off():
+    symbols = sample_symbols(4_000, seed=11)
+    batch = errors_of(learn_in_batch(symbols, (4_000,)))
+    online = learn_online(symbols, (2_000, 4_000))
+    assert errors_of(online)[1] == pytest.approx(batch[0], rel=0.05)
+    assert np.array_equal(learn_online(symbols, (2_000, 4_000)), online)
+    single = learn_online(symbols[:1_000], (1_000,), one_by_one=True)
+    early = errors_of(learn_in_batch(symbols, (1_000,)))
+    assert errors_of(single)[0] == pytest.approx(early[0], rel=0.25)
+
+
+def test_noise_is_anisotropic_and_biases_the_principal_components_by_an_angle():
+    for view in draw_views(seed=0):
+        strengths = np.linalg.svd(view.noise_root, compute_uv=False)
+        assert strengths[0] > 10.0 * strengths[-1]
+        assert view.bias() > 10.0
+    assert view.angle(view.mixing @ [[1.0, 2.0], [3.0, -1.0]]) == pytest.approx(0.0, abs=1e-6)
+    outside = np.linalg.qr(view.mixing, mode='complete')[0][:, 2]
+    tilted = np.linalg.qr(view.mixing)[0] + np.outer(outside, [np.tan(np.radians(20.0)), 0.0])
+    assert view.angle(tilted) == pytest.approx(20.0)
+
+
+def test_each_view_rolls_up_another_side_of_the_same_sheet():
+    pairs = draw_pairs(500, 21.0, 0.0, seed=3)
+    for side, view in enumerate(pairs.views):
+        radius = np.hypot(view[:, 0], view[:, 1])
+        np.testing.assert_allclose(radius, 1.5 * np.pi * (1 + 2 * pairs.latent[:, side]))
+        np.testing.assert_allclose(view[:, 2], 21.0 * pairs.latent[:, 1 - side])
+
+
+def test_pairs_learned_from_are_not_those_that_are_read():
+    """One neighbour would read its own place without an error if it were there."""
+    size = RollSettings(points=300, new_points=300, neighbours=8)
+    clean = embed(size, 50.0, 0.0, '', seed=1)
+    assert max(clean.scores) < 0.99
+    assert clean.score == pytest.approx(np.mean(clean.scores))
+    again = embed(size, 50.0, 0.0, '', seed=1)
+    assert again.scores == clean.scores
+
+
+WINDOW = 8
+SETTINGS = FilmSettings(WINDOW, 3_000, 3_000, states=3, ridge=1.0)
+
+
+@pytest.fixture(scope='module')
+def pictures() -> np.ndarray:
+    """Return pictures that drift away from the first one, so that windows differ by their lag."""
+    begin, drift = np.random.default_rng(0).uniform(0.0, 1.0, (2, 16, 24))
+    steps = np.arange(32)[:, None, None]
+    drifting: np.ndarray = (100.0 * begin + 4.0 * steps * drift).astype(np.uint8)
+    return drifting
+
+
+def distance(first: np.ndarray, second: np.ndarray, weights: np.ndarray) -> float:
+    return float(np.sqrt((((first - second) * weights[:, None]) ** 2).sum()))
+
+
+def test_features_are_of_faded_windows_of_reduced_frames(pictures):
+    stream = FrameWindows(SETTINGS, seed=3)
+    samples = [stream.push(picture) for picture in pictures]
+    frames = np.array([reduced(picture) for picture in pictures])
+    # Each frame is reduced to the means of rectangles.
+    assert frames.shape == (32, 64)
+    assert frames[0, [0, -2]] == pytest.approx(
+        [pictures[0, :2, :3].mean(), pictures[0, -2:, -6:-3].mean()]
+    )
+    fading = np.exp(-np.arange(WINDOW) / (SETTINGS.fading * WINDOW))
+    first, second = samples[16], samples[20]
+    windows = [frames[begin : begin + WINDOW] for begin in range(WINDOW + 2)]
+    scale = np.median([distance(*pair, fading) for pair in combinations(windows, 2)])
+    past = distance(frames[0:8], frames[4:12], fading[::-1])
+    future = distance(frames[8:16], frames[12:20], fading)
+    breadth = SETTINGS.breadth * np.median(
+        [np.linalg.norm(first - second) for first, second in combinations(frames[:17], 2)]
+    )
+    present = np.linalg.norm(frames[8] - frames[12])
+    for found, expected in (
+        (first.history[:-1] @ second.history[:-1], past / scale),
+        (first.test[:-1] @ second.test[:-1], future / scale),
+        (first.observation @ second.observation, present / breadth),
+    ):
+        assert found == pytest.approx(np.exp(-0.5 * expected**2), abs=0.06)
+
+
+def test_a_belief_restarts_once_frames_contradict_it_for_long():
+    random = np.random.default_rng(2)
+    learner = OnlineLearner(LearnerSettings(2, 4, ridge=0.01, fold_every=1), np.eye(3)[-1], 3, 2)
+    for index in range(60):
+        one = np.append(np.eye(2)[index % 2], 1.0)
+        other = np.append(np.eye(2)[(index + 1) % 2], 1.0)
+        learner.add(one, other, other, np.eye(2)[index % 2] + 0.01 * random.normal(size=2))
+    tpsr = learner.parameters()
+    belief = FrameBelief(tpsr, SETTINGS.lost)
+    for index in range(6):
+        belief.update(np.eye(2)[index % 2])
+    sure = belief.state
+    for _ in range(SETTINGS.lost - 1):
+        belief.update(np.zeros(2))
+    assert not np.array_equal(belief.state, tpsr.start)
+    belief.update(np.zeros(2))
+    np.testing.assert_array_equal(belief.state, tpsr.start)
+    assert not np.allclose(sure, tpsr.start)
