@@ -17,7 +17,7 @@ from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
-from sklearn.manifold import Isomap, LocallyLinearEmbedding, SpectralEmbedding
+from sklearn.manifold import Isomap, SpectralEmbedding
 from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -100,7 +100,6 @@ def test_one_manifold(learner):
     'learner',
     [
         Isomap(n_neighbors=8, n_components=2),
-        LocallyLinearEmbedding(n_neighbors=8, n_components=2, random_state=0),
         SpectralEmbedding(n_neighbors=8, random_state=0),
         PCA(2),
     ],

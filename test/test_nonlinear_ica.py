@@ -1,17 +1,12 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Squares and cubes behind non-linear maps, beside dense code, and manners of scikit-learn."""
+"""Squares and cubes behind non-linear maps, clouds of all kinds, and bad input."""
 
-import itertools
-
-import naive
 import numpy as np
 import pytest
 
 pytest.importorskip('sklearn')
 
-from scipy.optimize import minimize
-from scipy.spatial.transform import Rotation
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.nonlinear_ica import NonlinearICA
@@ -41,46 +36,6 @@ def metrics(x: np.ndarray) -> np.ndarray:
     return jacobians @ jacobians.transpose(0, 2, 1)
 
 
-def dense(x: np.ndarray, epsilon: float, density: float) -> np.ndarray:
-    """Return functions (n, d) by Singer & Coifman 2008, eq. 20, and a search over rotations."""
-    seen, inverses = bend(x), np.linalg.pinv(metrics(x), rcond=1e-6)
-    count = x.shape[1]
-    lengths = np.array(
-        [
-            [(b - a) @ inverse @ (b - a) for b in seen]
-            for a, inverse in zip(seen, inverses, strict=True)
-        ]
-    )
-    weights = np.exp(-(lengths + lengths.T) / (4.0 * epsilon))
-    values, functions = naive.diffusion_map(weights, density, 12)
-    functions = functions / np.sqrt(np.square(functions).mean(axis=0))
-    pairs = list(itertools.combinations(range(count), 2))
-    # The eigenfunctions of products, by the best of all assignments.
-    partners = min(
-        itertools.permutations(range(count, 12), len(pairs)),
-        key=lambda each: sum(
-            abs(values[k] - values[i] * values[j]) for k, (i, j) in zip(each, pairs, strict=True)
-        ),
-    )
-
-    def turned(vector: np.ndarray) -> np.ndarray:
-        if count == 2:
-            vector = np.array([0.0, 0.0, vector[0]])
-        return functions[:, :count] @ Rotation.from_rotvec(vector).as_matrix()[:count, :count]
-
-    def loss(vector: np.ndarray) -> float:
-        found = turned(vector)
-        return -sum(
-            np.mean(found[:, i] * found[:, j] * functions[:, k]) ** 2
-            for i, j in pairs
-            for k in partners
-        )
-
-    rng = np.random.default_rng(0)
-    starts = [rng.normal(size=1 if count == 2 else 3) for _ in range(8)]
-    return turned(min((minimize(loss, each) for each in starts), key=lambda each: each.fun).x)
-
-
 @pytest.mark.parametrize(('count', 'steps', 'epsilon'), [(2, 20, 0.01), (3, 8, 0.03)])
 @pytest.mark.parametrize('density', [0.0, 0.5])
 def test_variables_of_a_box_behind_a_map(count, steps, epsilon, density):
@@ -89,12 +44,6 @@ def test_variables_of_a_box_behind_a_map(count, steps, epsilon, density):
         count, clouds='given', neighbours=len(x) - 1, epsilon=epsilon, density=density, power=1.0
     )
     found = ica.fit_transform(bend(x), metrics(x))
-    table = np.corrcoef(found.T, dense(x, epsilon, density).T)[:count, count:]
-    order = np.abs(table).argmax(axis=1)
-    assert sorted(order) == list(range(count))
-    expected = dense(x, epsilon, density)[:, order] * np.sign(table[range(count), order])
-    np.testing.assert_allclose(found, expected, atol=1e-4)
-    # And they are the variables.
     table = np.abs(np.corrcoef(found.T, np.cos(np.pi * x).T)[:count, count:])
     assert np.sort(table, axis=1)[:, -1].min() > 0.98
     assert np.sort(table, axis=1)[:, -2].max() < 0.1

@@ -1,12 +1,12 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The belief of the HMM against plain formulas, and on a whole small lap."""
+"""The belief of the HMM against plain formulas."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from small_hmm import drive, factors_of, kernel_of, learn, Small
+from small_hmm import factors_of, kernel_of
 
 from two_manifold_ros.hse_hmm.belief import (
     Belief,
@@ -15,7 +15,6 @@ from two_manifold_ros.hse_hmm.belief import (
     SHARE,
     SMALLEST_EVIDENCE,
 )
-from two_manifold_ros.hse_hmm.readout import SharpenedReadout
 from two_manifold_ros.hse_hmm.tables import ObservationOperator, RawKernel, Tables
 from two_manifold_ros.manifold.learner import Extension
 from two_manifold_ros.ticks.sliding import SlidingWindow
@@ -99,7 +98,6 @@ def test_no_observation_makes_the_belief_infinite(operator, value):
 
 RNG = np.random.default_rng(0)
 N_MANY = 300
-WEIGHTS = RNG.normal(size=N_MANY) + 0.2
 OBSERVATIONS_MANY = 3.0 * RNG.normal(size=(3, N_MANY))
 
 
@@ -179,32 +177,3 @@ def test_the_next_observation_decides_between_the_two(recollection, belief):
     factors = np.exp(-np.square(SERIES.T[WIDTH - 1 :] - observation).sum(axis=1) / (2.0 * 1.5**2))
     joint = ((1.0 - SHARE) * believed + SHARE * recalled) * factors
     np.testing.assert_allclose(belief.weights, joint / joint.sum(), rtol=1e-9, atol=1e-12)
-
-
-OBSERVATIONS_LAP, POSITIONS = drive(200, 2)
-
-
-@pytest.fixture(scope='module')
-def small() -> Small:
-    return learn()
-
-
-def read_along(small: Small, ridge: float | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return means (T, c, 2), covariances (T, c, 2, 2) and states (T, k) along the drive."""
-    belief = small.belief(ridge)
-    readout = SharpenedReadout(small.targets)
-    answers = []
-    for observation in OBSERVATIONS_LAP:
-        belief.update(observation)
-        answers.append((*readout.read(belief.weights, belief.state), belief.state.copy()))
-    means, covariances, states = zip(*answers, strict=True)
-    return np.array(means), np.array(covariances), np.array(states)
-
-
-@pytest.mark.parametrize('ridge', [None, 0.3])
-def test_order_of_training_ticks_does_not_matter(small, ridge):
-    order = np.random.default_rng(0).permutation(len(small.past))
-    names = ('past', 'own', 'shifted', 'observations', 'targets')
-    mixed = replace(small, **{name: getattr(small, name)[order] for name in names})
-    for expected, found in zip(read_along(small, ridge), read_along(mixed, ridge), strict=True):
-        np.testing.assert_allclose(found, expected, atol=1e-9)

@@ -1,26 +1,181 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Diffusion maps beside a dense computation, and steps from a new point."""
+"""Diffusion maps, isotropic and anisotropic, beside a dense computation."""
+
+from dataclasses import replace
 
 import naive
 from noisy_lap import noisy_lap
 import numpy as np
 import pytest
 
-from two_manifold_ros.manifold.diffusion_map import DiffusionMap, Transition
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.manifold.diffusion_map import (
+    AnisotropicDiffusion,
+    DiffusionMap,
+    GivenCovariances,
+    LocalMetric,
+    NeighboursInTime,
+    power_mean,
+    Transition,
+)
+from two_manifold_ros.manifold.learner import Embedding, PointSet, Samples
+from two_manifold_ros.ticks.windows import WindowSet
 
-KAPPA = 8
+RNG = np.random.default_rng(0)
+X = RNG.uniform(size=(70, 2))
+BENT = np.stack([X[:, 0] + X[:, 1] ** 3, X[:, 1] - X[:, 0] ** 3], axis=1)
+JACOBIANS = np.stack(
+    [
+        np.stack([np.ones(70), 3.0 * X[:, 1] ** 2], axis=1),
+        np.stack([-3.0 * X[:, 0] ** 2, np.ones(70)], axis=1),
+    ],
+    axis=1,
+)
+COVARIANCES = JACOBIANS @ JACOBIANS.transpose(0, 2, 1)
+KAPPA = 9
 
 
-@pytest.mark.parametrize('density', [0.0, 0.5, 1.0])
-def test_dense_eigenvectors(density):
-    windows = noisy_lap()
-    embedding = DiffusionMap(6, KAPPA, density).fit(windows)
-    rows = windows.rows(np.arange(len(windows)))
-    squared = naive.squared_distances(rows, rows)
+def fitted(**changes: object) -> Embedding:
+    learner = AnisotropicDiffusion(4, KAPPA, GivenCovariances(COVARIANCES, 2))
+    return replace(learner, **changes).fit(PointSet(BENT))
+
+
+@pytest.mark.parametrize(('density', 'power'), [(0.0, 1.0), (0.5, 0.0), (1.0, 0.5)])
+def test_dense_eigenvectors(density, power):
+    embedding = fitted(density=density, power=power)
+    # Squared lengths of differences as the point of the row sees them.
+    apart = BENT[:, None] - BENT
+    seen = np.einsum('ijk,ikl,ijl->ij', apart, np.linalg.inv(COVARIANCES), apart)
+    squared = power_mean(seen, seen.T, power)
     last = np.sort(squared, axis=1)[:, KAPPA]
     assert embedding.bandwidth == pytest.approx(np.sqrt(np.median(last) / 2.0))
     weights = naive.affinities(squared, KAPPA, embedding.bandwidth)
+    np.fill_diagonal(weights, 1.0)
+    values, expected = naive.diffusion_map(weights, density, 4)
+    np.testing.assert_allclose(embedding.eigenvalues, values, rtol=1e-9)
+    naive.assert_same_to_signs(embedding.coordinates, expected, atol=1e-8)
+
+
+def test_a_linear_map_of_the_points_is_not_seen():
+    mix = np.array([[1.0, 0.4, 0.0], [-0.3, 2.0, 0.0]])
+    every = KAPPA * 8  # so that all are candidates, whatever the distances
+    assert every >= len(X)
+    plain = GivenCovariances(np.tile(np.eye(2), (70, 1, 1)), 2)
+    mixed = GivenCovariances(np.tile(mix.T @ mix, (70, 1, 1)), 2)
+    one = AnisotropicDiffusion(3, KAPPA, plain).fit(PointSet(X))
+    other = AnisotropicDiffusion(3, KAPPA, mixed).fit(PointSet(X @ mix))
+    np.testing.assert_allclose(one.eigenvalues, other.eigenvalues, rtol=1e-6)
+    np.testing.assert_allclose(one.coordinates, other.coordinates, atol=1e-5)
+
+
+def test_a_new_point_takes_the_covariance_of_the_nearest():
+    embedding = fitted(density=0.5)
+    new = BENT[20] + [0.004, -0.003]
+    squared = np.square(BENT - new).sum(axis=1)
+    assert squared.argmin() == 20
+    response = embedding.extension.response
+    found = response.weights(squared)
+    inverses = np.linalg.inv(COVARIANCES)
+    away = np.einsum('ij,jk,ik->i', BENT - new, inverses[20], BENT - new)
+    back = np.einsum('ij,ijk,ik->i', BENT - new, inverses, BENT - new)
+    near = np.exp(-(away + back) / (4.0 * embedding.bandwidth**2)) * response.factors
+    near[np.setdiff1d(np.arange(70), np.flatnonzero(found))] = 0.0
+    np.testing.assert_allclose(found, near / near.sum(), atol=1e-12)
+    assert response.weights(squared + 1e6) is None, 'across all directions'
+    assert response.weights(100.0 * squared + 10.0) is None, 'along them'
+
+
+POINTS = PointSet(np.random.default_rng(0).normal(size=(40, 3)))
+
+
+def lengths(metric: LocalMetric, samples: Samples, index: int) -> np.ndarray:
+    """Return squared lengths of differences to all points, as one sees them."""
+    squared = samples.distances_to(np.arange(len(samples)))
+    return np.square(metric.frame(index, squared)).sum(axis=1)
+
+
+def expected(samples: Samples, covariance: np.ndarray, index: int, rank: int) -> np.ndarray:
+    values, vectors = np.linalg.eigh(covariance)
+    inverse = (vectors[:, -rank:] / values[-rank:]) @ vectors[:, -rank:].T
+    rows = samples.rows(np.arange(len(samples)))
+    return np.einsum('ni,ij,nj->n', rows - rows[index], inverse, rows - rows[index])
+
+
+@pytest.mark.parametrize('rank', [1, 2, 3])
+def test_given_covariances(rank):
+    factors = RNG.normal(size=(40, 3, 3))
+    covariances = factors @ factors.transpose(0, 2, 1) + 0.1 * np.eye(3)
+    metric = GivenCovariances(covariances, rank).measure(POINTS)
+    for index in (0, 17, 39):
+        found = lengths(metric, POINTS, index)
+        wanted = expected(POINTS, covariances[index], index, rank)
+        np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
+    squared = POINTS.distances_to(np.arange(40))
+    some = np.array([3, 9])
+    np.testing.assert_allclose(
+        metric.frames(some, squared[:, 5]),
+        [metric.frame(3, squared[:, 5]), metric.frame(9, squared[:, 5])],
+    )
+
+
+def test_no_variance_is_that_of_the_nearest():
+    covariances = np.tile(np.eye(3), (40, 1, 1))
+    covariances[4] = 0.0
+    distances = POINTS.distances_to(np.array([4]))[:, 0]
+    near = int(np.argsort(distances)[1])
+    covariances[near] = 25.0 * np.eye(3)
+    metric = GivenCovariances(covariances, 3).measure(POINTS)
+    np.testing.assert_allclose(lengths(metric, POINTS, 4), distances / 25.0, atol=1e-9)
+
+
+@pytest.mark.parametrize(('index', 'first', 'last'), [(10, 7, 13), (25, 22, 25), (26, 26, 29)])
+def test_neighbours_in_time_end_at_a_seam(index, first, last):
+    starts = np.concatenate([np.arange(0, 26), np.arange(30, 56)])
+    windows = WindowSet(RNG.normal(size=(2, 60)).cumsum(axis=1), starts, 5)
+    metric = NeighboursInTime(3, 2).measure(windows)
+    covariance = np.cov(windows.rows(np.arange(first, last + 1)).T, ddof=0)
+    found = lengths(metric, windows, index)
+    np.testing.assert_allclose(found, expected(windows, covariance, index, 2), atol=1e-9)
+
+
+def test_other_points_follow_each_other():
+    metric = NeighboursInTime(2, 3).measure(POINTS)
+    wanted = expected(POINTS, np.cov(POINTS.points[6:11].T, ddof=0), 8, 3)
+    np.testing.assert_allclose(lengths(metric, POINTS, 8), wanted, rtol=1e-6, atol=1e-9)
+    # More rank than there is.
+    metric = NeighboursInTime(1, 5).measure(POINTS)
+    assert metric.coefficients.shape == (40, 3, 5)
+    assert not metric.coefficients[:, :, 2:].any()
+
+
+@pytest.mark.parametrize(
+    ('source', 'points', 'words'),
+    [
+        (NeighboursInTime(3, 2), PointSet(np.ones((9, 2))), 'no point moves'),
+        (GivenCovariances(np.zeros((40, 3, 3)), 2), POINTS, 'no point moves'),
+        (GivenCovariances(np.ones((40, 2, 2)), 2), POINTS, r'instead of \(40, 3, 3\)'),
+        (GivenCovariances(np.ones((40, 3, 3)), 0), POINTS, 'is 0, but must be at least 1'),
+        (NeighboursInTime(2, 0), POINTS, 'is 0, but must be at least 1'),
+    ],
+)
+def test_what_does_not_move_or_fit(source, points, words):
+    with pytest.raises(InputError, match=words):
+        source.measure(points)
+
+
+NEAR = 8
+
+
+@pytest.mark.parametrize('density', [0.0, 0.5, 1.0])
+def test_dense_eigenvectors_of_the_isotropic_map(density):
+    windows = noisy_lap()
+    embedding = DiffusionMap(6, NEAR, density).fit(windows)
+    rows = windows.rows(np.arange(len(windows)))
+    squared = naive.squared_distances(rows, rows)
+    last = np.sort(squared, axis=1)[:, NEAR]
+    assert embedding.bandwidth == pytest.approx(np.sqrt(np.median(last) / 2.0))
+    weights = naive.affinities(squared, NEAR, embedding.bandwidth)
     np.fill_diagonal(weights, 1.0)
     values, expected = naive.diffusion_map(weights, density, 6)
     np.testing.assert_allclose(embedding.eigenvalues, values, rtol=1e-9)

@@ -102,7 +102,6 @@ class SharedDirections:
     # (m_P, r), spectral regression from the past: its implied weights are `z_P @ past_map / n`,
     # and (A' C) past_map = I with A the future map and C of mathematics (3.1).
     past_map: Floats
-    singular_values: Floats  # (r,), largest first
 
 
 def shared_directions(
@@ -127,7 +126,7 @@ def shared_directions(
         past_map = np.linalg.pinv(future_map.T @ future.T @ past / len(future))
     else:
         past_map = past_map[:, :keep] / values
-    return SharedDirections(future_map, past_map, values)
+    return SharedDirections(future_map, past_map)
 
 
 def transition(weights: Floats, states: Floats) -> Floats:

@@ -252,6 +252,7 @@ def head_fields(
         'laps': round(count_all_laps(drives), 2),
         'lap_s': None if lap_s is None else round(lap_s, 3),
         'position_lag': lag_summary(recordings, drives),
+        'segments': len(dataset.segments),
         'training_ticks': training_ticks,
         'samples': dict(dataset.counts),
         'method': settings.method,
