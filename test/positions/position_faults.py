@@ -11,16 +11,13 @@ from fault import with_options
 import numpy as np
 from numpy.random import Generator
 
-from two_manifold_ros.recordings.reading import MessageColumns
-from two_manifold_ros.recordings.recording import GeodeticOrigin, Recording
-from two_manifold_ros.recordings.satellite_fixes import east_north, positions_of_fixes
+from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.typing import Bools, Floats, Ints
 
 Change: TypeAlias = Callable[[Recording, Generator], Recording]
 Streams: TypeAlias = tuple[Ints, Floats]
 
 DAY_S = 86_400.0
-ORIGIN = GeodeticOrigin(48.0, 11.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -42,8 +39,6 @@ class PositionFault:
     # Whether a training gets other places than of the clean drive, or too few; otherwise it learns
     # the same.
     reaches: bool = False
-    # Whether the route is odd and not its positions, which are all right.
-    of_route: bool = False
     refused: str = ''  # part of the sentence by which training refuses; empty where it trains
 
 
@@ -182,20 +177,6 @@ def parked_first(
 
 
 @of_positions
-def on_a_line(stamps: Ints, places: Floats, _: Generator) -> Streams:
-    """Measure one coordinate alone, as an encoder of a lift or a rail does."""
-    places[:, 1] = 3.0
-    return stamps, places
-
-
-@of_positions
-def unrolled(stamps: Ints, places: Floats, _: Generator) -> Streams:
-    """Drive perfectly straight on."""
-    steps = np.linalg.norm(np.diff(places, axis=0, prepend=places[:1]), axis=1)
-    return stamps, np.stack([np.cumsum(steps), np.zeros(len(steps))], axis=1)
-
-
-@of_positions
 def stamped(
     stamps: Ints, places: Floats, _: Generator, where: slice | int, by_s: float
 ) -> Streams:
@@ -242,47 +223,6 @@ def clock_set(
     if both:
         imu = replace(imu, stamps=moved, receive_stamps=moved)
     return replace(recording, imu=imu, positions=replace(positions, stamps=later))
-
-
-@with_options
-def mixed_frames(recording: Recording, _: Generator, every: int, metres: float) -> Recording:
-    """Read a topic on which every so many positions are in a frame that is metres away."""
-    given = recording.positions
-    rows = [
-        (stamp, 'map', (x, y)) if index % every else (stamp, 'odom', (x + metres, y))
-        for index, (stamp, (x, y)) in enumerate(
-            zip(given.stamps.tolist(), given.positions.tolist(), strict=True)
-        )
-    ]
-    decode: Any = rows.__getitem__
-    collected = MessageColumns('bag', '/reference', given.msgtype, decode)
-    for index, (stamp, _, _) in enumerate(rows):
-        collected.add(stamp, index)  # in place of bytes
-    positions, _ = collected.positions(given.stamps, None)
-    return replace(recording, positions=positions)
-
-
-@of_positions
-def fixes(stamps: Ints, places: Floats, _: Generator, first: list[tuple[float, float]]) -> Streams:
-    """Measure with a satellite receiver, whose first fixes are wrong: latitude, longitude."""
-    measured = np.zeros((len(places), 4))
-    measured[:, :2] = _fixes_at(places)
-    measured[: len(first), :2] = np.reshape(first, (-1, 2))
-    positions, _ = positions_of_fixes(measured, '/fix', '/fix in the drive', stamps, None)
-    # In the frame of the clean drive, so that a clean model can be compared.
-    here = positions.origin.latitude_deg, positions.origin.longitude_deg
-    begin = east_north(*(np.array([each]) for each in (*here, 0.0)), ORIGIN)
-    return positions.stamps, positions.positions + begin
-
-
-def _fixes_at(places: Floats) -> Floats:
-    """Return latitude and longitude (M, 2), degrees, of places in the plane of the origin."""
-    degrees = np.tile([ORIGIN.latitude_deg, ORIGIN.longitude_deg], (len(places), 1))
-    per_metre = np.array([1.0 / 111_000.0, 1.0 / (111_000.0 * np.cos(np.radians(48.0)))])
-    for _ in range(10):
-        missed = places - east_north(*degrees.T, np.zeros(len(places)), ORIGIN)
-        degrees += missed[:, ::-1] * per_metre
-    return degrees
 
 
 LEFT = ('positions_left_out',)
@@ -339,19 +279,6 @@ PLACES = (
         'parked for five minutes first',
         parked_first(300.0, 0.005),
         ('standing',),
-    ),
-    PositionFault(
-        'a loop seen from its side: positions on a line',
-        on_a_line(),
-        of_route=True,
-        reaches=True,
-    ),
-    PositionFault(
-        'straight on, without a lap',
-        unrolled(),
-        ('no_laps',),
-        of_route=True,
-        reaches=True,
     ),
 )
 
@@ -428,10 +355,4 @@ CLOCKS = (
     ),
 )
 
-FRAMES = (
-    PositionFault('every third position in another frame, 100 m away', mixed_frames(3, 100.0)),
-    PositionFault('the first satellite fixes at 0, 0', fixes([(0.0, 0.0)] * 5)),
-    PositionFault('the first satellite fix at latitude 123', fixes([(123.0, 11.0)])),
-)
-
-POSITION_FAULTS = (*PLACES, *CLOCKS, *FRAMES)
+POSITION_FAULTS = (*PLACES, *CLOCKS)

@@ -75,7 +75,7 @@ def test_position_fault(fault, clean, codes):
     assert {code for code, severity in new.items() if severity == 'warning'} <= {*fault.says}
     stream = faulty.positions
     left = stream.left_out
-    wrong = np.zeros_like(left) if fault.of_route else wrong_of(stream, clean.positions)
+    wrong = wrong_of(stream, clean.positions)
     assert np.count_nonzero(wrong & ~left) <= fault.wrong
     assert np.count_nonzero(left & ~wrong) <= fault.right * len(left)
     if fault.refused:
