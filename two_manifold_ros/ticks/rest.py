@@ -44,7 +44,7 @@ def _spread_of(rows: Floats) -> float:
 
 
 class Rest:
-    """The spread of the newest ``ticks`` of a stream, infinite at first, and how many are stuck."""
+    """Spread of the newest ``ticks`` of a stream, infinite at first, and how many are stuck."""
 
     def __init__(self, ticks: int, channels: int) -> None:
         self._rows = np.zeros((ticks, channels))
