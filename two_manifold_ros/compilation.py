@@ -64,11 +64,7 @@ A robot needs two, an upgrade and the way back; a developer one for each checkou
 
 
 def cache_folder() -> Path | None:
-    """
-    Return the folder of this user for what can be computed again, if there is one.
-
-    ``TWO_MANIFOLD_CACHE``, or else the one that the system prescribes (XDG).
-    """
+    """Return the folder for what can be computed again, TWO_MANIFOLD_CACHE or of XDG, if any."""
     if given := os.environ.get('TWO_MANIFOLD_CACHE', ''):
         return Path(given).absolute()
     base = Path(os.environ.get('XDG_CACHE_HOME', ''))

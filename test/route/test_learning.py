@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Learned values of a place: levels, slopes by speed ratio, chances, successors."""
 
-from dataclasses import astuple, is_dataclass, replace
+from dataclasses import replace
 
 from circuit import (
     CHANNELS,
@@ -205,10 +205,3 @@ def test_a_place_is_where_it_is_however_unusual_the_speed_of_its_visits(passes):
     assert route.likelihood.noise[near].max() < 10.0 * np.median(route.likelihood.noise)
     known = blank.readout.targets[~near, 0].mean(axis=0)
     assert np.linalg.norm(blank.readout.targets[middle, 0] - known, axis=1).max() < 1e-6
-
-
-def test_the_same_bits_twice(laps, route):
-    second = numbers_of(learned(laid(laps)))
-    for name, value in numbers_of(route).items():
-        one, two = (astuple(x) if is_dataclass(x) else x for x in (value, second[name]))
-        np.testing.assert_equal(one, two)

@@ -10,10 +10,8 @@ from two_manifold_ros.ticks.rest import (
     longest_runs,
     longest_stuck,
     Rest,
-    RestRule,
     ROUNDING,
     spreads_along,
-    StuckTicks,
 )
 
 SEEN = np.random.default_rng(0).normal(size=(50, 3))
@@ -28,28 +26,21 @@ def test_the_spread_is_that_of_the_newest_ticks(ticks):
         assert found[tick] == pytest.approx(np.sqrt(newest.var(axis=0).mean()), rel=1e-12)
 
 
-def test_it_is_the_same_tick_by_tick_and_until_the_limit_excluded():
-    spreads = spreads_along(SEEN, 4)
-    limit = float(np.sort(spreads)[20])
-    rest = Rest(RestRule(4, limit), 3)
-    assert [rest.push(each) for each in SEEN] == (spreads < limit).tolist()
-
-
 def test_what_is_forgotten_is_not_compared():
-    rest = Rest(RestRule(3, 1.0), 3)
-    before = [rest.spread(each) for each in SEEN[:7]]
+    rest = Rest(3, 3)
+    before = [rest.push(each) for each in SEEN[:7]]
     rest.clear()
-    assert [rest.spread(each) for each in SEEN[:7]] == before
+    assert [rest.push(each) for each in SEEN[:7]] == before
 
 
 def test_observations_that_change_nothing_are_counted():
-    stillness = StuckTicks(2)
+    rest = Rest(4, 2)
     given = [[0, 0], [0, 0], [0, 0], [0, 1], [0, 1], [2, 1], [2, 1]]
-    found = [stillness.push(np.array(each, dtype=float)) for each in given]
+    found = [rest.push(np.array(each, dtype=float))[1] for each in given]
     assert found == [0, 1, 2, 0, 1, 0, 1]
     # Clearing forgets the last one too.
-    stillness.clear()
-    assert stillness.push(np.array([2.0, 1.0])) == 0
+    rest.clear()
+    assert rest.push(np.array([2.0, 1.0])) == (np.inf, 0)
 
 
 def test_rounding_is_no_change():

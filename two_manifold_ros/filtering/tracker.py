@@ -33,7 +33,7 @@ from two_manifold_ros.network.network import misfits, shakes_of
 from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.sensors import SensedBelief
 from two_manifold_ros.ticks.novelty import NOVEL, NoveltyScore
-from two_manifold_ros.ticks.rest import Rest, ROUNDING, StuckTicks
+from two_manifold_ros.ticks.rest import Rest, ROUNDING
 from two_manifold_ros.ticks.sliding import SlidingWindow
 from two_manifold_ros.tpsr.parameters import RememberingBelief
 from two_manifold_ros.tpsr.random_features import FourierFeatures
@@ -120,8 +120,8 @@ class WindowTracker(TickFilter):
         self._inverse_scale = 1.0 / channels.scale[channels.live]
         self._live = np.flatnonzero(channels.live)
         self._novelty = NoveltyScore(model.novelty, model.window)
-        self._stillness = StuckTicks(len(model.series))
-        self._rest = None if model.rest is None else Rest(model.rest, len(model.series))
+        ticks, self._rest_limit = (2, 0.0) if model.rest is None else model.rest
+        self._rest = Rest(ticks, len(model.series))
         self._driven = TickDiagnostics(math.nan, accepted=True, novelty=math.nan, restarted=False)
         self._stands = False
         self._rejected = 0
@@ -140,9 +140,7 @@ class WindowTracker(TickFilter):
     def start(self) -> None:
         """Forget everything."""
         self._novelty.clear()
-        self._stillness.clear()
-        if self._rest is not None:
-            self._rest.clear()
+        self._rest.clear()
         self._stands = False
         self.belief.start()
         self._window.clear()
@@ -158,8 +156,8 @@ class WindowTracker(TickFilter):
     def update(self, values: Floats) -> TickDiagnostics:
         """Take the (c,) means of one tick, in the units of the samples."""
         observation = (values[self._live] - self._mean) * self._inverse_scale
-        still = self._stillness.push(observation)
-        self._stands = self._rest is not None and self._rest.push(observation)
+        spread, still = self._rest.push(observation)
+        self._stands = spread < self._rest_limit
         if self._stands:
             # A sensor that broke stands still to the last digit, which no vehicle does.
             novelty = max(self._driven.novelty, self._novelty.frozen(still))

@@ -170,11 +170,7 @@ class NetworkPasses(NamedTuple):
 
 
 def learn_network(drives: NetworkPasses, window: int) -> Network:
-    """
-    Learn the headings of places, how well turns show them, and what shakes at some speeds.
-
-    The model has a ``window`` of so many ticks.
-    """
+    """Learn a network for a model with a ``window`` of so many ticks."""
     places, period_s, courses = drives.passes.places, drives.passes.period_s, drives.courses
     along = courses_of(places, courses)
     apart = turning_apart(places, courses, along)

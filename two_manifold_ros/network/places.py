@@ -47,13 +47,6 @@ class Courses:
     offset: float
     sums: Floats
 
-    def turned(self, first: Ints, last: Ints, times: Floats) -> Floats:
-        """Return how far the vehicle turned between visits of a segment, by its observations."""
-        ticks = times[last] - times[first]
-        return np.asarray(
-            (self.sums[last] - self.sums[first]) @ self.turning + ticks * self.offset
-        )
-
 
 def wrapped(angles: Floats) -> Floats:
     """Return angles between -pi and pi."""
@@ -147,4 +140,6 @@ def turning_apart(places: Places, courses: Courses, along: Floats) -> Floats:
     chosen = places.runs[first] == places.runs[last]
     first, last = first[chosen], last[chosen]
     change = wrapped(along[places.visited[last]] - along[places.visited[first]])
-    return wrapped(change - courses.turned(first, last, places.times))
+    ticks = places.times[last] - places.times[first]
+    turned = (courses.sums[last] - courses.sums[first]) @ courses.turning + ticks * courses.offset
+    return wrapped(change - turned)

@@ -23,11 +23,7 @@ OTHER_TAIL = 2.0
 
 
 def learn_densities(passes: Passes, whitening: Floats) -> dict[str, Density]:
-    """
-    Return the densities of a route that know no place, by the names of ``RouteLikelihood``.
-
-    Their levels are relative to those of the places, whose features have this ``whitening``.
-    """
+    """Return the densities of a `RouteLikelihood` with this ``whitening``, by their names."""
     hidden = whitening.shape[0] - passes.channels
     # Of the slow means, and of the observation given them.
     lasting, own = whitening[:hidden, :hidden], whitening[hidden:, hidden:]

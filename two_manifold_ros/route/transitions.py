@@ -230,12 +230,7 @@ def exchanges_for(period_s: float, memory_s: float) -> tuple[Floats, Floats]:
 def usual_speeds(
     places: Places, stays: Floats, after: Ints, period_s: float
 ) -> tuple[Floats, Floats]:
-    """
-    Return rates and tick_lengths (P,) of ``RouteMotion``: how fast vehicles usually are.
-
-    ``stays`` (P,) are ticks that a vehicle usually takes to the next place, ``after`` see
-    `main_ways`.
-    """
+    """Return rates and tick_lengths (P,) of ``RouteMotion``, from columns of ``Passes``."""
     rates = np.clip(1.0 / stays, LIMITS.least_rate, LIMITS.largest_rate)
     metres = np.linalg.norm(places.positions[after] - places.positions, axis=1)
     # A place that leads to itself is the end of a drive.

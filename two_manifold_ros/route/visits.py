@@ -40,11 +40,7 @@ LARGEST_LOG_RATIO = 0.6
 
 
 def features_along(observations: Floats, gains: Floats) -> Floats:
-    """
-    Return the features (T, d (1 + m)) of each tick of one segment (T, d), as of a live stream.
-
-    They are the slow means of the observations before, and the observation itself.
-    """
+    """Return the features (T, f) of the ticks of a segment (T, d), as of a live stream."""
     means = np.zeros((len(gains), observations.shape[1]))
     features = np.empty((len(observations), observations.shape[1] * (1 + len(gains))))
     for tick, observation in enumerate(np.ascontiguousarray(observations)):
@@ -53,11 +49,7 @@ def features_along(observations: Floats, gains: Floats) -> Floats:
 
 
 class Forward(NamedTuple):
-    """
-    The forward acceleration, m/s^2, as a line in the observation, however the sensor is mounted.
-
-    ``explained`` is the share of the variance of accelerations that it explains.
-    """
+    """Forward acceleration, m/s^2, as a line in the observation; the share that it explains."""
 
     weights: Floats
     offset: float
@@ -466,11 +458,7 @@ def _halts(places: Places, tracks: Sequence[Floats], period_s: float) -> tuple[F
 
 
 def _ratios(places: Places, stood: Floats) -> tuple[Floats, Floats]:
-    """
-    Return log-ratios of the visits (V,), and the usual stays at the places (P,), ticks.
-
-    They are of driving: the ticks it ``stood`` (V,) after a visit on its way do not count.
-    """
+    """Return log_ratios and stays of `Passes`; ticks it ``stood`` (V,) on its way do not count."""
     driven = places.times - np.cumsum(np.concatenate([[0.0], stood[:-1]]))
     low, high = around(places)
     stays = (driven[high] - driven[low]) / np.maximum(high - low, 1)

@@ -10,9 +10,8 @@ still to the last digit.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 import math
-from typing import TYPE_CHECKING
+from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
@@ -23,8 +22,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Bools, Floats, Ints
 
 
-@dataclass(frozen=True)
-class RestRule:
+class RestRule(NamedTuple):
     """At rest are ``ticks`` ticks of a spread below ``limit`` standard deviations of channels."""
 
     ticks: int
@@ -46,32 +44,30 @@ def _spread_of(rows: Floats) -> float:
 
 
 class Rest:
-    """Detect tick by tick whether the vehicle is at rest, by the spread of the newest ticks."""
+    """Spread of the newest ``ticks`` of a stream, infinite at first, and how many are stuck."""
 
-    def __init__(self, rule: RestRule, channels: int) -> None:
-        self._limit = rule.limit
-        self._rows = np.zeros((rule.ticks, channels))
-        self._count = 0
+    def __init__(self, ticks: int, channels: int) -> None:
+        self._rows = np.zeros((ticks, channels))
+        self.clear()
 
     def clear(self) -> None:
         """Forget everything."""
-        self._count = 0
+        self._count = self._stuck = 0
 
-    def spread(self, observation: Floats) -> float:
-        """Take one (d,) observation; return the spread, infinite until enough were seen."""
-        self._rows[self._count % len(self._rows)] = observation
+    def push(self, observation: Floats) -> tuple[float, int]:
+        """Return the spread with one more (d,) observation, and how many before are the same."""
+        rows, count = self._rows, self._count
+        same = count > 0 and alike(observation, rows[(count - 1) % len(rows)])
+        self._stuck = self._stuck + 1 if same else 0
+        rows[count % len(rows)] = observation
         self._count += 1
-        return _spread_of(self._rows) if self._count >= len(self._rows) else math.inf
-
-    def push(self, observation: Floats) -> bool:
-        """Take one (d,) standardised observation; return whether the vehicle is at rest."""
-        return self.spread(observation) < self._limit
+        return _spread_of(rows) if self._count >= len(rows) else math.inf, self._stuck
 
 
 def spreads_along(observations: Floats, ticks: int) -> Floats:
     """Return the spread of each tick of (T, d) observations and those before it: (T,)."""
-    rest = Rest(RestRule(ticks, math.inf), observations.shape[1])
-    return np.array([rest.spread(each) for each in observations])
+    rest = Rest(ticks, observations.shape[1])
+    return np.array([rest.push(each)[0] for each in observations])
 
 
 ROUNDING = 1e-9
@@ -85,25 +81,6 @@ def alike(first: Floats, second: Floats) -> bool:
         if not abs(first[i] - second[i]) <= ROUNDING:
             return False
     return True
-
-
-class StuckTicks:
-    """Count the (d,) observations in a row that are the same as the one before."""
-
-    def __init__(self, channels: int) -> None:
-        self._last = np.full(channels, np.inf)
-        self._count = 0
-
-    def clear(self) -> None:
-        """Forget everything."""
-        self._last[:] = np.inf
-        self._count = 0
-
-    def push(self, observation: Floats) -> int:
-        """Take one (d,) observation; return how many in a row have changed nothing."""
-        self._count = self._count + 1 if alike(observation, self._last) else 0
-        self._last[:] = observation
-        return self._count
 
 
 def unchanged(series: Floats) -> Bools:

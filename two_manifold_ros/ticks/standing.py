@@ -93,11 +93,7 @@ def _standing(track: Floats, slow_mps: float, most_m: float, period_s: float) ->
 
 
 def _running(extreme: np.ufunc, track: Floats, width: int) -> Floats:
-    """
-    Return the ``np.maximum`` or the ``np.minimum`` in each window of a track (T, 2), or NaN.
-
-    From windows of twice the width, and twice that, in the logarithm of the width.
-    """
+    """Return the maximum or the minimum in each window of a track (T, 2), by doubled windows."""
     found, span = track, 1
     while 2 * span < width:
         found = extreme(found[:-span], found[span:])
