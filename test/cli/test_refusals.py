@@ -71,6 +71,7 @@ REFUSED = [
     # Before anything is done.
     ('evaluate {none} {bag} --report {new}.docx', 'ends in .html'),
     ('inspect {none} --report {none}/page.html', 'The folder of {none}/page.html does not exist'),
+    ('inspect {none} --report {new}.html --workers 1', '--report draws recordings'),
     ('train {none} -o {none}/m.npz', 'does not exist: make it before'),
     ('train {none} -o {empty}', 'exists and is no model'),
     ('train {none} -o /', 'is a folder'),

@@ -53,6 +53,9 @@ def add_inspect(parser: ArgumentParser) -> None:
 def run_inspect(args: Namespace) -> int:
     """Print reports of recordings, in full or a line for each; return 2 if one is unreadable."""
     options.check_report(args)
+    if args.report and args.workers:
+        msg = '--report draws recordings, which stay with the workers: leave out one of both'
+        raise InputError(msg)
     unread: dict[str, str] = {}
 
     def refused(path: str, error: InputError) -> None:
@@ -99,7 +102,7 @@ def _write_page(
 ) -> None:
     from two_manifold_ros.pages.sections import inspection_sections, MOST_DRAWN  # noqa: PLC0415 - an extra
 
-    # Those that are drawn are read again: all would not fit into memory, nor come from workers.
+    # Those that are drawn are read again: all would not fit into memory.
     drawn = [read_recording(each, reading) for each in bags[:MOST_DRAWN]]
     page = options.begin_report([each.name for each in reports], 'recording', '', verdict)
     inspection_sections(page, reports, drawn)
