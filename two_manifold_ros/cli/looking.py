@@ -61,7 +61,7 @@ def run_inspect(args: Namespace) -> int:
     def refused(path: str, error: InputError) -> None:
         if len(args.bags) == 1:
             raise error
-        unread[public(path)] = str(error)
+        unread[path] = str(error)
 
     reading = replace(options.reading_options(args), need_positions=False)
     with options.fleet_of(args) as client, Progress('inspecting') as progress:
@@ -72,18 +72,16 @@ def run_inspect(args: Namespace) -> int:
     for sentence in unread.values():
         on_stderr(f'two-manifold: error: {sentence}')
     content: dict[str, Any] = {'recordings': [report.to_json() for report in reports]}
-    content |= {'unread': unread} if unread else {}
+    content |= {'unread': {public(path): e for path, e in unread.items()}} if unread else {}
     shown = describe_all(reports)
     if len(args.bags) <= MOST_IN_FULL:
         shown = (part for report in reports for part in _in_full(report))
-    if reports:
-        verdict = of_inspection(reports, args)
-        if args.report:
-            bags = [each for each in args.bags if public(each) not in unread]
-            _write_page(args, bags, reports, reading, verdict)
+    verdict = of_inspection(reports, args) if reports else None
+    if args.report and verdict:
+        read = [each for each in args.bags if each not in unread]
+        _write_page(args, read, reports, reading, verdict)
+    if verdict or args.json:
         options.answer(args, content, shown, verdict)
-    elif args.json:
-        options.answer(args, content)
     return BAD_INPUT if unread else 0
 
 
