@@ -8,6 +8,7 @@ import pytest
 
 pytest.importorskip('rosbags')
 
+LONG = '(File name too long); a name has 255 bytes at most'
 TRAINING = [
     ('--horizons 0,a', "--horizons '0,a' must be whole numbers of ticks such as 0,10,50"),
     ('--horizons 5', "horizons '5' must start with 0 and increase"),
@@ -65,9 +66,15 @@ REFUSED = [
     ('evaluate {model} {bag} --imu-topic /reference', '--imu-topic'),
     ('evaluate {none} {bag}', '{none}: there is no such model file'),
     ('evaluate {model} {none}', '{none} does not exist'),
+    ('evaluate {model} {bag} --sensor-topic /wheel', 'the model takes 0'),
     ('evaluate {bag}/metadata.yaml {bag}', '{bag}/metadata.yaml: the model is refused'),
     # Before anything is done.
     ('evaluate {none} {bag} --report {new}.docx', 'ends in .html'),
+    ('inspect {none} --report {none}/page.html', 'The folder of {none}/page.html does not exist'),
+    ('inspect {none} --report {new}.html --workers 1', '--report draws recordings'),
+    ('train {none} -o {none}/m.npz', 'does not exist: make it before'),
+    ('train {none} -o {empty}', 'exists and is no model'),
+    ('train {none} -o /', 'is a folder'),
     ('evaluate {model} {bag} --fleet --from 3', '--from does not go with --fleet: leave out one'),
     ('learn {bag} --from 1000', 'it lasts 46.5 s'),
     ('learn {bag} --learners hmm', "argument --learners: invalid choice: 'hmm'"),
@@ -89,6 +96,11 @@ REFUSED = [
     ('train {none} {none}2 -o {new} --routes a,', "'' is no name of a route"),
     ("train {none} {none}2 -o {new} --routes ' , a'", "'' is no name of a route"),
     ("train {none} {none}2 -o {new} --routes ''", '1 names of routes for 2 bags'),
+    ('info {long}', LONG),
+    ('train bag -o {long}', LONG),
+    ('atlas add {long} -o {new}', LONG),
+    ('simulate -o {long}/name --laps 1', LONG),
+    ('view {long} bag', LONG),
     *((f'train {{bag}} -o {{new}} {given}', words) for given, words in TRAINING),
     *((f'compare {{bag}} {given} --methods mean,previous', words) for given, words in COMPARISON),
 ]  # fmt: skip
@@ -100,6 +112,7 @@ def test_it_is_refused_with_the_cause(line, words, slot_car_bag, model_file, tmp
         pytest.importorskip('rclpy', reason='ROS 2 is not installed')
     given = {'bag': slot_car_bag, 'model': model_file, 'none': tmp_path / 'none'}
     given |= {'new': tmp_path / 'new', 'empty': tmp_path / 'empty.json', 'again': slot_car_bag}
+    given['long'] = 'ä' * 128
     given['empty'].write_text('{}')
     said = command.refused(*(each.format(**given) for each in shlex.split(line)))
     assert words.format(**given) in said

@@ -2,11 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Watching nodes, with stand-ins for them."""
 
-from collections.abc import Callable
 import json
 import sys
-from types import ModuleType
-from typing import Any
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,41 +14,26 @@ MODULE = 'two_manifold_ros.nodes.watching'
 LOST = {'status': 'lost', 'cause': 'diverged'}
 WELL = {'status': 'tracking', 'cause': ''}
 
-Play = Callable[..., list[float | None]]
-
 
 @pytest.fixture
-def play(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[float | None]]:
+def play(monkeypatch):
     """Return a function that lets a node say words, and returns the seconds asked for."""
 
-    def played(
-        *words: tuple[int, str, dict[str, str]], nodes: int = 1, silent_s: float = 0.0
-    ) -> list[float | None]:
-        asked: list[float | None] = []
-        now_s = 100.0
+    def played(*words, silent_s=0.0):  # noqa: ANN002, ANN202
+        asked, now_s = [], 100.0
         monkeypatch.setattr(f'{StatusTable.__module__}.monotonic', lambda: now_s)
 
-        def listen(
-            hear: Callable[..., Any],
-            look: Callable[[], Any],
-            seconds: float | None,
-            done: Callable[[], bool],
-        ) -> None:
+        def listen(hear, look, seconds, done) -> None:
             nonlocal now_s
             asked.append(seconds)
-            look()
             for level, why, values in words:
                 if done():
                     return
-                hear('filter_node', level, why, values, nodes)
+                hear('filter_node', level, why, values, 1)
+                now_s += silent_s
                 look()
-                if silent_s:
-                    now_s += silent_s
-                    look()
 
-        module = ModuleType(MODULE)
-        module.listen = listen  # type: ignore[attr-defined]
-        monkeypatch.setitem(sys.modules, MODULE, module)
+        monkeypatch.setitem(sys.modules, MODULE, SimpleNamespace(listen=listen))
         return asked
 
     return played

@@ -96,23 +96,6 @@ def test_an_option_of_a_method_is_passed_on_and_one_of_another_is_refused(
     assert not seen
 
 
-@pytest.mark.parametrize(
-    ('place', 'words'),
-    [
-        ('none/m.npz', 'does not exist: make it before'),
-        ('.', 'is a folder'),
-        ('notes.txt', 'exists and is no model'),
-    ],
-)
-def test_a_place_that_cannot_be_written_is_refused_before_training(
-    place, words, tmp_path, monkeypatch, training
-):
-    (tmp_path / 'notes.txt').write_text('mine')
-    monkeypatch.setattr(train, 'train_model', lambda *_: pytest.fail('it trained'))
-    assert words in training.refused('-o', tmp_path / place)
-    assert (tmp_path / 'notes.txt').read_text() == 'mine'
-
-
 @pytest.fixture(scope='module')
 def short_bag(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a bag of two laps of an ellipse, whose halves look alike, with a dead channel."""

@@ -52,12 +52,15 @@ def add_inspect(parser: ArgumentParser) -> None:
 def run_inspect(args: Namespace) -> int:
     """Print reports of recordings, in full or a line for each; return 2 if one is unreadable."""
     options.check_report(args)
+    if args.report and args.workers:
+        msg = '--report draws recordings, which stay with the workers: leave out one of both'
+        raise InputError(msg)
     unread: dict[str, str] = {}
 
     def refused(path: str, error: InputError) -> None:
         if len(args.bags) == 1:
             raise error
-        unread[public(path)] = str(error)
+        unread[path] = str(error)
 
     reading = replace(options.reading_options(args), need_positions=False)
     with options.fleet_of(args) as client, Progress('inspecting') as progress:
@@ -68,18 +71,16 @@ def run_inspect(args: Namespace) -> int:
     for sentence in unread.values():
         on_stderr(f'two-manifold: error: {sentence}')
     content: dict[str, Any] = {'recordings': [report.to_json() for report in reports]}
-    content |= {'unread': unread} if unread else {}
+    content |= {'unread': {public(path): e for path, e in unread.items()}} if unread else {}
     shown = describe_all(reports)
     if len(args.bags) <= MOST_IN_FULL:
         shown = (part for report in reports for part in _in_full(report))
-    if reports:
-        verdict = of_inspection(reports, args)
-        if args.report:
-            bags = [each for each in args.bags if public(each) not in unread]
-            _write_page(args, bags, reports, reading, verdict)
+    verdict = of_inspection(reports, args) if reports else None
+    if args.report and verdict:
+        read = [each for each in args.bags if each not in unread]
+        _write_page(args, read, reports, reading, verdict)
+    if verdict or args.json:
         options.answer(args, content, shown, verdict)
-    elif args.json:
-        options.answer(args, content)
     return BAD_INPUT if unread else 0
 
 
@@ -98,7 +99,7 @@ def _write_page(
 ) -> None:
     from two_manifold_ros.pages.sections import inspection_sections, MOST_DRAWN  # noqa: PLC0415 - an extra
 
-    # Those that are drawn are read again: all would not fit into memory, nor come from workers.
+    # Those that are drawn are read again: all would not fit into memory.
     drawn = [read_recording(each, reading) for each in bags[:MOST_DRAWN]]
     page = options.begin_report([each.name for each in reports], 'recording', '', verdict)
     inspection_sections(page, reports, drawn)

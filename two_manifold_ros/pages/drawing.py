@@ -188,6 +188,9 @@ def dress_legend(drawn: figure) -> None:
     """Put the legend above the plot, where it leaves room on a phone; a click hides a curve."""
     for legend in drawn.legend:
         legend.update(orientation='horizontal', click_policy='hide', border_line_alpha=0.0)
+        # As high as its words.
+        legend.update(padding=0, margin=0, glyph_height=12, label_height=12)
+        legend.label_text_font_size = '12px'
         drawn.add_layout(legend, 'above')
 
 

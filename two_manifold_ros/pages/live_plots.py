@@ -129,7 +129,7 @@ class LivePlots:
     def _make_traces(self, label: str, unit: str, names: tuple[str, ...]) -> figure:
         imu = self._source('imu', t=[], **{name: [] for name in IMU_CHANNELS})
         drawn = drawing.plot(
-            '', f'{label} ({unit})', 150, name=label.replace(' ', '_'),
+            '', f'{label} ({unit})', 165, name=label.replace(' ', '_'),
             x_range=self.recent, tools='', active_drag=None, toolbar_location=None,
             min_border_left=55, visible=False, lod_threshold=None,
         )  # fmt: skip
