@@ -11,6 +11,7 @@ from typing import Final, TYPE_CHECKING
 
 import numpy as np
 
+from two_manifold_ros.compilation import compiled
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.status import EllipseLimits, Status, USABLE
 from two_manifold_ros.filtering.tracker import RouteTracker, TickFilter, TpsrTracker, Tracker
@@ -134,11 +135,12 @@ def is_valid_gaussian(state: Floats, means: Floats, covariances: Floats) -> bool
     return bool(small and sound.all() and np.isfinite(means).all() and np.isfinite(state).all())
 
 
+@compiled
 def half_axis(covariance: Floats) -> float:
     """Return half the long axis of the 95 % ellipse of a (2, 2) covariance."""
-    (a, b), (_, d) = covariance.tolist()
-    apart = 0.5 * (a - d)
-    variance = 0.5 * (a + d) + math.sqrt(apart * apart + b * b)
+    middle = 0.5 * (covariance[0, 0] + covariance[1, 1])
+    apart = 0.5 * (covariance[0, 0] - covariance[1, 1])
+    variance = middle + math.sqrt(apart * apart + covariance[0, 1] * covariance[0, 1])
     # The root of -2 log 0.05, the 95 % quantile of chi-square with two degrees of freedom.
     return 2.4477468306808166 * math.sqrt(max(variance, 0.0))
 
