@@ -117,7 +117,7 @@ def test_a_filter_node_corrects_by_its_parameter(
     still = load_session(FilterParameters(model=str(model), vehicle=str(path))).session.filter
     list(estimates_along(still, other, lambda *_: None))
     assert still.correction is not None
-    np.testing.assert_allclose(still.correction.vehicle.angles, truth[:3])
+    np.testing.assert_allclose(still.correction.angles, truth[:3])
     found = still.correction.numbers
     assert found['imu_turned_deg'] == pytest.approx(np.degrees(np.linalg.norm(truth[:3])))
     assert found['imu_turned_std_deg'] == pytest.approx(np.degrees(0.01 * 3**0.5))

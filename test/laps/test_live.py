@@ -3,6 +3,7 @@
 """Laps while driving: the start line goes where marks come, and fixes place the laps."""
 
 from collections.abc import Callable
+import itertools
 import math
 from types import SimpleNamespace
 from typing import Any
@@ -84,21 +85,6 @@ def placed_drive(laps: LiveLaps, drive: Vehicle, ticks: range, noise_m: float = 
             assert laps.take_position(int(drive.stamps[tick]), 'map', x, y)
 
 
-@pytest.mark.parametrize('late_s', [-0.05, 0.0, 1.0, 0.9 * LATE_S])
-def test_laps_are_timed_from_where_marks_come(late_s):
-    drive = driven([LAP_S, 11.0, 13.0, LAP_S, LAP_S])
-    laps = live('map')
-    states = follow(laps, drive, passages(drive, 0.3), late_s)
-    last = states[-1]
-    assert last is not None
-    assert last.phase == pytest.approx((drive.shares[-1] - 0.3) % 1.0, abs=2e-3)
-    times = np.diff(passages(drive, 0.3)) / SECOND
-    assert last.last.seconds == pytest.approx(times[-1], abs=0.03)
-    # The mark was taken after the line was passed, and the lap that began there is timed.
-    if late_s <= 1.0:
-        assert last.lap == len(passages(drive, 0.3))
-
-
 def test_fixes_place_the_laps():
     drive = driven([LAP_S] * 4)
     laps = live()
@@ -170,15 +156,20 @@ def test_stamps_on_arrival_are_those_of_the_clock():
     assert begin % 1.0 == pytest.approx(0.4, abs=5e-3)
 
 
-@pytest.mark.parametrize('lap_s', [0.5 * LATE_S, LATE_S, 2.5 * LATE_S])
+@pytest.mark.parametrize(
+    ('lap_s', 'late_s'),
+    [*itertools.product([0.5 * LATE_S, LATE_S, 2.5 * LATE_S], [0.5]), (12.0, -0.05), (12.0, 0.0)],
+)
 @pytest.mark.parametrize('share', [0.3, 0.45, 0.9])
 @pytest.mark.parametrize('begin', [-0.9, -0.2])
-def test_each_passage_from_the_first_mark_on_counts_one_lap(share, begin, lap_s):
+def test_each_passage_from_the_first_mark_on_counts_one_lap(share, begin, lap_s, late_s):
     """Also where the usual line was passed longer ago than what is timed again, or not yet."""
     drive = driven([lap_s] * 5, begin)
     marks = passages(drive, share)
     laps = live('map')
-    states = follow(laps, drive, marks, 0.5)
+    states = follow(laps, drive, marks, late_s)
+    phase = (drive.shares[-1] - share) % 1.0
+    assert states[-1].phase == pytest.approx(phase, abs=2e-3)
     numbers = np.array([each.lap for each in states if each is not None])
     steps = np.diff(numbers)
     assert (steps >= 0).all()

@@ -38,30 +38,22 @@ def error_of(stamps: Ints, found: Floats, recording: Recording, phases: Floats) 
     return float(np.median(np.abs(np.angle(turns / turns.mean())))) / (2.0 * np.pi)
 
 
-def test_marks_place_a_drive():
-    recording, phases = driven(seed=1)
-    marks = marks_of(recording, phases)
-    placed = place_by_marks([recording], [marks])
+@pytest.mark.parametrize('spoilt', [False, True], ids=['all', 'missed and doubled'])
+def test_marks_place_a_drive(spoilt):
+    """A beacon may miss two passages, once in a row, and a button be pressed twice."""
+    recording, phases = driven(laps=12.0, seed=1)
+    marks = given = marks_of(recording, phases)
+    if spoilt:
+        given = np.sort(np.append(np.delete(marks, [3, 7, 8]), marks[5] + 300_000_000))
+    placed = place_by_marks([recording], [given])
     assert placed.laps == len(marks) - 1
-    assert placed.lap_s == pytest.approx(np.median(np.diff(marks)) * 1e-9)
+    usual = np.median(np.diff(marks)) * 1e-9
+    assert placed.lap_s == pytest.approx(usual, rel=0.02 if spoilt else 1e-6)
     stamps, found = phases_on(placed.recordings[0])
     assert error_of(stamps, found, recording, phases) < 0.01
     # At a mark a lap begins.
     at_marks = [found[np.argmin(np.abs(stamps - mark))] for mark in marks[1:-1].tolist()]
-    assert np.abs(at_marks).max() < 0.01
-
-
-def test_missed_and_doubled_marks_are_no_laps():
-    """A beacon misses two passages, once in a row, and a button is pressed twice."""
-    recording, phases = driven(laps=12.0, seed=1)
-    marks = marks_of(recording, phases)
-    spoilt = np.delete(marks, [3, 7, 8])
-    spoilt = np.sort(np.append(spoilt, marks[5] + 300_000_000))
-    placed = place_by_marks([recording], [spoilt])
-    assert placed.laps == len(marks) - 1
-    assert placed.lap_s == pytest.approx(np.median(np.diff(marks)) * 1e-9, rel=0.02)
-    stamps, found = phases_on(placed.recordings[0])
-    assert error_of(stamps, found, recording, phases) < 0.01
+    assert np.abs(at_marks).max() < 0.02
 
 
 @pytest.mark.parametrize('period_s', [0.01, 0.4])

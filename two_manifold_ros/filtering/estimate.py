@@ -11,6 +11,7 @@ from typing import Final, TYPE_CHECKING
 
 import numpy as np
 
+from two_manifold_ros.compilation import compiled
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.status import EllipseLimits, Status, USABLE
 from two_manifold_ros.filtering.tracker import RouteTracker, TickFilter, TpsrTracker, Tracker
@@ -41,8 +42,7 @@ class Estimate:
     cause, why
         Why it is so, see ``Verdict``: a short key, empty if all is well, and one sentence.
     state : (k,)
-        Latent state after this tick's observation: the belief about the next tick,
-        mathematics (6.1).
+        Latent state, the belief about the next tick, mathematics (6.1).
     positions : (H, 2)
         Position at each horizon of the model, metres; horizon 0 is the position at ``stamp_ns``.
     covariances : (H, 2, 2)
@@ -62,23 +62,20 @@ class Estimate:
         Probability that the vehicle is off the trained route, or of an atlas that it is not where
         the estimate says; NaN where the filter has none.
     places : (m, 3), optional
-        x, y and chance of the modes of the position, see `PositionModes`; only now and then, as
-        the filter was asked, and only of a route belief.
-    route
-        Name of the known route that the estimate is of; empty where the model knows one alone.
-    line
-        Name of the line of a network that is driven; empty where the map has no lines.
+        x, y and chance of the modes of the position; now and then, of a route belief.
+    route, line
+        Names of the known route and of the line of a network that is driven; empty if it has none.
     chances
         Probability that the vehicle drives on each known route or line, by name; the rest up to
         one is the probability that it drives on none of them.
     branches
         The ways ahead that may be driven, those of the route first, the likeliest of them before
-        the others; empty where there is one alone.
+        the others; empty if there is one alone.
     fork
         Index of the first horizon at which lines on the map of the route lead to different places,
-        from which on positions and covariances are those of a mixture; ``None`` where they do not.
+        from which on positions and covariances are of a mixture; ``None`` if they do not.
     ahead
-        Returns the path ahead where it is not along the map of the model; ``None`` where it is.
+        Returns the path ahead if it is not along the map of the model, else ``None``.
 
     """
 
@@ -138,11 +135,12 @@ def is_valid_gaussian(state: Floats, means: Floats, covariances: Floats) -> bool
     return bool(small and sound.all() and np.isfinite(means).all() and np.isfinite(state).all())
 
 
+@compiled
 def half_axis(covariance: Floats) -> float:
     """Return half the long axis of the 95 % ellipse of a (2, 2) covariance."""
-    (a, b), (_, d) = covariance.tolist()
-    apart = 0.5 * (a - d)
-    variance = 0.5 * (a + d) + math.sqrt(apart * apart + b * b)
+    middle = 0.5 * (covariance[0, 0] + covariance[1, 1])
+    apart = 0.5 * (covariance[0, 0] - covariance[1, 1])
+    variance = middle + math.sqrt(apart * apart + covariance[0, 1] * covariance[0, 1])
     # The root of -2 log 0.05, the 95 % quantile of chi-square with two degrees of freedom.
     return 2.4477468306808166 * math.sqrt(max(variance, 0.0))
 

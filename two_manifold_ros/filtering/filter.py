@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.compilation import STORE
+from two_manifold_ros.filtering import forecast_scales
 from two_manifold_ros.filtering.estimate import (
     ANYWHERE,
     Estimate,
@@ -33,8 +34,9 @@ from two_manifold_ros.filtering.status import (
 from two_manifold_ros.filtering.status import Verdict as Said
 from two_manifold_ros.filtering.tracker import TickFilter, TpsrTracker
 from two_manifold_ros.model.head import ModelHead, TrainedModel
+from two_manifold_ros.ticks import sliding
 from two_manifold_ros.ticks.segments import NO_LIMIT, with_shakes
-from two_manifold_ros.ticks.stamps import hold_until, StampGate, TickAverager, USED, Verdict
+from two_manifold_ros.ticks.stamps import StampGate, TickAverager, USED, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +49,10 @@ if TYPE_CHECKING:
 
 def is_compiled() -> bool:
     """Return whether a filter ran before and its loops are kept: the next one starts at once."""
-    return STORE.folder is not None and any(STORE.folder.glob(f'{hold_until.__module__}.*'))
+    kept = STORE.folder
+    # Of a filter of a route, and of windows.
+    loops = forecast_scales.__name__, sliding.__name__
+    return kept is not None and any(any(kept.glob(f'{name}.*')) for name in loops)
 
 
 _NOT_USEFUL = Said(Status.LOST, 'not_useful', f'lost: {CAUSES["not_useful"]}')
@@ -120,7 +125,7 @@ class Filter:
         self._used = np.flatnonzero(model.channels.limit < NO_LIMIT)
         self._centre = model.channels.mean[self._used]
         self._limit = model.channels.limit[self._used]
-        self._before = np.zeros((2, self._own if model.is_network else 0))
+        self._before = np.zeros((2, self._own if model.network else 0))
         channels = self._own + self._further + self._before.shape[1]
         self.running = model
         self.ticks = tick_filter or make_tick_filter(model, with_places=places_hz > 0.0)
@@ -200,7 +205,7 @@ class Filter:
         """Compile every hot loop but of a tick filter that was given: its maker can warm it up."""
         model = self.running
         own = np.array(model.channels.mean)
-        sample = np.concatenate([own, model.further_means])
+        sample = np.concatenate([own, *(each.channels.mean for each in model.sensors)])
         averager = TickAverager(len(sample), model.period_ns, model.max_gap_ns)
         averager.start(0, sample)
         averager.push(model.period_ns, sample)

@@ -20,6 +20,7 @@ import numpy as np
 from two_manifold_ros.filtering.status import Finding
 from two_manifold_ros.recordings.recording import GRAVITY
 from two_manifold_ros.ticks.novelty import contrast, contrast_gap, SMALLEST_RATIO
+from two_manifold_ros.ticks.sliding import RecentWindow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,8 +39,8 @@ class Misconfiguration(NamedTuple):
 
     cause: str
     words: str
-    factors: Floats
-    offsets: Floats
+    factors: Floats = np.ones(6)
+    offsets: Floats = np.zeros(6)
     sources: tuple[int, ...] = tuple(range(6))
 
 
@@ -52,27 +53,18 @@ def known_misconfigurations(channels: Channels) -> tuple[Misconfiguration, ...]:
     def effect(each: Misconfiguration) -> tuple[object, ...]:
         return tuple((each.sources[c], each.factors[c], each.offsets[c]) for c in live)
 
-    seen = {effect(_scaled('', '', 1.0, 1.0))}
+    seen = {effect(Misconfiguration('', ''))}
     kept = []
     # The likelier ones first.
-    for each in [*_units(), *_gravity(channels.mean[:3]), *_signs(), *_axes(), _EXCHANGED]:
+    for each in [*_units(), *_gravity(channels.mean[:3]), *_signs(), *_axes()]:
         if effect(each) not in seen:
             seen.add(effect(each))
             kept.append(each)
     return tuple(kept)
 
 
-_EXCHANGED = Misconfiguration(
-    'sensors_exchanged',
-    'acceleration and angular rate look exchanged: compare the fields that the driver fills',
-    np.ones(6),
-    np.zeros(6),
-    (3, 4, 5, 0, 1, 2),
-)
-
-
 def _scaled(cause: str, words: str, force: float, rate: float) -> Misconfiguration:
-    return Misconfiguration(cause, words, np.repeat([force, rate], 3), np.zeros(6))
+    return Misconfiguration(cause, words, np.repeat([force, rate], 3))
 
 
 def _units() -> Iterator[Misconfiguration]:
@@ -115,14 +107,13 @@ def _gravity(mean: Floats) -> Iterator[Misconfiguration]:
             'gravity looks removed from the accelerations, but training had it: use the raw topic '
             'of the IMU'
         )
-        yield Misconfiguration('gravity_removed', words, np.ones(6), offsets)
+        yield Misconfiguration('gravity_removed', words, offsets=offsets)
     words = (
         'gravity looks left in the accelerations, but training had none: use the topic that was '
         'trained on'
     )
     for axis, down in itertools.product((2, 1, 0) if had is False else (), (-GRAVITY, GRAVITY)):
-        offsets = down * np.eye(6)[axis]
-        yield Misconfiguration('gravity_added', words, np.ones(6), offsets)
+        yield Misconfiguration('gravity_added', words, offsets=down * np.eye(6)[axis])
 
 
 def _signs() -> Iterator[Misconfiguration]:
@@ -137,7 +128,7 @@ def _signs() -> Iterator[Misconfiguration]:
 
 
 def _axes() -> Iterator[Misconfiguration]:
-    """Yield the IMU turned, half turns first, and then axes that make a left-handed frame."""
+    """Yield the IMU turned, half turns first, then axes of a left-handed frame, and exchanges."""
     signs = list(itertools.product((1.0, -1.0), repeat=3))
     found = list(itertools.product(itertools.permutations(range(3)), signs))
     for order, sign in sorted(found, key=lambda each: _is_mirrored(*each)):
@@ -155,7 +146,11 @@ def _axes() -> Iterator[Misconfiguration]:
         )
         words = f'{words} ({mapping}): mount it as in training, or turn its axes back'
         sources = (*order, *(3 + axis for axis in order))
-        yield Misconfiguration(cause, words, np.array(2 * sign), np.zeros(6), sources)
+        yield Misconfiguration(cause, words, np.array(2 * sign), sources=sources)
+    words = (
+        'acceleration and angular rate look exchanged: compare the fields that the driver fills'
+    )
+    yield Misconfiguration('sensors_exchanged', words, sources=(3, 4, 5, 0, 1, 2))
 
 
 def _is_mirrored(order: Sequence[int], signs: Sequence[float]) -> bool:
@@ -275,27 +270,6 @@ def _nearest_and_contrast(windows: Floats, rows: Floats, other: Bools) -> tuple[
     return float(np.median(nearest)), float(np.median(contrasts))
 
 
-class RecentWindow:
-    """The newest observations (d,) of ``count`` that were seen in a row, at most ``most``."""
-
-    def __init__(self, most: int, channels: int) -> None:
-        self._most = most
-        # Each observation is there twice, so that the newest ones are always in one piece.
-        self._twice = np.zeros((2 * most, channels))
-        self.count = 0
-
-    def newest(self, width: int) -> Floats | None:
-        """Return the newest rows (w, d), the oldest first; ``None`` until so many were seen."""
-        end = self.count % self._most + self._most
-        return self._twice[end - width : end] if self.count >= width else None
-
-    def push(self, observation: Floats) -> None:
-        """Append one (d,) observation."""
-        place = self.count % self._most
-        self._twice[place] = self._twice[place + self._most] = observation
-        self.count += 1
-
-
 def alignment_cost(stretch: Floats, learned: Floats, skipped: float = 0.5) -> Floats:
     """
     Return the least cost of laying a stretch (k, d) over the training (n, d) up to each part (n,).
@@ -347,7 +321,7 @@ class ReversedRoute:
         self._scale = model.channels.scale[self._channels]
         # Of longer trainings the start is used.
         self._learned = _parts(model.series[bends, : MOST_WINDOWS * self._each].T, self._each)
-        able = model.channels.of_imu and bends.any() and not model.is_network
+        able = model.channels.of_imu and bends.any() and model.network is None
         able = able and len(self._learned) > 2 * self.stretch
         self._usual = self._usual_cost() if able else math.inf
         self.ticks = self.stretch * self._each

@@ -96,14 +96,10 @@ class InputWatch:
     refused_rate_share = 0.49
 
     def __init__(self, model: TrainedModel) -> None:
-        channels, count = model.channels, len(model.channels.mean)
-        # Samples that are looked at together at most: fewer of many channels, such as images.
-        at_once = min(256, 1 + 65_536 // count)
+        channels = model.channels
         self._max_gap, self._rate_hz = model.max_gap_ns, model.rate_hz
-        self._record = SampleRecord(count, model.period_ns, model.max_gap_ns)
+        self._record = SampleRecord(len(channels.mean), model.period_ns, model.max_gap_ns)
         self._search = HypothesisSearch(model)
-        self._stamps = np.zeros(at_once, dtype=np.int64)
-        self._samples = np.zeros((at_once, count))
         self._live = live = np.flatnonzero(channels.live)
         self._names, self._scale = channels.live_names, channels.scale[live]
         self._largest = channels.largest[live]
@@ -138,7 +134,9 @@ class InputWatch:
         self._search.clear()
 
     def _forget_faults(self) -> None:
-        self._count = self._counted = 0
+        # Stamps and samples since the newest look, and how many the record has.
+        self._taken: list[tuple[int, Floats]] = []
+        self._counted = 0
         self._stuck: Finding | None = None
         self._slow: Finding | None = None
         self._worn: Finding | None = None
@@ -166,23 +164,20 @@ class InputWatch:
         if stamp_ns <= newest:
             return
         self._newest = stamp_ns
-        count = self._count
-        self._stamps[count] = stamp_ns
-        self._samples[count] = sample
-        self._count = count + 1
-        if stamp_ns >= self._due or self._count == len(self._stamps):
-            self._look()
+        self._taken.append((stamp_ns, sample.copy()))
+        if stamp_ns >= self._due:
+            self._look(stamp_ns)
 
     def sample_out_of_range(self, stamp_ns: int, sample: Floats) -> None:
         """Take one that cannot be filtered: it may be of another unit, if it is not absurd."""
         if np.abs(sample[self._live]).max() < LARGEST_VALUE:
             self.sample(stamp_ns, sample)
 
-    def _look(self) -> None:
-        count, self._count = self._count, 0
-        now = int(self._stamps[count - 1])
-        self._counted += count
-        means = self._record.take(self._stamps[:count], self._samples[:count])
+    def _look(self, now: int) -> None:
+        stamps, samples = (np.array(each) for each in zip(*self._taken, strict=True))
+        self._counted += len(stamps)
+        self._taken = []
+        means = self._record.take(stamps, samples)
         self._due = now + self.look_ns
         self._stuck = self._find_stuck(now)
         if now - self._recorded >= self.record_ns:

@@ -27,18 +27,18 @@ from two_manifold_ros.filtering.status import (
 )
 from two_manifold_ros.hse_hmm.belief import Belief, Recollection
 from two_manifold_ros.hse_hmm.readout import RidgeReadout, SharpenedReadout
-from two_manifold_ros.model.model import Model, RouteModel, SensedRouteModel, TpsrModel
 from two_manifold_ros.network.belief import NetworkBelief
 from two_manifold_ros.network.network import misfits, shakes_of
 from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.sensors import SensedBelief
 from two_manifold_ros.ticks.novelty import NOVEL, NoveltyScore
 from two_manifold_ros.ticks.rest import Rest, ROUNDING
-from two_manifold_ros.ticks.sliding import SlidingWindow
+from two_manifold_ros.ticks.sliding import RecentWindow, SlidingWindow
 from two_manifold_ros.tpsr.parameters import RememberingBelief
 from two_manifold_ros.tpsr.random_features import FourierFeatures
 
 if TYPE_CHECKING:
+    from two_manifold_ros.model.model import Model, RouteModel, TpsrModel
     from two_manifold_ros.tpsr.thin_svd import Move
     from two_manifold_ros.typing import Bools, Floats
 
@@ -287,9 +287,8 @@ class RouteTracker(TickFilter):
         self._slack = np.maximum(model.highest - model.lowest, least)
         self._lowest, self._highest = model.lowest, model.highest
         self._mean, self._inverse = channels.mean[self._live], 1.0 / scale
-        # Observations of the newest window, a ring, and their sum.
-        self._recent = np.zeros((model.window, len(self._live)))
-        self._total = np.zeros(len(self._live))
+        self._window = model.window
+        self._recent = RecentWindow(model.window, len(self._live))
         self._most_still = model.most_still + model.window
         self._least_evidence = model.least_evidence
         # No more than the memory of the observations, in which they say the same thing once; a
@@ -299,7 +298,7 @@ class RouteTracker(TickFilter):
         self._modes = PositionModes(route.readout.targets[:, 0]) if with_places else None
         self._columns: list[slice] = []
         self._network: NetworkBelief | None = None
-        if isinstance(model, SensedRouteModel):
+        if model.sensors:
             # Behind the channels of the IMU, sensor by sensor.
             ends = np.cumsum([len(channels.names), *(len(each.names) for each in model.sensors)])
             self._columns = [slice(*pair) for pair in itertools.pairwise(ends.tolist())]
@@ -327,9 +326,7 @@ class RouteTracker(TickFilter):
 
     def start(self) -> None:
         """Forget everything."""
-        self._recent[:] = 0.0
-        self._total[:] = 0.0
-        self._ticks = self._still = 0
+        self._recent.count = self._still = 0
         self.belief.start()
         if self._lines is not None:
             self._lines.start()
@@ -366,16 +363,16 @@ class RouteTracker(TickFilter):
     def update(self, values: Floats) -> TickDiagnostics:
         """Take the (c,) means of one tick, in the units of the samples."""
         observation = (values[self._live] - self._mean) * self._inverse
-        beyond, broken = self._take(observation), 0.0
+        broken = 0.0
         if self._network is not None:
             # Behind the means are those of what shakes.
             spreads = np.sqrt(values[len(values) // 2 :][self._live])
             shaken = shakes_of(spreads * self._inverse)
             self._network.take(shaken)
-            known, place = self._map, self._ticks % len(self._misfits)
+            known, place = self._map, self._recent.count % len(self._misfits)
             self._misfits[place] = misfits(shaken, known.shakes, known.scales)
             broken = float(self._misfits.mean()) / known.largest_misfit
-        self._ticks += 1
+        broken = max(broken, self._take(observation))
         evidence = self.belief.update(observation)
         if self._columns:
             self._sensed.sense([values[each] for each in self._columns])
@@ -384,8 +381,7 @@ class RouteTracker(TickFilter):
         self.seen += 1
         self._read = self.belief.read()
         self._scales.follow(*self._read, self.belief.driving)
-        broken = max(self._still / self._most_still, beyond, broken)
-        full = self.seen >= len(self._recent)
+        full = self.seen >= self._window
         return TickDiagnostics(
             evidence,
             accepted=evidence > 0.0,
@@ -399,24 +395,18 @@ class RouteTracker(TickFilter):
         )
 
     def _take(self, observation: Floats) -> float:
-        """
-        Take an observation (d,) into the newest window, and count those that are the same.
-
-        Returned is how far its mean is beyond the means of training windows, over what is usual.
-        """
-        width, place = len(self._recent), self._ticks % len(self._recent)
-        apart = np.abs(observation - self._recent[place - 1])
-        self._still = self._still + 1 if self._ticks and (apart <= ROUNDING).all() else 0
-        self._total += observation - self._recent[place]
-        self._recent[place] = observation
-        if place == width - 1:
-            # So that rounding cannot build up for ever.
-            self._total = self._recent.sum(axis=0)
-        if self._ticks + 1 < width:
-            return 0.0
-        mean = self._total / width
+        """Take an observation (d,); return how broken the newest window is, usually below 1."""
+        before = self._recent.newest(1)
+        same = before is not None and (np.abs(observation - before[0]) <= ROUNDING).all()
+        self._still = self._still + 1 if same else 0
+        self._recent.push(observation)
+        broken = self._still / self._most_still
+        rows = self._recent.newest(self._window)
+        if rows is None:
+            return broken
+        mean = rows.mean(axis=0)
         far = np.maximum(self._lowest - mean, mean - self._highest) / self._slack
-        return float(far.max(initial=0.0))
+        return max(broken, float(far.max(initial=0.0)))
 
     def read(self) -> tuple[Floats, Floats]:
         """Return means (H + 1, 2) and covariances (H + 1, 2, 2) of positions and velocity."""

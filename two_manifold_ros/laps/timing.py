@@ -129,12 +129,8 @@ class LapTimer:
         self._origin_ns: int | None = None
         self._last: _Mark | None = None
         self._farthest = 0.0
-        self._begin: _Mark | None = None
-        self._lap_way = 0.0
         self.number = 0
-        self._passages: dict[int, _Mark] = {}
-        # Seconds since the start of a lap at which each point was passed, and their deviations.
-        self._course = np.full((2, len(circuit) + 1), np.nan)
+        self._forget()
         self._courses: dict[str, Floats] = {}
         self._times = {'last': UNKNOWN, 'best': UNKNOWN}
         self._last_sector = UNKNOWN
@@ -180,10 +176,11 @@ class LapTimer:
 
     def _forget(self) -> None:
         """Forget the lap that is under way; what is over stays."""
-        self._begin = None
-        self._passages = {}
+        self._begin: _Mark | None = None
+        self._passages: dict[int, _Mark] = {}
         self._lap_way = 0.0
-        self._course = np.full_like(self._course, np.nan)
+        # Seconds since the start of the lap at which each point was passed, and deviations.
+        self._course = np.full((2, len(self.circuit) + 1), np.nan)
 
     def _advance(self, last: _Mark, seen: _Mark) -> _Mark:
         """Go on to a place that was ``seen`` within a lap, and pass the lines between."""
@@ -227,12 +224,8 @@ class LapTimer:
         begin, end = seconds_at(last.way_m), seconds_at(now.way_m)
         share = (seconds_at(way_m) - begin) / (end - begin) if end > begin else 1.0
         share = min(max(share, 0.0), 1.0)
-        return _Mark(
-            last.at_s + share * (now.at_s - last.at_s),
-            way_m,
-            last.deviation_s + share * (now.deviation_s - last.deviation_s),
-            last.deviation_m + share * (now.deviation_m - last.deviation_m),
-        )
+        passed = _Mark(*(a + share * (b - a) for a, b in zip(last, now, strict=True)))
+        return passed._replace(way_m=way_m)
 
     def _fill(self, last: _Mark, now: _Mark, until_m: float) -> None:
         """Note when the points between two marks of the lap were passed."""
@@ -263,10 +256,9 @@ class LapTimer:
         if self.number:
             self._end_lap(passage)
         self.number += 1
-        self._begin = passage
-        self._passages = {0: passage}
-        self._lap_way = passage.way_m
-        self._course = np.full_like(self._course, np.nan)
+        self._forget()
+        self._begin, self._lap_way = passage, passage.way_m
+        self._passages[0] = passage
 
     def _end_lap(self, passage: _Mark) -> None:
         begin, lines = self._begin, [self._passages.get(each) for each in range(len(self._lines))]

@@ -18,6 +18,8 @@ from two_manifold_ros.names import LAP_FRAME
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from two_manifold_ros.route.sensors import Sensor
+
 
 @dataclass(frozen=True, kw_only=True)
 class AtlasModel(ModelHead):
@@ -43,9 +45,9 @@ class AtlasModel(ModelHead):
         return self.members[0].states
 
     @property
-    def further_names(self) -> tuple[str, ...]:
-        """Names of the channels of further sensors (m,), which all routes share."""
-        return self.members[0].further_names
+    def sensors(self) -> tuple[Sensor, ...]:
+        """Further sensors, of whose channels all routes have the same."""
+        return self.members[0].sensors
 
 
 def atlas_of(routes: Mapping[str, ModelHead]) -> AtlasModel:

@@ -18,7 +18,9 @@ from two_manifold_ros.names import NO_ROUTE
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from two_manifold_ros.network.network import Network
     from two_manifold_ros.recordings.recording import GeodeticOrigin
+    from two_manifold_ros.route.sensors import Sensor
     from two_manifold_ros.ticks.segments import Channels
     from two_manifold_ros.typing import Floats, Ints
 
@@ -166,14 +168,14 @@ class ModelHead(ABC):
         """Dimension of the state, k."""
 
     @property
-    def further_names(self) -> tuple[str, ...]:
-        """Names of the channels of further sensors (m,), behind those of a sample."""
+    def sensors(self) -> tuple[Sensor, ...]:
+        """Further sensors, in the order of their channels behind a sample."""
         return ()
 
     @property
-    def further_means(self) -> Floats:
-        """Means of the channels of further sensors (m,) in the training."""
-        return np.zeros(0)
+    def further_names(self) -> tuple[str, ...]:
+        """Names of the channels of further sensors (m,)."""
+        return tuple(name for sensor in self.sensors for name in sensor.names)
 
     @property
     def routes(self) -> dict[str, ModelHead]:
@@ -186,9 +188,9 @@ class ModelHead(ABC):
         return ()
 
     @property
-    def is_network(self) -> bool:
-        """True if places are told apart by the turns that lead there, not by what is read."""
-        return False
+    def network(self) -> Network | None:
+        """The turns and speeds of a map that is followed as a network."""
+        return None
 
     @property
     def window_ns(self) -> int:

@@ -256,11 +256,6 @@ class RouteModel(TrainedModel):
         return self.still, self.most_still
 
     @property
-    def is_network(self) -> bool:
-        """True if the map is followed as a network."""
-        return self.network is not None
-
-    @property
     def route_names(self) -> tuple[str, ...]:
         """Names of the lines on the map."""
         return () if self.lines is None else self.lines.names
@@ -328,17 +323,7 @@ def _check_lines(lines: NetworkLines, places: int, horizons: int) -> None:
 class SensedRouteModel(RouteModel):
     """A route model that also takes sensors, in the order of their channels behind a sample."""
 
-    sensors: tuple[Sensor, ...]
-
-    @property
-    def further_names(self) -> tuple[str, ...]:
-        """Names of the channels of the sensors."""
-        return tuple(name for sensor in self.sensors for name in sensor.names)
-
-    @property
-    def further_means(self) -> Floats:
-        """Means of the channels of the sensors."""
-        return np.concatenate([np.zeros(0), *(each.channels.mean for each in self.sensors)])
+    sensors: tuple[Sensor, ...] = ()
 
     def validate(self) -> None:
         """Check also what the sensors read."""

@@ -38,11 +38,8 @@ FARTHEST = 2.0
 
 STRAY = 0.1
 """
-Weight of the second distance where two distances choose a place; the first has the weight one.
-
-Roads cross: the place now is near to the position, and second leads to those at the horizons. Laps
-pass a place again: at a horizon a walk is near to the position there, and second to where the
-usual speed leads.
+Weight of a second distance: roads cross, so the place now also leads to the positions ahead; laps
+pass a place again, so at a horizon a walk is also near to where the usual speed leads.
 """
 
 LEAST_S = SPACING_S / 4.0

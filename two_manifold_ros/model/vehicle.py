@@ -122,30 +122,29 @@ class Vehicle:
 UNKNOWN = Vehicle(np.zeros(3), np.zeros(6), np.zeros(6), np.full(15, math.nan))
 """The vehicle as those of the training; nothing was measured."""
 
-LARGEST = {'angles_deg': 180.0, 'scales': 0.9, 'biases': 1e3}
-"""Numbers in a file that no correction has are refused: scales near -1 are divided by."""
+GROUPS = {'angles_deg': (3, 180.0), 'scales': (6, 0.9), 'biases': (6, 1e3)}
+"""How many numbers a file has of each kind, and the largest: scales near -1 are divided by."""
 
 
 def load_vehicle(path: str) -> Vehicle:
     """Read a file that `Vehicle.save` wrote; an ``InputError`` says why it is none."""
-    sizes = {'angles_deg': 3, 'scales': 6, 'biases': 6}
+    found, spreads = [], []
     with checked(path, 'vehicle', 'name a file of two-manifold vehicle, or estimate it again'):
         content = parse_json(read_text(path), unknown=True)
-        found = {
-            name + end: np.array(numbers_in(content, name + end, size))
-            for name, size in sizes.items()
-            for end in ('', '_std')
-        }
-        for name, largest in LARGEST.items():
-            if not (np.abs(found[name]) <= largest).all():
+        for name, (size, largest) in GROUPS.items():
+            values, spread = (
+                np.array(numbers_in(content, name + end, size)) for end in ('', '_std')
+            )
+            if not (np.abs(values) <= largest).all():
                 refuse(f'{name} are no numbers up to {largest:g}')
-            spread = found[f'{name}_std']
             # NaN is of what was not measured.
             if not (np.isnan(spread) | ((spread > 0.0) & (spread <= largest))).all():
                 refuse(f'{name}_std are no numbers above 0 and up to {largest:g}')
-        angles, spread = (np.radians(found[name]) for name in ('angles_deg', 'angles_deg_std'))
-        spread = np.concatenate([spread, found['scales_std'], found['biases_std']])
-    return Vehicle(angles, found['scales'], found['biases'], spread)
+            found.append(values)
+            spreads.append(spread)
+    angles, scales, biases = found
+    spreads[0] = np.radians(spreads[0])
+    return Vehicle(np.radians(angles), scales, biases, np.concatenate(spreads))
 
 
 def rotation_of(angles: Floats) -> Floats:
