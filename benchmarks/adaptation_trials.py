@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import groupby
 import math
 from multiprocessing import get_context
 import os
@@ -158,31 +159,27 @@ def joined(recordings: Sequence[Recording], lap_s: float) -> Stream:
     return Stream(stamps, all_samples, truths, laps, fix_stamps, fixes, lap_s, given)
 
 
-def learn_live(case: Case, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Learn the training part live, then follow with the IMU alone; return both rows."""
+def learn_live(case: Case, name: str) -> dict[str, Any]:
+    """Learn the training part live, then follow with the IMU alone."""
     stream = joined(case.training, case.lap_s)
-    began = process_time()
     learner = make_learner(name)
     ticks = feed(learner, stream, 0, len(stream.stamps))
-    live_s = process_time() - began
     following = listen(learner.push, lambda: learner.running, case.followed)
     found = accuracy(learner.running, case, following)
     learner.close()
     offline = run_case(case, OFFLINE[name], ('accuracy',)).get('accuracy', {})
-    beside = {each: offline.get(each) for each in ('rmse_m', 'published')}
     laps = math.floor(ticks[-1, LAP] + 0.3)
     errors = np.where(ticks[:, VALID] > 0.0, ticks[:, ERROR], ticks[:, MEAN])
     # Where a drive starts nothing can be published, however much was learned.
     filled = ticks[:, FILLED] > 0.0
     here = [(np.floor(ticks[:, LAP]) == lap) & filled for lap in range(laps)]
-    curve = {
+    return {
+        'laps': float(ticks[-1, LAP]),
+        'accuracy': found,
+        'offline': offline,
         'mean_m': rms(ticks[:, MEAN]),
-        'lap_s': case.lap_s,
         'rmse_m': [rms(errors[each]) for each in here],
-        'published': [float(ticks[each, VALID].mean()) if each.any() else 0.0 for each in here],
     }
-    gauntlet = {'laps': float(ticks[-1, LAP]), 'accuracy': found, 'offline': beside}
-    return gauntlet | {'live_s': live_s}, curve
 
 
 def try_changes(case: str, seed: int, name: str) -> dict[str, Any]:
@@ -196,23 +193,16 @@ def try_changes(case: str, seed: int, name: str) -> dict[str, Any]:
         if learner is None:
             learner = make_learner(name)
             before = feed(learner, stream, 0, branch)
-        parts = apart(partial(_go_on, learner, stream, branch))
-        rows, after, frozen, core = parts
-        before_it = np.concatenate([before, rows])
-        trials[change] = _judged(before_it, after, frozen) | {'core': core}
+        rows, after, frozen = apart(partial(_go_on, learner, stream, branch))
+        trials[change] = _judged(np.concatenate([before, rows]), after, frozen)
     return {'changes': trials}
 
 
-def _go_on(
-    learner: StreamLearner, stream: Stream, branch: int
-) -> tuple[Floats, Floats, Floats, float]:
+def _go_on(learner: StreamLearner, stream: Stream, branch: int) -> tuple[Floats, Floats, Floats]:
     begin, stop = stream.begin, len(stream.stamps)
     rows = feed(learner, stream, branch, begin)
     frozen = apart(lambda: _frozen(learner, stream, begin, stop))
-    began = process_time()
-    after = feed(learner, stream, begin, stop)
-    seconds = float(stream.stamps[-1] - stream.stamps[begin]) * 1e-9
-    return rows, after, frozen, (process_time() - began) / seconds
+    return rows, feed(learner, stream, begin, stop), frozen
 
 
 def _frozen(learner: StreamLearner, stream: Stream, begin: int, stop: int) -> Floats:
@@ -255,8 +245,6 @@ def _judged(before: Floats, after: Floats, frozen: Floats) -> dict[str, Any]:
     return {
         'old_m': old,
         'mean_m': rms(before[:, MEAN]),
-        'errors_m': errors.tolist(),
-        'frozen_m': still.tolist(),
         'back': laps_until_back(errors, BACK * old),
         'worse': longest_run((errors > AS_GOOD * still).tolist()),
     }
@@ -265,19 +253,12 @@ def _judged(before: Floats, after: Floats, frozen: Floats) -> dict[str, Any]:
 def laps_until_back(errors: Floats, limit: float) -> int | None:
     """Return after how many laps errors of two in a row are within a limit."""
     ratios = errors / limit
-    for lap in range(len(ratios)):
-        # Together, so that one that went well by chance does not count.
-        if rms(ratios[lap : lap + 2]) <= 1.0:
-            return lap
-    return None
+    # Together, so that one that went well by chance does not count.
+    return next((lap for lap in range(len(ratios)) if rms(ratios[lap : lap + 2]) <= 1.0), None)
 
 
 def longest_run(flags: list[bool]) -> int:
-    longest = run = 0
-    for flag in flags:
-        run = run + 1 if flag else 0
-        longest = max(longest, run)
-    return longest
+    return max((sum(run) for _, run in groupby(flags)), default=0)
 
 
 def measure_cost(world: str, name: str) -> dict[str, Any]:

@@ -7,10 +7,10 @@ Run `./run bench adaptation`; options choose parts.
 
 gauntlet  Cases of the gauntlet with five laps or more: their training part is learned live, with
           positions, then the other part is followed with the IMU alone, beside a model trained
-          offline of the same part.
-curve     The same drives while they are learned, before the position of each tick is given. What
-          is not published counts as the mean of all positions. The first three seconds of a drive
-          do not count: no filter publishes before its window is full.
+          offline of the same part. Lap 3 and the last two laps while they are learned, before the
+          position of each tick is given: what is not published counts as the mean of all
+          positions. The first three seconds of a drive do not count: no filter publishes before
+          its window is full.
 changes   After seven laps something changes for good (changed_streams.py). Errors at horizon 0,
           published or not, lap by lap, beside a filter with what was learned before. A learner is
           back after so many laps if that lap and the next together err at most 1.5 times as much
@@ -31,9 +31,8 @@ from functools import partial
 import itertools
 import os
 import sys
-from time import perf_counter
 import traceback
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from adaptation_tables import BLOCKS, tables
 from adaptation_trials import learn_live, measure_cost, try_changes, try_poisons
@@ -44,27 +43,18 @@ from worlds.table import WORLDS
 from two_manifold_ros.names import LEARNERS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from adaptation_tables import Row
-    from gauntlet_drives import Case
 
 ENOUGH_LAPS = 5.0
 
-COST_WORLDS = ('slot_car', 'kart', 'car')
-
-Key: TypeAlias = tuple[str, str, str, int | None]
-"""Block, case, learner and seed."""
-
-LIVE = ('gauntlet', 'curve')
-"""Blocks of one and the same drive."""
-
 USUAL = {
     'changes': WORLD_CASES,
-    'cost': COST_WORLDS,
+    'cost': ('slot_car', 'kart', 'car'),
     'poison': WORLD_CASES,
 }
-"""Cases where none are asked for; of the other blocks those with laps enough."""
+"""Cases where none are asked for; of the gauntlet those with laps enough."""
 
 
 def arguments() -> argparse.Namespace:
@@ -81,9 +71,8 @@ def arguments() -> argparse.Namespace:
 
 
 def cases_of(block: str, asked: list[str] | None) -> list[str]:
-    worlds = {world.name for world in WORLDS}
-    fit = set(case_names()) if block in LIVE else worlds
-    names: Iterable[str] = asked or USUAL.get(block) or case_names()
+    fit = case_names() if block == 'gauntlet' else [world.name for world in WORLDS]
+    names = asked or USUAL.get(block) or case_names()
     if passed := [name for name in names if is_absent(name) or name not in fit]:
         note(f'{block}: absent or not for it, so passed over: {", ".join(passed)}')
     return [name for name in names if name not in passed]
@@ -93,38 +82,29 @@ def note(words: str) -> None:
     print(words, file=sys.stderr, flush=True)
 
 
-def trials(args: argparse.Namespace) -> Iterator[list[Row]]:
-    """Yield the rows of one trial after the other; of a drive learned live there may be two."""
-    live = [block for block in args.only if block in LIVE]
-    for name in cases_of('gauntlet', args.cases) if live else ():
-        case = make_case(name)
-        laps = driven_laps(case)
-        if not args.cases and laps < ENOUGH_LAPS:
-            note(f'{name}: {laps:.1f} laps are too few')
-            continue
-        for learner in args.learners:
-            keys: list[Key] = [(block, name, learner, None) for block in live]
-            yield tried(keys, partial(_live, live, case, learner))
-    for block in (each for each in args.only if each not in LIVE):
-        seeds = [None] if block == 'cost' else args.seeds
-        for name, learner, seed in itertools.product(
-            cases_of(block, args.cases), args.learners, seeds
-        ):
-            yield tried([(block, name, learner, seed)], partial(_one, block, name, learner, seed))
+WORK: dict[str, Callable[[str, int, str], Row]] = {
+    'gauntlet': lambda name, _, learner: learn_live(make_case(name), learner),
+    'changes': try_changes,
+    'cost': lambda name, _, learner: measure_cost(name, learner),
+    'poison': try_poisons,
+}
 
 
-def _live(blocks: list[str], case: Case, learner: str) -> list[Row]:
-    found = dict(zip(LIVE, learn_live(case, learner), strict=True))
-    return [found[block] for block in blocks]
+def trials(args: argparse.Namespace) -> Iterator[Row]:
+    """Yield the rows of one trial after the other."""
+    for block in args.only:
+        seeds = args.seeds if block in {'changes', 'poison'} else [0]
+        for name in cases_of(block, args.cases):
+            if block == 'gauntlet' and not args.cases and driven_laps(name) < ENOUGH_LAPS:
+                note(f'{name}: {driven_laps(name):.1f} laps are too few')
+                continue
+            for learner, seed in itertools.product(args.learners, seeds):
+                key = {'block': block, 'case': name, 'learner': learner, 'seed': seed}
+                yield tried(key, partial(WORK[block], name, seed, learner))
 
 
-def _one(block: str, name: str, learner: str, seed: int | None) -> list[Row]:
-    if seed is None:
-        return [measure_cost(name, learner)]
-    return [(try_changes if block == 'changes' else try_poisons)(name, seed, learner)]
-
-
-def driven_laps(case: Case) -> float:
+def driven_laps(name: str) -> float:
+    case = make_case(name)
     spans = [int(each.imu.stamps[-1]) - each.imu.first_stamp for each in case.training]
     return round(sum(spans) * 1e-9 / case.lap_s, 1)
 
@@ -134,27 +114,21 @@ def busy_s() -> float:
     return sum(os.times()[:4])
 
 
-def tried(keys: list[Key], work: Callable[[], list[Row]]) -> list[Row]:
-    """Return rows with their keys; what goes wrong is a row of the table, not its end."""
-    began, busy = perf_counter(), busy_s()
+def tried(key: Row, work: Callable[[], Row]) -> Row:
+    """Return a row with its key; what goes wrong is a row of the table, not its end."""
+    busy = busy_s()
     try:
         found = work()
     except Exception as error:  # noqa: BLE001 - hours of other trials are not to be lost
         traceback.print_exc()
-        found = [{'failed': f'{type(error).__name__}: {error}'}] * len(keys)
-    took = {'seconds': perf_counter() - began, 'processor_s': busy_s() - busy}
-    names = ('block', 'case', 'learner', 'seed')
-    for key in keys:
-        note(f'{" ".join(str(each) for each in key)}: {took["processor_s"]:.0f} s on a processor')
-    return [
-        {**dict(zip(names, key, strict=True)), **row, **took}
-        for key, row in zip(keys, found, strict=True)
-    ]
+        found = {'failed': f'{type(error).__name__}: {error}'}
+    note(f'{" ".join(map(str, key.values()))}: {busy_s() - busy:.0f} s on a processor')
+    return {**key, **found}
 
 
 def main() -> None:
     args = arguments()
-    print(tables(list(itertools.chain(*trials(args)))))
+    print(tables(list(trials(args))))
 
 
 if __name__ == '__main__':

@@ -106,8 +106,8 @@ def adaptation() -> str:
     for name in present(LEARNED):
         for learner in LEARNERS:
             print(name, learner, flush=True)
-            after, curve = learn_live(make_case(name), learner)
-            row = adaptation_row({**after, **curve})[: len(ADAPTATION.split(', '))]
+            row = adaptation_row(learn_live(make_case(name), learner))
+            row = row[: len(ADAPTATION.split(', '))]
             rows.append([f'`{name}`', learner, *row])
     return table(f'case, learner, {ADAPTATION}', rows, aligned=False)
 

@@ -162,8 +162,7 @@ def poisoned(stream: Stream, first: int, stop: int, seed: int) -> dict[str, Stre
     carried to another route without positions, the mirror image; positions are 5 m beside, or what
     the mean position errs if that is less.
     """
-    ends = stream.stamps[[first, stop]]
-    here = slice(*np.searchsorted(stream.fix_stamps, ends).tolist())
+    here = slice(*np.searchsorted(stream.fix_stamps, stream.stamps[[first, stop]]).tolist())
     samples, fixes = stream.samples[first:stop], stream.fixes[here]
     random = np.random.default_rng(seed)
     rough = np.diff(stream.samples, axis=0).std(axis=0) / math.sqrt(2.0)

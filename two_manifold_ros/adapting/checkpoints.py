@@ -22,7 +22,7 @@ from two_manifold_ros.errors import InputError, why_it_fails
 from two_manifold_ros.model.container import read_container, write_container
 from two_manifold_ros.model.model_file import CHECKPOINT_FORMAT
 from two_manifold_ros.names import frame_name
-from two_manifold_ros.recordings.recording import GeodeticOrigin, IMU_CHANNELS
+from two_manifold_ros.recordings.recording import GeodeticOrigin, IMU_CHANNELS, Recording
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.adapting.updater_session import UpdaterSession
     from two_manifold_ros.interface.parameters import UpdaterParameters
     from two_manifold_ros.model.head import ModelHead
-    from two_manifold_ros.recordings.recording import Recording
 
 FORMAT = f'{CHECKPOINT_FORMAT} 3'
 """Format name in the header of every checkpoint; another number is refused."""

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from importlib import import_module
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -18,7 +18,6 @@ from two_manifold_ros.model.model_file import load_model, save_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from concurrent.futures import Future
     from pathlib import Path
 
     from two_manifold_ros.adapting.checkpoints import NumberedFiles

@@ -12,13 +12,12 @@ from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.recordings.excursions import FARTHEST_M, measure_reach, SPEEDS
+from two_manifold_ros.recordings.excursions import FARTHEST_M, measure_reach, Reach, SPEEDS
 from two_manifold_ros.ticks.stamps import JUMP_BACK_NS, StampGate, USED, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.recordings.excursions import Reach
 
 LARGEST_ACCELERATION = 50.0
 """Acceleration that no vehicle has, m/s^2: racing cars brake with as much, slot cars corner with

@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import replace
 from functools import partial
 from time import perf_counter_ns
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from two_manifold_ros.adapting.prequential import USEFUL
 from two_manifold_ros.adapting.stream_learner import StreamLearner
@@ -16,9 +16,9 @@ from two_manifold_ros.adapting.stream_memory import make_head
 from two_manifold_ros.adapting.training_material import Training
 from two_manifold_ros.adapting.worker import Worker
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.filtering.estimate import limits_of
+from two_manifold_ros.filtering.estimate import Estimate, limits_of
 from two_manifold_ros.inspection.lag import parse_position_lag
-from two_manifold_ros.interface.assessment import Level
+from two_manifold_ros.interface.assessment import Assessment, Level
 from two_manifold_ros.interface.image_values import channel_names
 from two_manifold_ros.interface.model_swap import check_input
 from two_manifold_ros.interface.session import Arrivals, Durations
@@ -29,10 +29,7 @@ from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import TypeAlias
 
-    from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.interface.assessment import Assessment
     from two_manifold_ros.interface.parameters import UpdaterParameters
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.recordings.recording import GeodeticOrigin

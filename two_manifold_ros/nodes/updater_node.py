@@ -17,7 +17,7 @@ from rclpy.parameter import Parameter
 from std_srvs.srv import Trigger
 
 from two_manifold_ros.adapting.checkpoints import Checkpoints, name_of_files, NumberedFiles
-from two_manifold_ros.adapting.handover import HandOver
+from two_manifold_ros.adapting.handover import Answer, HandOver
 from two_manifold_ros.adapting.updater_session import (
     assess_learning,
     describe_learning,
@@ -54,9 +54,6 @@ if TYPE_CHECKING:
 
     from rclpy.client import Client
 
-    from two_manifold_ros.adapting.handover import Answer
-    from two_manifold_ros.adapting.updater_session import Decode
-
 
 class UpdaterNode(GuardedNode):
     """Subscribe a sensor and a reference; filter and learn in their callbacks."""
@@ -74,12 +71,9 @@ class UpdaterNode(GuardedNode):
         )
         if not is_compiled():
             self.get_logger().info('Getting ready: compiling takes a while')
-        decode: Decode = ImuDecoder()
-        if sees:
-            decode = image_decoder(chosen.image_width, chosen.image_height)
         self._session = UpdaterSession(
             learner_of(chosen, stream_head(chosen, self._input.name)),
-            decode,
+            image_decoder(chosen.image_width, chosen.image_height) if sees else ImuDecoder(),
             (lambda: self.now_ns) if chosen.use_receive_time else None,
         )
         self._checkpointing: Checkpoints | None = None

@@ -13,11 +13,10 @@ import numpy as np
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.tpsr.features import LARGEST_SQUARE, squared_length
 from two_manifold_ros.tpsr.moments import ObservationCovariance, OperatorTensor
-from two_manifold_ros.tpsr.parameters import count_states, make_parameters
+from two_manifold_ros.tpsr.parameters import count_states, make_parameters, Tpsr
 from two_manifold_ros.tpsr.thin_svd import Move, ThinSvd
 
 if TYPE_CHECKING:
-    from two_manifold_ros.tpsr.parameters import Tpsr
     from two_manifold_ros.typing import Floats
 
 

@@ -12,10 +12,9 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.tables import shrink_growing_modes
-from two_manifold_ros.tpsr.features import LARGEST_SQUARE, squared_length
+from two_manifold_ros.tpsr.features import FeatureMap, LARGEST_SQUARE, squared_length
 
 if TYPE_CHECKING:
-    from two_manifold_ros.tpsr.features import FeatureMap
     from two_manifold_ros.tpsr.thin_svd import Move
     from two_manifold_ros.typing import Floats
 

@@ -10,12 +10,11 @@ from typing import NamedTuple, TYPE_CHECKING
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from two_manifold_ros.tpsr.learner import OnlineLearner, Triples
+from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner, Triples
 from two_manifold_ros.tpsr.thin_svd import Move
 
 if TYPE_CHECKING:
     from two_manifold_ros.tpsr.features import FeatureMap
-    from two_manifold_ros.tpsr.learner import LearnerSettings
     from two_manifold_ros.tpsr.parameters import Tpsr
     from two_manifold_ros.typing import Floats, Ints
 
