@@ -13,8 +13,7 @@ from two_manifold_ros.cli.compare import shown_comparison
 from two_manifold_ros.cli.options import print_table, print_wrapped
 from two_manifold_ros.cli.verdict import of_comparison
 from two_manifold_ros.comparison import comparing
-from two_manifold_ros.comparison.comparing import compare, Comparison, Result
-from two_manifold_ros.comparison.comparing import plan_share
+from two_manifold_ros.comparison.comparing import compare, Comparison, plan_share, Result
 from two_manifold_ros.comparison.rivals import methods_named
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.scores import ErrorSummary, Score
