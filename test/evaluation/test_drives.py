@@ -117,16 +117,6 @@ def test_a_vehicle_whose_errors_grow_is_named():
     assert total_of(grows, 100_000).grows_m is None
 
 
-def test_vehicles_that_do_not_drift_are_rarely_said_to():
-    generator = np.random.default_rng(0)
-    said = 0
-    for _ in range(100):
-        means = generator.uniform(1.0, 2.0, (20, 12))
-        said += any(total_of(drives(each), 20).grows_m is not None for each in means)
-    # In one of a hundred fleets by design; four would be chance in one of fifty.
-    assert said <= 4
-
-
 def test_the_weakest_places_are_those_driven_as_others_are():
     fleet = Fleet(tuple(drives([1.0, 2.0])), np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]]))
     first, second = fleet.weakest(5)

@@ -183,11 +183,3 @@ def test_the_direction_on_a_bend_is_its_tangent():
     stream = stream.select(abs(stream.stamps - START_NS - 3_500_000_000) > 1_500_000_000)
     found = travel_directions(stream, np.array([START_NS + 3_500_000_000, stream.stamps[99]]))
     np.testing.assert_array_equal(*found)
-
-
-def test_the_truth_of_a_horizon_is_that_of_its_own_time():
-    stream = on_a_circle(7.0)
-    stamps = START_NS + np.array([1, 2, 3]) * 1_000_000_000
-    for found in truth_ahead(stream, stamps, (0, 10), 100_000_000):
-        assert found.shape == (3, 2, 2)
-        np.testing.assert_array_equal(found[1:, 0], found[:-1, 1])

@@ -26,11 +26,9 @@ from two_manifold_ros.experiments.mkdr import (
     eigenvectors_of,
     grid_on_torus,
     multiple_correlation,
-    principal_coordinates,
     project,
 )
 from two_manifold_ros.experiments.rr_hmm import (
-    codes_of,
     eigenvalues_of,
     errors_of,
     learn_in_batch,
@@ -41,7 +39,7 @@ from two_manifold_ros.experiments.rr_hmm import (
     true_eigenvalues,
     WordFeatures,
 )
-from two_manifold_ros.experiments.two_views import draw_pairs, draw_views, embed, RollSettings
+from two_manifold_ros.experiments.two_views import draw_views, embed, RollSettings
 from two_manifold_ros.experiments.video import FilmSettings, FrameBelief, FrameWindows, reduced
 from two_manifold_ros.manifold.independent_components import local_covariances
 from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner
@@ -111,15 +109,6 @@ def test_a_response_whose_square_takes_another_direction():
     assert claims[0].ours.endswith(' (rank 2)')
 
 
-def test_principal_coordinates_keep_distances():
-    rows = np.random.default_rng(1).standard_normal((12, 40))
-    rows[:, 10:] *= 1e-4
-    found = principal_coordinates(rows)
-    assert found.shape[1] <= 11
-    distances = [np.linalg.norm(each[:1] - each, axis=1) for each in (rows, found)]
-    np.testing.assert_allclose(distances[1], distances[0], rtol=2e-2)
-
-
 def chances_of_codes() -> Floats:
     """Return the probability of every code, by the forward algorithm."""
     chances = np.empty(WordFeatures.codes)
@@ -137,19 +126,6 @@ def test_the_chain_is_the_one_of_the_paper():
     np.testing.assert_allclose(true_eigenvalues(), [1.0, 0.7144, 0.7142], atol=1e-4)
     # Exact frequencies give them.
     assert errors_of(eigenvalues_of(chances_of_codes())) < 1e-6
-
-
-def test_symbols_come_as_often_as_they_should():
-    counts = np.bincount(codes_of(sample_symbols(200_000, seed=3)), minlength=WordFeatures.codes)
-    expected = chances_of_codes()
-    assert expected.sum() == pytest.approx(1.0)
-    for span in (1, 2, 3):
-        seen = counts.reshape(2**span, -1).sum(axis=1) / counts.sum()
-        np.testing.assert_allclose(
-            seen, expected.reshape(2**span, -1).sum(axis=1), atol=0.01, err_msg=f'{span}'
-        )
-    assert np.array_equal(sample_symbols(50, seed=3), sample_symbols(50, seed=3))
-    assert not np.array_equal(sample_symbols(50, seed=3), sample_symbols(50, seed=4))
 
 
 def test_online_is_batch_where_nothing_is_cut_off():
@@ -172,14 +148,6 @@ def test_noise_is_anisotropic_and_biases_the_principal_components_by_an_angle():
     outside = np.linalg.qr(view.mixing, mode='complete')[0][:, 2]
     tilted = np.linalg.qr(view.mixing)[0] + np.outer(outside, [np.tan(np.radians(20.0)), 0.0])
     assert view.angle(tilted) == pytest.approx(20.0)
-
-
-def test_each_view_rolls_up_another_side_of_the_same_sheet():
-    pairs = draw_pairs(500, 21.0, 0.0, seed=3)
-    for side, view in enumerate(pairs.views):
-        radius = np.hypot(view[:, 0], view[:, 1])
-        np.testing.assert_allclose(radius, 1.5 * np.pi * (1 + 2 * pairs.latent[:, side]))
-        np.testing.assert_allclose(view[:, 2], 21.0 * pairs.latent[:, 1 - side])
 
 
 def test_pairs_learned_from_are_not_those_that_are_read():

@@ -199,12 +199,8 @@ class Attempt(NamedTuple):
 
 
 REQUIRED_SHARE = 0.9
-"""
-Share of the sets of draws on which a claim has to pass.
-
-A claim whose number has the spread of its draws fails now and then by chance; one that fails on
-more than one set in ten depends on the draws.
-"""
+"""Share of the sets of draws on which a claim has to pass: one that fails on more than one set in
+ten depends on the draws, and is not just unlucky."""
 
 
 class Tally(NamedTuple):

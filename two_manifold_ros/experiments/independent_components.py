@@ -271,11 +271,8 @@ def draw_square(found: list[tuple[Draw, Draw]]) -> list[lab.Panel]:
 
 
 _SQUARE, _SPHERE = Bursts(200, 10, 0.01), Bursts(100, 10, 0.01)
-"""
-Those of the square are the paper's, seen ten times on the way.
-
-On the sphere they have as many steps of .001 as the paper has paths of one such step.
-"""
+"""Of the square the paper's, seen ten times on the way; of the sphere as many steps of .001 as the
+paper has paths of one such step."""
 
 _FLAT = SquareSettings(3_000, _SQUARE)
 run_square = lab.Runner(_FLAT, _quick(_SQUARE), fit_square, score_square, draw_square)

@@ -54,12 +54,6 @@ class Forecaster(NamedTuple):
     table: Floats  # (H, d, k); times a state it is the observation in 1, 2, ..., H ticks
 
 
-def mean_measurement(training: Floats, horizons: int) -> Forecaster:
-    """Return a forecaster that always predicts the mean of (N, d) training observations."""
-    table = np.broadcast_to(training.mean(axis=0)[:, None], (horizons, training.shape[1], 1))
-    return Forecaster(lambda observations: np.ones((len(observations), 1)), table)
-
-
 def hse_hmms(
     training: Floats, window: int, horizons: int, ridges: Sequence[float], states: int = 20
 ) -> dict[float, Forecaster]:
@@ -269,8 +263,9 @@ def fit(settings: OnlineSettings, car: int, report: lab.Progress) -> Curves:
     ridge = held.choose({each: stream.forecaster(each) for each in RIDGES})
     stream.learn(training)
     report('learning the HMM', 0.8)
+    mean = np.broadcast_to(training.mean(axis=0)[:, None], (horizons, training.shape[1], 1))
     models = (
-        mean_measurement(training, horizons),
+        Forecaster(lambda observations: np.ones((len(observations), 1)), mean),
         hidden_markov(training, horizons),
         hse,
         stream.forecaster(ridge),

@@ -292,23 +292,13 @@ class VideoSettings(NamedTuple):
 
 
 FIRST_ROOM = 3
-"""
-Seed of the first room and its walk.
-
-Settings were chosen on rooms 0 and 1, and the restart of the filter on room 2; of the rooms from 3
-on none was looked at.
-"""
+"""Seed of the first room and its walk: settings were chosen on rooms 0 to 2."""
 
 KEPT_MAPS = (0.25, 0.875, 1.5)
 """Steps after which maps are kept, in windows."""
 
 BEFORE = 0.875
-"""
-Circuits before which a map is open.
-
-The paper's is open after 350 steps, and the camera is back after 400 at its mean speed, but a hand
-may be quicker.
-"""
+"""Circuits before which a map is open: 350 of 400 steps in the paper; a hand may be quicker."""
 
 
 class Found(NamedTuple):

@@ -29,11 +29,8 @@ if TYPE_CHECKING:
 
 
 FURTHEST_S = 2.0
-"""
-Lags that are searched, to both sides: of a camera or receiver and its driver, not of clocks.
-
-Twice as far, one curve of a short track looks like the next; half as far leaves slow cameras out.
-"""
+"""Lags of a camera or receiver, to both sides. Twice as far, one curve of a short track looks like
+the next; half as far leaves slow cameras out."""
 
 SHOWN = 0.36
 """Share of a motion that a sensor has to explain to show a lag: a correlation of .6."""
@@ -169,12 +166,8 @@ LEAST_UNEXPLAINED = 0.1
 """Share of a motion that slip, slopes and noise leave unexplained even at the right lag."""
 
 MOST_POINTS = 1 << 16
-"""
-Points of a stream that lags of any length are searched with, 1.8 hours of usual steps.
-
-They bound memory to some 150 MB. Longer streams have longer steps, up to half of the smoothing;
-those longer than 5 hours are searched for lags up to ``FURTHEST_S`` alone.
-"""
+"""Points of a stream that lags of any length are searched with: they bound memory to some 150 MB.
+Longer streams have longer steps; beyond 5 hours lags up to ``FURTHEST_S`` alone are searched."""
 
 
 def _all_lags(motion: Motion, imu: ImuStream) -> tuple[Floats, Floats] | None:
@@ -313,7 +306,12 @@ def _near_lag(
     if not seen:
         return _combine([])
     turns = [gyroscope if both is usual and gyroscope else gyroscope_lag(both) for both in seen]
-    return _combine([_clearest(turns), _clearest(list(map(_accelerometer_lag, seen)))])
+    # All axes of the accelerometer together explain the acceleration to the side.
+    pushes = [
+        find_lag('linear_acceleration', imu[:, :3], each.lateral, each.step_s, each.window)
+        for each, imu in ((both.motion, both.imu) for both in seen)
+    ]
+    return _combine([_clearest(turns), _clearest(pushes)])
 
 
 def agreed_lags(lags: Sequence[Lag]) -> list[Lag]:
@@ -339,12 +337,6 @@ def gyroscope_lag(both: Together) -> SensorLag:
         for axis, name in enumerate(IMU_CHANNELS[3:], start=3)
     ]
     return max(found, key=lambda each: each.explained)
-
-
-def _accelerometer_lag(both: Together) -> SensorLag:
-    """Return the lag at which all axes together explain the acceleration to the side."""
-    motion, imu = both.motion, both.imu[:, :3]
-    return find_lag('linear_acceleration', imu, motion.lateral, motion.step_s, motion.window)
 
 
 def _clearest(found: list[SensorLag]) -> SensorLag:

@@ -39,12 +39,8 @@ def find_jumps(seconds: Floats, positions: Floats, gap_s: float) -> tuple[Jump, 
 
 
 SMOOTHING_S = 0.6
-"""
-Seconds over which a cubic is fitted to positions.
-
-Half as much lets centimetres of noise into the course, twice as much cuts the bends of small
-tracks.
-"""
+"""Seconds over which a cubic is fitted to positions. Half as much lets centimetres of noise into
+the course, twice as much cuts the bends of small tracks."""
 
 LONGEST_HOLE_S = 600.0
 """What counts of a hole, s, so that the number of messages bounds all work, and no clock."""

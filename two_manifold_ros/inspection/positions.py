@@ -77,13 +77,9 @@ UNITS_M = {
 """Units of receivers, maps, cameras and plans beside metres."""
 
 MISSCALED = 2.5
-"""
-Times, or one over it, by which positions in metres may seem off.
-
-Mounting, slopes, slip and noise put the bounds of `_times` on recordings to .59 and 1.74 where the
-IMU measures in m/s^2, and to .29 and 1.21 times g where it removes gravity and measures in g. With
-3, positions in feet would pass.
-"""
+"""Times, or one over it, by which positions in metres may seem off. The bounds of `_times` on
+recordings are .59 and 1.74 where the IMU measures in m/s^2, and .29 and 1.21 times g where it
+removes gravity and measures in g; with 3, positions in feet would pass."""
 
 NAMED = 2.0
 """The same for a unit that is named: with 2.5, inches that seem large would be centimetres too."""

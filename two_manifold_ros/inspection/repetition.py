@@ -22,29 +22,19 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Bools, Floats, Ints
 
 USEFUL = 0.5
-"""
-Share of the mean position's error that parts left out have to be followed with.
-
-Drives of four laps and more that are followed well have .34 at most by any method, drives on which
-no method is better than the mean position have .55 and more.
-"""
+"""Share of the mean position's error that parts left out have to be followed with: at most .34 on
+drives of four laps and more that are followed well, at least .55 where no method is of use."""
 
 LEAST_PUBLISHED = 0.1
-"""
-Share of the ticks of parts left out below which a filter hardly ever publishes.
-
-Of drives that cannot be located it publishes 5 % at most, of those that can 39 % and more.
-"""
+"""Share of the ticks of parts left out that a filter has to publish: 5 % at most of drives that
+cannot be located, 39 % and more of those that can."""
 
 POINTS = 1_000
 """Points of all drives that are compared with another pass."""
 
 STEADY = 0.15
-"""
-Spread of speed or rate of turn along the route, over their means, below which it is a circle.
-
-Vehicles on circuits have .2 and 1, those that circle at one speed .05 and .12 at most.
-"""
+"""Spread of speed or rate of turn along the route, over their means, below which it is a circle:
+.2 and 1 on circuits, .05 and .12 at most of vehicles that circle at one speed."""
 
 STEPS = 100
 """Steps of a lap at which laps are compared."""

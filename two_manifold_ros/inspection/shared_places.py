@@ -26,24 +26,16 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Bools, Floats, Ints
 
 SHARED = 0.1
-"""
-Share of the places of one recording on which another one drives as well, if one map holds both.
-
-Tram lines with a common trunk share six tenths and errands in a yard four fifths; roads that cross
-share a few places.
-"""
+"""Share of the places of one recording on which another one drives as well, if one map holds both.
+Tram lines with a trunk share six tenths; roads that cross share a few places."""
 
 SHARED_LAPS = 0.5
 """The same where laps close, on average of both recordings: more of the places than not."""
 
 LINE_SHARE = 0.05
-"""
-Share of the extent of laps by which laps of two days, drivers or calibrations may lie apart.
-
-No bag by itself shows it. Recordings of 1/10 cars in rooms are sorted alike from .03 to .07;
-simulated days .3 m apart on tracks of 5 m fall apart at .03, and tracks that cross fall together
-at .07.
-"""
+"""Share of the extent of laps by which laps of two days, drivers or calibrations may lie apart, as
+no bag by itself shows. At .03 days .3 m apart on tracks of 5 m fall apart, at .07 tracks that
+cross fall together; recordings of 1/10 cars are sorted alike in between."""
 
 LONG_STRETCH_S = 3.0
 """
@@ -57,12 +49,8 @@ SAME_ROUTE = 0.75
 """The same, if both are of one and the same route: days of one share nine tenths and more."""
 
 LOOK_S = 0.1
-"""
-Seconds between positions that are compared to find what recordings share.
-
-Roads beside each other fall together up to 16 steps apart, see `merge_passes`: at 20 m/s up to 32
-m, and with twice as many seconds 64 m.
-"""
+"""Seconds between positions that are compared. Roads beside each other fall together up to 16
+steps apart, see `merge_passes`: at 20 m/s up to 32 m, and with twice as many seconds 64 m."""
 
 PAUSE_NS = 10 * 10**9
 """Shorter steps of the stamps do not part what is compared: messages are lost on the way."""
