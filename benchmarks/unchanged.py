@@ -53,7 +53,7 @@ SIMULATED: dict[str, list[str]] = {
     **{f'replay-{name}': ['replay', f'{name}.model', 'other', '-o', f'{name}.bag', '--json']
        for name in METHODS},
     'info': ['info', 'route.model', '--json'],
-    'online': ['evaluate', 'other', '--online', '--json'],
+    'online': ['learn', 'other', '--json'],
     'compare': ['compare', 'drive', '--json'],
 }  # fmt: skip
 

@@ -22,7 +22,6 @@ import numpy as np
 import pytest
 
 import two_manifold_ros
-from two_manifold_ros.cli import running
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.experiments.experiment import Experiment
 from two_manifold_ros.files import replace_text
@@ -135,7 +134,6 @@ TRACK = Track(
 PICTURE = Experiment('picture', '', '', 'x:x')
 
 WRITE: dict[str, Callable[[Path], object]] = {
-    'table.csv': lambda path: running._write(str(path), ['stamp_ns', 'x_m'], [[1, 1.0]]),
     'track.csv': lambda path: write_track(str(path), TRACK),
     'track.gpx': lambda path: write_track(str(path), TRACK),
     'report.html': lambda path: Report('title').write(path),

@@ -2,42 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Progress on standard error: on a terminal, in a log, and the time that is left."""
 
-from queue import Queue
 import re
+from types import SimpleNamespace
 
 import pytest
 
 from two_manifold_ros import progress as progress_module
 from two_manifold_ros.progress import in_words, Progress
-
-
-class Waits:
-    """Stands in for the event on which progress waits; time passes when the test says so."""
-
-    def __init__(self) -> None:
-        self._asked: Queue[float] = Queue()
-        self._answers: Queue[bool] = Queue()
-
-    def wait(self, seconds: float) -> bool:
-        self._asked.put(seconds)
-        return self._answers.get(timeout=10)
-
-    def set(self) -> None:
-        self._answers.put(True)
-
-    def pass_by(self) -> float:
-        """Let what is waited for pass, and return how many seconds that is."""
-        seconds = self._asked.get(timeout=10)
-        self._answers.put(False)
-        return seconds
-
-
-@pytest.fixture
-def waits(monkeypatch: pytest.MonkeyPatch) -> Waits:
-    """Return the waiting of the next progress."""
-    waits = Waits()
-    monkeypatch.setattr(progress_module, 'Event', lambda: waits)
-    return waits
 
 
 def test_nothing_shows_of_what_is_quick(capsys):
@@ -48,18 +19,26 @@ def test_nothing_shows_of_what_is_quick(capsys):
 
 @pytest.mark.parametrize('terminal', ['', 'dumb', 'xterm'])
 def test_a_file_gets_lines_that_become_rarer_and_a_terminal_one_that_goes(
-    terminal, waits, monkeypatch, capsys
+    terminal, monkeypatch, capsys
 ):
-    now = [0.0]
+    now, passed = [0.0], []
+
+    def wait(seconds) -> bool:
+        passed.append(seconds)
+        if len(passed) == 4:
+            now[0] = 10.0
+            progress('training', 0.25)
+        return len(passed) == 7
+
+    event = SimpleNamespace(wait=wait, set=lambda: None)
+    monkeypatch.setattr(progress_module, 'Event', lambda: event)
     monkeypatch.setattr(progress_module, 'monotonic', lambda: now[0])
     monkeypatch.setattr('sys.stderr.isatty', lambda: bool(terminal))
     monkeypatch.setenv('TERM', terminal)
     monkeypatch.setenv('COLUMNS', '30')
-    with Progress('reading') as progress:
-        passed = [waits.pass_by(), waits.pass_by(), waits.pass_by()]
-        now[0] = 10.0
-        progress('training', 0.25)
-        passed += [waits.pass_by() for _ in range(4)]
+    progress = Progress('reading')
+    with progress:
+        pass
     *lines, last = re.split(r'[\r\n]', capsys.readouterr().err)
     first, second = (
         'reading: 0% after 0 s, time left unknown',

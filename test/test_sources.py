@@ -264,7 +264,8 @@ def test_bags_of_an_object_store_give_the_same_bytes(s3, fleet, said, tmp_path):
         found, known = read_recording(f'{s3}/{name}'), read_recording(fleet / name)
         assert pickle.dumps(found) == pickle.dumps(replace(known, name=f'{s3}/{name}'))
     model, page = tmp_path / 'model.npz', tmp_path / 'page.html'
-    said('train', f'{s3}/one', '-o', model, '--force', '--report', page, '--rate', 10)
+    said('train', f'{s3}/one', '-o', model, '--force', '--rate', 10)
+    said('inspect', f'{s3}/one', '--report', page)
     assert header_of(model)['summary']['recordings'] == [f'{s3}/one/{day}' for day in DAYS]
     written = page.read_text() + model.read_bytes().decode('latin-1')
     assert not [secret for secret in SECRETS if secret in written]

@@ -15,6 +15,7 @@ from typing import Any, NoReturn, TYPE_CHECKING
 
 from two_manifold_ros import __version__
 from two_manifold_ros.errors import BAD_INPUT, did_you_mean, in_words, InputError
+from two_manifold_ros.progress import on_stderr
 from two_manifold_ros.sources import public
 from two_manifold_ros.stopping import Stopping
 from two_manifold_ros.threads import one_blas_thread
@@ -44,7 +45,8 @@ WAY: dict[str, dict[str, tuple[str, str, str]]] = {
         'export': ('running', 'model.npz my_bag -o a.gpx', 'write GPX or CSV'),
         'status': ('status', '', 'watch running nodes'),
     },
-    'Beside that:': {
+    'Beside that (two-manifold COMMAND --help has all options of a command):': {
+        'learn': ('evaluate', 'my_bag', 'learn while driving'),
         'atlas': ('fleet', 'add oval.npz yard.npz -o both.npz', 'one model, two routes'),
         'merge': ('fleet', 'learned1 learned2 -o both.npz', 'two robots, one route'),
         'compare': ('compare', 'my_bag', 'compare methods'),
@@ -72,7 +74,7 @@ def overview() -> str:
             heading,
             *(f'  {example:{len(NODE[0]) + 1}} {words}' for example, words in lines),
         ]
-    return '\n'.join([*shown, 'two-manifold COMMAND --help has all options of a command.'])
+    return '\n'.join(shown)
 
 
 SIGNALLED = 128
@@ -200,16 +202,7 @@ def command_named(name: str) -> Any:  # noqa: ANN401 - a module, or a part of on
 
 
 def _refuse(message: str, status: int = BAD_INPUT) -> int:
-    message = f'two-manifold: error: {message}'
-    if sys.stderr.isatty():
-        # As options.print_wrapped does, which takes libraries that may be what is missing; and
-        # no other start of the command waits for these.
-        import shutil  # noqa: PLC0415
-        import textwrap  # noqa: PLC0415
-
-        width = max(shutil.get_terminal_size().columns - 1, 20)
-        message = textwrap.fill(message, width, break_long_words=False, break_on_hyphens=False)
-    print(message, file=sys.stderr)
+    on_stderr(f'two-manifold: error: {message}')
     return status
 
 

@@ -9,14 +9,14 @@ from contextlib import contextmanager, ExitStack
 from importlib.util import find_spec
 from pathlib import Path
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from two_manifold_ros.cli.options import make_folder
 from two_manifold_ros.domains import isolate
-from two_manifold_ros.errors import BAD_INPUT, InputError
+from two_manifold_ros.errors import BAD_INPUT, in_words, InputError
 from two_manifold_ros.stopping import Stopping, until_ctrl_c
 
 if TYPE_CHECKING:
@@ -71,7 +71,14 @@ def run_tour(folder_name: str, *, view: bool = False, way: Sequence[str] = WAY) 
     Returns the exit status of the first command that fails, or 0. ``InputError`` says that the
     folder holds something else.
     """
-    folder = make_folder(Path(folder_name).resolve(), MARKER)
+    folder = Path(folder_name).resolve()
+    if folder.exists():
+        if not (folder / MARKER).exists():
+            msg = f'{folder} exists and was not made here: remove it or name another folder'
+            raise InputError(msg)
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True)
+    (folder / MARKER).touch()
     with_nodes = find_spec('rclpy') is not None
     for line in way if with_nodes else (*way, OFFLINE):
         if status := run_command(line, folder):
@@ -105,8 +112,8 @@ def main() -> int:
     with Stopping() as stop:
         try:
             return run_tour(args.folder, view=args.view)
-        except InputError as error:
-            print(f'demo: error: {error}', file=sys.stderr)
+        except (InputError, OSError) as error:
+            print(f'demo: error: {in_words(error)}', file=sys.stderr)
             return BAD_INPUT
     return 128 + stop.signal
 

@@ -1,12 +1,13 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""How far a command is, and how long it will still take, on standard error."""
+"""What a command says while it runs: notes, warnings, how far it is and how long it will take."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import sys
+from textwrap import fill
 from threading import Event, Thread
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -30,6 +31,9 @@ first ones of a long training come late.
 
 REDRAWN_S = 0.25
 
+NARROWEST = 20
+"""Columns below which a terminal is not believed to be so narrow."""
+
 
 class Progress:
     """
@@ -38,13 +42,8 @@ class Progress:
     Nothing shows during the first two seconds. Then a terminal gets a line that is drawn again,
     and anything else, such as a log file, lines after longer and longer pauses until there is one
     a minute, whether there was a call since or not. A line has the share done, the time that
-    passed, and the time left where the rate until now gives one.
-
-    Parameters
-    ----------
-    what
-        What is done until the first call names it, in a word or two.
-
+    passed, and the time left where the rate until now gives one. ``what`` is done until the first
+    call names it, in a word or two.
     """
 
     def __init__(self, what: str) -> None:
@@ -110,3 +109,32 @@ def in_words(seconds: float) -> str:
         return f'{whole} s'
     minutes = round(seconds / 60.0)
     return f'{minutes} min' if minutes < 120 else f'{minutes / 60.0:.1f} h'
+
+
+def print_wrapped(text: str, *, on_error: bool = False) -> None:
+    """
+    Print a line on standard output or error; on a terminal it is wrapped between words.
+
+    Anything else, such as a file that is searched for a line, gets it whole.
+    """
+    stream = sys.stderr if on_error else sys.stdout
+    if stream.isatty():
+        # One column is left free, or some terminals begin an empty line.
+        text = fill(
+            text,
+            max(shutil.get_terminal_size().columns - 1, NARROWEST),
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    print(text, file=stream)
+
+
+def on_stderr(line: str) -> None:
+    """Print a line on standard error."""
+    print_wrapped(line, on_error=True)
+
+
+def warn(*sentences: str) -> None:
+    """Print warnings on standard error."""
+    for each in sentences:
+        on_stderr(f'two-manifold: warning: {each}')

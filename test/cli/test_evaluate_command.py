@@ -1,8 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""`two-manifold evaluate`, of a model and online."""
+"""`two-manifold evaluate` and `learn`."""
 
-from collections.abc import Callable
 from dataclasses import replace
 import json
 from pathlib import Path
@@ -14,7 +13,6 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.evaluation.evaluate import evaluate
-from two_manifold_ros.model.model import Model
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.recordings.recording import Recording
@@ -126,25 +124,13 @@ def test_a_drive_that_is_refused_throughout_is_scored_with_a_warning(
     assert first.rstrip('.').endswith(then.removeprefix('Next: '))
 
 
-@pytest.fixture
-def doubts(slot_car_bag: Path, tmp_path: Path, command: Command) -> Callable[..., str]:
-    """Return a function that says what is warned of when a model is evaluated."""
-
-    def doubted(model: Model, *options: str) -> str:
-        save_model(model, tmp_path / 'doubted.npz')
-        said = command('evaluate', tmp_path / 'doubted.npz', slot_car_bag, *options)
-        assert 'position error' in said.out
-        return said.out + said.err
-
-    return doubted
-
-
-def test_it_says_that_the_bag_was_trained_on(slot_car_model, slot_car_bag, doubts):
+def test_it_says_that_the_bag_was_trained_on(slot_car_model, slot_car_bag, tmp_path, command):
     summary = slot_car_model.summary | {'recordings': [str(slot_car_bag)], 'seconds': 20.0}
-    model = replace(slot_car_model, summary=summary)
+    save_model(replace(slot_car_model, summary=summary), tmp_path / 'model.npz')
+    scores = command.with_arguments('evaluate', tmp_path / 'model.npz', slot_car_bag)
     for part in ((), ('--from', '1')):
-        assert 'the model was trained on' in doubts(model, *part)
-    assert 'warning' not in doubts(model, '--from', '20')
+        assert 'warning: the model was trained on' in scores(*part).err
+    assert 'warning' not in scores('--from', '20').err
 
 
 def test_a_lag_is_said_and_undone_if_so_wished(model_file, slot_car_laps, tmp_path, command):
@@ -164,7 +150,7 @@ def test_a_lag_is_said_and_undone_if_so_wished(model_file, slot_car_laps, tmp_pa
 @pytest.mark.slow
 def test_a_table_and_json_say_how_soon_the_route_is_known(slot_car_bag, command):
     """Of both learners, beside the model trained of the same laps."""
-    arguments = ['evaluate', '--online', slot_car_bag, '--positions-until']
+    arguments = ['learn', slot_car_bag, '--positions-until']
     text = command(*arguments, 16, '--until', 20).out
     for words in ('lap', 'map:', 'tpsr:', 'offline:', 'mean:', 'published', 'IMU alone', 'metres'):
         assert words in text

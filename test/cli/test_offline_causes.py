@@ -3,7 +3,6 @@
 """`evaluate`, `replay` and `view` name a wrong IMU as the node names it."""
 
 from collections import Counter
-from pathlib import Path
 
 from filter_runs import scaled, WRONG
 import numpy as np
@@ -48,27 +47,10 @@ def words_of_the_node(fault: str, model: RouteModel, wrong: Recording) -> str:
     return words
 
 
-def diagnostics(path: Path) -> list[tuple[str, str]]:
-    """Return cause and sentence of each second in a bag."""
-    with highlevel.AnyReader([path]) as reader:
-        reports = [
-            reader.deserialize(raw, connection.msgtype).status[0]
-            for connection, _, raw in reader.messages()
-            if connection.topic == '/diagnostics'
-        ]
-    return [
-        (next(each.value for each in report.values if each.key == 'cause'), report.message)
-        for report in reports
-    ]
-
-
 @pytest.mark.parametrize(
     'fault',
-    [
-        # Of each kind of cause one is enough to see that the three places say the same.
-        each if each in {*list(WRONG)[:2], *ABSURD} else pytest.param(each, marks=pytest.mark.slow)
-        for each in (*WRONG, *ABSURD)
-    ],
+    # Of each kind of cause one is enough to see that the three places say the same.
+    [*list(WRONG)[:2], *ABSURD],
 )
 def test_a_wrong_imu_has_the_sentence_of_the_node(fault, slot_car_model, slot_car_laps, tmp_path):
     """Also where its samples are so large that no window fills, or no tick ends at all."""
@@ -85,11 +67,14 @@ def test_a_wrong_imu_has_the_sentence_of_the_node(fault, slot_car_model, slot_ca
     ends: list[Assessment] = []
     with BagWriter(tmp_path / 'bag') as bag:
         written = replay(slot_car_model, wrong, bag, ended=ends.append)
-    seconds = diagnostics(tmp_path / 'bag')
-    assert len(seconds) >= 0.8 * np.ptp(drive.imu.stamps) * 1e-9
-    expected = fault if fault in WRONG else 'out_of_range'
-    assert Counter(cause for cause, _ in seconds).most_common(1)[0][0] == expected
-    assert words in dict(seconds)[expected]
+    with highlevel.AnyReader([tmp_path / 'bag']) as reader:
+        (reports,) = (each for each in reader.connections if each.topic == '/diagnostics')
+        said = [
+            reader.deserialize(raw, reports.msgtype).status[0].message
+            for _, _, raw in reader.messages([reports])
+        ]
+    assert sum(words in each for each in said) > 0.4 * len(said)
+    assert len(said) >= 0.8 * np.ptp(drive.imu.stamps) * 1e-9
     assert words in ends[0].why or 'position' in written
 
     scene = Scene('')

@@ -8,6 +8,40 @@ import pytest
 
 pytest.importorskip('rosbags')
 
+LONG = '(File name too long); a name has 255 bytes at most'
+TRAINING = [
+    ('--horizons 0,a', "--horizons '0,a' must be whole numbers of ticks such as 0,10,50"),
+    ('--horizons 5', "horizons '5' must start with 0 and increase"),
+    ('--horizons 0,9999', 'no position is known 9999 ticks after any training tick'),
+    ('--rate 500', 'runs at 10.0 Hz, slower than the 500 Hz asked for'),
+    ('--rate nan', 'rate_hz is nan, but with method route it must be 0.1 to 1000 Hz'),
+    ('--window 400', 'training needs more than two windows of 400 ticks (80.0 s)'),
+    ('--until 3 --window 20', 'the longest stretch without a gap is 2.9 s'),
+    ('--until 0', '--until 0 must be more than 0'),
+    ('--until soon', "argument --until: 'soon' is no number of seconds"),
+    ('--position-lag soon', "argument --position-lag: a position lag of 'soon' is neither"),
+    ('--readout ridge', 'must be one of sharpened, mkdr'),
+    ('--observation raw --features 9', 'method route has no features, observation: leave them'),
+    ('--states 1', 'states is 1, but with method route it must be 2 to 1000'),
+    ('--method best', "argument --method: invalid choice: 'best'"),
+    ('--imu-topic /wheel', '/wheel'),
+    ('--sensor-topic /imu', 'sensor messages on /imu'),
+    ('--sensor-topic /wheel --method tpsr', 'takes no --sensor-topic'),
+]
+COMPARISON = [
+    ('--rate 1e9', 'rate'),
+    ('--share 1.5', 'between 0 and 1'),
+    ('--share 0.02', 'the part to follow has no stretch longer than a window'),
+    ('--horizons 5,10', 'must start with 0'),
+    ('--horizons now', 'must be whole numbers of ticks'),
+    ('--protocol slot-car --share 0.2 --rate 5', 'leave out --share, --rate'),
+    ('--protocol slot-car', 'needs 300 s'),
+    ('--protocol hamster', 'invalid choice'),
+    ('--test {none}', '{none} does not exist'),
+    ('{again} --share 0.5', '--share cuts a single bag'),
+    ('{again} --protocol slot-car', 'leave out more than one bag'),
+    ('--test {bag}', 'learned from and followed'),
+]
 REFUSED = [
     ('simulate -o {new} --laps 0', 'laps'),
     ('simulate -o {new} --noise -1', 'noise'),
@@ -17,7 +51,6 @@ REFUSED = [
     ('replay {model} {bag} -o {new} --imu-topic /reference', '--imu-topic'),
     ('laps {model} {bag} --start-line here', "start line 'here': write X,Y in metres"),
     ('laps {model} {bag} --sectors "0.6 0.3"', 'in the order driven'),
-    ('laps {model} {bag} --csv /none/x.csv', '/none/x.csv: the table cannot be written'),
     # Before a bag is read.
     ('laps {model} {none} --start-line 7', "start line '7'"),
     ('export {model} {bag} -o {new}.gpx', '{model}'),
@@ -33,27 +66,43 @@ REFUSED = [
     ('evaluate {model} {bag} --imu-topic /reference', '--imu-topic'),
     ('evaluate {none} {bag}', '{none}: there is no such model file'),
     ('evaluate {model} {none}', '{none} does not exist'),
+    ('evaluate {model} {bag} --sensor-topic /wheel', 'the model takes 0'),
     ('evaluate {bag}/metadata.yaml {bag}', '{bag}/metadata.yaml: the model is refused'),
     # Before anything is done.
     ('evaluate {none} {bag} --report {new}.docx', 'ends in .html'),
-    ('evaluate --online {bag} --from 1000', 'it lasts 46.5 s'),
-    ('evaluate --online {bag} --report {new}.html', 'not with --online: leave out one of both'),
-    ('evaluate {model} {bag} --learners map', '--learners goes with --online, not with a model'),
-    ('evaluate {model} {bag} --fleet --from 3', '--from goes with a model alone or --online, not'),
-    ('evaluate --online {bag} --learners hmm', "no learner named 'hmm'; choose among map, tpsr"),
-    ('evaluate --online {bag} --positions-until 5000', 'below the 46 s driven'),
-    ('evaluate --online {bag} --positions-until 0', '--positions-until 0 must be above 0'),
-    ('evaluate --online {none}', '{none}'),
-    ('evaluate {model}', 'Name the bags'),
+    ('inspect {none} --report {none}/page.html', 'The folder of {none}/page.html does not exist'),
+    ('inspect {none} --report {new}.html --workers 1', '--report draws recordings'),
+    ('train {none} -o {none}/m.npz', 'does not exist: make it before'),
+    ('train {none} -o {empty}', 'exists and is no model'),
+    ('train {none} -o /', 'is a folder'),
+    ('evaluate {model} {bag} --fleet --from 3', '--from does not go with --fleet: leave out one'),
+    ('learn {bag} --from 1000', 'it lasts 46.5 s'),
+    ('learn {bag} --learners hmm', "argument --learners: invalid choice: 'hmm'"),
+    ('learn {bag} --positions-until 5000', 'below the 46 s driven'),
+    ('learn {bag} --positions-until 0', '--positions-until 0 must be above 0'),
+    ('learn {none}', '{none}'),
+    ('evaluate {model}', 'required: BAG'),
     ('evaluate {model} {bag} --vehicle {empty}', 'two-manifold vehicle'),
     ('evaluate {model} {bag} --fleet --vehicle {empty}', '--fleet'),
     ('view', 'name MODEL and BAG'),
     ('view {model} a b', 'name MODEL and BAG'),
-    ('view {none}', '{none}'),
+    ('view {none}', 'name MODEL and BAG'),
     ('view {model} {none}', '{none}'),
-    ('view {model}', 'is a model: name a bag after it'),
-    ('view bag --port 70000', 'port'),
+    ('view {model} bag --port 70000', 'port'),
     ('view --live {model}', 'name a model before --live'),
+    ('view {model} b --live', 'at most a MODEL before --live'),
+    ('train {none} {none}2 -o {new} --routes a', '1 names of routes for 2 bags'),
+    ('train {none} {none}2 -o {new} --routes a/,b', 'write MAP/LINE'),
+    ('train {none} {none}2 -o {new} --routes a,', "'' is no name of a route"),
+    ("train {none} {none}2 -o {new} --routes ' , a'", "'' is no name of a route"),
+    ("train {none} {none}2 -o {new} --routes ''", '1 names of routes for 2 bags'),
+    ('info {long}', LONG),
+    ('train bag -o {long}', LONG),
+    ('atlas add {long} -o {new}', LONG),
+    ('simulate -o {long}/name --laps 1', LONG),
+    ('view {long} bag', LONG),
+    *((f'train {{bag}} -o {{new}} {given}', words) for given, words in TRAINING),
+    *((f'compare {{bag}} {given} --methods mean,previous', words) for given, words in COMPARISON),
 ]  # fmt: skip
 
 
@@ -62,7 +111,8 @@ def test_it_is_refused_with_the_cause(line, words, slot_car_bag, model_file, tmp
     if '--live' in line:
         pytest.importorskip('rclpy', reason='ROS 2 is not installed')
     given = {'bag': slot_car_bag, 'model': model_file, 'none': tmp_path / 'none'}
-    given |= {'new': tmp_path / 'new', 'empty': tmp_path / 'empty.json'}
+    given |= {'new': tmp_path / 'new', 'empty': tmp_path / 'empty.json', 'again': slot_car_bag}
+    given['long'] = 'ä' * 128
     given['empty'].write_text('{}')
     said = command.refused(*(each.format(**given) for each in shlex.split(line)))
     assert words.format(**given) in said

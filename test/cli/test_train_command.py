@@ -96,51 +96,6 @@ def test_an_option_of_a_method_is_passed_on_and_one_of_another_is_refused(
     assert not seen
 
 
-@pytest.mark.parametrize(
-    ('options', 'words'),
-    [
-        ('--horizons 0,a', "--horizons '0,a' must be whole numbers of ticks such as 0,10,50"),
-        ('--horizons 5', "horizons '5' must start with 0 and increase"),
-        ('--horizons 0,9999', 'no position is known 9999 ticks after any training tick'),
-        ('--rate 500', 'runs at 10.0 Hz, slower than the 500 Hz asked for'),
-        ('--rate nan', 'rate_hz is nan, but with method route it must be 0.1 to 1000 Hz'),
-        ('--window 400', 'training needs more than two windows of 400 ticks (80.0 s)'),
-        ('--until 3 --window 20', 'the longest stretch without a gap is 2.9 s'),
-        ('--until 0', '--until 0 must be more than 0'),
-        ('--until soon', "argument --until: 'soon' is no number of seconds"),
-        ('--position-lag soon', "argument --position-lag: a position lag of 'soon' is neither"),
-        ('--readout ridge', 'must be one of sharpened, mkdr'),
-        (
-            '--observation raw --features 9',
-            'method route has no features, observation: leave them',
-        ),
-        ('--states 1', 'states is 1, but with method route it must be 2 to 1000'),
-        ('--method best', "argument --method: invalid choice: 'best'"),
-        ('--imu-topic /wheel', '/wheel'),
-    ],
-)
-def test_bad_options_leave_no_model(options, words, tmp_path, training):
-    assert words in training.refused(*options.split())
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize(
-    ('place', 'words'),
-    [
-        ('none/m.npz', 'does not exist: make it before'),
-        ('.', 'is a folder'),
-        ('notes.txt', 'exists and is no model'),
-    ],
-)
-def test_a_place_that_cannot_be_written_is_refused_before_training(
-    place, words, tmp_path, monkeypatch, training
-):
-    (tmp_path / 'notes.txt').write_text('mine')
-    monkeypatch.setattr(train, 'train_model', lambda *_: pytest.fail('it trained'))
-    assert words in training.refused('-o', tmp_path / place)
-    assert (tmp_path / 'notes.txt').read_text() == 'mine'
-
-
 @pytest.fixture(scope='module')
 def short_bag(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a bag of two laps of an ellipse, whose halves look alike, with a dead channel."""

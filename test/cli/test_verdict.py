@@ -17,7 +17,6 @@ import pytest
 from two_manifold_ros.cli.verdict import (
     of_evaluation,
     of_inspection,
-    of_laps,
     of_routes,
     of_training,
     Verdict,
@@ -28,7 +27,6 @@ from two_manifold_ros.evaluation.evaluate import Evaluation
 from two_manifold_ros.evaluation.scores import HorizonScore, score
 from two_manifold_ros.inspection import imu, lag, positions, repetition, timing
 from two_manifold_ros.inspection.inspecting import inspect_recording
-from two_manifold_ros.laps.timing import Timed
 from two_manifold_ros.names import LAP_FRAME
 
 SHARES = st.floats(0.0, 1.0)
@@ -162,34 +160,6 @@ def test_nothing_is_said_of_a_few_positions():
         'unknown', 'Only 19 published positions have a true one to compare with.'
     )  # fmt: skip
     assert run.published.all()
-
-
-def laps_of(*times: float, deviation_s: float = 0.02) -> SimpleNamespace:
-    rows = enumerate(times, start=1)
-    return SimpleNamespace(
-        laps=[SimpleNamespace(number=k, time=Timed(each, deviation_s)) for k, each in rows]
-    )
-
-
-@pytest.mark.parametrize(
-    ('times', 'words'),
-    [
-        ((9.7, 9.5, 9.6), ('good', 'Best of 3: lap 2 with 9.500 ± 0.020 s', '0.100 ± 0.028 s')),
-        ((9.70, 9.71), ('fair', 'Best of 2: lap 1', '0.010 ± 0.028 s more', 'equal')),
-        ((math.nan, 9.7), ('fair', 'Best of 1: lap 2', 'more laps')),
-        ((math.nan,), ('no use', 'No lap was timed', 'evaluate m.npz bag')),
-        ((), ('no use', 'No lap was timed')),
-    ],
-)
-def test_a_best_lap_is_good_if_it_is_surely_the_best(times, words):
-    args = Namespace(model='m.npz', bags=['bag'])
-    model = SimpleNamespace(frame_id='map', imu_topic='/imu/data')
-    found = of_laps([('bag', laps_of(*times))], args, model)
-    assert found.word == words[0]
-    assert all(each in ' '.join(found.lines) for each in words[1:])
-    both = of_laps([('bag', laps_of(*times)), ('other', laps_of(8.0, 8.5))], args, model)
-    count = 2 + sum(map(math.isfinite, times))
-    assert both.sentence.startswith(f'Best of {count}: lap 1 of other with 8.000')
 
 
 BARE = replace(drive(), positions=None)

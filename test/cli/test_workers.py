@@ -28,14 +28,6 @@ def test_bags_are_inspected_and_evaluated_by_workers_as_here(command, slot_car_b
     assert said[()] == said['--workers', 2]
 
 
-def test_what_workers_cannot_do_is_refused(command, slot_car_bag, tmp_path):
-    one = ('--workers', 1)
-    assert 'does not exist' in command('inspect', tmp_path / 'none', *one, status=2).err
-    report = ('--report', tmp_path / 'page.html')
-    assert '--report' in command('inspect', slot_car_bag, *report, *one, status=2).err
-    assert '--online' in command('evaluate', '--online', slot_car_bag, *one, status=2).err
-
-
 @pytest.fixture(scope='module')
 def fleet_bags(tmp_path_factory):
     """Return eight bags of three laps each, and one that is damaged."""

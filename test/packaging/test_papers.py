@@ -5,7 +5,6 @@
 import argparse
 import ast
 from collections.abc import Iterator
-from importlib import import_module
 import itertools
 from pathlib import Path
 import re
@@ -15,7 +14,7 @@ import pytest
 
 pytest.importorskip('rich')
 
-from two_manifold_ros.__main__ import COMMANDS
+from two_manifold_ros.__main__ import command_named, COMMANDS
 from two_manifold_ros.experiments.experiment import EXPERIMENTS
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -57,7 +56,7 @@ def test_commands_and_their_options_exist(command):
     name, *words = shlex.split(command)
     assert name in COMMANDS
     parser = argparse.ArgumentParser()
-    import_module(f'two_manifold_ros.cli.{name}').add_arguments(parser)
+    command_named(name).add_arguments(parser)
     options = {option: action for action in parser._actions for option in action.option_strings}
     for word, value in itertools.pairwise([*words, '']):
         if word.startswith('--'):

@@ -85,13 +85,10 @@ def browse(browser: Any) -> Iterator[Open]:  # noqa: ANN401 - playwright may be 
         url: str,
         width: int = 1280,
         height: int = 800,
-        scheme: str = 'light',
         ready: str = 'map',
     ) -> Tab:
         # As another browser: nothing is left of the tests before.
-        context = browser.new_context(
-            viewport={'width': width, 'height': height}, color_scheme=scheme
-        )
+        context = browser.new_context(viewport={'width': width, 'height': height})
         contexts.append(context)
         page = context.new_page()
         page.on(

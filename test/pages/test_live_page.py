@@ -14,7 +14,6 @@ pytest.importorskip('bokeh', reason='bokeh, which draws pages, is not installed'
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.pages.drawing import STATUS_COLOURS
 from two_manifold_ros.pages.live_page import LivePage
-from two_manifold_ros.pages.live_plots import LIMITS
 from two_manifold_ros.pages.serving import serve_page
 from two_manifold_ros.pages.vehicle import Moment, Scene, Vehicle
 
@@ -55,7 +54,7 @@ def drive(name: str, scene: Scene, shift: float = 0.0) -> Vehicle:
 
 @pytest.fixture
 def scene() -> Scene:
-    scene = Scene('a drive', limits_m=(2.0, 4.0))
+    scene = Scene('a drive')
     drive('car', scene)
     scene.duration_s = LASTS_S
     return scene
@@ -105,8 +104,6 @@ def test_state_position_and_path_are_those_of_the_time(browse, url):
     assert 'tick time 90.7 ms' in tab.text('.numbers')
     tiles = tab.page.locator('.numbers div')
     assert all(tiles.nth(each).get_attribute('title') for each in range(tiles.count()))
-    # The limits of the model stand in the plot of the ellipse.
-    assert [tab.value(name, 'location') for name in LIMITS] == [2.0, 4.0]
     assert all(name in tab.text('.key') for name in ('true position', 'route of the model'))
     assert tab.value('acceleration', 'x_range.end') == 30.0
 
@@ -174,9 +171,8 @@ def test_live_it_follows_the_present_and_says_when_a_node_is_gone(browse):
         tab.until('model("banner").text.includes("tracking")')
         assert tab.page.get_by_role('button', name='Pause').count() == 0
         tab.until('model("map_key").text.includes("path ahead")')
-        # No true position is known of a robot that drives, nor a limit without a model.
+        # No true position is known of a robot that drives.
         assert 'true' not in tab.value('map_key', 'text')
-        assert not any(tab.value(name, 'visible') for name in LIMITS)
         now_s = 12.0
         tab.until('model("banner").text.includes("gone")')
         assert 'car1/filter_node was not heard for 7 s' in tab.text('.banner')
@@ -184,16 +180,11 @@ def test_live_it_follows_the_present_and_says_when_a_node_is_gone(browse):
 
 
 @pytest.mark.parametrize(('width', 'height'), [(1280, 800), (390, 844)])
-def test_dark_and_narrow_screens_are_readable(browse, url, width, height):
-    tab = browse(url, width, height, 'dark')
+def test_narrow_screens_are_readable(browse, url, width, height):
+    tab = browse(url, width, height)
     pause(tab)
     scrub(tab, 30.0)
     tab.until('model("states").data.status.length === 2')
-    paper, ink = tab.page.evaluate(
-        '() => { const s = getComputedStyle(document.body); return [s.backgroundColor, s.color]; }'
-    )
-    assert paper == 'rgb(20, 23, 28)'
-    assert ink == 'rgb(227, 231, 236)'
     # Nothing is cut off: the page is as wide as the screen.
     assert tab.page.evaluate('() => document.documentElement.scrollWidth') <= width
     assert tab.value('map', 'inner_width') > 0.6 * min(width, 700)

@@ -121,7 +121,7 @@ def test_messages_of_a_node_become_moments(slot_car_model):
     numbers = {'status': CODES[Status.TRACKING], 'novelty': 1.5}
     vehicle.hear('status', as_object(status_message(0, numbers)), 2.0)
     assert vehicle.at(2.0).status == 'tracking'
-    vehicle.hear('position', as_object(position_message(estimate, scene)), 2.1, 0.3)
+    vehicle.hear('position', as_object(position_message(estimate, scene)), 2.1)
     vehicle.hear('predicted_path', as_object(predicted_path_message(estimate, scene)), 2.11)
     newest = vehicle.at(3.0)
     assert newest.position.tolist() == [1.0, 2.0]
@@ -132,7 +132,6 @@ def test_messages_of_a_node_become_moments(slot_car_model):
     at = [int(np.argmin(np.abs(seconds - each))) for each in horizons]
     assert seconds[at] == pytest.approx(horizons)
     assert newest.path()[at, :2].tolist() == estimate.positions.tolist()
-    assert newest.error_m == 0.3
     assert newest.ellipse_m == pytest.approx(2.0 * 2.4477, rel=1e-4)
     assert newest.numbers['novelty'] == 1.5
     vehicle.hear('markers', as_object(markers_message(replace(estimate, tick=0), scene)), 2.2)

@@ -9,23 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.cli.options import (
-    add_bags,
-    add_json,
-    add_position_lag,
-    add_topics,
-    answer,
-    Bags,
-    in_step,
-    metres,
-    percent,
-    recordings_of,
-    warn,
-)
-from two_manifold_ros.cli.training_options import add_settings, given_settings
+from two_manifold_ros.cli import options
 from two_manifold_ros.cli.verdict import of_comparison
-from two_manifold_ros.comparison.comparing import compare
+from two_manifold_ros.comparison.comparing import compare, Comparison
 from two_manifold_ros.comparison.protocol import (
+    Plan,
     plan_bags,
     plan_share,
     plan_slot_car,
@@ -34,7 +22,6 @@ from two_manifold_ros.comparison.protocol import (
 )
 from two_manifold_ros.comparison.rivals import methods_named, NAMES
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.inspection.inspecting import inspect_recording, training_warnings
 from two_manifold_ros.inspection.shared_places import sort_by_route
 from two_manifold_ros.progress import Progress
 from two_manifold_ros.training.settings import TrainingSettings
@@ -44,8 +31,6 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Iterator, Sequence
 
-    from two_manifold_ros.comparison.comparing import Comparison
-    from two_manifold_ros.comparison.protocol import Plan
 
 MOST_COLUMNS = 4
 """Horizons in the table; of more, so many evenly spread ones are shown."""
@@ -60,15 +45,14 @@ def shown_comparison(comparison: Comparison) -> Iterator[str | Table]:
     shown = np.linspace(0, count - 1, min(count, MOST_COLUMNS)).round().astype(int).tolist()
     ticks = [comparison.horizons[column] for column in shown]
     headings = [f'{each} ({each / comparison.rate_hz:g} s)' for each in ticks]
-    shares = {
-        result.name: result.scores[0].published_share if result.scores else None
-        for result in comparison.results
-    }
     rows = [
         [
             result.title,
-            percent(shares[result.name]),
-            *(metres(result.scores[k].all.rmse_m) if result.scores else 'failed' for k in shown),
+            options.percent(result.scores[0].published_share if result.scores else None),
+            *(
+                options.metres(result.scores[k].all.rmse_m) if result.scores else 'failed'
+                for k in shown
+            ),
         ]
         for result in comparison.results
     ]
@@ -79,14 +63,6 @@ def shown_comparison(comparison: Comparison) -> Iterator[str | Table]:
     yield f'every method at {comparison.rate_hz:.3g} Hz, windows of {window_s:.3g} s'
     scored = ', '.join(str(comparison.scored[column]) for column in shown)
     yield f'every method is scored on the same {scored} predictions, published or not'
-    for result in comparison.results:
-        scores, share = result.scores or (), shares[result.name]
-        if share is not None and any(each.published_share not in {1.0, None} for each in scores):
-            left = ', '.join(metres(scores[column].rmse_m) for column in shown)
-            yield (
-                f'{result.title} would withhold {100 * (1.0 - share):.1f} % of the present '
-                f'positions; RMSE of what it would publish: {left}'
-            )
     if seeing := [result.title for result in comparison.results if result.sees_positions]:
         yield f'given true positions on the way: {", ".join(seeing)}'
     yield from comparison.notes
@@ -115,9 +91,13 @@ _FIXED = ('test', 'share', 'rate_hz', 'window', 'horizons')
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this command."""
-    add_bags(parser)
+    options.add_bags(parser)
     parser.add_argument(
-        '--test', nargs='+', action=Bags, metavar='BAG', help='bags to test on, of the same route'
+        '--test',
+        nargs='+',
+        action=options.Bags,
+        metavar='BAG',
+        help='bags to test on, of the same route',
     )
     parser.add_argument(
         '--share',
@@ -133,10 +113,10 @@ def add_arguments(parser: ArgumentParser) -> None:
         'stands for the spectral filter with it, kernels for each kernel in turn, paper-gaussian '
         'for paper with that kernel, tpsr for train --method tpsr',
     )
-    add_position_lag(add_topics(parser))
-    add_json(parser)
+    options.add_position_lag(options.add_topics(parser))
+    options.add_json(parser)
     group = parser.add_argument_group('every method')
-    add_settings(group, 'rate_hz', 'window', 'horizons')
+    options.add_settings(group, 'rate_hz', 'window', 'horizons')
     group.add_argument(
         '--protocol',
         choices=_PROTOCOLS,
@@ -150,7 +130,6 @@ def run(args: Namespace) -> int:
     """Compare and report; return 0. ``InputError`` says that no method worked."""
     methods = methods_named(args.methods.split(','), SLOT_CAR if args.protocol else None)
     plan = _plan(args)
-    _warn(plan)
     with Progress('comparing') as progress:
         found = compare(plan, methods, progress)
     if not found.succeeded:
@@ -160,7 +139,7 @@ def run(args: Namespace) -> int:
         reasons = '; '.join(f'{", ".join(who)}: {reason}' for reason, who in names.items())
         msg = f'no method worked, so there is nothing to compare ({reasons})'
         raise InputError(msg)
-    answer(args, found.to_json(), shown_comparison(found), of_comparison(found, args))
+    options.answer(args, found.to_json(), shown_comparison(found), of_comparison(found, args))
     return 0
 
 
@@ -172,8 +151,8 @@ def _plan(args: Namespace) -> Plan:
             wrong = ', '.join(given) or 'more than one bag'
             msg = f'--protocol {args.protocol} settles everything on one bag; leave out {wrong}'
             raise InputError(msg)
-        return plan_slot_car(in_step(recordings_of(args), args)[0])
-    settings = TrainingSettings(**given_settings(args))
+        return plan_slot_car(options.in_step(options.recordings_of(args), args)[0])
+    settings = TrainingSettings(**options.given_settings(args))
     followed = args.test or []
     alone = len(args.bags) == 1 and not followed
     if args.share is not None and not alone:
@@ -181,7 +160,7 @@ def _plan(args: Namespace) -> Plan:
         raise InputError(msg)
     # Read in one go, so that positions of satellites share one plane.
     every = Namespace(**{**vars(args), 'bags': [*args.bags, *followed]})
-    recordings = in_step(recordings_of(every), args)
+    recordings = options.in_step(options.recordings_of(every), args)
     routes = sort_by_route(recordings)
     if len(routes) > 1:
         listed = '; '.join(', '.join(each.name for each in group) for group in routes.values())
@@ -191,11 +170,3 @@ def _plan(args: Namespace) -> Plan:
         return plan_share(recordings[0], settings, SHARE if args.share is None else args.share)
     cut = len(recordings) - max(len(followed), 1)
     return plan_bags(recordings[:cut], recordings[cut:], settings)
-
-
-def _warn(plan: Plan) -> None:
-    """Print the warnings of the inspection of the training recordings before comparing."""
-    dataset = plan.train.dataset
-    with Progress('inspecting'):
-        reports = [inspect_recording(each) for each in plan.train.recordings]
-    warn(*training_warnings(reports, dataset.rate_hz))

@@ -4,48 +4,30 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentTypeError
 import math
 from typing import TYPE_CHECKING
 
+from two_manifold_ros.cli import options
 from two_manifold_ros.cli.fleet import run_fleet
-from two_manifold_ros.cli.options import (
-    add_bags,
-    add_fleet,
-    add_json,
-    add_part,
-    add_position_lag,
-    add_report,
-    add_sensor_topics,
-    add_topics,
-    answer,
-    begin_report,
-    check_report,
-    fleet_of,
-    in_step,
-    metres,
-    name_sensors,
-    part_of,
-    percent,
-    recordings_in_planes,
-    recordings_of,
-    seconds,
-    warn,
-)
-from two_manifold_ros.cli.verdict import of_curve, of_evaluation, of_routes, trained_on
+from two_manifold_ros.cli.verdict import of_curve, of_evaluation, of_routes, trained_on, Verdict
 from two_manifold_ros.errors import InputError, NO_USE
 from two_manifold_ros.evaluation.drives import trained_lag
-from two_manifold_ros.evaluation.evaluate import ELSEWHERE, evaluate, UNUSABLE
-from two_manifold_ros.evaluation.online import AFTERWARDS, learning_curve, MEAN, OFFLINE
+from two_manifold_ros.evaluation.evaluate import ELSEWHERE, evaluate, Evaluation, UNUSABLE
+from two_manifold_ros.evaluation.online import (
+    AFTERWARDS,
+    learning_curve,
+    LearningCurve,
+    MEAN,
+    OFFLINE,
+)
 from two_manifold_ros.evaluation.routes import recordings_by_route
 from two_manifold_ros.evaluation.vehicles import correction_from
 from two_manifold_ros.inspection.lag import estimate_lag, late_sentences
 from two_manifold_ros.inspection.positions import left_out_sentence
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.names import LEARNERS
-from two_manifold_ros.progress import Progress
-from two_manifold_ros.recordings.recording import check_one_plane
-from two_manifold_ros.sources import expand
+from two_manifold_ros.progress import Progress, warn
+from two_manifold_ros.recordings.recording import check_one_plane, Recording
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.typing import Table
 
@@ -53,39 +35,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator, Mapping, Sequence
 
-    from two_manifold_ros.cli.verdict import Verdict
-    from two_manifold_ros.evaluation.evaluate import Evaluation
-    from two_manifold_ros.evaluation.online import LearningCurve
     from two_manifold_ros.model.head import ModelHead
-    from two_manifold_ros.recordings.recording import Recording
-
-
-MOST_INSPECTED = 2
-"""Recordings whose inspection is in a report, each some hundred kilobytes of the 2 MB."""
-
-ALONE, FLEET, ONLINE = 'a model alone', '--fleet', '--online'
-
-FITTING = {
-    'report': (ALONE,),
-    'vehicle': (ALONE,),
-    'start': (ALONE, ONLINE),
-    'until': (ALONE, ONLINE),
-    'workers': (ALONE, FLEET),
-    'sensor_topic': (ALONE, FLEET),
-    'learners': (ONLINE,),
-    'positions_until': (ONLINE,),
-}
-"""What the options go with that do not go with everything."""
-
-
-def some_learners(text: str) -> tuple[str, ...]:
-    """Parse names of learners, separated by commas, for argparse."""
-    names = tuple(dict.fromkeys(each.strip() for each in text.split(',')))
-    for name in names:
-        if name not in LEARNERS:
-            msg = f'there is no learner named {name!r}; choose among {", ".join(LEARNERS)}'
-            raise ArgumentTypeError(msg)
-    return names
 
 
 HELP = (
@@ -100,42 +50,14 @@ HELP = (
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this command."""
-    parser.add_argument(
-        'model',
-        metavar='MODEL',
-        help='file written by two-manifold train; with --online there is none',
-    )
-    add_bags(parser, '*')
-    add_part(parser)
-    recordings = add_topics(parser)
-    add_report(parser, 'the track, when the filter was unsure and why, and the recording')
-    add_json(parser)
-    add_sensor_topics(recordings)
-    add_position_lag(recordings, 'as in the training of the model; with --online none')
+    recordings = options.add_run(parser)
+    options.add_part(parser)
+    options.add_report(parser, 'the track, and when the filter was unsure and why')
+    options.add_position_lag(recordings, 'as in the training of the model')
     recordings.add_argument(
         '--vehicle', metavar='FILE', help='correct the IMU by the file of two-manifold vehicle'
     )
-    online = parser.add_argument_group('learning while driving, without a model')
-    online.add_argument(
-        '--online',
-        action='store_true',
-        help='learn while driving: errors of each learner by lap, beside models trained on the '
-        'same laps',
-    )
-    online.add_argument(
-        '--learners',
-        type=some_learners,
-        metavar='NAMES',
-        help=f'some of {",".join(LEARNERS)} (default: all)',
-    )
-    online.add_argument(
-        '--positions-until',
-        type=seconds,
-        metavar='S',
-        help='give the learners no positions after S seconds: from then on they have the IMU '
-        'alone (default: give all)',
-    )
-    add_fleet(parser).add_argument(
+    options.add_fleet(parser).add_argument(
         '--fleet',
         action='store_true',
         help='score each bag where it is read; report by vehicle (the folder of a bag), by day '
@@ -145,29 +67,20 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Evaluate and report; return 0, or ``NO_USE`` if nothing would have been published."""
-    mode = ONLINE if args.online else FLEET if args.fleet else ALONE
-    for option, modes in FITTING.items():
-        if mode not in modes and getattr(args, option) not in (None, []):
-            name = 'from' if option == 'start' else option.replace('_', '-')
-            msg = (
-                f'--{name} goes with {" or ".join(modes)}, not with {mode}: leave out one of both'
-            )
-            raise InputError(msg)
-    if args.online:
-        args.bags = [*expand([args.model]), *args.bags]
-        return run_online(args)
-    if not args.bags:
-        msg = 'Name the bags to evaluate on after the model, or --online to learn from them.'
-        raise InputError(msg)
     if args.fleet:
+        for option in ('report', 'vehicle', 'start', 'until'):
+            if getattr(args, option) is not None:
+                name = option.replace('start', 'from')
+                msg = f'--{name} does not go with --fleet: leave out one of both'
+                raise InputError(msg)
         return run_fleet(args)
-    check_report(args)
+    options.check_report(args)
     model = load_model(args.model)
-    name_sensors(args, model)
-    whole = recordings_in_planes(args, model)
+    options.name_sensors(args, model)
+    whole = options.recordings_in_planes(args, model)
     # A part may be too short to say by itself which route it is of.
     by_route = {
-        name: [part_of(one, args.start, args.until) for one in each]
+        name: [options.part_of(one, args.start, args.until) for one in each]
         for name, each in recordings_by_route(model, whole).items()
     }
     if args.report and len(by_route) > 1:
@@ -178,11 +91,11 @@ def run(args: Namespace) -> int:
         raise InputError(msg)
     # Each as in the training of its route.
     by_route = {
-        name: in_step(each, args, trained_lag(model.routes[name]))
+        name: options.in_step(each, args, trained_lag(model.routes[name]))
         for name, each in by_route.items()
     }
     correct = correction_from(args.vehicle, model)
-    with fleet_of(args) as client, Progress('evaluating') as progress:
+    with options.fleet_of(args) as client, Progress('evaluating') as progress:
         found = {
             name: evaluate(model, [correct(one) for one in each], progress, name, client)
             for name, each in by_route.items()
@@ -197,66 +110,26 @@ def _report(
     by_route: Mapping[str, list[Recording]],
     found: Mapping[str, Evaluation],
 ) -> None:
-    """Report on recordings of a route, or of several."""
-    several = len(found) > 1
-    verdicts = {}
+    """Report on recordings of a route, or of several one after the other."""
+    several, verdicts = len(found) > 1, {}
+    shown: list[str | Table] = []
     for name, each in found.items():
-        verdicts[name] = of_evaluation(args, model.routes[name], each)
-        for doubt in _doubts(args, model.routes[name], by_route[name]):
+        own = model.routes[name]
+        verdicts[name] = of_evaluation(args, own, each)
+        for doubt in _doubts(args, own, by_route[name]):
             warn(f'{name}: {doubt}' if several else doubt)
+        tables = score_tables(each, own)
+        shown += [f'\n{name}:'] if several else []
+        shown += [*tables, *_sentences(each, own, name)]
+        if args.report:
+            _write_report(args, each, by_route[name], verdicts[name], tables)
     content = {'model': args.model, 'bags': args.bags}
     if several:
         content['routes'] = {name: each.to_json() for name, each in found.items()}
-        answer(args, content, _by_route(found), of_routes(verdicts))
-        return
-    ((route, evaluation),) = found.items()
-    own, verdict = model.routes[route], verdicts[route]
-    tables = score_tables(evaluation, own)
-    if args.report:
-        _write_report(args, evaluation, by_route[route], own, verdict, tables)
-    content |= ({'route': route} if route else {}) | evaluation.to_json()
-    shown: list[str | Table] = [*tables, *_sentences(evaluation, own, route)]
-    answer(args, content, shown, verdict)
-
-
-def _by_route(found: Mapping[str, Evaluation]) -> Iterator[str | Table]:
-    """Yield the errors of several routes."""
-    rows = []
-    for name, each in found.items():
-        now = each.scores[0]
-        rows.append(
-            [
-                name,
-                str(each.ticks),
-                *_naming(each),
-                percent(now.model.published_share),
-                metres(now.model.all.rmse_m),
-                metres(now.model.rmse_m),
-                metres(now.mean.all.rmse_m),
-            ]
-        )
-    header = [
-        'route', 'ticks', 'named\nright', 'wrong,\npublished', 'published', 'RMSE, m',
-        'published:\nRMSE', 'mean:\nRMSE',
-    ]  # fmt: skip
-    yield Table('position error by route, at all ticks after the first window', header, rows)
-    yield (
-        'named right: after one and a half windows; wrong, published: published positions that '
-        'are on another route'
-    )
-    for name, each in found.items():
-        yield from _unusable(each, f'{name}: ')
-
-
-def _naming(evaluation: Evaluation) -> list[str]:
-    """Return how well the route was named, as cells."""
-    naming = evaluation.naming
-    if naming is None:
-        return ['-', '-']
-    return [
-        '-' if math.isnan(each) else f'{100.0 * each:.1f} %'
-        for each in (naming.right, naming.wrong_published)
-    ]
+    else:
+        ((route, evaluation),) = found.items()
+        content |= ({'route': route} if route else {}) | evaluation.to_json()
+    options.answer(args, content, shown, of_routes(verdicts) if several else verdicts[route])
 
 
 def _sentences(evaluation: Evaluation, model: ModelHead, route: str) -> Iterator[str]:
@@ -267,29 +140,25 @@ def _sentences(evaluation: Evaluation, model: ModelHead, route: str) -> Iterator
         lines = bool(model.route_names)
         named = [f'the route {route}'] * bool(route) + ['a line that passes there'] * lines
         if named:
-            right, wrong = _naming(evaluation)
+            right, wrong = evaluation.naming.right, evaluation.naming.wrong_published
             of_another = (
                 'none of them are published'
-                if wrong == '-'
-                else f'{wrong} of the positions that are published then are of another one'
+                if math.isnan(wrong)
+                else f'{100.0 * wrong:.1f} % of the positions that are published then are of '
+                'another one'
             )
             subject = ', and '.join(named) + (' is' if len(named) == 1 else ', are')
             yield (
-                f'{subject} named at {right} of the ticks after one and a half windows; '
-                f'{of_another}'
+                f'{subject} named at {100.0 * right:.1f} % of the ticks after one and a half '
+                f'windows; {of_another}'
             )
-    yield from _unusable(evaluation)
-
-
-def _unusable(evaluation: Evaluation, whose: str = '') -> Iterator[str]:
-    """Yield for which estimates the mean position stands, if for any."""
     counters = evaluation.to_json()['samples']
     count, elsewhere = counters.get(UNUSABLE, 0), counters.get(ELSEWHERE, 0)
     if count:
         those = 'all' if elsewhere == count else str(elsewhere)
         because = f', {those} of them because they are of another route' if elsewhere else ''
         yield (
-            f'{whose}{count} estimates had no usable position at one horizon or more{because}: '
+            f'{count} estimates had no usable position at one horizon or more{because}: '
             'the mean position stands for it there'
         )
 
@@ -298,24 +167,15 @@ def _write_report(
     args: Namespace,
     evaluation: Evaluation,
     recordings: Sequence[Recording],
-    model: ModelHead,
     verdict: Verdict,
     tables: Sequence[Table],
 ) -> None:
-    from two_manifold_ros.inspection.inspecting import inspect_recording  # noqa: PLC0415 - as below
-    from two_manifold_ros.pages.sections import (  # noqa: PLC0415 - an extra
-        inspection_sections,
-        run_sections,
-    )
+    from two_manifold_ros.pages.sections import run_sections  # noqa: PLC0415 - an extra
 
     part = f', from {args.start:g} s on; times count from there' if args.start else ''
     made_of = f'{args.model} on {", ".join(args.bags)}{part}'
-    report = begin_report(args.bags, 'evaluation', made_of, verdict)
-    drawn = run_sections(report, evaluation, recordings, model, tables)
-    shown = [recordings[number] for number in drawn[:MOST_INSPECTED]]
-    if len(shown) < len(recordings):
-        report.say(f'{len(shown)} of these are inspected below.')
-    inspection_sections(report, [inspect_recording(each) for each in shown], shown)
+    report = options.begin_report(args.bags, 'evaluation', made_of, verdict)
+    run_sections(report, evaluation, recordings, tables)
     report.write(args.report)
 
 
@@ -329,10 +189,12 @@ def score_tables(evaluation: Evaluation, model: ModelHead) -> list[Table]:
             own.all.rmse_m, own.all.median_m, own.all.p95_m, own.along_rmse_m, own.cross_rmse_m,
             each.mean.all.rmse_m, each.previous.all.rmse_m,
         )  # fmt: skip
-        every.append([name, str(own.all.n), *map(metres, errors)])
+        every.append([name, str(own.all.n), *map(options.metres, errors)])
         inside = [each for each in (own.coverage68, own.coverage95) if each is not None]
         ellipses = '/'.join(f'{100 * each:.0f}' for each in inside) or '-'
-        published.append([name, percent(own.published_share), metres(own.rmse_m), ellipses])
+        published.append(
+            [name, options.percent(own.published_share), options.metres(own.rmse_m), ellipses]
+        )
     header = [
         'ticks ahead', 'n', 'RMSE', 'median', '95 %', 'along', 'cross', 'mean:\nRMSE',
         'previous:\nRMSE',
@@ -358,13 +220,39 @@ def _doubts(args: Namespace, model: ModelHead, recordings: list[Recording]) -> I
     yield from late_sentences(names, list(map(estimate_lag, recordings)), 0.5 / model.rate_hz)
 
 
-def run_online(args: Namespace) -> int:
+LEARN_HELP = (
+    'Learn while driving, as updater_node does: feed the learners with the bags, and print their '
+    'errors lap by lap, beside models trained on the same laps.'
+)
+
+
+def add_learn(parser: ArgumentParser) -> None:
+    """Add the arguments of learn."""
+    options.add_bags(parser)
+    options.add_part(parser)
+    options.add_position_lag(options.add_topics(parser), 'none')
+    options.add_json(parser)
+    parser.add_argument(
+        '--learners', choices=LEARNERS, nargs='+', help='which learn (default: all)'
+    )
+    parser.add_argument(
+        '--positions-until',
+        type=options.seconds,
+        metavar='S',
+        help='give the learners no positions after S seconds: from then on they have the IMU '
+        'alone (default: give all)',
+    )
+
+
+def run_learn(args: Namespace) -> int:
     """Feed learners with the bags, report, and return 0."""
     # All of training with it, which the other forms of the command do without.
     from two_manifold_ros.adapting.stream_learner import make_learner  # noqa: PLC0415
 
-    whole = recordings_of(args)
-    recordings = in_step([part_of(each, args.start, args.until) for each in whole], args)
+    whole = options.recordings_of(args)
+    recordings = options.in_step(
+        [options.part_of(each, args.start, args.until) for each in whole], args
+    )
     for each in recordings:
         if len(each.imu.stamps) < 2:
             msg = (
@@ -383,7 +271,7 @@ def run_online(args: Namespace) -> int:
         curve = learning_curve(
             recordings, learners, TrainingSettings().at_one_rate(), known_s, progress
         )
-    answer(args, {'bags': args.bags, **curve.to_json()}, _curve(curve), of_curve(curve))
+    options.answer(args, {'bags': args.bags, **curve.to_json()}, _curve(curve), of_curve(curve))
     return 0
 
 

@@ -9,7 +9,6 @@ routes into one.
 
 from __future__ import annotations
 
-from argparse import SUPPRESS
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -18,25 +17,22 @@ from pathlib import Path
 from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.adapting.checkpoints import drives_in, newest_in
-from two_manifold_ros.cli.looking import kind_of, shown_routes
-from two_manifold_ros.cli.options import (
-    add_json,
-    add_topics,
-    answer,
-    fleet_of,
-    metres,
-    name_sensors,
-    on_stderr,
-    percent,
-    reading_options,
-    warn,
-)
+from two_manifold_ros.cli import options
+from two_manifold_ros.cli.looking import shown_routes
 from two_manifold_ros.cli.verdict import of_fleet
 from two_manifold_ros.errors import InputError, NO_USE
-from two_manifold_ros.evaluation.drives import fleets_of, score_drives, total_of
+from two_manifold_ros.evaluation.drives import (
+    DriveScore,
+    Fleet,
+    fleets_of,
+    score_drives,
+    Total,
+    total_of,
+)
 from two_manifold_ros.fleet import ItemJournal
 from two_manifold_ros.inspection.coverage import (
     BAGS_SUFFIX,
+    Choice,
     choose,
     FEWEST_BAGS,
     recorded_s,
@@ -45,9 +41,9 @@ from two_manifold_ros.inspection.coverage import (
 )
 from two_manifold_ros.model.atlas import atlas_of, AtlasModel
 from two_manifold_ros.model.model_file import load_model, save_model
-from two_manifold_ros.progress import Progress
-from two_manifold_ros.recordings.reading import open_bag, read_recording
-from two_manifold_ros.recordings.recording import check_one_plane
+from two_manifold_ros.progress import on_stderr, Progress, warn
+from two_manifold_ros.recordings.reading import open_bag, read_recording, ReadingOptions
+from two_manifold_ros.recordings.recording import check_one_plane, Recording
 from two_manifold_ros.recordings.satellite_fixes import in_plane
 from two_manifold_ros.sources import expand, identity, is_remote, public
 from two_manifold_ros.training.settings import TrainingSettings
@@ -58,11 +54,8 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Callable, Iterator, Sequence
 
-    from two_manifold_ros.evaluation.drives import DriveScore, Fleet, Total
-    from two_manifold_ros.inspection.coverage import Choice
     from two_manifold_ros.model.head import ModelHead
-    from two_manifold_ros.recordings.reading import ReadingOptions
-    from two_manifold_ros.recordings.recording import Recording
+
 
 MERGE_HELP = (
     'Learn one model of one route from several robots: from the checkpoints of their updater '
@@ -96,10 +89,6 @@ def chosen_bags(
         yield names, None
         return
     journal = ItemJournal(Path(f'{args.output}{BAGS_SUFFIX}'))
-    if len(journal):
-        on_stderr(
-            f'two-manifold: note: {len(journal)} surveys of earlier runs are in {journal.path}'
-        )
     try:
         # Routes that are named are wanted, however few drive them.
         choice = _chosen(args, client, journal, 1 if names else FEWEST_BAGS)
@@ -125,7 +114,7 @@ def _chosen(
     with Progress('surveying') as progress:
         surveys = survey_bags(
             args.bags,
-            reading_options(args),
+            options.reading_options(args),
             args.until,
             journal,
             client,
@@ -199,7 +188,7 @@ def try_on_others(
         scores = score_drives(
             model,
             tried,
-            reading_options(args),
+            options.reading_options(args),
             client,
             lambda share: progress('trying the model', share),
             until_s=args.until,
@@ -219,13 +208,13 @@ def try_on_others(
 def run_fleet(args: Namespace) -> int:
     """Score each bag where it is read and report; return 0, or ``NO_USE`` as ``run`` does."""
     model = load_model(args.model)
-    name_sensors(args, model)
+    options.name_sensors(args, model)
     _drop_duplicates(args, [])
-    with fleet_of(args) as client, Progress('evaluating') as progress:
+    with options.fleet_of(args) as client, Progress('evaluating') as progress:
         scores = score_drives(
             model,
             args.bags,
-            reading_options(args),
+            options.reading_options(args),
             client,
             lambda share: progress('evaluating', share),
             position_lag=args.position_lag or '',
@@ -242,7 +231,7 @@ def run_fleet(args: Namespace) -> int:
     }
     shown = [each for name, fleet in fleets.items() for each in _fleet(fleet, name)]
     shown += [f'bags without a score: {len(troubles)}'] if troubles else []
-    answer(args, content, shown, of_fleet(totals, args, model))
+    options.answer(args, content, shown, of_fleet(totals, args, model))
     return 0 if any(each.published for each in scores) else NO_USE
 
 
@@ -271,15 +260,15 @@ def _fleet(fleet: Fleet, route: str) -> Iterator[str | Table]:
         yield Table(title, header, rows)
         for name, total in totals.items():
             if what == 'vehicle' and total.grows_m is not None:
-                first, last = map(metres, total.grows_m)
+                first, last = map(options.metres, total.grows_m)
                 yield (
                     f'{name} drifts: its error grows from drive to drive, from a mean of '
                     f'{first.strip()} m over the first third to {last.strip()} m over the last; '
                     'look at the mounting of its IMU, or train on newer drives'
                 )
     places = [
-        [f'{_rounded(each["x"])}, {_rounded(each["y"])}', metres(each['mean_m']),
-         percent(each['published_share'])]
+        [f'{_rounded(each["x"])}, {_rounded(each["y"])}', options.metres(each['mean_m']),
+         options.percent(each['published_share'])]
         for each in fleet.weakest(WEAKEST)
     ]  # fmt: skip
     yield Table('places of the largest errors', ['x, y in m', 'mean, m', 'published'], places)
@@ -294,10 +283,10 @@ def _cells(total: Total) -> list[str]:
     return [
         str(total.drives),
         str(total.ticks),
-        percent(total.published_share),
-        metres(total.mean_m),
-        metres(total.published_mean_m),
-        metres(total.worst_m),
+        options.percent(total.published_share),
+        options.metres(total.mean_m),
+        options.metres(total.published_mean_m),
+        options.metres(total.worst_m),
         Path(total.worst).name,
     ]
 
@@ -315,14 +304,14 @@ def add_merge(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--force', action='store_true', help='write the model even if it is of no use, and warn'
     )
-    add_topics(parser)
-    add_json(parser)
+    options.add_topics(parser)
+    options.add_json(parser)
 
 
 def run_merge(args: Namespace) -> int:
     """Train on the drives of all robots, save the model, and return 0 or ``NO_USE``."""
     paths = [each for given in args.bags for each in newest_in(given, warn) or expand([given])]
-    of, drives = drives_of(paths, reading_options(args))
+    of, drives = drives_of(paths, options.reading_options(args))
     surveys = [survey_recording(each) for each in drives]
     # Parts of a route that robots saw need not meet, and all are wanted.
     choice = choose(surveys, math.inf, fewest=1)
@@ -344,15 +333,17 @@ def run_merge(args: Namespace) -> int:
     rows = [[path, f'{lasting:.1f}'] for path, lasting in minutes.items()]
     table = Table(f'merged into {args.output}', ['of', 'minutes trained on'], rows)
     content = {'model': None if status else args.output, 'minutes': minutes, **model.summary}
-    answer(args, content, [] if status else [table, f'see two-manifold info {args.output}'])
+    options.answer(
+        args, content, [] if status else [table, f'see two-manifold info {args.output}']
+    )
     return status
 
 
-def drives_of(paths: Sequence[str], options: ReadingOptions) -> tuple[list[str], list[Recording]]:
+def drives_of(paths: Sequence[str], reading: ReadingOptions) -> tuple[list[str], list[Recording]]:
     """Return the path of each drive of checkpoints and of bags, and the drives, in one plane."""
     of, drives = [], []
     for path in paths:
-        found = drives_in(path) if path.endswith('.npz') else [read_recording(path, options)]
+        found = drives_in(path) if path.endswith('.npz') else [read_recording(path, reading)]
         of += [path] * len(found)
         drives += found
     streams = [each.positions for each in drives if each.positions is not None]
@@ -367,8 +358,8 @@ def drives_of(paths: Sequence[str], options: ReadingOptions) -> tuple[list[str],
 
 
 ATLAS_HELP = (
-    'Put models of routes into one model, which finds out on which route the vehicle drives; take '
-    'routes out of it; or list them.'
+    'Put models of routes into one model, which finds out on which route the vehicle drives, or '
+    'take routes out of it. `info` lists them.'
 )
 
 
@@ -396,47 +387,27 @@ def add_atlas(parser: ArgumentParser) -> None:
     remove.add_argument(
         '-o', '--output', metavar='ATLAS', help='file to write (default: the same)'
     )
-    listing = actions.add_parser('list', help='list the routes of a model')
-    listing.add_argument('model', metavar='MODEL', help='any model')
-    add_json(parser)
-    for each in (add, remove, listing):
-        # Behind the action too, where it would be undone by a default of its own.
-        each.add_argument('--json', action='store_true', default=SUPPRESS, help=SUPPRESS)
+    for each in (add, remove):
+        options.add_json(each)
 
 
 def run_atlas(args: Namespace) -> int:
-    """Do what is asked for, list the routes, and return 0."""
-    done: dict[str, list[str]] = {}
-    if args.action == 'list':
-        model, path = load_model(args.model), args.model
-    elif args.action == 'add':
-        model, done = joined(args.models, args.output)
-        path = args.output
-        save_model(model, path)
+    """Write the model, list its routes, and return 0."""
+    if args.action == 'add':
+        model, path = joined(args.models, args.output), args.output
     else:
         model, path = without(load_model(args.model), args.names), args.output or args.model
-        save_model(model, path)
-    routes = {
-        name: {
-            'frame_id': each.frame_id,
-            'rate_hz': each.rate_hz,
-            'kind': kind_of(each),
-            'lines': list(each.route_names),
-            **each.summary,
-        }
-        for name, each in model.routes.items()
-    }
-    said = [] if args.action == 'list' else [f'written to {path}']
-    said += [f'{what}: {", ".join(names)}' for what, names in done.items() if names]
-    answer(args, {'model': path, **done, 'routes': routes}, [*said, *shown_routes(model)])
+    save_model(model, path)
+    content = {'model': path, 'routes': list(model.names)}
+    options.answer(args, content, [f'written to {path}', *shown_routes(model)])
     return 0
 
 
-def joined(models: Sequence[str], output: str) -> tuple[AtlasModel, dict[str, list[str]]]:
+def joined(models: Sequence[str], output: str) -> AtlasModel:
     """
     Return the atlas of models by ``MODEL`` or ``NAME=MODEL``; it goes on with that in ``output``.
 
-    And the names of the routes that were ``added`` there, ``replaced`` and ``kept``.
+    Routes that are there by the same name are replaced, and named on standard error.
     """
     known: dict[str, ModelHead] = {}
     for given in models:
@@ -458,14 +429,10 @@ def joined(models: Sequence[str], output: str) -> tuple[AtlasModel, dict[str, li
             known[chosen] = each
     there = load_model(output) if Path(output).exists() else None
     before = there.routes if isinstance(there, AtlasModel) else {}
-    # One that is there by that name is replaced by the newer one, if it is not the same.
-    new = [name for name in sorted(known) if output not in models or name not in before]
-    model = atlas_of({**before, **known})
-    return model, {
-        'added': [name for name in new if name not in before],
-        'replaced': [name for name in new if name in before],
-        'kept': [name for name in model.names if name not in new],
-    }
+    # A model that is there and given again replaces nothing.
+    if replaced := sorted(known.keys() & before.keys()) if output not in models else []:
+        on_stderr(f'two-manifold: note: replaced in {output}: {", ".join(replaced)}')
+    return atlas_of({**before, **known})
 
 
 def without(model: ModelHead, names: Sequence[str]) -> AtlasModel:

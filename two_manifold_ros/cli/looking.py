@@ -8,32 +8,19 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TYPE_CHECKING
 
-from two_manifold_ros.cli.options import (
-    add_bags,
-    add_fleet,
-    add_json,
-    add_report,
-    add_topics,
-    answer,
-    begin_report,
-    check_report,
-    fleet_of,
-    on_stderr,
-    reading_options,
-    say_notes,
-)
-from two_manifold_ros.cli.verdict import of_inspection
+from two_manifold_ros.cli import options
+from two_manifold_ros.cli.verdict import of_inspection, Verdict
 from two_manifold_ros.errors import BAD_INPUT, InputError
-from two_manifold_ros.inspection.inspecting import inspect_bags, inspect_recording
+from two_manifold_ros.inspection.inspecting import inspect_bags, Report
 from two_manifold_ros.inspection.rendering import describe, describe_all
 from two_manifold_ros.model.atlas import AtlasModel
-from two_manifold_ros.model.head import TrainedModel
+from two_manifold_ros.model.head import ModelHead, TrainedModel
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.model.model_file import header_of, load_model
 from two_manifold_ros.names import LAP_FRAME
-from two_manifold_ros.progress import Progress
+from two_manifold_ros.progress import on_stderr, Progress
 from two_manifold_ros.recordings.further_channels import SensorTopic
-from two_manifold_ros.recordings.reading import read_recording
+from two_manifold_ros.recordings.reading import read_recording, ReadingOptions
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
 from two_manifold_ros.sources import public
 from two_manifold_ros.training.summary import fleet_sentence
@@ -41,12 +28,8 @@ from two_manifold_ros.typing import Table
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from two_manifold_ros.inspection.inspecting import Report
-    from two_manifold_ros.model.head import ModelHead
-    from two_manifold_ros.recordings.reading import ReadingOptions
-    from two_manifold_ros.recordings.recording import Recording
 
 INSPECT_HELP = (
     'Print rates, gaps, dead channels, probable unit errors, laps and the time offset between IMU '
@@ -60,46 +43,45 @@ MOST_IN_FULL = 3
 
 def add_inspect(parser: ArgumentParser) -> None:
     """Add the arguments of inspect."""
-    add_bags(parser)
-    add_topics(parser)
-    add_report(parser, 'findings with cures, the drive, laps and signals')
-    add_fleet(parser)
-    add_json(parser)
+    options.add_bags(parser)
+    options.add_topics(parser)
+    options.add_report(parser, 'findings with cures, the drive, laps and signals')
+    options.add_fleet(parser)
+    options.add_json(parser)
 
 
 def run_inspect(args: Namespace) -> int:
     """Print reports of recordings, in full or a line for each; return 2 if one is unreadable."""
-    check_report(args)
+    options.check_report(args)
+    if args.report and args.workers:
+        msg = '--report draws recordings, which stay with the workers: leave out one of both'
+        raise InputError(msg)
     unread: dict[str, str] = {}
 
     def refused(path: str, error: InputError) -> None:
         if len(args.bags) == 1:
             raise error
-        unread[public(path)] = str(error)
+        unread[path] = str(error)
 
-    options = replace(reading_options(args), need_positions=False)
-    with fleet_of(args) as client, Progress('inspecting') as progress:
-        if client is None:
-            reports = _inspect_here(args, options, progress, refused)
-        else:
-            if args.report:
-                msg = (
-                    '--report draws recordings, which stay with the workers: leave out one of both'
-                )
-                raise InputError(msg)
-            done = partial(progress, 'inspecting')
-            reports = inspect_bags(args.bags, options, client, done, refused)
+    reading = replace(options.reading_options(args), need_positions=False)
+    with options.fleet_of(args) as client, Progress('inspecting') as progress:
+        done = partial(progress, 'inspecting')
+        reports = inspect_bags(args.bags, reading, client, done, refused)
     for each in reports:
-        say_notes(each.notes)
+        options.say_notes(each.notes)
     for sentence in unread.values():
         on_stderr(f'two-manifold: error: {sentence}')
     content: dict[str, Any] = {'recordings': [report.to_json() for report in reports]}
-    content |= {'unread': unread} if unread else {}
+    content |= {'unread': {public(path): e for path, e in unread.items()}} if unread else {}
     shown = describe_all(reports)
     if len(args.bags) <= MOST_IN_FULL:
         shown = (part for report in reports for part in _in_full(report))
-    if reports or args.json:
-        answer(args, content, shown, of_inspection(reports, args) if reports else None)
+    verdict = of_inspection(reports, args) if reports else None
+    if args.report and verdict:
+        read = [each for each in args.bags if each not in unread]
+        _write_page(args, read, reports, reading, verdict)
+    if verdict or args.json:
+        options.answer(args, content, shown, verdict)
     return BAD_INPUT if unread else 0
 
 
@@ -109,41 +91,19 @@ def _in_full(report: Report) -> Iterator[str | Table]:
         yield f'{each.severity}: {each.sentence}'
 
 
-def _inspect_here(
-    args: Namespace,
-    options: ReadingOptions,
-    progress: Progress,
-    refused: Callable[[str, InputError], None],
-) -> list[Report]:
-    """Read and inspect one bag after another, as on a worker: all would not fit into memory."""
-    reports: list[Report] = []
-    kept: list[Recording] = []
-    for number, bag in enumerate(args.bags):
-
-        def read(share: float, number: int = number) -> None:
-            progress('reading', (number + 0.5 * share) / len(args.bags))
-
-        try:
-            recording = read_recording(bag, options, progress=read)
-            progress('inspecting', (number + 0.5) / len(args.bags))
-            reports.append(inspect_recording(recording))
-        except InputError as error:
-            refused(bag, error)
-            continue
-        kept += [recording] if args.report else []
-    if args.report and reports:
-        _write_page(args, reports, kept)
-    return reports
-
-
 def _write_page(
-    args: Namespace, reports: Sequence[Report], recordings: Sequence[Recording]
+    args: Namespace,
+    bags: Sequence[str],
+    reports: Sequence[Report],
+    reading: ReadingOptions,
+    verdict: Verdict,
 ) -> None:
-    from two_manifold_ros.pages.sections import inspection_sections  # noqa: PLC0415 - an extra
+    from two_manifold_ros.pages.sections import inspection_sections, MOST_DRAWN  # noqa: PLC0415 - an extra
 
-    names = [each.name for each in recordings]
-    page = begin_report(names, 'recording', '', of_inspection(reports, args))
-    inspection_sections(page, reports, recordings)
+    # Those that are drawn are read again: all would not fit into memory.
+    drawn = [read_recording(each, reading) for each in bags[:MOST_DRAWN]]
+    page = options.begin_report([each.name for each in reports], 'recording', '', verdict)
+    inspection_sections(page, reports, drawn)
     page.write(args.report)
 
 
@@ -159,17 +119,17 @@ INFO_HELP = (
 def add_info(parser: ArgumentParser) -> None:
     """Add the arguments of info."""
     parser.add_argument('model', metavar='MODEL', help='file written by two-manifold train')
-    add_json(parser)
+    options.add_json(parser)
 
 
 def run_info(args: Namespace) -> int:
     """Print the model's header; return 0."""
     if args.json:
-        answer(args, header_of(args.model))
+        options.answer(args, header_of(args.model))
         return 0
     model = load_model(args.model)
     try:
-        answer(args, {}, list(shown_model(model)))
+        options.answer(args, {}, list(shown_model(model)))
     # Its notes on the training may be anything; a filter does not use them.
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         msg = (
@@ -257,12 +217,6 @@ NO_NAME = '(no name)'
 """Of the only route of a model."""
 
 
-def kind_of(model: ModelHead) -> str:
-    """Return how a route is followed: as a network of roads, or as a route."""
-    network = isinstance(model, RouteModel) and model.network is not None
-    return 'network' if network else 'route'
-
-
 def routes_table(model: ModelHead) -> Table:
     """Return the routes that a model knows."""
     rows = []
@@ -275,7 +229,7 @@ def routes_table(model: ModelHead) -> Table:
         rows.append(
             [
                 f'{name}: {lines}' if name and lines else name or lines or NO_NAME,
-                kind_of(each),
+                'network' if getattr(each, 'network', None) is not None else 'route',
                 str(len(summary.get('recordings', []))),
                 f'{summary.get("laps", 0.0):.1f}',
                 str(summary.get('places', '')),
@@ -294,17 +248,8 @@ def routes_table(model: ModelHead) -> Table:
 
 
 def _lags(rows: Sequence[dict[str, Any]]) -> str:
-    """Return the lags found in the bags and those corrected, as ranges."""
-    known = [row for row in rows if row['found_s'] is not None]
-    found = 'unknown'
-    if known:
-        uncertainty_s = max(row['uncertainty_s'] for row in known)
-        found = f'found {_range([row["found_s"] for row in known])} (+- {uncertainty_s:.3f} s)'
-    corrected = [row['corrected_s'] for row in rows]
-    undone = f'corrected by {_range(corrected)}' if any(corrected) else 'not corrected'
-    return f'{found}, {undone}'
-
-
-def _range(seconds: Sequence[float]) -> str:
-    least, most = f'{min(seconds):.3f}', f'{max(seconds):.3f}'
-    return f'{least} s' if least == most else f'{least} to {most} s'
+    """Return the lags of the bags that were corrected, as a range."""
+    least, most = (f'{end(row["corrected_s"] for row in rows):.3f}' for end in (min, max))
+    if least == most == '0.000':
+        return 'not corrected'
+    return f'corrected by {least if least == most else f"{least} to {most}"} s'

@@ -8,12 +8,7 @@ from argparse import Action, ArgumentTypeError, Namespace
 from dataclasses import replace
 import json
 import math
-from pathlib import Path
 import re
-import shutil
-import sys
-from tempfile import TemporaryFile
-from textwrap import fill
 from typing import Any, TYPE_CHECKING
 
 from rich import box
@@ -23,8 +18,9 @@ from rich.table import Table as RichTable
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.fleet import client_of
-from two_manifold_ros.progress import Progress
+from two_manifold_ros.progress import on_stderr, print_wrapped, Progress
 from two_manifold_ros.sources import expand, only_bag
+from two_manifold_ros.training.settings import FIELDS
 
 if TYPE_CHECKING:
     from argparse import _ArgumentGroup, ArgumentParser
@@ -42,7 +38,6 @@ if TYPE_CHECKING:
 # Wide enough for our tables where the width of the terminal is unknown.
 _PIPED_WIDTH = 120
 _SHORTEST_WORDS = 8
-_NARROWEST = 20
 _NUMBER = re.compile(r'[-+±]?[\d.]|nan$|-$|$')
 
 
@@ -108,24 +103,6 @@ def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]
     print(re.sub(r' +$', '', written.get(), flags=re.MULTILINE), end='')
 
 
-def print_wrapped(text: str, *, on_error: bool = False) -> None:
-    """
-    Print a line on standard output or error; on a terminal it is wrapped between words.
-
-    Anything else, such as a file that is searched for a line, gets it whole.
-    """
-    stream = sys.stderr if on_error else sys.stdout
-    if stream.isatty():
-        # One column is left free, or some terminals begin an empty line.
-        text = fill(
-            text,
-            max(shutil.get_terminal_size().columns - 1, _NARROWEST),
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-    print(text, file=stream)
-
-
 def metres(value: float | None) -> str:
     """Return five characters, so that many columns fit wherever tables do."""
     if value is None:
@@ -139,31 +116,6 @@ def percent(share: float | None) -> str:
     if share is None:
         return '-'
     return f'{100 * share:.0f} %' if share in {0.0, 1.0} else f'{100 * share:.1f} %'
-
-
-def make_folder(path: str | Path, marker: str | None = None) -> Path:
-    """
-    Make a folder for results, before anything is computed.
-
-    A ``marker`` is a file in folders that this program made: a folder that exists is emptied if it
-    has the marker, else refused with an ``InputError``, as one that cannot be written into.
-    """
-    folder = Path(path)
-    try:
-        if marker is not None and folder.exists():
-            if not (folder / marker).exists():
-                msg = f'{folder} exists and was not made here: remove it or name another folder'
-                raise InputError(msg)
-            shutil.rmtree(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryFile(dir=folder):
-            pass
-        if marker is not None:
-            (folder / marker).touch()
-    except OSError as error:
-        msg = f'{folder}: no file can be written there ({error.strerror}); choose another folder'
-        raise InputError(msg) from error
-    return folder
 
 
 class Bags(Action):
@@ -263,17 +215,6 @@ def _position_lag(text: str) -> str:
     return text
 
 
-def on_stderr(line: str) -> None:
-    """Print a line on standard error."""
-    print_wrapped(line, on_error=True)
-
-
-def warn(*sentences: str) -> None:
-    """Print warnings on standard error."""
-    for each in sentences:
-        on_stderr(f'two-manifold: warning: {each}')
-
-
 def in_step(
     recordings: Sequence[Recording],
     args: Namespace,
@@ -348,6 +289,46 @@ def add_part(parser: ArgumentParser) -> None:
     )
 
 
+_LISTED_WIDTH = 40
+"""Columns of names behind an option in the help, which has 80; more names follow in its words."""
+
+
+def add_settings(group: _ArgumentGroup | ArgumentParser, *names: str) -> None:
+    """Add options of settings of a training; one that is not given leaves ``None``."""
+    for name in names:
+        about, default = FIELDS[name].about, FIELDS[name].default
+        if isinstance(default, tuple):
+            default = ','.join(map(str, default))
+        listed = len(','.join(about.choices)) > _LISTED_WIDTH
+        names_too = f': {", ".join(about.choices)}' if listed else ''
+        usual = about.usual if default is None else default
+        group.add_argument(
+            f'--{about.option}',
+            dest=name,
+            type=str if name == 'horizons' else about.kind,
+            choices=about.choices or None,
+            metavar='NAME' if listed else None if about.choices else about.letter,
+            help=f'{about.what}{names_too} (default: {usual})',
+        )
+
+
+def given_settings(args: Namespace) -> dict[str, Any]:
+    """Return the settings that were given, by their names in ``TrainingSettings``."""
+    given = {name: getattr(args, name, None) for name in FIELDS}
+    if given['horizons'] is not None:
+        given['horizons'] = parse_horizons(given['horizons'])
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def parse_horizons(text: str) -> tuple[int, ...]:
+    """Parse ticks, which are whole numbers."""
+    try:
+        return tuple(int(part) for part in text.split(','))
+    except ValueError as error:
+        msg = f'--horizons {text!r} must be whole numbers of ticks such as 0,10,50'
+        raise InputError(msg) from error
+
+
 def add_json(parser: ArgumentParser | _ArgumentGroup) -> None:
     """Add ``--json``, as ``args.json``."""
     parser.add_argument('--json', action='store_true', help='print one JSON object instead')
@@ -398,12 +379,14 @@ def add_report(parser: ArgumentParser, shown: str) -> None:
     )
 
 
-def add_run(parser: ArgumentParser, nargs: int | str = '+') -> None:
-    """Add a model, bags to run it on, and what is needed to read them."""
+def add_run(parser: ArgumentParser, nargs: int | str = '+') -> _ArgumentGroup:
+    """Add a model, bags to run it on, and what is needed to read them; return the group of it."""
     parser.add_argument('model', metavar='MODEL', help='file written by two-manifold train')
     add_bags(parser, nargs)
-    add_sensor_topics(add_topics(parser))
+    group = add_topics(parser)
+    add_sensor_topics(group)
     add_json(parser)
+    return group
 
 
 def check_report(args: Namespace) -> None:

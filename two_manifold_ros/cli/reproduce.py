@@ -4,39 +4,32 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-from functools import partial
 import json
+from pathlib import Path
 import sys
+from tempfile import TemporaryFile
 import time
 from traceback import print_exception
 from typing import TYPE_CHECKING
 
-from two_manifold_ros.cli.options import (
-    add_fleet,
-    fleet_of,
-    make_folder,
-    print_table,
-    print_wrapped,
-)
+from two_manifold_ros.cli.options import add_json, answer, print_table
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.experiments.experiment import (
     ALL,
     Attempt,
+    Experiment,
     EXPERIMENTS,
     experiments_named,
     Outcome,
     verdict,
 )
-from two_manifold_ros.fleet import spread
-from two_manifold_ros.progress import Progress
+from two_manifold_ros.progress import print_wrapped, Progress
+from two_manifold_ros.typing import Table
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Sequence
-    from pathlib import Path
+    from collections.abc import Iterator, Sequence
 
-    from two_manifold_ros.experiments.experiment import Experiment
 
 HELP = (
     'Run experiments of the papers again: each prints its claims beside the figures of the paper '
@@ -80,68 +73,55 @@ def add_arguments(parser: ArgumentParser) -> None:
             'pictures show the first set'
         ),
     )
-    add_fleet(parser)
-    parser.add_argument('--json', action='store_true', help='print one JSON object instead')
+    add_json(parser)
 
 
 def run(args: Namespace) -> int:
     """Run the experiments and report; return whether one failed."""
     if args.list:
-        return _list(as_json=args.json)
+        width = max(len(each.name) for each in EXPERIMENTS)
+        content = {'experiments': [each.to_json() for each in EXPERIMENTS]}
+        lines = (f'{each.name:{width}}  {each.shows} ({each.paper})' for each in EXPERIMENTS)
+        answer(args, content, lines)
+        return 0
     _check(args)
     chosen = experiments_named(args.name)
     # A missing package shows before anything is computed.
     for experiment in chosen:
         experiment.load()
-    folder = make_folder(args.output)
+    folder = Path(args.output)
+    folder.mkdir(parents=True, exist_ok=True)
+    # A folder that nothing can be written into is refused now, not after the experiments.
+    with TemporaryFile(dir=folder):
+        pass
     seeds = range(args.seed, args.seed + args.sets)
-    groups = [[(each, seed) for seed in seeds] for each in chosen]
-    alone = len(groups) == len(seeds) == 1
+    alone = len(chosen) == args.sets == 1
     done: list[Outcome] = []
-    with fleet_of(args) as client:
-        here = client is None
-        attempt = partial(
-            _attempt, args.quick, folder.absolute(), args.seed, here=here, alone=alone
-        )
-        # Here one after the other, so that each is printed at once; workers take all together.
-        for batch in groups if here else [[part for group in groups for part in group]]:
-            with Progress('reproducing') if not here else nullcontext() as bar:
-                shown = partial(bar, 'reproducing') if bar else lambda _: None
-                attempts = spread(attempt, batch, client, shown)
-            for at in range(0, len(attempts), args.sets):
-                each = tuple(attempts[at : at + args.sets])
-                done.append(Outcome(chosen[len(done)], args.seed, each))
-                if not args.json:
-                    _print(done[-1])
+    for each in chosen:
+        attempts = tuple(_attempt(args, each, seed, folder, alone=alone) for seed in seeds)
+        done.append(Outcome(each, args.seed, attempts))
+        if not args.json:
+            _print(done[-1])
     if args.json:
+        # A value of an experiment may be NaN.
         print(json.dumps({'experiments': [each.to_json() for each in done]}, indent=2))
-    elif len(done) > 1:
-        _print_summary(done, folder)
     else:
-        print(f'The picture is {folder / chosen[0].picture}.')
+        answer(args, {}, _summary(done, folder))
     return 0 if all(each.passed for each in done) else _FAILED
 
 
 def _attempt(
-    quick: bool,
-    folder: Path,
-    first: int,
-    part: tuple[Experiment, int],
-    *,
-    here: bool,
-    alone: bool,
+    args: Namespace, experiment: Experiment, seed: int, folder: Path, *, alone: bool
 ) -> Attempt:
     """Run an experiment on a set of draws; if it breaks off, others go on, unless ``alone``."""
-    experiment, seed = part
     begun, what = time.monotonic(), f'{experiment.name}, set {seed}'
     try:
-        # Workers show no progress of their own.
-        with Progress(what) if here else nullcontext() as bar:
+        with Progress(what) as bar:
             claims = experiment.run(
                 # One picture, as of a single run.
-                folder if seed == first else None,
-                lambda stage, share: bar(f'{what}, {stage}', share) if bar else None,
-                quick=quick,
+                folder if seed == args.seed else None,
+                lambda stage, share: bar(f'{what}, {stage}', share),
+                quick=args.quick,
                 seed=seed,
             )
     except Exception as error:
@@ -151,16 +131,6 @@ def _attempt(
         seconds = time.monotonic() - begun
         return Attempt(seconds, error=f'{type(error).__name__}: {error}')
     return Attempt(time.monotonic() - begun, tuple(claims))
-
-
-def _list(*, as_json: bool) -> int:
-    if as_json:
-        print(json.dumps({'experiments': [each.to_json() for each in EXPERIMENTS]}, indent=2))
-        return 0
-    width = max(len(each.name) for each in EXPERIMENTS)
-    for each in EXPERIMENTS:
-        print_wrapped(f'{each.name:{width}}  {each.shows} ({each.paper})')
-    return 0
 
 
 def _check(args: Namespace) -> None:
@@ -207,19 +177,19 @@ def _print(found: Outcome) -> None:
     sys.stdout.flush()
 
 
-def _print_summary(done: Sequence[Outcome], folder: Path) -> None:
-    print_table(
-        '',
-        ['experiment', 'claims that pass', 'seconds', 'picture', ''],
+def _summary(done: Sequence[Outcome], folder: Path) -> Iterator[str | Table]:
+    if len(done) == 1:
+        yield f'The picture is {folder / done[0].experiment.picture}.'
+        return
+    rows = [
         [
-            [
-                each.experiment.name,
-                each.score,
-                f'{each.seconds:.0f}',
-                each.picture or '',
-                verdict(passed=each.passed),
-            ]
-            for each in done
-        ],
-    )
-    print(f'The pictures are in {folder}.')
+            each.experiment.name,
+            each.score,
+            f'{each.seconds:.0f}',
+            each.picture or '',
+            verdict(passed=each.passed),
+        ]
+        for each in done
+    ]
+    yield Table('', ['experiment', 'claims that pass', 'seconds', 'picture', ''], rows)
+    yield f'The pictures are in {folder}.'

@@ -4,57 +4,39 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import replace
-from io import StringIO
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.cli.options import (
-    add_bags,
-    add_json,
-    add_part,
-    add_run,
-    add_topics,
-    answer,
-    name_sensors,
-    part_of,
-    recordings_in_planes,
-    recordings_of,
-    warn,
-)
-from two_manifold_ros.cli.verdict import of_laps
+from two_manifold_ros.cli import options
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import check_fit, driven_route, estimates_along
-from two_manifold_ros.evaluation.lap_times import time_laps
+from two_manifold_ros.evaluation.lap_times import LapTimes, time_laps
 from two_manifold_ros.evaluation.replaying import replay
 from two_manifold_ros.evaluation.vehicles import measure_vehicle
-from two_manifold_ros.files import replace_text
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.interface.messages import PUBLISHED, Topics
 from two_manifold_ros.laps.lines import make_timer
-from two_manifold_ros.laps.timing import LapTimer
+from two_manifold_ros.laps.timing import LapTimer, Timed
 from two_manifold_ros.loggers.track_files import check_track_path, Track, write_track
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.model.vehicle import check_vehicle, PRIOR, UNKNOWN
 from two_manifold_ros.names import LAP_FRAME
-from two_manifold_ros.progress import Progress
+from two_manifold_ros.progress import Progress, warn
 from two_manifold_ros.recordings.bag_writer import BagWriter
-from two_manifold_ros.recordings.recording import IMU_CHANNELS, IMU_UNITS
+from two_manifold_ros.recordings.recording import IMU_CHANNELS, IMU_UNITS, Recording
 from two_manifold_ros.typing import Table
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from two_manifold_ros.evaluation.lap_times import LapTimes
     from two_manifold_ros.interface.assessment import Assessment
-    from two_manifold_ros.laps.timing import Timed
     from two_manifold_ros.model.head import ModelHead
-    from two_manifold_ros.recordings.recording import Recording
+
 
 LEAST_COUNTED = 0.5
 """Share of the ticks on the route below which `vehicle` warns: the filter is rather off it."""
@@ -68,7 +50,7 @@ LAPS_HELP = (
 
 def add_laps(parser: ArgumentParser) -> None:
     """Add the arguments of laps."""
-    add_run(parser)
+    options.add_run(parser)
     parser.add_argument(
         '--start-line',
         default='',
@@ -83,11 +65,7 @@ def add_laps(parser: ArgumentParser) -> None:
         help='where the sectors after the first begin, apart by blanks, each as a start line '
         '(default: thirds of a lap)',
     )
-    add_part(parser)
-    parser.add_argument('--csv', metavar='FILE', help='write the laps into a table')
-    parser.add_argument(
-        '--course', metavar='FILE', help='write all numbers of each tick into a table'
-    )
+    options.add_part(parser)
 
 
 def run_laps(args: Namespace) -> int:
@@ -97,27 +75,21 @@ def run_laps(args: Namespace) -> int:
     if '' in model.routes:
         # Lines are checked before anything is read.
         lines[''] = make_timer(model, args.start_line, args.sectors)
-    name_sensors(args, model)
+    options.name_sensors(args, model)
     # A model of laps alone has no positions to compare with.
     placed = model.frame_id != LAP_FRAME
-    whole = recordings_in_planes(args, model, need_positions=False, find_positions=placed)
-    recordings = [part_of(each, args.start, args.until) for each in whole]
+    whole = options.recordings_in_planes(args, model, need_positions=False, find_positions=placed)
+    recordings = [options.part_of(each, args.start, args.until) for each in whole]
     with Progress('timing') as progress:
         timed = _timed(args, model, recordings, lines, progress)
     driven, found = [route for route, _ in timed], [times for _, times in timed]
     for recording, times in zip(recordings, found, strict=True):
-        if not times.states:
+        if times.best is None:
             warn(
-                f'{recording.name}: no position may be used, so nothing is timed; see why with '
+                f'{recording.name}: no lap was timed from one passage of the start line to the '
+                'next; drive two laps or more as in the training, and see what is published with '
                 f'two-manifold evaluate {args.model} {recording.name}'
             )
-    if args.csv:
-        _write(args.csv, *_lap_table(recordings, found))
-    if args.course:
-        _write(args.course, *_course_table(recordings, found))
-    verdict = of_laps(
-        [(each.name, times) for each, times in zip(whole, found, strict=True)], args, model
-    )
     content = {
         'model': args.model,
         'recordings': [
@@ -126,13 +98,12 @@ def run_laps(args: Namespace) -> int:
         ],
     }
     # Seconds count from where the recording begins, wherever its part does.
-    shown = [
+    shown = (
         part
         for recording, route, times in zip(whole, driven, found, strict=True)
         for part in _laps(recording, times, placed=placed, route=route)
-    ]
-    shown += [f'written to {path}' for path in (args.csv, args.course) if path]
-    answer(args, content, shown, verdict)
+    )
+    options.answer(args, content, shown)
     return 0
 
 
@@ -201,45 +172,6 @@ def _shown(timed: Timed) -> str:
     return f'{timed.seconds:.3f} ± {timed.deviation_s:.3f}'
 
 
-def _lap_table(
-    recordings: Sequence[Recording], found: Sequence[LapTimes]
-) -> tuple[list[str], Iterable[list[object]]]:
-    sectors = max((len(lap.sectors) for times in found for lap in times.laps), default=0)
-    header = ['bag', 'lap', 'begin_ns', 'seconds', 'std_s']
-    header += [f'sector_{k + 1}{end}' for k in range(sectors) for end in ('_s', '_std_s')]
-    rows: list[list[object]] = []
-    for recording, times in zip(recordings, found, strict=True):
-        for lap in times.laps:
-            other = times.reference_of(lap)
-            reference = math.nan if other is None else other.time.seconds
-            numbers = [number for timed in (lap.time, *lap.sectors) for number in timed]
-            rows.append([recording.name, lap.number, lap.begin_ns, *numbers, reference])
-    return [*header, 'reference_s'], rows
-
-
-def _course_table(
-    recordings: Sequence[Recording], found: Sequence[LapTimes]
-) -> tuple[list[str], Iterable[list[object]]]:
-    names = next((list(each.numbers()) for times in found for each in times.states), [])
-    return ['bag', 'stamp_ns', *names], (
-        [recording.name, state.stamp_ns, *state.numbers().values()]
-        for recording, times in zip(recordings, found, strict=True)
-        for state in times.states
-    )
-
-
-def _write(path: str, header: list[str], rows: Iterable[list[object]]) -> None:
-    """Write a table; a cell of an unknown number is empty."""
-    text = StringIO(newline='')
-    writer = csv.writer(text)
-    writer.writerow(header)
-    for row in rows:
-        writer.writerow(
-            ['' if isinstance(each, float) and math.isnan(each) else each for each in row]
-        )
-    replace_text(path, [text.getvalue()], 'table')
-
-
 REPLAY_HELP = (
     'Run the filter over the IMU of a bag and write what the filter node would publish into a '
     'rosbag2 that "ros2 bag play", rviz and Foxglove open.'
@@ -248,15 +180,15 @@ REPLAY_HELP = (
 
 def add_replay(parser: ArgumentParser) -> None:
     """Add the arguments of replay."""
-    add_run(parser, 1)
+    options.add_run(parser, 1)
     parser.add_argument('-o', '--output', required=True, metavar='BAG2', help='folder to write')
 
 
 def run_replay(args: Namespace) -> int:
     """Write the bag and report; return 0."""
     model = load_model(args.model)
-    name_sensors(args, model)
-    (recording,) = recordings_of(args, need_positions=False, find_positions=False)
+    options.name_sensors(args, model)
+    (recording,) = options.recordings_of(args, need_positions=False, find_positions=False)
     latched = tuple(f'/{topic.name}' for topic in PUBLISHED.values() if topic.latched)
     with BagWriter(args.output, latched=latched) as bag, Progress('filtering') as progress:
         ends: list[Assessment] = []
@@ -268,7 +200,7 @@ def run_replay(args: Namespace) -> int:
         )
     rows = [[f'/{name}', PUBLISHED[name].msgtype, str(count)] for name, count in written.items()]
     table = Table(f'written to {args.output}', ['topic', 'type', 'messages'], rows)
-    answer(args, {'bag': args.output, 'messages': written}, [table])
+    options.answer(args, {'bag': args.output, 'messages': written}, [table])
     return 0
 
 
@@ -280,7 +212,7 @@ EXPORT_HELP = (
 
 def add_export(parser: ArgumentParser) -> None:
     """Add the arguments of export."""
-    add_run(parser, 1)
+    options.add_run(parser, 1)
     parser.add_argument(
         '-o',
         '--output',
@@ -299,11 +231,11 @@ def run_export(args: Namespace) -> int:
     if model.frame_id == LAP_FRAME:
         msg = (
             f'{args.model}: the model knows laps and no positions to write; write its laps with '
-            'two-manifold laps --csv or --course'
+            'two-manifold laps --json, or its topic with replay'
         )
         raise InputError(msg)
-    name_sensors(args, model)
-    (recording,) = recordings_of(args, need_positions=False, find_positions=False)
+    options.name_sensors(args, model)
+    (recording,) = options.recordings_of(args, need_positions=False, find_positions=False)
     with Progress('filtering') as progress:
         route = driven_route(model, recording, progress)
         track = _track(model.routes[route], recording, progress)
@@ -318,7 +250,7 @@ def run_export(args: Namespace) -> int:
     counts = {'ticks': ticks, 'published': published, 'written': written}
     words = f'{written} of {ticks} ticks{along}, {published} of them published, written to'
     content = {'file': args.output, 'route': route or None, **counts}
-    answer(args, content, [f'{words} {args.output}'])
+    options.answer(args, content, [f'{words} {args.output}'])
     return 0
 
 
@@ -350,13 +282,13 @@ VEHICLE_HELP = (
 def add_vehicle(parser: ArgumentParser) -> None:
     """Add the arguments of vehicle."""
     parser.add_argument('model', metavar='MODEL', help='file written by two-manifold train')
-    add_bags(parser)
+    options.add_bags(parser)
     parser.add_argument(
         '-o', '--output', metavar='FILE', help='JSON file for evaluate --vehicle and filter_node'
     )
-    add_topics(parser)
-    add_part(parser)
-    add_json(parser)
+    options.add_topics(parser)
+    options.add_part(parser)
+    options.add_json(parser)
 
 
 def run_vehicle(args: Namespace) -> int:
@@ -366,8 +298,8 @@ def run_vehicle(args: Namespace) -> int:
     if args.output and not Path(args.output).parent.is_dir():
         msg = f'The folder {Path(args.output).parent} does not exist: make it before measuring.'
         raise InputError(msg)
-    whole = recordings_of(args, need_positions=False, find_positions=False)
-    recordings = [part_of(each, args.start, args.until) for each in whole]
+    whole = options.recordings_of(args, need_positions=False, find_positions=False)
+    recordings = [options.part_of(each, args.start, args.until) for each in whole]
     with Progress('measuring') as progress:
         measured = measure_vehicle(model, recordings, progress)
     share = measured.counted / measured.ticks
@@ -396,5 +328,5 @@ def run_vehicle(args: Namespace) -> int:
     shown = [Table(title, ['what', 'found', 'standard deviation'], rows)]
     content = {'ticks': measured.ticks, 'counted': measured.counted} | numbers
     written = [f'written to {args.output}'] if args.output else []
-    answer(args, content, [*shown, *written])
+    options.answer(args, content, [*shown, *written])
     return 0

@@ -10,55 +10,95 @@ from pathlib import Path
 import time
 from typing import Any, TYPE_CHECKING
 
+from two_manifold_ros.cli import options
 from two_manifold_ros.cli.fleet import chosen_bags
-from two_manifold_ros.cli.looking import model_table, shown_model, shown_routes
-from two_manifold_ros.cli.options import (
-    answer,
-    begin_report,
-    check_report,
-    fleet_of,
-    in_step,
-    on_stderr,
-    part_of,
-    recordings_of,
-    warn,
-)
-from two_manifold_ros.cli.training_options import (
-    add_arguments,
-    check_options,
-    given_settings,
-    HELP,
-    route_names,
-)
+from two_manifold_ros.cli.looking import shown_model, shown_routes
 from two_manifold_ros.cli.verdict import of_routes, of_training
 from two_manifold_ros.errors import InputError, NO_USE
 from two_manifold_ros.fleet import LostWorkersError, spread
-from two_manifold_ros.inspection.inspecting import inspect_recording, training_warnings
+from two_manifold_ros.inspection.coverage import MOST_TRAINED_S
+from two_manifold_ros.inspection.inspecting import inspect_recording, Report, training_warnings
 from two_manifold_ros.inspection.lag import AUTO
 from two_manifold_ros.inspection.positions import LEAST_DRIVES
-from two_manifold_ros.inspection.shared_places import bag_name, sort_by_route
+from two_manifold_ros.inspection.shared_places import bag_name, check_names, sort_by_route
 from two_manifold_ros.laps.unplaced import place
 from two_manifold_ros.model.atlas import atlas_of
 from two_manifold_ros.model.model_file import save_model
-from two_manifold_ros.progress import Progress
-from two_manifold_ros.training.settings import RouteSettings, TrainingSettings
+from two_manifold_ros.progress import on_stderr, Progress, warn
+from two_manifold_ros.training.settings import FIELDS, RouteSettings, TrainingSettings
 from two_manifold_ros.training.summary import fleet_sentence
 from two_manifold_ros.training.train import train_model, with_readout
 
-__all__ = ['HELP', 'add_arguments', 'run']
-
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
     from collections.abc import Callable, Mapping, Sequence
 
-    from two_manifold_ros.inspection.inspecting import Report
     from two_manifold_ros.model.head import ModelHead, TrainedModel
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Table
 
 
+HELP = (
+    'Learn a model from recordings with IMU and positions. `train` tests settings on parts of the '
+    'recordings that it held out, and chooses those that you do not give. If the error on these '
+    'parts is more than half of the error of always answering the mean position, `train` writes '
+    f'no model, prints the likely reason first, and exits with status {NO_USE}.'
+)
+
 _ZIP = b'PK\x03\x04'
 """How every model file starts."""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the arguments of ``train``: first those that everyone needs, then groups."""
+    options.add_bags(parser)
+    parser.add_argument('-o', '--output', required=True, metavar='MODEL', help='file to write')
+    parser.add_argument(
+        '--until',
+        type=options.seconds,
+        metavar='S',
+        help='use only the first S seconds of each bag',
+    )
+    recordings = options.add_topics(parser)
+    options.add_settings(parser, 'rate_hz', 'method')
+    parser.add_argument(
+        '--force',
+        action='store_true',
+        help='write the model even if `train` rejects it; --method paper always does',
+    )
+    options.add_json(parser)
+    options.add_sensor_topics(recordings, 'none')
+    options.add_position_lag(recordings)
+    recordings.add_argument(
+        '--most-minutes',
+        type=float,
+        default=MOST_TRAINED_S / 60.0,
+        metavar='M',
+        help='use at most M minutes of the bags, spread so that each place is covered three times '
+        'or more; the other bags test the model (default: %(default)g)',
+    )
+    recordings.add_argument(
+        '--routes',
+        metavar='NAME,...',
+        help='name of the route or line of each bag, in the order of the bags, with --method '
+        'route; bags that share places or a name go onto one map, and MAP/NAME keeps maps apart '
+        '(default: the names of the bags, if there are several routes)',
+    )
+    recordings.add_argument(
+        '--marks',
+        metavar='TOPIC|FILE|none',
+        help='learn laps without positions from a topic with a message at each passage of the '
+        'line, or from a file with these times; none: find the lap from the IMU, where the drive '
+        'repeats itself; with --position-topic and five positions or more, the model knows '
+        'positions as well',
+    )
+    options.add_fleet(parser)
+    groups: dict[str, list[str]] = {}
+    for name, offered in FIELDS.items():
+        if offered.about.option and name not in {'rate_hz', 'method'}:
+            groups.setdefault(offered.of_methods, []).append(name)
+    for title, names in groups.items():
+        options.add_settings(parser.add_argument_group(title), *names)
 
 
 def run(args: Namespace) -> int:
@@ -66,16 +106,15 @@ def run(args: Namespace) -> int:
     later: list[str] = []
     args.saved, args.told = False, set()
     try:
-        check_options(args)
-        with fleet_of(args) as client:
-            settings = TrainingSettings(**given_settings(args))
+        _check_options(args)
+        with options.fleet_of(args) as client:
+            settings = TrainingSettings(**options.given_settings(args))
             if args.sensor_topic and not isinstance(settings, RouteSettings):
                 msg = f'method {settings.method} takes no --sensor-topic: leave it out'
                 raise InputError(msg)
             _check_output(Path(args.output))
-            check_report(args)
             # Before the bags are read, which takes long.
-            names = route_names(args, len(args.bags))
+            names = _route_names(args, len(args.bags))
             with chosen_bags(args, names, client) as (names, tried):
                 return _train(args, settings, names, tried, later.append, client)
     except KeyboardInterrupt:
@@ -88,6 +127,25 @@ def run(args: Namespace) -> int:
             # What is among the notes of the model was printed with it.
             if line.removeprefix('two-manifold: note: ') not in args.told:
                 on_stderr(line)
+
+
+def _check_options(args: Namespace) -> None:
+    """Refuse options that would be passed over."""
+    if args.routes is not None and (args.method not in {None, 'route'} or args.marks):
+        msg = '--routes names maps: leave it out, or use --method route with positions'
+        raise InputError(msg)
+    if not args.most_minutes > 0.0:
+        msg = f'--most-minutes {args.most_minutes:g} must be above 0'
+        raise InputError(msg)
+
+
+def _route_names(args: Namespace, bags: int) -> list[str]:
+    """Return the names in ``args.routes`` of the routes of so many bags; none if not given."""
+    if args.routes is None:
+        return []
+    names = [each.strip() for each in args.routes.split(',')]
+    check_names(names, bags)
+    return names
 
 
 def _train(
@@ -128,12 +186,10 @@ def _train(
             shown += [fleet_sentence(fleet)] if fleet else []
     else:
         (model,), (verdict,) = models.values(), verdicts.values()
-        if args.report:
-            _write_report(args, model, recordings, reports)
         content |= contents['']
         shown = [f'trained in {took_s}', *shown_model(model, said=poor.get('', ''))]
     told = bool(used) or args.json
-    answer(args, content, shown if told else [], verdict if told else None)
+    options.answer(args, content, shown if told else [], verdict if told else None)
     if told and not args.json:
         args.told.update(*(each.summary['notes'] for each in used.values()))
     return 0 if used else NO_USE
@@ -154,7 +210,7 @@ def _routes_of(
             recordings, found = place(recordings, marks)
         say(f'two-manifold: note: {found}')
     if not args.marks or args.position_lag != AUTO:
-        recordings = in_step(recordings, args, say=say)
+        recordings = options.in_step(recordings, args, say=say)
     with Progress('inspecting') as progress:
         reports = spread(inspect_recording, recordings, client, partial(progress, 'inspecting'))
     # Of positions that laps make there is nothing to warn.
@@ -168,13 +224,6 @@ def _routes_of(
             line_of = {id(each.positions): each.line for each in next(iter(routes.values()))}
             recordings = [replace(each, line=line_of[id(each.positions)]) for each in recordings]
             routes = {'': recordings}
-        elif args.report:
-            msg = (
-                f'--report is about one route, and the bags are of {len(routes)} '
-                f'({", ".join(routes)}): train each by itself and join the models with '
-                'two-manifold atlas add, or see --routes'
-            )
-            raise InputError(msg)
     return recordings, reports, routes
 
 
@@ -186,22 +235,16 @@ def _say_lines(
         lines = sorted({each.line for each in group})
         if len(lines) < 2:
             continue
-        together = ', '.join(lines)
-        if named:
-            # Whoever names the map has asked for it.
-            why = '' if '/' in together else ', since they share places: MAP/NAME keeps maps apart'
-            say(f'two-manifold: note: {together} are lines on one map{why}')
-            continue
         bags: dict[str, list[str]] = {}
         for each in group:
             bags.setdefault(each.line, []).append(bag_name(each.name))
         several = [
             f'; {" and ".join(those)} are taken for one line, {line}'
             for line, those in sorted(bags.items())
-            if len(those) > 1
+            if len(those) > 1 and not named
         ]
         say(
-            f'two-manifold: note: {together} share places and are lines on one map'
+            f'two-manifold: note: {", ".join(lines)} share places and are lines on one map'
             f'{"".join(several)}; --routes names them, and as MAP/NAME keeps their maps apart'
         )
 
@@ -301,8 +344,10 @@ def _training_part(args: Namespace, say: Callable[[str], None]) -> list[Recordin
     parts = []
     # By laps, positions are read where they are named alone.
     wanted = not args.marks
-    for whole in recordings_of(args, need_positions=wanted, find_positions=wanted, say=say):
-        part = part_of(whole, None, args.until)
+    for whole in options.recordings_of(
+        args, need_positions=wanted, find_positions=wanted, say=say
+    ):
+        part = options.part_of(whole, None, args.until)
         if args.until is not None and len(part.imu.stamps) == len(whole.imu.stamps):
             say(
                 f'two-manifold: warning: {whole.name} ends before --until {args.until:g}: all of '
@@ -326,24 +371,6 @@ def _check_output(path: Path) -> None:
             if file.read(len(_ZIP)) != _ZIP:
                 msg = f'{path} exists and is no model: choose another name, or remove it.'
                 raise InputError(msg)
-
-
-def _write_report(
-    args: Namespace,
-    model: TrainedModel,
-    recordings: Sequence[Recording],
-    reports: Sequence[Report],
-) -> None:
-    from two_manifold_ros.pages.sections import (  # noqa: PLC0415 - an extra
-        inspection_sections,
-        model_sections,
-    )
-
-    learned_from = f'learned from {", ".join(args.bags)}'
-    page = begin_report([args.output], 'model', learned_from, of_training(model, args))
-    model_sections(page, model, model_table(model))
-    inspection_sections(page, reports, recordings)
-    page.write(args.report)
 
 
 def _content(model: TrainedModel, took_s: float) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from two_manifold_ros.filtering.status import CAUSES
 from two_manifold_ros.hse_hmm.readout import LEVELS
-from two_manifold_ros.inspection.inspecting import folded_warnings
+from two_manifold_ros.inspection.inspecting import folded_warnings, Report
 from two_manifold_ros.inspection.positions import FEWEST_LAPS, LEAST_DRIVES, WANTED_LAPS
 from two_manifold_ros.inspection.repetition import LEAST_PUBLISHED, USEFUL
 from two_manifold_ros.inspection.timing import counted
@@ -26,9 +26,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.comparison.comparing import Comparison
     from two_manifold_ros.evaluation.drives import Total
     from two_manifold_ros.evaluation.evaluate import Evaluation
-    from two_manifold_ros.evaluation.lap_times import LapTimes
     from two_manifold_ros.evaluation.online import LearningCurve
-    from two_manifold_ros.inspection.inspecting import Report
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.typing import Floats
 
@@ -353,29 +351,3 @@ def worst_place(places: Floats, errors: Floats) -> tuple[str, float]:
     # A zero has no sign.
     x, y = np.round(np.median(places[inside[worst]], axis=0), digits) + 0.0
     return f'({x:.{digits}f}, {y:.{digits}f})', median
-
-
-def of_laps(found: Sequence[tuple[str, LapTimes]], args: Namespace, model: ModelHead) -> Verdict:
-    """Judge lap times by whether the best lap is surely the best."""
-    timed = sorted(
-        (*lap.time, f'lap {lap.number}{f" of {name}" if len(found) > 1 else ""}')
-        for name, times in found
-        for lap in times.laps
-        if math.isfinite(lap.time.seconds)
-    )
-    if not timed:
-        words = 'No lap was timed from one passage of the start line to the next: no use.'
-        cure = f'two-manifold evaluate {shlex.quote(args.model)} {of_bags(args.bags)}'
-        if model.frame_id == LAP_FRAME:
-            cure = 'drive two laps or more, as in the training'
-        return Verdict(NO_USE, words, cure)
-    best_s, deviation_s, lap = timed[0]
-    sentence = f'Best of {len(timed)}: {lap} with {best_s:.3f} ± {deviation_s:.3f} s'
-    if len(timed) == 1:
-        return Verdict(FAIR, f'{sentence}: {FAIR}.', 'drive more laps to compare it with')
-    gap_s, sure_s = timed[1][0] - best_s, math.hypot(deviation_s, timed[1][1])
-    sentence += f'; the next takes {gap_s:.3f} ± {sure_s:.3f} s more'
-    if gap_s <= sure_s:
-        return Verdict(FAIR, f'{sentence}: {FAIR}.', 'take the two for equal, or drive more laps')
-    live = f'for lap times on the topic laps, {_drive(args, model)}'
-    return Verdict(GOOD, f'{sentence}: {GOOD}.', live)

@@ -210,26 +210,6 @@ def laps_of(recording: Recording) -> Laps | None:
     return None if both is None else count_laps(both.motion)
 
 
-LIKE_A_LAP = 0.25
-"""Deviation of a lap's length from the usual one up to which it is a lap: a pit lane is one."""
-
-
-def lap_spans(motion: Motion) -> Floats:
-    """Return begin and end (n, 2), s, of each lap without a gap at the gate passed most often."""
-    usual = count_laps(motion)
-    if usual is None or not usual.resolved:
-        return np.empty((0, 2))
-    way = way_driven(motion)
-    passed = [(_passages(motion, way, *gate), gate) for gate in _gates(motion, way)]
-    passages, gate = max(passed, key=lambda each: len(each[0]))
-    laps, gaps, _ = _laps_through(motion, way, *gate)
-    seconds = motion.seconds[passages]
-    spans: Floats = np.stack([seconds[:-1], seconds[1:]], axis=1)
-    like_one = np.abs(laps[:, 1] / usual.length_m - 1.0) <= LIKE_A_LAP
-    whole: Floats = spans[(gaps == 0.0) & like_one]
-    return whole
-
-
 def _gates(motion: Motion, way: Floats) -> list[tuple[int, float]]:
     """Return the grid points of even distances along the way, and half the width of a gate."""
     points = np.searchsorted(way, (np.arange(GATES) + 0.5) / GATES * way[-1])

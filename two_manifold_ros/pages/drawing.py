@@ -28,7 +28,7 @@ from two_manifold_ros.hse_hmm.readout import CHI_SQUARE
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bokeh.models import ColorMapper, ColumnDataSource
+    from bokeh.models import ColumnDataSource
     from bokeh.models.renderers import GlyphRenderer
 
     from two_manifold_ros.typing import Bools, Floats, Ints
@@ -44,9 +44,6 @@ CURVES = (BLUE, VERMILION, GREEN, PINK, ORANGE, SKY)
 SCALE = cividis(80)[12:-6]
 """Colours of values, without the darkest and the brightest: these are not seen on black and on
 white."""
-
-FREE_TOOLS = 'pan,wheel_zoom,box_zoom,reset,save'
-"""Tools of a plot that is zoomed both ways; those over time are zoomed along it."""
 
 SILENT_S = 2.0
 """Time without an estimate over which no line and no bar is drawn: some ticks of the slowest."""
@@ -72,28 +69,12 @@ NOT_RUNNING = '#434A55'
 """Colour of a node that is gone, or not active yet."""
 
 SCREEN_CSS = """
-:root { color-scheme: light; --paper: #ffffff; --ink: #1d2127; --faint: #5b6470;
+:root { --paper: #ffffff; --ink: #1d2127; --faint: #5b6470;
   --line: #c3c8cf; --grid: #e7e9ec; --card: #f5f6f8; --warn: #8a4b00; }
 body { margin: 0; background: var(--paper); color: var(--ink);
   font: 15px/1.5 system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
 """
-"""Colours of a report, on the screen and on paper, and of a live page by day."""
-
-DARK_CSS = """
-@media screen and (prefers-color-scheme: dark) { :root { color-scheme: dark; --paper: #14171c;
-  --ink: #e3e7ec; --faint: #a3acb8; --line: #414954; --grid: #272d36; --card: #1d2229;
-  --warn: #f0b35a; } }
-"""
-"""Colours of a live page where the browser is dark."""
-
-_PLOT_CSS = """:host { --bk-background-fill-color: var(--paper);
---bk-border-fill-color: var(--paper); --bk-outline-line-color: var(--line);
---bk-grid-line-color: var(--grid); --bk-axis-line-color: var(--faint);
---bk-major-tick-line-color: var(--faint); --bk-minor-tick-line-color: var(--line);
---bk-major-label-text-color: var(--ink); --bk-axis-label-text-color: var(--ink);
---bk-title-text-color: var(--ink); --bk-text-color: var(--ink); }"""
-_LEGEND_CSS = """:host { background-color: var(--paper) !important;
-border-color: var(--line) !important; } .bk-label, .bk-title { color: var(--ink) !important; }"""
+"""Colours of a report, on the screen and on paper, and of a live page."""
 
 _EQUAL_SCALES = """
 const width = plot.inner_width, height = plot.inner_height;
@@ -156,7 +137,6 @@ def plot(
         'tools': 'xpan,xwheel_zoom,box_zoom,reset,save',
         'active_drag': 'box_zoom',
         'sizing_mode': 'stretch_width',
-        'stylesheets': [_PLOT_CSS],
         'x_axis_label': x_label,
         'y_axis_label': y_label,
         'min_border_left': 70,
@@ -204,31 +184,14 @@ def fit_to(drawn: figure, low: Floats, high: Floats) -> None:
         axis.update(start=start, end=end, reset_start=start, reset_end=end)
 
 
-_LEGEND_BELOW = """
-const narrow = plot.outer_width < least_width, below = plot.below.includes(legend);
-if (!plot.outer_width || narrow === below) return;
-const without = (items) => items.filter((item) => item !== legend);
-const room = 24 * legend.items.length;
-const [to, from] = narrow ? ['below', 'right'] : ['right', 'below'];
-plot.setv({[to]: [...plot[to], legend], [from]: without(plot[from])});
-plot.height += narrow ? room : -room;
-"""
-"""On a phone a legend beside a plot would leave no room for the plot."""
-
-
-def dress_legend(drawn: figure, least_width: int = 640) -> None:
-    """Put the legend beside the plot, or below one that is narrow; a click hides a curve."""
+def dress_legend(drawn: figure) -> None:
+    """Put the legend above the plot, where it leaves room on a phone; a click hides a curve."""
     for legend in drawn.legend:
-        legend.stylesheets = [_LEGEND_CSS]
-        legend.click_policy = 'hide'
-        drawn.add_layout(legend, 'right')
-        drawn.js_on_change(
-            'outer_width',
-            CustomJS(
-                args={'plot': drawn, 'legend': legend, 'least_width': least_width},
-                code=_LEGEND_BELOW,
-            ),
-        )
+        legend.update(orientation='horizontal', click_policy='hide', border_line_alpha=0.0)
+        # As high as its words.
+        legend.update(padding=0, margin=0, glyph_height=12, label_height=12)
+        legend.label_text_font_size = '12px'
+        drawn.add_layout(legend, 'above')
 
 
 def add_hover(
@@ -239,17 +202,6 @@ def add_hover(
 ) -> None:
     """Show names and values of the point under the mouse."""
     drawn.add_tools(HoverTool(renderers=renderers, tooltips=list(shown.items()), mode=mode))
-
-
-def add_scale(drawn: figure, colours: ColorMapper, title: str) -> None:
-    """Show beside a plot which colour is which value."""
-    scale = ColorBar(
-        color_mapper=colours, title=title, width=12, background_fill_color=None,
-        formatter=PrintfTickFormatter(format='%.4g'),
-    )  # fmt: skip
-    # It takes no colours of the page: this one is seen on white and on black.
-    scale.title_text_color = scale.major_label_text_color = GREY
-    drawn.add_layout(scale, 'right')
 
 
 def dots_by_value(
@@ -267,7 +219,11 @@ def dots_by_value(
     colours = kind(palette=SCALE, low=span[0], high=span[1], nan_color=GREY)
     paint = {'field': field, 'transform': colours}
     dots = drawn.scatter('x', 'y', source=source, color=paint, **glyph)
-    add_scale(drawn, colours, title)
+    scale = ColorBar(
+        color_mapper=colours, title=title, width=12, background_fill_color=None,
+        formatter=PrintfTickFormatter(format='%.4g'),
+    )  # fmt: skip
+    drawn.add_layout(scale, 'right')
     return dots
 
 

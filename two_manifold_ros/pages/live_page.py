@@ -17,27 +17,14 @@ import numpy as np
 
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.model.path_ahead import is_dense
-from two_manifold_ros.pages.drawing import (
-    BLUE,
-    DARK_CSS,
-    envelope,
-    fit_to,
-    GREY,
-    NOT_RUNNING,
-    outlines,
-    PINK,
-    SCREEN_CSS,
-    SILENT_S,
-    STATUS_COLOURS,
-)
-from two_manifold_ros.pages.live_plots import key, LIMITS, LivePlots, text, TRACES_S
-from two_manifold_ros.pages.vehicle import Moment
+from two_manifold_ros.pages import drawing
+from two_manifold_ros.pages.live_plots import key, LivePlots, text, TRACES_S
+from two_manifold_ros.pages.vehicle import Moment, Scene, Vehicle
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
 
 if TYPE_CHECKING:
     from bokeh.document import Document
 
-    from two_manifold_ros.pages.vehicle import Scene, Vehicle
     from two_manifold_ros.typing import Floats
 
 PERIOD_MS = 80
@@ -56,7 +43,6 @@ _NOBODY = (
     'No filter node is heard: check that one runs, and that both terminals have the same '
     'ROS_DOMAIN_ID'
 )
-_BARE = 'The recording, without estimates: name a model before the bag to see them'
 _NO_PATH = np.zeros((0, 3))
 _TILES = {
     'novelty': ('novelty (usual: 1)', '', 1.0, 'How much the IMU differs from the training'),
@@ -71,12 +57,7 @@ _TILES = {
     'processing_p99_us': ('tick time, 99 %', 'ms', 1e-3, 'One tick of a hundred takes more'),
 }  # fmt: skip
 """Label, unit, factor and meaning of numbers of the status, by their names there."""
-_COLOURS = {status.value: colour for status, colour in STATUS_COLOURS.items()}
-_WIDGET_CSS = """:host { color: var(--ink); }
-.bk-input, .bk-btn { background-color: var(--card) !important; color: var(--ink) !important;
-  border-color: var(--line) !important; }
-.bk-input-group label, .bk-slider-title { color: var(--ink) !important; }
-.noUi-target { background: var(--card); border-color: var(--line); }"""
+_COLOURS = {status.value: colour for status, colour in drawing.STATUS_COLOURS.items()}
 _HALVES_CSS = """:host { flex-wrap: wrap !important; gap: 4px 14px; align-items: flex-start; }
 .wide { flex: 3 1 440px !important; min-width: min(440px, 100%) !important; }
 .side { flex: 2 1 340px !important; min-width: min(340px, 100%) !important; }"""
@@ -122,7 +103,7 @@ class LivePage:
                 plots.curves,
                 sizing_mode='stretch_width',
                 styles={'padding': '8px', 'box-sizing': 'border-box'},
-                stylesheets=[GlobalInlineStyleSheet(css=SCREEN_CSS + DARK_CSS)],
+                stylesheets=[GlobalInlineStyleSheet(css=drawing.SCREEN_CSS)],
             )
         )
         document.title = scene.title
@@ -175,20 +156,17 @@ class LivePage:
         return self._scene.vehicles.get(chosen)
 
     def _make_controls(self) -> Any:  # noqa: ANN401 - Bokeh is not typed
-        dress: dict[str, Any] = {'stylesheets': [_WIDGET_CSS]}
         self._picker = Select(
-            name='robot', title='robot', options=[], value='', width=170, visible=False, **dress
+            name='robot', title='robot', options=[], value='', width=170, visible=False
         )
         self._picker.on_change('value', self._pick)
-        self._play = Button(name='play', label='Pause', width=80, **dress)
+        self._play = Button(name='play', label='Pause', width=80)
         self._play.on_click(self._toggle)
         speeds: list[Any] = ['0.25', '1', '2', '5', '20']
-        self._speed = Select(
-            name='speed', title='speed', options=speeds, value='1', width=80, **dress
-        )
+        self._speed = Select(name='speed', title='speed', options=speeds, value='1', width=80)
         self._slider = Slider(
             name='time', title='time (s)', start=0.0, end=1.0, step=0.05, value=0.0,
-            css_classes=['long'], sizing_mode='stretch_width', **dress,
+            css_classes=['long'], sizing_mode='stretch_width',
         )  # fmt: skip
         self._slider.on_change('value', self._scrub)
         self._sets_slider = False
@@ -248,20 +226,20 @@ class LivePage:
         if routes is not self._routes:
             self._routes = routes
             self._plots.put('route', **_lines(routes))
-        fresh = moment is not None and now - moment.seconds < SILENT_S
+        fresh = moment is not None and now - moment.seconds < drawing.SILENT_S
         if moment is None or not fresh or moment.position is None or moment.covariance is None:
             self._plots.put('ellipse', x=[], y=[], colour=[], alpha=[])
             for name in ('outline', 'trail'):
                 self._plots.put(name, x=[], y=[])
             self._draw_path(_NO_PATH)
         else:
-            colour = _COLOURS.get(moment.status, NOT_RUNNING)
+            colour = _COLOURS.get(moment.status, drawing.NOT_RUNNING)
             place = spots(moment.position[None])
             self._plots.put(
                 'ellipse', **place, colour=[colour], alpha=[1.0 if moment.usable else 0.25]
             )
             self._plots.ellipse.fill_color = self._plots.ellipse.line_color = colour
-            shape = outlines(moment.position[None], moment.covariance[None])[0]
+            shape = drawing.outlines(moment.position[None], moment.covariance[None])[0]
             self._plots.put('outline', **spots(shape))
             self._plots.put('trail', **spots(vehicle.trail(now - _TRAIL_S, now)))
             # A path comes right after its position: until then that of before stays.
@@ -277,7 +255,7 @@ class LivePage:
             if each is not vehicle
             and (there := each.at(now)) is not None
             and there.position is not None
-            and now - there.seconds < SILENT_S
+            and now - there.seconds < drawing.SILENT_S
         ]
         places = np.array([there.position for _, there in others]).reshape(-1, 2)
         self._plots.put(
@@ -285,7 +263,7 @@ class LivePage:
             **spots(places),
             **self._inwards(places),
             name=[name for name, _ in others],
-            colour=[_COLOURS.get(there.status, NOT_RUNNING) for _, there in others],
+            colour=[_COLOURS.get(there.status, drawing.NOT_RUNNING) for _, there in others],
         )
 
     def _draw_path(self, path: Floats) -> None:
@@ -322,12 +300,14 @@ class LivePage:
             if len(seconds):
                 self._loaded = (0.0, float(seconds[-1]))
                 span_s = max(float(seconds[-1] - seconds[0]), PERIOD_MS / 1000)
-                new = _columns(*envelope(seconds, rows, math.ceil(span_s * _TRACE_HZ)))
+                new = _columns(*drawing.envelope(seconds, rows, math.ceil(span_s * _TRACE_HZ)))
                 source.stream(new, rollover=round(1.5 * TRACES_S * _TRACE_HZ))
         elif not (first <= max(now - TRACES_S, 0.0) and now <= last):
             self._loaded = (max(now - _LOADED_S, 0.0), now + _LOADED_S)
             seconds, rows = vehicle.imu(self._loaded[0] - 1e-9, self._loaded[1])
-            source.data = _columns(*envelope(seconds, rows, round(2 * _LOADED_S * _TRACE_HZ)))
+            source.data = _columns(
+                *drawing.envelope(seconds, rows, round(2 * _LOADED_S * _TRACE_HZ))
+            )
 
     def _draw_minutes(self, vehicle: Vehicle) -> None:
         """Draw the states and curves of the bag, or of the last minutes."""
@@ -345,39 +325,35 @@ class LivePage:
             'states',
             left=[each.start for each in stretches],
             right=[max(each.end, each.start + 0.05) for each in stretches],
-            colour=[_COLOURS.get(each.status, NOT_RUNNING) for each in stretches],
+            colour=[_COLOURS.get(each.status, drawing.NOT_RUNNING) for each in stretches],
             status=[each.status for each in stretches],
             why=[each.why for each in stretches],
         )
         seen = list(dict.fromkeys(each.status for each in stretches))
-        keys = {status: _COLOURS.get(status, NOT_RUNNING) for status in seen}
-        curves = {'below': '', 'half the 95 % ellipse': BLUE}
+        keys = {status: _COLOURS.get(status, drawing.NOT_RUNNING) for status in seen}
+        curves = {'below': '', 'half the 95 % ellipse': drawing.BLUE}
         if len(vehicle.truth):
-            curves['error'] = PINK
-        limits = self._scene.limits_m if vehicle.count else ()
-        for (name, limit), metres in zip(self._plots.limits.items(), limits, strict=False):
-            limit.update(location=metres, visible=True)
-            curves[name] = LIMITS[name]
+            curves['error'] = drawing.PINK
         self._states.text = key({'states': ''} | keys | curves)
         seconds, ellipses, errors = vehicle.curves(start)
-        at, both = envelope(seconds, np.stack([ellipses, errors], axis=1), _CURVE_POINTS)
+        at, both = drawing.envelope(seconds, np.stack([ellipses, errors], axis=1), _CURVE_POINTS)
         # No line joins what a gap parts.
-        both[np.diff(at, prepend=at[:1]) > SILENT_S] = np.nan
+        both[np.diff(at, prepend=at[:1]) > drawing.SILENT_S] = np.nan
         for name, values in zip(('ellipse_curve', 'error_curve'), both.T.tolist(), strict=True):
             self._plots.put(name, t=at.tolist(), m=values)
         known = np.concatenate([ellipses, errors])
-        known = np.concatenate([known[known > 0.0], limits])
+        known = known[known > 0.0]
         if len(known):
             low, high = 0.5 * float(np.quantile(known, 0.05)), 1.5 * float(known.max())
             self._plots.curves.y_range.update(start=max(low, 1e-4), end=max(high, 1e-3))
 
     def _draw_map_key(self, vehicle: Vehicle) -> None:
         """Name what is drawn: a real robot has no true position, a bare recording no estimate."""
-        drawn = {'route of the model': GREY} if vehicle.routes else {}
+        drawn = {'route of the model': drawing.GREY} if vehicle.routes else {}
         if vehicle.count:
-            drawn |= {'path ahead (pale: the last 10 s)': BLUE}
+            drawn |= {'path ahead (pale: the last 10 s)': drawing.BLUE}
         if len(vehicle.truth):
-            drawn |= {'true position': PINK}
+            drawn |= {'true position': drawing.PINK}
         if vehicle.count:
             colour = self._state(vehicle)[2]
             drawn |= {'position with its 95 % ellipse, colour of the state': colour}
@@ -397,7 +373,7 @@ class LivePage:
             or np.isnan(known).any()
         ):
             self._corners = np.stack([low, high])
-            fit_to(self._plots.map, low, high)
+            drawing.fit_to(self._plots.map, low, high)
 
     def _draw_banner(self, vehicle: Vehicle | None) -> None:
         status, why, colour = self._state(vehicle)
@@ -413,19 +389,23 @@ class LivePage:
         silent_s = self._now - (moment.seconds if moment else 0.0)
         if vehicle is None:
             return (
-                ('no node', _NOBODY, NOT_RUNNING) if self._live else ('reading', '', NOT_RUNNING)
+                ('no node', _NOBODY, drawing.NOT_RUNNING)
+                if self._live
+                else ('reading', '', drawing.NOT_RUNNING)
             )
         if self._live and self._now - vehicle.heard_s > _GONE_S:
             silent_s = self._now - vehicle.heard_s
-            return 'gone', f'{vehicle.name} was not heard for {silent_s:.0f} s', NOT_RUNNING
+            return (
+                'gone',
+                f'{vehicle.name} was not heard for {silent_s:.0f} s',
+                drawing.NOT_RUNNING,
+            )
         if moment is None:
-            if not vehicle.count and not self._scene.note:
-                return 'recording', _BARE, NOT_RUNNING
             return Status.WAITING.value, '', _COLOURS[Status.WAITING.value]
-        if not self._live and silent_s > SILENT_S:
+        if not self._live and silent_s > drawing.SILENT_S:
             why = f'No estimate for {silent_s:.1f} s: the recording has a gap, or ends'
             return Status.NO_DATA.value, why, _COLOURS[Status.NO_DATA.value]
-        return moment.status, moment.sentence, _COLOURS.get(moment.status, NOT_RUNNING)
+        return moment.status, moment.sentence, _COLOURS.get(moment.status, drawing.NOT_RUNNING)
 
     def _draw_numbers(self, vehicle: Vehicle, moment: Moment | None) -> None:
         numbers = moment.numbers if moment is not None else {}

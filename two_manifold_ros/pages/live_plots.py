@@ -13,18 +13,7 @@ from bokeh.models.annotations.geometry import Span
 from bokeh.models.widgets.markups import Div
 import numpy as np
 
-from two_manifold_ros.pages.drawing import (
-    add_hover,
-    BLUE,
-    CURVES,
-    dress_legend,
-    GREY,
-    map_plot,
-    ORANGE,
-    PINK,
-    plot,
-    VERMILION,
-)
+from two_manifold_ros.pages import drawing
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
 
 if TYPE_CHECKING:
@@ -50,7 +39,7 @@ _TEXT_CSS = """:host { color: var(--ink); font: 15px/1.45 system-ui, "Segoe UI",
 .key { display: flex; flex-wrap: wrap; gap: 2px 16px; font-size: 13px; color: var(--faint);
   padding-left: 12px; }
 .key i { display: inline-block; width: 18px; height: 0; border-top: 4px solid; margin-right: 5px;
-  vertical-align: middle; } .key i.dashed { border-top-style: dashed; }"""
+  vertical-align: middle; }"""
 
 
 class LivePlots:
@@ -67,13 +56,6 @@ class LivePlots:
         self.cursors: list[Span] = []
         self.recent = Range1d(start=0.0, end=TRACES_S)
         self.whole = Range1d(start=0.0, end=1.0)
-        self.limits = {
-            name: Span(
-                location=0.0, dimension='width', line_color=colour, line_dash='dashed',
-                line_width=2, visible=False, name=name,
-            )
-            for name, colour in LIMITS.items()
-        }  # fmt: skip
         self.map = self._make_map()
         self.traces = [
             self._make_traces('acceleration', 'm/s²', IMU_CHANNELS[:3]),
@@ -94,41 +76,46 @@ class LivePlots:
             source.data = columns
 
     def _make_map(self) -> figure:
-        drawn = map_plot(
+        drawn = drawing.map_plot(
             np.zeros((0, 2)), 375, name='map', css_classes=['map'], lod_threshold=None
         )
         places: dict[str, list[Any]] = {'x': [], 'y': []}
         lines: dict[str, list[Any]] = {'xs': [], 'ys': []}
         named = {**places, 'align': [], 'offset': []}
         route = self._source('route', **lines)
-        drawn.multi_line('xs', 'ys', source=route, color=GREY, line_width=5, alpha=0.45)
+        drawn.multi_line('xs', 'ys', source=route, color=drawing.GREY, line_width=5, alpha=0.45)
         true_trail = self._source('true_trail', **places)
-        drawn.line('x', 'y', source=true_trail, color=PINK, line_width=2, line_dash='dashed')
+        drawn.line(
+            'x', 'y', source=true_trail, color=drawing.PINK, line_width=2, line_dash='dashed'
+        )
         trail = self._source('trail', **places)
-        drawn.line('x', 'y', source=trail, color=BLUE, line_width=5, line_alpha=0.35)
+        drawn.line('x', 'y', source=trail, color=drawing.BLUE, line_width=5, line_alpha=0.35)
         ellipse = self._source('ellipse', **places, colour=[], alpha=[])
         patch = drawn.patch(
-            'x', 'y', source=self._source('outline', **places), color=GREY, alpha=0.25,
+            'x', 'y', source=self._source('outline', **places), color=drawing.GREY, alpha=0.25,
             line_width=2, name='ellipse_patch',
         )  # fmt: skip
         self.ellipse = patch.glyph
         path = self._source('path', **places)
-        drawn.line('x', 'y', source=path, color=BLUE, line_width=3)
+        drawn.line('x', 'y', source=path, color=drawing.BLUE, line_width=3)
         ahead = self._source('ahead', **named, ahead=[])
-        points = drawn.scatter('x', 'y', source=ahead, color=BLUE, size=9)
+        points = drawn.scatter('x', 'y', source=ahead, color=drawing.BLUE, size=9)
         drawn.text(
             'x', 'y', 'ahead', source=ahead, x_offset='offset', y_offset=-5,
-            text_align='align', text_font_size='12px', text_color=BLUE, text_font_style='bold',
+            text_align='align', text_font_size='12px', text_color=drawing.BLUE,
+            text_font_style='bold',
         )  # fmt: skip
-        add_hover(drawn, [points], {'ahead': '@ahead', 'x, y (m)': '@x{0.00}, @y{0.00}'})
+        drawing.add_hover(drawn, [points], {'ahead': '@ahead', 'x, y (m)': '@x{0.00}, @y{0.00}'})
         others = self._source('others', **named, name=[], colour=[])
         rivals = drawn.scatter(
             'x', 'y', source=others, size=14, fill_color='colour', line_color='white',
             marker='square',
         )  # fmt: skip
-        add_hover(drawn, [rivals], {'robot': '@name'})
+        drawing.add_hover(drawn, [rivals], {'robot': '@name'})
         truth = self._source('truth', **places)
-        drawn.scatter('x', 'y', source=truth, marker='x', size=14, color=PINK, line_width=4)
+        drawn.scatter(
+            'x', 'y', source=truth, marker='x', size=14, color=drawing.PINK, line_width=4
+        )
         drawn.scatter(
             'x', 'y', source=ellipse, size=13, fill_color='colour', line_color='white',
             line_width=2, fill_alpha='alpha',
@@ -141,21 +128,20 @@ class LivePlots:
 
     def _make_traces(self, label: str, unit: str, names: tuple[str, ...]) -> figure:
         imu = self._source('imu', t=[], **{name: [] for name in IMU_CHANNELS})
-        drawn = plot(
-            '', f'{label} ({unit})', 150, name=label.replace(' ', '_'),
+        drawn = drawing.plot(
+            '', f'{label} ({unit})', 165, name=label.replace(' ', '_'),
             x_range=self.recent, tools='', active_drag=None, toolbar_location=None,
             min_border_left=55, visible=False, lod_threshold=None,
         )  # fmt: skip
-        for name, colour in zip(names, CURVES, strict=False):
+        for name, colour in zip(names, drawing.CURVES, strict=False):
             axis = name.rpartition('.')[2]
             drawn.line('t', name, source=imu, color=colour, legend_label=axis)
-        dress_legend(drawn, least_width=320)
-        drawn.legend.border_line_alpha = 0.0
+        drawing.dress_legend(drawn)
         return drawn
 
     def _make_timeline(self) -> figure:
         states = self._source('states', left=[], right=[], colour=[], status=[], why=[])
-        drawn = plot(
+        drawn = drawing.plot(
             '', 'state', 40, name='timeline', css_classes=['timeline'], x_range=self.whole,
             y_range=(0.0, 1.0), tools='', active_drag=None, toolbar_location=None,
         )  # fmt: skip
@@ -167,29 +153,27 @@ class LivePlots:
             left='left', right='right', bottom=0.0, top=1.0, color='colour', source=states
         )
         shown = {'': '@status', 'why': '@why', 'from': '@left{0.0} s', 'to': '@right{0.0} s'}
-        add_hover(drawn, [bars], shown)
+        drawing.add_hover(drawn, [bars], shown)
         self._cross(drawn)
         return drawn
 
     def _make_curves(self) -> figure:
-        drawn = plot(
+        drawn = drawing.plot(
             'time (s)', 'metres', 170, name='curves', x_range=self.whole,
             tools='xpan,xwheel_zoom,reset', active_drag=None, y_axis_type='log',
             y_range=Range1d(start=0.01, end=10.0),
         )  # fmt: skip
-        for name, colour in (('ellipse_curve', BLUE), ('error_curve', PINK)):
+        for name, colour in (('ellipse_curve', drawing.BLUE), ('error_curve', drawing.PINK)):
             source = self._source(name, t=[], m=[])
             if name == 'ellipse_curve' or not self._live:
                 drawn.line('t', 'm', source=source, color=colour)
-        for limit in self.limits.values():
-            drawn.add_layout(limit)
         self._cross(drawn)
         return drawn
 
     def _cross(self, drawn: figure) -> None:
         drawn.on_event(Tap, self._jump)
         if not self._live:
-            cursor = Span(location=0.0, dimension='height', line_color=GREY, line_width=3)
+            cursor = Span(location=0.0, dimension='height', line_color=drawing.GREY, line_width=3)
             drawn.add_layout(cursor)
             self.cursors.append(cursor)
 
@@ -202,14 +186,9 @@ def text(name: str) -> Div:
 def key(colours: dict[str, str]) -> str:
     """Return names with their colours; a name without one is a heading."""
     parts = [
-        f'<span><i {"class=dashed " * (name in LIMITS)}style="border-color: {colour}"></i>'
-        f'{escape(name)}</span>'
+        f'<span><i style="border-color: {colour}"></i>{escape(name)}</span>'
         if colour
         else f'<span>{escape(name)}:</span>'
         for name, colour in colours.items()
     ]
     return f'<div class="key">{"".join(parts)}</div>'
-
-
-LIMITS = {'unsure above': ORANGE, 'not published above': VERMILION}
-"""Limits of the ellipse, in the colours of the states above them."""

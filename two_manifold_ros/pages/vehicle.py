@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.filtering.estimate import half_axis
+from two_manifold_ros.filtering.estimate import Estimate, half_axis
 from two_manifold_ros.filtering.status import Status, USABLE
 from two_manifold_ros.interface.messages import Topics
 from two_manifold_ros.interface.status import CODES
@@ -26,7 +26,6 @@ from two_manifold_ros.recordings.ros_messages import ImuDecoder
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.interface.messages import Scene as Frames
     from two_manifold_ros.typing import Floats
 
@@ -237,25 +236,24 @@ class Vehicle:
             return np.full((2, 2), np.nan)
         return np.stack([known.min(axis=0), known.max(axis=0)])
 
-    def hear(self, kind: str, message: Any, seconds: float, error_m: float = math.nan) -> None:  # noqa: ANN401
+    def hear(self, kind: str, message: Any, seconds: float) -> None:  # noqa: ANN401
         """
-        Take a message of its filter node, live or from a bag; pass over and count what is none.
+        Take a message of its filter node; pass over and count what is none.
 
         ``kind`` is the name of its topic in `Topics`, ``message`` has the fields of its type, or
-        is one status of diagnostics; it was received at a time of the page. A position may have
-        an error where the truth is known.
+        is one status of diagnostics; it was received at a time of the page.
         """
         # The driver of the IMU is heard as well where the filter has ended.
         if kind != Topics.IMU.name:
             self.heard_s = seconds
         taker: Callable[..., None] = getattr(self, f'_hear_{kind}')
         try:
-            taker(message, seconds, error_m)
+            taker(message, seconds)
         # Whoever is in the domain may send anything, and none of it may end the page.
         except Exception:  # noqa: BLE001 - counted and shown
             self.passed_over += 1
 
-    def _hear_diagnostics(self, status: Any, seconds: float, _: float) -> None:  # noqa: ANN401
+    def _hear_diagnostics(self, status: Any, seconds: float) -> None:  # noqa: ANN401
         values = {each.key: each.value for each in status.values}
         if {'status', 'cause'} <= values.keys():
             self._status, self._why = values['status'], status.message
@@ -263,12 +261,12 @@ class Vehicle:
             self._route = values.get('route', '')
             self._add_bare(seconds)
 
-    def _hear_imu(self, raw: bytes, seconds: float, _: float) -> None:
+    def _hear_imu(self, raw: bytes, seconds: float) -> None:
         sample = self._decode_imu(bytes(raw))[2]
         with self._lock:
             self._fresh.append((seconds, *sample))
 
-    def _hear_status(self, message: Any, seconds: float, _: float) -> None:  # noqa: ANN401
+    def _hear_status(self, message: Any, seconds: float) -> None:  # noqa: ANN401
         names = message.layout.dim[0].label.split(',') if message.layout.dim else []
         if 'status' not in names:
             return
@@ -288,7 +286,7 @@ class Vehicle:
             bare = Moment(seconds, self._status, self._why, numbers=self._numbers)
             self.add([bare._replace(route=self._route)])
 
-    def _hear_position(self, message: Any, seconds: float, error_m: float) -> None:  # noqa: ANN401
+    def _hear_position(self, message: Any, seconds: float) -> None:  # noqa: ANN401
         place = message.pose.pose.position
         position = _drawable([[place.x, place.y]])[0]
         covariance = _drawable(np.array(message.pose.covariance).reshape(6, 6)[:2, :2])
@@ -296,10 +294,10 @@ class Vehicle:
         status, why = self._status, self._why
         if status not in _USABLE_WORDS:
             status, why = Status.TRACKING.value, ''
-        known = position, covariance, None, half_axis(covariance), error_m
+        known = position, covariance, None, half_axis(covariance), math.nan
         self.add([Moment(seconds, status, why, *known, self._numbers, self._route)])
 
-    def _hear_predicted_path(self, message: Any, _: float, __: float) -> None:  # noqa: ANN401
+    def _hear_predicted_path(self, message: Any, _: float) -> None:  # noqa: ANN401
         places = [each.pose.position for each in message.poses]
         begin_ns = stamp_of(message)
         ahead_ns = [stamp_of(each) - begin_ns for each in message.poses]
@@ -313,7 +311,7 @@ class Vehicle:
             if self._moments and self._moments[-1].position is not None:
                 self._moments[-1] = self._moments[-1]._replace(path=lambda: path)
 
-    def _hear_markers(self, message: Any, _: float, __: float) -> None:  # noqa: ANN401
+    def _hear_markers(self, message: Any, _: float) -> None:  # noqa: ANN401
         lines = [each.points for each in message.markers if each.ns == 'track']
         if lines:
             self.routes = [_drawable([(at.x, at.y) for at in each]) for each in lines if each]
@@ -353,8 +351,7 @@ class Scene:
     All vehicles that a page can show, and which of them pages look at (``looking``).
 
     ``note`` says what goes on, such as the progress of a filter. ``duration_s`` is 0 while a bag
-    is read, and ``None`` live, where ``clock`` has the time. Of a model that is named ``limits_m``
-    are half axes of the ellipse above which an estimate is unsure, and not published.
+    is read, and ``None`` live, where ``clock`` has the time.
     """
 
     title: str
@@ -363,7 +360,6 @@ class Scene:
     duration_s: float | None = 0.0
     clock: Callable[[], float] = lambda: 0.0
     routes: list[Floats] = field(default_factory=list)
-    limits_m: tuple[float, ...] = ()
     looking: dict[object, str] = field(default_factory=dict)
 
     def vehicle(self, name: str) -> Vehicle:
