@@ -18,7 +18,7 @@ from two_manifold_ros.ticks.segments import positions_at
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from two_manifold_ros.laps.timing import Lap, LapState
+    from two_manifold_ros.laps.timing import Lap
     from two_manifold_ros.model.circuit import Circuit
     from two_manifold_ros.model.head import ModelHead
     from two_manifold_ros.recordings.recording import PositionStream, Recording
@@ -30,11 +30,10 @@ STANDS = 0.1
 
 @dataclass(frozen=True)
 class LapTimes:
-    """Laps that are over, the state at each usable tick, and the laps by positions, if any."""
+    """Laps that are over, and the laps by positions, if any."""
 
     circuit: Circuit
     laps: tuple[Lap, ...]
-    states: tuple[LapState, ...]
     references: tuple[Lap, ...]
 
     def reference_of(self, lap: Lap) -> Lap | None:
@@ -70,7 +69,7 @@ class LapTimes:
         return np.array([each for each in apart if math.isfinite(each)])
 
     def to_json(self) -> dict[str, Any]:
-        """Return everything but the states as JSON values; unknown numbers are ``null``."""
+        """Return everything as JSON values; unknown numbers are ``null``."""
         circuit = self.circuit
         rows = []
         for lap in self.laps:
@@ -110,12 +109,10 @@ def time_laps(
     check_fit(model, recording)
     live = Filter(model)
     live.warm_up()
-    stamps, states = [], []
+    stamps = []
     for estimate, _ in estimates_along(live, recording, progress):
         stamps.append(estimate.stamp_ns)
-        state = timer.push(estimate)
-        if state is not None:
-            states.append(state)
+        timer.push(estimate)
     circuit = timer.circuit
     ticks = np.array(stamps, dtype=np.int64)
     references = (
@@ -123,7 +120,7 @@ def time_laps(
         if recording.positions is None
         else laps_by_positions(circuit, timer.sectors, recording.positions, ticks)
     )
-    return LapTimes(circuit, tuple(timer.laps), tuple(states), references)
+    return LapTimes(circuit, tuple(timer.laps), references)
 
 
 def laps_by_positions(
