@@ -267,16 +267,12 @@ def _fleet(fleet: Fleet, route: str) -> Iterator[str | Table]:
                     'look at the mounting of its IMU, or train on newer drives'
                 )
     places = [
-        [f'{_rounded(each["x"])}, {_rounded(each["y"])}', options.metres(each['mean_m']),
-         options.percent(each['published_share'])]
+        # None is minus zero.
+        [', '.join(f'{round(each[axis], 1) + 0.0:.1f}' for axis in 'xy'),
+         options.metres(each['mean_m']), options.percent(each['published_share'])]
         for each in fleet.weakest(WEAKEST)
     ]  # fmt: skip
     yield Table('places of the largest errors', ['x, y in m', 'mean, m', 'published'], places)
-
-
-def _rounded(value: float) -> str:
-    """Return a number with one decimal; none is minus zero."""
-    return f'{round(value, 1) + 0.0:.1f}'
 
 
 def _cells(total: Total) -> list[str]:

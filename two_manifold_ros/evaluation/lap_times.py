@@ -12,7 +12,7 @@ import numpy as np
 
 from two_manifold_ros.evaluation.evaluate import check_fit, estimates_along
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.laps.timing import Lap, LapState, LapTimer
+from two_manifold_ros.laps.timing import Lap, LapTimer
 from two_manifold_ros.ticks.segments import positions_at
 
 if TYPE_CHECKING:
@@ -29,11 +29,10 @@ STANDS = 0.1
 
 @dataclass(frozen=True)
 class LapTimes:
-    """Laps that are over, the state at each usable tick, and the laps by positions, if any."""
+    """Laps that are over, and the laps by positions, if any."""
 
     circuit: Circuit
     laps: tuple[Lap, ...]
-    states: tuple[LapState, ...]
     references: tuple[Lap, ...]
 
     def reference_of(self, lap: Lap) -> Lap | None:
@@ -69,7 +68,7 @@ class LapTimes:
         return np.array([each for each in apart if math.isfinite(each)])
 
     def to_json(self) -> dict[str, Any]:
-        """Return everything but the states as JSON values; unknown numbers are ``null``."""
+        """Return everything as JSON values; unknown numbers are ``null``."""
         circuit = self.circuit
         rows = []
         for lap in self.laps:
@@ -109,12 +108,10 @@ def time_laps(
     check_fit(model, recording)
     live = Filter(model)
     live.warm_up()
-    stamps, states = [], []
+    stamps = []
     for estimate, _ in estimates_along(live, recording, progress):
         stamps.append(estimate.stamp_ns)
-        state = timer.push(estimate)
-        if state is not None:
-            states.append(state)
+        timer.push(estimate)
     circuit = timer.circuit
     ticks = np.array(stamps, dtype=np.int64)
     references = (
@@ -122,7 +119,7 @@ def time_laps(
         if recording.positions is None
         else laps_by_positions(circuit, timer.sectors, recording.positions, ticks)
     )
-    return LapTimes(circuit, tuple(timer.laps), tuple(states), references)
+    return LapTimes(circuit, tuple(timer.laps), references)
 
 
 def laps_by_positions(
