@@ -13,7 +13,7 @@ from scipy.spatial import KDTree
 
 from two_manifold_ros.model.model import NetworkLines
 from two_manifold_ros.route.forks import APART
-from two_manifold_ros.route.visits import PLACES_ALONG
+from two_manifold_ros.route.route import PLACES_ALONG
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
