@@ -57,6 +57,8 @@ class Rest:
     def push(self, observation: Floats) -> tuple[float, int]:
         """Return the spread with one more (d,) observation, and how many before are the same."""
         rows, count = self._rows, self._count
+        # As a row of another array it would be compiled for once more.
+        observation = np.ascontiguousarray(observation)
         same = count > 0 and alike(observation, rows[(count - 1) % len(rows)])
         self._stuck = self._stuck + 1 if same else 0
         rows[count % len(rows)] = observation
