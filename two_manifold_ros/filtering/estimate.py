@@ -126,13 +126,21 @@ LARGEST = 0.5 * math.sqrt(sys.float_info.max)
 """The product of two variances below it is finite, and so is the root of their sum of squares."""
 
 
+@compiled
 def is_valid_gaussian(state: Floats, means: Floats, covariances: Floats) -> bool:
     """Return whether all of (k,), (c, 2) and (c, 2, 2) is finite, and covariances are definite."""
-    (a, b), (c, d) = covariances.transpose(1, 2, 0)
-    with np.errstate(over='ignore', invalid='ignore'):
-        sound = (a > 0.0) & (d > 0.0) & (b == c) & (a * d > b * b)
-    small = (np.abs(covariances) < LARGEST).all()
-    return bool(small and sound.all() and np.isfinite(means).all() and np.isfinite(state).all())
+    for i in range(len(means)):
+        a, b, c = covariances[i, 0, 0], covariances[i, 0, 1], covariances[i, 1, 1]
+        if not (0.0 < a < LARGEST and 0.0 < c < LARGEST and b == covariances[i, 1, 0]):
+            return False
+        if not (abs(b) < LARGEST and a * c > b * b):
+            return False
+        if not (math.isfinite(means[i, 0]) and math.isfinite(means[i, 1])):
+            return False
+    for value in state:  # noqa: SIM110 - numba compiles no generators
+        if not math.isfinite(value):
+            return False
+    return True
 
 
 @compiled

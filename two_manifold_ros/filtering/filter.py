@@ -209,6 +209,8 @@ class Filter:
         averager = TickAverager(len(sample), model.period_ns, model.max_gap_ns)
         averager.start(0, sample)
         averager.push(model.period_ns, sample)
+        half_axis(np.eye(2))
+        is_valid_gaussian(np.zeros(model.states), np.zeros((1, 2)), np.zeros((1, 2, 2)))
         if self._watch is None:
             return
         # Unlike enough to the training to be looked at more closely than usual input.

@@ -404,7 +404,7 @@ class RouteTracker(TickFilter):
         rows = self._recent.newest(self._window)
         if rows is None:
             return broken
-        mean = rows.mean(axis=0)
+        mean = rows.sum(axis=0) / self._window
         far = np.maximum(self._lowest - mean, mean - self._highest) / self._slack
         return max(broken, float(far.max(initial=0.0)))
 
