@@ -3,7 +3,6 @@
 """A map learned while driving: from nothing, beside the filter, and kept."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cache
 import itertools
 import re
@@ -487,17 +486,6 @@ def test_a_tpsr_does_not_go_on_with_what_no_training_learns():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize('error_m', [0.0, 9.0])
-def test_a_tpsr_makes_room_only_for_one_that_errs_less(error_m):
-    learner = StreamLearner(
-        HEAD, TPSR, train=lambda given: replace(given.run(), error_m=error_m), at_once=True
-    )
-    feed(learner, 0, 900)
-    assert ('so that one stays' in learner.verdict) == (error_m > 0.0)
-    assert bool(learner.counters['trainings_lost']) == (error_m > 0.0)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize('in_training', [False, True])
 def test_a_tpsr_goes_on_learning_after_the_clock_was_set_back(in_training):
     """Also if it was in training then; and no tick of the old clock is learned again."""
@@ -506,8 +494,7 @@ def test_a_tpsr_goes_on_learning_after_the_clock_was_set_back(in_training):
     while index < 700 or learner.has_candidate != in_training:
         feed(learner, index, index + 1)
         index += 1
-    # The candidate that was trained takes over later, beside a model whose error is not known.
-    learner.score.forget()
+    # The candidate that was trained takes over later.
     back_ns = int(run().stamps_ns[0] - run().stamps_ns[index])
     begin, models, old = index, learner.models, learner.running
     while learner.has_candidate or index < begin + 20:

@@ -97,8 +97,7 @@ class StreamLearner:
     the same equations, after each quarter of a lap that is like those before. After a change a
     model is trained on what came since alone, if it errs less on its own parts. One of which no
     part could be followed on the others, because no place was met twice, is not used. One that was
-    given makes room only for one that wins a `Contest` beside it, a TPSR that goes on learning
-    only for one that errs less. A filter that errs no less than
+    given makes room only for one that wins a `Contest` beside it. A filter that errs no less than
     the mean position is withheld.
 
     The filter itself never sees reference positions.
@@ -352,15 +351,11 @@ class StreamLearner:
     def _longest_step_ns(self) -> int:
         return max(self.reference.gap_ns, LONGEST_STEP_NS)
 
-    @property
-    def _is_judged(self) -> bool:
-        """True if the error is known over a lap: less is too little to judge a model by."""
-        return self.score.seconds >= self.lap_s
-
     def _end_part(self) -> None:
         """Judge the model by the last part of a lap."""
         score = self.score
-        if self._is_judged:
+        # Less than a lap is too little to judge by.
+        if score.seconds >= self.lap_s:
             limit = BETTER if self.filter.withheld else 1.0
             self.filter.withheld = score.rmse_m > limit * score.mean_rmse_m
         error_m, lost = self._part.rmse_m, self._part.lost > 0.5
@@ -457,12 +452,6 @@ class StreamLearner:
             self._end_training('failed' if failed else '', f'no model: {candidate.failure}')
         elif contest is not None and contest.is_lost:
             self._end_training('lost', f'{contest.in_words}, so the running one stays')
-        elif self._learned and self._is_judged and not trained.error_m < self.score.rmse_m:
-            self._end_training(
-                'lost',
-                f'its model errs by {trained.error_m:.2g} m on parts left out of it, the running '
-                f'one, which goes on learning, by {self.score.rmse_m:.2g} m, so that one stays',
-            )
         # Beside a model of less of the same drive there is no contest. A route beside those that
         # are known takes nothing away.
         elif not self.has_model or (
