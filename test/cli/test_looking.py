@@ -10,7 +10,7 @@ from ellipse import write_bag as write_ellipse
 import pytest
 
 from two_manifold_ros.cli.options import print_table
-from two_manifold_ros.model.model_file import header_of, load_model, save_model
+from two_manifold_ros.model.model_file import load_model, model_parts, save_model
 from two_manifold_ros.names import LAP_FRAME
 
 pytest.importorskip('rosbags')
@@ -24,7 +24,7 @@ def words_of(tmp_path, command):
 
 
 def test_the_json_is_the_header(model_file, command):
-    assert command.json('info', model_file) == header_of(model_file)
+    assert command.json('info', model_file) == model_parts(load_model(model_file))[0]
 
 
 def test_no_model_and_an_unreadable_summary_are_refused(slot_car_model, tmp_path, command):

@@ -25,7 +25,7 @@ from two_manifold_ros.cli.verdict import (
 )
 from two_manifold_ros.evaluation.evaluate import Evaluation
 from two_manifold_ros.evaluation.scores import HorizonScore, score
-from two_manifold_ros.inspection import imu, lag, positions, repetition, timing
+from two_manifold_ros.inspection import positions, repetition, streams
 from two_manifold_ros.inspection.inspecting import inspect_recording
 from two_manifold_ros.names import LAP_FRAME
 
@@ -195,9 +195,9 @@ ACTIONS = {
 
 
 def test_the_cure_of_each_finding_begins_with_an_action():
-    tables = [each.WORDS for each in (imu, lag, positions, repetition)] + [timing.STAMP_WORDS]
+    tables = positions.WORDS, repetition.WORDS, streams.STAMP_WORDS, streams.IMU_WORDS
     words = [words for table in tables for words in table.values()]
-    begun = {timing.Finding('info', '', each).cure.split()[0].rstrip(',') for each in words}
+    begun = {streams.Finding('info', '', each).cure.split()[0].rstrip(',') for each in words}
     # Whole sentences that are made elsewhere have their cure there.
     assert begun - {'{0}'} == ACTIONS
 

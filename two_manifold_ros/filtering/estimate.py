@@ -144,6 +144,17 @@ def is_valid_gaussian(state: Floats, means: Floats, covariances: Floats) -> bool
 
 
 @compiled
+def is_outside(positions: Floats, region: Floats) -> bool:
+    """Return whether one of the positions (H, 2) is beyond a region, see `region_of`."""
+    for i in range(len(positions)):
+        for axis in range(2):
+            # What is unknown is neither below nor above.
+            if positions[i, axis] < region[0, axis] or positions[i, axis] > region[1, axis]:
+                return True
+    return False
+
+
+@compiled
 def half_axis(covariance: Floats) -> float:
     """Return half the long axis of the 95 % ellipse of a (2, 2) covariance."""
     middle = 0.5 * (covariance[0, 0] + covariance[1, 1])

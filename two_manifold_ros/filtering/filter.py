@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.compilation import STORE
-from two_manifold_ros.filtering import forecast_scales
+from two_manifold_ros.compilation import compiled, STORE
 from two_manifold_ros.filtering.estimate import (
     ANYWHERE,
     Estimate,
     half_axis,
+    is_outside,
     is_valid_gaussian,
     is_worse_than_mean,
     limits_of,
@@ -34,7 +34,6 @@ from two_manifold_ros.filtering.status import (
 from two_manifold_ros.filtering.status import Verdict as Said
 from two_manifold_ros.filtering.tracker import TickFilter, TpsrTracker
 from two_manifold_ros.model.head import ModelHead, TrainedModel
-from two_manifold_ros.ticks import sliding
 from two_manifold_ros.ticks.segments import NO_LIMIT, with_shakes
 from two_manifold_ros.ticks.stamps import StampGate, TickAverager, USED, Verdict
 
@@ -47,12 +46,28 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
 
 
+_FAULTS = ('', 'non_finite', 'out_of_range')
+
+
+@compiled
+def _find_fault(sample: Floats, mean: Floats, limit: Floats) -> int:
+    """Return the index in ``_FAULTS`` of a (c,) sample; ``limit`` bounds the distance to mean."""
+    beyond = False
+    for c in range(sample.size):
+        # A channel without a limit is not used by the model: it may hold anything, NaN too.
+        if limit[c] >= NO_LIMIT:
+            continue
+        value = sample[c]
+        if not np.isfinite(value):
+            return 1
+        if not abs(value - mean[c]) <= limit[c]:
+            beyond = True
+    return 2 if beyond else 0
+
+
 def is_compiled() -> bool:
     """Return whether a filter ran before and its loops are kept: the next one starts at once."""
-    kept = STORE.folder
-    # Of a filter of a route, and of windows.
-    loops = forecast_scales.__name__, sliding.__name__
-    return kept is not None and any(any(kept.glob(f'{name}.*')) for name in loops)
+    return STORE.folder is not None and any(STORE.folder.glob(f'{__name__}.*'))
 
 
 _NOT_USEFUL = Said(Status.LOST, 'not_useful', f'lost: {CAUSES["not_useful"]}')
@@ -122,9 +137,6 @@ class Filter:
     ) -> None:
         self._own = len(model.channels.mean)
         self._further = len(model.further_names)
-        self._used = np.flatnonzero(model.channels.limit < NO_LIMIT)
-        self._centre = model.channels.mean[self._used]
-        self._limit = model.channels.limit[self._used]
         self._before = np.zeros((2, self._own if model.network else 0))
         channels = self._own + self._further + self._before.shape[1]
         self.running = model
@@ -209,7 +221,9 @@ class Filter:
         averager = TickAverager(len(sample), model.period_ns, model.max_gap_ns)
         averager.start(0, sample)
         averager.push(model.period_ns, sample)
+        _find_fault(own, model.channels.mean, model.channels.limit)
         half_axis(np.eye(2))
+        is_outside(np.zeros((1, 2)), self._region)
         is_valid_gaussian(np.zeros(model.states), np.zeros((1, 2)), np.zeros((1, 2, 2)))
         if self._watch is None:
             return
@@ -273,7 +287,7 @@ class Filter:
             One for each tick that ended with this sample; usually none or one.
 
         """
-        counters = self.counters
+        counters, channels = self.counters, self.running.channels
         self.used = self.broke = False
         counters['received'] += 1
         values = own = np.array(sample, dtype=np.float64)
@@ -283,12 +297,10 @@ class Filter:
             own = values[: self._own]
             missing = np.full(self._own + self._further - len(values), np.nan)
             values = np.concatenate([values, missing])
-        # A channel without a limit is not used by the model: it may hold anything, NaN too.
-        used = own[self._used]
-        if not (np.abs(used - self._centre) <= self._limit).all():
-            finite = np.isfinite(used).all()
-            counters['out_of_range' if finite else 'non_finite'] += 1
-            if finite and self._watch is not None:
+        fault = _FAULTS[_find_fault(own, channels.mean, channels.limit)]
+        if fault:
+            counters[fault] += 1
+            if fault == 'out_of_range' and self._watch is not None:
                 # It cannot be filtered, but may show what is wrong with all of them.
                 self._watch.sample_out_of_range(stamp_ns, own)
             return []
@@ -388,8 +400,7 @@ class Filter:
                 window_full=full,
                 recovering=self._recovering,
                 seen=ticks.seen,
-                # What is unknown is neither below nor above.
-                outside=bool(((places < self._region[0]) | (places > self._region[1])).any()),
+                outside=is_outside(places, self._region),
                 ellipse_m=ellipse_m,
                 finding=finding,
             )

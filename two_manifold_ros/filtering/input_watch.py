@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from two_manifold_ros.compilation import compiled, shared
 from two_manifold_ros.filtering.hypothesis_search import HypothesisSearch
 from two_manifold_ros.filtering.status import Finding
 from two_manifold_ros.ticks.rest import ROUNDING
-from two_manifold_ros.ticks.stamps import JUMP_BACK_NS, TickAverager
+from two_manifold_ros.ticks.stamps import hold_until, JUMP_BACK_NS
 
 if TYPE_CHECKING:
     from two_manifold_ros.model.head import TrainedModel
@@ -21,6 +22,53 @@ LARGEST_VALUE = 1e6
 """Larger than any sensor says in any unit: what is above it counts as this."""
 
 
+@shared
+def _read_sample(sample: Floats, last: Floats, now: Floats) -> bool:
+    """Read a sample, and return whether it differs from the one before."""
+    largest = 0.0
+    for c in range(sample.size):
+        value = sample[c]
+        now[c] = min(max(value, -LARGEST_VALUE), LARGEST_VALUE) if np.isfinite(value) else 0.0
+        largest = max(largest, abs(now[c] - last[c]))
+    return largest > 0.0
+
+
+@compiled
+def _take(
+    stamps: Ints, samples: Floats, period: int, clock: Ints, values: tuple[Floats, ...],
+    counts: tuple[Ints, ...], means: Floats, ends: Ints,
+) -> int:  # fmt: skip
+    """Take samples into the arrays of a `SampleRecord`; return how many ticks ended."""
+    last, integral, low, high, step, now = values
+    changed, changes, repeats, at_low, at_high = counts
+    ticks = 0
+    for n in range(stamps.size):
+        stamp = stamps[n]
+        ticks += hold_until(clock, last, integral, stamp, period, means[ticks:], ends[ticks:])
+        if not _read_sample(samples[n], last, now):
+            # The driver repeats itself, which is no fault of a single channel.
+            continue
+        for c in range(samples.shape[1]):
+            value = now[c]
+            moved = abs(value - last[c])
+            if moved > 0.0:
+                changed[c] = stamp
+                changes[c] += 1
+                last[c] = value
+                step[c] = min(step[c], moved)
+                if value < low[c]:
+                    low[c] = value
+                    at_low[c] = 0
+                elif value > high[c]:
+                    high[c] = value
+                    at_high[c] = 0
+            else:
+                repeats[c] += 1
+                at_low[c] += value == low[c]
+                at_high[c] += value == high[c]
+    return ticks
+
+
 class SampleRecord:
     """
     Statistics of the channels since the record was started, and their means over ticks.
@@ -28,54 +76,48 @@ class SampleRecord:
     ``last, low, high, step`` (c,) are the newest sample, lowest and highest value and smallest
     change on record; ``changed`` (c,) the stamps of the newest changes; ``changes, repeats,
     at_low, at_high`` (c,) count changes, and samples that repeat the one before while other
-    channels change: all, and those at the lowest and highest value. Values that are not finite
-    count as zero.
+    channels change: all, and those at the lowest and highest value. Samples taken at once may end
+    ``most_ticks``.
     """
 
-    def __init__(self, channels: int, period_ns: int, max_gap_ns: int) -> None:
-        self._ticks = TickAverager(channels, period_ns, max_gap_ns)
+    def __init__(self, channels: int, period_ns: int, most_ticks: int) -> None:
+        self._period = period_ns
+        self._clock = np.zeros(2, dtype=np.int64)
+        self._means = np.zeros((most_ticks, channels))
+        self._ends = np.zeros(most_ticks, dtype=np.int64)
+        # Arrays of their own and no rows of one, so that a copy of the record is one, too.
+        self._values = tuple(np.zeros(channels) for _ in range(6))
+        self.last, self._integral, self.low, self.high, self.step, self._now = self._values
+        self._counts = tuple(np.zeros(channels, dtype=np.int64) for _ in range(5))
+        self.changed, self.changes, self.repeats, self.at_low, self.at_high = self._counts
 
     def start(self, stamp: int, sample: Floats) -> None:
         """Forget everything and start with this (c,) sample, and with it a tick."""
-        self.last = _bounded(sample)
-        self.changed = np.full(len(sample), stamp)
-        self._ticks.start(stamp, self.last)
+        self._clock[:] = stamp, stamp + self._period
+        _read_sample(sample, self.last, self._now)
+        self.last[:] = self._now
+        self._integral[:] = 0.0
+        self.changed[:] = stamp
         self.restart()
 
     def restart(self) -> None:
         """Start the record again, and keep the time of the last changes."""
-        self.low = self.high = self.last
-        self.step = np.full(len(self.last), np.inf)
-        self.changes, self.repeats, self.at_low, self.at_high = np.zeros(
-            (4, len(self.last)), dtype=np.int64
-        )
+        self.low[:] = self.high[:] = self.last
+        self.step[:] = np.inf
+        for counts in self._counts[1:]:
+            counts[:] = 0
 
     def take(self, stamps: Ints, samples: Floats) -> Floats:
-        """Take (n, c) samples of increasing stamps, ns; return means (m, c) of ended ticks."""
-        rows = _bounded(samples)
-        moved = np.abs(np.diff(np.vstack([self.last, rows]), axis=0))
-        changes = moved > 0.0
-        # A driver that repeats itself in all channels is no fault of a single one.
-        repeats = ~changes & changes.any(axis=1, keepdims=True)
-        self.changed = np.where(changes, stamps[:, None], self.changed).max(axis=0)
-        self.changes += changes.sum(axis=0)
-        self.repeats += repeats.sum(axis=0)
-        self.step = np.minimum(self.step, np.where(changes, moved, np.inf).min(axis=0))
-        low, high = np.minimum(self.low, rows.min(axis=0)), np.maximum(self.high, rows.max(axis=0))
-        at_low, at_high = ((repeats & (rows == each)).sum(axis=0) for each in (low, high))
-        self.at_low = np.where(low < self.low, 0, self.at_low) + at_low
-        self.at_high = np.where(high > self.high, 0, self.at_high) + at_high
-        self.last, self.low, self.high = rows[-1], low, high
-        ticks = [rows[:0]]
-        for stamp, row in zip(stamps.tolist(), rows, strict=True):
-            count, _, means = self._ticks.push(stamp, row)
-            if count:
-                ticks.append(means[:count].copy())
-        return np.concatenate(ticks)
+        """
+        Take (n, c) samples with increasing stamps, ns; return the means (m, c) of ended ticks.
 
-
-def _bounded(samples: Floats) -> Floats:
-    return np.where(np.isfinite(samples), samples.clip(-LARGEST_VALUE, LARGEST_VALUE), 0.0)
+        They are valid until the next call. Values that are not finite count as zero.
+        """
+        ticks = _take(
+            stamps, samples, self._period, self._clock, self._values, self._counts, self._means,
+            self._ends,
+        )  # fmt: skip
+        return self._means[:ticks]
 
 
 class InputWatch:
@@ -96,10 +138,15 @@ class InputWatch:
     refused_rate_share = 0.49
 
     def __init__(self, model: TrainedModel) -> None:
-        channels = model.channels
+        channels, count = model.channels, len(model.channels.mean)
+        # Samples that are looked at together at most: fewer of many channels, such as images.
+        at_once = min(256, 1 + 65_536 // count)
+        most_ticks = (self.look_ns + model.max_gap_ns) // model.period_ns + 2
         self._max_gap, self._rate_hz = model.max_gap_ns, model.rate_hz
-        self._record = SampleRecord(len(channels.mean), model.period_ns, model.max_gap_ns)
+        self._record = SampleRecord(count, model.period_ns, most_ticks)
         self._search = HypothesisSearch(model)
+        self._stamps = np.zeros(at_once, dtype=np.int64)
+        self._samples = np.zeros((at_once, count))
         self._live = live = np.flatnonzero(channels.live)
         self._names, self._scale = channels.live_names, channels.scale[live]
         self._largest = channels.largest[live]
@@ -134,9 +181,7 @@ class InputWatch:
         self._search.clear()
 
     def _forget_faults(self) -> None:
-        # Stamps and samples since the newest look, and how many the record has.
-        self._taken: list[tuple[int, Floats]] = []
-        self._counted = 0
+        self._count = self._counted = 0
         self._stuck: Finding | None = None
         self._slow: Finding | None = None
         self._worn: Finding | None = None
@@ -164,20 +209,23 @@ class InputWatch:
         if stamp_ns <= newest:
             return
         self._newest = stamp_ns
-        self._taken.append((stamp_ns, sample.copy()))
-        if stamp_ns >= self._due:
-            self._look(stamp_ns)
+        count = self._count
+        self._stamps[count] = stamp_ns
+        self._samples[count] = sample
+        self._count = count + 1
+        if stamp_ns >= self._due or self._count == len(self._stamps):
+            self._look()
 
     def sample_out_of_range(self, stamp_ns: int, sample: Floats) -> None:
         """Take one that cannot be filtered: it may be of another unit, if it is not absurd."""
         if np.abs(sample[self._live]).max() < LARGEST_VALUE:
             self.sample(stamp_ns, sample)
 
-    def _look(self, now: int) -> None:
-        stamps, samples = (np.array(each) for each in zip(*self._taken, strict=True))
-        self._counted += len(stamps)
-        self._taken = []
-        means = self._record.take(stamps, samples)
+    def _look(self) -> None:
+        count, self._count = self._count, 0
+        now = int(self._stamps[count - 1])
+        self._counted += count
+        means = self._record.take(self._stamps[:count], self._samples[:count])
         self._due = now + self.look_ns
         self._stuck = self._find_stuck(now)
         if now - self._recorded >= self.record_ns:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from two_manifold_ros.compilation import compiled
 from two_manifold_ros.filtering.forecast_scales import ForecastScales
 from two_manifold_ros.filtering.network_lines import LineFollower, LineState
 from two_manifold_ros.filtering.status import (
@@ -32,15 +33,15 @@ from two_manifold_ros.network.network import misfits, shakes_of
 from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.sensors import SensedBelief
 from two_manifold_ros.ticks.novelty import NOVEL, NoveltyScore
-from two_manifold_ros.ticks.rest import Rest, ROUNDING
-from two_manifold_ros.ticks.sliding import RecentWindow, SlidingWindow
+from two_manifold_ros.ticks.rest import alike, Rest
+from two_manifold_ros.ticks.sliding import SlidingWindow
 from two_manifold_ros.tpsr.parameters import RememberingBelief
 from two_manifold_ros.tpsr.random_features import FourierFeatures
 
 if TYPE_CHECKING:
     from two_manifold_ros.model.model import Model, RouteModel, TpsrModel
     from two_manifold_ros.tpsr.thin_svd import Move
-    from two_manifold_ros.typing import Bools, Floats
+    from two_manifold_ros.typing import Bools, Floats, Ints
 
 
 class TickFilter(ABC):
@@ -242,6 +243,46 @@ class TpsrTracker(WindowTracker):
         return evidence, restarted
 
 
+MEAN, INVERSE_SCALE, LOW, HIGH, SLACK = range(5)
+
+
+@compiled
+def _take(
+    values: Floats, live: Ints, known: Floats, now: Floats, recent: Floats, count: int
+) -> tuple[bool, float]:
+    """
+    Take the means of a tick (c,); return whether no channel changed, and how unusual the mean is.
+
+    ``known`` (5, d), rows ``MEAN`` to ``SLACK``: mean and inverse scale of training; lowest and
+    highest mean of a window, standardised, and how far beyond is usual, in multiples of which the
+    mean of the newest window is beyond (0 until there is one). Updated: ``now`` (2, d), the
+    observation before and the sum of the ``recent`` ones (w, d). ``count`` observations came
+    before.
+    """
+    before, total = 0, 1
+    width, place = len(recent), count % len(recent)
+    for k in range(len(live)):
+        value = (values[live[k]] - known[MEAN, k]) * known[INVERSE_SCALE, k]
+        now[total, k] += value - recent[place, k]
+        recent[place, k] = value
+    same = alike(recent[place], now[before])
+    # One by one: compiling the assignment of a row, and the words of its errors, takes seconds.
+    for k in range(len(live)):
+        now[before, k] = recent[place, k]
+        if place == width - 1:
+            # So that rounding cannot build up for ever.
+            now[total, k] = 0.0
+            for tick in range(width):
+                now[total, k] += recent[tick, k]
+    beyond = 0.0
+    if count + 1 >= width:
+        for k in range(len(live)):
+            average = now[total, k] / width
+            far = max(known[LOW, k] - average, average - known[HIGH, k]) / known[SLACK, k]
+            beyond = max(beyond, far)
+    return same, beyond
+
+
 class PositionModes:
     """
     Modes of the belief about the place, at positions (N, 2): nearby places are summed in cells.
@@ -284,11 +325,13 @@ class RouteTracker(TickFilter):
         # gyroscope off by 29 degrees a second; of other channels, five standard deviations.
         imu = np.array([3.0, 3.0, 3.0, 0.5, 0.5, 0.5])
         least = imu[self._live] / scale if channels.of_imu else 5.0
-        self._slack = np.maximum(model.highest - model.lowest, least)
-        self._lowest, self._highest = model.lowest, model.highest
-        self._mean, self._inverse = channels.mean[self._live], 1.0 / scale
-        self._window = model.window
-        self._recent = RecentWindow(model.window, len(self._live))
+        slack = np.maximum(model.highest - model.lowest, least)
+        self._inverse = 1.0 / scale
+        self._known = np.array(
+            [channels.mean[self._live], self._inverse, model.lowest, model.highest, slack]
+        )
+        self._now = np.zeros((2, len(self._live)))
+        self._recent = np.zeros((model.window, len(self._live)))
         self._most_still = model.most_still + model.window
         self._least_evidence = model.least_evidence
         # No more than the memory of the observations, in which they say the same thing once; a
@@ -326,7 +369,10 @@ class RouteTracker(TickFilter):
 
     def start(self) -> None:
         """Forget everything."""
-        self._recent.count = self._still = 0
+        self._recent[:] = 0.0
+        self._now[1] = 0.0
+        self._now[0] = np.inf
+        self._ticks = self._still = 0
         self.belief.start()
         if self._lines is not None:
             self._lines.start()
@@ -362,18 +408,19 @@ class RouteTracker(TickFilter):
 
     def update(self, values: Floats) -> TickDiagnostics:
         """Take the (c,) means of one tick, in the units of the samples."""
-        observation = (values[self._live] - self._mean) * self._inverse
+        same, beyond = _take(values, self._live, self._known, self._now, self._recent, self._ticks)
         broken = 0.0
         if self._network is not None:
             # Behind the means are those of what shakes.
             spreads = np.sqrt(values[len(values) // 2 :][self._live])
             shaken = shakes_of(spreads * self._inverse)
             self._network.take(shaken)
-            known, place = self._map, self._recent.count % len(self._misfits)
+            known, place = self._map, self._ticks % len(self._misfits)
             self._misfits[place] = misfits(shaken, known.shakes, known.scales)
             broken = float(self._misfits.mean()) / known.largest_misfit
-        broken = max(broken, self._take(observation))
-        evidence = self.belief.update(observation)
+        self._ticks += 1
+        self._still = self._still + 1 if same else 0
+        evidence = self.belief.update(self._now[0])
         if self._columns:
             self._sensed.sense([values[each] for each in self._columns])
         if self._lines is not None:
@@ -381,7 +428,8 @@ class RouteTracker(TickFilter):
         self.seen += 1
         self._read = self.belief.read()
         self._scales.follow(*self._read, self.belief.driving)
-        full = self.seen >= self._window
+        broken = max(self._still / self._most_still, beyond, broken)
+        full = self.seen >= len(self._recent)
         return TickDiagnostics(
             evidence,
             accepted=evidence > 0.0,
@@ -393,20 +441,6 @@ class RouteTracker(TickFilter):
             stays_off=self._network is not None,
             unlikely=evidence < self._least_evidence and self.belief.driving > 0.5,
         )
-
-    def _take(self, observation: Floats) -> float:
-        """Take an observation (d,); return how broken the newest window is, usually below 1."""
-        before = self._recent.newest(1)
-        same = before is not None and (np.abs(observation - before[0]) <= ROUNDING).all()
-        self._still = self._still + 1 if same else 0
-        self._recent.push(observation)
-        broken = self._still / self._most_still
-        rows = self._recent.newest(self._window)
-        if rows is None:
-            return broken
-        mean = rows.sum(axis=0) / self._window
-        far = np.maximum(self._lowest - mean, mean - self._highest) / self._slack
-        return max(broken, float(far.max(initial=0.0)))
 
     def read(self) -> tuple[Floats, Floats]:
         """Return means (H + 1, 2) and covariances (H + 1, 2, 2) of positions and velocity."""
