@@ -94,11 +94,8 @@ _NAMES = (
     ('accel_{}', '', _ACCELERATION),
     ('accel_{}', 'g', '{way}{noun} logger{way}acc'),
     ('accel_{}', '', '{}'),
-    ('accel_{}', 'g', '{way}acccalc gps{way}acc'),
     ('gyro_{}', '', _RATE),
     ('gyro_{}', 'deg/s', _TURNING),
-    ('gyro_{}', 'deg/s', 'gps{turn}rate'),
-    ('gyro_z', 'deg/s', 'gpsgyro'),
     ('latitude', '', 'latitude lat gpslatitude gpslat locationlatitude'),
     ('longitude', '', _LONGITUDE),
     ('latitude', 'degE7', 'late7'),
@@ -111,8 +108,8 @@ _NAMES = (
 """
 Roles, the unit of a column that states none (SI units if empty), and its names.
 
-Names are `plain`, the preferred ones first: those of accelerations with gravity before others,
-and those that a logger computed from satellite positions last.
+Names are `plain`, the preferred ones first: those of accelerations with gravity before others.
+What a logger computes from satellite positions has no names: it is no IMU.
 """
 UNCLEAR = frozenset({'x', 'y', 'z', 'roll', 'pitch', 'yaw'})
 """Names of the quantity whose unit they have, positions or angles if they have none."""
@@ -133,11 +130,6 @@ def _known() -> dict[str, dict[str, str]]:
 
 KNOWN = _known()
 """Units of the columns of each role that need no map, by their `plain` names."""
-
-
-def by_satellites(name: str) -> bool:
-    """Return whether a column of an IMU was computed from satellite positions by the logger."""
-    return plain(name).startswith('gps') or plain(name).endswith('calc')
 
 
 def factor_of(role: str, unit: str, place: str) -> float:
@@ -264,8 +256,6 @@ class Log:
     kind: str
     channels: Mapping[str, Channel]
     """By their role, some of ``ROLES``."""
-    by_satellites: bool = False
-    """Whether the logger computed the accelerations from satellite positions."""
     notes: tuple[str, ...] = ()
     """What was assumed and left out, as sentences."""
     unread: tuple[str, ...] = ()
