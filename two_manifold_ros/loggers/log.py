@@ -89,6 +89,13 @@ _LONGITUDE = 'longitude lon lng long gpslongitude gpslon gpslong locationlongitu
 _TIME = """loggingtime timestamp time unixtime datetime utc epoch elapsed seconds millis micros
     nanos uptime zeit date clock stamp cts t secondselapsed secs sec gpstime utctime systemtime
     relativetime sampletime logtime second milli micro nano"""
+_ENDINGS = {
+    'us': 'us usec usecs micros microseconds bootus',
+    'ms': 'ms msec msecs millis milliseconds bootms',
+    'ns': 'ns nsec nsecs nanos nanoseconds',
+    's': 'sec secs',
+}
+"""Units with which names of times end, as TimeUS."""
 _NAMES = (
     ('accel_{}', 'g', 'gf{} accelerometeracceleration{}'),
     ('accel_{}', '', _ACCELERATION),
@@ -129,6 +136,14 @@ def _known() -> dict[str, dict[str, str]]:
 
 
 KNOWN = _known()
+KNOWN['time'] |= {
+    f'{name}{end}': unit
+    for unit, ends in _ENDINGS.items()
+    for end in ends.split()
+    # The letter t alone is no beginning of a name.
+    for name in ['', *KNOWN['time']]
+    if name != 't'
+}
 """Units of the columns of each role that need no map, by their `plain` names."""
 
 
@@ -178,7 +193,7 @@ def name_and_unit(cell: str, below: str = '') -> tuple[str, str]:
     """
     Return the name of a column, with the axis that brackets hold, and its unit.
 
-    The unit is in brackets, behind the name, such as `ax_g` or `TimeUS`, or in the line below.
+    The unit is in brackets, behind the name, such as `ax_g`, or in the line below.
     """
     # RaceCapture states name, unit, limits and rate.
     name, _, rest = cell[:LONGEST_NAME].strip().replace('"', '').partition('|')
@@ -204,28 +219,10 @@ def name_and_unit(cell: str, below: str = '') -> tuple[str, str]:
             name, unit = start, end
             break
     name = f'{name}_{axis}' if axis else name
-    return name, unit or below or _unit_of_time(plain(name))
+    return name, unit or below
 
 
 _AXES = dict(zip('012xyz', 'xyzxyz', strict=True))
-
-
-def _unit_of_time(name: str) -> str:
-    """Return the unit with which the name of a time ends, or nothing."""
-    for unit, ends in _ENDINGS.items():
-        for end in ends.split():
-            # The letter t alone is no beginning of a name.
-            if name.endswith(end) and name.removesuffix(end) in {'', *KNOWN['time']} - {'t'}:
-                return unit
-    return ''
-
-
-_ENDINGS = {
-    'us': 'us usec usecs micros microseconds bootus',
-    'ms': 'ms msec msecs millis milliseconds bootms',
-    'ns': 'ns nsec nsecs nanos nanoseconds',
-    's': 'sec secs',
-}
 
 
 def count_known(cells: Sequence[str]) -> int:
