@@ -377,9 +377,8 @@ def library(found):
         units = ['g', '', 'm/s2', *['deg/s'] * 3]
         values = [*(found.imu * [1 / G, -1 / G, 1.0, *np.degrees([1.0, 1.0, -1.0])]).T]
         names += ['GPS Latitude', 'GPS Longitude', 'GPS Altitude']
-        rows = zip(
-            names, [1] * 6 + [4] * 3, [*values, *found.fixes.T], [*units, 'deg', 'deg', 'm']
-        )
+        units += ['deg', 'deg', 'm']
+        rows = zip(names, [1] * 6 + [4] * 3, [*values, *found.fixes.T], units, strict=True)
         stated = {'Driver': DRIVER, 'Log Date': '03/07/2026', 'Log Time': '23:59:40'}
         return SimpleNamespace(channels={row[0]: channel(*row) for row in rows}, metadata=stated)
 
