@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.loggers.tables import Table
     from two_manifold_ros.typing import Bools, Floats, Ints
 
-_TEXTS = frozenset({'iso', 'txt'})
+_TEXT = 'text'
 """What stands for the unit of times that are text."""
 
 
@@ -79,7 +79,7 @@ def parse_columns(text: str) -> dict[str, Column]:
                 f'roles are {", ".join(ROLES)}'
             )
             raise InputError(msg)
-        if unit and (role != 'time' or unit not in _TEXTS):
+        if unit:
             factor_of(role, unit, f'--columns {part}')
         choices[role] = Column(name, unit.strip(), sign)
     return choices
@@ -162,7 +162,7 @@ def _column(table: Table, role: str, at: int, choice: Column | None) -> Column:
         # Remarks such as WGS84; the first word of others is the unit, as of m MSL.
         unit = first if is_unit(first := unit.split(' ')[0]) else ''
     if role == 'time':
-        return Column(name, 'iso' if table.holds_text(at) else unit, sign, at)
+        return Column(name, _TEXT if table.holds_text(at) else unit, sign, at)
     return Column(name, unit or SI[role], sign, at)
 
 
@@ -300,7 +300,7 @@ def _join_date(table: Table) -> None:
 
 def _counted(table: Table, time: Column, *, of_imu: bool) -> Column:
     """Return a time with the unit that its values have if none is stated, and can be true."""
-    if time.unit in _TEXTS:
+    if time.unit == _TEXT:
         return time
     values = table.column(time.at)
     values = values[np.isfinite(values)]
@@ -335,7 +335,7 @@ def _stamps(table: Table, time: Column) -> Ints:
     """Leave the rows that have a time, and return their stamps (N,), nanoseconds."""
     days = np.zeros(len(table.rows), dtype=np.int64)
     dated = False
-    if time.unit in _TEXTS:
+    if time.unit == _TEXT:
         found, note = times_of_texts(table.cells(time.at))
         known = np.array([each is not None for each in found])
         stamps = np.array([each[0] if each else 0 for each in found], dtype=np.int64)

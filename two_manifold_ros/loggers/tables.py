@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.typing import Bools, Floats, Ints
 
+    _Clock = Callable[['Table', Ints], 'Clock | None']
+
 UNDATED_NS = DAY_NS
 """Where a drive without a date begins: a stamp of 0 would be none."""
 UNDATED = 'the file has no date: the drive begins on 2 January 1970'
@@ -85,7 +87,7 @@ class Table:
     notes: list[str] = field(default_factory=list)  # what was left out, as sentences
     times: str = ''  # names of the column with the time; any that is named like one if empty
     # The clock of times without a date, by the table and these times, ns.
-    clock: Callable[[Table, Ints], Clock | None] = lambda _, __: None
+    clock: _Clock = lambda _, __: None
     sign: float = 1.0  # of the accelerations: phones with iOS have them the other way
 
     def find(self, words: str) -> int | None:
@@ -146,10 +148,10 @@ class Table:
 def read_table(text: str, place: str) -> Table:
     """Return the table in a text, in the form of the logger that the text begins as."""
     head = text[:_HEAD]
-    for pattern, kind, times, read in FORMATS:
+    for pattern, kind, times, read, clock in FORMATS:
         if re.search(pattern, head):
             table = read(text, place)
-            table.kind, table.times = kind, times
+            table.kind, table.times, table.clock = kind, times, clock
             return table
     return _separated(text, place)
 
@@ -279,14 +281,8 @@ def _racechrono(text: str, place: str) -> Table:
 _DEVICE = re.compile(r'calc$|\d+: ')
 
 
-def _racecapture(text: str, place: str) -> Table:
-    """Return a log of RaceCapture, which has its own clock, and UTC that is zero before a fix."""
-    table = _separated(text, place)
-    table.clock = _racecapture_clock
-    return table
-
-
 def _racecapture_clock(table: Table, since: Ints) -> Clock | None:
+    """Return when a log of RaceCapture began, by its UTC, zero before a fix."""
     utc = table.find('utc')
     known = np.zeros(len(since)) if utc is None else table.column(utc)
     valid = (known > 0.0) & (known < LAST_S * 1000.0)
@@ -297,13 +293,11 @@ def _racecapture_clock(table: Table, since: Ints) -> Clock | None:
     return Clock(since[:1].tolist(), [UNDATED_NS], UNDATED)
 
 
-def _aim(text: str, place: str) -> Table:
-    """Return a table of AiM Race Studio, whose statements above have the start."""
-    table = _separated(text, place)
+def _aim_clock(table: Table, _: Ints) -> Clock:
+    """Return when a session of AiM Race Studio began, as the lines above the names state."""
     stated = {row.cells[0]: ', '.join(filter(None, row.cells[1:])) for row in table.above[::-1]}
     start, note = aim_start(stated.get('Date', ''), stated.get('Time', ''))
-    table.clock = lambda _, __: Clock([0], [start], note)
-    return table
+    return Clock([0], [start], note)
 
 
 _DATES = ('%A, %B %d, %Y', '%A %B %d %Y', '%B %d, %Y', '%m/%d/%Y', '%d/%m/%Y', '%Y-%m-%d')
@@ -335,7 +329,7 @@ def _vbo(text: str, place: str) -> Table:
     width, _ = Counter(len(row.cells) for row in rows).most_common(1)[0] if rows else (0, 0)
     if not heads or len(heads) > width == len(header):
         heads = [' '.join(row.cells) for row in header]
-    table = _whole(place, heads, [], rows, ())
+    table = _whole(place, heads, [], rows, sections[''])
     # Shorter names may be of anything. Loggers in cars have g and degrees a second.
     table.names = [name if len(plain(name)) > 2 else '' for name in table.names]
     for at, name in enumerate(map(plain, table.names)):
@@ -348,10 +342,6 @@ def _vbo(text: str, place: str) -> Table:
             for row, none in zip(table.rows, lost, strict=True):
                 cell = row.cells[index]
                 row.cells[index] = _of_day(cell) if names == _VBO_TIMES else '' if none else cell
-    above = [' '.join(row.cells) for row in sections['']]
-    created = next(filter(None, map(_CREATED.search, above)), None)
-    if created:
-        table.clock = lambda _, since: _vbo_clock(created, int(since[0]), place)
     return table
 
 
@@ -379,19 +369,23 @@ _CREATED = re.compile(
 )
 
 
-def _vbo_clock(created: re.Match[str], first_ns: int, place: str) -> Clock:
+def _vbo_clock(table: Table, since: Ints) -> Clock | None:
     """Return the day on which the first time of day is nearest to when a file was created."""
+    lines = (' '.join(row.cells) for row in table.above)
+    created = next(filter(None, map(_CREATED.search, lines)), None)
+    if created is None:
+        return None
     date, month, year, hours, minutes = (int(each or 0) for each in created.groups())
     try:
         if not 1970 <= year < 2038:
             raise ValueError(year)  # noqa: TRY301 - as datetime does for other years
         written = datetime(year, month, date, hours, minutes, tzinfo=timezone.utc)
     except ValueError as error:
-        msg = f'{place}: {created.group()!r} is no day/month/year; correct this line'
+        msg = f'{table.place}: {created.group()!r} is no day/month/year; correct this line'
         raise InputError(msg) from error
     day = datetime(year, month, date, tzinfo=timezone.utc)
     if created.group(4):
-        first = timedelta(seconds=first_ns / 1e9)
+        first = timedelta(seconds=int(since[0]) / 1e9)
         days = [day + timedelta(days) for days in (-1, 0, 1)]
         day = min(days, key=lambda each: abs(each + first - written))
     note = f'times are UTC, of {day:%Y-%m-%d} by when the file was created'
@@ -399,10 +393,16 @@ def _vbo_clock(created: re.Match[str], first_ns: int, place: str) -> Clock:
 
 
 VBO, _VBO_TIMES = 'Racelogic VBO', 'time utctime'
-FORMATS: tuple[tuple[str, str, str, Callable[[str, str], Table]], ...] = (
-    (r'\AThis file is created using RaceChrono', 'RaceChrono CSV v3', 'timestamp', _racechrono),
-    (r'\A\s*"Interval"\s*\|\s*"\w*"\s*\|', 'RaceCapture log', 'interval', _racecapture),
-    (r'(?i)\A\s*"?Format"?\s*,\s*"?AiM CSV File', 'AiM CSV', 'time', _aim),
-    (r'(?im)^[^\S\n]*\[(column names|header|data)\]\s*$', VBO, _VBO_TIMES, _vbo),
-)
-"""The beginning of a text file of each format, its name, its columns with times, its reader."""
+FORMATS: tuple[tuple[str, str, str, Callable[[str, str], Table], _Clock], ...] = (
+    (r'\AThis file is created using RaceChrono', 'RaceChrono CSV v3', 'timestamp', _racechrono,
+     lambda _, __: None),
+    (r'\A\s*"Interval"\s*\|\s*"\w*"\s*\|', 'RaceCapture log', 'interval', _separated,
+     _racecapture_clock),
+    (r'(?i)\A\s*"?Format"?\s*,\s*"?AiM CSV File', 'AiM CSV', 'time', _separated, _aim_clock),
+    (r'(?im)^[^\S\n]*\[(column names|header|data)\]\s*$', VBO, _VBO_TIMES, _vbo, _vbo_clock),
+)  # fmt: skip
+"""
+The beginning of a text file of each format, its name, its columns with times, and what reads it.
+
+The last is the clock of times without a date.
+"""
