@@ -117,12 +117,12 @@ def test_the_clock_of_racecapture_runs_evenly(tmp_path):
     np.testing.assert_allclose(read(file).imu.stamps, MADE.stamps, rtol=0, atol=1_000_000)
 
 
-@pytest.mark.parametrize('device', ['calc', '100: gps'])
+@pytest.mark.parametrize('device', ['calc', '100: gps', ''])
 def test_accelerations_by_satellites_are_no_imu(device, tmp_path):
     path = tmp_path / 'a.csv'
     rows = [f'{1_700_000_000 + index / 10:.1f},0.1,{index / 100}' for index in range(20)]
     head = ['This file is created using RaceChrono Pro v9', 'Format,3', '']
-    head += ['timestamp,longitudinal_acc,lateral_acc', 'unix time,G,G', f',{device},{device}']
+    head += ['timestamp,longitudinal_acc,lateral_acc', 'unix time,G,G', f',{device},calc']
     path.write_text('\n'.join([*head, *rows]))
     with pytest.raises(InputError, match=r"hold samples.*'longitudinal_acc'"):
         read(path)
