@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 UNDATED_NS = DAY_NS
 """Where a drive without a date begins: a stamp of 0 would be none."""
 UNDATED = 'the file has no date: the drive begins on 2 January 1970'
-_MISSING = frozenset({'', '-', '--', 'na', 'n/a', '#n/a', '#na', 'null', 'none', 'nil', '?', '*',
+_MISSING = frozenset({'', 'na', 'n/a', '#n/a', '#na', 'null', 'none', 'nil', '?', '*',
                       '#value!', '#div/0!', '#num!', '#ref!', 'missing', 'invalid', 'undefined',
                       '1.#inf'})  # fmt: skip
 """Words for a value that is not there, and all that begin as ``nan`` does."""
@@ -52,9 +52,7 @@ class Row(NamedTuple):
 def is_missing(cell: str) -> bool:
     """Return whether a cell is a word for a value that is not there."""
     word = cell.lower().lstrip('+-')
-    return (
-        word in _MISSING or cell in _MISSING or word[:4] in {'nan', 'nan(', '1.#q', '1.#n', '1.#i'}
-    )
+    return word in _MISSING or word[:4] in {'nan', 'nan(', '1.#q', '1.#n', '1.#i'}
 
 
 def number_of(cell: str) -> float | None:
