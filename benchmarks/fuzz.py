@@ -341,9 +341,9 @@ def logger(name: str) -> Target:
         file.write_bytes(content)
         found = taken_by(lambda: drive_of(read_log([file], {})), refusal)
         if found is not None:
-            expect(bool(np.isfinite(found.imu).all()), 'a sample is not finite')
-            expect(len(found.imu) == len(found.imu_stamps) > 0, 'samples and stamps')
-            expect(bool((np.diff(found.imu_stamps) > 0).all()), 'stamps do not grow')
+            expect(bool(np.isfinite(found.imu.values).all()), 'a sample is not finite')
+            expect(len(found.imu.values) == len(found.imu.stamps) > 0, 'samples and stamps')
+            expect(bool((np.diff(found.imu.stamps) > 0).all()), 'stamps do not grow')
 
     writer, written = WRITERS[name]
     with TemporaryDirectory() as folder:

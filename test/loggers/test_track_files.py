@@ -70,6 +70,9 @@ def test_gpx_has_published_ticks_in_utc_and_parts(track, tmp_path):
     times = [point.find(f'{GPX}time').text for point in points]
     assert times[0] == '2026-03-07T23:59:58.300Z'
     assert times[-1] == '2026-03-08T00:00:01.900Z'
+    nothing = replace(track, published=np.zeros(COUNT, dtype=bool))
+    assert write_track(str(path), nothing) == 0
+    assert not list(ET.parse(path).getroot().iter(f'{GPX}trkpt'))  # noqa: S314 - as above
 
 
 def test_csv_has_every_tick(track, tmp_path):
@@ -81,31 +84,15 @@ def test_csv_has_every_tick(track, tmp_path):
     assert {row['status'] for row in rows} == {'tracking', 'lost'}
     found = [[float(row['x_m']), float(row['y_m'])] for row in rows]
     np.testing.assert_allclose(found, track.positions, atol=1e-4)
-    np.testing.assert_allclose(
-        [float(row['longitude_deg']) for row in rows][3],
-        degrees_of(track)[0, 1],
-        rtol=0,
-        atol=1e-8,
-    )
-
-
-def test_without_an_origin_a_table_is_in_metres_only(track, tmp_path):
-    path = tmp_path / 'a.csv'
+    assert float(rows[3]['longitude_deg']) == pytest.approx(degrees_of(track)[0, 1], abs=1e-8)
+    check_track_path(str(path), None, 'model.npz')
     write_track(str(path), replace(track, origin=None))
     assert 'latitude' not in path.read_text()
-    check_track_path('a.csv', None, 'model.npz')
-    with pytest.raises(InputError, match=r'model\.npz'):
-        check_track_path('A.GPX', None, 'model.npz')
-
-
-def test_nothing_published_is_an_empty_track(track, tmp_path):
-    nothing = replace(track, published=np.zeros(COUNT, dtype=bool))
-    assert write_track(str(tmp_path / 'a.gpx'), nothing) == 0
-    root = ET.parse(tmp_path / 'a.gpx').getroot()  # noqa: S314 - as above
-    assert not list(root.iter(f'{GPX}trkpt'))
 
 
 def test_what_cannot_be_written_is_refused(track, tmp_path):
+    with pytest.raises(InputError, match=r'model\.npz'):
+        check_track_path('A.GPX', None, 'model.npz')
     with pytest.raises(InputError, match=r'a\.kml'):
         check_track_path('a.kml', ORIGIN, 'model.npz')
     with pytest.raises(InputError, match='none'):

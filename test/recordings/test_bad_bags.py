@@ -276,13 +276,3 @@ def test_other_peoples_bags_are_read_or_refused_clearly(recordings_folder):
     found = [(path.name, read_or_refused(path)) for path in paths]
     read = {name for name, each in found if isinstance(each, Recording) and len(each.imu.stamps)}
     assert read >= {'robot_localization_test1.bag', 'test_bag_mcap', 'test_bag_sqlite3'}
-
-
-@pytest.mark.parametrize(
-    ('topic', 'count'), [('/fix', 989), ('husky_velocity_controller/odom', 3952)]
-)
-def test_a_husky_of_ros_1(recordings_folder, topic, count):
-    path = recordings_folder / 'others' / 'robot_localization_test1.bag'
-    positions = read_recording(path, ReadingOptions(position_topic=topic)).positions
-    assert len(positions.positions) == count
-    assert (positions.origin is not None) == (topic == '/fix')

@@ -51,14 +51,6 @@ def test_all_compressions(bag, tmp_path, recording, storage, mode):
     assert_same(tmp_path / 'packed', recording)
 
 
-@pytest.mark.parametrize('storage', ['mcap', 'sqlite3'])
-def test_both_storages(tmp_path, recording, storage):
-    bag = write_bag(tmp_path / 'bag', recording, storage=storage)
-    (single,) = (file for file in bag.iterdir() if file.suffix != '.yaml')
-    assert_same(bag, recording)
-    assert_same(single, recording)
-
-
 @pytest.mark.parametrize('with_metadata', [True, False])
 def test_split_bags_are_joined_in_order(tmp_path, recording, with_metadata):
     whole = tmp_path / 'whole'

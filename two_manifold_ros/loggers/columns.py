@@ -5,8 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
-from functools import partial
+import re
 from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +13,6 @@ import numpy as np
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.loggers.log import (
     ACCELERATIONS,
-    by_satellites,
     Channel,
     factor_of,
     fits,
@@ -25,31 +23,33 @@ from two_manifold_ros.loggers.log import (
     listed,
     Log,
     plain,
-    RATES,
     ROLES,
     SI,
     UNCLEAR,
 )
-from two_manifold_ros.loggers.places import as_degrees, degrees_of_cell, HALVES, with_hemispheres
-from two_manifold_ros.loggers.tables import Clock, is_missing, number_of, UNDATED, UNDATED_NS
+from two_manifold_ros.loggers.tables import is_missing, number_of, UNDATED, UNDATED_NS, VBO
 from two_manifold_ros.loggers.times import (
+    COUNTED,
     DAY_NS,
     days_over_midnight,
+    far_from_others,
     LAST_S,
     LATE_NS,
+    LIMITS_S,
+    not_cut_off,
     RARE,
+    SINCE_1970,
     times_of_texts,
-    unit_of,
-    wrong_step,
+    USUAL_S,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from two_manifold_ros.loggers.tables import Table
-    from two_manifold_ros.typing import Floats, Ints
+    from two_manifold_ros.typing import Bools, Floats, Ints
 
-_TEXTS = frozenset({'iso', 'txt'})
+_TEXT = 'text'
 """What stands for the unit of times that are text."""
 
 
@@ -79,7 +79,7 @@ def parse_columns(text: str) -> dict[str, Column]:
                 f'roles are {", ".join(ROLES)}'
             )
             raise InputError(msg)
-        if unit and (role != 'time' or unit not in _TEXTS):
+        if unit:
             factor_of(role, unit, f'--columns {part}')
         choices[role] = Column(name, unit.strip(), sign)
     return choices
@@ -87,34 +87,30 @@ def parse_columns(text: str) -> dict[str, Column]:
 
 def read_columns(table: Table, columns: Mapping[str, Column]) -> Log:
     """Return the channels of a table, of the columns that `choose` finds."""
-    table = table if 'time' in columns else _one_time(table)
+    if 'time' not in columns:
+        _join_date(table)
     chosen = choose(table, columns)
-    notes, taken = [_said(table, chosen)], [each.at for each in chosen.values()]
-    # A sign that the user states counts instead.
-    places = {role: chosen[role].at for role in HALVES if role in chosen and chosen[role].sign > 0}
-    table = with_hemispheres(table, places, taken)
-    table, stamps, more = _stamps(table, chosen.pop('time'))
-    numbers: Mapping[str, Floats] = {
-        role: table.column(
-            each.at,
-            partial(degrees_of_cell, letters=HALVES[role]) if role in HALVES else number_of,
-        )
+    table.notes.append('; '.join(_words(table, *each) for each in chosen.items()))
+    _refuse_hemispheres(table, {role: chosen[role] for role in {*chosen} - {*columns}})
+    unread = {*range(len(table.heads))} - {each.at for each in chosen.values()}
+    stamps = _stamps(table, chosen.pop('time'))
+    numbers = {
+        role: table.column(each.at, _PLACES if role in _HALVES else '')
         * (each.sign * factor_of(role, each.unit, f'{table.place}, column {each.name!r}'))
         for role, each in chosen.items()
     }
-    if {*HALVES} <= {*numbers}:
-        numbers, of_places = as_degrees(table, [chosen[role].at for role in HALVES], numbers)
-        more += of_places
+    if table.kind == VBO and {*_HALVES} <= {*numbers}:
+        _divide_minutes(table, numbers)
     channels = {role: Channel.of_cells(stamps, each) for role, each in numbers.items()}
     channels = {role: each for role, each in channels.items() if len(each.stamps)}
-    unread = tuple(head for at, head in enumerate(table.heads) if head and at not in taken)
-    said = tuple(filter(None, (*table.all_notes(), *notes, *more)))
-    return Log(table.place, table.kind, channels, are_computed(chosen, channels), said, unread)
-
-
-def are_computed(chosen: Mapping[str, Column], channels: Mapping[str, Channel]) -> bool:
-    """Return whether accelerations were computed from satellite positions by the logger."""
-    return any(by_satellites(chosen[role].name) for role in ACCELERATIONS if role in channels)
+    names = tuple(table.heads[at] for at in sorted(unread) if table.heads[at])
+    return Log(
+        table.place,
+        table.kind,
+        channels,
+        tuple(filter(None, table.notes)),
+        names,
+    )
 
 
 def choose(table: Table, columns: Mapping[str, Column]) -> dict[str, Column]:
@@ -127,18 +123,13 @@ def choose(table: Table, columns: Mapping[str, Column]) -> dict[str, Column]:
     free = [at for at in range(len(table.names)) if at not in given.values()]
     chosen: dict[str, Column] = {}
     for role in ROLES:
-        at = given.get(role, _time_of(table, free) if role == 'time' else None)
-        at = _found(table, role, free) if at is None and role != 'time' else at
+        find = _time_of if role == 'time' else _found
+        at = given[role] if role in given else find(table, role, free)
         if at is not None:
             chosen[role] = _column(table, role, at, columns.get(role))
     # A position is of both.
-    lost = set() if {'x', 'y'} <= {*chosen} else {'x', 'y'}
-    for vector in (ACCELERATIONS, RATES):
-        # Those of a sensor are better.
-        there = {role for role in vector if role in chosen}
-        computed = {role for role in there if by_satellites(chosen[role].name)}
-        lost |= computed if computed < there else set()
-    chosen = {role: each for role, each in chosen.items() if role not in lost}
+    if not {'x', 'y'} <= {*chosen}:
+        chosen = {role: each for role, each in chosen.items() if role not in {'x', 'y'}}
     lacking = 'samples' if 'time' in chosen and len(chosen) < 2 else ''
     letters = [plain(name) for name in table.names if plain(name) in {'x', 'y', 'z'}]
     bare = {*letters} & ({*chosen} - {*columns})
@@ -171,18 +162,15 @@ def _column(table: Table, role: str, at: int, choice: Column | None) -> Column:
         # Remarks such as WGS84; the first word of others is the unit, as of m MSL.
         unit = first if is_unit(first := unit.split(' ')[0]) else ''
     if role == 'time':
-        return Column(name, 'iso' if table.holds_text(at) else unit, sign, at)
+        return Column(name, _TEXT if table.holds_text(at) else unit, sign, at)
     return Column(name, unit or SI[role], sign, at)
 
 
-def _said(table: Table, chosen: Mapping[str, Column]) -> str:
-    """Return which column is read as which role, as a sentence."""
-    words = []
-    for role, (name, unit, sign, at) in chosen.items():
-        count = list(table.names).count(table.names[at])
-        first = f' (the first of {count} columns of this name)' if count > 1 else ''
-        words.append(f'{role} is {"-" if sign < 0 else ""}{name} in {unit}{first}')
-    return '; '.join(words)
+def _words(table: Table, role: str, column: Column) -> str:
+    """Return as which role a column is read."""
+    count = list(table.names).count(table.names[column.at])
+    first = f' (the first of {count} columns of this name)' if count > 1 else ''
+    return f'{role} is {"-" if column.sign < 0 else ""}{column.name} in {column.unit}{first}'
 
 
 def _named(table: Table, name: str) -> int:
@@ -224,100 +212,131 @@ def _found(table: Table, role: str, free: Sequence[int]) -> int | None:
     return next(full, found[0] if found else None)
 
 
-def _time_of(table: Table, free: Sequence[int]) -> int | None:
+_HALVES = {'latitude': 'S', 'longitude': 'W'}
+"""The hemisphere of a role with negative degrees."""
+_WORDS = {word: word for word in ('N', 'S', 'E', 'W', 'NE', 'NW', 'SE', 'SW')}
+_WORDS |= {word: word[0] for word in ('NORTH', 'SOUTH', 'EAST', 'WEST')}
+_HEMISPHERES = {'S': '^ns$|northsouth|hemi', 'W': '^ew$|eastwest|hemi'}
+_PLACES = 'write positions as numbers in degrees, negative to the south and to the west'
+
+
+def _refuse_hemispheres(table: Table, found: Mapping[str, Column]) -> None:
+    """Raise ``InputError`` if southern or western degrees without a sign were read as northern."""
+    columns = [({*map(str.upper, table.cells(at))}, name) for at, name in enumerate(table.names)]
+    for role, half in _HALVES.items():
+        if role not in found or any(cell[:1] == '-' for cell in table.cells(found[role].at)):
+            continue
+        name, head = found[role].name, table.heads[found[role].at]
+        of_head = {word for word in re.split(r'[\s()\[\]]+', head.upper())[1:] if word in _WORDS}
+        for words, other in ((of_head, head), *columns):
+            letters = {_WORDS.get(word, '') for word in words if not is_missing(word)}
+            odd = re.search(_HEMISPHERES[half], plain(other)) and any(
+                number_of(word) is None for word in words
+            )
+            if half in ''.join(letters) if '' not in letters else odd:
+                msg = (
+                    f'{table.place}: column {other!r} may state the hemisphere of the {role}, and '
+                    f'column {name!r} has no sign; name it with its sign by --columns '
+                    f"'{role}=-{name}' if it is {half}, '{role}={name}' if not, or {_PLACES}"
+                )
+                raise InputError(msg)
+
+
+def _divide_minutes(table: Table, numbers: dict[str, Floats]) -> None:
+    """Make degrees of the minutes of a VBO, longitudes positive to the west; few have degrees."""
+    size = np.abs(np.stack([numbers[role] for role in _HALVES], axis=1))
+    size = size[np.isfinite(size).all(axis=1) & (size > 0.0).any(axis=1)]
+    # Minutes as small are in the sea, less than three degrees from 0, 0.
+    beyond = int((size > (90.0, 180.0)).any(axis=1).sum())
+    if len(size) and 2 * beyond <= len(size):
+        note = 'latitude and longitude are taken as degrees, east positive, not as minutes'
+    else:
+        note = 'latitude and longitude are minutes, and longitudes positive to the west'
+        numbers['latitude'] = numbers['latitude'] / 60.0
+        numbers['longitude'] = -numbers['longitude'] / 60.0
+    table.notes.append(note)
+
+
+def _time_of(table: Table, role: str, free: Sequence[int]) -> int | None:
     """Return the column that is named like a time and grows, the best name first."""
     if table.times:
         return table.find(table.times)
-    usual = [*KNOWN['time']]
+    usual = [*KNOWN[role]]
     begins = usual[: usual.index('t')]
     names = {at: plain(table.names[at]) for at in free}
     ranked = [at for name in usual for at in free if names[at] == name]
     ranked += [at for name in begins for at in free if names[at].startswith(name)]
     falls = {at: _falling(table, at) for at in ranked}
-    best = min(falls, key=lambda at: falls[at] > 0, default=None)
-    if best is None or falls[best] == 0:
-        return best
-    return next((at for at in falls if RARE * falls[at] <= len(table.rows)), None)
+    few = [at for at in falls if RARE * falls[at] <= len(table.rows)]
+    return next((at for at in falls if falls[at] == 0), few[0] if few else None)
 
 
 def _falling(table: Table, index: int) -> int:
     """Return how many times of a column are before the last, or that none is a time."""
+    cells = table.cells(index)
     if table.holds_text(index):
-        read, _ = times_of_texts(table.cells(index))
-        times = np.array([np.nan if each is None else each[0] / 1e9 for each in read])
+        read = [np.nan if each is None else each[0] / 1e9 for each in times_of_texts(cells)[0]]
     else:
-        times = np.array([number_of(cell) or 0.0 for cell in table.cells(index)])
-    times = times[np.isfinite(times)]
+        read = [number_of(cell) or 0.0 for cell in cells]
+    times = np.array(read)[np.isfinite(read)]
     if len(times) < RARE:
-        return 0 if len(times) else len(table.rows)
-    return int(np.count_nonzero(np.diff(times) < 0.0)) if np.ptp(times) > 0.0 else len(table.rows)
+        return 0 if len(times) else len(cells)
+    return int(np.count_nonzero(np.diff(times) < 0.0)) if np.ptp(times) > 0.0 else len(cells)
 
 
-def _one_time(table: Table) -> Table:
-    """Return a table whose date and time, or seconds and nanoseconds, are one column."""
-    for parts, join in _PARTS.items():
-        first, second = map(table.find, parts)
-        if first is None or second is None:
-            continue
-        # A time that counts by itself needs no date.
-        if join is _dated and not table.holds_text(second):
-            return table
-        pairs = zip(table.cells(first), table.cells(second), strict=True)
-        cells = {first: [''] * len(table.rows), second: [join(*pair) for pair in pairs]}
-        units = ['' if at == second else unit for at, unit in enumerate(table.units)]
-        names = ['time' if at == second else name for at, name in enumerate(table.names)]
-        return replace(table.with_cells(cells), units=units, names=names)
-    return table
-
-
-def _dated(day: str, clock: str) -> str:
-    # Behind the hours, such a sign is of a zone or of fractions.
-    return clock if set('/-.') & set(clock.partition(':')[0]) else f'{day} {clock}'
-
-
-def _fraction(seconds: str, nanoseconds: str) -> str:
-    rest = nanoseconds.partition('.')[0]
-    return f'{seconds.partition(".")[0]}.{rest.zfill(9)}' if rest.isdigit() else seconds
-
-
-_PARTS = {
-    ('date datum day', 'time zeit clock utc uhrzeit'): _dated,
-    (
-        'sec secs stampsec headerstampsec headerstampsecs seconds',
-        'nanosec nsec nsecs nanosecs stampnanosec nanoseconds headerstampnanosec headerstampnsecs',
-    ): _fraction,
-}
-"""Names of columns that are one time together, and what joins their cells."""
+def _join_date(table: Table) -> None:
+    """Make one column of a date and the time of day beside it."""
+    date, time = table.find('date datum day'), table.find('time zeit clock utc uhrzeit')
+    # A time that counts by itself needs no date.
+    if date is None or time is None or not table.holds_text(time):
+        return
+    for row in table.rows:
+        # Behind the hours, such a sign is of a zone or of fractions.
+        if not set('/-.') & set(row.cells[time].partition(':')[0]):
+            row.cells[time] = f'{row.cells[date]} {row.cells[time]}'
+        row.cells[date] = ''
+    table.names[time], table.units[time] = 'time', ''
 
 
 def _counted(table: Table, time: Column, *, of_imu: bool) -> Column:
     """Return a time with the unit that its values have if none is stated, and can be true."""
-    if time.unit in _TEXTS:
+    if time.unit == _TEXT:
         return time
     values = table.column(time.at)
-    stated = time.unit or unit_of(values)
+    values = values[np.isfinite(values)]
+    size = float(np.median(values)) if len(values) else 0.0
+    stated = time.unit or next((unit for unit, least in SINCE_1970.items() if size >= least), '')
     time = time._replace(unit=stated or SI['time'])
     unit_s = factor_of('time', time.unit, f'{table.place}, column {time.name!r}')
-    wrong = wrong_step(values, unit_s, stated=bool(stated)) if of_imu else None
-    if wrong is None:
+    steps = np.diff(values)
+    # Several sensors may write their rows in bursts.
+    forward = steps[steps > 0.0]
+    if not of_imu or len(values) < 3 or not len(forward):
         return time
-    step, unit, usual_s = wrong
-    cure = f"state it, as in --columns 'time={time.name}:{unit}', for {usual_s:.3g} s"
-    states = '' if stated else 'states no unit, and '
+    middle, most = float(np.median(steps)), float(np.quantile(forward, 1.0 - 1.0 / RARE))
+    slow = middle * unit_s > LIMITS_S[1] or (not stated and middle >= USUAL_S[1])
+    if not slow and most * unit_s >= LIMITS_S[0]:
+        return time
+    step = middle if slow else most
+    usual = {unit: step * each for unit, each in COUNTED.items()
+             if USUAL_S[0] <= step * each <= USUAL_S[1]}  # fmt: skip
+    cure = 'correct the times'
+    if usual:
+        best = min(usual, key=lambda unit: abs(np.log(usual[unit]) - np.log(USUAL_S).mean()))
+        cure = f"state it, as in --columns 'time={time.name}:{best}', for {usual[best]:.3g} s"
     msg = (
-        f'{table.place}: column {time.name!r} {states}has rows {step * unit_s:.6g} s apart as '
-        f'{time.unit}, which no IMU of a vehicle has; {cure if unit else "correct the times"}'
+        f'{table.place}: column {time.name!r} {"" if stated else "states no unit, and "}has rows '
+        f'{step * unit_s:.6g} s apart as {time.unit}, which no IMU of a vehicle has; {cure}'
     )
     raise InputError(msg)
 
 
-def _stamps(table: Table, time: Column) -> tuple[Table, Ints, list[str]]:
-    """Return the rows that have a time, their stamps (N,), nanoseconds, and notes."""
+def _stamps(table: Table, time: Column) -> Ints:
+    """Leave the rows that have a time, and return their stamps (N,), nanoseconds."""
     days = np.zeros(len(table.rows), dtype=np.int64)
     dated = False
-    notes: list[str] = []
-    if time.unit in _TEXTS:
-        found, notes = times_of_texts(table.cells(time.at))
+    if time.unit == _TEXT:
+        found, note = times_of_texts(table.cells(time.at))
         known = np.array([each is not None for each in found])
         stamps = np.array([each[0] if each else 0 for each in found], dtype=np.int64)
         dates = Counter(each[2] for each in found if each)
@@ -327,8 +346,8 @@ def _stamps(table: Table, time: Column) -> tuple[Table, Ints, list[str]]:
             # Times of day, or a date that stands still.
             days[same] = days_over_midnight(stamps[same])
         dated = any(dates)
-        if dated and not all(each[1] for each in found if each):
-            notes.append('times without a zone are taken as UTC')
+        zoned = not dated or all(each[1] for each in found if each)
+        table.notes += [note, '' if zoned else 'times without a zone are taken as UTC']
         fault, cure = _NO_TIME, 'correct or remove such lines'
     else:
         seconds = table.column(time.at) * factor_of('time', time.unit, table.place)
@@ -336,15 +355,44 @@ def _stamps(table: Table, time: Column) -> tuple[Table, Ints, list[str]]:
         stamps = np.rint(np.where(known, seconds, 0.0) * 1e9).astype(np.int64)
         fault = f'is no time of 1970 to 2038 in {time.unit}'
         cure = 'remove such lines, or correct the unit'
-    table, kept = table.timed(time.at, stamps + days * DAY_NS, known, fault, cure)
+    kept = _timed(table, time.at, stamps + days * DAY_NS, known, (fault, cure))
     stamps = stamps[kept] + (days[kept] - days[kept[:1]]) * DAY_NS
     if not dated and np.median(stamps) < _LONGEST_NS:
-        clock = table.clock(table, stamps) or Clock([0], [UNDATED_NS], UNDATED)
-        begins, own = np.array(clock[:2], dtype=np.int64)
+        *clock, note = table.clock(table, stamps) or ([0], [UNDATED_NS], UNDATED)
+        begins, own = np.array(clock, dtype=np.int64)
         part = np.clip(np.searchsorted(begins, stamps, side='right') - 1, 0, None)
         stamps = own[part] + (stamps - begins[part])
-        notes += [clock.note] if clock.note else []
-    return table, _forward(table, stamps), notes
+        table.notes.append(note)
+    back = np.maximum.accumulate(stamps) - stamps
+    if back.max(initial=0) <= LATE_NS:
+        return stamps
+    # Far before another, as after a restart.
+    number = int(np.argmax(back > LATE_NS))
+    msg = (
+        f'{table.place}, line {table.rows[number].line}: the time is {back[number] / 1e9:.3f} s '
+        f'before the time of line {table.rows[int(np.argmax(stamps[:number]))].line}; make a file '
+        'of each drive, or remove the wrong line'
+    )
+    raise InputError(msg)
+
+
+def _timed(table: Table, at: int, stamps: Ints, there: Bools, words: tuple[str, str]) -> Ints:
+    """Leave the rows with a time, from when the clock was set, and return which (N,) these are."""
+    fault, cure = words
+    table.leave(there, lambda row: f'{row.cells[at][:40]!r} {fault}', cure)
+    rows = np.flatnonzero(there)
+    wild = far_from_others(stamps[rows])
+    if RARE * int(wild.sum()) <= len(wild):
+        table.leave(~wild, lambda _: 'the time is far from its neighbours', cure)
+        rows = rows[~wild]
+    keep = not_cut_off(stamps[rows] / 1e9)
+    if not keep.all():
+        table.keep(keep)
+        table.notes.append(
+            f'{int((~keep).sum())} lines have times far from all others, as before a clock '
+            'is set: they are left out'
+        )
+    return rows[keep]
 
 
 _LONGEST_NS = 10**17
@@ -353,17 +401,3 @@ _NO_TIME = (
     'is no time such as 2026-01-31 12:00:00.5 +0100, 31/01/2026 12:00:00 PM, 31.01.2026 12:00, '
     '12:00:00.5 or a number'
 )
-
-
-def _forward(table: Table, stamps: Ints) -> Ints:
-    """Return the stamps (N,) of the rows, if none is far before another, as after a restart."""
-    back = np.maximum.accumulate(stamps) - stamps
-    if back.max(initial=0) <= LATE_NS:
-        return stamps
-    number = int(np.argmax(back > LATE_NS))
-    msg = (
-        f'{table.place}, line {table.rows[number].line}: the time is {back[number] / 1e9:.3f} s '
-        f'before the time of line {table.rows[int(np.argmax(stamps[:number]))].line}; make a file '
-        'of each drive, or remove the wrong line'
-    )
-    raise InputError(msg)

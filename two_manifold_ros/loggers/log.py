@@ -89,16 +89,20 @@ _LONGITUDE = 'longitude lon lng long gpslongitude gpslon gpslong locationlongitu
 _TIME = """loggingtime timestamp time unixtime datetime utc epoch elapsed seconds millis micros
     nanos uptime zeit date clock stamp cts t secondselapsed secs sec gpstime utctime systemtime
     relativetime sampletime logtime second milli micro nano"""
+_ENDINGS = {
+    'us': 'us usec usecs micros microseconds bootus',
+    'ms': 'ms msec msecs millis milliseconds bootms',
+    'ns': 'ns nsec nsecs nanos nanoseconds',
+    's': 'sec secs',
+}
+"""Units with which names of times end, as TimeUS."""
 _NAMES = (
     ('accel_{}', 'g', 'gf{} accelerometeracceleration{}'),
     ('accel_{}', '', _ACCELERATION),
     ('accel_{}', 'g', '{way}{noun} logger{way}acc'),
     ('accel_{}', '', '{}'),
-    ('accel_{}', 'g', '{way}acccalc gps{way}acc'),
     ('gyro_{}', '', _RATE),
     ('gyro_{}', 'deg/s', _TURNING),
-    ('gyro_{}', 'deg/s', 'gps{turn}rate'),
-    ('gyro_z', 'deg/s', 'gpsgyro'),
     ('latitude', '', 'latitude lat gpslatitude gpslat locationlatitude'),
     ('longitude', '', _LONGITUDE),
     ('latitude', 'degE7', 'late7'),
@@ -111,8 +115,8 @@ _NAMES = (
 """
 Roles, the unit of a column that states none (SI units if empty), and its names.
 
-Names are `plain`, the preferred ones first: those of accelerations with gravity before others,
-and those that a logger computed from satellite positions last.
+Names are `plain`, the preferred ones first: those of accelerations with gravity before others.
+What a logger computes from satellite positions has no names: it is no IMU.
 """
 UNCLEAR = frozenset({'x', 'y', 'z', 'roll', 'pitch', 'yaw'})
 """Names of the quantity whose unit they have, positions or angles if they have none."""
@@ -132,12 +136,15 @@ def _known() -> dict[str, dict[str, str]]:
 
 
 KNOWN = _known()
+KNOWN['time'] |= {
+    f'{name}{end}': unit
+    for unit, ends in _ENDINGS.items()
+    for end in ends.split()
+    # The letter t alone is no beginning of a name.
+    for name in ['', *KNOWN['time']]
+    if name != 't'
+}
 """Units of the columns of each role that need no map, by their `plain` names."""
-
-
-def by_satellites(name: str) -> bool:
-    """Return whether a column of an IMU was computed from satellite positions by the logger."""
-    return plain(name).startswith('gps') or plain(name).endswith('calc')
 
 
 def factor_of(role: str, unit: str, place: str) -> float:
@@ -186,7 +193,7 @@ def name_and_unit(cell: str, below: str = '') -> tuple[str, str]:
     """
     Return the name of a column, with the axis that brackets hold, and its unit.
 
-    The unit is in brackets, behind the name, such as `ax_g` or `TimeUS`, or in the line below.
+    The unit is in brackets, behind the name, such as `ax_g`, or in the line below.
     """
     # RaceCapture states name, unit, limits and rate.
     name, _, rest = cell[:LONGEST_NAME].strip().replace('"', '').partition('|')
@@ -212,28 +219,10 @@ def name_and_unit(cell: str, below: str = '') -> tuple[str, str]:
             name, unit = start, end
             break
     name = f'{name}_{axis}' if axis else name
-    return name, unit or below or _unit_of_time(plain(name))
+    return name, unit or below
 
 
 _AXES = dict(zip('012xyz', 'xyzxyz', strict=True))
-
-
-def _unit_of_time(name: str) -> str:
-    """Return the unit with which the name of a time ends, or nothing."""
-    for unit, ends in _ENDINGS.items():
-        for end in ends.split():
-            # The letter t alone is no beginning of a name.
-            if name.endswith(end) and name.removesuffix(end) in {'', *KNOWN['time']} - {'t'}:
-                return unit
-    return ''
-
-
-_ENDINGS = {
-    'us': 'us usec usecs micros microseconds bootus',
-    'ms': 'ms msec msecs millis milliseconds bootms',
-    'ns': 'ns nsec nsecs nanos nanoseconds',
-    's': 'sec secs',
-}
 
 
 def count_known(cells: Sequence[str]) -> int:
@@ -264,8 +253,6 @@ class Log:
     kind: str
     channels: Mapping[str, Channel]
     """By their role, some of ``ROLES``."""
-    by_satellites: bool = False
-    """Whether the logger computed the accelerations from satellite positions."""
     notes: tuple[str, ...] = ()
     """What was assumed and left out, as sentences."""
     unread: tuple[str, ...] = ()

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from contextlib import redirect_stdout
-from dataclasses import replace
 from io import StringIO
 from itertools import pairwise
 from pathlib import Path
@@ -16,9 +15,8 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.files import checked, MOST_LOGGED, read_bytes, text_of
-from two_manifold_ros.loggers.columns import are_computed, choose, fitting, read_columns
+from two_manifold_ros.loggers.columns import choose, fitting, read_columns
 from two_manifold_ros.loggers.log import (
-    ACCELERATIONS,
     Channel,
     factor_of,
     Log,
@@ -29,7 +27,7 @@ from two_manifold_ros.loggers.log import (
 from two_manifold_ros.loggers.tables import aim_start, Clock, read_table, Row, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from two_manifold_ros.loggers.columns import Column
 
@@ -82,29 +80,13 @@ def joined(logs: Sequence[Log]) -> Log:
             np.concatenate([each.stamps for each, _ in parts]),
             np.concatenate([each.values for each, _ in parts]),
         )
-    computed = {log.by_satellites for log in logs if set(log.channels) & set(ACCELERATIONS)}
-    if len(computed) > 1:
-        msg = (
-            f'{", ".join(log.place for log in logs)}: some accelerations were computed from '
-            'satellite positions; import each file into a bag of its own'
-        )
-        raise InputError(msg)
     return Log(
         ', '.join(log.place for log in logs),
         ', '.join(dict.fromkeys(log.kind for log in logs)),
         channels,
-        computed == {True},
-        tuple(_said_of(logs)),
+        tuple(dict.fromkeys(note for log in logs for note in log.notes)),
         tuple(name for log in logs for name in log.unread),
     )
-
-
-def _said_of(logs: Sequence[Log]) -> Iterator[str]:
-    """Yield the notes, each once, and with the names of its files if it is not of all."""
-    notes = dict.fromkeys(note for log in logs for note in log.notes)
-    for note in notes:
-        places = [log.place.rpartition('/')[2] for log in logs if note in log.notes]
-        yield note if len(places) == len(logs) else f'{", ".join(places)}: {note}'
 
 
 def _table_of(content: bytes, path: Path) -> Table:
@@ -124,6 +106,11 @@ def _content(path: Path) -> bytes:
     return content
 
 
+def _stem(path: Path) -> str:
+    # Copies have numbers behind their names.
+    return re.sub('[0-9]', '', plain(path.stem[:LONGEST_NAME])).removesuffix('copy')
+
+
 _STEMS = (
     ('totalacceleration', 'accelerometer', 'linearaccelerometer', 'linearacceleration'),
     ('gyroscope',),
@@ -135,7 +122,7 @@ _STEMS = (
 def _files_in(folder: Path) -> list[Path]:
     """Return the files of a folder that an app made of one recording, or all its tables."""
     tables = sorted(each for each in folder.iterdir() if each.suffix.lower() in {'.csv', '.txt'})
-    by_stem = {re.sub('[0-9]', '', plain(each.stem)): each for each in reversed(tables)}
+    by_stem = {_stem(each): each for each in reversed(tables)}
     chosen = [next((by_stem[stem] for stem in stems if stem in by_stem), None) for stems in _STEMS]
     found = [each for each in chosen if each is not None] or tables
     if not found:
@@ -144,38 +131,36 @@ def _files_in(folder: Path) -> list[Path]:
     return found
 
 
-_IOS = 'accelerations have their signs changed, because iOS has them the other way'
-
-
 def _of_phone(table: Table, path: Path) -> Table:
     """Return the table with what the app of a phone writes elsewhere: units, signs and clock."""
-    names = {plain(name) for name in table.names}
+    names, stem = {plain(name) for name in table.names}, _stem(path)
     if {'loggingtime', 'accelerometeraccelerationx'} <= names:
-        # As iOS has them: what gravity pulls, against what an accelerometer measures.
-        return replace(table, kind='SensorLog', sign=-1.0, notes=(*table.notes, _IOS))
-    if {'time', 'secondselapsed'} <= names and ({'x', 'y', 'z'} <= names or 'latitude' in names):
-        # Copies have numbers behind their names.
-        stem = re.sub('[0-9]', '', plain(path.stem[:LONGEST_NAME])).removesuffix('copy')
+        _turn(table, 'SensorLog')
+    elif {'time', 'secondselapsed'} <= names and ({'x', 'y', 'z'} <= names or 'latitude' in names):
+        table.kind = 'Sensor Logger'
         unit = 'm/s2' if stem in _STEMS[0] else 'rad/s' if stem in _STEMS[1] else ''
-        units = [
+        table.units = [
             unit if plain(name) in UNCLEAR else each
             for name, each in zip(table.names, table.units, strict=True)
         ]
-        table = replace(table, kind='Sensor Logger', units=units)
-        return _signed(table, path.with_name('Metadata.csv')) if stem in _STEMS[0] else table
-    clock = _phyphox_clock(path.parent / 'meta' / 'time.csv')
-    return replace(table, clock=lambda _, __: clock) if clock else table
+        stated = path.with_name('Metadata.csv')
+        if stem in _STEMS[0] and stated.exists():
+            metadata = _table_of(_content(stated), stated)
+            found = dict(zip(map(plain, metadata.names), metadata.rows[0].cells, strict=False))
+            if found.get('platform') == 'ios' and found.get('standardisation') != 'true':
+                _turn(table, table.kind)
+        elif stem in _STEMS[0]:
+            note = 'accelerations are taken to have the signs of Android: no Metadata.csv'
+            table.notes.append(note)
+    elif clock := _phyphox_clock(path.parent / 'meta' / 'time.csv'):
+        table.clock = lambda _, __: clock
+    return table
 
 
-def _signed(table: Table, stated: Path) -> Table:
-    """Return a table of Sensor Logger with the signs of accelerations of its platform."""
-    sign, note = 1.0, 'accelerations are taken to have the signs of Android: no Metadata.csv'
-    if stated.exists():
-        metadata = _table_of(_content(stated), stated)
-        found = dict(zip(map(plain, metadata.names), metadata.rows[0].cells, strict=False))
-        ios = found.get('platform') == 'ios' and found.get('standardisation') != 'true'
-        sign, note = (-1.0, _IOS) if ios else (1.0, '')
-    return replace(table, sign=sign, notes=(*table.notes, *filter(None, [note])))
+def _turn(table: Table, kind: str) -> None:
+    # What gravity pulls, against what an accelerometer measures.
+    table.kind, table.sign = kind, -1.0
+    table.notes.append('accelerations have their signs changed, because iOS has them so')
 
 
 def _phyphox_clock(file: Path) -> Clock | None:
@@ -234,4 +219,4 @@ def read_xrk(path: Path) -> Log:
         found = Channel.of_cells(stamps[index], values[index] * factor)
         if role != 'time' and len(found.stamps):
             channels[role] = found
-    return Log(str(path), 'AiM XRK', channels, are_computed(chosen, channels), (note,))
+    return Log(str(path), 'AiM XRK', channels, (note,))

@@ -100,39 +100,8 @@ LIMITS_S = (1e-5, 10.0)
 """Ten times beyond, as rows of loggers may be fewer or parts of a burst: the unit is wrong."""
 
 
-def unit_of(values: Floats) -> str:
-    """Return the unit that times look like, empty if their size does not show it."""
-    middle = float(np.median(values[np.isfinite(values)])) if np.isfinite(values).any() else 0.0
-    return next((unit for unit, least in _SINCE_1970 if middle >= least), '')
-
-
-_SINCE_1970 = (('ns', 1e17), ('us', 1e14), ('ms', 1e11), ('s', 1e8))
+SINCE_1970 = {'ns': 1e17, 'us': 1e14, 'ms': 1e11, 's': 1e8}
 """Times since 1970 of the years after 1973 in each unit, which no seconds reach."""
-
-
-def wrong_step(values: Floats, unit_s: float, *, stated: bool) -> tuple[float, str, float] | None:
-    """
-    Return what is wrong with a unit of times (N,), ``None`` if an IMU of a vehicle can have them.
-
-    It is the step of the numbers, the unit in which the step is most usual, and its seconds then.
-    Seconds that nothing states have to be usual.
-    """
-    steps = np.diff(values[np.isfinite(values)])
-    # Several sensors may write their rows in bursts.
-    forward = steps[steps > 0.0]
-    middle = float(np.median(steps)) if len(forward) else 0.0
-    most = float(np.quantile(forward, 1.0 - 1.0 / RARE)) if len(forward) else np.inf
-    slow = middle * unit_s > LIMITS_S[1] or (not stated and middle >= USUAL_S[1])
-    if len(values) < 3 or (not slow and most * unit_s >= LIMITS_S[0]):
-        return None
-    step = middle if slow else most
-    usual = {unit: step * factor for unit, factor in COUNTED.items()
-             if USUAL_S[0] <= step * factor <= USUAL_S[1]}  # fmt: skip
-    best = min(
-        usual, key=lambda unit: abs(np.log(usual[unit]) - np.log(USUAL_S).mean()), default=''
-    )
-    return step, best, usual.get(best, 0.0)
-
 
 COUNTED = {'s': 1.0, 'ms': 1e-3, 'us': 1e-6, 'ns': 1e-9}
 """Seconds of the units of times."""
@@ -147,27 +116,21 @@ _TEXT = re.compile(
 )
 
 
-def times_of_texts(texts: Sequence[str]) -> tuple[list[TextTime | None], list[str]]:
-    """Return what texts say, ``None`` for each that is no time, and notes."""
+def times_of_texts(texts: Sequence[str]) -> tuple[list[TextTime | None], str]:
+    """Return what texts say, ``None`` for each that is no time, and a note or nothing."""
     found = [_TEXT.fullmatch(' '.join(text[:60].upper().split())) for text in texts]
     days_first, months_first = (
         [each and _time_of(each, months_first=order) for each in found] for order in (False, True)
     )
-    if days_first == months_first:
-        return days_first, []
     # Not one row decides, as a damaged one would.
-    apart = _lost(days_first) - _lost(months_first)
-    if apart > 0:
-        return months_first, []
-    note = 'days are taken to stand before months: no date of the file shows it'
-    return days_first, [note] if apart == 0 else []
+    if RARE * (days_first.count(None) - months_first.count(None)) > len(found):
+        return months_first, ''
+    sure = RARE * (months_first.count(None) - days_first.count(None)) > len(found)
+    note = '' if sure or days_first == months_first else _DAYS_FIRST
+    return days_first, note
 
 
-def _lost(times: Sequence[TextTime | None]) -> int:
-    """Return how many rows of a table have none of its times, or one that is far from others."""
-    stamps = np.array([each[0] for each in times if each], dtype=np.int64)
-    near = stamps[~far_from_others(stamps)]
-    return len(times) - int(np.count_nonzero(not_cut_off(near / 1e9)))
+_DAYS_FIRST = 'days are taken to stand before months: no date of the file shows it'
 
 
 def _time_of(found: re.Match[str], *, months_first: bool) -> TextTime | None:

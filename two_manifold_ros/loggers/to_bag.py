@@ -11,7 +11,6 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.loggers.log import Channel, FIX_ROLES, IMU_ROLES, listed, Log
-from two_manifold_ros.loggers.places import NOT_ON_EARTH
 from two_manifold_ros.recordings.bag_writer import BagWriter, header_of
 from two_manifold_ros.recordings.recording import GRAVITY, usual_gap_ns
 
@@ -38,17 +37,13 @@ def drive_of(log: Log) -> Drive:
     if not measured:
         out_of = f' out of {listed(log.unread)}' if log.unread else ''
         msg = (
-            f'{log.place}: no column is known to hold accelerations or angular rates, and '
-            "positions alone are not enough; name them by --columns 'ax=COLUMN:UNIT,gz=COLUMN:"
-            f"UNIT,...'{out_of}, or record with a logger or phone whose IMU is exported too"
+            f'{log.place}: no column is known to hold accelerations or angular rates of a sensor, '
+            'and positions, or accelerations computed from them, are not enough; name them by '
+            f"--columns 'ax=COLUMN:UNIT,gz=COLUMN:UNIT,...'{out_of}, or record with a logger or "
+            'phone whose IMU is exported too'
         )
         raise InputError(msg)
     notes = list(log.notes)
-    if log.by_satellites:
-        notes.append(
-            'the accelerations were computed from satellite positions by the logger, there is no '
-            'accelerometer: a model needs satellites in each later drive too'
-        )
     fixes, more = _fixes(log.channels, log.place)
     poses = Channel(np.zeros(0, np.int64), np.zeros((0, 2)))
     if {'x', 'y'} <= set(log.channels):
@@ -114,7 +109,12 @@ def _fixes(channels: Mapping[str, Channel], place: str) -> tuple[Channel, list[s
     stamps, degrees = _both(channels, *FIX_ROLES[:2])
     on_earth = (np.abs(degrees) <= (90.0, 180.0)).all(axis=1) & (degrees != 0.0).any(axis=1)
     if degrees.any() and not on_earth.any():
-        msg = f'{place}: none of the {len(stamps)} positions {NOT_ON_EARTH}'
+        msg = (
+            f'{place}: none of the {len(stamps)} positions is on earth: name latitude and '
+            "longitude and their unit by --columns 'lat=COLUMN:degE7,lon=COLUMN:degE7' (or deg, "
+            "rad, min), metres on a map by 'x=COLUMN,y=COLUMN'; write degrees and minutes "
+            '(ddmm.mmmm) as degrees'
+        )
         raise InputError(msg)
     left = int((~on_earth).sum())
     notes = [f'{left} of {len(stamps)} positions are zero or not on earth, and left out']
@@ -122,6 +122,12 @@ def _fixes(channels: Mapping[str, Channel], place: str) -> tuple[Channel, list[s
     altitude = np.zeros(len(found.stamps))
     if 'altitude' in channels:
         height = channels['altitude']
+        if abs(usual := float(np.median(height.values))) > _HIGHEST_M:
+            msg = (
+                f'{place}: the usual altitude is {usual:.0f} m, above all ground; state its unit, '
+                "as in --columns 'altitude=COLUMN:mm'"
+            )
+            raise InputError(msg)
         order = np.argsort(height.stamps, kind='stable')
         altitude = np.interp(found.stamps, height.stamps[order], height.values[order])
     fixes = Channel(found.stamps, np.column_stack([found.values, altitude]))
@@ -135,6 +141,8 @@ def _both(channels: Mapping[str, Channel], *roles: str) -> tuple[Ints, Floats]:
     return stamps, np.stack([one.values[first], other.values[second]], axis=1)
 
 
+_HIGHEST_M = 9000.0
+"""No road on earth is as high: a wrong altitude changes the scale of all positions."""
 _STANDING_NS = 1_000_000_000
 """Receivers have a fix a second at least: the same place after that is no repetition."""
 
