@@ -18,8 +18,9 @@ import numpy as np
 import pytest
 from small_route import numbers_of
 
+from two_manifold_ros.route.learning import learn_trust, Tuning
 from two_manifold_ros.route.route import LIMITS, Route
-from two_manifold_ros.route.visits import Passes
+from two_manifold_ros.route.visits import LARGEST_LOG_RATIO, Passes, RATIO_PLACES
 
 
 def shares_at(passes: Passes) -> np.ndarray:
@@ -145,6 +146,38 @@ def test_how_fast_a_speed_ratio_of_its_own_may_be():
     assert (fastest < LIMITS.fastest).mean() > 0.4
     faster = np.exp(passes.log_ratios) > bound[0]
     assert faster.mean() <= 0.011
+
+
+def test_how_far_the_forward_axis_is_trusted(passes):
+    """A regression of how the ratio changes on what was felt between, beside its return to one."""
+    rng = np.random.default_rng(4)
+    places, ratios, tuning = passes.places, passes.log_ratios, Tuning()
+    usual = rng.standard_normal((len(places), CHANNELS))
+    tick_lengths = rng.uniform(0.5, 2.0, len(places))
+    trust, largest = learn_trust(passes, usual, tick_lengths, tuning)
+    felt = [
+        float((features - usual[place]) @ passes.forward.weights * tick_lengths[place])
+        for features, place in zip(passes.features[:, -CHANNELS:], places.visited, strict=True)
+    ]
+    ticks, rows = np.diff(places.times).clip(0.0, tuning.most_stay), []
+    for first in range(len(felt) - 2 * RATIO_PLACES):
+        last = first + 2 * RATIO_PLACES
+        steep = max(abs(ratios[first]), abs(ratios[last])) >= LARGEST_LOG_RATIO
+        if places.runs[first] == places.runs[last] and not steep:
+            between = range(first, last)
+            change = ratios[last] - ratios[first]
+            rows.append((sum(felt[i] * ticks[i] for i in between), -ratios[first], change))
+    design, changes = np.split(np.array(rows), [2], axis=1)
+    slope = np.linalg.lstsq(design, changes, rcond=None)[0][0, 0]
+    assert trust == pytest.approx(min(max(slope, 0.0), 1.0), abs=1e-6)
+    assert largest == pytest.approx(np.quantile(np.abs(felt), tuning.usual_share))
+
+
+def test_of_few_visits_the_noise_is_larger():
+    """A mean of n visits is itself off by the n-th part of their variance."""
+    once = learned(laid(Circuit().laps(1))).likelihood.noise
+    often = learned(laid(Circuit().laps(12))).likelihood.noise
+    assert np.median(once) > 1.5 * np.median(often)
 
 
 def test_positions_ahead_and_the_velocity(passes, route):
