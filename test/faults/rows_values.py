@@ -123,10 +123,6 @@ SINGLE = (
         change=set_to(X, np.nan, refused='non_finite', every=10),
     ),
     StreamFault(
-        name='infinity now and then', **SOON, counter='non_finite',
-        change=set_to(YAW, np.inf, refused='non_finite', every=10),
-    ),
-    StreamFault(
         name='giant values now and then', **SOON, counter='out_of_range',
         change=set_to(Y, 1e30, refused='out_of_range', every=10),
     ),

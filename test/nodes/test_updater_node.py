@@ -23,7 +23,6 @@ from rcl_interfaces.srv import SetParameters
 from rclpy.task import Future
 from ros_talk import Board, Health, NodeProcess, stamp_of
 from sensor_msgs.msg import Imu
-from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
 from two_manifold_ros.model.model_file import save_model
@@ -204,7 +203,6 @@ def test_the_next_model_is_a_parameter_and_then_swapped_in(
     assert asked.answers == ['its services cannot be found']
 
 
-TICK_NS = 100_000_000
 SAMPLE_S = 0.1
 SPEED = 4.0
 """Stamps run so many times faster than the clock: every block of the contest is 5 s of them."""
@@ -218,14 +216,6 @@ LEARNING = {
     'horizons': list(HORIZONS),
     'reference_type': 'geometry_msgs/msg/PoseStamped',
 }
-
-
-def gaps_at_swaps(states: list[Float64MultiArray]) -> list[float]:
-    """Return nanoseconds between the last estimate of a model and the first one of the next."""
-    seconds, nanoseconds = np.array([state.data[:2] for state in states]).T
-    sizes = np.array([len(state.data) for state in states])
-    gaps = 1e9 * np.diff(seconds) + np.diff(nanoseconds)
-    return [float(gap) for gap in gaps[np.diff(sizes) != 0]]
 
 
 @pytest.fixture
@@ -245,7 +235,6 @@ def test_a_better_model_is_handed_over(talk, start, old_model, tmp_path):
     )
     words = Board(talk)
     positions = talk.listen(PoseWithCovarianceStamped, 'position', 1000)
-    states = talk.listen(Float64MultiArray, 'latent_state', 1000)
     run = simulate(SlotCarSettings(seed=6, rate_hz=1.0 / SAMPLE_S), laps=200)
     lap = Feed(talk, run, talk.publisher(Imu, 'imu'), talk.publisher(PoseStamped, 'reference'))
     lap.go_on(SAMPLE_S / SPEED)
@@ -257,9 +246,9 @@ def test_a_better_model_is_handed_over(talk, start, old_model, tmp_path):
         talk.meanwhile()
     assert words.value('filter_node', 'model') == str(tmp_path / 'updater.model.000001.npz')
     # Diagnostics report it at once, before its first estimate.
-    talk.until(lambda: gaps_at_swaps(states), 'the other model to be heard')
+    count = len(positions)
+    talk.until(lambda: len(positions) > count + 10, 'the other model to be heard')
     assert np.diff(list(map(stamp_of, positions))).min() > 0
-    assert gaps_at_swaps(states)[0] <= 2 * TICK_NS, filter_node.said
     for name in ('filter_node', 'updater_node'):
         assert words.value(name, 'callback_errors') == '0'
     assert updater.stop() == 0
