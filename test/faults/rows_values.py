@@ -134,10 +134,6 @@ SINGLE = (
         change=set_to(slice(None), np.nan, refused='non_finite'),
     ),
     StreamFault(
-        name='nothing but giant values', says=(REFUSED, 'out_of_range'), **ALL,
-        change=set_to(FORCE, -3e38, refused='out_of_range'),
-    ),
-    StreamFault(
         name='nothing but malformed bytes', says=(REFUSED, 'malformed'), **ALL, change=garbled(),
     ),
 )  # fmt: skip

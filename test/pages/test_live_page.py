@@ -80,7 +80,7 @@ def scrub(tab, seconds):
     tab.until(f'Math.abs(model("timeline").center.at(-1).location - {seconds}) < 1e-6')
 
 
-def test_state_position_and_path_are_those_of_the_time(browse, url):
+def test_state_position_path_cause_and_cure_are_those_of_the_time(browse, url):
     tab = browse(url)
     pause(tab)
     scrub(tab, 30.0)
@@ -106,11 +106,6 @@ def test_state_position_and_path_are_those_of_the_time(browse, url):
     assert all(tiles.nth(each).get_attribute('title') for each in range(tiles.count()))
     assert all(name in tab.text('.key') for name in ('true position', 'route of the model'))
     assert tab.value('acceleration', 'x_range.end') == 30.0
-
-
-def test_scrubbing_into_a_lost_stretch_shows_cause_and_cure(browse, url):
-    tab = browse(url)
-    pause(tab)
     scrub(tab, 70.0)
     tab.until(f'model("ellipse").data.colour[0] === "{STATUS_COLOURS[Status.LOST]}"')
     tab.page.get_by_text('drive on').wait_for()
