@@ -5,6 +5,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
+from driven_node import Trial
 from fault import (
     ANY,
     FAR_M,
@@ -19,7 +20,6 @@ from fault import (
     Word,
 )
 import numpy as np
-from trial import Trial
 
 from two_manifold_ros.interface.assessment import REJECTIONS
 

@@ -226,10 +226,6 @@ DRIVER = (
         counts={'gaps': 1, 'resets': 0},
     ),
     StreamFault(
-        name='driver dies and comes back after 1 min', **DEAD, recovers=40, after=later(59.0),
-        counts={'gaps': 1, 'resets': 1},
-    ),
-    StreamFault(
         name='driver dies and comes back after 1 h', **DEAD, recovers=40, after=later(3599.0),
         counts={'gaps': 1, 'resets': 1},
     ),

@@ -9,12 +9,11 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from checks import complaints
-from driven_node import driven
+from driven_node import driven, play
 from fault import LOST, StreamFault, TRACKING, Word
 import numpy as np
 from rows_stamps import DRIVER, STAMPS
 from rows_values import VALUES, VEHICLE
-from trial import play
 
 from two_manifold_ros.domains import free_domains
 

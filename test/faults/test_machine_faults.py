@@ -2,32 +2,99 @@
 # SPDX-License-Identifier: Apache-2.0
 """The fault matrix: real processes on a machine that does them every wrong it can."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
+import resource
 import signal
+import subprocess
+import sys
+from time import monotonic, sleep
 
 from fault import HealthyDrive, RATE_HZ
 import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-from machine import Machine
-import machine_disk as disk
-import machine_signals as signals
+from geometry_msgs.msg import PoseStamped
+from imu_feed import connect, Feed
+from ros_talk import environment_of, given, Health, NodeProcess, PATIENCE_S, Process, Talk
 
 from two_manifold_ros.domains import free_domains
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate, write_run
 
-WITHIN_S: dict[Callable[[Machine], tuple[float, ...]], tuple[float, ...]] = {
-    signals.while_starting: (20.0,),
-    signals.while_working: (20.0,),
-    signals.commands_stopped: (20.0,),
-    disk.updater_in_trouble: (20.0, 40.0),
-    disk.on_a_full_disk: (0.0,),
-    disk.in_poor_surroundings: (0.0,),
-}
-"""Trials, and the longest time until each of their faults is reported, or until the end."""
+INT, TERM, HUP = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
+SOON_S = 20.0
+"""In which a process ends or reports a fault, also on a busy machine."""
+
+
+class WatchedProcess(Process):
+    """A process that is waited for until it has come so far."""
+
+    def read(self, name: str) -> str:
+        return Path(f'/proc/{self.process.pid}/{name}').read_text()
+
+    @property
+    def hears_signals(self) -> bool:
+        """True if the process has its own signal handlers; until then Python is starting."""
+        (caught,) = (each for each in self.read('status').splitlines() if 'SigCgt:' in each)
+        # The last one that gets a handler.
+        return bool(int(caught.split()[1], 16) >> (HUP - 1) & 1)
+
+    def until(self, condition: Callable[[], object], what: str) -> None:
+        """Wait while it runs."""
+        end = monotonic() + PATIENCE_S
+        while not condition():
+            assert self.process.poll() is None, f'it ended before {what}: {self.said}'
+            assert monotonic() < end, f'waited in vain for {what}: {self.said}'
+            sleep(0.005)
+
+    def ends(self, number: signal.Signals, status: int) -> None:
+        """Stop it, which it does soon and without a word of an error."""
+        begin_s = monotonic()
+        assert self.stop(number) == status, self.said
+        assert monotonic() - begin_s <= SOON_S
+        assert 'Traceback' not in self.said, self.said
+        assert 'rosout' not in self.said, self.said
+
+
+class Machine:
+    """An empty folder and a ROS domain of a trial, and the processes that run there."""
+
+    def __init__(self, folder: Path, domain: int, model: Path) -> None:
+        self.folder, self._domain = folder, domain
+        self.processes: list[WatchedProcess] = []
+        self.talk = Talk(domain)
+        self._parameters: dict[str, dict[str, object]] = {
+            'filter_node': {'model': model},
+            'trainer_node': {'model': folder / 'new.npz'},
+            'updater_node': {'checkpoint_folder': folder / 'kept'},
+            'slot_car_node': {},
+        }
+
+    def node(
+        self,
+        name: str,
+        prefix: Sequence[str] = (),
+        changed: Mapping[str, str | None] | None = None,
+        **parameters: object,
+    ) -> WatchedProcess:
+        """Start a node; ``changed`` are variables of its environment, ``None`` for unset."""
+        chosen = given(self._parameters[name] | parameters)
+        command = [*prefix, sys.executable, *NodeProcess.program, name, '--ros-args', *chosen]
+        return self._start(command, changed or {})
+
+    def command(self, *arguments: object, prefix: Sequence[str] = ()) -> WatchedProcess:
+        """Start a command of the command line."""
+        words = map(str, arguments)
+        return self._start([*prefix, sys.executable, '-m', 'two_manifold_ros', *words], {})
+
+    def _start(self, command: list[str], changed: Mapping[str, str | None]) -> WatchedProcess:
+        environment = environment_of(self._domain) | changed
+        left = {name: value for name, value in environment.items() if value is not None}
+        self.processes.append(WatchedProcess(command, left))
+        return self.processes[-1]
 
 
 @pytest.fixture(scope='module')
@@ -38,18 +105,152 @@ def bag(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def machine(trained: tuple[Path, HealthyDrive], bag: Path, tmp_path: Path) -> Iterator[Machine]:
+def machine(trained: tuple[Path, HealthyDrive], tmp_path: Path) -> Iterator[Machine]:
     # Whoever runs the tests with nohup has children that never hear of it.
-    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    before = signal.signal(HUP, signal.SIG_DFL)
     (domain,) = free_domains(1)
-    path, drive = trained
-    machine = Machine(tmp_path, domain, path, bag, drive)
+    machine = Machine(tmp_path, domain, trained[0])
     yield machine
-    machine.close()
-    signal.signal(signal.SIGHUP, before)
+    machine.talk.close()
+    for process in machine.processes:
+        process.stop(signal.SIGKILL)
+    signal.signal(HUP, before)
 
 
-@pytest.mark.parametrize('trial', WITHIN_S, ids=lambda trial: trial.__name__)
-def test_machine_fault(trial, machine):
-    for most, seconds in zip(WITHIN_S[trial], trial(machine), strict=True):
-        assert seconds <= most
+def status_of(name: str, number: signal.Signals) -> int:
+    """Return the status of a node that a signal ends: a trainer has no model then."""
+    return 128 + number if name == 'trainer_node' else 0
+
+
+def test_nodes_end_while_they_import_and_while_they_are_made(machine):
+    # Once this is there the node itself is being made.
+    loaded = 'librmw_fastrtps_cpp'
+    cases = [
+        ('filter_node', INT, ''),
+        ('updater_node', TERM, ''),
+        ('trainer_node', HUP, ''),
+        ('filter_node', TERM, loaded),
+        ('updater_node', INT, loaded),
+        ('slot_car_node', HUP, loaded),
+    ]
+    nodes = [machine.node(name) for name, *_ in cases]
+    for node, (name, number, library) in zip(nodes, cases, strict=True):
+        node.until(lambda node=node: node.hears_signals, f'{name} to hear signals')
+        node.until(lambda node=node, part=library: part in node.read('maps'), f'{name} to load')
+        node.ends(number, status_of(name, number))
+
+
+def test_nodes_that_work_end_by_the_first_of_two_signals(machine):
+    cases = {
+        'filter_node': (INT, INT),
+        'updater_node': (TERM, INT),
+        'trainer_node': (TERM, TERM),
+        'slot_car_node': (HUP, TERM),
+    }
+    nodes = {name: machine.node(name) for name in cases}
+    talk = machine.talk
+    for name, (first, second) in cases.items():
+        talk.until(lambda name=name: name in talk.node.get_node_names(), name)
+        nodes[name].process.send_signal(first)
+        # As soon as a hand can press the keys again.
+        talk.spin(0.03)
+        nodes[name].ends(second, status_of(name, first))
+
+
+def test_commands_that_are_stopped_while_they_write_leave_nothing(machine, trained, bag):
+    folder = machine.folder / 'written'
+    folder.mkdir()
+    for arguments in (
+        ('simulate', '-o', folder / 'new', '--laps', 2000),
+        ('replay', trained[0], bag, '-o', folder / 'new'),
+    ):
+        command = machine.command(*arguments)
+        command.until(lambda: [*islice(folder.glob('.bag-*/new/*'), 1)], 'the half-written bag')
+        begin_s = monotonic()
+        assert command.stop(TERM) == 128 + TERM, command.said
+        assert monotonic() - begin_s <= SOON_S
+        assert list(folder.iterdir()) == []
+
+
+ROOM = 40_000
+"""Bytes a file may have: more than any log and fewer than any bag, model or checkpoint."""
+
+NO_ROOM = ['sh', '-c', f'ulimit -f {ROOM // 512}; exec "$@"', 'sh']
+
+
+def test_whatever_writes_a_file_and_ends_says_that_the_disk_is_full(machine, trained, bag):
+    folder = machine.folder / 'written'
+    folder.mkdir()
+    new, quick = folder / 'new', ('--rate', 10, '--window', 20, '--states', 8, '--horizons', '0,5')
+    trainer = {'rate_hz': 10.0, 'window': 20, 'states': 8, 'model': f'{new}.npz'}
+    ending = {
+        machine.command('simulate', '-o', new, '--laps', 8, prefix=NO_ROOM): 2,
+        machine.command('train', bag, '-o', f'{new}.npz', *quick, prefix=NO_ROOM): 2,
+        machine.command('replay', trained[0], bag, '-o', new, prefix=NO_ROOM): 2,
+        machine.node('trainer_node', NO_ROOM, bags=f'[{bag}]', **trainer): 1,
+    }
+    for process, status in ending.items():
+        assert process.ended() == status, process.said
+        assert 'cannot be written (File too large)' in process.said, process.said
+        assert 'Traceback' not in process.said, process.said
+    assert list(folder.iterdir()) == []
+
+
+def test_an_updater_learns_on_without_room_and_goes_on_after_a_kill(machine, trained):
+    chosen = {'learner': 'tpsr', 'checkpoint_s': 1.0, 'input_timeout_s': 60.0}
+    updater, talk, hz = machine.node('updater_node', **chosen), machine.talk, round(RATE_HZ)
+
+    def leave_room(size: int) -> None:
+        _, most = resource.prlimit(updater.process.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(updater.process.pid, resource.RLIMIT_FSIZE, (size, most))
+
+    health, reference = Health(talk), talk.publisher(PoseStamped, 'reference')
+    feed = Feed(talk, trained[1].run, connect(talk, health), reference, every=5)
+    health.until_value('reference_type', 'geometry_msgs/msg/PoseStamped')
+    leave_room(ROOM)
+    feed.send(14 * hz)
+    begin_s = monotonic()
+    talk.until(lambda: 'checkpoint_trouble' in health.values, 'the trouble to be reported')
+    assert monotonic() - begin_s <= SOON_S
+    assert 'File too large' in health.values['checkpoint_trouble']
+    assert health.level == 1
+    learned = int(health.values['samples_learned'])
+    assert learned > 0
+    feed.send(4 * hz)
+    talk.until(lambda: int(health.values['samples_learned']) > learned, 'it to learn on')
+    leave_room(resource.RLIM_INFINITY)
+    # A tenth more is worth another one.
+    feed.send(6 * hz)
+    talk.until(lambda: 'checkpoint_trouble' not in health.values, 'a checkpoint')
+    assert health.values['checkpoints_written'] != '0'
+    assert updater.stop(signal.SIGKILL) == -signal.SIGKILL
+    begun = machine.folder / 'kept' / '.updater.000099.npz.begun'
+    begun.write_bytes(b'half')
+    begin_s = monotonic()
+    again = machine.node('updater_node', **chosen)
+    again.until(lambda: 'resumed at ' in again.said, 'what it goes on from')
+    assert monotonic() - begin_s <= 2.0 * SOON_S
+    assert not begun.exists()
+
+
+def test_nodes_start_without_folders_and_networks_but_loopback(machine):
+    space = ['unshare', '-rmn']
+    try:
+        subprocess.run([*space, 'true'], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip(f'{" ".join(space)} is not allowed here')
+    script = 'mount -t tmpfs -o ro tmpfs /mnt; ip link set lo up\nexec "$@"'
+    unset = dict.fromkeys(('HOME', 'ROS_HOME', 'ROS_LOG_DIR', 'XDG_CACHE_HOME'))
+    homeless = machine.node('filter_node', (), unset)
+    poor = machine.node(
+        'filter_node', [*space, 'sh', '-ec', script, 'sh'], unset | {'HOME': '/mnt'}
+    )
+    for node, words in (
+        (homeless, 'No log file is written, because HOME is not set'),
+        (poor, 'because /mnt/.ros/log cannot be written (Read-only file system)'),
+        (poor, 'Loops are compiled again by every process'),
+    ):
+        node.until(lambda node=node: 'it has no publisher' in node.said, 'its first words')
+        assert words in node.said, node.said
+    for node in (homeless, poor):
+        node.ends(INT, 0)

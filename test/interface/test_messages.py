@@ -49,21 +49,28 @@ def numbers(value: object) -> Iterator[float]:
         yield value
 
 
-def test_every_topic_of_an_estimate_is_published(estimate, scene):
+def test_every_topic_of_an_estimate_is_published_if_it_is_valid_and_in_its_type(estimate, scene):
     published = {name: kind for name, kind, _ in messages_of(estimate, scene)}
-    expected = {name: topic.msgtype for name, topic in PUBLISHED.items()}
     # The others are about the node, laps, and several routes.
-    for other in ('status', 'diagnostics', 'laps', 'routes', 'branches'):
-        del expected[other]
-    assert published == expected
+    others = {'status', 'diagnostics', 'laps', 'routes', 'branches'}
+    assert published == {
+        name: topic.msgtype for name, topic in PUBLISHED.items() if name not in others
+    }
+
+    def names(**changes: object) -> set[str]:
+        return {name for name, _, _ in messages_of(replace(estimate, **changes), scene)}
+
     # Places that were not asked for are not published.
-    few = {name for name, _, _ in messages_of(replace(estimate, places=None), scene)}
-    assert few == expected.keys() - {'particles'}
+    assert names(places=None) == published.keys() - {'particles'}
+    assert names(status=Status.FILLING) == set()
+    pytest.importorskip('rosbags')
+    from two_manifold_ros.recordings.message_building import MessageBuilder  # noqa: PLC0415
 
-
-def test_a_model_that_knows_laps_alone_publishes_no_position(estimate, scene):
+    builder = MessageBuilder()
+    for _, msgtype, message in messages_of(replace(estimate, tick=60), scene):
+        assert len(builder.serialise(msgtype, message)) > 0
     scene.model.frame_id = 'lap'
-    assert {name for name, _, _ in messages_of(estimate, scene)} == {'latent_state'}
+    assert names() == {'latent_state'}
 
 
 def test_every_number_is_finite(estimate, scene):
@@ -71,20 +78,6 @@ def test_every_number_is_finite(estimate, scene):
     still = replace(estimate, velocity=np.zeros(2), evidence=math.nan, novelty=math.nan, tick=0)
     for name, _, message in messages_of(still, scene):
         assert all(math.isfinite(number) for number in numbers(message)), name
-
-
-def test_nothing_is_published_that_is_not_valid(estimate, scene):
-    filling = replace(estimate, status=Status.FILLING)
-    assert list(messages_of(filling, scene)) == []
-
-
-def test_messages_fit_their_types(estimate, scene):
-    pytest.importorskip('rosbags')
-    from two_manifold_ros.recordings.message_building import MessageBuilder  # noqa: PLC0415
-
-    builder = MessageBuilder()
-    for _, msgtype, message in messages_of(replace(estimate, tick=60), scene):
-        assert len(builder.serialise(msgtype, message)) > 0
 
 
 def test_frames_are_the_users_or_those_of_positions_and_vehicle(model):
@@ -187,18 +180,15 @@ def test_axes_of_a_turned_covariance_whose_ellipse_holds_95_percent_of_samples()
     assert inside.mean() == pytest.approx(0.95, abs=0.005)
 
 
-def test_runs_are_split_at_seams_and_single_points_dropped():
+def test_runs_are_split_at_seams_and_thinned_but_keep_their_ends_and_shape():
     gap = [np.nan, np.nan]
     track = np.array([gap, [0, 0], [1, 0], gap, gap, [5, 5], gap, [2, 0], [3, 0], [4, 1]])
     runs = DrawnTrack(track).runs
     assert [run.tolist() for run in runs] == [[[0, 0], [1, 0]], [[2, 0], [3, 0], [4, 1]]]
-
-
-def test_many_laps_are_thinned_but_keep_their_ends_and_shape():
     angle = np.linspace(0, 2 * np.pi * 100, 50_000)
-    track = np.column_stack([np.cos(angle), np.sin(angle)])
-    parts = track, track[:777]
-    runs = DrawnTrack(np.vstack([track, [[np.nan, np.nan]], parts[1]]), most_points=4000).runs
+    laps = np.column_stack([np.cos(angle), np.sin(angle)])
+    parts = laps, laps[:777]
+    runs = DrawnTrack(np.vstack([laps, [gap], parts[1]]), most_points=4000).runs
     assert sum(map(len, runs)) <= 4004
     for run, whole in zip(runs, parts, strict=True):
         np.testing.assert_array_equal(run[[0, -1]], whole[[0, -1]])

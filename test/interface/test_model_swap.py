@@ -159,17 +159,6 @@ def test_what_comes_while_it_loads_is_not_missed(bench, other_path, monkeypatch)
     assert bench.gaps().max() < 2.0
 
 
-def test_it_waits_until_the_other_one_has_seen_a_window(bench, slower_path):
-    bench.load(slower_path, before=150)
-    bench.go(100)
-    assert bench.swap.state == 'waiting'
-    bench.go(70)
-    assert bench.swap.swaps == 1
-    # Two ticks of the slower one are four of the other.
-    assert bench.gaps().max() < 4.0
-    assert len(bench.published[-1].positions) == 4
-
-
 def test_the_model_before_runs_again_by_its_file(bench, model_path, other_path):
     bench.load(other_path, before=300)
     bench.load(model_path, before=100)
@@ -284,58 +273,55 @@ def test_a_reset_reaches_the_one_that_is_made_ready(bench, other_path):
     assert bench.session.counts()['resets'] == 1
 
 
-def test_without_messages_there_is_nothing_to_wait_for(bench, other_path):
-    bench.go(120)
-    bench.session.reset('a test')
-    bench.load(other_path, before=10)
-    bench.advance(idle=True)
+def test_it_waits_until_the_other_one_has_seen_a_window_or_nothing_comes(
+    bench, drive, model_path, slower_path
+):
+    bench.load(slower_path, before=150)
+    bench.go(100)
+    assert bench.swap.state == 'waiting'
+    bench.go(70)
     assert bench.swap.swaps == 1
-
-
-def test_the_buffer_of_samples_is_bounded(drive, model_path):
-    bench = Bench(drive, model_path, kept=50)
-    bench.go(120)
-    kept = bench.session.newest_samples()
+    # Two ticks of the slower one are four of the other.
+    assert bench.gaps().max() < 4.0
+    assert len(bench.published[-1].positions) == 4
+    few = Bench(drive, model_path, kept=50)
+    few.go(120)
+    kept = few.session.newest_samples()
     assert [stamp for stamp, _ in kept] == drive.stamps_ns[70:120].tolist()
-    bench.session.take(raw_imu(0, np.full(6, np.nan)))
-    assert len(bench.session.newest_samples()) == 50
-    bench.session.reset('a test')
-    assert bench.session.newest_samples() == []
+    few.session.take(raw_imu(0, np.full(6, np.nan)))
+    assert len(few.session.newest_samples()) == 50
+    few.session.reset('a test')
+    assert few.session.newest_samples() == []
+    few.load(slower_path, before=10)
+    few.advance(idle=True)
+    assert few.swap.swaps == 1
 
 
 @pytest.mark.parametrize(
-    ('changes', 'words'),
+    ('changes', 'of_present', 'words'),
     [
-        ({'frame_id': 'odom'}, "its positions are in the frame 'odom', but the model in use has"),
-        ({'imu_frame_id': 'upside_down'}, "its IMU was in the frame 'upside_down'"),
-        ({'origin': GeodeticOrigin(49.0, 8.0, 100.0)}, 'another geodetic origin'),
+        ({'frame_id': 'odom'}, {}, "positions are in the frame 'odom', but the model in use has"),
+        ({'imu_frame_id': 'upside_down'}, {}, "its IMU was in the frame 'upside_down'"),
+        ({'origin': GeodeticOrigin(49.0, 8.0, 100.0)}, {}, 'another geodetic origin'),
+        ({'frame_id': 'lap'}, {'frame_id': ''}, 'only one of it and the model in use knows'),
+        ({'frame_id': ''}, {'frame_id': 'lap'}, 'only one of it and the model in use knows'),
     ],
     ids=str,
 )
 def test_what_would_change_the_meaning_of_the_numbers_is_refused(
-    changes, words, other, model_path
+    changes, of_present, words, other, model_path
 ):
     present = load_model(model_path)
     check_successor(other, present, 'm')
     check_successor(replace(other, frame_id='', imu_frame_id=''), present, 'm')
     with pytest.raises(InputError, match=f'^m: .*{words}'):
-        check_successor(replace(other, **changes), present, 'm')
-
-
-def test_laps_alone_do_not_take_over_from_positions_nor_they_from_laps(other, model_path):
-    unnamed, laps = replace(load_model(model_path), frame_id=''), replace(other, frame_id='lap')
-    for new, present in ((laps, unnamed), (replace(unnamed, imu_frame_id=''), laps)):
-        with pytest.raises(InputError, match='only one of it and the model in use knows'):
-            check_successor(new, present, 'm')
-
-
-def test_a_model_of_a_camera_does_not_run_on_an_imu(other, model_path):
+        check_successor(replace(other, **changes), replace(present, **of_present), 'm')
     names = tuple(f'pixel.{number}' for number in range(6))
     camera = replace(other, channels=replace(other.channels, names=names))
     with pytest.raises(InputError, match=r'm: the model takes pixel\.0 and similar channels'):
         check_input(camera, 'm')
     with pytest.raises(InputError, match='subscribes to an IMU'):
-        check_successor(camera, load_model(model_path), 'm')
+        check_successor(camera, present, 'm')
 
 
 def test_an_estimate_of_what_it_was_made_with_is_not_about_the_present(drive, other):

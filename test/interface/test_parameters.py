@@ -103,11 +103,8 @@ def test_a_section_without_the_namespace_is_found(keys, missed):
         content = {key: content}
     assert names_without_namespace(content, '/car1/filter_node') == missed
     assert not names_without_namespace(content, '/filter_node')
+    for other in (None, 3, [], {'filter_node': None}, {1: {2: 3}}):
+        assert not names_without_namespace(other, '/car1/filter_node')
     # A file of several robots misses none.
     several = {f'{car}/filter_node': {'ros__parameters': {}} for car in ('', '/car1')}
     assert not any(names_without_namespace(several, name) for name in several)
-
-
-@pytest.mark.parametrize('content', [None, 3, [], {'filter_node': None}, {1: {2: 3}}])
-def test_a_file_of_something_else_has_no_sections(content):
-    assert not names_without_namespace(content, '/car1/filter_node')

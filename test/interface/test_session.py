@@ -9,9 +9,8 @@ from time import perf_counter_ns
 from types import SimpleNamespace
 
 import numpy as np
-from odd_stream import odd_stream, unaccounted
 import pytest
-from raw_imu import raw_imu
+from raw_imu import odd_stream, raw_imu, unaccounted
 
 from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.filter import Filter
@@ -89,12 +88,6 @@ def test_waiting_changes_no_estimate(rows, model, session):
     assert {cause: counts[cause] for cause in alone.counters} == dict(alone.counters)
 
 
-def test_an_estimate_is_published_with_the_sample_that_ends_its_tick(rows, session):
-    late = [row[0] - each.stamp_ns for row in rows for each in feed(session, [row])]
-    assert late
-    assert all(0 <= each < rows[1][0] - rows[0][0] for each in late)
-
-
 def test_a_jump_waits_for_one_message_only(rows, session):
     """Not for the end of a tick that the stream from before it would have had."""
     feed(session, rows[50:150])
@@ -104,7 +97,14 @@ def test_a_jump_waits_for_one_message_only(rows, session):
     assert session.filter.counters['resets'] == 1
 
 
-def test_what_waits_is_counted_once_it_is_asked_for_or_overdue(rows, model, session, monkeypatch):
+def test_what_waits_is_counted_once_it_is_asked_for_or_overdue_and_no_more_than_may(
+    rows, model, session, monkeypatch
+):
+    """A driver at 10 kHz is taken in portions, not a whole tick at once."""
+    few = Session(model, most_waiting=30)
+    for index in range(70):
+        feed(few, [(rows[0][0] + 100_000 * index, rows[0][1])])
+        assert few.counts(at_once=False)['received'] > index - 30
     fed = [session.take(raw_imu(*row)) is not None for row in rows[:150]]
     waiting = fed[::-1].index(True)
     assert 0 < waiting < 150
@@ -112,14 +112,6 @@ def test_what_waits_is_counted_once_it_is_asked_for_or_overdue(rows, model, sess
     late = perf_counter_ns() + model.period_ns + 1
     monkeypatch.setattr('two_manifold_ros.interface.session.perf_counter_ns', lambda: late)
     assert session.counts(at_once=False)['received'] == 150
-
-
-def test_no_more_wait_than_may(rows, model):
-    """A driver at 10 kHz is taken in portions, not a whole tick at once."""
-    session = Session(model, most_waiting=30)
-    for index in range(70):
-        feed(session, [(rows[0][0] + 100_000 * index, rows[0][1])])
-        assert session.counts(at_once=False)['received'] > index - 30
 
 
 @pytest.mark.parametrize('reorder_ns', [0, 40_000_000])
@@ -192,25 +184,20 @@ def test_a_clock_that_was_set_is_reported_from_a_driver_that_was_silent(
     assert arrivals.interruption is None
 
 
-def test_messages_in_a_row_that_are_not_used_are_counted():
+def test_messages_that_are_not_used_are_counted_and_another_frame_is_seen():
     arrivals = fed()
     good_ns = arrivals.good_ns
     arrivals.refuse()
     arrivals.take(1, 'imu', good_ns + PERIOD, used=False, broke=False)
     assert (arrivals.unused, arrivals.good_ns, arrivals.newest_ns) == (2, good_ns, 1)
-    arrivals.take(10**13, 'imu', good_ns + 2 * PERIOD, used=True, broke=False)
+    for frame in ('base', ''):
+        arrivals.take(10**13, frame, good_ns + 2 * PERIOD, used=True, broke=False)
     assert (arrivals.unused, arrivals.good_ns) == (0, good_ns + 2 * PERIOD)
+    assert (arrivals.frame, arrivals.newest_frame) == ('imu', 'base')
     # An input of which nothing is used is refused after some messages.
     for count in range(1, InputLimits.most_in_a_row + 1):
         arrivals.refuse()
         assert arrivals.refused == (count == InputLimits.most_in_a_row)
-
-
-def test_another_frame_than_at_first_is_seen():
-    arrivals = fed()
-    arrivals.take(10**13, 'base', 0, used=True, broke=False)
-    arrivals.take(10**13, '', 0, used=True, broke=False)
-    assert (arrivals.frame, arrivals.newest_frame) == ('imu', 'base')
     arrivals.reset()
     for frame in ('', 'base'):
         arrivals.take(10**13, frame, 0, used=True, broke=False)

@@ -2,45 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Status, diagnostics and log of a node, and the table of the nodes that were heard."""
 
-import math
-
 import pytest
 
-from two_manifold_ros.interface.assessment import Level
 from two_manifold_ros.interface.status import (
     capitalised,
-    diagnostics_message,
-    NUMBERS,
-    status_message,
     ThrottledLog,
 )
-
-
-def test_the_layout_is_always_the_same_and_what_is_unknown_is_nan():
-    message = status_message(3 * 10**9 + 7, {'used': 12, 'valid': True})
-    (dimension,) = message['layout']['dim']
-    names = dimension['label'].split(',')
-    assert names == ['sec', 'nanosec', *NUMBERS]
-    assert dimension['size'] == len(message['data'])
-    published = dict(zip(names, message['data'], strict=True))
-    known = {name: number for name, number in published.items() if not math.isnan(number)}
-    assert known == {'sec': 3.0, 'nanosec': 7.0, 'used': 12.0, 'valid': 1.0}
-
-
-def test_says_why_and_writes_numbers_as_words():
-    values = {'imu_rate_hz': 99.98765432, 'evidence': math.nan, 'received': 12, 'model': 'a'}
-    why = 'filling the window: 12 of 60 ticks'
-    message = diagnostics_message(
-        1_500_000_000, 'filter_node', Level.WARN, why, values, 'imu_link'
-    )
-    (status,) = message['status']
-    assert message['header']['stamp'] == {'sec': 1, 'nanosec': 500_000_000}
-    shown = {'imu_rate_hz': '99.9877', 'evidence': 'unknown', 'received': '12', 'model': 'a'}
-    assert {entry['key']: entry['value'] for entry in status.pop('values')} == shown
-    assert status == {
-        'level': 1, 'name': 'filter_node', 'hardware_id': 'imu_link', 'message': why,
-    }  # fmt: skip
-
 
 LASTING = [(second, ['gap']) for second in range(75)]
 FLICKERING = [(second, ['gap'] * (second % 2)) for second in range(30)]

@@ -79,40 +79,27 @@ def test_every_argument_is_described_and_used_and_no_other(description):
     assert used == argument_names(description)
 
 
-def test_packages_and_executables_exist(description):
+def test_packages_and_executables_and_their_parameters_and_topics_exist(description):
     for node in named(description, 'Node'):
         assert node.kwargs['package'] in {'two_manifold_ros', 'rviz2'}
-    for node in our_nodes(description):
-        entry_points = importlib.import_module('two_manifold_ros.nodes.__main__')
-        assert callable(getattr(entry_points, node['executable']))
-        assert (ROOT / 'resource' / 'lib' / node['executable']).is_file()
-
-
-def test_parameters_are_in_the_table_with_their_type(description):
-    for node in our_nodes(description):
-        kinds = {each.name: each.kind for each in PARAMETERS[node['executable']].table()}
-        kinds['use_sim_time'] = 'bool'
-        given = {}
-        for part in node['parameters']:
-            given.update(part if isinstance(part, dict) else {})
-        for name, value in given.items():
-            # As launch_ros: what is known already is a value, else a substitution with a type.
-            if type(value).__name__ == 'ParameterValue':
-                assert value.kwargs['value_type'] == TYPES[kinds[name]], name
-                assert not isinstance(value.args[0], str) or value.kwargs['value_type'] is str
-            else:
-                assert type(value) is TYPES[kinds[name]], name
-
-
-def test_each_node_has_its_own_parameter_file(description):
     for name, (file, _) in parameters(description).items():
         assert file == f'two_manifold_ros/config/{name}.yaml'
-
-
-def test_remapped_topics_are_topics_of_the_node(description):
+    entry_points = importlib.import_module('two_manifold_ros.nodes.__main__')
     for node in our_nodes(description):
-        for source, _ in node.get('remappings', ()):
-            assert source in TOPICS[node['executable']]
+        name = node['executable']
+        assert callable(getattr(entry_points, name))
+        assert (ROOT / 'resource' / 'lib' / name).is_file()
+        assert {source for source, _ in node.get('remappings', ())} <= TOPICS[name]
+        kinds = {each.name: each.kind for each in PARAMETERS[name].table()}
+        kinds['use_sim_time'] = 'bool'
+        given = [part for part in node['parameters'] if isinstance(part, dict)]
+        for key, value in (each for part in given for each in part.items()):
+            # As launch_ros: what is known already is a value, else a substitution with a type.
+            if type(value).__name__ == 'ParameterValue':
+                assert value.kwargs['value_type'] == TYPES[kinds[key]], key
+                assert not isinstance(value.args[0], str) or value.kwargs['value_type'] is str
+            else:
+                assert type(value) is TYPES[kinds[key]], key
 
 
 def test_included_files_exist_and_know_the_arguments(description):
@@ -160,22 +147,18 @@ def test_one_bag_is_a_list_of_one(bags):
 
 
 def test_each_robot_of_a_fleet_has_its_namespace_its_model_and_its_frame():
-    chosen = {'robots': 'a, b', 'model': '/models/ROBOT.npz', 'respawn': 'true'}
+    # The name of a robot stands for a word alone.
+    chosen = {'robots': 'a, b', 'model': '/opt/ROBOTICS/ROBOT.npz', 'respawn': 'true'}
     description = describe(ROOT / 'launch' / 'fleet.launch.py', **chosen)
-    included = [
-        dict(each.kwargs['launch_arguments'])
-        for each in named(description, 'IncludeLaunchDescription')
-    ]
-    assert included == [
+    included = named(description, 'IncludeLaunchDescription')
+    assert [dict(each.kwargs['launch_arguments']) for each in included] == [
         {
             'namespace': robot,
-            'model': f'/models/{robot}.npz',
+            'model': f'/opt/ROBOTICS/{robot}.npz',
             'imu': 'imu',
             'child_frame': f'{robot}/base_link',
             'params_file': 'two_manifold_ros/config/filter_node.yaml',
-            'managed': '',
-            'publish_tf': '',
-            'odometry_topic': '',
+            **dict.fromkeys(('managed', 'publish_tf', 'odometry_topic'), ''),
             'use_sim_time': 'false',
             'log_level': 'info',
             'respawn': 'true',
@@ -264,13 +247,6 @@ def test_a_bag_is_played_after_the_filter_is_active_and_ends_the_launch_unless_i
 def test_a_fleet_of_wrong_names_is_refused_before_anything_starts(robots, why):
     with pytest.raises(RuntimeError, match=why):
         describe(ROOT / 'launch' / 'fleet.launch.py', **GIVEN | {'robots': robots})
-
-
-def test_the_name_of_a_robot_stands_for_a_word_alone():
-    chosen = {'robots': '/a', 'model': '/opt/ROBOTICS/ROBOT.npz'}
-    description = describe(ROOT / 'launch' / 'fleet.launch.py', **chosen)
-    (included,) = named(description, 'IncludeLaunchDescription')
-    assert dict(included.kwargs['launch_arguments'])['model'] == '/opt/ROBOTICS/a.npz'
 
 
 def test_a_page_is_served_on_request_and_a_missing_library_only_warned_of(

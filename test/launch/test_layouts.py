@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Layouts for rviz, Foxglove and PlotJuggler against the topics, types and fields of the node."""
+"""Layouts and examples of other programs against the topics, types and fields of the nodes."""
 
 from collections.abc import Iterator
 import json
@@ -18,12 +18,14 @@ from snapshots import estimate_with
 
 from two_manifold_ros.interface.assessment import Level
 from two_manifold_ros.interface.messages import (
+    BASE_FRAME,
     markers_message,
     PUBLISHED,
     Scene,
     Topic,
     Topics,
 )
+from two_manifold_ros.interface.parameters import PARAMETERS
 from two_manifold_ros.interface.status import CODES, NUMBERS, OUTSIDE
 from two_manifold_ros.simulation.slot_car_run import REFERENCE_TYPE, TRACK_FRAME
 
@@ -206,3 +208,29 @@ def test_states_and_levels_have_their_names_and_colours_of_their_own(panels):
     for states in (state, level):
         colours = [each['color'] for each in states['states']]
         assert len(set(colours)) == len(colours)
+
+
+EXAMPLES = Path(__file__).resolve().parents[2] / 'config' / 'examples'
+
+
+def test_examples_are_explained_and_name_what_there_is():
+    yaml = pytest.importorskip('yaml', reason='PyYAML is not installed')
+    page = (EXAMPLES.parents[1] / 'docs' / 'integration.md').read_text()
+    given = {}
+    for path in EXAMPLES.iterdir():
+        assert f'../config/examples/{path.name}' in page
+        (section,) = yaml.safe_load(path.read_text()).values()
+        given[path.stem] = section['ros__parameters']
+    ekf, manager = given['robot_localization'], given['nav2_lifecycle_manager']
+    topic = PUBLISHED[ekf['pose0'].removesuffix('_throttle')]
+    assert topic.msgtype == 'geometry_msgs/msg/PoseWithCovarianceStamped'
+    assert ekf['world_frame'] == ekf['map_frame'] != ekf['odom_frame']
+    assert ekf['base_link_frame'] == BASE_FRAME
+    assert set(manager['node_names']) <= set(PARAMETERS)
+    # Compiling takes half a minute.
+    assert manager['service_timeout'] > 30.0
+    robots = {name: of for name, of in given['diagnostic_aggregator'].items() if type(of) is dict}
+    assert robots
+    # Diagnostics come once a second.
+    assert all(of['startswith'] == [f'{name}/'] for name, of in robots.items())
+    assert all(of['timeout'] > 1.0 for of in robots.values())

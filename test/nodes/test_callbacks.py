@@ -307,33 +307,23 @@ def test_an_estimate_is_placed_by_fixes_once_and_only_for_subscribers(subscriber
     assert len(published) == 2 * subscribers
 
 
-def test_laps_go_on_after_models_that_know_none_in_the_frame_of_their_fixes():
-    first, last = Laps('map'), Laps('arena')
-    publishers, published = laps_publishers(first, 1)
+def test_laps_go_on_in_the_frame_of_their_fixes_and_those_of_each_route_on_their_own():
+    one: Any = Laps('map')
+    publishers, published = laps_publishers(one, 1)
     publishers.publish(estimate(0))
+    # A model that knows no laps comes in between.
     publishers.go_on_with(publishers.scene, {})
     publishers.publish(estimate(0))
-    taker: Any = last
-    publishers.go_on_with(publishers.scene, {'': taker})
-    assert last.before is first
-    publishers.publish(estimate(1))
-    frames = [
-        deserialize_message(each, message_class(Topics.POSITION.msgtype)).header.frame_id
-        for each in published[::2]
-    ]
-    assert frames == ['map', 'arena']
-
-
-def test_each_route_counts_its_own_laps_on_after_a_change_of_the_model():
-    one: Any = Laps('map')
-    publishers, _ = laps_publishers(one, 1)
-    publishers.publish(estimate(0))
-    atlas: dict[str, Any] = {name: Laps('map') for name in ('a', 'b')}
+    atlas: dict[str, Any] = {name: Laps('arena') for name in ('a', 'b')}
     publishers.go_on_with(publishers.scene, atlas)
     # Which of them was driven before is not known.
     assert [each.before for each in atlas.values()] == [one, one]
     publishers.publish(replace(estimate(1), route='a'))
     later: dict[str, Any] = {name: Laps('map') for name in ('a', 'c')}
     publishers.go_on_with(publishers.scene, later)
-    assert later['a'].before is atlas['a']
-    assert later['c'].before is None
+    assert [each.before for each in later.values()] == [atlas['a'], None]
+    frames = [
+        deserialize_message(each, message_class(Topics.POSITION.msgtype)).header.frame_id
+        for each in published[::2]
+    ]
+    assert frames == ['map', 'arena']

@@ -1,91 +1,69 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The filter node as a process, over DDS: alone, and beside another one."""
+"""The filter node as a process, over DDS, and what nodes refuse in one sentence."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+import gc
 import math
+from pathlib import Path
+import re
 
-import numpy as np
 import pytest
-from raw_imu import raw_imu
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from geometry_msgs.msg import PoseStamped, Vector3
+from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped, Vector3
 from imu_feed import connect, Feed
+from lifecycle_msgs.msg import TransitionEvent
 from nav_msgs.msg import Odometry
+from nav_msgs.msg import Path as PathMessage
+import numpy as np
+from other_models import small_tpsr, tolerant
 from rclpy.node import Node
-from ros_talk import Board, configured, Health, numbers_of, stamp_of
+from ros_talk import Board, Health, NodeProcess, numbers_of, ros, stamp_of
 from sensor_msgs.msg import Imu, MagneticField
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
-from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.status import OUTSIDE
-from two_manifold_ros.model.model_file import load_model
+from two_manifold_ros.model.model_file import save_model
+from two_manifold_ros.nodes import callbacks
+from two_manifold_ros.nodes.callbacks import TRANSFORM_TYPE
 from two_manifold_ros.nodes.filter_node import FilterNode
+from two_manifold_ros.nodes.updater_node import UpdaterNode
 from two_manifold_ros.nodes.watching import listen
-from two_manifold_ros.simulation.slot_car_run import sensor_readings
+from two_manifold_ros.recordings.ros_messages import message_class
+from two_manifold_ros.simulation.slot_car_run import run_to_recording, sensor_readings
 
 SAMPLE_S = 0.02
 
 
-def test_a_drive_is_filtered_as_without_a_node(domain, drive, model_path):
-    """In this process, on the clock of the drive."""
-    model = load_model(model_path)
-    stamps, own = drive.stamps_ns[:400].tolist(), Filter(model)
-    wanted = [each for pair in zip(stamps, drive.imu, strict=False) for each in own.push(*pair)]
-    with configured(FilterNode, domain, model=model_path, input_timeout_s=60.0) as node:
-        found = []
-        node._estimates.publish = found.append
-        for stamp, sample in zip(stamps, drive.imu, strict=False):
-            node._on_imu(raw_imu(stamp, sample))
-        counts = node._counts()
-    valid = [each for each in wanted if each.valid]
-    assert counts['published'] == len(found) == len(valid) > 40
-    assert [each.stamp_ns for each in found] == [each.stamp_ns for each in valid]
-    assert all(
-        np.array_equal(one.positions, other.positions)
-        for one, other in zip(found, valid, strict=True)
-    )
-
-
-def test_reset_and_enable(talk, start, drive, model_path):
-    start('filter_node', model=model_path, input_timeout_s=60.0)
-    health = Health(talk)
-    health.until('waiting for the first IMU message on /imu')
-    feed = Feed(talk, drive, connect(talk, health))
-    feed.send(150)
-    health.until_value('published', '10')
-    assert talk.call(Trigger, 'filter_node/reset').success
-    feed.send(50)
-    health.until('filling the window')
-    assert talk.call(SetBool, 'filter_node/enable', data=False).success
-    health.until('disabled by the service enable')
-    feed.send(150)
-    assert talk.call(SetBool, 'filter_node/enable', data=True).success
-    feed.send(50)
-    health.until('filling the window: 9 of 20 ticks')
-    assert health.values['published'] == '10'
-
-
 def test_a_sensor_is_used_when_it_comes_and_gone_on_without(talk, start, drive, sensed_path):
+    """In frames of the user and by the time of arrival, as the stamps are zero."""
     start(
         'filter_node',
         model=sensed_path,
         sensor_topics='["compass"]',
         input_timeout_s=60.0,
         status_rate_hz=50.0,
+        track_frame='world',
+        child_frame='car',
+        use_receive_time='true',
     )
     health = Health(talk)
     health.until('waiting for the first IMU message on /imu')
     feed = Feed(talk, drive, connect(talk, health))
     odometry = talk.listen(Odometry, 'odometry')
+    feed.spoil = lambda message: setattr(message.header, 'stamp', Time())
+    begin = talk.node.get_clock().now().nanoseconds
     feed.go_on(SAMPLE_S)
     health.until('nothing came from the sensor on /compass yet, and the filter goes on without it')
     talk.until(lambda: odometry, 'odometry')
+    assert stamp_of(odometry[0]) > begin
+    assert (odometry[0].header.frame_id, odometry[0].child_frame_id) == ('world', 'car')
     compass = talk.publisher(MagneticField, 'compass')
     readings = sensor_readings(drive, 'magnetometer')
     step = talk.meanwhile
@@ -175,24 +153,6 @@ def test_two_nodes_in_one_namespace_are_reported_apart_and_warn(talk, start, mod
     talk.until(lambda: 'Over after' in nodes['filter_a'].said, 'the warning to be over')
 
 
-def test_frames_and_receive_time(talk, start, drive, model_path):
-    start(
-        'filter_node',
-        model=model_path,
-        track_frame='world',
-        child_frame='car',
-        use_receive_time='true',
-    )
-    odometry = talk.listen(Odometry, 'odometry')
-    feed = Feed(talk, drive, talk.publisher(Imu, 'imu'))
-    feed.spoil = lambda message: setattr(message.header, 'stamp', Time())
-    begin = talk.node.get_clock().now().nanoseconds
-    feed.go_on(SAMPLE_S)
-    talk.until(lambda: odometry, 'odometry')
-    assert stamp_of(odometry[0]) > begin
-    assert (odometry[0].header.frame_id, odometry[0].child_frame_id) == ('world', 'car')
-
-
 def test_robots_in_namespaces_share_diagnostics_alone(talk, start, model_path, tmp_path):
     board, file = Board(talk), tmp_path / 'mine.yaml'
     file.write_text('filter_node:\n  ros__parameters:\n    track_frame: odom\n')
@@ -213,3 +173,270 @@ def test_robots_in_namespaces_share_diagnostics_alone(talk, start, model_path, t
     assert not any('also published by' in node.said for node in nodes)
     # ROS 2 takes it for one of another node.
     assert all(f'{file} has parameters of /filter_node' in node.said for node in nodes)
+
+
+CONFIGURE, CLEANUP, ACTIVATE, DEACTIVATE, SHUTDOWN = 1, 2, 3, 4, 5
+TICK_NS = 100_000_000
+MESSAGE_S = 0.01
+
+
+def test_without_a_model_it_says_so_and_takes_one_later(talk, start, model_path, tmp_path):
+    broken = tmp_path / 'broken.npz'
+    broken.write_bytes(b'no model')
+    node = start('filter_node', model=broken)
+    health = Health(talk)
+    health.until(str(broken))
+    assert health.level == 2
+    assert talk.change('filter_node', 'model', '').successful
+    assert not talk.transition(CONFIGURE)
+    health.until('No model is given: start with -p model:=FILE')
+    assert 'ros2 lifecycle set /filter_node configure' in health.why
+    assert talk.change('filter_node', 'model', str(model_path)).successful
+    assert talk.transition(CONFIGURE)
+    assert talk.transition(ACTIVATE)
+    health.until('no IMU message on /imu')
+    refusal = talk.change('filter_node', 'model', 'other.npz')
+    assert not refusal.successful
+    assert 'takes effect only' in refusal.reason
+    # Each of the two is logged once by who met it, and not warned of as well.
+    published = [line for line in node.said.splitlines() if 'ros2 lifecycle set' in line]
+    assert ['[ERROR]' in line for line in published] == [True, True]
+
+
+def test_managed_node_waits_for_its_manager(talk, start, drive, model_path):
+    start('filter_node', model=model_path, managed='true')
+    health = Health(talk)
+    health.until('waiting for the lifecycle manager')
+    assert talk.state == 'unconfigured'
+    # What is not possible is refused, and harms nothing.
+    assert not talk.transition(ACTIVATE)
+    assert not talk.transition(99)
+    assert talk.transition(CONFIGURE)
+    assert not talk.transition(CONFIGURE)
+    odometry = talk.listen(Odometry, 'odometry')
+    feed = Feed(talk, drive, talk.publisher(Imu, 'imu'))
+    feed.send(200)
+    health.until('not active')
+    assert odometry == []
+    assert 'received' not in health.values or health.values['received'] == '0'
+    assert talk.transition(ACTIVATE)
+    feed.send(200)
+    talk.until(lambda: len(odometry) >= 5, 'odometry')
+    assert talk.transition(DEACTIVATE)
+    before = len(odometry)
+    feed.send(400)
+    assert talk.transition(CLEANUP)
+    health.until('cleaned up')
+    assert len(odometry) == before
+    assert talk.state == 'unconfigured'
+
+
+def test_it_is_reset_and_disabled_and_models_are_swapped_under_load(
+    talk, start, drive, model_path, tmp_path
+):
+    other = tolerant(small_tpsr(run_to_recording(drive), (0, 5, 10, 20)))
+    save_model(other, tmp_path / 'other.npz')
+    (tmp_path / 'broken.npz').write_bytes(b'no model')
+    node = start('filter_node', model=model_path, input_timeout_s=60.0)
+    health = Health(talk)
+    health.until('waiting for the first IMU message on /imu')
+    positions = talk.listen(PoseWithCovarianceStamped, 'position')
+    paths = talk.listen(PathMessage, 'predicted_path')
+    feed = Feed(talk, drive, connect(talk, health))
+    feed.send(150)
+    health.until_value('published', '10')
+    assert talk.call(Trigger, 'filter_node/reset').success
+    feed.send(50)
+    health.until('filling the window')
+    assert talk.call(SetBool, 'filter_node/enable', data=False).success
+    health.until('disabled by the service enable')
+    feed.send(150)
+    assert talk.call(SetBool, 'filter_node/enable', data=True).success
+    feed.send(50)
+    health.until('filling the window: 9 of 20 ticks')
+    assert health.values['published'] == '10'
+    positions.clear()
+
+    assert not talk.call(Trigger, 'filter_node/swap_model').success
+    feed.go_on(MESSAGE_S)
+    talk.until(lambda: len(positions) > 10, 'positions')
+
+    def swap(name: str) -> None:
+        assert talk.change('filter_node', 'next_model', str(tmp_path / name)).successful
+        assert talk.call(Trigger, 'filter_node/swap_model').success
+
+    swap('broken.npz')
+    talk.until(lambda: health.values['swap'] == 'failed', 'the broken file to be refused')
+    assert health.values['swap_trouble'].startswith(f'{tmp_path / "broken.npz"}: ')
+    assert (health.values['model'], health.values['swaps']) == (str(model_path), '0')
+
+    swap('other.npz')
+    talk.until(lambda: len(paths[-1].poses) == 4, 'the other model to run')
+    talk.until(lambda: health.values['swaps'] == '1', 'diagnostics to report it')
+    assert health.values['model'] == str(tmp_path / 'other.npz')
+    assert 'swap_trouble' not in health.values
+
+    # The path of a map follows the route; a TPSR has its horizons alone.
+    kinds = [len(path.poses) == 4 for path in paths]
+    assert np.flatnonzero(np.diff(kinds)).size == 1
+    gaps = np.diff(list(map(stamp_of, positions)))
+    assert gaps.min() > 0
+    assert gaps.max() <= 2 * TICK_NS
+    assert health.values['callback_errors'] == '0'
+    assert node.stop() == 0
+    log = node.log()
+    assert f'Model {tmp_path / "other.npz"} runs in place of {model_path}' in log
+    assert 'horizons 0, 0.5, 1, 2 s' in log
+    assert 'broken.npz: the model is refused' in log
+
+
+PROGRAM = """
+import sys
+from pathlib import Path
+
+from two_manifold_ros.threads import one_blas_thread
+one_blas_thread()
+from two_manifold_ros.model import model_file
+
+load = model_file.load_model
+
+def load_slowly(path):
+    # Busy, as a compiler is, until the test lets it go on.
+    while not Path({gate!r}).exists():
+        pass
+    return load(path)
+
+model_file.load_model = load_slowly
+if not {with_events}:
+    # As in Humble.
+    sys.modules['rclpy.experimental.events_executor'] = None
+from two_manifold_ros.nodes.__main__ import main
+sys.exit(main())
+"""
+
+
+class SlowNode(NodeProcess):
+    """A managed filter node that loads its model until it is let go on."""
+
+    def __init__(self, domain: int, model: Path, folder: Path, *, events: bool) -> None:
+        self._gate = folder / 'gate'
+        self.program = '-c', PROGRAM.format(gate=str(self._gate), with_events=events)
+        super().__init__('filter_node', domain=domain, model=model, managed='true')
+
+    def let_go_on(self) -> None:
+        self._gate.touch()
+
+
+@pytest.fixture
+def slow_node(
+    request: pytest.FixtureRequest, domain: str, model_path: Path, tmp_path: Path
+) -> Iterator[SlowNode]:
+    slow = SlowNode(int(domain), model_path, tmp_path, events=getattr(request, 'param', True))
+    yield slow
+    slow.stop()
+
+
+@pytest.mark.parametrize(
+    'slow_node', [True, False], ids=['events', 'single-threaded'], indirect=True
+)
+def test_it_answers_while_it_loads(talk, slow_node):
+    # First, because the node has to find us as well before the first event.
+    events = talk.listen(TransitionEvent, 'filter_node/transition_event')
+    health = Health(talk)
+    numbers = talk.listen(Float64MultiArray, 'status')
+    configured = talk.ask(CONFIGURE)
+    health.until_value('cause', 'configuring')
+    assert health.level == 1
+    numbers.clear()
+    for _ in range(3):
+        assert talk.state == 'configuring'
+    talk.until(lambda: len(numbers) > 3, 'status')
+    assert {message.data[2] for message in numbers} == {OUTSIDE}
+    # Nothing else may start, nor change what it is configured with.
+    assert not any(map(talk.transition, (CONFIGURE, ACTIVATE, CLEANUP, 99)))
+    assert not talk.call(Trigger, 'filter_node/reset').success
+    assert not talk.call(Trigger, 'filter_node/swap_model').success
+    assert not talk.change('filter_node', 'model', 'other.npz').successful
+    assert not configured.done()
+    slow_node.let_go_on()
+    talk.until(configured.done, 'the end of the transition')
+    assert configured.result().success
+    assert talk.state == 'inactive'
+    assert talk.transition(ACTIVATE)
+    talk.until(lambda: len(events) >= 4, 'the events of both transitions')
+    ways = [(each.start_state.label, each.goal_state.label) for each in events]
+    assert ways == [
+        ('unconfigured', 'configuring'),
+        ('configuring', 'inactive'),
+        ('inactive', 'activating'),
+        ('activating', 'active'),
+    ]
+    assert slow_node.stop() == 0
+
+
+@pytest.mark.parametrize('asked', [{'number': SHUTDOWN}, {'label': 'shutdown'}], ids=str)
+def test_a_shutdown_does_not_wait_for_it(talk, slow_node, asked):
+    configured = talk.ask(label='configure')
+    talk.until(lambda: talk.state == 'configuring', 'the transition')
+    assert talk.transition(**asked)
+    talk.until(configured.done, 'the answer to who configured')
+    assert not configured.result().success
+    assert talk.state == 'finalized'
+    # What the thread makes has no owner now.
+    slow_node.let_go_on()
+    Health(talk).until('shut down by a lifecycle transition')
+    assert talk.state == 'finalized'
+    assert slow_node.stop() == 0
+
+
+def test_a_signal_does_not_wait_for_it(talk, slow_node):
+    talk.ask(CONFIGURE)
+    talk.until(lambda: talk.state == 'configuring', 'the transition')
+    assert slow_node.stop() == 0
+    assert 'Traceback' not in slow_node.log()
+
+
+MISSING, NO_TF = {'model': 'missing.npz'}, {'publish_tf': 'true', 'model': 'missing.npz'}
+REFUSED = [
+    (FilterNode, {}, 'No model is given'),
+    (FilterNode, NO_TF, 'tf2_msgs'),
+    (FilterNode, MISSING, 'missing.npz'),
+    (FilterNode, MISSING | {'odometry_topic': 'odom'}, 'odometry_topic needs publish_tf'),
+    (FilterNode, MISSING | {'mark_topic': '1line'}, 'mark_topic 1line is no name of a topic'),
+    (FilterNode, {'start_line': 'pits'}, "start line 'pits': write X,Y in metres, or a share"),
+    (FilterNode, {'sectors': '0.6 0.3'}, 'name where each sector after the first begins, in the'),
+    (FilterNode, {'mark_topic': 'line', 'start_line': "'0.5'"}, 'both give the start line'),
+    (FilterNode, {'mark_topic': 'line', 'sectors': '1.0,2.0'}, 'write them as shares of a lap'),
+    (FilterNode, {'fix_topic': 'fix'}, 'fix_topic is for a model that knows laps and no'),
+    (FilterNode, {'sensor_topics': '["compass"]'}, 'names 1 topics, but the model takes 0'),
+    (UpdaterNode, NO_TF, 'tf2_msgs'),
+    (UpdaterNode, MISSING, 'missing.npz'),
+    (UpdaterNode, {'filter_node': 'f'}, 'set the parameter checkpoint_folder'),
+]
+
+
+@pytest.mark.parametrize(('kind', 'given', 'words'), REFUSED)
+def test_what_makes_no_sense_is_refused(domain, model_path, monkeypatch, kind, given, words):
+    """Missing transforms are noticed after a missing name and before a missing file."""
+
+    def without_transforms(msgtype: str) -> type:
+        if msgtype == TRANSFORM_TYPE:
+            raise ImportError
+        return message_class(msgtype)
+
+    def make() -> None:
+        node = kind()
+        try:
+            node.complete(node.prepare()())
+        finally:
+            # What it publishes would be there for the tests that follow.
+            node.destroy_node()
+
+    monkeypatch.setattr(callbacks, 'message_class', without_transforms)
+    usual = {'model': model_path} if given and kind is FilterNode else {}
+    with ros(domain, managed='true', **usual | given):
+        with pytest.raises(InputError, match=re.escape(words)) as caught:
+            make()
+        # Of a node that was not made nothing is left but what the traceback holds.
+        del caught
+        gc.collect()

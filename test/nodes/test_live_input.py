@@ -23,7 +23,7 @@ from two_manifold_ros.adapting.stream_memory import make_head
 from two_manifold_ros.adapting.updater_session import UpdaterSession
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.assessment import Health, Level, Publisher
-from two_manifold_ros.interface.image_values import channel_names
+from two_manifold_ros.interface.image_values import channel_names, ImageValues
 from two_manifold_ros.interface.messages import Message
 from two_manifold_ros.interface.transforms import OdometryFrame
 from two_manifold_ros.nodes import live_input, trainer_node
@@ -137,78 +137,51 @@ def recorder(monkeypatch: pytest.MonkeyPatch) -> Recorder:
     return Recorder(monkeypatch)
 
 
-@pytest.fixture
-def live(recorder: Recorder) -> Recorder:
-    """Return a recording that has an IMU message."""
-    recorder.take_imu(raw('sensor_msgs/msg/Imu', {'angular_velocity': {'z': 3.0}}))
-    return recorder
-
-
-def test_both_topics_are_recorded(live):
-    msgtype = 'nav_msgs/msg/Odometry'
-    live.start_reference(msgtype)
-    live.take_reference(raw(msgtype, REFERENCES[msgtype]))
-    recording = live.live.recording(use_receive_time=False)
-    np.testing.assert_array_equal(recording.positions.positions, [[1.5, -2.5]])
-    assert recording.positions.stamps.tolist() == [7_000_000_005]
-    np.testing.assert_array_equal(recording.imu.samples, [[0, 0, 0, 0, 0, 3]])
-    assert recording.imu.stamps.tolist() == [7_000_000_005]
-
-
-def test_receive_times_on_request(live):
-    live.start_reference(POINT)
-    live.take_reference(raw(POINT, {'point': PLACE}))
-    recording = live.live.recording(use_receive_time=True)
-    assert (recording.imu.stamps.tolist(), recording.positions.stamps.tolist()) == ([77], [77])
-    assert any('Receive times' in note for note in recording.notes)
-
-
-def test_malformed_messages_are_counted(live):
-    live.start_reference(POINT)
-    live.take_imu(b'\x00\x01\x00\x00')
-    live.take_reference(b'\x00\x01')
-    assert (live.live.imu_count, live.live.reference_count, live.live.malformed) == (1, 0, 2)
-
-
-def test_what_is_missing_is_named(recorder):
+def test_both_topics_are_recorded_and_what_is_missing_is_named(recorder):
     with pytest.raises(InputError, match='No IMU message came on /imu'):
         recorder.live.recording(use_receive_time=False)
-    recorder.take_imu(raw('sensor_msgs/msg/Imu', {}))
+    recorder.take_imu(raw('sensor_msgs/msg/Imu', {'angular_velocity': {'z': 3.0}}))
     with pytest.raises(InputError, match='No position came on /reference'):
         recorder.live.recording(use_receive_time=False)
+    recorder.start_reference(POINT)
+    recorder.take_reference(raw(POINT, {'point': PLACE}))
+    recorder.take_imu(b'\x00\x01\x00\x00')
+    recorder.take_reference(b'\x00\x01')
+    live = recorder.live
+    assert (live.imu_count, live.reference_count, live.malformed) == (1, 1, 2)
+    for is_received, stamp_ns in ((False, 7_000_000_005), (True, 77)):
+        recording = live.recording(use_receive_time=is_received)
+        np.testing.assert_array_equal(recording.positions.positions, [[1.5, -2.5]])
+        np.testing.assert_array_equal(recording.imu.samples, [[0, 0, 0, 0, 0, 3]])
+        for part in (recording.imu, recording.positions):
+            assert part.stamps.tolist() == [stamp_ns]
+        assert any('Receive times' in note for note in recording.notes) == is_received
 
 
-def test_what_is_awaited_is_named_and_why_it_does_not_come(recorder):
+def test_what_is_awaited_or_comes_no_more_is_named_with_its_cause(recorder):
     assert recorder.state == (Level.WARN, 'waiting')
     recorder.heard['silence_s'] = SILENT
     assert recorder.state == (Level.ERROR, 'no_publisher')
     recorder.heard['publishers'] = (Publisher('sensor_msgs/msg/Imu'),)
     assert recorder.state == (Level.ERROR, 'silent')
-    recorder.heard = {}
+    recorder.heard = {'publishers': recorder.heard['publishers']}
     recorder.take_imu(b'garbage')
     assert recorder.state == (Level.ERROR, 'malformed')
     recorder.take_imu(raw_imu(10**9, [1.0] * 6))
     assert recorder.state == (Level.WARN, 'no_reference')
     recorder.reference.problem = 'which type'
     assert recorder.state == (Level.WARN, 'reference_type')
-
-
-def test_what_comes_no_more_is_named(recorder):
-    recorder.heard = {'publishers': (Publisher('sensor_msgs/msg/Imu'),)}
-    recorder.take_imu(raw_imu(10**9, [1.0] * 6))
+    recorder.reference.problem = ''
     recorder.start_reference(POSE)
     recorder.take_reference(raw(POSE, {}))
     assert recorder.live.assessment == (Level.OK, None, '', 'recording until finish')
     recorder.now_s = SILENT
     assert recorder.state == (Level.WARN, 'reference_gone')
-    why = 'recording until finish, but no position came on /reference for 6 s'
-    assert recorder.live.assessment.why == why
+    begin = 'recording until finish, but no '
+    assert recorder.live.assessment.why == f'{begin}position came on /reference for 6 s'
     recorder.heard['silence_s'] = SILENT
-    assessment = recorder.live.assessment
     assert recorder.state == (Level.WARN, 'silent')
-    assert (
-        'recording until finish, but no data: no IMU message on /imu for 6.0 s' in assessment.why
-    )
+    assert f'{begin}data: no IMU message on /imu for 6.0 s' in recorder.live.assessment.why
     assert recorder.live.summary == '1 IMU messages on /imu, 1 positions on /reference'
 
 
@@ -291,43 +264,28 @@ def test_every_type(msgtype):
     assert positions.counts() == {'used': 1, 'malformed': 1, 'duplicate_stamp': 1}
 
 
-def test_fixes_are_positions_in_the_plane_of_the_first_one():
-    positions = Reference()
-    assert not positions.take(fix(50.0, 10.0, 100.0, 1, status=-1))
-    assert not positions.take(fix(np.nan, 10.0, 100.0, 2))
-    # It waits for one that agrees with it.
-    assert not positions.take(fix(50.0, 10.0, 100.0, 3))
-    assert positions.take(fix(50.0001, 10.0002, np.nan, 4))
-    origin = GeodeticOrigin(50.0, 10.0, 100.0)
-    assert positions.session.head.origin == origin
-    there = east_north(np.array([50.0001]), np.array([10.0002]), np.array([100.0]), origin)
-    assert [each[1:] for each in positions.seen] == [(0.0, 0.0), pytest.approx(there[0])]
-    assert positions.counts() == {'used': 2, 'no_fix': 2}
-    assert positions.session.head.frame_id == 'map'
-
-
-def test_an_origin_that_is_known_stays():
-    positions = Reference()
-    head = replace(positions.session.head, origin=GeodeticOrigin(50.0, 10.0, 0.0))
-    positions.session.head = head
-    assert positions.take(fix(50.001, 10.0, 0.0, 1))
-    assert positions.seen[0][1:] == pytest.approx((0.0, 111.2), abs=0.5)
-
-
-def test_the_origin_is_the_first_fix_that_the_next_one_agrees_with():
+def test_fixes_are_positions_in_the_plane_of_the_first_one_that_the_next_agrees_with():
     positions = Reference()
     places = [(0.0, 0.0), (0.0, 0.0), (123.0, 10.0), (50.0, 190.0), (7.0, 7.0), (50.0, 10.0)]
     for second, place in enumerate(places, start=1):
         assert not positions.take(fix(*place, 100.0, second))
-    # A copy of a fix is no witness of it.
+    # A copy of a fix is no witness of it, nor is one that is none.
     assert not positions.take(fix(50.0, 10.0, 100.0, len(places)))
+    assert not positions.take(fix(50.0, 10.0, 100.0, 7, status=-1))
+    assert not positions.take(fix(np.nan, 10.0, 100.0, 7))
     assert positions.session.head.origin is None
-    assert positions.take(fix(50.00001, 10.0, np.nan, 7))
-    assert positions.session.head.origin == GeodeticOrigin(50.0, 10.0, 100.0)
-    seen = [each[1:] for each in positions.seen]
-    assert seen == [(0.0, 0.0), pytest.approx((0.0, 1.112), abs=1e-3)]
+    assert positions.take(fix(50.0001, 10.0002, np.nan, 7))
+    origin = GeodeticOrigin(50.0, 10.0, 100.0)
+    assert (positions.session.head.origin, positions.session.head.frame_id) == (origin, 'map')
+    there = east_north(np.array([50.0001]), np.array([10.0002]), np.array([100.0]), origin)
+    assert [each[1:] for each in positions.seen] == [(0.0, 0.0), pytest.approx(there[0])]
     assert not positions.take(fix(123.0, 10.0, 100.0, 8))
-    assert positions.counts() == {'used': 2, 'no_fix': 6, 'duplicate_stamp': 1}
+    assert positions.counts() == {'used': 2, 'no_fix': 8, 'duplicate_stamp': 1}
+    # One that is known stays.
+    known = Reference()
+    known.session.head = replace(known.session.head, origin=GeodeticOrigin(50.0, 10.0, 0.0))
+    assert known.take(fix(50.001, 10.0, 0.0, 1))
+    assert known.seen[0][1:] == pytest.approx((0.0, 111.2), abs=0.5)
 
 
 def test_a_fix_that_waited_is_not_used_where_stamps_are_those_of_arrival():
@@ -358,25 +316,19 @@ def test_positions_of_another_origin_are_not_used(msgtype, known, messages):
 def test_it_knows_how_long_nothing_could_be_used(monkeypatch):
     now = [0.0]
     monkeypatch.setattr(live_input, 'monotonic', lambda: now[0])
-    positions = ReferenceInput(small_session())
-    positions.start(POINT)
-    assert np.isnan(positions.silence_s)
-    positions.take(raw(POINT, REFERENCES[POINT]))
-    now[0] = 6.0
-    positions.take(raw(POINT, REFERENCES[POINT]))
-    assert positions.silence_s == pytest.approx(6.0)
+    positions = Reference(POINT)
+    assert np.isnan(positions.input.silence_s)
+    for now[0] in (0.0, 6.0):
+        positions.take(raw(POINT, REFERENCES[POINT]))
+    assert positions.input.silence_s == pytest.approx(6.0)
 
 
 GRID = 4, 3
-FRAMES_HZ = 25
-LAP_S = 6.0
 
 
-def raw_image(
-    pixels: np.ndarray, encoding: str, frame_id: str = 'cam', stamp_ns: int = 5_000_000_007
-) -> bytes:
-    """Return a serialised image."""
-    fields = vars(make_image(pixels, encoding, frame=frame_id, stamp_ns=stamp_ns))
+def raw_image(image: SimpleNamespace) -> bytes:
+    """Return an image as a driver sends it."""
+    fields = dict(vars(image))
     header = fields.pop('header')
     message = Image(**{**fields, 'data': array('B', fields['data'])})
     message.header.frame_id = header.frame_id
@@ -384,46 +336,20 @@ def raw_image(
     return serialize_message(message)
 
 
-def frame(angle: float, rng: np.random.Generator) -> np.ndarray:
-    """Return what a camera sees in a direction: stripes that differ all around."""
-    height, width = 12, 16
-    columns = angle + np.linspace(-0.6, 0.6, width)
-    rows = np.linspace(0.0, 1.0, height)[:, None]
-    wall = 0.5 + 0.2 * np.sin(3 * columns) + 0.2 * np.cos(2 * columns + 2.0 * rows)
-    noisy = wall + 0.01 * rng.standard_normal(wall.shape)
-    return np.clip(255 * noisy, 0, 255).astype(np.uint8)[..., None]
-
-
-@pytest.mark.slow
-def test_it_learns_where_the_camera_is():
-    rng = np.random.Generator(np.random.PCG64(2))
-    head = make_head(SMALL.horizons, names=channel_names(*GRID))
-    session = tpsr_session(head, image_decoder(*GRID))
-    errors = []
-    angle = 0.0
-    for index in range(70 * FRAMES_HZ):
-        angle += 2 * np.pi / LAP_S / FRAMES_HZ * (1.0 + 0.2 * np.sin(index / 40.0))
-        stamp = 10**9 + index * 10**9 // FRAMES_HZ
-        place = 2.0 * np.cos(angle), 2.0 * np.sin(angle)
-        image = raw_image(frame(angle, rng), 'mono8', 'camera', stamp)
-        errors += [np.linalg.norm(each.positions[0] - place) for each in session.take(image)]
-        session.take_position(stamp, 'map', *place)
-    assert session.head.imu_frame_id == 'camera'
-    assert len(errors) > 300
-    # Always to say the middle would err by 2 m.
-    assert np.sqrt(np.mean(np.square(errors[-100:]))) < 0.5
-
-
-def test_an_image_that_cannot_be_used_is_reported_and_costs_nothing():
-    head = make_head(SMALL.horizons, names=channel_names(*GRID))
-    session = tpsr_session(head, image_decoder(*GRID))
-    pixels = np.zeros((12, 16, 1), np.uint8)
-    assert session.take(raw_image(pixels, 'jpeg')) == []
+def test_images_are_samples_and_one_that_cannot_be_used_is_reported_and_costs_nothing():
+    decode = image_decoder(*GRID)
+    session = tpsr_session(make_head(SMALL.horizons, names=channel_names(*GRID)), decode)
+    pixels = np.random.default_rng(2).integers(0, 256, (12, 16, 1)).astype(np.uint8)
+    image = make_image(pixels, 'mono8')
+    (*stamp_and_frame, values), wanted = decode(raw_image(image)), ImageValues(*GRID).decode(image)
+    assert stamp_and_frame == [*wanted[:2]]
+    np.testing.assert_array_equal(values, wanted[2])
+    assert session.take(raw_image(make_image(pixels, 'jpeg'))) == []
     assert "images are encoded as 'jpeg'" in session.fault
-    assert session.take(raw_image(pixels, 'mono8')[:30]) == []
-    assert session.take(raw_image(pixels, 'mono8')) == []
-    assert session.counts()['malformed'] == 2
-    assert session.counts()['used'] == 1
+    assert session.take(raw_image(image)[:30]) == []
+    assert session.take(raw_image(image)) == []
+    assert (session.counts()['malformed'], session.counts()['used']) == (2, 1)
+    assert session.head.imu_frame_id == 'cam'
 
 
 class Marked:
@@ -438,16 +364,15 @@ class Marked:
 
 
 def test_marks_count_by_their_stamp_or_when_they_were_received() -> None:
-    stamped, empty = Marked(POINT), Marked('std_msgs/msg/Empty')
-    for each, message in (
-        (stamped, raw(POINT, {})),
-        (empty, serialize_message(to_message('std_msgs/msg/Empty', {}))),
+    empty = serialize_message(to_message('std_msgs/msg/Empty', {}))
+    for msgtype, message, stamp_ns in (
+        (POINT, raw(POINT, {}), 7_000_000_005),
+        ('std_msgs/msg/Empty', empty, 77),
     ):
-        (take,) = each.taken
+        marked = Marked(msgtype)
+        (take,) = marked.taken
         take(message)
-        assert each.marks.complaints == {}
-    assert stamped.stamps == [7_000_000_005]
-    assert empty.stamps == [77]
+        assert (marked.stamps, marked.marks.complaints) == ([stamp_ns], {})
 
 
 @pytest.mark.parametrize('msgtype', ['pit_wall_msgs/msg/Beacon', 'std_msgs/msg/Beacon'])

@@ -120,12 +120,8 @@ def test_the_folder_is_made_where_ros_would_make_it(tmp_path, monkeypatch, name,
 
 
 @pytest.mark.usefixtures('_nothing_is_set')
-def test_without_a_home_there_is_none():
+def test_without_a_home_or_in_a_file_there_is_none(tmp_path, monkeypatch):
     assert 'HOME is not set' in log_trouble()
-
-
-@pytest.mark.usefixtures('_nothing_is_set')
-def test_a_folder_that_cannot_be_made_is_named(tmp_path, monkeypatch):
     (tmp_path / 'file').touch()
     monkeypatch.setenv('HOME', str(tmp_path))
     monkeypatch.setenv('ROS_LOG_DIR', str(tmp_path / 'file' / 'log'))
@@ -165,16 +161,14 @@ class Chosen(NodeParameters):
 def test_arguments_of_ros_without_a_colon_are_named(option, wrong):
     with pytest.raises(InputError, match=f'{option} {wrong}: write NAME:=VALUE'):
         start_middleware(['/run=3/node', '--ros-args', '-p', 'rate:=2', option, wrong])
-
-
-def test_no_other_cause_is_taken_for_a_missing_colon():
+    # No other cause is taken for it.
     with pytest.raises(InputError, match='run=3/none') as caught:
         start_middleware(['node=1', '--ros-args', '--params-file', '/run=3/none.yaml'])
     assert 'NAME:=VALUE' not in str(caught.value)
 
 
 def test_descriptors_carry_type_range_units_and_words(talk):
-    declare(talk.node, Chosen)
+    assert declare(talk.node, Chosen) == Chosen('a', [], 2.0, 2, 'a', [1, 2])
     described = {
         each.name: each
         for each in talk.node.describe_parameters(['rate', 'count', 'word', 'list'])
@@ -186,10 +180,6 @@ def test_descriptors_carry_type_range_units_and_words(talk):
     assert described['word'].additional_constraints == "one of 'a', 'b'"
     assert described['list'].type == ParameterType.PARAMETER_STRING_ARRAY
     assert described['list'].description.endswith('Settable at start only.')
-
-
-def test_values_are_typed_and_an_empty_array_is_empty(talk):
-    assert declare(talk.node, Chosen) == Chosen('a', [], 2.0, 2, 'a', [1, 2])
 
 
 def test_changes_that_would_do_nothing_are_refused(talk):

@@ -3,7 +3,6 @@
 """The trainer as a process, over DDS."""
 
 from dataclasses import replace
-import signal
 
 import pytest
 
@@ -128,13 +127,3 @@ def test_a_recording_of_given_length_ends_when_training_starts(talk, start, driv
     node.stop()
     # Who waits for two minutes wants to see that something happens.
     assert ' positions on /reference, 1 of 2 s' in node.log()
-
-
-@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
-def test_one_that_is_ended_without_a_model_says_so_in_its_status(talk, start, tmp_path, number):
-    node = start('trainer_node', model=tmp_path / 'm.npz')
-    Health(talk).until_value('cause', 'no_publisher')
-    node.process.send_signal(number)
-    assert 'Traceback' not in node.log()
-    assert node.process.returncode == 128 + number
-    assert not (tmp_path / 'm.npz').exists()

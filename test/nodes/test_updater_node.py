@@ -23,7 +23,6 @@ from rcl_interfaces.srv import SetParameters
 from rclpy.task import Future
 from ros_talk import Board, Health, NodeProcess, stamp_of
 from sensor_msgs.msg import Imu
-from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
 from two_manifold_ros.model.model_file import save_model
@@ -36,8 +35,8 @@ FIRST = 40 * RATE_HZ
 """Samples of the first four laps; a training lasts for as long as the machine takes."""
 
 
-USUAL_M = {'map': 0.1, 'tpsr': 0.3}
-"""Median error of a position with models of a few laps; that of the mean position is 1.5 m."""
+USUAL_M = 0.1
+"""Median error of a position with models of a few laps; the mean position errs by 1.5 m."""
 
 
 def median_error(run: SlotCarRun, published: list[PoseWithCovarianceStamped]) -> float:
@@ -77,12 +76,9 @@ def says_each_training_and_lap_once(log: str) -> bool:
     return trained and bool(laps) and laps == sorted({*laps})
 
 
-@pytest.mark.parametrize('learner', ['map', 'tpsr'])
-def test_it_learns_and_goes_on_from_what_it_has_learned_after_a_kill(
-    talk, start, tmp_path, learner
-):
+def test_it_learns_and_goes_on_from_what_it_has_learned_after_a_kill(talk, start, tmp_path):
     chosen = {
-        'learner': learner,
+        'learner': 'map',
         'horizons': [0, 5, 10],
         'checkpoint_folder': tmp_path,
         'checkpoint_s': 1.0,
@@ -100,10 +96,10 @@ def test_it_learns_and_goes_on_from_what_it_has_learned_after_a_kill(
         assert drive.sent < 500 * RATE_HZ, health.values
         drive.send(2, 0.1)
     assert int(health.values['models_learned']) > 0
-    assert health.values['learner'] == learner
+    assert health.values['learner'] == 'map'
     positions.clear()
     drive_until_heard(drive, positions, 121, 30)
-    assert median_error(run, positions) < USUAL_M[learner]
+    assert median_error(run, positions) < USUAL_M
     assert positions[-1].header.frame_id == 'map'
     written = int(health.values['checkpoints_written'])
     talk.call(Trigger, 'updater_node/save')
@@ -113,8 +109,7 @@ def test_it_learns_and_goes_on_from_what_it_has_learned_after_a_kill(
     assert beside
     assert 'no model yet' not in node.said
     assert node.stop(signal.SIGKILL) == -signal.SIGKILL
-    what = {'map': 'the map of the route', 'tpsr': 'a TPSR'}[learner]
-    assert f'with positions from /reference: {what}' in node.log()
+    assert 'with positions from /reference: the map of the route' in node.log()
     assert says_each_training_and_lap_once(node.log())
     talk.until(
         lambda: not any(Path(f'/proc/{pid}').exists() for pid in beside), 'its training to end'
@@ -125,7 +120,7 @@ def test_it_learns_and_goes_on_from_what_it_has_learned_after_a_kill(
     positions.clear()
     talk.until(lambda: health.values.get('learned_laps'), 'what it goes on from')
     drive_until_heard(drive, positions, 101, 60)
-    assert median_error(run, positions) < USUAL_M[learner]
+    assert median_error(run, positions) < USUAL_M
     assert talk.call(Trigger, 'updater_node/forget').success
     talk.until(lambda: health.values['models_learned'] == '0', 'what was learned to be forgotten')
     assert again.stop(signal.SIGTERM) == 0
@@ -204,7 +199,6 @@ def test_the_next_model_is_a_parameter_and_then_swapped_in(
     assert asked.answers == ['its services cannot be found']
 
 
-TICK_NS = 100_000_000
 SAMPLE_S = 0.1
 SPEED = 4.0
 """Stamps run so many times faster than the clock: every block of the contest is 5 s of them."""
@@ -218,14 +212,6 @@ LEARNING = {
     'horizons': list(HORIZONS),
     'reference_type': 'geometry_msgs/msg/PoseStamped',
 }
-
-
-def gaps_at_swaps(states: list[Float64MultiArray]) -> list[float]:
-    """Return nanoseconds between the last estimate of a model and the first one of the next."""
-    seconds, nanoseconds = np.array([state.data[:2] for state in states]).T
-    sizes = np.array([len(state.data) for state in states])
-    gaps = 1e9 * np.diff(seconds) + np.diff(nanoseconds)
-    return [float(gap) for gap in gaps[np.diff(sizes) != 0]]
 
 
 @pytest.fixture
@@ -245,7 +231,6 @@ def test_a_better_model_is_handed_over(talk, start, old_model, tmp_path):
     )
     words = Board(talk)
     positions = talk.listen(PoseWithCovarianceStamped, 'position', 1000)
-    states = talk.listen(Float64MultiArray, 'latent_state', 1000)
     run = simulate(SlotCarSettings(seed=6, rate_hz=1.0 / SAMPLE_S), laps=200)
     lap = Feed(talk, run, talk.publisher(Imu, 'imu'), talk.publisher(PoseStamped, 'reference'))
     lap.go_on(SAMPLE_S / SPEED)
@@ -257,9 +242,9 @@ def test_a_better_model_is_handed_over(talk, start, old_model, tmp_path):
         talk.meanwhile()
     assert words.value('filter_node', 'model') == str(tmp_path / 'updater.model.000001.npz')
     # Diagnostics report it at once, before its first estimate.
-    talk.until(lambda: gaps_at_swaps(states), 'the other model to be heard')
+    count = len(positions)
+    talk.until(lambda: len(positions) > count + 10, 'the other model to be heard')
     assert np.diff(list(map(stamp_of, positions))).min() > 0
-    assert gaps_at_swaps(states)[0] <= 2 * TICK_NS, filter_node.said
     for name in ('filter_node', 'updater_node'):
         assert words.value(name, 'callback_errors') == '0'
     assert updater.stop() == 0

@@ -80,7 +80,7 @@ def scrub(tab, seconds):
     tab.until(f'Math.abs(model("timeline").center.at(-1).location - {seconds}) < 1e-6')
 
 
-def test_state_position_and_path_are_those_of_the_time(browse, url):
+def test_state_position_path_cause_and_cure_are_those_of_the_time(browse, url):
     tab = browse(url)
     pause(tab)
     scrub(tab, 30.0)
@@ -106,11 +106,6 @@ def test_state_position_and_path_are_those_of_the_time(browse, url):
     assert all(tiles.nth(each).get_attribute('title') for each in range(tiles.count()))
     assert all(name in tab.text('.key') for name in ('true position', 'route of the model'))
     assert tab.value('acceleration', 'x_range.end') == 30.0
-
-
-def test_scrubbing_into_a_lost_stretch_shows_cause_and_cure(browse, url):
-    tab = browse(url)
-    pause(tab)
     scrub(tab, 70.0)
     tab.until(f'model("ellipse").data.colour[0] === "{STATUS_COLOURS[Status.LOST]}"')
     tab.page.get_by_text('drive on').wait_for()
@@ -123,7 +118,9 @@ def test_scrubbing_into_a_lost_stretch_shows_cause_and_cure(browse, url):
     assert states['right'][0] == pytest.approx(LOST_FROM_S)
 
 
-def test_it_plays_from_the_start_and_stands_while_paused(browse, url):
+def test_it_plays_from_the_start_stands_while_paused_and_goes_where_the_timeline_is_clicked(
+    browse, url
+):
     tab = browse(url)
     tab.until('model("time").value > 1.0')
     pause(tab)
@@ -133,10 +130,6 @@ def test_it_plays_from_the_start_and_stands_while_paused(browse, url):
     tab.page.get_by_label('speed').select_option('20')
     tab.page.get_by_role('button', name='Play').click()
     tab.until(f'model("time").value > {stands + 20.0}')
-
-
-def test_a_click_on_the_timeline_goes_there(browse, url):
-    tab = browse(url)
     pause(tab)
     box = tab.page.locator('.timeline').bounding_box()
     tab.page.mouse.click(box['x'] + box['width'] / 2, box['y'] + box['height'] / 2)

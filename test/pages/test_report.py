@@ -1,10 +1,11 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""A report as a file: complete, self-contained, and what it shows of recordings and runs."""
+"""A report as a file, and in a real browser: complete, self-contained, and true to its run."""
 
 from dataclasses import replace
 from html.parser import HTMLParser
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -120,35 +121,30 @@ def test_a_run_shows_its_scores_and_its_causes(slot_car_model, laps):
 
 def test_an_hour_of_driving_is_two_megabytes_at_most(slot_car_model, laps):
     # The same laps over and over: of an hour what counts is how much there is of it.
+    def repeated(part: Any, times: int, lasts_ns: int, *names: str) -> Any:  # noqa: ANN401
+        changed = {
+            name: np.concatenate([getattr(part, name) + lap * lasts_ns for lap in range(times)])
+            for name in ('stamps', 'receive_stamps')
+            if hasattr(part, name)
+        }
+        for name in names:
+            changed[name] = np.concatenate([getattr(part, name)] * times)
+        return replace(part, **changed)
+
     evaluation = evaluate(slot_car_model, [laps])
-    run, times = evaluation.runs[0], 72_000 // len(evaluation.runs[0].stamps) + 1
-    long = replace(
-        run,
-        stamps=run.stamps[0] + 50_000_000 * np.arange(times * len(run.stamps)),
-        positions=np.tile(run.positions, (times, 1, 1)),
-        covariances=np.tile(run.covariances, (times, 1, 1, 1)),
-        published=np.tile(run.published, times),
-        statuses=np.tile(run.statuses, times),
-        causes=run.causes * times,
-    )
-    imu, positions = laps.imu, laps.positions
-    lasts = imu.stamps[-1] - imu.stamps[0] + 10**8
-    more = 3_600 * 10**9 // int(lasts) + 1
-
-    def on(stamps: np.ndarray) -> np.ndarray:
-        return np.concatenate([stamps + index * lasts for index in range(more)])
-
-    times_imu = {'stamps': on(imu.stamps), 'receive_stamps': on(imu.receive_stamps)}
+    run, imu = evaluation.runs[0], laps.imu
+    times = 72_000 // len(run.stamps) + 1
+    names = 'positions', 'covariances', 'published', 'statuses'
+    long = repeated(run, times, 50_000_000 * len(run.stamps), *names)
+    long = replace(long, causes=run.causes * times)
+    truth = np.tile(evaluation.truths[0], (times, 1, 1))
+    lasts_ns = int(imu.stamps[-1] - imu.stamps[0]) + 10**8
+    of_hour = 3_600 * 10**9 // lasts_ns + 1, lasts_ns
     hour = replace(
         laps,
-        imu=replace(imu, samples=np.tile(imu.samples, (more, 1)), **times_imu),
-        positions=replace(
-            positions,
-            stamps=on(positions.stamps),
-            positions=np.tile(positions.positions, (more, 1)),
-        ),
+        imu=repeated(imu, *of_hour, 'samples'),
+        positions=repeated(laps.positions, *of_hour, 'positions'),
     )
-    truth = np.tile(evaluation.truths[0], (times, 1, 1))
     report = Report('an hour')
     run_sections(report, replace(evaluation, runs=(long,), truths=(truth,)), [hour])
     inspection_sections(report, [inspect_recording(hour)], [hour])
@@ -162,3 +158,52 @@ def test_many_recordings_fit_as_well(slot_car_model, laps):
     run_sections(report, evaluation, many)
     assert len(report.html().encode()) <= MOST_BYTES
     assert '4 of 9 recordings' in words_of(report)
+
+
+@pytest.fixture(scope='module')
+def page(slot_car_model, slot_car_laps, tmp_path_factory):
+    """Return the evaluation of a drive with a broken stretch, and the file of its report."""
+    laps = slot_car_laps[1]
+    samples = laps.imu.samples.copy()
+    third = len(samples) // 3
+    samples[third : third + 60] *= 5.0
+    broken = replace(laps, imu=replace(laps.imu, samples=samples))
+    evaluation = evaluate(slot_car_model, [broken])
+    report = Report('A drive', 'slot car')
+    run_sections(report, evaluation, [broken])
+    inspection_sections(report, [inspect_recording(broken)], [broken])
+    path = tmp_path_factory.mktemp('reports') / 'report.html'
+    report.write(path)
+    return evaluation, path.as_uri()
+
+
+def test_what_is_on_the_page_is_what_was_computed_and_the_wheel_zooms_the_map(page, browse):
+    evaluation, address = page
+    tab = browse(address, ready='track')
+    run, truth = evaluation.runs[0], evaluation.truths[0]
+    source = 'Bokeh.documents[0].get_model_by_name("track").renderers[2].data_source.data'
+    xs, errors = (
+        np.array(tab.page.evaluate(f'Array.from({source}.{name})'), dtype=float)
+        for name in ('x', 'error')
+    )
+    np.testing.assert_allclose(xs, run.positions[:, 0, 0], atol=1e-5)
+    expected = np.linalg.norm(run.positions[:, 0] - truth[:, 0], axis=1)
+    known = np.isfinite(expected)
+    np.testing.assert_allclose(errors[known], expected[known], atol=1e-5)
+    words = {list(Status)[code].value for code in run.statuses}
+    assert {'tracking', 'lost'} <= words
+    assert set(tab.value('states', 'y_range.factors')) == words
+    before = tab.value('track', 'x_range.end') - tab.value('track', 'x_range.start')
+    tab.page.evaluate("document.getElementById('s2').scrollIntoView()")
+    place = tab.page.locator('#s2 ~ figure').first.bounding_box()
+    tab.page.mouse.move(place['x'] + place['width'] / 2, place['y'] + place['height'] / 2)
+    tab.page.mouse.wheel(0, -400)
+    tab.until(f'model("track").x_range.end - model("track").x_range.start < {0.9 * before}')
+
+
+def test_on_a_phone_nothing_is_wider_than_the_page(page, browse):
+    _, address = page
+    tab = browse(address, width=390, height=844, ready='track')
+    tab.page.wait_for_timeout(500)
+    assert tab.page.evaluate('document.documentElement.scrollWidth') <= 391
+    assert tab.value('errors', 'inner_width') > 150
