@@ -18,17 +18,9 @@ from two_manifold_ros.manifold.learner import Extension, PointSet
 from two_manifold_ros.manifold.selection import (
     check_extension,
     FitTransform,
-    has_neighbours,
     make_learner,
 )
 from two_manifold_ros.model.model_file import decode, encode
-from two_manifold_ros.names import KERNELS
-
-
-def test_which_have_a_graph():
-    without = [name for name in KERNELS if not has_neighbours(name)]
-    assert without == ['gaussian', 'linear']
-
 
 COPIES = PointSet(np.repeat([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [2.0, 2.0]], 10, axis=0))
 

@@ -70,19 +70,6 @@ def test_moves_show_how_the_bases_moved(rank, batches, seed):
         assert defect(svd) < 1e-11
 
 
-def test_near_parallel_terms_leave_the_bases_orthonormal():
-    rng = np.random.default_rng(2)
-    svd, worst = ThinSvd(40, 30, 12), 0.0
-    x, y = rng.normal(size=40), rng.normal(size=30)
-    for fold in range(1_500):
-        size, batch = 10.0 ** -(fold % 12), 1 + fold % 3
-        near_x, near_y = (each + size * rng.normal(size=(batch, len(each))) for each in (x, y))
-        svd.fold(near_x, near_y, np.ones(batch), 0.999)
-        # To measure is to turn the bases, so it is not done each time.
-        worst = max(worst, defect(svd) if fold % 20 == 19 else 0.0)
-    assert 0.0 < worst < 1e-12
-
-
 def test_directions_hardly_there_are_found_and_mended():
     rng = np.random.default_rng(3)
     svd, total = ThinSvd(20, 20, 9), np.zeros((20, 20))

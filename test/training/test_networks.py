@@ -80,11 +80,6 @@ def in_one(recordings: list[Recording], pause_s: float = 20.0) -> Recording:
     return with_positions(first, stamps=np.concatenate(fixes), positions=places)
 
 
-def standing(recording: Recording) -> Recording:
-    """Return a drive of which the positions stay where it began."""
-    return with_positions(recording, positions=0.0 * recording.positions.positions)
-
-
 @pytest.fixture(scope='module')
 def errands() -> tuple[Recording, np.ndarray]:
     made = travel(yard_network(), YARD.errands(10, 100), day=1, seed=50)
@@ -209,6 +204,11 @@ def test_drives_are_a_network_where_three_recordings_show_where_they_begin(short
     # Behind a gap in a recording no drive begins.
     assert chosen([in_one(short_drives)]) is None
     assert chosen(short_drives[:2]) is None
+    # Nor where too few have positions, or move.
+    first, *others = short_drives
+    assert chosen([first, *(replace(each, positions=None) for each in others)]) is None
+    stand = [with_positions(each, positions=0.0 * each.positions.positions) for each in others]
+    assert chosen([first, *stand]) is None
 
 
 @pytest.mark.slow
@@ -243,9 +243,3 @@ def test_where_drives_begin_is_among_the_notes(short_drives):
     # A start beside the others is none of its own, and who has no positions shows none.
     assert len(where_drives_begin(short_drives, 2.0)) == 1
     assert where_drives_begin([replace(first, positions=None)], 2.0) == []
-
-
-def test_drives_are_no_network_where_too_few_have_positions_or_move(short_drives):
-    first, *others = short_drives
-    assert chosen([first, *(replace(each, positions=None) for each in others)]) is None
-    assert chosen([first, *map(standing, others)]) is None
