@@ -148,7 +148,6 @@ def saved(folder: Path) -> list[str]:
 
 @pytest.fixture
 def two(learned: UpdaterSession, tmp_path: Path) -> list[Path]:
-    """Two checkpoints, the older one first."""
     keeping = keeper(tmp_path, learned)
     keeping.save()
     keeping.end()

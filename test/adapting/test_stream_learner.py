@@ -128,7 +128,6 @@ def learned() -> Learned:
 
 @pytest.fixture(scope='module')
 def kept(learned: Learned) -> Saved:
-    """State saved by it."""
     return learned.learner.saved()
 
 

@@ -149,7 +149,6 @@ def laps():
 
 
 def moved(recording, change):
-    """Return a recording whose positions were changed."""
     return with_positions(recording, positions=change(recording.positions.positions))
 
 

@@ -29,7 +29,6 @@ USUAL = TrainingSettings()
 
 
 def drive(seconds: float = 10.0, rate_hz: float = 100.0, name: str = 'drive') -> Recording:
-    """Return noise with positions."""
     count = round(seconds * rate_hz) + 1
     positions = np.stack([np.arange(count), -np.arange(count)], axis=1) / rate_hz
     samples = np.random.default_rng(0).normal(size=(count, 6))
@@ -37,7 +36,6 @@ def drive(seconds: float = 10.0, rate_hz: float = 100.0, name: str = 'drive') ->
 
 
 def refusal(recordings: list[Recording], settings: TrainingSettings = USUAL) -> str:
-    """Return the sentence with which recordings are refused."""
     with pytest.raises(InputError) as caught:
         build_dataset(recordings, settings)
     assert '\n' not in str(caught.value)

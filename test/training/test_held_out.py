@@ -31,7 +31,6 @@ def segments_of(lengths: list[int]) -> list[Segment]:
 
 
 def ticks_of(segments: list[Segment]) -> list[int]:
-    """Return the ticks of segments, in order."""
     return [tick for each in segments for tick in each.stamps.tolist()]
 
 

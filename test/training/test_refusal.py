@@ -46,7 +46,6 @@ def refusal(recording: Recording) -> dict[str, str] | None:
 
 
 def ending(recording: Recording, share: float) -> Recording:
-    """Return a recording whose positions end after a share of them."""
     assert recording.positions is not None
     stamps = recording.positions.stamps
     kept = np.arange(len(stamps)) < share * len(stamps)

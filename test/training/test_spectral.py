@@ -265,8 +265,6 @@ def bench_of(
 
 @pytest.fixture
 def choose(monkeypatch: pytest.MonkeyPatch) -> Choose:
-    """Return a function that lets given scores decide."""
-
     def chosen(
         score: Callable[[Any], float], settings: TrainingSettings = USUAL, windows: int = 0
     ) -> tuple[Chosen, list[Any]]:

@@ -23,7 +23,6 @@ MOST_S = 90.0
 
 @pytest.fixture(scope='module')
 def laps(slot_car_laps):
-    """Return one drive that ends with laps to follow, at 10 Hz."""
     return slot_car_laps[0]
 
 
