@@ -128,31 +128,19 @@ class Nearest:
         return count
 
 
-@pytest.fixture
-def recollection() -> Recollection:
+def test_the_next_observation_decides_between_what_is_recalled_and_believed():
+    """As if both hypotheses were updated alone and weighed by how well they predicted it."""
     window = SlidingWindow(SERIES, np.arange(N_WINDOW), WIDTH)
-    return Recollection(window, Extension(Nearest(FAR), STATES, np.zeros(K - 1)))
-
-
-@pytest.fixture
-def belief() -> Belief:
+    recollection = Recollection(window, Extension(Nearest(FAR), STATES, np.zeros(K - 1)))
     belief = Belief(make_tables(N_WINDOW), RawKernel(SERIES.T[WIDTH - 1 :], 1.5))
     belief.start(np.array([1.0, 0.5, -0.2, 0.1]))
-    return belief
-
-
-def test_a_window_unlike_all_of_training_says_nothing(recollection, belief):
+    believed, before = belief.weights.copy(), belief.state.copy()
+    # A window unlike all of training says nothing.
     for _ in range(WIDTH):
+        assert recollection.state() is None
         recollection.window.push(np.full(D, FAR))
-    assert recollection.state() is None
-    before = belief.state.copy()
     recollection.remind(belief)
     np.testing.assert_array_equal(belief.state, before)
-
-
-def test_the_next_observation_decides_between_the_two(recollection, belief):
-    """As if both hypotheses were updated alone and weighed by how well they predicted it."""
-    believed = belief.weights.copy()
     for observation in SERIES[:, 7 : 7 + WIDTH].T:
         assert recollection.state() is None
         recollection.window.push(observation)

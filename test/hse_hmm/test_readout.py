@@ -24,21 +24,15 @@ from two_manifold_ros.hse_hmm.readout import (
 )
 
 
-def numbered_positions(lengths: list[int]) -> list[np.ndarray]:
-    """Give segment s at tick t the position (s, t^2)."""
-    return [
-        np.stack([np.full(length, float(s)), np.arange(length) ** 2.0], axis=1)
-        for s, length in enumerate(lengths)
-    ]
-
-
 @given(
     st.lists(st.integers(0, 12), min_size=1, max_size=5),
     st.lists(st.integers(0, 20), min_size=1, max_size=4),
 )
 def test_every_target(lengths, horizons):
-    ticks = np.arange(sum(lengths))
-    found = training_targets(numbered_positions(lengths), ticks, horizons, 0.5)
+    # Of segment s at tick t the position is (s, t^2).
+    tracks = [np.stack([0.0 * ticks + s, ticks**2.0], axis=1)
+              for s, ticks in enumerate(map(np.arange, lengths))]  # fmt: skip
+    found = training_targets(tracks, np.arange(sum(lengths)), horizons, 0.5)
     assert found.shape == (sum(lengths), len(horizons) + 1, 2)
     places = [(s, t) for s, length in enumerate(lengths) for t in range(length)]
     for (s, t), targets in zip(places, found, strict=True):

@@ -165,13 +165,8 @@ def stop_rounds(laps: int, stops: Callable[[int], int]) -> tuple[Recording, np.n
     return recording_of(samples, on_circle(angle, 20.0), TICK_HZ), rest[:-1]
 
 
-@pytest.fixture(scope='module')
-def stopping() -> tuple[Recording, np.ndarray]:
-    return stop_rounds(12, lambda lap: 40 + 7 * (lap % 5))
-
-
-def test_stops_are_left_out_but_for_their_first_second(stopping):
-    recording, rest = stopping
+def test_stops_are_left_out_but_for_their_first_second():
+    recording, rest = stop_rounds(12, lambda lap: 40 + 7 * (lap % 5))
     whole = build_dataset([recording], CLOCKED).segments[0]
     dataset = driving_dataset([recording], CLOCKED)
     assert dataset.rest.ticks == RUN_IN
