@@ -9,9 +9,6 @@ import errno
 from functools import partial
 import os
 from pathlib import Path
-import resource
-import subprocess
-import sys
 from threading import Event
 
 import numpy as np
@@ -106,14 +103,6 @@ def test_the_oldest_goes_after_the_newest_is_on_the_disk(files, before_unlink, m
     assert len(files.paths()) == 4
 
 
-def test_damaged_ones_are_not_counted_among_the_kept(files, tmp_path):
-    files.damaged |= {*write(files, 3)[1:]}
-    write(files, 2)
-    assert 'car.000001.npz' in names_in(tmp_path)
-    write(files)
-    assert names_in(tmp_path) == names_of(4, 5, 6)
-
-
 def test_a_name_in_use_is_refused(files, tmp_path):
     begun = tmp_path / '.car.000001.npz.abcdefgh'
     begun.touch()
@@ -138,40 +127,6 @@ def test_half_written_files_of_the_dead_are_removed(tmp_path):
     assert names_in(tmp_path) == sorted(['.car.lock', *others])
 
 
-def test_a_disk_that_is_full_in_the_middle(files, tmp_path):
-    """The kernel itself refuses a byte somewhere in the file."""
-    write(files)
-    before = names_in(tmp_path)
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    try:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (9_000, limits[1]))
-        with pytest.raises(InputError, match='the checkpoint cannot be written'):
-            write(files)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert names_in(tmp_path) == before
-
-
-def test_killed_at_random_moments(tmp_path):
-    """A checkpoint reported as written is never lost, and only written ones are read."""
-    program = Path(__file__).with_name('killed_writer.py')
-    command = [sys.executable, str(program), str(tmp_path)]
-    environment = os.environ | {'PYTHONPATH': os.pathsep.join(sys.path)}
-    rounds = subprocess.check_output(command, text=True, timeout=60, env=environment).splitlines()
-    assert len(rounds) == 10
-    before = half_written = 0
-    for line in rounds:
-        reported, number, read, half = line.split()
-        assert before < int(reported) <= int(number) <= int(reported) + 1
-        assert read == f'{{{number}}}'
-        before = int(number)
-        half_written += int(half)
-    # Otherwise the moments were too kind to prove anything.
-    assert half_written > 0
-    left = [name for name in names_in(tmp_path) if not name.startswith('.')]
-    assert len(left) <= 4
-
-
 MINUTE = 60.0
 
 
@@ -193,7 +148,6 @@ def saved(folder: Path) -> list[str]:
 
 @pytest.fixture
 def two(learned: UpdaterSession, tmp_path: Path) -> list[Path]:
-    """Two checkpoints, the older one first."""
     keeping = keeper(tmp_path, learned)
     keeping.save()
     keeping.end()

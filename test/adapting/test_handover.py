@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 import shutil
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -46,21 +47,6 @@ class Far:
         return {'model': self.path, 'swaps': str(self.swaps), **self.state}
 
 
-class Learner:
-    """What a hand-over asks a learner for."""
-
-    make_filter = Filter
-
-    def __init__(self, learned: Model | None) -> None:
-        self.learned, self.models = learned, 1
-        self.known_until_ns = 0
-        self.places: dict[int, tuple[float, float]] = {}
-        self.position_at = self.places.get
-
-    def model(self) -> Model | None:
-        return self.learned
-
-
 class Bench:
     """A hand-over and a filter node, second by second."""
 
@@ -68,7 +54,12 @@ class Bench:
         self.far = Far(path)
         self.files = NumberedFiles(folder, 'robot.model', 'model')
         self.files.lock()
-        self.learner: Any = Learner(learned)
+        places: dict[int, tuple[float, float]] = {}
+        self.learned = learned
+        self.learner: Any = SimpleNamespace(
+            make_filter=Filter, models=1, known_until_ns=0, places=places, position_at=places.get,
+            model=lambda: self.learned,
+        )  # fmt: skip
         # What is logged, and whether it is a warning.
         self.said: list[tuple[str, bool]] = []
         self.now_s = 100.0
@@ -193,11 +184,11 @@ def test_nothing_is_put_up_before_something_was_learned_nor_in_another_frame(old
     bench = Bench(old, tmp_path, None)
     bench.seconds(5)
     assert bench.handover.state == 'no candidate yet'
-    bench.learner.learned = good
+    bench.learned = good
     bench.seconds(1)
     assert bench.handover.state == 'comparing'
     # All was forgotten.
-    bench.learner.learned = None
+    bench.learned = None
     bench.seconds(1)
     assert bench.handover.state == 'no candidate yet'
     other = Bench(old, tmp_path / 'other', replace(good, frame_id='elsewhere'))

@@ -25,22 +25,10 @@ from two_manifold_ros.filtering.status import Status
 SECOND_NS = 10**9
 
 
-def estimate(
-    stamp_ns: int,
-    x: float,
-    y: float = 0.0,
-    valid: bool = True,
-    cause: str = '',
-    status: Status = Status.TRACKING,
-) -> Any:  # noqa: ANN401 - a stand-in
-    return SimpleNamespace(
-        stamp_ns=stamp_ns,
-        positions=np.array([[x, y]]),
-        covariances=0.25 * np.eye(2)[None],
-        valid=valid,
-        cause=cause,
-        status=status,
-    )
+def estimate(stamp_ns: int, x: float, y: float = 0.0, **said: Any) -> Any:  # noqa: ANN401
+    said = {'valid': True, 'cause': '', 'status': Status.TRACKING} | said
+    places, spreads = np.array([[x, y]]), 0.25 * np.eye(2)[None]
+    return SimpleNamespace(stamp_ns=stamp_ns, positions=places, covariances=spreads, **said)
 
 
 def naive_errors(rows: list[tuple[float, float, bool]], span: int) -> tuple[float, float, float]:

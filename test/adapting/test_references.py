@@ -52,18 +52,6 @@ def follow(gate: ReferenceMonitor, first: int, count: int, *, shift: float = 0.0
     ]
 
 
-def test_positions_are_interpolated_but_not_across_a_gap():
-    gate = ReferenceMonitor()
-    assert all(follow(gate, 0, 50))
-    assert gate.newest_ns == START + 49 * STEP
-    x, y = gate.at(START + 30 * STEP + STEP // 2) or (math.nan, math.nan)
-    assert math.isclose(x, 0.61)
-    assert y == 0.0
-    follow(gate, 70, 5)
-    assert gate.at(START + 60 * STEP) is None
-    assert gate.at(START + 72 * STEP) is not None
-
-
 @pytest.mark.parametrize('share', [0.99, 1.01])
 def test_what_is_on_earth_is_one_rule_for_updating_and_training(share):
     gate, x = ReferenceMonitor(), share * FARTHEST_M

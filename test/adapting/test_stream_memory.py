@@ -105,16 +105,6 @@ def test_a_new_drive_starts_where_the_clock_jumps(jump_ns):
     assert len(memory.recordings(HEAD)) == 1
 
 
-def test_a_drive_without_positions_teaches_nothing():
-    memory = StreamMemory()
-    for index in range(10):
-        memory.add(STEP * index, sample(index))
-    assert memory.recordings(HEAD) == []
-    memory.add_position(STEP * 9, 0.0, 0.0)
-    assert memory.recordings(HEAD) == []
-    assert StreamMemory().recordings(HEAD) == []
-
-
 def test_an_axis_that_is_never_measured_keeps_no_sample_out():
     memory = StreamMemory()
 
@@ -176,6 +166,8 @@ def test_what_was_saved_is_restored_and_goes_on():
     for name, array in again.saved()[1].items():
         assert (array == arrays[name]).all()
     assert len(again) == 61
+    # How long the drives lasted.
+    assert (again.seconds, again.oldest_ns) == (pytest.approx(0.59), STEP)
     again.add(STEP * 200 + 2 * SEAM_NS, sample(1.0))
     again.add_position(STEP * 200 + 2 * SEAM_NS, 0.0, 0.0)
     assert again.saved()[0] == [[60, 15], [2, 1]]
@@ -192,10 +184,14 @@ def test_what_does_not_fit_together_is_refused_and_changes_nothing(name):
 
 def test_positions_that_no_training_could_use_are_not_kept():
     memory = StreamMemory()
+    assert (memory.seconds, memory.oldest_ns) == (0.0, 0)
     assert not memory.add_position(STEP, 0.0, 0.0)
     for index in range(1, 5):
         memory.add(STEP * index, sample(index))
+    assert memory.recordings(HEAD) == []
     assert memory.add_position(STEP, 0.0, 0.0)
+    # One position alone teaches nothing.
+    assert memory.recordings(HEAD) == []
     # Far ahead, back, the same again; one just after another is of use, but is not kept.
     for stamp in (STEP + 2 * SEAM_NS, STEP - 5, STEP):
         assert not memory.add_position(stamp, 0.0, 0.0)
@@ -203,15 +199,6 @@ def test_positions_that_no_training_could_use_are_not_kept():
     assert memory.add_position(2 * STEP, 1.0, 0.0)
     (recording,) = memory.recordings(HEAD)
     assert recording.positions.stamps.tolist() == [STEP, 2 * STEP]
-
-
-def test_it_knows_how_long_the_drives_lasted():
-    memory = filled(101)
-    assert (memory.seconds, memory.oldest_ns) == (pytest.approx(1.0), STEP)
-    for index in (101, 102):
-        memory.add(STEP * index + 2 * SEAM_NS, sample(0.0))
-    assert memory.seconds == pytest.approx(1.01)
-    assert (StreamMemory().seconds, StreamMemory().oldest_ns) == (0.0, 0)
 
 
 @pytest.mark.parametrize('epoch', [0, 45, 65, 200])

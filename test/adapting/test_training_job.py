@@ -4,7 +4,6 @@
 
 import pickle
 from threading import Event, Thread
-from time import monotonic, sleep
 from types import SimpleNamespace
 
 import ellipse
@@ -94,10 +93,10 @@ def test_the_positions_of_bags_are_put_in_step(write_bag, tmp_path):
 class Saving:
     """Stands in for the writing of the model, which ends when the test says so."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, refusal: object = None) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.begun, self.over = Event(), Event()
         self.written = 0
-        model = SimpleNamespace(summary={'refusal': refusal})
+        model = SimpleNamespace(summary={'refusal': None})
         monkeypatch.setattr(job, 'train_model', lambda *_: model)
         monkeypatch.setattr(job, 'save_model', self._save)
 
@@ -134,18 +133,3 @@ def test_none_is_started_after_it_was_given_up(monkeypatch):
     reading.set()
     assert not saving.begun.wait(0.05)
     assert saving.written == 0
-
-
-@pytest.mark.parametrize('force', [False, True])
-def test_a_model_of_no_use_is_written_only_by_force(force, monkeypatch):
-    saving = Saving(monkeypatch, {'reason': 'circle', 'sentence': 'of no use'})
-    saving.over.set()
-    job = TrainingJob(list, TrainingSettings(), 'model.npz', force=force)
-    deadline_s = monotonic() + 10.0
-    while not job.done and monotonic() < deadline_s:
-        sleep(0.01)
-    assert job.done
-    assert saving.written == force
-    assert (job.model is None) == (not force)
-    assert ('set force to write' in job.failure) == (not force)
-    assert force or job.exit_status == 3

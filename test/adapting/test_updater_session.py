@@ -150,7 +150,6 @@ def test_every_message_is_accounted_for_at_any_moment(drive):
 
 
 def chosen(**changed: Any) -> UpdaterParameters:  # noqa: ANN401 - of any parameter
-    """Return the parameters of a TPSR, or what is asked for."""
     return UpdaterParameters(**{'learner': 'tpsr', **changed})
 
 

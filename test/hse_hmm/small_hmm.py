@@ -15,7 +15,6 @@ from two_manifold_ros.hse_hmm.tables import (
 def kernel_of(
     observations: np.ndarray, bandwidth: float, ridge: float | None
 ) -> ObservationOperator:
-    """Return the operator with a ridge, or with none."""
     if ridge is None:
         return RawKernel(observations, bandwidth)
     return make_ridge_kernel(observations, bandwidth, ridge)

@@ -96,21 +96,16 @@ def test_no_observation_makes_the_belief_infinite(operator, value):
         assert belief.update(observation) > SMALLEST_EVIDENCE
 
 
-RNG = np.random.default_rng(0)
-N_MANY = 300
-OBSERVATIONS_MANY = 3.0 * RNG.normal(size=(3, N_MANY))
-
-
 @pytest.mark.filterwarnings('ignore:overflow encountered')
 def test_gaussian_factors():
     """They stay positive far away."""
-    factors = np.empty(N_MANY)
+    many, factors = 3.0 * np.random.default_rng(0).normal(size=(3, 300)), np.empty(300)
     far = [np.array([0.0, away, 0.0]) for away in (1e3, 1e100, 1e200, np.inf)]
-    near = np.zeros(3), OBSERVATIONS_MANY[:, 4].copy(), np.array([4.0, -9.0, 30.0])
+    near = np.zeros(3), many[:, 4].copy(), np.array([4.0, -9.0, 30.0])
     for observation in (*near, *far):
         for bandwidth in (0.5, 2.0, 40.0):
-            gaussian_factors(OBSERVATIONS_MANY, observation, bandwidth, factors)
-            squared = np.sum((OBSERVATIONS_MANY - observation[:, None]) ** 2, axis=0)
+            gaussian_factors(many, observation, bandwidth, factors)
+            squared = np.sum((many - observation[:, None]) ** 2, axis=0)
             expected = np.exp(-np.minimum(squared / (2.0 * bandwidth**2), 700.0))
             np.testing.assert_allclose(factors, expected, rtol=1e-10)
 
@@ -133,40 +128,23 @@ class Nearest:
         return count
 
 
-@pytest.fixture
-def recollection() -> Recollection:
+def test_the_next_observation_decides_between_what_is_recalled_and_believed():
+    """As if both hypotheses were updated alone and weighed by how well they predicted it."""
     window = SlidingWindow(SERIES, np.arange(N_WINDOW), WIDTH)
-    return Recollection(window, Extension(Nearest(FAR), STATES, np.zeros(K - 1)))
-
-
-@pytest.fixture
-def belief() -> Belief:
+    recollection = Recollection(window, Extension(Nearest(FAR), STATES, np.zeros(K - 1)))
     belief = Belief(make_tables(N_WINDOW), RawKernel(SERIES.T[WIDTH - 1 :], 1.5))
     belief.start(np.array([1.0, 0.5, -0.2, 0.1]))
-    return belief
-
-
-def test_it_is_the_state_of_the_window(recollection):
+    believed, before = belief.weights.copy(), belief.state.copy()
+    # A window unlike all of training says nothing.
+    for _ in range(WIDTH):
+        assert recollection.state() is None
+        recollection.window.push(np.full(D, FAR))
+    recollection.remind(belief)
+    np.testing.assert_array_equal(belief.state, before)
     for observation in SERIES[:, 7 : 7 + WIDTH].T:
         assert recollection.state() is None
         recollection.window.push(observation)
     np.testing.assert_array_equal(recollection.state(), [1.0, *STATES[7]])
-
-
-def test_a_window_unlike_all_of_training_says_nothing(recollection, belief):
-    for _ in range(WIDTH):
-        recollection.window.push(np.full(D, FAR))
-    assert recollection.state() is None
-    before = belief.state.copy()
-    recollection.remind(belief)
-    np.testing.assert_array_equal(belief.state, before)
-
-
-def test_the_next_observation_decides_between_the_two(recollection, belief):
-    """As if both hypotheses were updated alone and weighed by how well they predicted it."""
-    believed = belief.weights.copy()
-    for observation in SERIES[:, 7 : 7 + WIDTH].T:
-        recollection.window.push(observation)
     recollection.remind(belief)
     mixed = belief.state.copy()
     belief.start(np.array([1.0, *STATES[7]]))

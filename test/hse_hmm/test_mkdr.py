@@ -199,20 +199,6 @@ def test_planted_directions_are_found():
     assert find_predictive_directions(vectors, responses).rank == 2
 
 
-@pytest.mark.parametrize(('penalty', 'count'), [(1e-3, 60), (0.5, 60), (0.1, 9)])
-def test_with_one_response_it_is_ridge_regression(penalty, count):
-    """The minimum over Theta and the weights of ridge regression can be swapped."""
-    rng = np.random.default_rng(2)
-    vectors = rng.standard_normal((count, 12)) * np.linspace(0.3, 1.0, 12) + 5.0
-    responses = vectors[:, :1] + rng.standard_normal((count, 1))
-    found = find_predictive_directions(vectors, responses, penalty=penalty, tolerance=1e-10)
-    centred = vectors - vectors.mean(axis=0)
-    ridge = penalty * np.mean(np.sum(centred**2, axis=0)) * np.eye(12)
-    slope = np.linalg.solve(centred.T @ centred + ridge, centred.T @ responses)[:, 0]
-    assert found.rank == 1
-    assert abs(found.directions[:, 0] @ slope) / np.linalg.norm(slope) > 0.999
-
-
 def test_eigenvectors_at_right_angles_have_a_solution_to_write_down():
     """Theta then is (C C')^(1/2) / level - penalty, C being covariances with the responses."""
     rng = np.random.default_rng(3)

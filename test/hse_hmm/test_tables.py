@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Couplings, tables, transition and operators against equations, Bayes and Gram matrices."""
 
-from dataclasses import dataclass
 import itertools
 
 import naive
@@ -273,71 +272,38 @@ def test_predicts_as_bayes_does(ridge, gaps):
         assert abs(belief.weights.sum() - 1.0) < 1e-12
 
 
-RANK = 5
-N = 60
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Gram matrices K, L and F of pasts and futures, and features that give them exactly."""
-
-    pasts: np.ndarray
-    futures: np.ndarray
-    shifted_futures: np.ndarray
-    past: np.ndarray
-    own: np.ndarray
-    shifted: np.ndarray
-
-
-@pytest.fixture(scope='module')
-def problem() -> Problem:
-    rng = np.random.default_rng(3)
-    angle = 0.3 * np.arange(N + 30)
-    signal = np.stack([np.cos(angle), np.sin(angle)], axis=1) + 0.6 * rng.normal(size=(N + 30, 2))
-    past, _, own, shifted = (
-        np.array([row.ravel() for row in rows])
-        for rows in zip(*naive.training_rows([signal[: N + 8]], 4), strict=True)
-    )
-    futures = np.concatenate([own, shifted[-1:]])
-    pasts = naive.gaussian(past, past, 2.0)
-    every = naive.gaussian(futures, futures, 2.0)
-    middle = np.eye(N) - 1.0 / N
-    pasts = middle @ pasts @ middle
-    mean = np.append(np.full(N, 1.0 / N), 0.0)
-    move = np.eye(N + 1) - mean[:, None]
-    every = move.T @ every @ move
-    own, features = every[:N], root(every)
-    coupled = root(pasts), features[:N], features[1:]
-    return Problem(pasts, own[:, :N], own[:, 1:], *coupled)
-
-
 def root(gram: np.ndarray) -> np.ndarray:
     values, vectors = np.linalg.eigh(gram)
     return vectors * np.sqrt(np.maximum(values, 0.0))
 
 
-@pytest.fixture(scope='module')
-def both(problem: Problem) -> tuple[Tables, np.ndarray, np.ndarray]:
-    """Return the tables of the package, and Q and X of the Gram form with the same signs."""
-    directions = shared_directions(problem.own, problem.past, RANK)
-    tables = build_tables(problem.past, problem.shifted, directions)
-    weights, states, _ = naive.gram_tables(
-        problem.pasts, problem.futures, problem.shifted_futures, RANK
+def test_tables_of_gram_matrices_and_of_features_that_give_them_are_the_same():
+    """With the constant coordinate, whose signs are those of the other form."""
+    rng, ticks, rank = np.random.default_rng(3), 60, 5
+    angle = 0.3 * np.arange(ticks + 8)
+    signal = np.stack([np.cos(angle), np.sin(angle)], axis=1) + 0.6 * rng.normal(
+        size=(ticks + 8, 2)
     )
+    past, _, own, shifted = (
+        np.array([row.ravel() for row in rows])
+        for rows in zip(*naive.training_rows([signal], 4), strict=True)
+    )
+    futures = np.concatenate([own, shifted[-1:]])
+    middle = np.eye(ticks) - 1.0 / ticks
+    pasts = middle @ naive.gaussian(past, past, 2.0) @ middle
+    move = np.eye(ticks + 1) - np.append(np.full(ticks, 1.0 / ticks), 0.0)[:, None]
+    every = move.T @ naive.gaussian(futures, futures, 2.0) @ move
+    features, past = root(every), root(pasts)
+    own, shifted = features[:ticks], features[1:]
+    tables = build_tables(past, shifted, shared_directions(own, past, rank))
+    weights, states, _ = naive.gram_tables(pasts, every[:ticks, :ticks], every[:ticks, 1:], rank)
     weights, states = naive.with_constant(weights, states)
     growth = np.abs(np.linalg.eigvals(states.T @ weights)).max()
     assert growth <= 1.0 + 1e-12, 'the tables would be stabilised, which the oracle is not'
     signs = naive.align(tables.states, states)
-    return tables, weights * signs, states * signs
-
-
-def test_tables_with_the_constant(problem, both):
-    tables, weights, states = both
-    np.testing.assert_allclose(tables.weights, weights, atol=1e-8)
-    np.testing.assert_allclose(tables.states, states, atol=1e-8)
-    naive_weights, own = naive.with_constant(
-        *naive.feature_tables(problem.past, problem.own, problem.own, RANK)
-    )
+    np.testing.assert_allclose(tables.weights, weights * signs, atol=1e-8)
+    np.testing.assert_allclose(tables.states, states * signs, atol=1e-8)
     # As in mathematics (3.2).
-    np.testing.assert_allclose(own.T @ naive_weights, np.eye(RANK + 1), atol=1e-10)
-    naive.assert_same_to_signs(tables.weights, naive_weights, atol=1e-10)
+    weights, states = naive.with_constant(*naive.feature_tables(past, own, own, rank))
+    np.testing.assert_allclose(states.T @ weights, np.eye(rank + 1), atol=1e-10)
+    naive.assert_same_to_signs(tables.weights, weights, atol=1e-10)

@@ -7,8 +7,9 @@ from functools import cache
 
 from ellipse import drive
 import numpy as np
-from other_recordings import with_imu
+from other_recordings import with_imu, with_positions
 import pytest
+from rounds import recording_of
 from scipy.ndimage import gaussian_filter1d
 
 from two_manifold_ros.errors import InputError
@@ -66,14 +67,6 @@ def test_the_error_is_that_of_many_repetitions():
     assert np.median([witness.error_s for witness in found]) == pytest.approx(spread, rel=0.4)
 
 
-def test_only_pairs_of_known_values_count():
-    early, late = signals(0.2)
-    early[300:400] = np.nan
-    late[700:800] = np.nan
-    early[600:620], late[500:520] = np.nan, np.nan
-    assert find_lag('a', early, late, STEP_S, WINDOW).lag_s == pytest.approx(0.2, abs=0.003)
-
-
 def test_noise_a_constant_a_wave_and_nothing_show_no_lag():
     early, late = signals(0.0)
     wave = np.sin(2 * np.pi * np.arange(0, 60, STEP_S) / 1.5)
@@ -96,10 +89,6 @@ def slot_car(seed: int, rate_hz: float, laps: int = 6) -> Recording:
     return run_to_recording(simulate(SlotCarSettings(seed=seed, rate_hz=rate_hz), laps=laps))
 
 
-def late(recording: Recording, seconds: float) -> Recording:
-    return recording.with_positions_earlier(-seconds)
-
-
 def moved(recording: Recording, keep: np.ndarray, move: np.ndarray) -> Recording:
     away = replace(recording.positions, positions=recording.positions.positions + move)
     return replace(recording, positions=away.select(keep))
@@ -110,7 +99,7 @@ def moved(recording: Recording, keep: np.ndarray, move: np.ndarray) -> Recording
     [(5.0, 0.3), (10.0, -0.12), (50.0, 0.05), (50.0, -0.3), (5.0, 0), (10.0, 0), (20.0, 0)],
 )
 def test_a_lag_is_recovered(rate_hz, late_s):
-    lag = estimate_lag(late(slot_car(5, rate_hz), late_s))
+    lag = estimate_lag(slot_car(5, rate_hz).with_positions_earlier(-late_s))
     assert lag.seconds == pytest.approx(late_s, abs=max(0.01, 1 / rate_hz / 3))
     assert abs(lag.seconds - late_s) < lag.uncertainty_s < 0.05
     # None is no alarm.
@@ -132,14 +121,14 @@ def test_a_lag_is_recovered(rate_hz, late_s):
     ],
 )
 def test_neither_sign_nor_unit_nor_dead_axes_matter(factors):
-    recording = late(slot_car(5, 20.0), 0.15)
+    recording = slot_car(5, 20.0).with_positions_earlier(-0.15)
     lag = estimate_lag(with_imu(recording, samples=recording.imu.samples * np.array(factors)))
     assert lag.seconds == pytest.approx(0.15, abs=0.015)
 
 
 def test_jumps_holes_and_noise_of_positions():
     """Those of much noise are smoothed more."""
-    recording, random = late(slot_car(5, 20.0), 0.15), np.random.default_rng(0)
+    recording, random = slot_car(5, 20.0).with_positions_earlier(-0.15), np.random.default_rng(0)
     count = len(recording.positions.stamps)
     index = np.arange(count)
     move = np.where((index > 400) & (index < 500), 2.0, 0.0)[:, None]
@@ -153,7 +142,7 @@ def test_jumps_holes_and_noise_of_positions():
 
 
 def test_where_the_sensors_disagree_the_truth_is_between():
-    recording = late(slot_car(5, 20.0), 0.15)
+    recording = slot_car(5, 20.0).with_positions_earlier(-0.15)
     samples = recording.imu.samples.copy()
     samples[2:, :3] = recording.imu.samples[:-2, :3]
     lag = estimate_lag(with_imu(recording, samples=samples))
@@ -169,31 +158,29 @@ def test_on_a_short_oval_a_lag_is_right_or_not_reported(lap_s, late_s):
     assert lag.seconds is None or lag.seconds == pytest.approx(late_s, abs=lag.uncertainty_s)
 
 
-def test_noise_and_a_silent_imu_show_no_lag():
-    recording = slot_car(5, 20.0)
-    noise = np.random.default_rng(3).normal(size=recording.imu.samples.shape)
-    for samples in (noise, np.zeros_like(noise)):
-        lag = estimate_lag(with_imu(recording, samples=samples))
-        assert (lag.seconds, lag.witnesses) == (None, ())
-        assert not lag.exceeds(0.0)
-    # Nor are rare and uneven positions an alarm.
-    for seed in range(2):
-        kept = np.random.default_rng(seed).random(len(recording.positions.stamps)) < 0.05
-        assert not estimate_lag(moved(recording, kept, np.zeros(2))).exceeds(0.0)
-
-
 def test_where_nothing_turns_or_too_little_is_known_no_lag_is_invented():
     recording = slot_car(5, 20.0)
+    noise = np.random.default_rng(3).normal(size=recording.imu.samples.shape)
     count = len(recording.positions.stamps)
     straight = np.stack([np.arange(count) * 0.05, np.zeros(count)], axis=1)
     straight += np.random.default_rng(0).normal(scale=0.005, size=straight.shape)
-    ahead = replace(recording.positions, positions=straight)
     for each in (
-        replace(recording, positions=ahead),
+        with_imu(recording, samples=noise),
+        with_imu(recording, samples=0.0 * noise),
+        with_positions(recording, positions=straight),
         replace(drive(), positions=None),
         drive(seconds=9.0),
     ):
-        assert estimate_lag(each).seconds is None
+        lag = estimate_lag(each)
+        assert lag.seconds is None
+        assert not lag.exceeds(0.0)
+        assert put_in_step([each], 'auto') == [each]
+    # Rare and uneven positions, and what may be no lag, are no alarm.
+    for seed in range(2):
+        kept = np.random.default_rng(seed).random(count) < 0.05
+        assert not estimate_lag(moved(recording, kept, np.zeros(2))).exceeds(0.0)
+    (same,) = put_in_step([small := drive(late_s=0.005)], 'auto')
+    assert same is small
 
 
 OFF_S = [2.5, 18.0, -37.0, 3600.0, -7200.0]
@@ -204,7 +191,7 @@ OFF_S = [2.5, 18.0, -37.0, 3600.0, -7200.0]
 def test_a_clock_that_is_off_by_any_time_is_found(late_s, alike):
     """Though laps, and on an ellipse the halves of each, are alike: both streams end at once."""
     recording = drive(lap_s=10.0, seconds=120.0) if alike else slot_car(5, 20.0)
-    recording = late(recording, late_s)
+    recording = recording.with_positions_earlier(-late_s)
     found = estimate_lag(recording)
     assert found.seconds == pytest.approx(late_s, abs=0.1)
     (found_at,) = put_in_step([recording], 'auto')
@@ -214,7 +201,7 @@ def test_a_clock_that_is_off_by_any_time_is_found(late_s, alike):
 @pytest.mark.parametrize('late_s', OFF_S[1:])
 def test_of_laps_that_are_alike_none_is_chosen(late_s):
     """Positions that come late and end early say nothing of the clock, and no lag is small."""
-    recording = late(drive(lap_s=22.0, seconds=220.0), late_s)
+    recording = drive(lap_s=22.0, seconds=220.0, late_s=late_s)
     part = np.abs(np.linspace(-1.0, 1.0, len(recording.positions.stamps)) + 0.2) < 0.5
     recording = replace(recording, positions=recording.positions.select(part))
     with pytest.raises(InputError, match=r'several offsets fit alike: .* --position-lag'):
@@ -232,25 +219,22 @@ def slow_drive(bends_s: float, noise: float = 1.0) -> Recording:
     ahead, aside, none = np.gradient(speed, step_s), 0.15 * rate * speed, np.zeros(count)
     samples = np.stack([ahead, aside, none + 9.81, none, none, 0.15 * rate], axis=1)
     samples += noise * random.normal(scale=[0.02] * 3 + [0.002] * 3, size=samples.shape)
-    recording, stamps = drive(seconds=1.0), 10**9 + np.arange(count) * round(1e9 * step_s)
-    places = np.cumsum(along, axis=0) * step_s
-    imu = replace(recording.imu, stamps=stamps, receive_stamps=stamps, samples=samples)
-    positions = replace(recording.positions, stamps=stamps, positions=places)
-    return replace(recording, imu=imu, positions=positions.select(np.arange(count) > 100))
+    recording = recording_of(samples, np.cumsum(along, axis=0) * step_s, 1.0 / step_s)
+    return replace(recording, positions=recording.positions.select(np.arange(count) > 100))
 
 
 @pytest.mark.parametrize(('bends_s', 'noise'), [(2.0, 1.0), (8.0, 1.0), (32.0, 1.0), (32.0, 0.0)])
 @pytest.mark.parametrize('late_s', [0.0, 1.5, 18.0, -37.0])
 def test_a_clock_is_found_however_slowly_the_vehicle_turns(bends_s, noise, late_s):
     """What is beside the best lag explains much as well, but is no other lag."""
-    found = estimate_lag(late(slow_drive(bends_s, noise), late_s))
+    found = estimate_lag(slow_drive(bends_s, noise).with_positions_earlier(-late_s))
     assert found.seconds == pytest.approx(late_s, abs=0.1)
 
 
 @pytest.mark.parametrize(('seed', 'found'), [(2, [18.0]), (10, [18.0]), (5, [18.0, -19.2])])
 def test_a_clock_is_believed_if_any_other_leaves_twice_as_much_unexplained(seed, found):
     """Of a lap and a half; the next lag leaves 2.4, 2.3 and, of seed 5, 1.5 times as much."""
-    recording = late(slot_car(seed, 20.0, 8), 18.0)
+    recording = slot_car(seed, 20.0, 8).with_positions_earlier(-18.0)
     part = np.abs(np.linspace(0.0, 1.0, len(recording.positions.stamps)) - 0.35) < 0.08
     lag = estimate_lag(replace(recording, positions=recording.positions.select(part)))
     assert (lag.ambiguous or (lag.seconds,)) == pytest.approx(found, abs=0.11)
@@ -289,16 +273,8 @@ def test_seconds_are_taken_as_they_are(wanted, words):
 def test_the_lag_that_is_found_is_undone(late_s):
     (moved,) = put_in_step([drive(late_s=late_s)], 'auto')
     assert moved.positions.earlier_s == pytest.approx(late_s, abs=0.003)
-    left = estimate_lag(moved)
-    assert left.seconds == pytest.approx(0.0, abs=0.002)
+    assert estimate_lag(moved).seconds == pytest.approx(0.0, abs=0.002)
     assert 'as found (+- 0.01' in moved.notes[0]
-
-
-def test_what_may_be_no_lag_or_is_unknown_is_left():
-    silent = with_imu(drive(late_s=0.2), samples=np.zeros_like(drive().imu.samples))
-    for recording in (drive(late_s=0.005), silent):
-        (same,) = put_in_step([recording], 'auto')
-        assert same is recording
 
 
 def test_recordings_of_one_setup_move_together():

@@ -8,12 +8,12 @@ from itertools import product
 import numpy as np
 from other_recordings import with_imu, with_positions
 import pytest
+from rounds import recording_of
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.inspecting import inspect_recording
 from two_manifold_ros.inspection.positions import scale_of
 from two_manifold_ros.recordings.reading import without_frozen
-from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
@@ -109,10 +109,8 @@ def driven(speed, rate):
     none = np.zeros(len(speed))
     samples = [np.gradient(speed) * 50.0, speed * rate, none + 9.81, none, none, rate]
     noise = np.random.default_rng(0).normal(scale=0.05, size=(len(speed), 6))
-    stamps = 10**18 + 20_000_000 * np.arange(len(speed))
-    imu = ImuStream('/imu', 'imu', stamps, np.stack(samples, axis=1) + noise, stamps)
-    positions = PositionStream('/odom', 'map', 'nav_msgs/msg/Odometry', stamps[::5], places[::5])
-    return Recording('driven', imu, positions)
+    exact = recording_of(np.stack(samples, axis=1) + noise, places, 50.0)
+    return replace(exact, positions=exact.positions.select(slice(None, None, 5)))
 
 
 def stop_and_go(kind):
@@ -131,10 +129,9 @@ def stop_and_go(kind):
 KINDS = ['slows', 'brakes', 'turns', 'turns straight', 'turns last', 'turns last straight']
 
 
-OFF = [*product(KINDS, [0.0, 0.8, 18.0, -7.0]), ('slows', -1.5)]
-
-
-@pytest.mark.parametrize(('kind', 'off_s'), OFF)
+@pytest.mark.parametrize(
+    ('kind', 'off_s'), [*product(KINDS, [0.0, 0.8, 18.0, -7.0]), ('slows', -1.5)]
+)
 def test_a_vehicle_that_stops_or_turns_on_the_spot_is_not_lost(kind, off_s):
     """Whatever its clock shows: by its stops the clock is found."""
     assert left_out(stop_and_go(kind).with_positions_earlier(-off_s)) == 0

@@ -12,7 +12,9 @@ import drives_of_no_use as simple
 from hypothesis import example, given
 from hypothesis import strategies as st
 import numpy as np
+from other_recordings import with_positions
 import pytest
+from rounds import recording_of
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.fleet import ItemJournal
@@ -26,12 +28,7 @@ from two_manifold_ros.inspection.coverage import (
 )
 from two_manifold_ros.inspection.shared_places import group_by_places, sort_by_route
 from two_manifold_ros.recordings.reading import ReadingOptions
-from two_manifold_ros.recordings.recording import (
-    GeodeticOrigin,
-    ImuStream,
-    PositionStream,
-    Recording,
-)
+from two_manifold_ros.recordings.recording import GeodeticOrigin, Recording
 from two_manifold_ros.recordings.satellite_fixes import in_plane
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate, write_run
@@ -43,13 +40,8 @@ def recorded(
     name: str, track: np.ndarray, rate_hz: float = 20.0, seed: int = 0, noise_m=0.005
 ) -> Recording:
     """Record a drive along positions, metres, with noise."""
-    stamps = simple.START_NS + np.round(np.arange(len(track)) * 1e9 / rate_hz).astype(np.int64)
     track = track + np.random.default_rng(seed).normal(size=track.shape) * noise_m
-    kind = 'geometry_msgs/msg/PoseStamped'
-    positions = PositionStream('/pose', 'map', kind, stamps, track)
-    return Recording(
-        name, ImuStream('/imu', 'imu', stamps, np.zeros((len(track), 6)), stamps), positions
-    )
+    return recording_of(np.zeros((len(track), 6)), track, rate_hz, name)
 
 
 def oval(
@@ -147,12 +139,7 @@ def test_what_shares_a_map_depends_on_these_drives_alone(drives, expected, besid
 @pytest.mark.parametrize('which', ['they cross', 'one is driven twice', 'calibrated anew'])
 def test_models_of_vehicles_are_sorted_as_large_ones(which, scale):
     drives, expected = SETS[which]
-    drives = [
-        replace(
-            each, positions=replace(each.positions, positions=scale * each.positions.positions)
-        )
-        for each in drives
-    ]
+    drives = [moved(each, lambda xy: scale * xy) for each in drives]
     assert grouped(drives) == {frozenset(each) for each in expected.split()}
 
 
@@ -162,9 +149,7 @@ def laps():
 
 
 def moved(recording, change):
-    """Return a recording whose positions were changed."""
-    stream = recording.positions
-    return replace(recording, positions=replace(stream, positions=change(stream.positions)))
+    return with_positions(recording, positions=change(recording.positions.positions))
 
 
 def bag(name, cells, lasts_s=60.0):

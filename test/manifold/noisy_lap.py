@@ -8,7 +8,6 @@ from two_manifold_ros.ticks.windows import WindowSet
 
 
 def noisy_lap(count: int = 90, width: int = 5) -> WindowSet:
-    """Return windows of a noisy circle."""
     angles = np.arange(count + width - 1) * 2.0 * np.pi / 30.0
     series = np.stack([np.cos(angles), np.sin(angles)])
     series += 0.3 * np.random.default_rng(0).normal(size=series.shape)

@@ -147,9 +147,7 @@ def test_rows_of_the_graph_and_oneself():
         # As distances are when they come from a recursion.
         near = near_points(BETWEEN[i] * (1.0 + 1e-12), 5, RADII)
         np.testing.assert_array_equal(near, np.flatnonzero(graph[i] | (np.arange(40) == i)))
-
-
-def test_a_new_point():
+    # And of a new point.
     squared = np.square(POINTS - [0.3, -0.2]).sum(axis=1)
     expected = set(np.argsort(squared)[:6]) | set(np.flatnonzero(squared <= RADII))
     assert len(expected) > 6

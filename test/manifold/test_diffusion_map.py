@@ -41,32 +41,29 @@ def fitted(**changes: object) -> Embedding:
     return replace(learner, **changes).fit(PointSet(BENT))
 
 
+def assert_is_dense(
+    found: Embedding, squared: np.ndarray, near: int, density: float, dimension: int
+) -> None:
+    last = np.sort(squared, axis=1)[:, near]
+    assert found.bandwidth == pytest.approx(np.sqrt(np.median(last) / 2.0))
+    weights = naive.affinities(squared, near, found.bandwidth)
+    np.fill_diagonal(weights, 1.0)
+    values, expected = naive.diffusion_map(weights, density, dimension)
+    np.testing.assert_allclose(found.eigenvalues, values, rtol=1e-9)
+    naive.assert_same_to_signs(found.coordinates, expected, atol=1e-8)
+
+
 @pytest.mark.parametrize(('density', 'power'), [(0.0, 1.0), (0.5, 0.0), (1.0, 0.5)])
 def test_dense_eigenvectors(density, power):
-    embedding = fitted(density=density, power=power)
     # Squared lengths of differences as the point of the row sees them.
     apart = BENT[:, None] - BENT
     seen = np.einsum('ijk,ikl,ijl->ij', apart, np.linalg.inv(COVARIANCES), apart)
     squared = power_mean(seen, seen.T, power)
-    last = np.sort(squared, axis=1)[:, KAPPA]
-    assert embedding.bandwidth == pytest.approx(np.sqrt(np.median(last) / 2.0))
-    weights = naive.affinities(squared, KAPPA, embedding.bandwidth)
-    np.fill_diagonal(weights, 1.0)
-    values, expected = naive.diffusion_map(weights, density, 4)
-    np.testing.assert_allclose(embedding.eigenvalues, values, rtol=1e-9)
-    naive.assert_same_to_signs(embedding.coordinates, expected, atol=1e-8)
-
-
-def test_a_linear_map_of_the_points_is_not_seen():
-    mix = np.array([[1.0, 0.4, 0.0], [-0.3, 2.0, 0.0]])
-    every = KAPPA * 8  # so that all are candidates, whatever the distances
-    assert every >= len(X)
-    plain = GivenCovariances(np.tile(np.eye(2), (70, 1, 1)), 2)
-    mixed = GivenCovariances(np.tile(mix.T @ mix, (70, 1, 1)), 2)
-    one = AnisotropicDiffusion(3, KAPPA, plain).fit(PointSet(X))
-    other = AnisotropicDiffusion(3, KAPPA, mixed).fit(PointSet(X @ mix))
-    np.testing.assert_allclose(one.eigenvalues, other.eigenvalues, rtol=1e-6)
-    np.testing.assert_allclose(one.coordinates, other.coordinates, atol=1e-5)
+    assert_is_dense(fitted(density=density, power=power), squared, KAPPA, density, 4)
+    windows = noisy_lap()
+    rows = windows.rows(np.arange(len(windows)))
+    isotropic = DiffusionMap(6, 8, density).fit(windows)
+    assert_is_dense(isotropic, naive.squared_distances(rows, rows), 8, density, 6)
 
 
 def test_a_new_point_takes_the_covariance_of_the_nearest():
@@ -162,24 +159,6 @@ def test_other_points_follow_each_other():
 def test_what_does_not_move_or_fit(source, points, words):
     with pytest.raises(InputError, match=words):
         source.measure(points)
-
-
-NEAR = 8
-
-
-@pytest.mark.parametrize('density', [0.0, 0.5, 1.0])
-def test_dense_eigenvectors_of_the_isotropic_map(density):
-    windows = noisy_lap()
-    embedding = DiffusionMap(6, NEAR, density).fit(windows)
-    rows = windows.rows(np.arange(len(windows)))
-    squared = naive.squared_distances(rows, rows)
-    last = np.sort(squared, axis=1)[:, NEAR]
-    assert embedding.bandwidth == pytest.approx(np.sqrt(np.median(last) / 2.0))
-    weights = naive.affinities(squared, NEAR, embedding.bandwidth)
-    np.fill_diagonal(weights, 1.0)
-    values, expected = naive.diffusion_map(weights, density, 6)
-    np.testing.assert_allclose(embedding.eigenvalues, values, rtol=1e-9)
-    naive.assert_same_to_signs(embedding.coordinates, expected, atol=1e-8)
 
 
 SQUARED = np.array([4.0, 1.0, 25.0, 9.0])

@@ -59,10 +59,7 @@ def test_a_ball_of_known_size_shows_the_jacobian():
 def test_clouds_of_another_shape_are_refused():
     points = np.zeros((2, 3))
     for call, words in (
-        (
-            lambda: covariances_of_ends(np.zeros((2, 1, 3)), 1.0),
-            r'give .* at least 2',
-        ),
+        (lambda: covariances_of_ends(np.zeros((2, 1, 3)), 1.0), r'give .* at least 2'),
         (lambda: covariances_of_ends(np.zeros((2, 3)), 1.0), r'\(2, 3\)'),
         (lambda: covariances_of_ends(np.zeros((2, 4, 3)), 0.0), 'paths last 0.0'),
         (lambda: covariances_of_balls(points, np.zeros((2, 4, 3)), -1.0, 2), 'balls is -1.0'),

@@ -13,12 +13,6 @@ from two_manifold_ros.manifold.kernel_pca import (
     LinearKernel,
 )
 from two_manifold_ros.manifold.learner import PointSet
-from two_manifold_ros.ticks.windows import WindowSet
-
-
-def kernel_of(windows: WindowSet, bandwidth: float) -> np.ndarray:
-    rows = windows.rows(np.arange(len(windows)))
-    return naive.gaussian(rows, rows, bandwidth)
 
 
 def centred(kernel: np.ndarray) -> np.ndarray:
@@ -48,7 +42,8 @@ def test_landmarks_stand_for_many_windows():
     embedding = GaussianKernel(12, landmarks=31).fit(windows)
     members = embedding.extension.response.members
     assert len(members) == 31
-    kernel = kernel_of(windows, embedding.bandwidth)
+    rows = windows.rows(np.arange(len(windows)))
+    kernel = naive.gaussian(rows, rows, embedding.bandwidth)
     values, vectors = np.linalg.eigh(centred(kernel[np.ix_(members, members)]))
     inverse = (vectors[:, -12:] / values[-12:]) @ vectors[:, -12:].T
     nystrom = kernel[:, members] @ inverse @ kernel[members]

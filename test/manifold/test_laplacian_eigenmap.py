@@ -74,6 +74,10 @@ def test_equations_for_the_normalised_and_the_plain_laplacian():
     expected = np.sqrt(degree) * modes / (np.array([0.8, 0.5]) * degree + 1.0)
     np.testing.assert_allclose(RESPONSE.weights(SQUARED), expected)
     np.testing.assert_allclose(PLAIN.weights(SQUARED), modes / (NEAR.sum() - [0.2, 0.5]))
+    # What resembles nothing has none.
+    assert RESPONSE.weights(SQUARED + 120.0) is not None
+    for squared in (SQUARED + 140.0, np.full(4, 1e300), np.full(4, np.nan)):
+        assert RESPONSE.weights(squared) is None
 
 
 def test_a_bridge_counts_at_its_ends_alone():
@@ -95,10 +99,3 @@ def test_a_mode_is_not_amplified_without_end(share):
     gain = plain.weights(SQUARED)[1] / (NEAR @ MODES[:3] / total)[1]
     expected = LARGEST_GAIN * (share if abs(share) < 1.0 else 1.0 / share)
     assert gain == pytest.approx(expected, abs=1e-9)
-
-
-def test_resembling_nothing():
-    assert RESPONSE.weights(SQUARED + 120.0) is not None
-    assert RESPONSE.weights(SQUARED + 140.0) is None
-    assert RESPONSE.weights(np.full(4, 1e300)) is None
-    assert RESPONSE.weights(np.full(4, np.nan)) is None

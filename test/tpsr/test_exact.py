@@ -1,36 +1,17 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The batch beside another form of it and the online learner, and beside Bayes."""
+"""The batch, another form of it and the online learner, beside Bayes."""
 
 import itertools
 
 from exact_tpsr import learn_by_tensor
 import numpy as np
 import pytest
-from tpsr_streams import evidences, part, unit, wandering
+from tpsr_streams import part
 
 from two_manifold_ros.tpsr.exact import learn
 from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner, Triples
 from two_manifold_ros.tpsr.parameters import Tpsr, TpsrBelief
-
-
-@pytest.mark.parametrize('states', [3, 8])
-@pytest.mark.parametrize(('samples', 'size'), [(200, 8), (30, 50)])
-def test_both_forms_are_one(samples, size, states):
-    triples = wandering(samples, size)
-    small = learn(triples, unit(size), states, 0.3)
-    large = learn_by_tensor(triples, unit(size), states, 0.3)
-    assert small.states == large.states == states
-    signs = np.sign(small.start * large.start)
-    np.testing.assert_allclose(small.start, large.start * signs, atol=1e-9)
-    np.testing.assert_allclose(small.normaliser, large.normaliser * signs, atol=1e-7)
-    turned = large.operators * signs[:, None] * signs
-    np.testing.assert_allclose(small.operators, turned, atol=1e-5)
-    np.testing.assert_allclose(small.inverse, large.inverse, rtol=1e-12)
-    assert small.bound == large.bound
-    one, other = (evidences(each, triples.observations[:20]) for each in (small, large))
-    assert one == pytest.approx(other, abs=1e-6)
-
 
 TRANSITION = np.array([[0.5, 0.3, 0.2], [0.2, 0.6, 0.2], [0.1, 0.1, 0.8]])
 EMISSION = np.array([[0.5, 0.25, 0.25, 0, 0], [0, 0.25, 0, 0.5, 0.25], [0, 0, 0.5, 0.2, 0.3]])

@@ -66,20 +66,3 @@ def test_is_the_sum_in_the_last_bases(asked_often):
             np.testing.assert_allclose(tensor.moments, left @ total @ right.T, atol=1e-11)
     np.testing.assert_allclose(tensor.moments, left @ total @ right.T, atol=1e-11)
     np.testing.assert_array_equal(tensor.moments, tensor.moments)
-
-
-def test_follows_bases_that_grow_and_shrink():
-    rng = np.random.default_rng(1)
-    tensor = OperatorTensor(2)
-    expected = np.zeros((3, 0, 0))
-    for before, after in ((0, 2), (2, 5), (5, 3)):
-        left, right = rng.normal(size=(2, after, before))
-        next_tests, histories = rng.normal(size=(2, 7, after))
-        seen = rng.normal(size=(7, 2))
-        expected = left @ expected @ right.T
-        expected = expected + np.einsum(
-            'no,nt,nh->oth', np.hstack([seen, np.ones((7, 1))]), next_tests, histories
-        )
-        tensor.move(Move(left, right))
-        tensor.add(next_tests, seen, histories)
-    np.testing.assert_allclose(tensor.moments, expected, atol=1e-12)

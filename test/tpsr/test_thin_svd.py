@@ -7,7 +7,7 @@ import naive_tpsr
 import numpy as np
 import pytest
 
-from two_manifold_ros.tpsr.thin_svd import Basis, PENDING, ThinSvd
+from two_manifold_ros.tpsr.thin_svd import PENDING, ThinSvd
 
 
 def whole(svd: ThinSvd) -> np.ndarray:
@@ -15,23 +15,24 @@ def whole(svd: ThinSvd) -> np.ndarray:
 
 
 def defect(svd: ThinSvd) -> float:
-    """Return by how much the bases miss being orthonormal, largest entry."""
     return max(
         np.abs(rows @ rows.T - np.eye(len(rows))).max(initial=0.0)
         for rows in (svd.left, svd.right)
     )
 
 
-@pytest.mark.parametrize('batch', [1, 3, 16])
-def test_is_the_svd_of_the_weighted_sum_when_nothing_is_cut_off(batch):
+@pytest.mark.parametrize('batch', [1, 3, PENDING + 4])
+@pytest.mark.parametrize('size', [12, 1024, 1025])
+def test_is_the_svd_of_the_weighted_sum_when_nothing_is_cut_off(size, batch):
+    """Though its rows are turned late, and many columns in blocks."""
     rng = np.random.default_rng(0)
-    svd, total = ThinSvd(12, 10, 10), np.zeros((12, 10))
+    svd, total = ThinSvd(size, 10, 10), np.zeros((size, 10))
     for _ in range(30):
-        x, y = rng.normal(size=(batch, 12)), rng.normal(size=(batch, 10))
+        x, y = rng.normal(size=(batch, size)), rng.normal(size=(batch, 10))
         weights = rng.random(batch)
         svd.fold(x, y, weights, 0.9)
         total = 0.9 * total + (x * weights[:, None]).T @ y
-    np.testing.assert_allclose(whole(svd), total, atol=1e-11)
+    np.testing.assert_allclose(whole(svd), total, atol=1e-11 * np.abs(total).max())
     np.testing.assert_allclose(svd.values, np.linalg.svd(total)[1], rtol=1e-11)
     assert defect(svd) < 1e-11
 
@@ -70,19 +71,6 @@ def test_moves_show_how_the_bases_moved(rank, batches, seed):
         assert defect(svd) < 1e-11
 
 
-def test_near_parallel_terms_leave_the_bases_orthonormal():
-    rng = np.random.default_rng(2)
-    svd, worst = ThinSvd(40, 30, 12), 0.0
-    x, y = rng.normal(size=40), rng.normal(size=30)
-    for fold in range(1_500):
-        size, batch = 10.0 ** -(fold % 12), 1 + fold % 3
-        near_x, near_y = (each + size * rng.normal(size=(batch, len(each))) for each in (x, y))
-        svd.fold(near_x, near_y, np.ones(batch), 0.999)
-        # To measure is to turn the bases, so it is not done each time.
-        worst = max(worst, defect(svd) if fold % 20 == 19 else 0.0)
-    assert 0.0 < worst < 1e-12
-
-
 def test_directions_hardly_there_are_found_and_mended():
     rng = np.random.default_rng(3)
     svd, total = ThinSvd(20, 20, 9), np.zeros((20, 20))
@@ -98,50 +86,3 @@ def test_directions_hardly_there_are_found_and_mended():
         np.testing.assert_allclose(move.left, svd.left @ left.T, atol=1e-9)
         total += x.T @ y
         np.testing.assert_allclose(whole(svd), total, atol=1e-11)
-
-
-def set_rows(basis: Basis, rows: np.ndarray) -> None:
-    """Give an empty basis some rows, which need not be orthonormal."""
-    basis.turn(np.eye(len(rows)), basis.split(rows), rows)
-
-
-@given(
-    rank=strategies.integers(0, 5),
-    count=strategies.integers(0, 6),
-    spoil=strategies.floats(0.0, 1e-3),
-    seed=strategies.integers(0, 2**16),
-)
-def test_split_writes_vectors_in_orthonormal_rows(rank, count, spoil, seed):
-    rng = np.random.default_rng(seed)
-    basis = Basis(8, 8)
-    rows = np.linalg.qr(rng.normal(size=(8, rank)))[0].T
-    set_rows(basis, rows + spoil * rng.normal(size=rows.shape))
-    vectors = rng.normal(size=(count, 8))
-    split = basis.split(vectors)
-    orthonormal = split.recipe @ np.vstack([basis.rows, vectors])
-    np.testing.assert_allclose(orthonormal @ orthonormal.T, np.eye(len(orthonormal)), atol=1e-9)
-    np.testing.assert_allclose(split.coordinates @ orthonormal, vectors, atol=1e-9)
-    np.testing.assert_allclose(split.own @ orthonormal[:rank], basis.rows, atol=1e-9)
-
-
-@pytest.mark.parametrize('size', [5, 1024, 1025])
-@pytest.mark.parametrize('count', [1, 7, PENDING, PENDING + 4])
-def test_rows_follow_turns_whether_they_are_asked_for_or_not(size, count):
-    rng = np.random.default_rng(0)
-    basis, asked = Basis(4, size), Basis(4, size)
-    rows = np.linalg.qr(rng.normal(size=(size, 2)))[0].T
-    for each in (basis, asked):
-        set_rows(each, rows)
-    for _ in range(2 + 2 * PENDING // count):
-        vectors, rotation = rng.normal(size=(count, size)), rng.normal(size=(3, 9))
-        for each in (basis, asked):
-            split = each.split(vectors)
-            width = len(split.recipe)
-            turn = np.linalg.qr(np.resize(rotation, (width, width)))[0][:3]
-            each.turn(turn @ split.recipe, split, vectors)
-        orthonormal = split.recipe @ np.vstack([rows, vectors])
-        rows = turn @ orthonormal
-        np.testing.assert_allclose(asked.rows, rows, atol=1e-10)
-        probes = rng.normal(size=(2, size))
-        np.testing.assert_allclose(basis.coordinates(probes), probes @ rows.T, atol=1e-10)
-    np.testing.assert_allclose(basis.rows, rows, atol=1e-10)

@@ -48,7 +48,6 @@ def drive(
 
 
 def with_noise_alone(recording: Recording) -> Recording:
-    """Replace what the IMU measures by noise."""
     rng = np.random.default_rng(1)
     noise = rng.normal(size=recording.imu.samples.shape) * np.repeat([0.1, 0.01], 3)
     noise[:, 2] += 9.81
@@ -56,7 +55,6 @@ def with_noise_alone(recording: Recording) -> Recording:
 
 
 def circle(radius_m: float, lap_s: float) -> Course:
-    """Circle at one speed."""
     return lambda times: radius_m * _turned(2.0 * np.pi * times / lap_s)
 
 

@@ -29,7 +29,6 @@ USUAL = TrainingSettings()
 
 
 def drive(seconds: float = 10.0, rate_hz: float = 100.0, name: str = 'drive') -> Recording:
-    """Return noise with positions."""
     count = round(seconds * rate_hz) + 1
     positions = np.stack([np.arange(count), -np.arange(count)], axis=1) / rate_hz
     samples = np.random.default_rng(0).normal(size=(count, 6))
@@ -37,7 +36,6 @@ def drive(seconds: float = 10.0, rate_hz: float = 100.0, name: str = 'drive') ->
 
 
 def refusal(recordings: list[Recording], settings: TrainingSettings = USUAL) -> str:
-    """Return the sentence with which recordings are refused."""
     with pytest.raises(InputError) as caught:
         build_dataset(recordings, settings)
     assert '\n' not in str(caught.value)
@@ -167,13 +165,8 @@ def stop_rounds(laps: int, stops: Callable[[int], int]) -> tuple[Recording, np.n
     return recording_of(samples, on_circle(angle, 20.0), TICK_HZ), rest[:-1]
 
 
-@pytest.fixture(scope='module')
-def stopping() -> tuple[Recording, np.ndarray]:
-    return stop_rounds(12, lambda lap: 40 + 7 * (lap % 5))
-
-
-def test_stops_are_left_out_but_for_their_first_second(stopping):
-    recording, rest = stopping
+def test_stops_are_left_out_but_for_their_first_second():
+    recording, rest = stop_rounds(12, lambda lap: 40 + 7 * (lap % 5))
     whole = build_dataset([recording], CLOCKED).segments[0]
     dataset = driving_dataset([recording], CLOCKED)
     assert dataset.rest.ticks == RUN_IN

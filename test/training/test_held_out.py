@@ -19,19 +19,16 @@ from two_manifold_ros.training.held_out import (
 Split = tuple[list[Segment], list[Segment]]
 
 
-def segment(first: int, period_ns: int, count: int) -> Segment:
-    stamps = first + period_ns * np.arange(count, dtype=np.int64)
-    return Segment(stamps, np.zeros((count, 6)), np.zeros((count, 2)))
-
-
 def segments_of(lengths: list[int]) -> list[Segment]:
     """Return segments whose stamps number the ticks through."""
     begins = np.cumsum([0, *lengths]).tolist()
-    return [segment(begin, 1, length) for begin, length in zip(begins, lengths, strict=False)]
+    return [
+        Segment(begin + np.arange(length), np.zeros((length, 6)), np.zeros((length, 2)))
+        for begin, length in zip(begins, lengths, strict=False)
+    ]
 
 
 def ticks_of(segments: list[Segment]) -> list[int]:
-    """Return the ticks of segments, in order."""
     return [tick for each in segments for tick in each.stamps.tolist()]
 
 

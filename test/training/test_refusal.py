@@ -2,19 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """What cannot be learned is said to be of no use, with the likely reason; what can is not."""
 
-from dataclasses import replace
 from pathlib import Path
 import re
 
 from drives_of_no_use import circle, drive, eight, track, weaving, with_noise_alone, with_stops
 import ellipse
 import numpy as np
-from other_recordings import with_imu
+from other_recordings import with_imu, without_positions
 import pytest
 
 from two_manifold_ros.hse_hmm.readout import Calibration
 from two_manifold_ros.inspection.repetition import WORDS
-from two_manifold_ros.model.head import TrainedModel
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.training.held_out import beside_mean_position, Validation
 from two_manifold_ros.training.settings import TrainingSettings
@@ -31,10 +29,6 @@ QUICK = {
 }  # fmt: skip
 
 
-def trained(recording: Recording, method: str = 'route') -> TrainedModel:
-    return train_model([recording], QUICK[method])
-
-
 def refusal(recording: Recording) -> dict[str, str] | None:
     """Return why no training of it can work, if what is followed errs as the mean position."""
     assert recording.positions is not None
@@ -45,14 +39,6 @@ def refusal(recording: Recording) -> dict[str, str] | None:
     return judge([recording], followed, measure_drives([recording]))
 
 
-def ending(recording: Recording, share: float) -> Recording:
-    """Return a recording whose positions end after a share of them."""
-    assert recording.positions is not None
-    stamps = recording.positions.stamps
-    kept = np.arange(len(stamps)) < share * len(stamps)
-    return replace(recording, positions=recording.positions.select(kept))
-
-
 DRIVES = {
     'circle': lambda: drive(circle(3.0, 6.3)),
     'circle far away': lambda: drive(circle(30.0, 21.0), blurred_m=0.3),
@@ -60,7 +46,7 @@ DRIVES = {
     'drifting': lambda: drive(eight(0.05), 180.0),
     'drifting away': lambda: drive(eight(1.0)),
     'one lap': lambda: drive(track(30.0), 30.0),
-    'positions end': lambda: ending(drive(track()), 0.12),
+    'positions end': lambda: without_positions(drive(track()), 10.8, 90.0),
     'noise': lambda: with_noise_alone(drive(track())),
     'another drive': lambda: with_imu(drive(track()), samples=drive(weaving).imu.samples),
     'late by 30 s': lambda: drive(track(varied=0.2), 120.0, late_s=30.0),
@@ -118,7 +104,7 @@ def test_what_cannot_work_is_named_with_the_likely_reason(name, reason, words):
     ],
 )
 def test_a_training_says_so_if_it_has_not_worked_by_any_method(name, method, reason):
-    summary = trained(DRIVES[name](), method).summary
+    summary = train_model([DRIVES[name]()], QUICK[method]).summary
     found, validation = summary['refusal'], summary['validation']
     assert (found and found['reason']) == reason
     assert (validation['followed_m'] >= 0.5 * validation['mean_position_m']) == bool(reason)

@@ -49,7 +49,6 @@ LEAD = 30
 
 @pytest.fixture(scope='module')
 def circuit() -> Drive:
-    """Return twelve laps."""
     return Circuit().laps(12)
 
 

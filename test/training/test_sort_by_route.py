@@ -116,16 +116,6 @@ def test_routes_are_named_by_the_least_that_tells_bags_apart(
     assert sorted(sort_by_route(bags)) == expected
 
 
-def test_places_that_are_shared_are_those_that_both_drive_in_one_direction():
-    turns = np.linspace(0.0, 6.0 * np.pi, 300)
-    circle = 10.0 * np.stack([np.cos(turns), np.sin(turns)], axis=1)
-    half = np.where((np.sin(turns) >= 0.0)[:, None], circle, np.array([1.0, -1.0]) * circle * 3.0)
-    shared = shared_places([circle, circle + 0.05, circle[::-1], half], 0.1)
-    assert shared[0, 1] > 0.95
-    assert shared[0, 2] < 0.1
-    assert 0.2 < shared[0, 3] < 0.8
-
-
 def test_roads_beside_each_other_are_apart_from_a_distance_on():
     random = np.random.default_rng(0)
 

@@ -3,7 +3,7 @@
 """Embeddings, positions estimated from windows, and choices on held-out blocks."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 import re
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -82,39 +82,8 @@ def test_the_warm_start_finds_the_state_of_a_training_window(structure):
 def test_too_few_training_ticks_are_refused():
     enough = 50 + 2 * WINDOW
     embed(segments((enough,)), WINDOW, SETTINGS)
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match=r'only 49 ticks .* at least 50 are needed'):
         embed(segments((enough - 1,)), WINDOW, SETTINGS)
-    assert str(caught.value) == (
-        'only 49 ticks have a whole window of 10 ticks before and after them; at least 50 are '
-        'needed: record longer or shorten --window'
-    )
-
-
-CIRCLE_WINDOW = 10
-RADIUS_M = 2.0
-LAPS = ((40, 43, 38, 41), (42, 39, 40))
-"""Ticks of each lap of each segment."""
-
-
-@dataclass(frozen=True)
-class Drives:
-    """Segments: observations (T, 3), positions (T, 2), and what was learned from them."""
-
-    observations: list[np.ndarray]
-    positions: list[np.ndarray]
-    structure: Embeddings
-
-
-@pytest.fixture(scope='module')
-def drives() -> Drives:
-    rng = np.random.default_rng(0)
-    observations, positions = [], []
-    for laps in LAPS:
-        angle = np.concatenate([2.0 * np.pi * np.arange(ticks) / ticks for ticks in laps])
-        observations.append(felt(angle)[:, [0, 1, 5]] + 0.2 * rng.normal(size=(len(angle), 3)))
-        positions.append(on_circle(angle, RADIUS_M))
-    structure = embed(observations, CIRCLE_WINDOW, TrainingSettings(neighbours=10))
-    return Drives(observations, positions, structure)
 
 
 QUICK = TrainingSettings(
@@ -122,26 +91,25 @@ QUICK = TrainingSettings(
 )
 
 
-def seen(drives: Drives, every: int) -> list[np.ndarray]:
-    """Return the positions of one tick in so many, NaN at all others."""
-    thinned = [np.full_like(positions, np.nan) for positions in drives.positions]
-    for few, positions in zip(thinned, drives.positions, strict=True):
-        few[::every] = positions[::every]
-    return thinned
-
-
-def test_every_training_tick_gets_a_position(drives):
-    positions = seen(drives, 9)
-    tracks, note = impute_positions(drives.structure, positions)
-    assert [len(each) for each in tracks] == [len(each) for each in positions]
-    found, given = np.concatenate(tracks), np.concatenate(positions)
-    known = np.isfinite(given).all(axis=1)
-    np.testing.assert_array_equal(found[known], given[known])
-    ticks = drives.structure.training.ticks
-    outside = np.setdiff1d(np.flatnonzero(~known), ticks)
-    assert np.isnan(found[outside]).all()
-    errors = np.linalg.norm(found - np.concatenate(drives.positions), axis=1)[ticks]
-    assert np.sqrt(np.mean(errors**2)) < 0.1 * RADIUS_M
+def test_every_training_tick_gets_a_position():
+    rng, observations, true, given = np.random.default_rng(0), [], [], []
+    # Ticks of each lap of each segment.
+    for laps in ((40, 43, 38, 41), (42, 39, 40)):
+        angle = np.concatenate([2.0 * np.pi * np.arange(ticks) / ticks for ticks in laps])
+        observations.append(felt(angle)[:, [0, 1, 5]] + 0.2 * rng.normal(size=(len(angle), 3)))
+        true.append(on_circle(angle, 2.0))
+        given.append(np.where(np.arange(len(angle))[:, None] % 9 == 0, true[-1], np.nan))
+    structure = embed(observations, WINDOW, TrainingSettings(neighbours=10))
+    before = np.concatenate(given)
+    tracks, note = impute_positions(structure, given)
+    assert [len(each) for each in tracks] == [len(each) for each in given]
+    np.testing.assert_array_equal(np.concatenate(given), before)
+    found, known = np.concatenate(tracks), np.isfinite(before).all(axis=1)
+    np.testing.assert_array_equal(found[known], before[known])
+    ticks = structure.training.ticks
+    assert np.isnan(found[np.setdiff1d(np.flatnonzero(~known), ticks)]).all()
+    errors = np.linalg.norm(found - np.concatenate(true), axis=1)[ticks]
+    assert np.sqrt(np.mean(errors**2)) < 0.2
     estimated = np.count_nonzero(~known[ticks])
     match = re.fullmatch(
         rf'{estimated} of {len(ticks)} training ticks have no position; it was estimated with an '
@@ -150,7 +118,6 @@ def test_every_training_tick_gets_a_position(drives):
     )
     assert match is not None, note
     assert 0.5 < float(match[1]) / np.sqrt(np.mean(errors**2)) < 2.0
-    assert np.isnan(np.concatenate(positions)).any(), 'what was given has changed'
 
 
 @pytest.fixture(scope='module')
@@ -265,8 +232,6 @@ def bench_of(
 
 @pytest.fixture
 def choose(monkeypatch: pytest.MonkeyPatch) -> Choose:
-    """Return a function that lets given scores decide."""
-
     def chosen(
         score: Callable[[Any], float], settings: TrainingSettings = USUAL, windows: int = 0
     ) -> tuple[Chosen, list[Any]]:
@@ -370,13 +335,3 @@ def test_over_the_slot_car(slot_car_laps, monkeypatch):
     assert [row['score_m'] for row in part.table] == scores
     assert 0.0 < part.followed_m < lost
     monkeypatch.undo()
-
-    scrambled = [replace(block, positions=-block.positions[::-1]) for block in held]
-    _, wrong = validate([(fit, scrambled)], dataset, settings, silent)
-    assert min(row['score_m'] or 0.0 for row in wrong.table) > 2.0 * max(scores)
-    assert max(row['score_m'] or 0.0 for row in wrong.table) <= lost * (1.0 + 1e-12)
-    # Ellipses of the same spread, a hundredth of the route, have to hold larger errors.
-    spread = np.tile(1e-4 * np.nanvar(positions, axis=0).sum() * np.eye(2), (3, 1, 1))
-    narrow, wide = (each.calibration.of(spread)[:2, 0, 0] for each in (found, wrong))
-    assert (narrow > 0.0).all()
-    assert (wide > 10.0 * narrow).all()

@@ -35,21 +35,16 @@ def slowed(recording: Recording, factor: int) -> Recording:
     return with_positions(slow, stamps=start + factor * (recording.positions.stamps - start))
 
 
-def test_a_slow_vehicle(drive):
-    usual = with_time_scales([drive(90.0)], TrainingSettings())
-    slow = with_time_scales([slowed(drive(90.0), 6)], TrainingSettings())
+def test_scales_follow_a_slow_vehicle_but_for_those_that_are_given(drive):
+    usual, slowly = with_time_scales([drive(90.0)], TrainingSettings()), [slowed(drive(90.0), 6)]
+    slow = with_time_scales(slowly, TrainingSettings())
     assert 5.0 <= slow.rate_hz < usual.rate_hz <= 20.0
     assert slow.window / slow.rate_hz > 1.5 * usual.window / usual.rate_hz
-
-
-def test_what_is_given_stays(drive):
-    slow = [slowed(drive(90.0), 6)]
-    given = TrainingSettings(rate_hz=17.0, window=33)
-    assert with_time_scales(slow, given) == given
-    for each in (replace(SPECTRAL, rate_hz=2.0), replace(SPECTRAL, window=25)):
-        assert with_time_scales(slow, each) == each
-    assert with_time_scales(slow, TrainingSettings(rate_hz=17.0)).rate_hz == 17.0
-    assert with_time_scales(slow, TrainingSettings(window=33)).window == 33
+    both = TrainingSettings(rate_hz=17.0, window=33)
+    for given in (both, replace(SPECTRAL, rate_hz=2.0), replace(SPECTRAL, window=25)):
+        assert with_time_scales(slowly, given) == given
+    assert with_time_scales(slowly, TrainingSettings(rate_hz=17.0)).rate_hz == 17.0
+    assert with_time_scales(slowly, TrainingSettings(window=33)).window == 33
 
 
 def shaken(

@@ -23,7 +23,6 @@ MOST_S = 90.0
 
 @pytest.fixture(scope='module')
 def laps(slot_car_laps):
-    """Return one drive that ends with laps to follow, at 10 Hz."""
     return slot_car_laps[0]
 
 
@@ -144,8 +143,5 @@ def test_features_are_as_many_and_as_drawn_as_asked_for(laps):
     # With one less there is no direction beside those that are kept.
     with pytest.raises(InputError, match='58 features are too few'):
         train_model([short], replace(SETTINGS, features=58))
-
-
-def test_too_few_ticks_are_refused(laps):
     with pytest.raises(InputError):
         train_model([laps.between(None, 7.0)], SETTINGS)
