@@ -55,16 +55,6 @@ def test_bags_of_two_tracks_make_one_model_which_is_scored_by_route(command, bag
     assert 'the route ring_0 is named at' in alone
 
 
-def test_one_page_of_several_routes_is_refused_before_the_filter_runs(
-    command, files, bags, tmp_path, monkeypatch
-):
-    monkeypatch.setattr('two_manifold_ros.cli.evaluate.evaluate', None)
-    assert 'is about one route' in command.refused(
-        'evaluate', files / 'atlas.npz', bags['ring_1'], bags['hall_1'], '--report',
-        tmp_path / 'x.html',
-    )  # fmt: skip
-
-
 @pytest.mark.slow
 def test_a_route_of_no_use_is_named_and_left_out(command, bags, tmp_path, monkeypatch):
     def trained(recordings, *args, **options):  # noqa: ANN002, ANN003, ANN202
@@ -131,6 +121,14 @@ def test_what_cannot_be_done_is_refused(arguments, words, command, files, monkey
     monkeypatch.chdir(files)
     assert words in command.refused('atlas', *arguments)
     assert not (files / 'x.npz').exists()
+
+
+def test_one_page_of_several_routes_is_refused_before_the_filter_runs(
+    command, files, bags, monkeypatch
+):
+    monkeypatch.setattr('two_manifold_ros.cli.evaluate.evaluate', None)
+    evaluate = command.with_arguments('evaluate', files / 'atlas.npz', *bags.values())
+    assert 'is about one route' in evaluate.refused('--report', files / 'x.html')
 
 
 @pytest.fixture(scope='module')

@@ -31,6 +31,7 @@ TRAINING = [
 COMPARISON = [
     ('--rate 1e9', 'rate'),
     ('--share 1.5', 'between 0 and 1'),
+    ('--share 0.99', 'training needs more than two windows'),
     ('--share 0.02', 'the part to follow has no stretch longer than a window'),
     ('--horizons 5,10', 'must start with 0'),
     ('--horizons now', 'must be whole numbers of ticks'),
