@@ -87,7 +87,9 @@ def test_models_are_joined_listed_and_taken_out(command, files, tmp_path):
     assert words.index('hall') < words.index('ring')
     assert list(load_model(path).routes) == ['hall', 'ring']
     # It goes on with what is there, and a route of the same name is replaced.
-    content = command.json('atlas', 'add', f'oval={files / "paddock.npz"}', hall, '-o', path)
+    said = command('atlas', 'add', f'oval={files / "paddock.npz"}', hall, '-o', path, '--json')
+    assert 'replaced in' in said.err
+    content = json.loads(said.out)
     assert (content['added'], content['replaced'], content['kept']) == (
         ['oval'], ['hall'], ['ring'],
     )  # fmt: skip
