@@ -12,6 +12,7 @@ import pytest
 
 from two_manifold_ros.__main__ import COMMANDS, main, make_parser
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.experiments.experiment import EXPERIMENTS
 
 
 def test_the_package_itself_is_the_command():
@@ -112,13 +113,18 @@ def test_what_is_nearly_right_gets_a_hint(arguments, hint, command):
     assert ('did you mean' in refused) == bool(hint)
 
 
-def test_help_lists_the_commands_and_imports_none_of_them():
-    code = RUN.replace('sys.exit(main())', 'main(["--help"]); print(sorted(sys.modules))')
-    output = subprocess.run(
-        [sys.executable, '-c', code], capture_output=True, text=True, check=True
-    ).stdout
-    assert all(name in output and words in output for name, (_, _, words) in COMMANDS.items())
-    assert "'numpy'" not in output
+@pytest.mark.parametrize(
+    ('arguments', 'rows', 'library'),
+    [
+        (['--help'], [(name, words) for name, (_, _, words) in COMMANDS.items()], 'numpy'),
+        (['reproduce', '--list'], [(each.name, each.shows) for each in EXPERIMENTS], 'scipy'),
+    ],
+)
+def test_what_lists_commands_or_experiments_imports_none_of_them(arguments, rows, library):
+    code = RUN.replace('sys.exit(main())', f'main({arguments}); print(sorted(sys.modules))')
+    output = subprocess.check_output([sys.executable, '-c', code], text=True)
+    assert all(name in output and words in output for name, words in rows)
+    assert f"'{library}'" not in output
     assert "'two_manifold_ros.errors'" in output
 
 

@@ -40,6 +40,7 @@ def test_a_model_is_run_over_a_bag_beside_the_truth(browse, model_file, slot_car
         assert len(tab.columns('route')['xs']) >= 1
         assert tab.value('time', 'end') == pytest.approx(36.5, abs=0.2)
         assert sorted(slot_car_bag.iterdir()) == before, 'the folder of a bag is not touched'
+        tab.page.close()
     finally:
         # As Ctrl-C does; it has to end well.
         process.send_signal(signal.SIGINT)

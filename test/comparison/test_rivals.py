@@ -16,7 +16,6 @@ from small_trains import (
     GRAVITY,
     MOUNT,
     PERIOD_S,
-    recorded_train,
     steady,
     train_of,
     varied,
@@ -86,8 +85,9 @@ def test_every_rival_is_causal_and_repeatable(name):
 def test_a_slot_car_is_followed_better_than_by_its_mean(fit, share, slot_car_laps):
     if share == 0.7:
         pytest.importorskip('hmmlearn')
-    train = recorded_train(slot_car_laps[0], window=20, horizons=(0, 10))
-    rest = build_dataset([slot_car_laps[1]], train.settings).segments
+    settings = TrainingSettings(window=20, horizons=(0, 10))
+    learned, followed = (build_dataset([each], settings) for each in slot_car_laps)
+    train, rest = TrainSplit(slot_car_laps[:1], learned, settings), followed.segments
     error = held_out_error(fit(train), rest, train)
     assert error < share * held_out_error(METHODS['mean'].fit(train), rest, train)
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 import json
 import shutil
 
+from fleet_work import write_fleet
 import numpy as np
 import pytest
 
@@ -22,23 +23,13 @@ from two_manifold_ros.evaluation.drives import (
 )
 from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.recordings.reading import read_recording, ReadingOptions
-from two_manifold_ros.simulation.slot_car import SlotCarSettings
-from two_manifold_ros.simulation.slot_car_run import simulate, write_run
 
 
 @pytest.fixture(scope='module')
 def bags(tmp_path_factory):
     """Return three bags of two vehicles, and one that is damaged."""
     pytest.importorskip('rosbags')
-    folder = tmp_path_factory.mktemp('fleet')
-    paths = []
-    for number in range(3):
-        place = folder / f'car{number % 2}' / f'drive{number}'
-        place.parent.mkdir(exist_ok=True)
-        write_run(simulate(SlotCarSettings(seed=20 + number, rate_hz=10.0), laps=3), place)
-        paths.append(str(place))
-    (folder / 'bad.mcap').write_bytes(b'no bag')
-    return [*paths, str(folder / 'bad.mcap')]
+    return write_fleet(tmp_path_factory.mktemp('fleet'), range(20, 23))
 
 
 @pytest.fixture(scope='module')

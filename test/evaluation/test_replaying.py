@@ -91,12 +91,10 @@ def test_each_valid_estimate_has_one_message_that_says_it_in_the_same_bytes_twic
     assert newest['ellipse_m'] == estimate.ellipse_m
     # What only a node has.
     assert math.isnan(newest['stamp_age_s'])
-    write(slot_car_model, short, tmp_path / 'again')
-    first, second = (
-        {file.name: file.read_bytes() for file in (tmp_path / bag).iterdir()}
-        for bag in ('bag', 'again')
-    )
-    assert [*first.values()] == [*second.values()]
+    first = {file.name: file.read_bytes() for file in (tmp_path / 'bag').iterdir()}
+    (tmp_path / 'bag').rename(tmp_path / 'first')
+    write(slot_car_model, short, tmp_path / 'bag')
+    assert {file.name: file.read_bytes() for file in (tmp_path / 'bag').iterdir()} == first
     assert len(first) == 2
 
 
