@@ -127,13 +127,11 @@ setup(
         'xrk': ['libxrk'],
         'ros': [f'{requirement}; {WHEELS}' for requirement in ROS],
         # launch_testing's plugin breaks pytest 9; colcon test looks for pytest under this name.
-        # nfoursid is what our own N4SID is held against.
         # playwright opens pages in a browser that is there already.
         # moto is a server of S3 on this machine, and s3fs its client.
         'test': [
             'pytest<9',
             'hypothesis',
-            'nfoursid',
             'playwright',
             'pytest-timeout',
             'pytest-xdist',

@@ -1,14 +1,27 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Work for the workers of `test_fleet` and `test_sources`, which import it."""
+"""Bags of a fleet, and work for its workers, which import it."""
 
+from collections.abc import Sequence
 import os
 from pathlib import Path
 import signal
 import time
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.simulation.slot_car import SlotCarSettings
+from two_manifold_ros.simulation.slot_car_run import simulate, write_run
 from two_manifold_ros.sources import fetched
+
+
+def write_fleet(folder: Path, seeds: Sequence[int]) -> list[str]:
+    """Write bags of three laps each, of two cars by turns, and one that is damaged."""
+    paths = [folder / f'car{at % 2}' / f'drive{at}' for at in range(len(seeds))]
+    for path, seed in zip(paths, seeds, strict=True):
+        path.parent.mkdir(exist_ok=True)
+        write_run(simulate(SlotCarSettings(seed=seed, rate_hz=10.0), laps=3), path)
+    (folder / 'bad.mcap').write_bytes(b'no bag')
+    return [*map(str, paths), str(folder / 'bad.mcap')]
 
 
 def copied_to_own_folder(address: str) -> bool:

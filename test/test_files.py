@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files are whole or not at all, and those of others are read with bounds."""
 
-from __future__ import annotations
-
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 import errno
 import json
 import math
@@ -14,7 +13,7 @@ import resource
 import socket
 import stat
 from types import SimpleNamespace
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 from matplotlib.figure import Figure
 import numpy as np
@@ -34,28 +33,8 @@ from two_manifold_ros.pages.report import Report
 from two_manifold_ros.recordings.reading import ReadingOptions
 from two_manifold_ros.recordings.recording import GeodeticOrigin
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-
-@contextmanager
-def full_disk() -> Iterator[None]:
-    """Let no file grow beyond some bytes, as if the disk were full."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (10, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
-TRACK = Track(
-    np.arange(3),
-    *np.zeros((3, 3, 2)),
-    np.ones(3, dtype=bool),
-    ['lost'] * 3,
-    GeodeticOrigin(1, 2, 3),
-)
+VALID, ORIGIN = np.ones(3, dtype=bool), GeodeticOrigin(1, 2, 3)
+TRACK = Track(np.arange(3), *np.zeros((3, 3, 2)), VALID, ['lost'] * 3, ORIGIN)
 PICTURE = Experiment('picture', '', '', 'x:x')
 
 WRITE: dict[str, Callable[[Path], object]] = {
@@ -76,8 +55,14 @@ def test_a_full_disk_leaves_the_file_of_before(name, tmp_path, monkeypatch):
     path.write_text('{"format": "two_manifold bags 1"}', encoding='utf-8')
     path.chmod(0o600)
     before = path.read_bytes()
-    with full_disk(), pytest.raises(InputError, match='cannot be written') as caught:
-        WRITE[name](path)
+    # No file grows beyond some bytes, as if the disk were full.
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, hard))
+    try:
+        with pytest.raises(InputError, match='cannot be written') as caught:
+            WRITE[name](path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert str(path) in str(caught.value)
     assert path.read_bytes() == before
     with suppress(StopIteration):
@@ -117,26 +102,19 @@ def test_a_device_and_a_link_stay_what_they_are(tmp_path):
 
 
 @pytest.mark.parametrize('name', ['x' * 255, 'ä' * 127])
-def test_a_name_may_be_as_long_as_names_can_be(name, tmp_path):
+def test_a_new_file_may_have_a_long_name_and_has_the_permissions_of_any_other(name, tmp_path):
+    (tmp_path / 'usual').touch()
     for text in ('a', 'b'):
         replace_text(tmp_path / name, [text], 'text')
         assert (tmp_path / name).read_text() == text
-
-
-def test_a_new_file_has_the_permissions_of_any_other(tmp_path):
-    (tmp_path / 'usual').touch()
-    replace_text(tmp_path / 'new', [], 'text')
-    assert (tmp_path / 'new').stat().st_mode == (tmp_path / 'usual').stat().st_mode
+    assert (tmp_path / name).stat().st_mode == (tmp_path / 'usual').stat().st_mode
 
 
 SOUND = {
-    'angles_deg': [0.0] * 3,
-    'angles_deg_std': [1.0] * 3,
-    'scales': [0.0] * 6,
-    'scales_std': [0.01] * 6,
-    'biases': [0.0] * 6,
-    'biases_std': [0.1] * 6,
-}
+    'angles_deg': [0.0] * 3, 'angles_deg_std': [1.0] * 3,
+    'scales': [0.0] * 6, 'scales_std': [0.01] * 6,
+    'biases': [0.0] * 6, 'biases_std': [0.1] * 6,
+}  # fmt: skip
 RECORDING: Any = SimpleNamespace(imu=SimpleNamespace(first_stamp=10**18), name='drive')
 READ: dict[str, tuple[Callable[[Path], object], str]] = {
     'vehicle': (lambda path: load_vehicle(str(path)), json.dumps(SOUND)),
@@ -251,8 +229,8 @@ def test_a_line_that_is_no_survey_is_forgotten(line, tmp_path, monkeypatch):
         assert survey is not None
 
 
-@pytest.mark.parametrize('text', ['nan', 'inf', '-1e300', '1e10', '1;2', '0x1'])
-def test_times_of_marks_are_numbers_that_a_stamp_can_be(text, tmp_path):
-    (tmp_path / 'marks').write_text(f'1.0\n{text}\n')
-    with pytest.raises(InputError, match='line 2 is no time'):
-        read_marks(str(tmp_path / 'marks'), RECORDING)
+def test_times_of_marks_are_numbers_that_a_stamp_can_be(tmp_path):
+    for text in ('nan', 'inf', '-1e300', '1e10', '1;2', '0x1'):
+        (tmp_path / 'marks').write_text(f'1.0\n{text}\n')
+        with pytest.raises(InputError, match='line 2 is no time'):
+            read_marks(str(tmp_path / 'marks'), RECORDING)

@@ -54,25 +54,14 @@ def test_nothing_is_spliced_where_another_drive_begins(both_ways):
 
 
 def test_every_route_is_followed_from_a_cold_start_and_has_to_be_named(kart_atlas, kart_drives):
-    def joined(routes: tuple[str, ...]) -> Drive:
-        parts = [kart_drives[name][1] for name in ('hall', 'ring')]
-        stamps = [
-            each.imu.stamps - each.imu.first_stamp + number * 10**12
-            for number, each in enumerate(parts)
-        ]
-        samples = np.concatenate([each.imu.samples for each in parts])
-        return Drive(
-            'both',
-            np.concatenate(stamps) + 10**18,
-            samples,
-            np.zeros((len(samples), 2)),
-            np.ones(len(samples), dtype=np.bool_),
-            routes=routes,
-            begins=(len(stamps[0]),),
-        )
-
+    parts = [kart_drives[name][1].imu for name in ('hall', 'ring')]
+    stamps = [each.stamps - each.first_stamp + at * 10**12 for at, each in enumerate(parts)]
+    samples = np.concatenate([each.samples for each in parts])
+    right = Drive(
+        'both', np.concatenate(stamps) + 10**18, samples, np.zeros((len(samples), 2)),
+        np.ones(len(samples), dtype=np.bool_), routes=('hall', 'ring'), begins=(len(stamps[0]),),
+    )  # fmt: skip
     case = replace(make_case('slot_car'), routes=('hall', 'ring'))
-    right = joined(('hall', 'ring'))
     following = follow(kart_atlas, right)
     found = right_one(case, right, following)
     assert found is not None
@@ -84,7 +73,7 @@ def test_every_route_is_followed_from_a_cold_start_and_has_to_be_named(kart_atla
         assert not following.filled[start : start + 25].any()
         assert not following.found[start : start + 70].any()
     assert following.found.sum() == found['ticks'] > 0.8 * len(following.stamps)
-    wrong = joined(('ring', 'hall'))
+    wrong = replace(right, routes=('ring', 'hall'))
     mistaken = right_one(case, wrong, follow(kart_atlas, wrong))
     assert mistaken is not None
     assert mistaken['right'] < 0.05

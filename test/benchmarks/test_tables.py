@@ -16,6 +16,7 @@ from adaptation_trials import (
 )
 from bench_laps import LAPS
 import bench_results
+from changed_streams import poisoned
 import numpy as np
 import pytest
 from tables import table
@@ -86,3 +87,15 @@ def test_what_is_reported_is_judged_before_positions_are_given(name):
     np.testing.assert_array_equal(ticks[:, ERROR], ticks[:, MEAN])
     assert ticks[-1, LAP] <= stream.laps[-1]
     assert learner.reference.counters['used'] > 100
+
+
+def test_a_spoiled_lap_is_spoiled_alone():
+    stream = joined([drive(world_named('slot_car'), seconds=8.0).recording], 7.0)
+    for name, each in poisoned(stream, 100, 200, 0).items():
+        same = (each.samples == stream.samples).all(axis=1)
+        assert same[:100].all()
+        assert same[200:].all()
+        assert same[100:200].any() == (name in {'none', 'wrong positions'})
+        moved = stream.fix_stamps[(each.fixes != stream.fixes).any(axis=1)]
+        assert moved.any() == (name in {'lifted', 'other route', 'wrong positions'})
+        assert ((moved >= stream.stamps[100]) & (moved < stream.stamps[200])).all()

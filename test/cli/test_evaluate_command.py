@@ -9,7 +9,7 @@ from typing import Any
 
 from command_runs import Command
 from ellipse import write_bag
-import numpy as np
+from other_recordings import multiplied_imu
 import pytest
 
 from two_manifold_ros.evaluation.evaluate import evaluate
@@ -79,11 +79,7 @@ def novel_bag(
     slot_car_laps: tuple[Recording, Recording], tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
     """Return a bag of which the IMU is turned over from 10 s to 18 s."""
-    test = slot_car_laps[1]
-    elapsed = (test.imu.stamps - test.imu.stamps[0]) * 1e-9
-    turned = ((elapsed > 10.0) & (elapsed < 18.0))[:, None]
-    samples = np.where(turned, test.imu.samples * [1, -1, -1, 1, -1, -1], test.imu.samples)
-    spoilt = replace(test, imu=replace(test.imu, samples=samples))
+    spoilt = multiplied_imu(slot_car_laps[1], 10.0, 18.0)
     return write_bag(tmp_path_factory.mktemp('bags') / 'novelty_warn', spoilt)
 
 

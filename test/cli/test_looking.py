@@ -23,11 +23,10 @@ def words_of(tmp_path, command):
     return lambda model: save_model(model, tmp_path / 'm') or command.words('info', tmp_path / 'm')
 
 
-def test_the_json_is_the_header(model_file, command):
+def test_the_json_is_the_header_and_what_is_no_model_is_refused(
+    model_file, slot_car_model, tmp_path, command
+):
     assert command.json('info', model_file) == model_parts(load_model(model_file))[0]
-
-
-def test_no_model_and_an_unreadable_summary_are_refused(slot_car_model, tmp_path, command):
     for options in ([], ['--json']):
         line = command.refused('info', tmp_path / 'none', *options)
         assert line.startswith(f'{tmp_path / "none"}: there is no')
@@ -57,14 +56,6 @@ def test_a_model_of_laps_says_that_its_metres_are_none(model_file, words_of):
     assert 'knows laps and no positions' in laps
     left_out = 'position lag', '(m)', f'{model.imu_topic} ->'
     assert not any(each in laps for each in left_out)
-
-
-def test_people_get_advice(ellipse_bag, command):
-    output = command('inspect', ellipse_bag)
-    assert output.err == ''
-    first, then, *_ = output.out.splitlines()
-    assert first == '6.0 laps of 8 s with positions for 99.9 % of the time: good.'
-    assert then == f'Next: two-manifold train {ellipse_bag} -o model.npz'
 
 
 def test_findings_are_shown_whole(tmp_path, command):
@@ -111,13 +102,6 @@ def test_of_many_bags_each_has_a_line_and_one_that_cannot_be_read_costs_no_other
         content = json.loads(command('inspect', *bags, *workers, '--json', status=2).out)
         assert list(content['unread']) == [str(tmp_path / 'none')]
         assert len(content['recordings']) == 3
-
-
-def test_what_cannot_be_read_is_refused(tmp_path, ellipse_bag, command):
-    file = tmp_path / 'bag.mcap'
-    assert command.refused('inspect', file) == f'{file} does not exist: check the path of the bag.'
-    file.write_bytes((ellipse_bag / 'ellipse.mcap').read_bytes()[:-20])
-    assert 'mcap recover' in command.refused('inspect', file)
 
 
 def test_numbers_are_aligned_to_the_right_and_words_to_the_left(capsys):

@@ -6,33 +6,13 @@ from collections.abc import Callable
 import os
 import subprocess
 import sys
-from types import ModuleType, SimpleNamespace
 
 from command_runs import RUN
 import pytest
 
-from two_manifold_ros.__main__ import command_named, COMMANDS, main, make_parser
+from two_manifold_ros.__main__ import COMMANDS, main, make_parser
 from two_manifold_ros.errors import InputError
-
-
-@pytest.fixture
-def info(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
-    """Return a stand-in for one command, in one for its module."""
-    stand_in = SimpleNamespace(
-        HELP='A stand-in.',
-        add_arguments=lambda parser: parser.add_argument('model'),
-        run=lambda args: int(not sys.stdout.write(f'{args.model}\n')),
-    )
-    module = ModuleType('two_manifold_ros.cli.looking')
-    module.INFO_HELP, module.add_info = stand_in.HELP, stand_in.add_arguments
-    module.run_info = lambda args: stand_in.run(args)  # noqa: PLW0108 - tests replace it
-    monkeypatch.setitem(sys.modules, 'two_manifold_ros.cli.looking', module)
-    return stand_in
-
-
-def test_a_command_gets_its_arguments(info, command):
-    assert command('info', 'model.npz').out == 'model.npz\n'
-    assert info.HELP in command('info', '--help').out
+from two_manifold_ros.experiments.experiment import EXPERIMENTS
 
 
 def test_the_package_itself_is_the_command():
@@ -43,20 +23,27 @@ def test_the_package_itself_is_the_command():
 
 
 @pytest.mark.parametrize('name', COMMANDS)
-def test_every_command_has_a_module_and_json(name, command):
-    assert callable(command_named(name).run)
+def test_every_command_has_json_help_of_eighty_columns_and_an_example(name, command, monkeypatch):
+    monkeypatch.setenv('COLUMNS', '80')
+    assert max(map(len, command(name, '--help').out.splitlines())) <= 80
     # A page has no result to print.
     action = ['add'] if name == 'atlas' else []
     assert ('--json' in command(name, *action, '--help').out) == (name != 'view')
+    arguments = [name, *COMMANDS[name][1].split()]
+    assert callable(make_parser(arguments).parse_args(arguments).run)
 
 
-def failing(error: BaseException) -> Callable[[object], int]:
-    """Return what a command runs that ends with an error."""
+@pytest.fixture
+def fails(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException], None]:
+    """Return a function that lets a command end with an error."""
 
-    def run(_: object) -> int:
-        raise error
+    def end(error: BaseException) -> None:
+        def run(_: object) -> int:
+            raise error
 
-    return run
+        monkeypatch.setattr('two_manifold_ros.cli.looking.run_info', run)
+
+    return end
 
 
 @pytest.mark.parametrize(
@@ -72,8 +59,8 @@ def failing(error: BaseException) -> Callable[[object], int]:
         (KeyboardInterrupt(), 130, ''),
     ],
 )
-def test_errors_become_one_line_and_a_status(info, command, error, status, line):
-    info.run = failing(error)
+def test_errors_become_one_line_and_a_status(fails, command, error, status, line):
+    fails(error)
     output = command('info', 'model.npz', status=status).err
     assert output.endswith(line)
     assert output.count('\n') == len(output.splitlines()) == bool(line)
@@ -82,8 +69,8 @@ def test_errors_become_one_line_and_a_status(info, command, error, status, line)
 @pytest.mark.parametrize(
     'error', [ValueError('a bug'), ModuleNotFoundError('', name='two_manifold_ros.typo')]
 )
-def test_bugs_are_not_hidden(info, error):
-    info.run = failing(error)
+def test_bugs_are_not_hidden(fails, error):
+    fails(error)
     with pytest.raises(type(error)):
         main(['info', 'model.npz'])
 
@@ -126,13 +113,18 @@ def test_what_is_nearly_right_gets_a_hint(arguments, hint, command):
     assert ('did you mean' in refused) == bool(hint)
 
 
-def test_help_lists_the_commands_and_imports_none_of_them():
-    code = RUN.replace('sys.exit(main())', 'main(["--help"]); print(sorted(sys.modules))')
-    output = subprocess.run(
-        [sys.executable, '-c', code], capture_output=True, text=True, check=True
-    ).stdout
-    assert all(name in output and words in output for name, (_, _, words) in COMMANDS.items())
-    assert "'numpy'" not in output
+@pytest.mark.parametrize(
+    ('arguments', 'rows', 'library'),
+    [
+        (['--help'], [(name, words) for name, (_, _, words) in COMMANDS.items()], 'numpy'),
+        (['reproduce', '--list'], [(each.name, each.shows) for each in EXPERIMENTS], 'scipy'),
+    ],
+)
+def test_what_lists_commands_or_experiments_imports_none_of_them(arguments, rows, library):
+    code = RUN.replace('sys.exit(main())', f'main({arguments}); print(sorted(sys.modules))')
+    output = subprocess.check_output([sys.executable, '-c', code], text=True)
+    assert all(name in output and words in output for name, words in rows)
+    assert f"'{library}'" not in output
     assert "'two_manifold_ros.errors'" in output
 
 
@@ -151,7 +143,9 @@ def test_a_closed_pipe_is_silent(length):
     assert (done.returncode, done.stderr) == (141, b'')
 
 
-def test_alone_it_shows_the_way_through_all_commands(command):
+def test_alone_it_shows_the_way_through_all_commands(command, monkeypatch):
+    monkeypatch.setenv('COLUMNS', '80')
+    assert max(map(len, command('--help').out.splitlines())) <= 80
     said = command()
     assert said.err == ''
     lines = said.out.splitlines()
@@ -160,17 +154,3 @@ def test_alone_it_shows_the_way_through_all_commands(command):
     assert max(map(len, lines)) <= 80
     named = [line.split()[1] for line in lines if line.startswith('  two-manifold ')]
     assert named == list(COMMANDS)
-
-
-@pytest.mark.parametrize('name', COMMANDS)
-def test_every_example_of_the_way_is_a_command_line(name):
-    arguments = [name, *COMMANDS[name][1].split()]
-    parsed = make_parser(arguments).parse_args(arguments)
-    assert callable(parsed.run)
-
-
-@pytest.mark.parametrize('name', ['', *COMMANDS])
-def test_help_fits_eighty_columns(name, monkeypatch, command):
-    monkeypatch.setenv('COLUMNS', '80')
-    said = command(*name.split(), '--help')
-    assert max(map(len, said.out.splitlines())) <= 80

@@ -33,8 +33,8 @@ HORIZONS = (0, 5, 10)
 
 @pytest.fixture(scope='module')
 def robots(tmp_path_factory):
-    """Return checkpoints of two robots that saw one half of the track each, and their runs."""
-    files, runs = [], []
+    """Return checkpoints of two robots that saw one half of the track each."""
+    files = []
     for number in range(2):
         run = simulate(SlotCarSettings(seed=50 + number, rate_hz=20.0), laps=8)
         folder = tmp_path_factory.mktemp(f'robot{number}')
@@ -51,17 +51,15 @@ def robots(tmp_path_factory):
         )
         Checkpoints(chosen, session).end()
         files.append(next(folder.glob('*.npz')))
-        runs.append(run)
-    return files, runs
+    return files
 
 
 def test_a_merged_model_knows_what_each_robot_saw_in_part(robots, command, tmp_path):
-    files, _ = robots
     merged = tmp_path / 'merged.npz'
-    said = command.words('merge', *files, '-o', merged)
-    assert str(files[0]) in said.replace(' ', '') or files[0].name in said
+    said = command.words('merge', *robots, '-o', merged)
+    assert str(robots[0]) in said.replace(' ', '') or robots[0].name in said
     drive = run_to_recording(simulate(SlotCarSettings(seed=70, rate_hz=20.0), laps=4))
-    alone = [train_model(drives_in(each), TrainingSettings()) for each in files]
+    alone = [train_model(drives_in(each), TrainingSettings()) for each in robots]
     errors = [
         evaluate(model, [drive]).scores[0].model.all.rmse_m
         for model in (load_model(merged), *alone)
@@ -70,12 +68,11 @@ def test_a_merged_model_knows_what_each_robot_saw_in_part(robots, command, tmp_p
 
 
 def test_what_holds_no_drives_is_refused(robots, command, slot_car_model, tmp_path):
-    files, _ = robots
     model, out = tmp_path / 'model.npz', tmp_path / 'merged.npz'
     save_model(slot_car_model, model)
-    assert 'checkpoint_folder' in command.refused('merge', files[0], model, '-o', out)
+    assert 'checkpoint_folder' in command.refused('merge', robots[0], model, '-o', out)
     damaged = tmp_path / 'damaged.npz'
-    header, arrays = read_container(files[0])
+    header, arrays = read_container(robots[0])
     write_container(damaged, header, arrays | {'stamps': arrays['stamps'][1:]}, 'checkpoint')
     with pytest.raises(InputError, match='do not fit together'):
         drives_in(damaged)
@@ -88,8 +85,7 @@ def test_what_holds_no_drives_is_refused(robots, command, slot_car_model, tmp_pa
 
 
 def test_drives_of_several_origins_are_put_into_one_plane(robots, tmp_path):
-    files, _ = robots
-    header, arrays = read_container(files[1])
+    header, arrays = read_container(robots[1])
     origins = [GeodeticOrigin(50.0, 8.0, 100.0), GeodeticOrigin(50.01, 8.02, 90.0)]
     paths = []
     for number, origin in enumerate(origins):

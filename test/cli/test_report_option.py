@@ -3,12 +3,11 @@
 """``--report`` of the commands that write one."""
 
 from html import escape
-from pathlib import Path
 import re
 import subprocess
 import sys
 
-from command_runs import Command, RUN
+from command_runs import RUN
 import pytest
 
 from two_manifold_ros.cli.verdict import WORDS
@@ -46,9 +45,7 @@ def test_a_report_is_written_beside_what_is_printed(
 
 
 @pytest.mark.slow
-def test_another_process_writes_the_same_bytes(
-    command: Command, slot_car_bag: Path, tmp_path: Path
-):
+def test_another_process_writes_the_same_bytes(command, slot_car_bag, tmp_path):
     pages = [tmp_path / name for name in ('a.html', 'b.html')]
     given = ['inspect', str(slot_car_bag), '--report']
     command(*given, pages[0])
@@ -57,9 +54,7 @@ def test_another_process_writes_the_same_bytes(
     assert pages[0].read_bytes() == pages[1].read_bytes()
 
 
-def test_without_the_library_a_report_is_refused_in_one_sentence(
-    slot_car_bag: Path, tmp_path: Path
-):
+def test_without_the_library_a_report_is_refused_in_one_sentence(slot_car_bag, tmp_path):
     program = f'import sys; sys.modules["bokeh"] = None; {RUN}'
     command = [sys.executable, '-c', program, 'inspect', str(slot_car_bag)]
     done = subprocess.run(

@@ -114,18 +114,3 @@ def test_a_claim_has_to_pass_on_nine_of_ten_sets(failing, status, runs, tmp_path
     # The picture is of the first set, as without the option.
     assert (tmp_path / 'a' / 'b' / 'video.png').read_text() == '0'
     assert f'{10 - len(failing)} of 10' in reproduce('video', '--sets', '10', status=status).out
-
-
-@pytest.mark.parametrize(
-    ('arguments', 'words'),
-    [
-        ('', 'name an experiment; see two-manifold reproduce --list'),
-        ('hamster', 'there is no experiment hamster'),
-        ('video --sets 0', 'less than one'),
-        ('video --seed -1', 'counts sets of draws from 0 on'),
-        ('video -o {bag}/metadata.yaml', 'metadata.yaml: the system refuses it (File exists)'),
-    ],
-)
-def test_bad_arguments(arguments, words, runs, slot_car_bag, reproduce):
-    assert words in reproduce.refused(*arguments.format(bag=slot_car_bag).split())
-    assert runs.calls == []

@@ -37,14 +37,7 @@ pytest.importorskip('rich')
         ('evaluate {model} {bag}', ('Publishes ', 'position error in metres', 'mean: ')),
         (
             'laps {model} {bag}',
-            (
-                'laps of',
-                'sector 3',
-                'to best',
-                'by positions',
-                'start line at',
-                'by positions by 0.',
-            ),
+            ('laps of', 'sector 3', 'to best', 'start line at', 'positions by 0.'),
         ),
         ('replay {model} {bag} -o {new}', ('PoseWithCovarianceStamped', '/diagnostics')),
         ('export {model} {bag} -o {new}.csv', ('ticks, ', 'published, written to {new}.csv')),

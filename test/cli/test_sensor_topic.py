@@ -15,29 +15,22 @@ NAMED = ['--sensor-topic', '/magnetometer', '--sensor-topic', '/wheel:twist.line
 
 
 @pytest.fixture(scope='module')
-def runs():
-    return [simulate(SlotCarSettings(seed, rate_hz=10.0), laps=10) for seed in (1, 2)]
-
-
-@pytest.fixture(scope='module')
-def bags(runs, tmp_path_factory):
+def sensed(tmp_path_factory):
+    """Return models with sensors and without, and a bag with sensors and without."""
     pytest.importorskip('rosbags')
-    folder = tmp_path_factory.mktemp('bags')
-    for index, run in enumerate(runs):
-        write_run(run, folder / str(index), SENSORS)
-    write_run(runs[1], folder / 'without')
-    return [folder / '0', folder / '1', folder / 'without']
-
-
-@pytest.fixture(scope='module')
-def models(bags, tmp_path_factory):
     from two_manifold_ros.__main__ import main  # noqa: PLC0415 - needs rosbags
 
-    folder = tmp_path_factory.mktemp('models')
-    for name, given in (('with', NAMED), ('without', [])):
-        arguments = [bags[0], '-o', folder / name, '--window', '20', '--horizons', '0,5', *given]
+    folder = tmp_path_factory.mktemp('sensed')
+    first, second = (simulate(SlotCarSettings(seed, rate_hz=10.0), laps=10) for seed in (1, 2))
+    for name, run, sensors in (
+        ('first', first, SENSORS), ('second', second, SENSORS), ('without', second, ()),
+    ):  # fmt: skip
+        write_run(run, folder / name, sensors)
+    models = [folder / 'with.npz', folder / 'without.npz']
+    for model, given in zip(models, (NAMED, []), strict=True):
+        arguments = [folder / 'first', '-o', model, '--window', '20', '--horizons', '0,5', *given]
         assert main(['train', *map(str, arguments)]) == 0
-    return folder / 'with', folder / 'without'
+    return models, folder / 'second', folder / 'without'
 
 
 def rmse(content: dict) -> float:
@@ -46,38 +39,33 @@ def rmse(content: dict) -> float:
     return found
 
 
-def test_a_model_knows_its_sensors_and_is_better_with_them(models, bags, command):
-    model, alone = map(load_model, models)
-    assert model.further_names == (
-        '/magnetometer:magnetic_field.x',
-        '/magnetometer:magnetic_field.y',
-        '/magnetometer:magnetic_field.z',
-        '/wheel:twist.linear.x',
-    )
+def test_a_model_knows_its_sensors_and_is_better_with_them(sensed, command, tmp_path):
+    models, bag, without = sensed
+    known, alone = map(load_model, models)
+    fields = [f'/magnetometer:magnetic_field.{axis}' for axis in 'xyz']
+    assert known.further_names == (*fields, '/wheel:twist.linear.x')
     assert alone.further_names == ()
-    errors = [rmse(command.json('evaluate', each, bags[1])) for each in models]
+    errors = [rmse(command.json('evaluate', each, bag)) for each in models]
     assert errors[0] < errors[1]
     # A bag without its sensors is filtered as if there were none.
-    said = command('evaluate', models[0], bags[2], '--json')
+    said = command('evaluate', models[0], without, '--json')
     assert 'The model goes on without this sensor.' in said.err
     assert rmse(json.loads(said.out)) == errors[1]
-    named = command.json('evaluate', models[0], bags[1], *NAMED)
-    assert rmse(named) == errors[0]
-
-
-def test_replay_and_info_take_them(models, bags, command, tmp_path):
-    written = command.json('replay', models[0], bags[1], '-o', tmp_path / 'bag')
+    assert rmse(command.json('evaluate', models[0], bag, *NAMED)) == errors[0]
+    written = command.json('replay', models[0], bag, '-o', tmp_path / 'bag')
     assert written['messages']['position']
     assert command.json('info', models[0])['sensors'][1]['topic'] == '/wheel'
 
 
-def test_other_sensors_than_those_of_the_model_are_refused(models, bags, command):
-    evaluate = command.with_arguments('evaluate', models[0], bags[1], '--sensor-topic', '/wheel')
-    assert 'the model takes 2' in evaluate.refused()
-    again = evaluate.refused('--sensor-topic', '/wheel')
-    assert 'named as a sensor twice' in again
-    other = command.with_arguments(
-        'evaluate', models[0], bags[1], '--sensor-topic', '/magnetometer'
-    )
-    words = other.refused('--sensor-topic', '/wheel:x')
-    assert 'the model takes twist.linear.x there' in words
+@pytest.mark.parametrize(
+    ('topics', 'words'),
+    [
+        (['/wheel'], 'the model takes 2'),
+        (['/wheel', '/wheel'], 'named as a sensor twice'),
+        (['/magnetometer', '/wheel:x'], 'the model takes twist.linear.x there'),
+    ],
+)
+def test_other_sensors_than_those_of_the_model_are_refused(topics, words, sensed, command):
+    models, bag, _ = sensed
+    named = [each for topic in topics for each in ('--sensor-topic', topic)]
+    assert words in command.refused('evaluate', models[0], bag, *named)

@@ -69,14 +69,9 @@ def test_json_is_what_each_node_said_last(play, command):
     assert name == 'filter_node'
     assert node.pop('silent_s') < 60.0
     assert node == LOST | {
-        'level': 'ERROR',
-        'why': 'lost: a',
-        'input_rate_hz': 99.5,
-        'estimate_rate_hz': None,
-        'nodes': 1,
-        'trouble': '',
-        'gone': False,
-    }
+        'level': 'ERROR', 'why': 'lost: a', 'input_rate_hz': 99.5, 'estimate_rate_hz': None,
+        'nodes': 1, 'trouble': '', 'gone': False,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -91,10 +86,8 @@ def test_a_state_is_waited_for(until, heard, status, play, command):
     assert len(said) == heard
     assert asked == [None]
     if status == 0:
-        assert (
-            command.json('status', '--until', until)['nodes']['filter_node']['status']
-            == states[heard - 1]
-        )
+        nodes = command.json('status', '--until', until)['nodes']
+        assert nodes['filter_node']['status'] == states[heard - 1]
 
 
 def test_what_was_not_reached_is_said(play, command):
@@ -120,14 +113,11 @@ def test_a_node_that_could_not_be_configured_is_waited_for_in_vain(play, command
     command('status', '--until', 'tracking')
 
 
-@pytest.mark.parametrize('number', ['nan', '0', '-1'])
-def test_no_number_of_seconds_is_refused(play, command, number):
+def test_no_number_of_seconds_and_no_ros_are_refused(play, command, monkeypatch):
     asked = play((0, 'tracking', WELL))
-    command.refused('status', '--seconds', number)
+    for number in ('nan', '0', '-1'):
+        command.refused('status', '--seconds', number)
     assert asked == []
-
-
-def test_without_ros_one_sentence_says_so(command, monkeypatch):
     monkeypatch.setitem(sys.modules, MODULE, None)
     assert 'listens to nodes and needs ROS 2' in command.refused('status')
 

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """`two-manifold train`."""
 
-from dataclasses import replace
 import json
 from pathlib import Path
 from typing import Any
 
 from command_runs import Command
 from ellipse import drive, write_bag
+from other_recordings import multiplied_imu
 import pytest
 
 from two_manifold_ros.cli import train
@@ -99,11 +99,8 @@ def test_an_option_of_a_method_is_passed_on_and_one_of_another_is_refused(
 @pytest.fixture(scope='module')
 def short_bag(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a bag of two laps of an ellipse, whose halves look alike, with a dead channel."""
-    short = drive(16.0)
-    samples = short.imu.samples.copy()
-    samples[:, 3] = 0.0
-    dead = replace(short, imu=replace(short.imu, samples=samples))
-    return write_bag(tmp_path_factory.mktemp('short') / 'short', dead)
+    short = multiplied_imu(drive(16.0), 0.0, 16.0, (1, 1, 1, 0, 1, 1))
+    return write_bag(tmp_path_factory.mktemp('short') / 'short', short)
 
 
 @pytest.mark.parametrize('method', ['route', 'spectral', 'tpsr'])

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`two-manifold view` over bags, in a process of its own and with a real browser."""
 
-from collections.abc import Callable, Iterator
 import re
 import signal
 import subprocess
@@ -15,55 +14,39 @@ pytest.importorskip('bokeh', reason='bokeh, which draws pages, is not installed'
 import browsing
 
 browse, browser = browsing.browse, browsing.browser
-View = Callable[..., subprocess.Popen[str]]
 
 
-@pytest.fixture
-def view() -> Iterator[View]:
-    """Start the command, and end it as Ctrl-C does; it has to end well."""
-    started: list[subprocess.Popen[str]] = []
-
-    def begin(*arguments: object) -> subprocess.Popen[str]:
-        command = [sys.executable, '-m', 'two_manifold_ros', 'view', '--port', '0', '--no-browser']
-        process = subprocess.Popen(
-            [*command, *map(str, arguments)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        started.append(process)
-        return process
-
-    yield begin
-    for process in started:
+def test_a_model_is_run_over_a_bag_beside_the_truth(browse, model_file, slot_car_bag):
+    before = sorted(slot_car_bag.iterdir())
+    command = [sys.executable, '-m', 'two_manifold_ros', 'view', '--port', '0', '--no-browser']
+    process = subprocess.Popen(
+        [*command, str(model_file), str(slot_car_bag), '--from', '10'],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert re.match(r'http://127\.0\.0\.1:\d+/ ', line), line
+        tab = browse(line.split()[0])
+        tab.until('model("states").data.status.includes("tracking")')
+        tab.until('model("error_curve").data.m.length > 100')
+        errors = [each for each in tab.columns('error_curve')['m'] if each is not None]
+        assert sorted(errors)[len(errors) // 2] < 0.5
+        tab.until('model("ellipse").data.x.length && model("truth").data.x.length')
+        # Where it begins to track, a path comes with the next picture.
+        tab.until('model("ahead").data.ahead.length')
+        assert tab.columns('ahead')['ahead'] == ['+0.5 s', '+1 s', '+1.5 s', '+2 s']
+        assert len(tab.columns('path')['x']) >= 9
+        assert len(tab.columns('route')['xs']) >= 1
+        assert tab.value('time', 'end') == pytest.approx(36.5, abs=0.2)
+        assert sorted(slot_car_bag.iterdir()) == before, 'the folder of a bag is not touched'
+        tab.page.close()
+    finally:
+        # As Ctrl-C does; it has to end well.
         process.send_signal(signal.SIGINT)
         said = process.communicate(timeout=60)
-        assert process.returncode == 0, said
-        assert 'Traceback' not in said[1]
-
-
-def address(process: subprocess.Popen[str]) -> str:
-    assert process.stdout is not None
-    line = process.stdout.readline()
-    assert re.match(r'http://127\.0\.0\.1:\d+/ ', line), line
-    return line.split()[0]
-
-
-def test_a_model_is_run_over_a_bag_beside_the_truth(view, browse, model_file, slot_car_bag):
-    before = sorted(slot_car_bag.iterdir())
-    tab = browse(address(view(model_file, slot_car_bag, '--from', 10)))
-    tab.until('model("states").data.status.includes("tracking")')
-    tab.until('model("error_curve").data.m.length > 100')
-    errors = [each for each in tab.columns('error_curve')['m'] if each is not None]
-    assert sorted(errors)[len(errors) // 2] < 0.5
-    tab.until('model("ellipse").data.x.length && model("truth").data.x.length')
-    # Where it begins to track, a path comes with the next picture.
-    tab.until('model("ahead").data.ahead.length')
-    assert tab.columns('ahead')['ahead'] == ['+0.5 s', '+1 s', '+1.5 s', '+2 s']
-    assert len(tab.columns('path')['x']) >= 9
-    assert len(tab.columns('route')['xs']) >= 1
-    assert tab.value('time', 'end') == pytest.approx(36.5, abs=0.2)
-    assert sorted(slot_car_bag.iterdir()) == before, 'the folder of a bag is not touched'
+    assert process.returncode == 0, said
+    assert 'Traceback' not in said[1]
 
 
 def test_without_ros_live_says_what_is_missing(command, monkeypatch):

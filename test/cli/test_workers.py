@@ -5,13 +5,12 @@
 import json
 from pathlib import Path
 
+from fleet_work import write_fleet
 import pytest
 
 from two_manifold_ros.fleet import ItemJournal
 from two_manifold_ros.inspection.coverage import Survey, survey_bag
 from two_manifold_ros.recordings.reading import ReadingOptions
-from two_manifold_ros.simulation.slot_car import SlotCarSettings
-from two_manifold_ros.simulation.slot_car_run import simulate, write_run
 
 pytest.importorskip('rosbags')
 pytest.importorskip('distributed', reason='Dask is not installed (extra: fleet)')
@@ -31,13 +30,7 @@ def test_bags_are_inspected_and_evaluated_by_workers_as_here(command, slot_car_b
 @pytest.fixture(scope='module')
 def fleet_bags(tmp_path_factory):
     """Return eight bags of three laps each, and one that is damaged."""
-    folder = tmp_path_factory.mktemp('fleet')
-    paths = [folder / f'car{number % 2}' / f'drive{number}' for number in range(8)]
-    for number, path in enumerate(paths):
-        path.parent.mkdir(exist_ok=True)
-        write_run(simulate(SlotCarSettings(seed=30 + number, rate_hz=10.0), laps=3), path)
-    (folder / 'bad.mcap').write_bytes(b'no bag')
-    return [*map(str, paths), str(folder / 'bad.mcap')]
+    return write_fleet(tmp_path_factory.mktemp('fleet'), range(30, 38))
 
 
 def test_a_model_of_many_bags_has_the_same_bytes_from_workers(command, fleet_bags, tmp_path):

@@ -9,9 +9,8 @@ from dataclasses import replace
 import numpy as np
 
 from two_manifold_ros.comparison.comparing import Fitted, TrainSplit
-from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.ticks.segments import fit_channels, Segment
-from two_manifold_ros.training.dataset import build_dataset, Dataset
+from two_manifold_ros.training.dataset import Dataset
 from two_manifold_ros.training.settings import TrainingSettings
 
 PERIOD_NS = 100_000_000
@@ -42,11 +41,6 @@ def train_of(
     channels = fit_channels(segments, np.full(6, 100.0))
     dataset = Dataset(segments, channels, 10.0, PERIOD_NS, window, 2 * PERIOD_NS, Counter())
     return TrainSplit((), dataset, TrainingSettings(window=window, horizons=horizons))
-
-
-def recorded_train(recording: Recording, window: int, horizons: tuple[int, ...]) -> TrainSplit:
-    settings = TrainingSettings(window=window, horizons=horizons)
-    return TrainSplit((recording,), build_dataset([recording], settings), settings)
 
 
 def without_positions(segment: Segment) -> Segment:

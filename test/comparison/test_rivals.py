@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rules that every method keeps, all methods by name, and the filters of this package."""
 
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import partial
 
@@ -15,7 +16,6 @@ from small_trains import (
     GRAVITY,
     MOUNT,
     PERIOD_S,
-    recorded_train,
     steady,
     train_of,
     varied,
@@ -85,8 +85,9 @@ def test_every_rival_is_causal_and_repeatable(name):
 def test_a_slot_car_is_followed_better_than_by_its_mean(fit, share, slot_car_laps):
     if share == 0.7:
         pytest.importorskip('hmmlearn')
-    train = recorded_train(slot_car_laps[0], window=20, horizons=(0, 10))
-    rest = build_dataset([slot_car_laps[1]], train.settings).segments
+    settings = TrainingSettings(window=20, horizons=(0, 10))
+    learned, followed = (build_dataset([each], settings) for each in slot_car_laps)
+    train, rest = TrainSplit(slot_car_laps[:1], learned, settings), followed.segments
     error = held_out_error(fit(train), rest, train)
     assert error < share * held_out_error(METHODS['mean'].fit(train), rest, train)
 
@@ -161,19 +162,18 @@ SETTINGS = TrainingSettings(window=20, horizons=(0, 5, 20))
 
 
 @pytest.fixture(scope='session')
-def slot_car_plan(slot_car_laps: tuple[Recording, Recording]) -> Plan:
-    """Return a plan with the recordings and the settings of `slot_car_model`."""
-    learned, followed = slot_car_laps
-    return plan_bags([learned], [replace(followed, name='the rest')], SETTINGS)
+def planned(slot_car_laps: tuple[Recording, Recording]) -> Callable[[Recording], Plan]:
+    """Return a function that plans to follow a drive with the settings of `slot_car_model`."""
+    return lambda drive: plan_bags([slot_car_laps[0]], [replace(drive, name='the rest')], SETTINGS)
 
 
 @pytest.mark.parametrize('multiplied', [False, True])
-def test_the_scores_are_those_of_evaluate(multiplied, slot_car_model, slot_car_laps):
+def test_the_scores_are_those_of_evaluate(multiplied, slot_car_model, slot_car_laps, planned):
     """Also where the IMU is turned over on the way, which shows in the samples only."""
-    followed = replace(slot_car_laps[1], name='the rest')
+    followed = slot_car_laps[1]
     if multiplied:
         followed = multiplied_imu(followed, 10.0, 18.0)
-    plan = plan_bags([slot_car_laps[0]], [followed], SETTINGS)
+    plan = planned(followed)
     wanted = evaluate(slot_car_model, [followed])
     assert (wanted.published < 0.95 * wanted.ticks) == multiplied
     ours = Method('ours', 'ours', lambda _: fitted_model(slot_car_model))
@@ -187,9 +187,9 @@ def test_the_scores_are_those_of_evaluate(multiplied, slot_car_model, slot_car_l
     assert result.chosen['neighbours'] == slot_car_model.summary['neighbours']
 
 
-def test_it_goes_on_over_a_gap_as_on_the_vehicle(slot_car_model, slot_car_laps):
+def test_it_goes_on_over_a_gap_as_on_the_vehicle(slot_car_model, slot_car_laps, planned):
     parted = without_imu(slot_car_laps[1].between(0, 20), 8.0, 9.0)
-    plan = plan_bags([slot_car_laps[0]], [replace(parted, name='the rest')], SETTINGS)
+    plan = planned(parted)
     fitted = fitted_model(slot_car_model)
     (run,) = evaluate(slot_car_model, [parted]).runs
     for test in plan.tests:
@@ -200,9 +200,11 @@ def test_it_goes_on_over_a_gap_as_on_the_vehicle(slot_car_model, slot_car_laps):
     assert len(plan.tests) == 2
 
 
-def test_it_starts_at_the_first_tick_of_samples_and_of_ticks_alone(slot_car_plan, slot_car_model):
+def test_it_starts_at_the_first_tick_of_samples_and_of_ticks_alone(
+    slot_car_model, slot_car_laps, planned
+):
     fitted = fitted_model(slot_car_model)
-    (test,) = slot_car_plan.tests
+    (test,) = planned(slot_car_laps[1]).tests
     whole = fitted.predict(test)
     first = test.part(0, 50)
     # Of ticks alone nothing is withheld.
@@ -228,10 +230,12 @@ def test_it_starts_at_the_first_tick_of_samples_and_of_ticks_alone(slot_car_plan
         ('paper-gaussian', {'method': 'paper', 'kernel': 'gaussian'}),
     ],
 )
-def test_each_is_trained_as_asked(name, changes, slot_car_plan, slot_car_model, monkeypatch):
+def test_each_is_trained_as_asked(
+    name, changes, slot_car_model, slot_car_laps, planned, monkeypatch
+):
     given: list[object] = []
     monkeypatch.setattr(rivals, 'train_model', lambda *each: given.extend(each) or slot_car_model)
-    train = slot_car_plan.train
+    train = planned(slot_car_laps[1]).train
     methods_named([name])[0].fit(train)
     same = {'method': 'route', 'rate_hz': train.dataset.rate_hz}
     assert given == [train.recordings, SETTINGS.with_method(**{**same, **changes})]

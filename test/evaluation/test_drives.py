@@ -6,6 +6,7 @@ from dataclasses import replace
 import json
 import shutil
 
+from fleet_work import write_fleet
 import numpy as np
 import pytest
 
@@ -22,23 +23,13 @@ from two_manifold_ros.evaluation.drives import (
 )
 from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.recordings.reading import read_recording, ReadingOptions
-from two_manifold_ros.simulation.slot_car import SlotCarSettings
-from two_manifold_ros.simulation.slot_car_run import simulate, write_run
 
 
 @pytest.fixture(scope='module')
 def bags(tmp_path_factory):
     """Return three bags of two vehicles, and one that is damaged."""
     pytest.importorskip('rosbags')
-    folder = tmp_path_factory.mktemp('fleet')
-    paths = []
-    for number in range(3):
-        place = folder / f'car{number % 2}' / f'drive{number}'
-        place.parent.mkdir(exist_ok=True)
-        write_run(simulate(SlotCarSettings(seed=20 + number, rate_hz=10.0), laps=3), place)
-        paths.append(str(place))
-    (folder / 'bad.mcap').write_bytes(b'no bag')
-    return [*paths, str(folder / 'bad.mcap')]
+    return write_fleet(tmp_path_factory.mktemp('fleet'), range(20, 23))
 
 
 @pytest.fixture(scope='module')
@@ -86,21 +77,22 @@ def test_totals_weigh_drives_by_their_ticks(slot_car_model, scores):
     vehicles = fleet.by('vehicle')
     assert {name: each.drives for name, each in vehicles.items()} == {'car0': 2, 'car1': 1}
     json.dumps(fleet.to_json(3), allow_nan=False)
+    # Without a score the first reason is given.
+    with pytest.raises(InputError, match=r'bad\.mcap'):
+        fleets_of(slot_car_model, scores[3:])
 
 
-def drives(means, vehicle='car'):
+def drives(means):
     return [
         DriveScore(
-            f'{vehicle}/{number}',
-            vehicle=vehicle,
+            f'car/{number}',
+            vehicle='car',
             begins_ns=number,
             ticks=100,
             published=90,
             error_m=100.0 * mean,
             published_error_m=80.0 * mean,
-            places=np.array(
-                [[50.0, 45.0, 20.0 * mean], [49.0, 45.0, 78.0 * mean], [1.0, 0.0, 2.0]]
-            ),
+            places=np.array([[50, 45, 20.0 * mean], [49, 45, 78.0 * mean], [1, 0, 2.0]]),
         )
         for number, mean in enumerate(means)
     ]
@@ -117,15 +109,12 @@ def test_a_vehicle_whose_errors_grow_is_named():
     assert total_of(grows, 100_000).grows_m is None
 
 
-def test_the_weakest_places_are_those_driven_as_others_are():
+def test_the_weakest_places_are_those_driven_as_others_are_and_those_of_one_bend_are_one():
     fleet = Fleet(tuple(drives([1.0, 2.0])), np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]]))
     first, second = fleet.weakest(5)
     assert (first['x'], second['x']) == (1.0, 0.0)
     assert first['mean_m'] == pytest.approx(78.0 * 3.0 / 98.0)
     assert first['published_share'] == pytest.approx(90.0 / 98.0)
-
-
-def test_weak_places_of_one_bend_are_one():
     places = np.column_stack([np.arange(20.0), np.zeros(20)])
     errors = np.where(np.arange(20) == 5, 9.0, np.where(np.arange(20) == 6, 8.0, 1.0))
     (drive,) = drives([1.0])
@@ -134,11 +123,6 @@ def test_weak_places_of_one_bend_are_one():
     found = fleet.weakest(3)
     assert [each['mean_m'] for each in found] == [9.0, 1.0, 1.0]
     assert all(abs(one['x'] - 5.0) > 1.9 for one in found[1:])
-
-
-def test_without_a_score_the_first_reason_is_given(slot_car_model, scores):
-    with pytest.raises(InputError, match=r'bad\.mcap'):
-        fleets_of(slot_car_model, scores[3:])
 
 
 def test_parts_and_lags_are_as_asked_for(slot_car_model, bags):

@@ -37,7 +37,7 @@ def truths_of(times: LapTimes, recording: Recording) -> np.ndarray:
     return (stream.stamps[at] + share * np.diff(stream.stamps)[at]) * 1e-9
 
 
-def test_lap_times_are_those_of_the_simulated_car(timed, laps):
+def test_lap_times_are_those_of_the_simulated_car_and_those_by_positions_stand_beside(timed, laps):
     crossed = truths_of(timed, laps)
     known = [lap for lap in timed.laps if math.isfinite(lap.time.seconds)]
     assert len(known) >= 3
@@ -46,16 +46,10 @@ def test_lap_times_are_those_of_the_simulated_car(timed, laps):
         error = lap.time.seconds - (crossed[begin + 1] - crossed[begin])
         assert abs(error) < 4.0 * lap.time.deviation_s + 0.02
         assert abs(error) < 0.1 * timed.circuit.lap_s
-
-
-def test_the_laps_by_positions_stand_beside(timed, laps):
-    crossed = np.diff(truths_of(timed, laps))
     by_positions = [each.time.seconds for each in timed.references]
-    assert by_positions == pytest.approx(crossed[-len(by_positions) :], abs=0.05)
-    errors = timed.errors()
-    assert len(errors) == sum(math.isfinite(lap.time.seconds) for lap in timed.laps)
-    lap = next(lap for lap in timed.laps if math.isfinite(lap.time.seconds))
-    assert errors[0] == lap.time.seconds - timed.reference_of(lap).time.seconds
+    assert by_positions == pytest.approx(np.diff(crossed)[-len(by_positions) :], abs=0.05)
+    errors = [lap.time.seconds - timed.reference_of(lap).time.seconds for lap in known]
+    assert timed.errors() == pytest.approx(errors, abs=0.0)
 
 
 def test_without_positions_there_are_the_same_laps_and_no_others_beside(

@@ -26,11 +26,7 @@ SETTINGS = TrainingSettings(horizons=(0, 5))
 
 
 class Parrot:
-    """
-    Says the newest position that it was given, ``off`` metres beside it on both axes.
-
-    Once in ``period_s``, until ``stops_s``.
-    """
+    """Says the newest position, ``off`` metres beside it, once in ``period_s`` to ``stops_s``."""
 
     def __init__(
         self, off: float = 0.0, period_s: float = 0.01, stops_s: float = math.inf

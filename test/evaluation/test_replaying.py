@@ -4,7 +4,7 @@
 
 import math
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,10 +12,9 @@ import pytest
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import estimates_along
 from two_manifold_ros.evaluation.replaying import replay
-from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.interface.status import CODES
-from two_manifold_ros.model.model import Model, RouteModel
+from two_manifold_ros.model.model import Model
 from two_manifold_ros.recordings.bag_writer import BagWriter
 from two_manifold_ros.recordings.recording import Recording
 
@@ -50,37 +49,21 @@ def stamp_of(header: Any) -> int:  # noqa: ANN401 - made by rosbags
     return header.stamp.sec * SECOND + header.stamp.nanosec
 
 
-class Replayed(NamedTuple):
-    """What the filter publishes along a recording, and the bag with as many messages of it."""
-
-    valid: list[Estimate]
-    path: Path
-    written: dict[str, int]
-    messages: dict[str, list[tuple[int, Any]]]
-
-
-@pytest.fixture(scope='session')
-def replayed(
-    slot_car_model: RouteModel, short: Recording, tmp_path_factory: pytest.TempPathFactory
-) -> Replayed:
+def test_each_valid_estimate_has_one_message_that_says_it_in_the_same_bytes_twice(
+    slot_car_model, short, tmp_path
+):
     estimates = estimates_along(Filter(slot_car_model), short, lambda *_: None)
-    path = tmp_path_factory.mktemp('replay') / 'bag'
-    written = write(slot_car_model, short, path)
-    return Replayed(
-        [each for each, _ in estimates if each.valid], path, written, messages_of(path)
-    )
-
-
-def test_one_message_for_each_valid_estimate_says_what_it_says(slot_car_model, replayed):
-    valid, messages = replayed.valid, replayed.messages
+    valid = [each for each, _ in estimates if each.valid]
+    written = write(slot_car_model, short, tmp_path / 'bag')
+    messages = messages_of(tmp_path / 'bag')
     # Ten ticks a second, of which every other one shows the places.
     particles = sum(each.tick % 2 == 0 for each in valid)
     # From the first tick on, before the window is full.
     others = {'particles': particles, 'diagnostics': 8, 'status': len(valid) + 19}
     others['laps'] = len(valid)
-    assert replayed.written == dict.fromkeys(PER_ESTIMATE, len(valid)) | others
+    assert written == dict.fromkeys(PER_ESTIMATE, len(valid)) | others
     counts = {topic: len(rows) for topic, rows in messages.items()}
-    assert counts == {f'/{topic}': count for topic, count in replayed.written.items()}
+    assert counts == {f'/{topic}': count for topic, count in written.items()}
     for estimate, (time, message) in zip(valid, messages['/position'], strict=True):
         pose = message.pose.pose
         assert time == stamp_of(message.header) == estimate.stamp_ns
@@ -97,39 +80,30 @@ def test_one_message_for_each_valid_estimate_says_what_it_says(slot_car_model, r
         places = [message.poses[each].pose.position for each in at]
         assert [[each.x, each.y] for each in places] == estimate.positions.tolist()
         assert 0 < min(np.diff(ahead)) <= max(np.diff(ahead)) <= 0.25 * SECOND
-
-
-def test_the_same_bytes_twice(slot_car_model, short, replayed, tmp_path):
+    # Status at ten hertz states what the estimate does.
+    rows = [message for _, message in messages['/status']]
+    names = rows[0].layout.dim[0].label.split(',')
+    numbers = [dict(zip(names, message.data.tolist(), strict=True)) for message in rows]
+    assert [each['valid'] for each in numbers] == [0.0] * 19 + [1.0] * len(valid)
+    newest, estimate = numbers[-1], valid[-1]
+    assert newest['status'] == CODES[estimate.status]
+    assert newest['novelty'] == estimate.novelty
+    assert newest['ellipse_m'] == estimate.ellipse_m
+    # What only a node has.
+    assert math.isnan(newest['stamp_age_s'])
+    first = {file.name: file.read_bytes() for file in (tmp_path / 'bag').iterdir()}
+    (tmp_path / 'bag').rename(tmp_path / 'first')
     write(slot_car_model, short, tmp_path / 'bag')
-    first, second = (
-        {file.name: file.read_bytes() for file in bag.iterdir()}
-        for bag in (replayed.path, tmp_path / 'bag')
-    )
-    assert first == second
+    assert {file.name: file.read_bytes() for file in (tmp_path / 'bag').iterdir()} == first
     assert len(first) == 2
 
 
 def test_without_a_valid_estimate_the_diagnostics_state_the_cause(slot_car_model, short, tmp_path):
-    assert write(slot_car_model, short.between(0, 1), tmp_path / 'bag') == {
-        'diagnostics': 1,
-        'status': 9,
-    }
+    written = write(slot_car_model, short.between(0, 1), tmp_path / 'bag')
+    assert written == {'diagnostics': 1, 'status': 9}
 
 
 def test_no_tick_is_refused_and_leaves_no_bag(slot_car_model, short, tmp_path):
     with pytest.raises(InputError, match='no tick ends in it'):
         write(slot_car_model, short.between(0, 0.05), tmp_path / 'bag')
     assert not list(tmp_path.iterdir())
-
-
-def test_status_at_ten_hertz_states_what_the_estimate_does(replayed):
-    rows = [message for _, message in replayed.messages['/status']]
-    names = rows[0].layout.dim[0].label.split(',')
-    numbers = [dict(zip(names, message.data.tolist(), strict=True)) for message in rows]
-    assert [each['valid'] for each in numbers] == [0.0] * 19 + [1.0] * len(replayed.valid)
-    newest, estimate = numbers[-1], replayed.valid[-1]
-    assert newest['status'] == CODES[estimate.status]
-    assert newest['novelty'] == estimate.novelty
-    assert newest['ellipse_m'] == estimate.ellipse_m
-    # What only a node has.
-    assert math.isnan(newest['stamp_age_s'])

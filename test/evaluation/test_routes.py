@@ -18,19 +18,14 @@ from two_manifold_ros.model.atlas import atlas_of
 def test_recordings_are_sorted_by_their_positions(kart_atlas, kart_drives):
     later = [drive for _, drive in kart_drives.values()]
     found = recordings_by_route(kart_atlas, [*later, later[0]])
-    assert {name: len(each) for name, each in found.items()} == {
-        'hall': 2,
-        'paddock': 1,
-        'ring': 1,
-    }
+    assert list(found) == ['hall', 'paddock', 'ring']
+    assert [len(each) for each in found.values()] == [2, 1, 1]
     assert found['ring'][0] is kart_drives['ring'][1]
     # Without a name of the frame the places alone say it.
-    by_places = recordings_by_route(
-        kart_atlas, [with_positions(each, frame_id='') for each in later]
-    )
-    assert {name: each[0].name for name, each in by_places.items()} == {
-        name: drive.name for name, (_, drive) in kart_drives.items()
-    }
+    unnamed = [with_positions(each, frame_id='') for each in later]
+    by_places = recordings_by_route(kart_atlas, unnamed)
+    assert [each.name for (each,) in by_places.values()] == [each.name for each in later]
+    assert [*by_places] == [*kart_drives]
 
 
 def test_a_route_and_its_reverse_are_told_apart_by_the_direction(kart_atlas, kart_drives):
@@ -113,17 +108,12 @@ def test_a_bag_too_short_for_an_estimate_counts_no_ticks(
         assert evaluate(model, [some, begun], lambda *_: None, route).naming == alone
 
 
-def silent(what, share):
-    assert what
-    assert 0.0 <= share < 1.0
-
-
 @pytest.mark.slow
 def test_a_position_on_another_route_is_none_at_any_horizon(kart_atlas, kart_drives):
     hall, ring = (replace(kart_atlas.routes[name], frame_id='map') for name in ('hall', 'ring'))
     hall = replace(hall, track=hall.track + 5000.0, mean_position=hall.mean_position + 5000.0)
     both, drive = atlas_of({'hall': hall, 'ring': ring}), kart_drives['ring'][1]
-    right, wrong = (run_filter(both, drive, silent, route) for route in ('ring', 'hall'))
+    right, wrong = (run_filter(both, drive, lambda *_: None, at) for at in ('ring', 'hall'))
     of_ring = np.array(wrong.routes) == 'ring'
     assert of_ring.mean() > 0.9
     assert (wrong.positions[of_ring] == hall.mean_position).all()
@@ -137,7 +127,7 @@ def test_a_position_on_another_route_is_none_at_any_horizon(kart_atlas, kart_dri
 def test_a_position_on_another_route_counts_where_both_pass(kart_atlas, kart_drives):
     hall, drive = replace(kart_atlas.routes['hall'], frame_id='map'), kart_drives['hall'][1]
     both = atlas_of({'there': hall, 'back': replace(hall, track=hall.track[::-1])})
-    one, other = (run_filter(both, drive, silent, route) for route in ('there', 'back'))
+    one, other = (run_filter(both, drive, lambda *_: None, at) for at in ('there', 'back'))
     published = one.published
     assert published.mean() > 0.8
     np.testing.assert_array_equal(one.positions[published], other.positions[published])

@@ -97,9 +97,9 @@ def test_nothing_known_is_no_number(count):
     )
 
 
-def positions(places: np.ndarray, step_ns: int = STEP_NS) -> PositionStream:
+def positions(places: np.ndarray) -> PositionStream:
     """Return a stream of (n, 2) places, one every step."""
-    stamps = START_NS + step_ns * np.arange(len(places))
+    stamps = START_NS + STEP_NS * np.arange(len(places))
     return PositionStream('/pose', 'map', 'geometry_msgs/msg/PoseStamped', stamps, places)
 
 

@@ -24,9 +24,7 @@ def score_of(rmse_m: float) -> Score:
 
 
 def comparison_of(
-    errors: dict[str, tuple[float, float]],
-    readings: dict[str, float],
-    learned: dict[str, float] | None = None,
+    errors: dict[str, tuple[float, float]], readings: dict[str, float]
 ) -> Comparison:
     """Return a comparison with an error for each of two horizons, and readings that far off."""
     track = np.zeros((3, 2))
@@ -37,7 +35,7 @@ def comparison_of(
             sees_positions=False,
             scores=tuple(score_of(rmse_m) for rmse_m in (FAR, *pair)),
             linear=(track + np.array([readings[name], 0.0]),) if name in readings else None,
-            learned_m=(learned or readings).get(name),
+            learned_m=readings.get(name),
         )
         for name, pair in errors.items()
     )

@@ -54,17 +54,10 @@ def oval(count: int = 600, **changes: object) -> Circuit:
 
 @dataclass(frozen=True)
 class Vehicle:
-    """
-    Positions and velocities (T, 2) at stamps (T,), ns, and shares of the way (T,) since lap 0.
-
-    Parameters
-    ----------
-    shares
-        Of a lap, unwrapped.
-    """
+    """Positions and velocities (T, 2) at stamps (T,), ns."""
 
     stamps: np.ndarray
-    shares: np.ndarray
+    shares: np.ndarray  # (T,) of the way since lap 0, unwrapped
     positions: np.ndarray
     directions: np.ndarray
 

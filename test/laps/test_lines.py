@@ -61,9 +61,7 @@ def test_a_model_without_a_lap_has_no_timer(slot_car_model, spectral_model):
     part = spectral_model.track[: len(spectral_model.track) // 40]
     with pytest.raises(InputError, match='train on whole laps'):
         circuit_of(replace(spectral_model, track=part))
-
-
-def test_live_only_a_map_has_laps(slot_car_model, spectral_model):
+    # Live only a map has laps.
     assert live_timer(spectral_model) is None
     with pytest.raises(InputError, match='a map of the route'):
         live_timer(spectral_model, sectors='0.5')

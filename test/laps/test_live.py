@@ -12,6 +12,7 @@ import numpy as np
 from oval import BEGIN_NS, COVARIANCE, driven, LAP_S, oval, SECOND, Vehicle, vehicle
 import pytest
 from ring_map import LAP, ring
+from snapshots import estimate_with
 
 from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.status import Status
@@ -31,23 +32,17 @@ def live(frame: str = LAP_FRAME, clock_ns: Callable[[], int] | None = None) -> L
 
 
 def estimate_of(drive: Vehicle, tick: int, status: Status = Status.TRACKING) -> Estimate:
-    covariances = np.stack([COVARIANCE, 4.0 * COVARIANCE])
-    positions = drive.positions[[tick, min(tick + 5, len(drive.stamps) - 1)]]
-    return Estimate(
-        stamp_ns=int(drive.stamps[tick]),
-        tick=tick,
-        status=status,
-        cause='',
-        why='',
-        state=np.zeros(1),
-        positions=positions,
-        covariances=covariances,
-        velocity=drive.directions[tick],
-        velocity_covariance=COVARIANCE,
-        evidence=1.0,
-        novelty=1.0,
-        ellipse_m=0.2,
-    )
+    return estimate_with(
+        stamp_ns=int(drive.stamps[tick]), tick=tick, status=status,
+        positions=drive.positions[[tick, min(tick + 5, len(drive.stamps) - 1)]],
+        covariances=np.stack([COVARIANCE, 4.0 * COVARIANCE]), velocity=drive.directions[tick],
+        velocity_covariance=COVARIANCE, ellipse_m=0.2,
+    )  # fmt: skip
+
+
+def start_of(laps: LiveLaps) -> float:
+    """Return where the start line is, laps."""
+    return math.atan2(*laps.timer.circuit.points[0, ::-1]) / (2.0 * math.pi) % 1.0
 
 
 def passages(drive: Vehicle, share: float) -> list[int]:
@@ -75,14 +70,15 @@ def plane(shares: Floats) -> Floats:
     return np.stack([120.0 * np.cos(angles) + 7.0, 40.0 * np.sin(angles) - 300.0], axis=-1)
 
 
-def placed_drive(laps: LiveLaps, drive: Vehicle, ticks: range, noise_m: float = 0.0) -> None:
-    """Push a drive, with fixes at some of its ticks."""
-    random = np.random.default_rng(0)
+def placed_drive(laps: LiveLaps, drive: Vehicle, ticks: range) -> LapState:
+    """Push a drive with fixes at some of its ticks, and return the last state."""
     for tick in range(len(drive.stamps)):
-        laps.push(estimate_of(drive, tick))
+        state = laps.push(estimate_of(drive, tick))
         if tick in ticks:
-            x, y = plane(drive.shares[tick]) + noise_m * random.standard_normal(2)
+            x, y = plane(drive.shares[tick])
             assert laps.take_position(int(drive.stamps[tick]), 'map', x, y)
+    assert state is not None
+    return state
 
 
 def test_fixes_place_the_laps():
@@ -119,19 +115,13 @@ def test_fixes_place_the_laps():
 
 
 def test_way_and_its_deviation_are_those_along_the_fixes():
-    drive = driven([LAP_S] * 4)
+    drive = driven([LAP_S] * 5)
     laps = live()
-    placed_drive(laps, drive, range(0, 300, 5))
-    tick = len(drive.stamps) - 1
-    state = laps.push(estimate_of(drive, tick))
-    assert state is None or state.lap
+    state = placed_drive(laps, drive, range(0, 300, 5))
     fine = plane(np.linspace(0.0, 1.0, 10_001))
     way = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(fine, axis=0).T))])
-    state = laps.push(estimate_of(driven([LAP_S] * 5), tick + 1))
-    assert state is not None
-    assert state.distance_m == pytest.approx(
-        np.interp(state.phase, np.linspace(0, 1, 10_001), way), abs=1.0
-    )
+    at = np.interp(state.phase, np.linspace(0, 1, 10_001), way)
+    assert state.distance_m == pytest.approx(at, abs=1.0)
     # A tenth of a metre of 100 on the ring is as much of the ellipse as lies there.
     place = state.phase + np.array([-5e-4, 5e-4])
     slope = float(np.hypot(*np.diff(plane(place), axis=0)[0])) / 1e-3
@@ -152,8 +142,7 @@ def test_stamps_on_arrival_are_those_of_the_clock():
         now[0] = stamp
         laps.push(estimate_of(drive, tick))
     assert laps.marks == 1
-    begin = math.atan2(*laps.timer.circuit.points[0, ::-1]) / (2.0 * math.pi)
-    assert begin % 1.0 == pytest.approx(0.4, abs=5e-3)
+    assert start_of(laps) == pytest.approx(0.4, abs=5e-3)
 
 
 @pytest.mark.parametrize(
@@ -192,18 +181,18 @@ def test_marks_at_a_standstill_are_where_the_vehicle_stands():
     laps = live('map')
     follow(laps, drive, (drive.stamps[[150, 230, 310]] + 1).tolist())
     assert laps.marks == 3
-    begin = math.atan2(*laps.timer.circuit.points[0, ::-1]) / (2.0 * math.pi)
-    assert begin % 1.0 == pytest.approx(shares[stands] % 1.0, abs=2e-3)
+    assert start_of(laps) == pytest.approx(shares[stands] % 1.0, abs=2e-3)
 
 
-def test_a_line_that_stays_where_it_is_forgets_no_lap():
-    drive = driven([LAP_S] * 9)
+def test_a_line_that_stays_where_it_is_forgets_no_lap_and_moves_no_more_after_many_marks():
+    drive = driven([LAP_S] * (LAST_MOVE + 4))
     laps = live('map')
-    states = follow(laps, drive, passages(drive, 0.3)[:8])
+    states = follow(laps, drive, passages(drive, 0.3))
     timed = [each is not None and math.isfinite(each.best.seconds) for each in states]
     # From the end of the lap that the first mark began.
     assert all(timed[timed.index(True) :])
     assert timed.index(True) < 200
+    assert laps.marks == LAST_MOVE
 
 
 @pytest.mark.slow
@@ -278,11 +267,6 @@ def test_fixes_of_a_vehicle_that_stands_do_not_outweigh_those_of_its_way():
     assert np.mean(np.array(scores) < 5.991) > 0.9
 
 
-def start_of(laps: LiveLaps) -> float:
-    """Return where the start line is, laps."""
-    return math.atan2(*laps.timer.circuit.points[0, ::-1]) / (2.0 * math.pi) % 1.0
-
-
 def pressed(marks: list[int], how: str) -> list[int]:
     """Return what a hand or a button makes of marks."""
     noise = np.random.default_rng(3).normal(size=len(marks))
@@ -303,13 +287,6 @@ def test_the_line_is_where_most_marks_are(how):
     assert laps.marks == len(true)
     # A fifth of a second is .02 of this lap, where it is driven fast.
     assert start_of(laps) == pytest.approx(0.6, abs=0.02)
-
-
-def test_the_line_stays_after_many_marks():
-    drive = driven([LAP_S] * (LAST_MOVE + 4))
-    laps = live('map')
-    follow(laps, drive, passages(drive, 0.5))
-    assert laps.marks == LAST_MOVE
 
 
 AHEAD, OLD, LOST = 2.0 * LATE_S, -20.0, -3.0

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The loop of a drive: laps and phases, laws, and drives without one."""
 
+from functools import partial
+
 from lap_drives import driven, phases_driven, recorded, signal, wrong_by
 import numpy as np
 import pytest
@@ -28,33 +30,39 @@ def test_the_loop_is_found(seed: int) -> None:
     )
 
 
-def test_two_alike_halves_are_one_lap() -> None:
+def alike_halves() -> tuple[Recording, float]:
     phases = phases_driven(8.0, 20.0, 3)
     seen = signal(2.0 * phases, 3) + 0.7 * signal(phases, 4)
     seen += 0.3 * np.random.default_rng(0).standard_normal(seen.shape)
-    assert find_loop(recorded(seen)).laps == pytest.approx(phases[-1], abs=0.3)
+    return recorded(seen), float(phases[-1])
+
+
+def many_laps(laps: float, seed: int) -> tuple[Recording, float]:
+    """Return a drive in which windows that are most alike lie any number of laps apart."""
+    recording, phases = driven(laps=laps, noise=1.0, seed=seed)
+    return recording, float(phases[-1] - phases[0])
+
+
+def kart() -> tuple[Recording, float]:
+    """Return a drive of which only windows some laps apart look alike."""
+    made = drive(world_named('kart_25hz'), day=1, laps=12, seed=1)
+    return made.recording, float(made.laps[-1] - made.laps[0])
 
 
 @pytest.mark.parametrize(
-    ('laps', 'seed'), [(60.0, 0), pytest.param(300.0, 2, marks=pytest.mark.slow)]
+    ('made', 'within'),
+    [
+        (alike_halves, 0.3),
+        (partial(many_laps, 60.0, 0), 0.5),
+        pytest.param(partial(many_laps, 300.0, 2), 0.5, marks=pytest.mark.slow),
+        (kart, 0.5),
+        # There and back: the ways look alike to a vehicle that turns at its ends, and not quite.
+        (lambda: (shuttle(16, Line(turns=True), day=1, seed=1).recording, 7.85), 0.3),
+    ],
 )
-def test_of_many_laps_one_is_found(laps: float, seed: int) -> None:
-    """The windows that are most alike lie any number of laps apart."""
-    recording, phases = driven(laps=laps, noise=1.0, seed=seed)
-    assert find_loop(recording).laps == pytest.approx(phases[-1] - phases[0], abs=0.5)
-
-
-def test_windows_two_laps_apart_are_not_taken_for_one_lap() -> None:
-    """Only multiples of this kart's lap are among the lags of windows that look alike."""
-    made = drive(world_named('kart_25hz'), day=1, laps=12, seed=1)
-    loop = find_loop(made.recording)
-    assert loop.laps == pytest.approx(made.laps[-1] - made.laps[0], abs=0.5)
-
-
-def test_there_and_back_of_a_shuttle_is_one_lap() -> None:
-    """The ways look alike to the IMU of one that turns at its ends, and not quite."""
-    made = shuttle(16, Line(turns=True), day=1, seed=1)
-    assert find_loop(made.recording).laps == pytest.approx(7.85, abs=0.3)
+def test_neither_half_a_lap_nor_several_are_taken_for_one(made, within) -> None:
+    recording, laps = made()
+    assert find_loop(recording).laps == pytest.approx(laps, abs=within)
 
 
 def changed(recording: Recording, how: str) -> Recording:

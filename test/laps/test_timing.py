@@ -57,12 +57,7 @@ def test_a_state_says_where_the_vehicle_is_and_how_long_its_lap_took():
         else:
             assert math.isnan(state.elapsed.seconds)
             assert math.isnan(state.predicted.seconds)
-
-
-def test_deltas_are_differences_to_the_same_place_of_the_other_lap():
-    drive = driven(LAPS)
-    states = drive.push(LapTimer(oval()))
-    for state, share in zip(states, drive.shares, strict=True):
+        # Deltas are differences to the same place of the other lap.
         lap = math.floor(share)
         if lap < 1 or share % 1.0 < 0.01 or share % 1.0 > 0.99 or lap >= len(LAPS):
             continue
@@ -73,6 +68,10 @@ def test_deltas_are_differences_to_the_same_place_of_the_other_lap():
         assert state.to_best.seconds == pytest.approx(to_best, abs=0.01)
         assert state.last.seconds == pytest.approx(LAPS[lap - 1], abs=EXACT_S)
         assert state.best.seconds == pytest.approx(min(LAPS[:lap]), abs=EXACT_S)
+    numbers, names = state.numbers(), [each.name for each in fields(LapState)][6:]
+    timed = [f'{name}{end}' for name in names for end in ('_s', '_std_s')]
+    assert [*numbers] == ['lap', 'sector', 'phase', 'distance_m', 'distance_std_m', *timed]
+    assert (numbers['best_s'], numbers['best_std_s']) == state.best
 
 
 def test_the_predicted_time_ends_at_the_time_of_the_lap():
@@ -154,8 +153,8 @@ def test_a_vehicle_that_is_found_elsewhere_has_no_lap_time():
             assert math.isnan(timed.seconds) or timed.seconds > 0.2 * LAP_S
 
 
-@pytest.mark.parametrize('gap_s', [1.2 * LAP_S, 3600.0, 1e9])
-def test_no_lap_is_made_up_in_a_gap_of_a_lap_or_more(gap_s):
+@pytest.mark.parametrize('gap_s', [1.2 * LAP_S, 3600.0, 1e9, -100.0])
+def test_no_lap_is_made_up_in_a_gap_of_a_lap_or_more_or_where_stamps_jump_back(gap_s):
     drive = driven([LAP_S] * 5)
     later = drive.shares > 1.7
     stamps = drive.stamps + later * round(gap_s * SECOND)
@@ -167,30 +166,9 @@ def test_no_lap_is_made_up_in_a_gap_of_a_lap_or_more(gap_s):
     after = np.flatnonzero(later)[0]
     assert [lap.begin_ns is None for lap in timer.laps] == [False, True, False, False, False]
     assert states[after].lap == 2
-    assert states[after].phase == pytest.approx(drive.shares[after] % 1.0, abs=1e-3)
+    within = 1e-3 if gap_s > 0.0 else 5e-3  # of a lap; a tick is 8e-3
+    assert states[after].phase == pytest.approx(drive.shares[after] % 1.0, abs=within)
     assert math.isnan(states[after].elapsed.seconds)
-
-
-def test_a_stamp_that_jumps_back_forgets_the_lap_under_way():
-    drive = driven(LAPS)
-    stamps = drive.stamps.copy()
-    back = np.flatnonzero(drive.shares > 1.5)[0]
-    stamps[back:] -= 100 * SECOND
-    timer = LapTimer(oval())
-    states = replace(drive, stamps=stamps).push(timer)
-    assert math.isnan(states[back].elapsed.seconds)
-    known = [each for each in times_of(timer) if math.isfinite(each)]
-    assert known == pytest.approx([LAPS[0], *LAPS[2:]], abs=0.02)
-
-
-def test_numbers_are_in_the_order_of_the_fields_each_time_with_its_deviation():
-    state = driven(LAPS).push(LapTimer(oval()))[-1]
-    names = list(state.numbers())
-    assert names[:5] == ['lap', 'sector', 'phase', 'distance_m', 'distance_std_m']
-    timed = [each.name for each in fields(LapState)][6:]
-    assert names[5:] == [f'{name}{end}' for name in timed for end in ('_s', '_std_s')]
-    assert state.numbers()['best_s'] == state.best.seconds
-    assert state.numbers()['best_std_s'] == state.best.deviation_s
 
 
 def test_another_start_line_and_other_sectors_move_the_lines():

@@ -56,22 +56,16 @@ def test_marks_place_a_drive(spoilt):
     assert np.abs(at_marks).max() < 0.02
 
 
-@pytest.mark.parametrize('period_s', [0.01, 0.4])
-def test_a_topic_that_is_published_all_the_time_has_no_marks(period_s):
-    recording, _ = driven(seed=1)
-    first, last = recording.imu.stamps[[0, -1]].tolist()
-    with pytest.raises(InputError, match='are no laps'):
-        place_by_marks([recording], [np.arange(first, last, round(period_s * 1e9))])
-
-
-@pytest.mark.parametrize('seed', range(3))
-def test_marks_at_random_times_are_no_passages(seed):
+def test_marks_at_random_times_or_all_the_time_are_no_passages():
     recording, phases = driven(laps=10.0, seed=1)
-    first, last = recording.imu.stamps[[0, -1]]
-    random = np.random.default_rng(seed)
-    times = np.sort(random.uniform(0.0, float(last - first), 11)).astype(np.int64)
-    with pytest.raises(InputError, match=r'no passages of one line|are no laps'):
-        place_by_marks([recording], [first + times])
+    begin, whole = recording.imu.first_stamp, int(np.ptp(recording.imu.stamps))
+    given = [np.arange(0, whole, period_ns) for period_ns in (10_000_000, 400_000_000)]
+    for seed in range(3):
+        times = np.random.default_rng(seed).uniform(0.0, float(whole), 11)
+        given.append(np.sort(times).astype(np.int64))
+    for each in given:
+        with pytest.raises(InputError, match=r'no passages of one line|are no laps'):
+            place_by_marks([recording], [begin + each])
     assert place_by_marks([recording], [marks_of(recording, phases)]).laps == 8
 
 

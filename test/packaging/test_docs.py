@@ -79,9 +79,7 @@ def test_the_site_has_every_page_and_loads_nothing_from_elsewhere(site, checkout
     assert not [path for path in site.rglob('*.css') if IMPORTED.search(path.read_text())]
     size = sum(path.stat().st_size for path in site.rglob('*') if path.is_file())
     assert size < 1e6 * MOST_MB
-
-
-def test_formulas_are_drawn_by_a_program_of_the_site(site):
+    # Formulas are drawn by a program of the site.
     page = (site / 'mathematics.html').read_text()
     assert page.count('class="math') > 300
     assert '$$' not in re.sub('<div class="math.*?</div>', '', page, flags=re.DOTALL)

@@ -51,17 +51,14 @@ def colcon_workspace(copied_checkout: Path, request: pytest.FixtureRequest) -> P
     for leftover in ('build', 'install', 'log'):
         shutil.rmtree(workspace / leftover, ignore_errors=True)
     options = ['--symlink-install'] if request.param == 'symlinked' else []
-    colcon(workspace, 'build', *options)
-    return workspace
-
-
-def colcon(workspace: Path, *arguments: str) -> str:
     if not shutil.which('colcon', path=f'{Path(sys.executable).parent}:{os.environ["PATH"]}'):
         pytest.skip('colcon is not installed')
     # Underlay: the environment's prefix where ROS 2 came by pip, the sourced one otherwise.
     underlay = os.environ.get('AMENT_PREFIX_PATH', sys.prefix)
     main = 'from colcon_core.command import main; import sys; sys.exit(main())'
-    return run(sys.executable, '-c', main, *arguments, cwd=workspace, AMENT_PREFIX_PATH=underlay)
+    command = [sys.executable, '-c', main, 'build', *options]
+    run(*command, cwd=workspace, AMENT_PREFIX_PATH=underlay)
+    return workspace
 
 
 def test_pip_installs_all_sources_all_data_files_and_the_command(pip_prefix, checkout, data_files):
@@ -83,21 +80,17 @@ def test_ros2_run_would_find_what_pip_installed(pip_prefix, node):
     assert run(pip_prefix / LIB / node, '--ros-args', 'a b', cwd=pip_prefix) == '2 a b\n'
 
 
-def test_colcon_installs_the_data_files(colcon_workspace, data_files):
+def test_colcon_installs_the_data_files_and_its_own_scripts_where_ros2_run_looks(
+    colcon_workspace, data_files
+):
     prefix = colcon_workspace / 'install' / 'two_manifold_ros'
     assert [name for name in data_files if not (prefix / name).is_file()] == []
-
-
-def test_colcon_puts_its_own_scripts_where_ros2_run_looks(colcon_workspace):
-    folder = colcon_workspace / 'install' / 'two_manifold_ros' / LIB
+    folder = prefix / LIB
     assert sorted(path.name for path in folder.iterdir()) == sorted([*NODES, 'two-manifold'])
     for path in folder.iterdir():
         # The wrapper that pip needs would look for a bin folder that colcon does not make.
         assert 'python' in path.read_text().splitlines()[0]
         assert os.access(path, os.X_OK)
-    packages = [
-        str(site_packages(folder.parents[1])),
-        str(colcon_workspace / 'build/two_manifold_ros'),
-    ]
+    packages = f'{site_packages(prefix)}:{colcon_workspace / "build/two_manifold_ros"}'
     command = [sys.executable, folder / 'two-manifold', '--help']
-    assert 'train' in run(*command, cwd=folder, PYTHONPATH=':'.join(packages))
+    assert 'train' in run(*command, cwd=folder, PYTHONPATH=packages)

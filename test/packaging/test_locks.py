@@ -15,8 +15,8 @@ USUAL = ('build', 'runtime', 'tools', 'docs')
 COMPILED = {'numpy', 'scipy', 'numba', 'llvmlite'}
 
 
-def locked(path: Path, python: str | None = None) -> dict[str, str]:
-    """Return the versions that a lock pins, for a Python or for any, by normalised name."""
+def locked(path: Path) -> dict[str, str]:
+    """Return the versions that a lock pins, by normalised name."""
     versions = {}
     for line in path.read_text().replace('\\\n', ' ').splitlines():
         if line.startswith('#'):
@@ -25,12 +25,7 @@ def locked(path: Path, python: str | None = None) -> dict[str, str]:
         parsed = requirements.Requirement(line.split(' --hash')[0])
         (pin,) = parsed.specifier
         assert pin.operator == '=='
-        if (
-            python is None
-            or not parsed.marker
-            or parsed.marker.evaluate({'python_version': python})
-        ):
-            versions[utils.canonicalize_name(parsed.name)] = pin.version
+        versions[utils.canonicalize_name(parsed.name)] = pin.version
     return versions
 
 

@@ -27,8 +27,6 @@ from two_manifold_ros.simulation.slot_car_run import (
 )
 from two_manifold_ros.simulation.track import Track
 
-STAMP = 1_700_000_000_000_000_007
-
 TRACK = Track()
 
 
@@ -52,14 +50,13 @@ def truth() -> SlotCarRun:
 def test_bad_settings_are_refused_by_name(values, word):
     with pytest.raises(InputError, match=word):
         SlotCarSettings(**values)
-
-
-def throttles(count: int, **choices: float) -> np.ndarray:
-    return np.array(Throttle(SlotCarSettings(**choices), 0.1).take(count))
+    for choice in ({}, {'laps': 0}, {'samples': 0}, {'laps': 1, 'samples': 1}):
+        with pytest.raises(InputError, match='laps'):
+            simulate(SlotCarSettings(), **choice)
 
 
 def test_throttle_has_the_stated_spread_and_memory():
-    relative = throttles(400_000) / Throttle.mean - 1.0
+    relative = np.array(Throttle(SlotCarSettings(), 0.1).take(400_000)) / Throttle.mean - 1.0
     assert relative.std() == pytest.approx(np.hypot(0.06, 0.025), rel=0.1)
     lag = np.corrcoef(relative[:-30], relative[30:])[0, 1]
     expected = (0.06**2 * np.exp(-1.0) + 0.025**2 * np.exp(-0.05)) / (0.06**2 + 0.025**2)
@@ -161,12 +158,6 @@ def test_position_and_orientation_are_those_of_the_track():
     # Laps end with the sample that completes them.
     driven = calm_run.distances - calm_run.distances[0]
     assert driven[-2] < 3 * TRACK.length <= driven[-1]
-
-
-@pytest.mark.parametrize('choice', [{}, {'laps': 0}, {'samples': 0}, {'laps': 1, 'samples': 1}])
-def test_one_positive_length_is_wanted(choice):
-    with pytest.raises(InputError, match='laps'):
-        simulate(SlotCarSettings(), **choice)
 
 
 def test_bag_and_recording_hold_the_run(tmp_path):
