@@ -4,9 +4,11 @@
 
 import json
 import time
+from types import SimpleNamespace
 
 import pytest
 
+from two_manifold_ros.cli import train
 from two_manifold_ros.errors import NO_USE
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.training.train import train_model
@@ -131,6 +133,27 @@ def test_what_cannot_be_done_is_refused(arguments, words, command, files, monkey
     monkeypatch.chdir(files)
     assert words in command.refused('atlas', *arguments)
     assert not (files / 'x.npz').exists()
+
+
+@pytest.mark.parametrize(
+    ('names', 'said'),
+    [
+        (
+            ('left', 'right'),
+            (
+                'left, right share places and are lines on one map; --routes names them, and as '
+                'MAP/NAME keeps their maps apart'
+            ),
+        ),
+        # Whoever names the map knows that, and its lines need not share places.
+        (('yard/left', 'yard/right'), 'yard/left, yard/right are lines on one map'),
+    ],
+)
+def test_lines_that_were_found_out_are_said_with_what_keeps_them_apart(names, said):
+    heard = []
+    drives = [SimpleNamespace(line=name, name=name) for name in names]
+    train._say_lines({'': drives}, heard.append, named=True)
+    assert heard == [f'two-manifold: note: {said}']
 
 
 @pytest.fixture(scope='module')
