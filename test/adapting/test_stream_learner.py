@@ -274,6 +274,15 @@ def test_a_training_that_fails_is_reported_and_the_next_one_is_tried(raised, wor
     assert learner.has_model
 
 
+def test_what_cannot_be_restored_changes_nothing(kept):
+    """Limits that suit no map of so short a route are refused by the map alone."""
+    learner = new_learner(ellipse_m=(50.0, 0.0))
+    with pytest.raises(InputError, match='ellipse_warn_m'):
+        learner.restore(*kept, make_head((0, 10)))
+    assert (learner.counters['samples_learned'], learner.known_s) == (0, 0.0)
+    assert (learner.head, learner.has_model) == (HEAD, False)
+
+
 def test_other_horizons_are_learned_from_the_same_drives(kept):
     settings = TrainingSettings(horizons=(0, 5))
     learner = StreamLearner(make_head((0, 5)), settings, at_once=True)

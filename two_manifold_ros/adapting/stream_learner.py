@@ -316,6 +316,8 @@ class StreamLearner:
                 own = {name[6:]: each for name, each in arrays.items() if name[:6] == 'model.'}
                 model = model_from('the model', dict(numbers['model']), own)
             withheld, lag_ns = bool(numbers['withheld']), int(numbers['lag_ns'])
+            # Limits of ellipses may refuse it: then nothing has changed.
+            live = None if model is None else self.make_filter(model)
         # Numbers of any size and arrays of any shape make Python and NumPy raise almost anything.
         except Exception as error:
             if isinstance(error, InputError):
@@ -330,8 +332,8 @@ class StreamLearner:
         for stamp_ns in memory.fixes_ns:
             self.schedule.count(stamp_ns, LONGEST_STEP_NS)
         self.schedule.newest_ns = None
-        if model is not None:
-            self._run(self.make_filter(model))
+        if live is not None:
+            self._run(live)
             self.models = 1
         self.filter.withheld = withheld
         if self.schedule.known_s >= FIRST_S:

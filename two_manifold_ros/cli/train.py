@@ -244,8 +244,13 @@ def _say_lines(
             for line, those in sorted(bags.items())
             if len(those) > 1 and not named
         ]
+        together = ', '.join(lines)
+        # Whoever names the map has asked for it.
+        if '/' in together:
+            say(f'two-manifold: note: {together} are lines on one map')
+            continue
         say(
-            f'two-manifold: note: {", ".join(lines)} share places and are lines on one map'
+            f'two-manifold: note: {together} share places and are lines on one map'
             f'{"".join(several)}; --routes names them, and as MAP/NAME keeps their maps apart'
         )
 
