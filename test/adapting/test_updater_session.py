@@ -9,9 +9,8 @@ import re
 from typing import Any
 
 import numpy as np
-from odd_stream import odd_stream, unaccounted
 import pytest
-from raw_imu import raw_imu
+from raw_imu import odd_stream, raw_imu, unaccounted
 from updater_feed import feed, LEARNED, SMALL, small_session, tpsr_session
 
 from two_manifold_ros.adapting.updater_session import (

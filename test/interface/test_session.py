@@ -9,9 +9,8 @@ from time import perf_counter_ns
 from types import SimpleNamespace
 
 import numpy as np
-from odd_stream import odd_stream, unaccounted
 import pytest
-from raw_imu import raw_imu
+from raw_imu import odd_stream, raw_imu, unaccounted
 
 from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.filter import Filter

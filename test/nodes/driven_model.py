@@ -19,24 +19,21 @@ def drive() -> SlotCarRun:
     return simulate(SlotCarSettings(seed=5, rate_hz=50.0), laps=7)
 
 
+# One car on one day, which is followed more sharply than another day's drive would allow.
+SETTINGS = TrainingSettings(rate_hz=10.0, window=20, states=8, horizons=(0, 5, 10), sharpness=0.4)
+
+
 @pytest.fixture(scope='session')
 def model_path(drive: SlotCarRun, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small model of the track: 10 Hz, windows of 20 ticks."""
-    # One car on one day, which is followed more sharply than another day's drive would allow.
-    settings = TrainingSettings(
-        rate_hz=10.0, window=20, states=8, horizons=(0, 5, 10), sharpness=0.4
-    )
     path = tmp_path_factory.mktemp('model') / 'model.npz'
-    save_model(train_model([run_to_recording(drive)], settings), path)
+    save_model(train_model([run_to_recording(drive)], SETTINGS), path)
     return path
 
 
 @pytest.fixture(scope='session')
 def sensed_path(drive: SlotCarRun, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The small model with a magnetometer."""
-    settings = TrainingSettings(
-        rate_hz=10.0, window=20, states=8, horizons=(0, 5, 10), sharpness=0.4
-    )
     path = tmp_path_factory.mktemp('model') / 'sensed.npz'
-    save_model(train_model([run_to_recording(drive, ('magnetometer',))], settings), path)
+    save_model(train_model([run_to_recording(drive, ('magnetometer',))], SETTINGS), path)
     return path

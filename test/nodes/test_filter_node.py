@@ -41,25 +41,6 @@ from two_manifold_ros.simulation.slot_car_run import run_to_recording, sensor_re
 SAMPLE_S = 0.02
 
 
-def test_reset_and_enable(talk, start, drive, model_path):
-    start('filter_node', model=model_path, input_timeout_s=60.0)
-    health = Health(talk)
-    health.until('waiting for the first IMU message on /imu')
-    feed = Feed(talk, drive, connect(talk, health))
-    feed.send(150)
-    health.until_value('published', '10')
-    assert talk.call(Trigger, 'filter_node/reset').success
-    feed.send(50)
-    health.until('filling the window')
-    assert talk.call(SetBool, 'filter_node/enable', data=False).success
-    health.until('disabled by the service enable')
-    feed.send(150)
-    assert talk.call(SetBool, 'filter_node/enable', data=True).success
-    feed.send(50)
-    health.until('filling the window: 9 of 20 ticks')
-    assert health.values['published'] == '10'
-
-
 def test_a_sensor_is_used_when_it_comes_and_gone_on_without(talk, start, drive, sensed_path):
     """In frames of the user and by the time of arrival, as the stamps are zero."""
     start(
@@ -250,15 +231,32 @@ def test_managed_node_waits_for_its_manager(talk, start, drive, model_path):
     assert talk.state == 'unconfigured'
 
 
-def test_models_are_swapped_under_load(talk, start, drive, model_path, tmp_path):
+def test_it_is_reset_and_disabled_and_models_are_swapped_under_load(
+    talk, start, drive, model_path, tmp_path
+):
     other = tolerant(small_tpsr(run_to_recording(drive), (0, 5, 10, 20)))
     save_model(other, tmp_path / 'other.npz')
     (tmp_path / 'broken.npz').write_bytes(b'no model')
-    node = start('filter_node', model=model_path)
+    node = start('filter_node', model=model_path, input_timeout_s=60.0)
     health = Health(talk)
+    health.until('waiting for the first IMU message on /imu')
     positions = talk.listen(PoseWithCovarianceStamped, 'position')
     paths = talk.listen(PathMessage, 'predicted_path')
     feed = Feed(talk, drive, connect(talk, health))
+    feed.send(150)
+    health.until_value('published', '10')
+    assert talk.call(Trigger, 'filter_node/reset').success
+    feed.send(50)
+    health.until('filling the window')
+    assert talk.call(SetBool, 'filter_node/enable', data=False).success
+    health.until('disabled by the service enable')
+    feed.send(150)
+    assert talk.call(SetBool, 'filter_node/enable', data=True).success
+    feed.send(50)
+    health.until('filling the window: 9 of 20 ticks')
+    assert health.values['published'] == '10'
+    positions.clear()
+
     assert not talk.call(Trigger, 'filter_node/swap_model').success
     feed.go_on(MESSAGE_S)
     talk.until(lambda: len(positions) > 10, 'positions')

@@ -103,24 +103,19 @@ def test_an_address_of_another_computer_is_refused(host):
         serve(a_scene(), host, 5006).__enter__()
 
 
-def test_a_page_counts_as_looked_at_until_its_tab_is_closed(browse):
+def test_a_page_loads_little_and_counts_as_looked_at_until_its_tab_is_closed(browse):
     scene = a_scene()
     with serve(scene) as url:
         assert not scene.looking
         tab = browse(url)
         until(lambda: list(scene.looking.values()) == ['car'], 'the page to look')
-        tab.page.close()
-        until(lambda: not scene.looking, 'the page to be gone')
-
-
-def test_little_is_loaded(browse):
-    with serve(a_scene()) as url:
-        tab = browse(url)
         code = """() => JSON.stringify(performance.getEntries().filter(
             each => each.encodedBodySize).map(each => [each.name, each.encodedBodySize]))"""
         loaded = dict(json.loads(tab.page.evaluate(code)))
         assert any('bokeh-widgets' in name for name in loaded)
         assert 100_000 < sum(loaded.values()) < MOST_BYTES
+        tab.page.close()
+        until(lambda: not scene.looking, 'the page to be gone')
 
 
 def test_whatever_keeps_it_from_starting_is_raised_and_nothing_waits(monkeypatch):

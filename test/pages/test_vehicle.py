@@ -57,7 +57,7 @@ def test_the_newest_moment_that_is_not_later():
     assert vehicle.count == 5
 
 
-def test_states_are_stretches_with_their_first_cause():
+def test_states_are_stretches_with_their_first_cause_and_a_trail_is_what_was_published():
     vehicle = Vehicle('car')
     lost = [moment(each, Status.LOST, 'lost: a; do b') for each in (2.0, 3.0)]
     vehicle.add([moment(0.0), moment(1.0), *lost, moment(4.0), moment(9.0)])
@@ -69,17 +69,11 @@ def test_states_are_stretches_with_their_first_cause():
     assert vehicle.stretches()[1].why == 'A; do b'
     assert vehicle.first_usable() == 0.0
     assert [each.start for each in vehicle.stretches(3.5)] == [2.0, 4.0, 9.0]
-
-
-def test_a_trail_holds_only_what_was_published():
-    vehicle = Vehicle('car')
-    vehicle.add([moment(0.0), moment(1.0, Status.LOST), moment(2.0), moment(3.0)])
-    assert vehicle.trail(0.5, 2.5).tolist() == [[2.0, 4.0]]
-    assert vehicle.corners().tolist() == [[0.0, 0.0], [3.0, 6.0]]
-    seconds, ellipses, errors = vehicle.curves(1.5)
-    assert seconds.tolist() == [2.0, 3.0]
-    assert set(ellipses.tolist()) == {1.0}
-    assert set(errors.tolist()) == {0.5}
+    assert vehicle.trail(1.5, 4.5).tolist() == [[4.0, 8.0]]
+    assert vehicle.corners().tolist() == [[0.0, 0.0], [9.0, 18.0]]
+    seconds, ellipses, errors = vehicle.curves(3.5)
+    assert seconds.tolist() == [4.0, 9.0]
+    assert (set(ellipses.tolist()), set(errors.tolist())) == ({1.0}, {0.5})
 
 
 def test_a_live_vehicle_forgets_and_one_of_a_bag_does_not(monkeypatch):
