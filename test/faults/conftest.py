@@ -22,18 +22,9 @@ PER_SAMPLE = ('stamps_ns', 'imu', 'positions', 'quaternions', 'distances', 'spee
 
 @pytest.fixture(scope='session')
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, HealthyDrive]]:
-    """A model and a drive, and an environment in which processes start quickly."""
+    """A model of 10 Hz and windows of 20 ticks, and what was driven after its training."""
     pytest.importorskip('rclpy', reason='ROS 2 is not installed')
     path = tmp_path_factory.mktemp('faults') / 'model.npz'
-    drive = _train_and_drive(path)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
-        patch.setenv('PYTHONUNBUFFERED', '1')
-        yield path, drive
-
-
-def _train_and_drive(path: Path) -> HealthyDrive:
-    """Write a model of 10 Hz and windows of 20 ticks, and return what was driven after it."""
     samples = round((TRAINED_S + DRIVEN_S) * RATE_HZ)
     run = simulate(SlotCarSettings(seed=5, rate_hz=RATE_HZ), samples=samples)
     # One car on one day, which is followed more sharply than another day's drive would allow.
@@ -46,4 +37,9 @@ def _train_and_drive(path: Path) -> HealthyDrive:
     after = replace(run, **{name: getattr(run, name)[rows] for name in PER_SAMPLE})
     machine = Filter(model)
     pairs = zip(after.stamps_ns.tolist(), after.imu, strict=True)
-    return HealthyDrive(after, [each for pair in pairs for each in machine.push(*pair)])
+    estimates = [each for pair in pairs for each in machine.push(*pair)]
+    with pytest.MonkeyPatch.context() as patch:
+        # Processes start quickly in this environment.
+        patch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
+        patch.setenv('PYTHONUNBUFFERED', '1')
+        yield path, HealthyDrive(after, estimates)

@@ -2,20 +2,34 @@
 # SPDX-License-Identifier: Apache-2.0
 """The fault matrix: what the messages of a driver can bring about."""
 
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 
+from fault import (
+    ANY,
+    FAR_M,
+    LEAST_ERROR_M,
+    LOST,
+    MOST_ERROR,
+    Published,
+    Sample,
+    StreamFault,
+    SURE,
+    TRACKING,
+    UNSURE,
+    Word,
+)
+import numpy as np
 import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-from checks import complaints
-from driven_node import driven, play
-from fault import LOST, StreamFault, TRACKING, Word
-import numpy as np
-from rows_stamps import DRIVER, STAMPS
-from rows_values import VALUES, VEHICLE
+from driven_node import driven, play, Trial
+from rows import DRIVER, STAMPS, VALUES, VEHICLE
 
 from two_manifold_ros.domains import free_domains
+from two_manifold_ros.interface.assessment import REJECTIONS
 
 
 @pytest.fixture(scope='module')
@@ -73,3 +87,168 @@ def test_what_does_not_hold_is_complained_of(trained, domain, monkeypatch):
         found = complaints(replace(good, **changes))
         missing += [] if any(words in each for each in found) else [(words, found)]
     assert missing == []
+
+
+CHI_SQUARE = 5.991
+"""Of two dimensions at 95 %."""
+
+
+def complaints(trial: Trial) -> list[str]:
+    """Return what does not hold of what the node did."""
+    parts = _soundness(trial), _naming(trial), _recovery(trial), _counts(trial)
+    return [complaint for part in parts for complaint in part]
+
+
+def _soundness(trial: Trial) -> Iterator[str]:
+    """Complain where something else was wrong before, or of what may never be published."""
+    before = [word.status for word in trial.words if word.received < trial.begin]
+    if before[-1] != TRACKING:
+        yield f'before the fault it said {before[-1]!r}'
+    if trial.not_finite:
+        yield f'{trial.not_finite} published messages hold a number that is not finite'
+    unnoticed = _unnoticed(trial)
+    if unnoticed > trial.fault.blind:
+        yield f'{unnoticed} positions are published as sure and wrong, not {trial.fault.blind}'
+    for each in trial.published:
+        statuses = trial.statuses(each.after)
+        if not statuses & {TRACKING, UNSURE}:
+            yield f'an estimate was published while it said {" and ".join(map(repr, statuses))}'
+            return
+
+
+def _unnoticed(trial: Trial) -> int:
+    """Count positions that were published as sure and are wrong."""
+    sure = [each for each in trial.published if trial.statuses(each.after) == {TRACKING}]
+    usual_m = trial.drive.usual_error
+    return sum(not _right(each, _place(trial, each), usual_m) for each in sure)
+
+
+def _right(published: Published, place: np.ndarray | None, usual_m: float) -> bool:
+    if place is None:
+        return False
+    error = published.place - place
+    error_m = np.linalg.norm(error)
+    ellipses = np.sqrt(error @ np.linalg.solve(published.covariance, error) / CHI_SQUARE)
+    if ellipses > SURE and error_m > SURE * usual_m:
+        return False
+    return bool(ellipses <= 1.0 or error_m < FAR_M)
+
+
+def _place(trial: Trial, published: Published) -> np.ndarray | None:
+    """Return where the car was at the stamp of an estimate, if that is known."""
+    taken = _taken(trial.sent, published)
+    return None if taken is None else trial.drive.places(np.array([taken]))[0]
+
+
+def _taken(sent: list[Sample], published: Published) -> int | None:
+    """Return the time on the drive of the newest sample that an estimate may have used."""
+    for sample in reversed(sent[: published.after - 1]):
+        if sample.refused or sample.stamp_ns > published.stamp_ns:
+            continue
+        if sample.taken_ns is None:
+            return None
+        return sample.taken_ns + min(published.stamp_ns - sample.stamp_ns, 20_000_000)
+    return None
+
+
+def _detected_s(trial: Trial) -> float | None:
+    """Return how long it took until the fault was named or counted."""
+    fault = trial.fault
+    if fault.counter:
+        before = trial.numbers_before.get(fault.counter, 0.0)
+        for look in trial.looks:
+            if look.numbers.get(fault.counter, 0.0) > before:
+                return trial.seconds_after(look.received)
+        return None
+    for word in trial.words:
+        if not _names(word, fault):
+            continue
+        if fault.silent_s and word.heard_s > trial.silence_s:
+            return word.heard_s - trial.silence_s
+        if not fault.silent_s and word.received > trial.begin:
+            return trial.seconds_after(word.received)
+    return None
+
+
+def _names(word: Word, fault: StreamFault) -> bool:
+    status, cause = fault.says
+    alike = status in {ANY, word.status} and cause in {ANY, word.cause}
+    return alike and fault.words in word.why
+
+
+def _naming(trial: Trial) -> Iterator[str]:
+    fault, detected_s = trial.fault, _detected_s(trial)
+    said = [word for word in trial.words if word.received > trial.begin]
+    if fault.harmless:
+        other = [word for word in said if word.status != TRACKING]
+        if other:
+            yield f'it said {other[0].status!r} because of {other[0].cause!r}: {other[0].why}'
+        if not fault.within_s:
+            return
+    elif any(not word.cause or not word.why for word in said if word.status != TRACKING):
+        yield 'it did not say why'
+    if detected_s is None:
+        causes = Counter((word.status, word.cause) for word in said)
+        yield f'it never said {fault.says} {fault.words!r}, but {dict(causes)}'
+    elif detected_s > fault.within_s:
+        yield f'it said so after {detected_s:.2f} s, not within {fault.within_s:g} s'
+
+
+def _recovered(trial: Trial) -> int | None:
+    """Return after how many ticks it tracked and went on doing so."""
+    since = None
+    for word in trial.words:
+        if word.received <= trial.end and word.status == TRACKING:
+            since = trial.end
+        elif word.status != TRACKING:
+            since = None
+        elif since is None:
+            since = word.received
+    return None if since is None else trial.ticks_between(trial.end, since)
+
+
+def _recovery(trial: Trial) -> Iterator[str]:
+    recovered = _recovered(trial)
+    if recovered is None:
+        yield f'it did not track again; its last word was {trial.words[-1].why!r}'
+        return
+    if recovered > trial.fault.recovers:
+        yield f'it tracked again after {recovered} ticks, not within {trial.fault.recovers}'
+    ratio = _error_ratio(trial)
+    if ratio is None:
+        yield 'it published nothing afterwards'
+    elif ratio > MOST_ERROR:
+        yield f'its error afterwards is {ratio:.2f} times that without the fault'
+
+
+def _error_ratio(trial: Trial) -> float | None:
+    """Compare errors once it has to be recovered, or from the fault on where it was harmless."""
+    since = trial.begin if trial.fault.harmless else trial.end
+    published = [
+        each
+        for each in trial.published
+        if each.after > since
+        and trial.ticks_between(since, each.after) >= (trial.fault.recovers or 0)
+        and _taken(trial.sent, each) is not None
+    ]
+    if not published:
+        return None
+    taken = np.array([_taken(trial.sent, each) for each in published])
+    errors = np.array([each.place for each in published]) - trial.drive.places(taken)
+    error = float(np.sqrt(np.mean(np.sum(np.square(errors), axis=1))))
+    return max(error, LEAST_ERROR_M) / max(trial.drive.error(taken), LEAST_ERROR_M)
+
+
+def _counts(trial: Trial) -> Iterator[str]:
+    """Complain of counters that do not say what became of the messages."""
+    first, last = trial.numbers_before, trial.looks[-1].numbers
+    if not trial.survived:
+        yield 'the node died, or survived an exception'
+    if last['received'] != sum(last[key] for key in ('used', 'waiting', *REJECTIONS)):
+        yield f'the counters do not add up: {last}'
+    refused = Counter(each.refused for each in trial.sent if each.refused)
+    expected = {**{cause: refused[cause] for cause in REJECTIONS}, **trial.fault.counts}
+    for key, count in expected.items():
+        fresh = last[key] - first.get(key, 0.0)
+        if fresh != count and key not in trial.fault.may_count:
+            yield f'{key} was counted {fresh:g} times, not {count}'

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import driven_model
 import numpy as np
 import pytest
+from snapshots import estimate_with
 
 from two_manifold_ros.filtering.estimate import Estimate
-from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.interface.messages import Scene
 
 drive, model_path = driven_model.drive, driven_model.model_path
@@ -40,20 +40,14 @@ def scene(model: SimpleNamespace) -> Scene:
 
 @pytest.fixture
 def estimate() -> Estimate:
-    return Estimate(
+    return estimate_with(
         stamp_ns=1_700_000_000_123_456_789,
         tick=61,
-        status=Status.TRACKING,
-        cause='',
-        why='tracking',
         state=np.array([1.0, -0.25, 0.125]),
         positions=np.array([[1.0, 2.0], [1.0, 3.0], [0.0, 3.0]]),
         covariances=np.array([[[0.04, 0.01], [0.01, 0.09]]] * 3)
         * np.array([1, 4, 9])[:, None, None],
         velocity=np.array([0.0, 2.0]),
         velocity_covariance=np.array([[0.16, 0.0], [0.0, 0.25]]),
-        evidence=0.9,
-        novelty=0.4,
-        ellipse_m=0.1,
         places=np.array([[1.0, 2.0, 0.75], [-3.5, 0.25, 0.125]]),
     )

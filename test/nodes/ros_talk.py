@@ -70,10 +70,6 @@ class Process:
         )
 
     @property
-    def alive(self) -> bool:
-        return self.process.poll() is None
-
-    @property
     def said(self) -> str:
         """Log of the process until now."""
         # Reading at a place of our own: the process writes where the file's own is.
@@ -90,7 +86,7 @@ class Process:
 
     def stop(self, how: signal.Signals = signal.SIGINT) -> int:
         """Send a signal and return the exit status."""
-        if self.alive:
+        if self.process.poll() is None:
             self.process.send_signal(how)
         try:
             return self.ended()

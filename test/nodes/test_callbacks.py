@@ -17,7 +17,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 from nav_msgs.msg import Path as PathMessage
 import numpy as np
 from rclpy.node import Node
-from rclpy.serialization import deserialize_message, serialize_message
+from rclpy.serialization import deserialize_message
 from ros_talk import ros, stamp_of
 from sensor_msgs.msg import Imu
 from snapshots import estimate_with
@@ -173,12 +173,6 @@ def test_no_remapping_of_the_node_hides_a_publisher(domain, rules):
             node.destroy_node()
 
 
-def wire(msgtype: str, fields: dict[str, object]) -> Any:  # noqa: ANN401 - generated
-    return deserialize_message(
-        serialize_message(to_message(msgtype, fields)), message_class(msgtype)
-    )
-
-
 MODEL: Any = None  # which poses and odometry do not ask for
 BUILDERS = {Topics.POSITION: position_message, Topics.ODOMETRY: odometry_message}
 
@@ -255,8 +249,8 @@ def test_transforms_are_those_to_the_frame_of_an_odometry(talk, model_path, monk
     estimate = estimate_with(velocity=np.array([1.0, 0.0]), velocity_covariance=1e-4 * np.eye(2))
     publishers.publish(estimate)
     header = {'stamp': stamp_fields(estimate.stamp_ns), 'frame_id': 'odom'}
-    message = wire('nav_msgs/msg/Odometry', {'header': header, 'child_frame_id': 'base_link'})
-    frame.take(message)
+    fields = {'header': header, 'child_frame_id': 'base_link'}
+    frame.take(to_message('nav_msgs/msg/Odometry', fields))
     publishers.publish(estimate)
     talk.until(lambda: heard, 'a transform')
     assert [each.data for each in heard] == ['odom']

@@ -113,6 +113,12 @@ def test_numbers_come_with_every_look_and_words_when_they_change(bench):
         bench.look(**known)
     times = {key: each for key, each in bench.values.items() if key.startswith('times_')}
     assert times == {'times_diverged': '2'}
+    # Without configuration counts are not known.
+    bench.listeners = 1
+    bench.look(trouble='no model')
+    assert (bench.numbers['status'], bench.numbers['level']) == (-1.0, 2.0)
+    assert math.isnan(bench.numbers['received'])
+    assert (bench.values['status'], 'received' in bench.values) == ('unconfigured', False)
 
 
 def test_what_diagnostics_and_status_show(bench):
@@ -162,14 +168,6 @@ def test_the_newest_estimate_is_reported_only_as_long_as_more_may_come(bench, kn
     assert bench.numbers['valid'] == valid
     assert bench.values['valid'] == str(valid).lower()
     assert math.isnan(bench.numbers['ellipse_m']) != valid
-
-
-def test_without_configuration_counts_are_not_known(bench):
-    bench.look(trouble='no model')
-    assert bench.numbers['status'] == -1.0
-    assert bench.numbers['level'] == 2.0
-    assert math.isnan(bench.numbers['received'])
-    assert (bench.values['status'], 'received' in bench.values) == ('unconfigured', False)
 
 
 def test_what_happened_is_not_over_before_a_second_is(bench):

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The trainer as a process, over DDS."""
+"""The trainer and the simulated car as processes, over DDS."""
 
 from dataclasses import replace
 
@@ -13,12 +13,13 @@ from ellipse import write_bag
 from geometry_msgs.msg import PoseStamped
 from imu_feed import Feed
 import numpy as np
-from ros_talk import Health
+from ros_talk import Health, stamp_of
 from sensor_msgs.msg import Imu
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from two_manifold_ros.model.model_file import load_model
+from two_manifold_ros.simulation.slot_car import ImuNoise, SlotCar, SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import write_run
 
 SMALL = {'rate_hz': 10.0, 'window': 20, 'states': 8, 'horizons': '[0, 5, 10]'}
@@ -127,3 +128,25 @@ def test_a_recording_of_given_length_ends_when_training_starts(talk, start, driv
     node.stop()
     # Who waits for two minutes wants to see that something happens.
     assert ' positions on /reference, 1 of 2 s' in node.log()
+
+
+def test_slot_car_is_the_simulator_with_exact_stamps(talk, start):
+    chosen = {'seed': 3, 'noise': 0.5, 'speed_wander': 2.0, 'driver': 'bold'}
+    node = start('slot_car_node', imu_rate_hz=200.0, reference_rate_hz=50.0, **chosen)
+    heard = talk.listen(Imu, 'imu')
+    poses = talk.listen(PoseStamped, 'reference')
+    talk.until(lambda: len(heard) > 100 and len(poses) > 20, 'samples')
+    car = SlotCar(SlotCarSettings(rate_hz=200.0, **chosen))
+    samples = [car.step() for _ in range(20_000)]
+    forces = [each.specific_force.tolist() for each in samples]
+    got = [[getattr(each.linear_acceleration, axis) for axis in 'xyz'] for each in heard]
+    first = forces.index(got[0])
+    assert got == forces[first : first + len(got)]
+    assert set(np.diff(list(map(stamp_of, heard)))) == {5_000_000}
+    assert set(np.diff(list(map(stamp_of, poses)))) == {20_000_000}
+    assert (heard[0].header.frame_id, poses[0].header.frame_id) == ('imu_link', 'map')
+    variances = ImuNoise(SlotCarSettings(rate_hz=200.0, **chosen)).variances()
+    for part, wanted in (('linear_acceleration', slice(3)), ('angular_velocity', slice(3, 6))):
+        got = {tuple(getattr(each, f'{part}_covariance')) for each in heard}
+        assert got == {tuple(np.diag(variances[wanted]).ravel())}
+    assert node.stop() == 0

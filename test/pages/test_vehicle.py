@@ -77,6 +77,15 @@ def test_states_are_stretches_with_their_first_cause_and_a_trail_is_what_was_pub
 
 
 def test_a_live_vehicle_forgets_and_one_of_a_bag_does_not(monkeypatch):
+    vehicle = Vehicle('car', live=True)
+    for second in range(100):
+        vehicle.hear('imu', raw_imu(0, np.arange(6.0) + second), float(second))
+    seconds, samples = vehicle.imu(97.5, 99.0)
+    assert seconds.tolist() == [98.0, 99.0]
+    assert samples[-1].tolist() == [99.0, 100.0, 101.0, 102.0, 103.0, 104.0]
+    # Samples of the last minute are kept.
+    vehicle.hear('imu', raw_imu(0, np.zeros(6)), 100.0)
+    assert vehicle.imu(-1.0, 100.0)[0][0] == 40.0
     monkeypatch.setattr('two_manifold_ros.pages.vehicle._MOST_LIVE', 10)
     for live, kept in ((True, 11), (False, 21)):
         vehicle = Vehicle('car', live=live)
@@ -131,17 +140,6 @@ def test_messages_of_a_node_become_moments(slot_car_model):
     vehicle.hear('markers', as_object(markers_message(replace(estimate, tick=0), scene)), 2.2)
     assert len(vehicle.routes) == len(scene.drawn.runs)
     assert np.array_equal(vehicle.routes[0], scene.drawn.runs[0])
-
-
-def test_imu_samples_of_the_last_minute_are_kept():
-    vehicle = Vehicle('car', live=True)
-    for second in range(100):
-        vehicle.hear('imu', raw_imu(0, np.arange(6.0) + second), float(second))
-    seconds, samples = vehicle.imu(97.5, 99.0)
-    assert seconds.tolist() == [98.0, 99.0]
-    assert samples[-1].tolist() == [99.0, 100.0, 101.0, 102.0, 103.0, 104.0]
-    vehicle.hear('imu', raw_imu(0, np.zeros(6)), 100.0)
-    assert vehicle.imu(-1.0, 100.0)[0][0] == 40.0
 
 
 def stamped(sec: int = 1, **fields: object) -> SimpleNamespace:
