@@ -13,6 +13,7 @@ from two_manifold_ros.cli.status import StatusTable
 MODULE = 'two_manifold_ros.nodes.watching'
 LOST = {'status': 'lost', 'cause': 'diverged'}
 WELL = {'status': 'tracking', 'cause': ''}
+NEWEST = WELL | {'input_rate_hz': '99.97', 'estimate_rate_hz': '20.01'}
 
 
 @pytest.fixture
@@ -44,12 +45,16 @@ def test_a_line_for_each_change_goes_into_a_pipe(play, command):
     lines = command('status', '--seconds', '3').out.splitlines()
     assert asked == [3.0]
     assert [line.split('  ')[-1] for line in lines] == ['lost: a', 'tracking']
-
-
-def test_a_node_that_goes_and_comes_back_gets_a_line_in_a_pipe_for_each(play, command):
+    # So does a node that goes and comes back.
     play(*[(0, 'tracking', WELL)] * 2, silent_s=4.0)
     lines = command('status').out.splitlines()
     assert [line.split()[1] for line in lines] == ['OK', 'GONE', 'OK', 'GONE']
+    # Other programs are left out.
+    twice = [(3, 'tracking', NEWEST), (0, 'fine', {'temperature': '30'})]
+    play(*twice, silent_s=4.0)
+    first, gone = command('status').out.splitlines()
+    assert first == 'filter_node  STALE  100.0 Hz in, 20.0 Hz out  tracking'
+    assert gone == 'filter_node  GONE   not heard for 4 s'
 
 
 def test_no_node_is_heard(play, command):
@@ -120,17 +125,6 @@ def test_no_number_of_seconds_and_no_ros_are_refused(play, command, monkeypatch)
     assert asked == []
     monkeypatch.setitem(sys.modules, MODULE, None)
     assert 'listens to nodes and needs ROS 2' in command.refused('status')
-
-
-NEWEST = WELL | {'input_rate_hz': '99.97', 'estimate_rate_hz': '20.01'}
-
-
-def test_others_are_left_out_and_one_that_is_gone_is_reported(play, command):
-    twice = [(3, 'tracking', NEWEST), (0, 'fine', {'temperature': '30'})]
-    play(*twice, silent_s=4.0)
-    first, gone = command('status').out.splitlines()
-    assert first == 'filter_node  STALE  100.0 Hz in, 20.0 Hz out  tracking'
-    assert gone == 'filter_node  GONE   not heard for 4 s'
 
 
 def test_a_namesake_is_a_change_and_none_is_waited_for_that_is_not_alone(capsys):

@@ -259,12 +259,6 @@ def test_a_gap_makes_two_segments_and_positions_reach_across_it(train, drive):
     assert np.isfinite(first.truth[-1]).all()
 
 
-@pytest.fixture(scope='session')
-def slot_car() -> Recording:
-    """Return 310 s at 10 Hz."""
-    return run_to_recording(simulate(SlotCarSettings(seed=3, rate_hz=10.0), samples=3100))
-
-
 def test_the_last_share_is_followed(drive):
     plan = plan_share(drive(48.0), SETTINGS, 0.25)
     (learned,) = plan.train.recordings
@@ -292,7 +286,8 @@ def test_bags_are_followed_one_by_one(drive):
         plan_bags(learned, learned[:1], SETTINGS)
 
 
-def test_the_slot_car_is_cut_as_in_the_paper(slot_car):
+def test_the_slot_car_is_cut_as_in_the_paper_and_refused_with_a_gap_or_too_short():
+    slot_car = run_to_recording(simulate(SlotCarSettings(seed=3, rate_hz=10.0), samples=3100))
     plan = plan_slot_car(slot_car)
     train, (test,) = plan.train, plan.tests
     assert plan.protocol == 'slot-car'
