@@ -17,7 +17,7 @@ RNG = np.random.Generator(np.random.PCG64(1))
 def naive(grey: np.ndarray, width: int, height: int) -> np.ndarray:
     """Mean over boxes with a fine grid of points."""
     fine = 20
-    big = np.kron(grey, np.ones((fine * height, fine * width)) / 1.0)
+    big = np.kron(grey, np.ones((fine * height, fine * width)))
     rows, columns = grey.shape[0] * fine, grey.shape[1] * fine
     return big.reshape(height, rows, width, columns).mean(axis=(1, 3)).ravel()
 

@@ -181,10 +181,9 @@ def test_what_happened_is_not_over_before_a_second_is(bench):
         'W Lost: too wide',
         'I Over after 1.0 s: 3 messages',
     ]
-
-
-def test_many_messages_of_one_cause_are_one_warning(bench):
-    bench.known |= {'rejected_share': 0.5, 'rejected_most': 'zero_stamp'}
+    # Many messages of one cause are one warning.
+    bench.said.clear()
+    bench.known |= {'rejected_share': 0.5, 'rejected_most': 'zero_stamp', **TRACKS}
     bench.second(**{'rejected zero_stamp': 'three', 'rejected malformed': 'one'})
     one, many = (line for line in bench.said if line.startswith('W'))
     assert one == 'W one'

@@ -20,7 +20,7 @@ from std_srvs.srv import Trigger
 from visualization_msgs.msg import MarkerArray
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.lap_times import time_laps
+from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.interface.messages import choose_scene, stamp_fields
 from two_manifold_ros.laps.timing import make_timer
 from two_manifold_ros.laps.unplaced import place_by_imu
@@ -40,7 +40,7 @@ CHI_SQUARE = 5.991
 """Of two dimensions at 95 %."""
 
 
-def test_the_laps_of_the_node_are_those_of_the_command(talk, start, drive, model_path):
+def test_the_laps_of_the_node_are_those_without_a_node(talk, start, drive, model_path):
     start('filter_node', model=model_path, start_line=0.25, sectors=0.5, input_timeout_s=60.0)
     health = Health(talk)
     health.until('waiting for the first IMU message on /imu')
@@ -50,9 +50,10 @@ def test_the_laps_of_the_node_are_those_of_the_command(talk, start, drive, model
     count = len(drive.stamps_ns) // 2
     feed.send(count)
     model = load_model(model_path)
-    recording = run_to_recording(drive)
-    offline = time_laps(model, recording, make_timer(model, '0.25', '0.5'))
-    states = {state.stamp_ns: state.numbers() for state in offline.states}
+    timer, own = make_timer(model, '0.25', '0.5'), Filter(model)
+    pairs = zip(drive.stamps_ns.tolist(), drive.imu, strict=True)
+    offline = (timer.push(each) for pair in pairs for each in own.push(*pair))
+    states = {state.stamp_ns: state.numbers() for state in offline if state is not None}
     last = max(stamp for stamp in states if stamp <= drive.stamps_ns[count - 1] - SECOND)
 
     def stamps() -> list[int]:
