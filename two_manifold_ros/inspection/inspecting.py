@@ -76,17 +76,18 @@ def inspect_bags(
         if isinstance(each, Report):
             reports.append(each)
         elif refused is None:
-            raise each
+            raise InputError(each)
         else:
-            refused(path, each)
+            refused(path, InputError(each))
     return reports
 
 
-def _inspected(options: ReadingOptions, path: str) -> Report | InputError:
+def _inspected(options: ReadingOptions, path: str) -> Report | str:
     try:
         return inspect_recording(read_recording(path, options))
     except InputError as error:
-        return error
+        # Returned as it is, it would end the work on all bags.
+        return str(error)
 
 
 def inspect_recording(recording: Recording) -> Report:
