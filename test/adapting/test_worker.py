@@ -59,14 +59,22 @@ def test_a_killed_process_is_reported_and_another_one_goes_on(worker):
     assert worker.run(answer, 0) == worker.process.pid != first
 
 
-@pytest.mark.parametrize('delay_s', [0.0, 0.002, 0.01, 3.0])
-def test_it_is_closed_while_it_starts_or_works_and_works_no_more(delay_s):
+@pytest.mark.parametrize(
+    ('delay_s', 'work', 'given'),
+    [
+        *((delay_s, answer, 60) for delay_s in (0.0, 0.002, 0.01, 3.0)),
+        # More than a pipe holds, which waits until it has started and compiled.
+        pytest.param(0.3, len, bytes(10_000_000), id='large'),
+    ],
+)
+def test_it_is_closed_while_it_starts_or_works_and_works_no_more(delay_s, work, given):
     worker = Worker()
-    closer = Thread(target=lambda: (sleep(delay_s), worker.close()))
+    closer = Thread(target=lambda: (sleep(delay_s), worker.close()), daemon=True)
     closer.start()
     with pytest.raises(InputError, match='not needed any more'):
-        worker.run(answer, 60)
-    closer.join()
+        worker.run(work, given)
+    closer.join(30.0)
+    assert not closer.is_alive()
     assert not spawned()
     with pytest.raises(InputError, match='not needed any more'):
         worker.run(answer, 0)

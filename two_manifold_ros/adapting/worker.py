@@ -16,9 +16,12 @@ import multiprocessing
 from multiprocessing import resource_tracker
 from multiprocessing.connection import wait
 import os
+from pathlib import Path
+import pickle
 import signal
 from threading import Lock, Thread
-from typing import TYPE_CHECKING
+from time import monotonic
+from typing import Any, cast, TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError
 
@@ -54,19 +57,28 @@ class Worker:
         Raises `InputError` if the process was killed or closed; after a kill the next call starts
         another process.
         """
-        try:
-            return self._ready().submit(work, given).result()
-        except (BrokenProcessPool, CancelledError) as error:
-            with self._lock:
-                self._refuse_if_closed()
-                process, self._pool, self.process = self.process, None, None
-            if process is not None:
-                process.join(2.0)
-            msg = (
-                f'the training process has ended with status {process and process.exitcode} (-9 '
-                'mostly means out of memory); it is started again when there is more to learn'
-            )
-            raise InputError(msg) from error
+        # Data in the pipe of a process that is killed hold up the end of this one for ever before
+        # Python 3.11.6: it gets the address of a file in memory, which ends with both.
+        with os.fdopen(os.memfd_create('training'), 'wb') as file:
+            pickle.dump((work, given), file)
+            file.flush()
+            try:
+                address = Path(f'/proc/{os.getpid()}/fd/{file.fileno()}')
+                return cast('Result', self._ready().submit(_run, address).result())
+            except (BrokenProcessPool, CancelledError) as error:
+                with self._lock:
+                    self._refuse_if_closed()
+                    process, self._pool, self.process = self.process, None, None
+                until_s = monotonic() + 2.0
+                # The pool waits for it too, and one of both is told its status a moment later.
+                while process is not None and process.exitcode is None and monotonic() < until_s:
+                    process.join(0.01)
+                msg = (
+                    f'the training process has ended with status {process and process.exitcode} '
+                    '(-9 mostly means out of memory); it is started again when there is more to '
+                    'learn'
+                )
+                raise InputError(msg) from error
 
     def close(self) -> None:
         """End the process at once; nothing can be run afterwards."""
@@ -104,6 +116,12 @@ class Worker:
             new = [each for each in multiprocessing.active_children() if each not in there]
             self._pool, self.process = pool, new[0] if new else None
             return pool
+
+
+def _run(path: Path) -> Any:  # noqa: ANN401 - whatever the function returns
+    with path.open('rb') as file:
+        work, given = pickle.load(file)  # noqa: S301 - of the parent
+    return work(given)
 
 
 def _begin() -> None:
