@@ -19,7 +19,7 @@ import os
 from pathlib import Path
 import pickle
 import signal
-from threading import Lock, Thread
+from threading import RLock, Thread
 from time import monotonic
 from typing import Any, cast, TYPE_CHECKING
 
@@ -44,7 +44,7 @@ class Worker:
     def __init__(self, method: str = 'route') -> None:
         self._method = method
         # Guards what follows: a service may close it while a thread waits for a training.
-        self._lock = Lock()
+        self._lock = RLock()
         self._closed = False
         self._pool: ProcessPoolExecutor | None = None
         self.process: BaseProcess | None = None
@@ -64,7 +64,9 @@ class Worker:
             file.flush()
             try:
                 address = Path(f'/proc/{os.getpid()}/fd/{file.fileno()}')
-                return cast('Result', self._ready().submit(_run, address).result())
+                with self._lock:
+                    future = self._ready().submit(_run, address)
+                return cast('Result', future.result())
             except (BrokenProcessPool, CancelledError) as error:
                 with self._lock:
                     self._refuse_if_closed()
