@@ -260,7 +260,10 @@ def planar_covariance(plane: Floats, yaw_variance: float = UNKNOWN_VARIANCE) -> 
 
 def position_message(estimate: Estimate, scene: Scene) -> Message:
     """Return ``geometry_msgs/PoseWithCovarianceStamped``: horizon 0, facing along the course."""
-    course = course_of(estimate)
+    return _located(estimate, scene, course_of(estimate))
+
+
+def _located(estimate: Estimate, scene: Scene, course: CourseOverGround) -> Message:
     pose = {
         'pose': pose_fields(estimate.positions[0], course.yaw),
         'covariance': planar_covariance(estimate.covariances[0], course.yaw_variance),
@@ -271,11 +274,9 @@ def position_message(estimate: Estimate, scene: Scene) -> Message:
 def odometry_message(estimate: Estimate, scene: Scene) -> Message:
     """Return ``nav_msgs/Odometry``; the yaw rate is not estimated, which its variance says."""
     course = course_of(estimate)
-    located = position_message(estimate, scene)
     return {
-        'header': located['header'],
+        **_located(estimate, scene, course),
         'child_frame_id': scene.child,
-        'pose': located['pose'],
         'twist': {
             'twist': {
                 'linear': {'x': course.speed, 'y': 0.0, 'z': 0.0},
