@@ -31,11 +31,7 @@ from two_manifold_ros.laps.live import LiveLaps
 from two_manifold_ros.laps.timing import lines_in_words, live_timer
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.names import LAP_FRAME
-from two_manifold_ros.nodes.callbacks import (
-    check_transform,
-    EstimatePublishers,
-    SensorTopic,
-)
+from two_manifold_ros.nodes.callbacks import check_transform, EstimatePublishers, SensorTopic
 from two_manifold_ros.nodes.health import startup_lines, StatusPublisher
 from two_manifold_ros.nodes.lifecycle import BackgroundNode
 from two_manifold_ros.nodes.live_input import (
@@ -305,8 +301,9 @@ class FilterNode(BackgroundNode):
         session = self._session
         others: dict[str, str] = {}
         for each in self._live:
-            # Of several sensors the first one that is wrong.
-            others = {**others, **each.complaints, **others}
+            for cause, sentence in each.complaints.items():
+                # Of several sensors the first one that is wrong.
+                others.setdefault(cause, sentence)
         if session is None or not session.last_raw:
             return others
         try:
