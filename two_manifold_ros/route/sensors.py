@@ -19,6 +19,7 @@ from two_manifold_ros.compilation import compiled
 from two_manifold_ros.route.arrays import (
     Buffers,
     Cells,
+    Features,
     plain,
     Prepared,
     prepared,
@@ -170,8 +171,8 @@ class SensedBelief(RouteBelief):
                 continue
             if heard.age <= min(heard.warm, self._age - 1):
                 # It is back: its slow means are not yet those of the road behind.
-                gains, means, features = heard.known[2][:3]
-                take_features(observation, gains, means, features, heard.age == 1)
+                stream, first = Features(*heard.known[2]), heard.age == 1
+                take_features(observation, stream.gains, stream.means, stream.features, first)
                 continue
             weight = heard.weight * (1.0 - heard.breaks) + (1.0 - heard.weight) * heard.heals
             heard.weight, self.elsewhere = weigh_sensor(

@@ -333,8 +333,8 @@ def step(
     carry[2] = 1.0 / (1.0 + math.exp(min(-moves_by, likeliest)))
     carry[3] = min(carry[2], rolling + switching.rolls * (1.0 - rolling))
     evidence, count = weigh(
-        cells, reach, usual, known[0][2][6], scratch, totals, offset, spread, anything, shift,
-        elsewhere, count,
+        cells, reach, usual, Features(*known[0][2]).newest, scratch, totals, offset, spread,
+        anything, shift, elsewhere, count,
     )  # fmt: skip
     # As long as it stands, the sensor shows what it reads at rest on this day and slope.
     resting += totals[STANDS] * usual.persistence * (forward - resting)
