@@ -20,7 +20,6 @@ import numpy as np
 from two_manifold_ros.filtering.status import Finding
 from two_manifold_ros.recordings.recording import GRAVITY
 from two_manifold_ros.ticks.novelty import contrast, contrast_gap, SMALLEST_RATIO
-from two_manifold_ros.ticks.sliding import RecentWindow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -268,6 +267,27 @@ def _nearest_and_contrast(windows: Floats, rows: Floats, other: Bools) -> tuple[
     means = np.where(other, squared, 0.0).sum(axis=1) / other.sum(axis=1)
     contrasts = [contrast(*pair) for pair in zip(nearest, means, strict=True)]
     return float(np.median(nearest)), float(np.median(contrasts))
+
+
+class RecentWindow:
+    """The newest observations (d,) of ``count`` that were seen in a row, at most ``most``."""
+
+    def __init__(self, most: int, channels: int) -> None:
+        self._most = most
+        # Each observation is there twice, so that the newest ones are always in one piece.
+        self._twice = np.zeros((2 * most, channels))
+        self.count = 0
+
+    def newest(self, width: int) -> Floats | None:
+        """Return the newest rows (w, d), the oldest first; ``None`` until so many were seen."""
+        end = self.count % self._most + self._most
+        return self._twice[end - width : end] if self.count >= width else None
+
+    def push(self, observation: Floats) -> None:
+        """Append one (d,) observation."""
+        place = self.count % self._most
+        self._twice[place] = self._twice[place + self._most] = observation
+        self.count += 1
 
 
 def alignment_cost(stretch: Floats, learned: Floats, skipped: float = 0.5) -> Floats:

@@ -139,24 +139,3 @@ class SlidingWindow:
         """Return the squared distances to all training windows: (n,)."""
         picked: Floats = self._distances[self._starts]
         return picked
-
-
-class RecentWindow:
-    """The newest observations (d,) of ``count`` that were seen in a row, at most ``most``."""
-
-    def __init__(self, most: int, channels: int) -> None:
-        self._most = most
-        # Each observation is there twice, so that the newest ones are always in one piece.
-        self._twice = np.zeros((2 * most, channels))
-        self.count = 0
-
-    def newest(self, width: int) -> Floats | None:
-        """Return the newest rows (w, d), the oldest first; ``None`` until so many were seen."""
-        end = self.count % self._most + self._most
-        return self._twice[end - width : end] if self.count >= width else None
-
-    def push(self, observation: Floats) -> None:
-        """Append one (d,) observation."""
-        place = self.count % self._most
-        self._twice[place] = self._twice[place + self._most] = observation
-        self.count += 1
