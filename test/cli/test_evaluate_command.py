@@ -150,7 +150,7 @@ def test_a_table_and_json_say_how_soon_the_route_is_known(slot_car_bag, command)
     text = command(*arguments, 16, '--until', 20).out
     for words in ('lap', 'map:', 'tpsr:', 'offline:', 'mean:', 'published', 'IMU alone', 'metres'):
         assert words in text
-    content = command.json(*arguments, 36, '--learners', 'map')
+    content = command.json(*arguments, 36, '--learner', 'map')
     assert content['bags'] == [str(slot_car_bag)]
     assert content['known_s'] == pytest.approx(36.0, abs=0.2)
     alone = {row['name']: row for row in content['rows'] if row['lap'] == 0}

@@ -78,7 +78,7 @@ REFUSED = [
     ('train {none} -o /', 'is a folder'),
     ('evaluate {model} {bag} --fleet --from 3', '--from does not go with --fleet: leave out one'),
     ('learn {bag} --from 1000', 'it lasts 46.5 s'),
-    ('learn {bag} --learners hmm', "argument --learners: invalid choice: 'hmm'"),
+    ('learn --learner hmm {bag}', "argument --learner: invalid choice: 'hmm'"),
     ('learn {bag} --positions-until 5000', 'below the 46 s driven'),
     ('learn {bag} --positions-until 0', '--positions-until 0 must be above 0'),
     ('learn {none}', '{none}'),

@@ -57,7 +57,7 @@ def test_reports_and_tables_fit_eighty_columns(slot_car_bag, model_file, tmp_pat
         f'train {bag} -o {tmp_path / "model.npz"} --force --rate 10',
         f'info {model_file}',
         f'evaluate {model_file} {bag}',
-        f'learn {bag} --learners map --until 25',
+        f'learn {bag} --learner map --until 25',
         f'replay {model_file} {bag} -o {tmp_path / "predictions"}',
         f'compare {bag} --methods mean,previous,default',
         'reproduce --list',

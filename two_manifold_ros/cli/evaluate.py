@@ -233,7 +233,7 @@ def add_learn(parser: ArgumentParser) -> None:
     options.add_position_lag(options.add_topics(parser), 'none')
     options.add_json(parser)
     parser.add_argument(
-        '--learners', choices=LEARNERS, nargs='+', help='which learn (default: all)'
+        '--learner', choices=LEARNERS, help='which one learns (default: each of them)'
     )
     parser.add_argument(
         '--positions-until',
@@ -266,7 +266,8 @@ def run_learn(args: Namespace) -> int:
     if args.positions_until is not None and not 0.0 < known_s <= lasts_s:
         msg = f'--positions-until {known_s:g} must be above 0 and below the {lasts_s:.0f} s driven'
         raise InputError(msg)
-    learners = {name: make_learner(name) for name in args.learners or LEARNERS}
+    names = [args.learner] if args.learner else LEARNERS
+    learners = {name: make_learner(name) for name in names}
     with Progress('evaluating online') as progress:
         curve = learning_curve(
             recordings, learners, TrainingSettings().at_one_rate(), known_s, progress
