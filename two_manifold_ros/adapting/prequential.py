@@ -35,9 +35,9 @@ MOST_BLOCKS = 48
 """Newest blocks of a contest that count, and after which it ends: an error of long ago is none."""
 
 BETTER = 0.8
-"""Error over that of another one below which something is better, in three places: in a contest;
-of a model of what came since a change alone beside the one that runs; of a withheld filter beside
-the mean position. At 1 they would come and go."""
+"""Share of another error below which an error is smaller, in three places: in a contest; of a
+model learned since a change alone beside the model that runs; of a withheld filter beside the
+mean position. At 1 they would come and go."""
 
 USEFUL = 0.5
 """Share of the mean position's error that a model has to undercut to win a contest. Near 1 a model

@@ -12,12 +12,7 @@ from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.adapting.prequential import (
-    BETTER,
-    BLOCKS_PER_LAP,
-    Contest,
-    Prequential,
-)
+from two_manifold_ros.adapting.prequential import BETTER, BLOCKS_PER_LAP, Contest, Prequential
 from two_manifold_ros.adapting.references import LONGEST_STEP_NS, ReferenceMonitor
 from two_manifold_ros.adapting.schedule import FIRST_S, Schedule
 from two_manifold_ros.adapting.stream_memory import (

@@ -370,7 +370,7 @@ def add_report(parser: ArgumentParser, shown: str) -> None:
 
 
 def add_run(parser: ArgumentParser, nargs: int | str = '+') -> _ArgumentGroup:
-    """Add a model, bags to run it on, and what is needed to read them; return the group of it."""
+    """Add a model, bags to run it on, and options of reading, whose group is returned."""
     parser.add_argument('model', metavar='MODEL', help='file written by two-manifold train')
     add_bags(parser, nargs)
     group = add_topics(parser)

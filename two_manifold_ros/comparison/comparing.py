@@ -266,7 +266,7 @@ SLOT_CAR = SlotCarProtocol(
     all_ticks=3_000,
     extents=(100, 350),
 )
-"""That of the paper, Boots & Gordon (2012), Fig. 3."""
+"""Protocol of Boots & Gordon (2012), Fig. 3."""
 
 
 def plan_slot_car(recording: Recording, protocol: SlotCarProtocol = SLOT_CAR) -> Plan:

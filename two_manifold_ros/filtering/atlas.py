@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Stamped: TypeAlias = tuple[int, Sequence[float] | Floats]
 
 MOST_AWAKE = 3
-"""Routes that are followed at once at most: that of the estimates, and two more in a search."""
+"""Routes followed at once at most: the route of the estimates, and two more in a search."""
 
 FAINT = 1e-3
 """Chance below which a route sleeps once another is known; a smaller one keeps more awake."""

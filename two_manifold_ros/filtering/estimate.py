@@ -69,8 +69,8 @@ class Estimate:
         Probability that the vehicle drives on each known route or line, by name; the rest up to
         one is the probability that it drives on none of them.
     branches
-        The ways ahead that may be driven, those of the route first, the likeliest of them before
-        the others; empty if there is one alone.
+        The ways ahead that may be driven, first the ways of the route, each group with the
+        likeliest first; empty if there is one alone.
     fork
         Index of the first horizon at which lines on the map of the route lead to different places,
         from which on positions and covariances are of a mixture; ``None`` if they do not.

@@ -16,14 +16,7 @@ import numpy as np
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.files import checked, MOST_LOGGED, read_bytes, text_of
 from two_manifold_ros.loggers.columns import choose, fitting, read_columns
-from two_manifold_ros.loggers.log import (
-    Channel,
-    factor_of,
-    Log,
-    LONGEST_NAME,
-    plain,
-    UNCLEAR,
-)
+from two_manifold_ros.loggers.log import Channel, factor_of, Log, LONGEST_NAME, plain, UNCLEAR
 from two_manifold_ros.loggers.tables import aim_start, Clock, read_table, Row, Table
 
 if TYPE_CHECKING:

@@ -175,7 +175,7 @@ def predicted(course: Floats, elapsed: Floats | float, passed: Floats | float) -
     """
     Return the time that a lap will have taken, s.
 
-    What is left takes as long as on the ``course`` (n + 1,), times the root of how much longer
+    The rest takes as long as on the ``course`` (n + 1,), times the root of how much longer
     this lap took so far than usually to the same place, ``passed``.
     """
     # Just after the line nothing is known of this lap yet: what is a moment off counts for little.

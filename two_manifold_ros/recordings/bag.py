@@ -12,11 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, TYPE_CHECKING, TypeAlias
 
 from rosbags import rosbag1, rosbag2
-from rosbags.interfaces import (
-    Connection,
-    ConnectionExtRosbag2,
-    MessageDefinitionFormat,
-)
+from rosbags.interfaces import Connection, ConnectionExtRosbag2, MessageDefinitionFormat
 from rosbags.typesys import get_typestore, Stores
 
 from two_manifold_ros.errors import InputError

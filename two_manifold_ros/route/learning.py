@@ -96,7 +96,7 @@ def learn_route(
 
 
 class UsualFeatures(NamedTuple):
-    """Those of a `RouteLikelihood`, but not whitened, and the covariance about them."""
+    """Usual features of a `RouteLikelihood`, not whitened, and the covariance about them."""
 
     means: Floats
     slopes: Floats

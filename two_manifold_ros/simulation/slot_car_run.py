@@ -13,12 +13,7 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.bag_writer import BagWriter, header_of
-from two_manifold_ros.recordings.recording import (
-    HeldStream,
-    ImuStream,
-    PositionStream,
-    Recording,
-)
+from two_manifold_ros.recordings.recording import HeldStream, ImuStream, PositionStream, Recording
 from two_manifold_ros.simulation.slot_car import Camera, ImuNoise, SlotCar
 from two_manifold_ros.simulation.slot_car_sensors import SENSORS
 
