@@ -143,7 +143,7 @@ def run_case(name: str) -> dict[str, Any]:
     training, settings = list(case.training), TrainingSettings()
     placed = train_model(training, settings)
     rows: dict[str, Any] = {}
-    if placed.circuit is None:  # type: ignore[attr-defined]  # a route is the default
+    if placed.circuit is None:  # a route is the default
         return {'failed': 'no circuit'}
     for kind in KINDS:
         try:

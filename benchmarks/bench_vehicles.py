@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from worlds.drive import WorldDrive
     from worlds.vehicles import Differences
 
-    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.model.model import ModelHead
     from two_manifold_ros.model.vehicle import Vehicle
 
 WORLD = world_named('car')

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.adapting.updater_session import Decode
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.model.model import ModelHead
     from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 
 SMALL = TpsrSettings(

@@ -22,8 +22,7 @@ from two_manifold_ros.filtering.estimate import (
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import EllipseLimits, Status, TickDiagnostics
 from two_manifold_ros.filtering.tracker import PositionModes
-from two_manifold_ros.model.head import ModelHead
-from two_manifold_ros.model.model import RouteModel
+from two_manifold_ros.model.model import ModelHead, RouteModel
 from two_manifold_ros.ticks.segments import Channels
 
 

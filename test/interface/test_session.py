@@ -16,7 +16,7 @@ from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.interface.assessment import InputLimits, REJECTIONS
 from two_manifold_ros.interface.session import Arrivals, Durations, Session
-from two_manifold_ros.model.head import ModelHead
+from two_manifold_ros.model.model import ModelHead
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.simulation.slot_car_run import sensor_readings, SlotCarRun
 

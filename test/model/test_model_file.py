@@ -14,8 +14,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import estimates_along
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.manifold.selection import has_neighbours
-from two_manifold_ros.model.head import ModelHead
-from two_manifold_ros.model.model import Model
+from two_manifold_ros.model.model import Model, ModelHead
 from two_manifold_ros.model.model_file import (
     ATLAS_FORMAT,
     load_model,

@@ -36,8 +36,6 @@ from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.filtering.successor import Successor
 from two_manifold_ros.inspection.lag import parse_position_lag
-from two_manifold_ros.model.atlas import AtlasModel
-from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.model.model_file import model_from, model_parts
 from two_manifold_ros.names import LEARNERS
 from two_manifold_ros.ticks.stamps import StampGate, USED
@@ -49,7 +47,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.model.model import ModelHead
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.training.tpsr import LearnedTpsr
     from two_manifold_ros.typing import Floats
@@ -408,7 +406,7 @@ class StreamLearner:
             if trained.model is None:
                 raise InputError(trained.why)
             known: ModelHead = trained.model
-            if isinstance(before, (RouteModel, AtlasModel)):
+            if before is not None and before.holds_maps:
                 known = with_route(before, trained.model, followed)
             if given:
                 # For the test of their contest: no sample waits for that.

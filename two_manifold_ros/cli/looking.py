@@ -13,8 +13,7 @@ from two_manifold_ros.cli.verdict import of_inspection, Verdict
 from two_manifold_ros.errors import BAD_INPUT, InputError
 from two_manifold_ros.inspection.inspecting import describe, describe_all, inspect_bags, Report
 from two_manifold_ros.model.atlas import AtlasModel
-from two_manifold_ros.model.head import ModelHead, TrainedModel
-from two_manifold_ros.model.model import RouteModel
+from two_manifold_ros.model.model import ModelHead, RouteModel, TrainedModel
 from two_manifold_ros.model.model_file import load_model, model_parts
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.progress import on_stderr, Progress

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from two_manifold_ros.cli.verdict import Verdict
-    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.model.model import ModelHead
     from two_manifold_ros.pages.report import Report
     from two_manifold_ros.recordings.reading import ReadingOptions
     from two_manifold_ros.recordings.recording import GeodeticOrigin, Recording

@@ -30,7 +30,7 @@ from two_manifold_ros.sources import public
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.model.model import ModelHead
     from two_manifold_ros.typing import Floats
 
 MOST_PLACES = 200

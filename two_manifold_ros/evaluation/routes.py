@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.model.head import ModelHead
-    from two_manifold_ros.model.model import RouteModel
+    from two_manifold_ros.model.model import ModelHead, RouteModel
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Bools, Floats
 

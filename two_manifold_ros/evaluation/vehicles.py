@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from two_manifold_ros.filtering.status import TickDiagnostics
-    from two_manifold_ros.model.head import ModelHead
-    from two_manifold_ros.model.model import RouteModel
+    from two_manifold_ros.model.model import ModelHead, RouteModel
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Floats
 

@@ -15,8 +15,7 @@ from two_manifold_ros.compilation import compiled
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.status import EllipseLimits, Status, USABLE
 from two_manifold_ros.filtering.tracker import RouteTracker, TickFilter, TpsrTracker, Tracker
-from two_manifold_ros.model.head import ModelHead, TrainedModel
-from two_manifold_ros.model.model import Model, RouteModel, TpsrModel
+from two_manifold_ros.model.model import Model, ModelHead, RouteModel, TpsrModel, TrainedModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

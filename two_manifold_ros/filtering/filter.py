@@ -33,7 +33,7 @@ from two_manifold_ros.filtering.status import (
 )
 from two_manifold_ros.filtering.status import Verdict as Said
 from two_manifold_ros.filtering.tracker import TickFilter, TpsrTracker
-from two_manifold_ros.model.head import ModelHead, TrainedModel
+from two_manifold_ros.model.model import ModelHead, TrainedModel
 from two_manifold_ros.ticks.segments import NO_LIMIT, with_shakes
 from two_manifold_ros.ticks.stamps import StampGate, TickAverager, USED, Verdict
 

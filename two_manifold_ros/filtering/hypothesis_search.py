@@ -24,7 +24,7 @@ from two_manifold_ros.ticks.novelty import contrast, contrast_gap, SMALLEST_RATI
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from two_manifold_ros.model.head import TrainedModel
+    from two_manifold_ros.model.model import TrainedModel
     from two_manifold_ros.ticks.segments import Channels
     from two_manifold_ros.typing import Bools, Floats, Ints
 

@@ -15,7 +15,7 @@ from two_manifold_ros.ticks.rest import ROUNDING
 from two_manifold_ros.ticks.stamps import hold_until, JUMP_BACK_NS
 
 if TYPE_CHECKING:
-    from two_manifold_ros.model.head import TrainedModel
+    from two_manifold_ros.model.model import TrainedModel
     from two_manifold_ros.typing import Floats, Ints
 
 LARGEST_VALUE = 1e6

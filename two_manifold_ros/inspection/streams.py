@@ -10,7 +10,7 @@ from typing import Literal, TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.model.head import BOUNDS
+from two_manifold_ros.model.rules import BOUNDS
 from two_manifold_ros.recordings.bag_topics import printable
 from two_manifold_ros.recordings.recording import (
     acceleration_unit,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.filtering.filter import Filter
     from two_manifold_ros.interface.parameters import FilterParameters
-    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.model.model import ModelHead
 
 FileVersion: TypeAlias = 'tuple[int, int, int, int]'
 """Device, inode, size and time of change: which file, whatever its path, with which content."""

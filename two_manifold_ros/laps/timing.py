@@ -12,7 +12,6 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.circuit import Circuit, evenly, NEARBY, predicted, UNSURE
-from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.route.route import LIMITS
 from two_manifold_ros.ticks.standing import stretches_of
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.model.model import ModelHead
     from two_manifold_ros.typing import Floats
 
 
@@ -335,7 +334,7 @@ def live_timer(model: ModelHead, start_line: str = '', sectors: str = '') -> Lap
     A map of the route holds its lap; looking for the lap of another model would hold up the node.
     """
     named = start_line.strip() or sectors.strip()
-    if isinstance(model, RouteModel):
+    if model.route_model is not None:
         return make_timer(model, start_line, sectors) if named or model.circuit else None
     if named:
         msg = (
@@ -384,10 +383,10 @@ def lines_in_words(timer: LapTimer, frame: str) -> str:
 
 def circuit_of(model: ModelHead) -> Circuit:
     """Return the lap of a model: of its route or its track; an ``InputError`` if there is none."""
-    if isinstance(model, RouteModel):
-        if model.circuit is None:
-            raise InputError(NO_LAPS)
+    if model.circuit is not None:
         return model.circuit
+    if model.route_model is not None:
+        raise InputError(NO_LAPS)
     # It takes SciPy, which a node of a route does without.
     from two_manifold_ros.model.circuit_learning import learn_circuit  # noqa: PLC0415
     from two_manifold_ros.route.merging import merge_passes  # noqa: PLC0415

@@ -12,7 +12,7 @@ from typing import NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import refuse
-from two_manifold_ros.model.head import BOUNDS, check_fields, check_range, check_size, Rules
+from two_manifold_ros.model.rules import BOUNDS, check_fields, check_range, check_size, Rules
 
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats

@@ -8,8 +8,9 @@ They hold everything that a filter needs, and nothing of the bags; a `RouteModel
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from two_manifold_ros.hse_hmm.tables import (
 )
 from two_manifold_ros.manifold.selection import check_extension
 from two_manifold_ros.model.circuit import check_circuit, Circuit
-from two_manifold_ros.model.head import (
+from two_manifold_ros.model.rules import (
     BOUNDS,
     check_channels,
     check_covariances,
@@ -33,7 +34,6 @@ from two_manifold_ros.model.head import (
     check_range,
     check_size,
     Rules,
-    TrainedModel,
     trouble_with,
 )
 from two_manifold_ros.route.route import HYPOTHESES, JUMPED, PLACED, Route, RouteLikelihood
@@ -42,13 +42,175 @@ from two_manifold_ros.ticks.rest import longest_runs, RestRule
 if TYPE_CHECKING:
     from two_manifold_ros.manifold.learner import Extension
     from two_manifold_ros.network.network import Network
+    from two_manifold_ros.recordings.recording import GeodeticOrigin
     from two_manifold_ros.route.sensors import Sensor
     from two_manifold_ros.ticks.novelty import NoveltyAnchors
+    from two_manifold_ros.ticks.segments import Channels
     from two_manifold_ros.tpsr.parameters import Tpsr
     from two_manifold_ros.typing import Floats, Ints
 
 FAST = 1e3
 """Of speeds and accelerations: far beyond those of any vehicle."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelHead(ABC):
+    """
+    The part of a model that nodes, outputs and scores need.
+
+    It ticks ``rate_hz`` times a second; a step above ``max_gap_ns`` is a gap, a ``window`` has so
+    many ticks, and ``horizons`` are ticks ahead, 0 first. Positions are in ``frame_id``, about an
+    ``origin`` if they were geodetic. ``channels`` name, scale and bound the values of a sample.
+    ``track`` (T, 2) holds positions of the training in order, metres, also those that the read-out
+    ``mkdr`` estimated, with NaN rows between segments; a route keeps some laps of them. The
+    ``summary`` says how the model was trained and what it reached, in JSON values.
+    """
+
+    rate_hz: float
+    period_ns: int
+    max_gap_ns: int
+    window: int
+    horizons: tuple[int, ...]
+    imu_topic: str
+    imu_frame_id: str
+    position_topic: str
+    frame_id: str
+    origin: GeodeticOrigin | None
+    channels: Channels
+    track: Floats
+    mean_position: Floats
+    summary: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    @abstractmethod
+    def states(self) -> int:
+        """Dimension of the state, k."""
+
+    @property
+    def sensors(self) -> tuple[Sensor, ...]:
+        """Further sensors, in the order of their channels behind a sample."""
+        return ()
+
+    @property
+    def further_names(self) -> tuple[str, ...]:
+        """Names of the channels of further sensors (m,)."""
+        return tuple(name for sensor in self.sensors for name in sensor.names)
+
+    @property
+    def routes(self) -> dict[str, ModelHead]:
+        """The model of each known route by name; a model of one route is that without a name."""
+        return {'': self}
+
+    @property
+    def route_names(self) -> tuple[str, ...]:
+        """Names of all routes and lines that are known, in the order of their chances."""
+        return ()
+
+    @property
+    def is_atlas(self) -> bool:
+        """True for a model of routes that each have a name."""
+        return '' not in self.routes
+
+    @property
+    def route_model(self) -> RouteModel | None:
+        """The model itself if it is the map of one route, with places; ``None`` for others."""
+        return None
+
+    @property
+    def trained_model(self) -> TrainedModel | None:
+        """The model itself if it holds windows of one training; ``None`` for others."""
+        return None
+
+    @property
+    def holds_maps(self) -> bool:
+        """True if each of its routes is a map, so that an atlas can hold them."""
+        return all(each.route_model is not None for each in self.routes.values())
+
+    @property
+    def circuit(self) -> Circuit | None:
+        """One lap of a map whose drives repeat one."""
+        return None
+
+    @property
+    def lines(self) -> NetworkLines | None:
+        """The named lines of a map."""
+        return None
+
+    @property
+    def network(self) -> Network | None:
+        """The turns and speeds of a map that is followed as a network."""
+        return None
+
+    @property
+    def window_ns(self) -> int:
+        """Length of the longest window of its routes, ns."""
+        return max(each.window * each.period_ns for each in self.routes.values())
+
+    @property
+    def live_channels(self) -> tuple[str, ...]:
+        """Names of the channels used."""
+        return self.channels.live_names
+
+    def validate(self) -> None:
+        """Check clock, horizons and channels; an ``UnfitError`` names the first that is wrong."""
+        count = len(self.channels.names)
+        rules: Rules = {
+            'rate_hz': ('', BOUNDS.least),
+            'period_ns': ('', 1, BOUNDS.tick_ns),
+            'max_gap_ns window': ('', 1),
+        }
+        check_fields(self, rules)
+        if self.period_ns != round(1e9 / self.rate_hz):
+            refuse('its rate and the length of its tick disagree')
+        if self.horizons[:1] != (0,) or list(self.horizons) != sorted(set(self.horizons)):
+            refuse('its horizons do not start with 0 and increase')
+        if self.horizons[-1] * self.period_ns > BOUNDS.horizon_ns:
+            refuse('its last horizon is more than a day ahead')
+        check_size('max_gap_ns', self.max_gap_ns // self.period_ns + 2, count)
+        check_size('window', 2 * self.window, count)
+        check_fields(self, {'mean_position': ('2',), 'track': ('t2',)}, {'t': len(self.track)})
+        check_channels(self.channels)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainedModel(ModelHead):
+    """
+    A model with windows of the training to compare the input with.
+
+    ``kernel`` names the manifold learner, ``series`` (d, N) holds standardised observations of the
+    training, or of some stretches of it, and ``starts`` (n,) the first tick of each window in
+    them.
+    """
+
+    kernel: str
+    series: Floats
+    starts: Ints
+
+    @property
+    def trained_model(self) -> TrainedModel:
+        """See `ModelHead`."""
+        return self
+
+    @property
+    def live(self) -> int:
+        """Number of live channels, d."""
+        return int(np.count_nonzero(self.channels.live))
+
+    @property
+    @abstractmethod
+    def stillness(self) -> tuple[Ints, int]:
+        """Most ticks in a row in which no live channel changed: each (d,), and all."""
+
+    def validate(self) -> None:
+        """Check also that there are windows of training, and that they lie in the series."""
+        super().validate()
+        ticks = self.series.shape[-1]
+        sizes = {'d': self.live, 't': ticks, 'n': self.starts.size}
+        check_fields(self, {'series': ('dt',), 'starts': ('n',)}, sizes)
+        check_size('window', self.series.size, self.window, most=BOUNDS.work)
+        if not self.starts.size:
+            refuse('it has no windows')
+        check_range('starts', self.starts, 0, ticks - self.window)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,6 +406,11 @@ class RouteModel(TrainedModel):
     lines: NetworkLines | None = None
     network: Network | None = None
     least_evidence: float = 0.0
+
+    @property
+    def route_model(self) -> RouteModel:
+        """See `ModelHead`."""
+        return self
 
     @property
     def states(self) -> int:

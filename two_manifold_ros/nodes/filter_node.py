@@ -46,7 +46,7 @@ from two_manifold_ros.nodes.running import declare, read
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.model.model import ModelHead
 
 
 class FilterNode(BackgroundNode):
