@@ -18,8 +18,8 @@ from two_manifold_ros.recordings.recording import GRAVITY
 from two_manifold_ros.route.forks import merge_forked
 from two_manifold_ros.route.merging import Places, SAME_WAY
 from two_manifold_ros.route.route import MEMORIES, PLACES_ALONG, SETTLED
+from two_manifold_ros.route.steps import take_features
 from two_manifold_ros.route.transitions import main_ways, ways_of
-from two_manifold_ros.route.updating import take_features
 from two_manifold_ros.ticks.standing import STANDS_S, stretches_of
 
 if TYPE_CHECKING:
