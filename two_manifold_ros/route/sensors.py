@@ -20,12 +20,16 @@ from two_manifold_ros.route.belief import plain, prepared, RouteBelief, SensorOf
 from two_manifold_ros.route.route import Route, RouteLikelihood, ROWS, SETTLED
 from two_manifold_ros.route.steps import (
     Buffers,
+    Cells,
     mean_state,
-    named_buffers,
-    named_likelihood,
+    Placeless,
+    Prepared,
+    Reach,
+    Scratch,
     see,
     Stream,
     take_features,
+    Usual,
 )
 
 if TYPE_CHECKING:
@@ -57,7 +61,7 @@ class Sensor:
 
 @compiled
 def weigh_sensor(
-    observation: Floats, first: bool, arrays: Buffers, known: Any, weight: float,  # noqa: ANN401
+    observation: Floats, first: bool, buffers: Buffers, known: Any, weight: float,  # noqa: ANN401
     elsewhere: float, count: int,
 ) -> tuple[float, float]:  # fmt: skip
     """
@@ -67,8 +71,10 @@ def weigh_sensor(
     (P, k), and the spread of speed ratios, in plain tuples. Returns the probability that it is in
     order, and that of being elsewhere.
     """
-    cells, reach, scratch, _, totals, state = named_buffers(arrays)
-    likelihood, states, spread = known
+    cells, reach, scratch = Cells(*buffers[0]), Reach(*buffers[1]), Scratch(*buffers[2])
+    totals, state = buffers[4:]
+    (placeless, usual, stream), states, spread = known
+    likelihood = Prepared(Placeless(*placeless), Usual(*usual), Stream(*stream))
     chances, ratios, spreads = cells
     before, active = scratch.moved, reach.active
     for a in range(count):
@@ -78,9 +84,8 @@ def weigh_sensor(
             before[i, h, 1] = ratios[i, h]
             before[i, h, 2] = spreads[i, h]
     nowhere, shift = see(
-        observation, first, named_likelihood(likelihood), cells, active, scratch.logs, spread,
-        count,
-    )  # fmt: skip
+        observation, first, likelihood, cells, active, scratch.logs, spread, count
+    )
     broken = math.exp(nowhere.anything - shift)
     sound = elsewhere * broken
     for a in range(count):

@@ -230,20 +230,6 @@ class Offsets(NamedTuple):
 
 
 @subroutine
-def named_buffers(buffers: Any) -> Buffers:  # noqa: ANN401 - plain tuples
-    """Return the buffers of a belief with their names."""
-    cells, reach, scratch, carry, totals, state = buffers
-    return Buffers(Cells(*cells), Reach(*reach), Scratch(*scratch), carry, totals, state)
-
-
-@subroutine
-def named_likelihood(likelihood: Any) -> Prepared:  # noqa: ANN401 - plain tuples
-    """Return a likelihood that is laid out with its names."""
-    placeless, usual, stream = likelihood
-    return Prepared(Placeless(*placeless), Usual(*usual), Stream(*stream))
-
-
-@subroutine
 def _change(i: int, ratio: float, forward: float, resting: float, motion: RouteMotion) -> float:
     """Return by what the forward acceleration changes a speed ratio at a place in a tick."""
     square = ratio * ratio
@@ -941,13 +927,15 @@ def step(
     are no belief any more, and of a tick that was not observed; the active places, or those that a
     prediction reaches; and the predicted probability of being elsewhere.
     """
-    buffers, likelihood = named_buffers(arrays), named_likelihood(route[0])
+    cells, reach, scratch = Cells(*arrays[0]), Reach(*arrays[1]), Scratch(*arrays[2])
+    carry, totals, state = arrays[3:]
+    buffers = Buffers(cells, reach, scratch, carry, totals, state)
+    likelihood = Prepared(Placeless(*route[0][0]), Usual(*route[0][1]), Stream(*route[0][2]))
     motion, switching = RouteMotion(*route[2]), RouteSwitching(*route[3])
     variances, gained, states = route[4:]
     known = Known(
         likelihood, RouteGeometry(*route[1]), motion, switching, variances, gained, states
     )
-    cells, reach, scratch, carry, totals, state = buffers
     resting, _, _, rolling, unfound = carry
     forward, push = 0.0, 0.0
     if observed:
