@@ -4,8 +4,7 @@
 
 import numpy as np
 
-from two_manifold_ros.route.forks import split_before_forks
-from two_manifold_ros.route.merging import merge_passes, Places
+from two_manifold_ros.route.merging import merge_passes, Places, split_before_forks
 
 PERIOD_S = 0.1
 STEP_M = 0.2

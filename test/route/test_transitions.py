@@ -5,17 +5,16 @@
 import numpy as np
 import pytest
 
-from two_manifold_ros.route.merging import Places
-from two_manifold_ros.route.route import HYPOTHESES, JUMPED, LIMITS, MEMORIES, SETTLED
-from two_manifold_ros.route.transitions import (
+from two_manifold_ros.route.learning import (
     chances_to_move,
     Durations,
     exchanges_for,
-    main_ways,
     reach,
     usual_speeds,
-    ways_of,
 )
+from two_manifold_ros.route.merging import Places
+from two_manifold_ros.route.route import HYPOTHESES, JUMPED, LIMITS, MEMORIES, SETTLED
+from two_manifold_ros.route.visits import main_ways, ways_of
 
 
 def drives(*visits: list[int]) -> Places:

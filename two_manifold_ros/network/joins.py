@@ -27,9 +27,8 @@ from two_manifold_ros.network.places import (
     wrapped,
 )
 from two_manifold_ros.network.speeds import with_usual_speeds
-from two_manifold_ros.route.forks import SPLIT_AT
-from two_manifold_ros.route.merging import FINENESS, Places
-from two_manifold_ros.route.transitions import main_ways, ways_of
+from two_manifold_ros.route.merging import FINENESS, Places, SPLIT_AT
+from two_manifold_ros.route.visits import main_ways, ways_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

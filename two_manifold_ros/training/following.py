@@ -25,7 +25,14 @@ from two_manifold_ros.hse_hmm.readout import (
 from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.learning import learn_route, Tuning
 from two_manifold_ros.route.merging import FINENESS, merge_passes
-from two_manifold_ros.route.visits import lay_out, longest_lag, memory_of, motionless, Passes
+from two_manifold_ros.route.visits import (
+    lay_out,
+    longest_lag,
+    memory_of,
+    motionless,
+    Passes,
+    Traits,
+)
 from two_manifold_ros.training.dataset import Dataset, USUAL_RATE_HZ
 from two_manifold_ros.training.held_out import (
     beside_mean_position,
@@ -243,11 +250,13 @@ def lay_out_drives(
         tracks,
         horizons,
         period_s,
-        channels.standardise(still[None])[0],
-        # Only of the channels of an IMU is known how they drift.
-        (SHIFTS[live] if channels.of_imu else 0.0) / channels.scale[live],
         memory_of(observations, period_s),
-        EXPONENTS[live] if channels.of_imu else np.zeros(1),
+        Traits(
+            channels.standardise(still[None])[0],
+            # Only of the channels of an IMU is known how they drift.
+            (SHIFTS[live] if channels.of_imu else 0.0) / channels.scale[live],
+            EXPONENTS[live] if channels.of_imu else np.zeros(1),
+        ),
         network=network,
     )
     if passes is None:

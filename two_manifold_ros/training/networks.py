@@ -16,7 +16,7 @@ from two_manifold_ros.network.belief import NetworkBelief
 from two_manifold_ros.network.joins import lay_out_network
 from two_manifold_ros.network.network import learn_network, NetworkPasses, shakes_of
 from two_manifold_ros.route.learning import learn_route
-from two_manifold_ros.route.transitions import ways_of
+from two_manifold_ros.route.visits import ways_of
 from two_manifold_ros.training.dataset import build_dataset, Dataset
 from two_manifold_ros.training.following import Drives, Followed, lay_out_drives, steps_of
 from two_manifold_ros.training.held_out import FOLDS, follow, MOST_FOLLOWED, Run

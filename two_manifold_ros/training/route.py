@@ -18,11 +18,13 @@ from two_manifold_ros.model.line_learning import learn_lines
 from two_manifold_ros.model.model import RouteModel, SensedRouteModel
 from two_manifold_ros.network.network import learn_network
 from two_manifold_ros.recordings.recording import median_interval_ns, Recording
-from two_manifold_ros.route.densities import density, OTHER_TAIL, shared
 from two_manifold_ros.route.learning import (
+    density,
     learn_features,
     learn_likelihood,
     learn_route,
+    OTHER_TAIL,
+    shared,
     Tuning,
     UsualFeatures,
 )
