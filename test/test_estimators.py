@@ -32,11 +32,10 @@ from two_manifold_ros.estimators import (
     TwoSubspacePCA,
 )
 from two_manifold_ros.experiments.mkdr import Globe
-from two_manifold_ros.manifold.affinity import median_distance
 from two_manifold_ros.manifold.diffusion_map import DiffusionMap
 from two_manifold_ros.manifold.kernel_pca import GaussianKernel, LinearKernel
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
-from two_manifold_ros.manifold.learner import PointSet
+from two_manifold_ros.manifold.learner import median_distance, PointSet
 from two_manifold_ros.names import COUPLINGS
 
 EIGENMAP = LaplacianEigenmap(6, 8)

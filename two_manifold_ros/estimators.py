@@ -17,9 +17,8 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.mkdr import find_predictive_directions, response_features
 from two_manifold_ros.hse_hmm.tables import couple
-from two_manifold_ros.manifold.affinity import RIDGE
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
-from two_manifold_ros.manifold.learner import ManifoldLearner, PointSet
+from two_manifold_ros.manifold.learner import ManifoldLearner, PointSet, RIDGE
 from two_manifold_ros.manifold.selection import FitTransform
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from grid_drives import BLOCK_M, driven, line_of, Node, passes_of
 import numpy as np
 import pytest
 
-from two_manifold_ros.network.joins import lay_out_network
-from two_manifold_ros.network.network import NetworkPasses
+from two_manifold_ros.network.learning import lay_out_network, NetworkPasses
 
 SIZE = 3
 Way = tuple[Node, Node, Node]

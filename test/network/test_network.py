@@ -6,14 +6,12 @@ from grid_drives import driven, line_of, passes_of, PERIOD_S
 import numpy as np
 import pytest
 
-from two_manifold_ros.network.joins import lay_out_network
+from two_manifold_ros.network.learning import lay_out_network, learn_network, NetworkPasses
 from two_manifold_ros.network.network import (
     exchanges_of_ratios,
     FIRST_USUAL,
-    learn_network,
     misfits,
     Network,
-    NetworkPasses,
     RATIOS,
     shakes_of,
     STOPPING,

@@ -8,13 +8,7 @@ from grid_drives import BLOCK_M, Drive, driven, line_of, passes_of, Sensor
 import numpy as np
 import pytest
 
-from two_manifold_ros.network.places import (
-    Courses,
-    courses_along,
-    courses_of,
-    filled,
-    wrapped,
-)
+from two_manifold_ros.network.learning import Courses, courses_along, courses_of, filled, wrapped
 from two_manifold_ros.route.merging import Places
 
 NODES = [(0, 0), (1, 0), (2, 0), (2, 1), (1, 1), (1, 2), (2, 2), (3, 2), (3, 1), (3, 0), (2, 0)]

@@ -6,7 +6,7 @@ from grid_drives import driven, line_of, passes_of, PERIOD_S
 import numpy as np
 import pytest
 
-from two_manifold_ros.network.speeds import driving_speeds, with_usual_speeds
+from two_manifold_ros.network.learning import driving_speeds, with_usual_speeds
 from two_manifold_ros.route.merging import Places
 from two_manifold_ros.route.visits import Passes
 

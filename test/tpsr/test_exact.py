@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from tpsr_streams import part
 
-from two_manifold_ros.tpsr.exact import learn
-from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner, Triples
+from two_manifold_ros.tpsr.learner import learn, LearnerSettings, OnlineLearner, Triples
 from two_manifold_ros.tpsr.parameters import Tpsr, TpsrBelief
 
 TRANSITION = np.array([[0.5, 0.3, 0.2], [0.2, 0.6, 0.2], [0.1, 0.1, 0.8]])

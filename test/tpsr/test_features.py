@@ -10,11 +10,11 @@ import pytest
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.tpsr.features import (
     ActionObservationFeatures,
+    fourier_features,
     importance_weights,
     IndicatorFeatures,
     WithConstant,
 )
-from two_manifold_ros.tpsr.random_features import fourier_features
 
 
 def test_rows_are_kronecker_products():

@@ -11,8 +11,7 @@ import pytest
 from tpsr_streams import evidences, part, rows_of, unit, wandering
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.tpsr.exact import learn
-from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner, Triples
+from two_manifold_ros.tpsr.learner import learn, LearnerSettings, OnlineLearner, Triples
 from two_manifold_ros.tpsr.parameters import TpsrBelief
 
 SIZE, OBSERVATIONS, RIDGE = 8, 5, 3.0

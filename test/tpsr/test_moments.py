@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 
-from two_manifold_ros.tpsr.moments import ObservationCovariance, OperatorTensor
+from two_manifold_ros.tpsr.learner import ObservationCovariance, OperatorTensor
 from two_manifold_ros.tpsr.thin_svd import Move
 
 SIZE = 12

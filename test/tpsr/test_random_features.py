@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.tpsr.random_features import (
+from two_manifold_ros.tpsr.features import (
     fourier_features,
     FourierFeatures,
     structured_fourier_features,

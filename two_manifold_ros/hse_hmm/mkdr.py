@@ -16,7 +16,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.manifold.affinity import fix_signs, RIDGE
+from two_manifold_ros.manifold.learner import fix_signs, RIDGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -11,7 +11,7 @@ from typing import NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.manifold.affinity import (
+from two_manifold_ros.manifold.learner import (
     affinity,
     affinity_graph,
     check_indices,
@@ -19,14 +19,17 @@ from two_manifold_ros.manifold.affinity import (
     check_positive,
     check_shapes,
     connect,
+    Embedding,
+    Extension,
     Limits,
     near_points,
     require,
     require_scale,
+    Response,
+    Samples,
     shares_of,
     walk_modes,
 )
-from two_manifold_ros.manifold.learner import Embedding, Extension, Response, Samples
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.manifold.affinity import (
+from two_manifold_ros.manifold.learner import (
     affinity,
     check_indices,
     check_positive,
     check_shapes,
+    Embedding,
+    Extension,
     leading_modes,
     require,
     require_scale,
+    Samples,
     spread_landmarks,
 )
-from two_manifold_ros.manifold.learner import Embedding, Extension, Samples
 
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats, Ints

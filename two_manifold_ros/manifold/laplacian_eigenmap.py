@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.manifold.affinity import (
+from two_manifold_ros.manifold.learner import (
     affinity,
     affinity_graph,
     check_indices,
@@ -18,14 +18,16 @@ from two_manifold_ros.manifold.affinity import (
     check_positive,
     check_shapes,
     connect,
+    Embedding,
+    Extension,
     Limits,
     near_points,
     require,
     require_scale,
+    Samples,
     smallest_modes,
     walk_modes,
 )
-from two_manifold_ros.manifold.learner import Embedding, Extension, Samples
 
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats, Ints

@@ -12,7 +12,6 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.manifold.affinity import check_shapes, require, require_scale
 from two_manifold_ros.manifold.diffusion_map import (
     AnisotropicDiffusion,
     AnisotropicTransition,
@@ -28,7 +27,15 @@ from two_manifold_ros.manifold.kernel_pca import (
     MemberAffinity,
 )
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap, NearModes
-from two_manifold_ros.manifold.learner import Embedding, Extension, ManifoldLearner, Samples
+from two_manifold_ros.manifold.learner import (
+    check_shapes,
+    Embedding,
+    Extension,
+    ManifoldLearner,
+    require,
+    require_scale,
+    Samples,
+)
 from two_manifold_ros.names import KERNELS
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.readout import segment_targets
 from two_manifold_ros.inspection.positions import LEAST_DRIVES
 from two_manifold_ros.network.belief import NetworkBelief
-from two_manifold_ros.network.joins import lay_out_network
-from two_manifold_ros.network.network import learn_network, NetworkPasses, shakes_of
+from two_manifold_ros.network.learning import lay_out_network, learn_network, NetworkPasses
+from two_manifold_ros.network.network import shakes_of
 from two_manifold_ros.route.learning import learn_route
 from two_manifold_ros.route.visits import ways_of
 from two_manifold_ros.training.dataset import build_dataset, Dataset
