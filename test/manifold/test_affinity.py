@@ -12,7 +12,7 @@ from scipy.sparse import csc_matrix, csr_matrix
 from scipy.sparse.csgraph import connected_components
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.manifold import affinity as module
+from two_manifold_ros.manifold import learner as module
 from two_manifold_ros.manifold.learner import (
     affinity_graph,
     connect,
