@@ -262,7 +262,7 @@ def _kind(**options: Any) -> Callable[[Function], Function]:  # noqa: ANN401 - n
 
     Without what counts references (``_nrt``) a compilation takes a tenth less.
     """
-    options |= {'fastmath': set(FASTMATH), 'no_cfunc_wrapper': True}
+    options = {'fastmath': set(FASTMATH), 'no_cfunc_wrapper': True} | options
 
     def compiling(function: Function) -> Function:
         fast: Any = numba.njit(**options)(function)
@@ -300,3 +300,6 @@ For a function that Python calls and compiled ones do, in which it is inlined as
 A function of its own among the code of its caller would give way to one of the same name that
 happens to be loaded already, with other last bits.
 """
+
+exact = _kind(_nrt=False, forceinline=True, fastmath=False)
+"""For a function that is shared, and gives the bits that Python would give."""
