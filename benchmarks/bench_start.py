@@ -21,6 +21,7 @@ from tempfile import TemporaryDirectory
 import threading
 import time
 
+from runner import resident_mb
 from tables import table
 
 CHECKOUT = Path(__file__).resolve().parents[1]
@@ -86,12 +87,11 @@ def node_s_mb(model: Path, cache: Path) -> tuple[float, float]:
         else:
             sys.exit(''.join(said))
         time.sleep(10.0)
-        lines = Path(f'/proc/{node.pid}/status').read_text('utf-8').splitlines()
-        memory_kb = next(int(line.split()[1]) for line in lines if line.startswith('VmRSS'))
+        memory_mb = resident_mb(node.pid)
         node.send_signal(signal.SIGINT)
         node.wait()
         guard.cancel()
-    return seconds, memory_kb / 1024.0
+    return seconds, memory_mb
 
 
 def has_ros() -> bool:

@@ -5,7 +5,8 @@ Check that input of any bytes is taken or refused in a sentence, without a trace
 
     python benchmarks/fuzz.py [--executions 100000] [TARGET ...]
 
-Targets are files of models, bags and loggers, and messages; see `TARGETS`. The fuzzer is atheris,
+Targets are files of models, bags and loggers, and messages; see `TARGETS`. Models that were changed
+are filtered with in `test/fuzzing`. The fuzzer is atheris,
 which none of the locks has: pip install atheris. It runs in a process of its own with a bound on
 its memory, so that taking too much is a MemoryError and a finding.
 """
@@ -43,9 +44,6 @@ Target: TypeAlias = tuple[Callable[[bytes], Any], list[bytes]]
 LONGEST_S = 1.0
 ROOM = 400_000_000
 """Bytes that an input may take."""
-
-PUSHES = 200
-"""Samples that a model which is not refused filters."""
 
 
 def fuzzed(*names: str) -> list[Any]:
@@ -136,48 +134,6 @@ def array() -> Target:
     ]
 
 
-def model() -> Target:
-    """Choices of what to change in a model, whose samples are filtered if it is not refused."""
-    from two_manifold_ros.model.container import read_container  # noqa: PLC0415
-    from two_manifold_ros.model.model_file import save_model  # noqa: PLC0415
-    from two_manifold_ros.names import KERNELS  # noqa: PLC0415
-
-    folder = Path('models')
-    if not folder.exists():
-        folder.mkdir()
-        common: dict[str, Any] = {'window': 4, 'states': 4, 'dimension': 6, 'horizons': (0, 3)}
-        spectral = common | {'method': 'spectral', 'bandwidth_factor': 1.0, 'neighbours': 9}
-        chosen = [
-            *(spectral | {'kernel': kernel} for kernel in KERNELS),
-            spectral | {'observation': 'ridge', 'ridge': 0.1, 'readout': 'ridge'},
-            common | {'sharpness': 0.2, 'persistence': 0.5, 'neighbours': 9},
-            common | {'method': 'tpsr', 'rate_hz': 5.0},
-        ]
-        for number, settings in enumerate(chosen):
-            save_model(small_model(**settings)[0], folder / f'{number:02d}.npz')
-    contents = [read_container(path) for path in sorted(folder.iterdir())]
-    for name in [each for each in sys.modules if each.startswith('two_manifold_ros')]:
-        del sys.modules[name]
-    changed, run, refusal, model_from = fuzzed(
-        'changed_model.changed', 'changed_model.run', '.errors.InputError',
-        '.model.model_file.model_from',
-    )  # fmt: skip
-
-    def one(content: bytes) -> None:
-        places = iter(content)
-
-        def choose(count: int) -> int:
-            # Two bytes for each, and zeros when there are no more.
-            return (256 * next(places, 0) + next(places, 0)) % count
-
-        header, arrays = changed(choose, *contents[choose(len(contents))])
-        found = taken_by(lambda: model_from('it', header, arrays), refusal)
-        if found is not None:
-            run(found, PUSHES)
-
-    return one, [bytes([0, index, *range(30)]) for index in range(len(contents))]
-
-
 def small_model(**settings: Any) -> tuple[Any, Any]:  # noqa: ANN401 - of the training
     """Return a model of a simulated slot car, and its drive."""
     from two_manifold_ros.simulation.slot_car import SlotCarSettings  # noqa: PLC0415
@@ -187,25 +143,6 @@ def small_model(**settings: Any) -> tuple[Any, Any]:  # noqa: ANN401 - of the tr
 
     run = simulate(SlotCarSettings(seed=1, rate_hz=10.0), laps=4)
     return train_model([run_to_recording(run)], TrainingSettings(**settings)), run
-
-
-def imu() -> Target:
-    """Bytes of an IMU message."""
-    import numpy as np  # noqa: PLC0415
-    from raw_imu import raw_imu  # noqa: PLC0415
-
-    refusal, decoder = fuzzed('.errors.InputError', '.recordings.ros_messages.ImuDecoder')
-
-    def one(content: bytes) -> None:
-        try:
-            stamp, frame, numbers = decoder()(content)
-        except (refusal, struct.error):
-            return
-        expect(-(2**63) < stamp < 2**63, stamp)
-        expect(len(frame) <= len(content), frame)
-        expect(len(numbers) == 6, numbers)
-
-    return one, [raw_imu(123_456_789_012, np.arange(6.0), 'imu_link'[:n]) for n in range(9)]
 
 
 def stream() -> Target:
@@ -351,7 +288,7 @@ def logger(name: str) -> Target:
 
 
 TARGETS: dict[str, Callable[[], Target]] = {
-    **{each.__name__: each for each in (model_file, array, model, imu, stream, reference)},
+    **{each.__name__: each for each in (model_file, array, stream, reference)},
     'mcap': partial(bag, 'bag.mcap', 'mcap'),
     'sqlite3': partial(bag, 'bag.db3', 'sqlite3'),
     'metadata': partial(bag, 'metadata.yaml', 'mcap'),
