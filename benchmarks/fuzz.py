@@ -5,16 +5,16 @@ Check that input of any bytes is taken or refused in a sentence, without a trace
 
     python benchmarks/fuzz.py [--executions 100000] [TARGET ...]
 
-Targets are files of models, bags and loggers, and messages; see `TARGETS`. Models that were changed
-are filtered with in `test/fuzzing`. The fuzzer is atheris,
-which none of the locks has: pip install atheris. It runs in a process of its own with a bound on
-its memory, so that taking too much is a MemoryError and a finding.
+Targets are files of models, bags and loggers, and positions of all types; see `TARGETS`.
+`test/fuzzing` has changed models and IMU messages. The fuzzer is atheris, which none of the locks
+has: pip install atheris. It runs in a process of its own with a bound on its memory, so that
+taking too much is a MemoryError and a finding.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -25,7 +25,6 @@ import os
 from pathlib import Path
 import re
 import resource
-import struct
 import subprocess
 import sys
 from tempfile import TemporaryDirectory
@@ -134,64 +133,6 @@ def array() -> Target:
     ]
 
 
-def small_model(**settings: Any) -> tuple[Any, Any]:  # noqa: ANN401 - of the training
-    """Return a model of a simulated slot car, and its drive."""
-    from two_manifold_ros.simulation.slot_car import SlotCarSettings  # noqa: PLC0415
-    from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate  # noqa: PLC0415
-    from two_manifold_ros.training.settings import TrainingSettings  # noqa: PLC0415
-    from two_manifold_ros.training.train import train_model  # noqa: PLC0415
-
-    run = simulate(SlotCarSettings(seed=1, rate_hz=10.0), laps=4)
-    return train_model([run_to_recording(run)], TrainingSettings(**settings)), run
-
-
-def stream() -> Target:
-    """Several IMU messages one after the other to one filter, each behind its length."""
-    import numpy as np  # noqa: PLC0415
-    from raw_imu import raw_drive  # noqa: PLC0415
-
-    (session_of,) = fuzzed('.interface.session.Session')
-    trained, driven = small_model(
-        window=4, states=4, dimension=6, horizons=(0, 3), sharpness=0.2, persistence=0.5
-    )
-    raw = list(raw_drive(driven))[: 3 * trained.window]
-    session = session_of(trained)
-    counted = {
-        'used', 'published', 'ticks', 'gaps', 'resets', 'restarts', 'received', 'jumps_back',
-        'rejected_observations', 'estimates_not_finite', 'reordered',
-    }  # fmt: skip
-
-    def one(content: bytes) -> None:
-        session.reset('test')
-        before = session.counts()
-        sent = 0
-        for message in parts(content):
-            for estimate in session.take(message) or ():
-                expect(estimate.valid, 'an estimate that is not valid')
-                arrays = (estimate.state, estimate.positions, estimate.covariances,
-                          estimate.velocity, estimate.velocity_covariance)  # fmt: skip
-                expect(all(np.isfinite(each).all() for each in arrays), 'not finite')
-            sent += 1
-        counts = session.counts()
-        counts.subtract(before)
-        expect(counts['received'] == sent, 'received')
-        rejected = sum(count for name, count in counts.items() if name not in counted)
-        # One may wait for the next to say whether its stamp is wild.
-        expect(0 <= sent - counts['used'] - rejected <= 1, counts)
-
-    def parts(content: bytes) -> Iterator[bytes]:
-        begin = 0
-        while begin + 2 <= len(content):
-            (length,) = struct.unpack_from('<H', content, begin)
-            yield content[begin + 2 : begin + 2 + length]
-            begin += 2 + length
-
-    def packed(messages: list[bytes]) -> bytes:
-        return b''.join(struct.pack('<H', len(each)) + each for each in messages)
-
-    return one, [packed(raw[:20]), packed(raw), packed([*raw[:30], *raw[10:20], *raw[-9:]])]
-
-
 def reference() -> Target:
     """Bytes as a position of each type, into a session that learns from them; needs ROS."""
     from rclpy.serialization import serialize_message  # noqa: PLC0415
@@ -288,7 +229,7 @@ def logger(name: str) -> Target:
 
 
 TARGETS: dict[str, Callable[[], Target]] = {
-    **{each.__name__: each for each in (model_file, array, stream, reference)},
+    **{each.__name__: each for each in (model_file, array, reference)},
     'mcap': partial(bag, 'bag.mcap', 'mcap'),
     'sqlite3': partial(bag, 'bag.db3', 'sqlite3'),
     'metadata': partial(bag, 'metadata.yaml', 'mcap'),
