@@ -194,7 +194,7 @@ def imu() -> Target:
     import numpy as np  # noqa: PLC0415
     from raw_imu import raw_imu  # noqa: PLC0415
 
-    refusal, decoder = fuzzed('.errors.InputError', '.recordings.ros_messages.ImuDecoder')
+    refusal, decoder = fuzzed('.errors.InputError', '.recordings.decoding.ImuDecoder')
 
     def one(content: bytes) -> None:
         try:

@@ -23,7 +23,7 @@ from tempfile import TemporaryDirectory
 import threading
 from typing import Any, TYPE_CHECKING
 
-from two_manifold_ros.errors import InputError, of_system
+from two_manifold_ros.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -118,16 +118,6 @@ def _shown(address: str) -> str:
 def identity(address: str) -> str:
     """Return what all spellings of an address have in common; not to be printed or kept."""
     return getattr(address, 'whole', address) if is_remote(address) else os.path.realpath(address)
-
-
-@contextmanager
-def readable(path: str | Path) -> Iterator[None]:
-    """Raise ``InputError`` where the system refuses to read a bag, or cannot."""
-    try:
-        yield
-    except OSError as error:
-        cure = 'look at the permissions of its files and folders, and at its disk'
-        raise of_system(public(path), 'the bag cannot be read', error, cure) from error
 
 
 def storage_kind(file: PurePath) -> str:
