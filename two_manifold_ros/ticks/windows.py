@@ -1,7 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Windows of ticks, none of which crosses a seam of the series, and their nearest neighbours, exactly.
+Windows of ticks, none of which crosses a seam of the series, and their nearest neighbours.
 
 Two windows that begin ``k`` ticks apart differ from the next two as far apart by one tick that
 enters and one that leaves:
@@ -225,8 +225,8 @@ def move_on(apart: Floats, own: Floats, i: int, others: Floats, j: int, width: i
     """
     Carry squared distances (size,) on by one tick.
 
-    They are those of the window of ``own`` (d, L) at ``i`` to the windows of ``others`` (d, N) from
-    ``j`` on; given are those of the windows that began a tick before.
+    Given are distances of windows that began a tick earlier. Then they are distances of the window
+    of ``own`` (d, L) at ``i`` to the windows of ``others`` (d, N) from ``j`` on.
     """
     size = len(apart)
     for c in range(others.shape[0]):
