@@ -14,7 +14,7 @@ import numpy as np
 
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.interface.assessment import InputLimits, Interruption
-from two_manifold_ros.recordings.ros_messages import ImuDecoder
+from two_manifold_ros.recordings.decoding import ImuDecoder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
