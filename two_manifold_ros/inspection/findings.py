@@ -78,8 +78,8 @@ STAMPS: Checks = (
      ('{r.zero} {word} {0} zero or negative: these messages are left out; have the driver stamp '
      'them, or try --use-receive-time.')),
     ('duplicates', lambda r: _times(r.duplicates, 'stamp repeats', 'stamps repeat'),
-     ('{r.duplicates} {word} {0} the one before: the repetitions are left out; check the driver if '
-     'there are many.')),
+     ('{r.duplicates} {word} {0} the one before: the repetitions are left out; check the driver '
+     'if there are many.')),
     ('uneven', lambda r: r.jitter_p99_s * r.rate_hz > 0.5 and 1e3 * r.jitter_p99_s,
      ('{word} stamps are uneven, 1 % of the intervals are off by more than {0:.0f} ms: averaging '
      'over ticks deals with it; stamp in the driver rather than on arrival if you can.')),
@@ -120,8 +120,8 @@ IMU: Checks = (
      'training.')),
     # Beyond the range of any usual gyroscope, 2000 deg/s.
     ('gyroscope_too_fast', lambda r: r.fastest_rate > FASTEST_RATE,
-     ('The angular rate reaches {r.fastest_rate:.0f} rad/s, more than gyroscopes measure, so it is '
-     f'probably in deg/s: {CONVERT}')),
+     ('The angular rate reaches {r.fastest_rate:.0f} rad/s, more than gyroscopes measure, so it '
+     f'is probably in deg/s: {CONVERT}')),
 )  # fmt: skip
 """Of an `ImuReport`."""
 
@@ -129,8 +129,9 @@ POSITIONS: Checks = (
     ('position_frame_unprintable', lambda r: frame_sentence(r.topic, r.frame_id), '{0}'),
     ('positions_scaled', lambda r: r.scale and r.scale.sentence(r.topic), '{0}'),
     ('clocks_differ', lambda r: not r.coverage,
-     ('No position lies within the time of the IMU, the first comes {r.timing.start_s:.1f} s after '
-     'the first sample: set the clocks of both machines (NTP or PTP), or try --use-receive-time.')),
+     ('No position lies within the time of the IMU, the first comes {r.timing.start_s:.1f} s '
+     'after the first sample: set the clocks of both machines (NTP or PTP), or try '
+     '--use-receive-time.')),
 )  # fmt: skip
 """Of any `PositionReport`."""
 
@@ -151,8 +152,8 @@ COVERED: Checks = (
      lambda r: r.jumps and f'{counted(len(r.jumps), "jump", "jumps")}, '
      + ', '.join(f'{each.distance_m:.2f} m at {each.at_s:.1f} s' for each in r.jumps[:5])
      + (f' and {len(r.jumps) - 5} more' if len(r.jumps) > 5 else ''),
-     ('Positions have {0}: check the camera or the localisation there, a model learns them as they '
-     'are.')),
+     ('Positions have {0}: check the camera or the localisation there, a model learns them as '
+     'they are.')),
     ('no_laps', lambda r: r.laps is None,
      'The positions never close a lap: record several laps of one route.'),
     ('laps_not_counted', lambda r: r.laps and not r.laps.resolved, LAPS_NOT_COUNTED),
