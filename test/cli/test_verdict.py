@@ -25,7 +25,7 @@ from two_manifold_ros.cli.verdict import (
 )
 from two_manifold_ros.evaluation.evaluate import Evaluation
 from two_manifold_ros.evaluation.scores import HorizonScore, score
-from two_manifold_ros.inspection import positions, repetition, streams
+from two_manifold_ros.inspection import findings, repetition
 from two_manifold_ros.inspection.inspecting import inspect_recording
 from two_manifold_ros.names import LAP_FRAME
 
@@ -195,9 +195,12 @@ ACTIONS = {
 
 
 def test_the_cure_of_each_finding_begins_with_an_action():
-    tables = positions.WORDS, repetition.WORDS, streams.STAMP_WORDS, streams.IMU_WORDS
-    words = [words for table in tables for words in table.values()]
-    begun = {streams.Finding('info', '', each).cure.split()[0].rstrip(',') for each in words}
+    checks = (
+        findings.STAMPS, findings.IMU, findings.POSITIONS, findings.COVERED, findings.LAG,
+        findings.GYROSCOPE,
+    )  # fmt: skip
+    words = [*repetition.WORDS.values(), *(words for table in checks for _, _, words in table)]
+    begun = {findings.Finding('info', '', each).cure.split()[0].rstrip(',') for each in words}
     # Whole sentences that are made elsewhere have their cure there.
     assert begun - {'{0}'} == ACTIONS
 
