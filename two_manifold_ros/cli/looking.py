@@ -12,8 +12,6 @@ from two_manifold_ros.cli import options
 from two_manifold_ros.cli.verdict import of_inspection, Verdict
 from two_manifold_ros.errors import BAD_INPUT, InputError
 from two_manifold_ros.inspection.inspecting import describe, describe_all, inspect_bags, Report
-from two_manifold_ros.model.atlas import AtlasModel
-from two_manifold_ros.model.model import ModelHead, RouteModel, TrainedModel
 from two_manifold_ros.model.model_file import load_model, model_parts
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.progress import on_stderr, Progress
@@ -27,6 +25,8 @@ from two_manifold_ros.typing import Table
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator, Mapping, Sequence
+
+    from two_manifold_ros.model.model import ModelHead, TrainedModel
 
 
 INSPECT_HELP = (
@@ -140,28 +140,25 @@ def run_info(args: Namespace) -> int:
 
 def shown_model(model: ModelHead, said: str = '') -> Iterator[str | Table]:
     """Yield a model as tables and notes but what is ``said``; each of several routes by itself."""
-    if isinstance(model, AtlasModel):
+    trained = model.trained_model
+    if trained is None:
         yield from shown_routes(model)
         for name, each in model.routes.items():
             yield f'\n{name}:'
             yield from shown_model(each)
         return
     if model.frame_id == LAP_FRAME:
-        lap = model.circuit if isinstance(model, RouteModel) else None
-        usual = '' if lap is None else f', which takes {lap.lap_s:.3f} s'
+        usual = f', which takes {lap.lap_s:.3f} s' if (lap := model.circuit) else ''
         yield (
             'This model knows laps and no positions: its errors are in seconds of a usual '
             f'lap{usual}.'
         )
-    yield model_table(model)
+    yield model_table(trained)
     yield from (f'note: {note}' for note in notes_of(model.summary) if note != said)
 
 
-def model_table(model: ModelHead) -> Table:
+def model_table(model: TrainedModel) -> Table:
     """Return what a model was trained on and is, as a table."""
-    if not isinstance(model, TrainedModel):
-        msg = f'a {type(model).__name__} has no notes on its training'
-        raise TypeError(msg)
     summary, placed = model.summary, model.frame_id != LAP_FRAME
     seconds = ', '.join(f'{round(horizon / model.rate_hz, 2):g}' for horizon in model.horizons)
     names = model.live_channels
@@ -184,10 +181,10 @@ def model_table(model: ModelHead) -> Table:
     }
     if (origin := model.origin) is not None:
         rows['origin'] = f'{origin.latitude_deg:.7f}, {origin.longitude_deg:.7f} deg'
-    if isinstance(model, RouteModel):
-        spread = 100.0 * model.route.motion.ratio_spread
-        rows['map'] = f'{model.route.places} places, speed ratios within {spread:.0f} %'
-        rows['lines'] = '' if model.lines is None else ', '.join(model.lines.names)
+    if (known := model.route_model) is not None:
+        spread = 100.0 * known.route.motion.ratio_spread
+        rows['map'] = f'{known.route.places} places, speed ratios within {spread:.0f} %'
+        rows['lines'] = ', '.join(known.lines.names) if known.lines else ''
     else:
         rows['method'] = f'{summary["method"]}, {model.states} states'
     return Table('model', ['', ''], [[name, words] for name, words in rows.items() if words])
@@ -227,7 +224,7 @@ def routes_table(model: ModelHead) -> Table:
         rows.append(
             [
                 f'{name}: {lines}' if name and lines else name or lines or NO_NAME,
-                'network' if getattr(each, 'network', None) is not None else 'route',
+                'network' if each.network is not None else 'route',
                 str(len(summary.get('recordings', []))),
                 f'{summary.get("laps", 0.0):.1f}',
                 str(summary.get('places', '')),

@@ -445,7 +445,7 @@ def recordings_in_planes(
     find_positions: bool = True,
 ) -> list[Recording]:
     """Read ``args.bags``, each in the tangent plane of the nearest route of the model."""
-    from two_manifold_ros.evaluation.routes import in_plane_of  # noqa: PLC0415 - as above
+    from two_manifold_ros.evaluation.evaluate import in_plane_of  # noqa: PLC0415 - as above
 
     origins = list(dict.fromkeys(each.origin for each in model.routes.values()))
     recordings = recordings_of(

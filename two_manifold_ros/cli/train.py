@@ -21,7 +21,6 @@ from two_manifold_ros.inspection.inspecting import inspect_recording, Report, tr
 from two_manifold_ros.inspection.lag import AUTO
 from two_manifold_ros.inspection.positions import LEAST_DRIVES
 from two_manifold_ros.inspection.shared_places import bag_name, check_names, sort_by_route
-from two_manifold_ros.laps.unplaced import place
 from two_manifold_ros.model.atlas import atlas_of
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.progress import on_stderr, Progress, warn
@@ -205,6 +204,8 @@ def _routes_of(
     """Return the recordings in step, their inspections, and those of each route: '' if of one."""
     recordings = _training_part(args, say)
     if args.marks:
+        from two_manifold_ros.laps.unplaced import place  # noqa: PLC0415 - that alone
+
         with Progress('finding laps'):
             marks = None if args.marks == 'none' else args.marks
             placed = place(recordings, marks)

@@ -18,8 +18,13 @@ import numpy as np
 from scipy.spatial import KDTree
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.evaluate import check_fit, compare, run_filter
-from two_manifold_ros.evaluation.routes import in_plane_of, recordings_by_route
+from two_manifold_ros.evaluation.evaluate import (
+    check_fit,
+    compare,
+    in_plane_of,
+    recordings_by_route,
+    run_filter,
+)
 from two_manifold_ros.fleet import spread
 from two_manifold_ros.inspection.lag import AUTO, FURTHEST_S, put_in_step
 from two_manifold_ros.inspection.positions import check_units
@@ -227,6 +232,11 @@ class Fleet:
     scores: tuple[DriveScore, ...]
     places: Floats
 
+    @property
+    def total(self) -> Total:
+        """All scores together."""
+        return total_of(self.scores)
+
     def by(self, name: str) -> dict[str, Total]:
         """Return scores by ``vehicle`` or by ``day``."""
         values = sorted({str(getattr(each, name)) for each in self.scores})
@@ -265,7 +275,7 @@ class Fleet:
     def to_json(self, most: int) -> dict[str, Any]:
         """Return tables as JSON values, and so many of the weakest places."""
         return {
-            'all': total_of(self.scores).to_json(),
+            'all': self.total.to_json(),
             'vehicles': {name: each.to_json() for name, each in self.by('vehicle').items()},
             'days': {name: each.to_json() for name, each in self.by('day').items()},
             'weakest_places': self.weakest(most),

@@ -16,9 +16,10 @@ from two_manifold_ros.inspection.motion import count_laps, put_together, way_dri
 from two_manifold_ros.recordings.excursions import usable_places
 from two_manifold_ros.recordings.recording import median_interval_ns, Recording
 from two_manifold_ros.ticks.segments import positions_at
+from two_manifold_ros.typing import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from two_manifold_ros.adapting.stream_learner import StreamLearner
     from two_manifold_ros.filtering.estimate import Estimate
@@ -65,6 +66,34 @@ class LearningCurve:
             'laps_counted': self.laps,
             'rows': [asdict(row) for row in self.rows],
         }
+
+    def shown(self) -> Iterator[str | Table]:
+        """Yield the errors by lap as a table, and what is in it."""
+        found = {(row.lap, row.name): row for row in self.rows}
+        header = ['lap' if self.laps else 'tenth', 'from, s']
+        for name in self.names:
+            published = [f'{name}:\npublished'] if name != MEAN else []
+            header += [f'{name}:\nRMSE', *published]
+        rows = []
+        for lap in dict.fromkeys(row.lap for row in self.rows):
+            first = next(row for row in self.rows if row.lap == lap)
+            cells = ['IMU alone' if lap == AFTERWARDS else str(lap), f'{first.seconds:.0f}']
+            for name in self.names:
+                row = found.get((lap, name))
+                cells.append('-' if row is None else f'{row.rmse_m:.3f}')
+                if name != MEAN:
+                    cells.append('-' if row is None else f'{100 * row.published:.0f} %')
+            rows.append(cells)
+        yield Table(
+            'position error in metres over all ticks, published or not, before the position is '
+            'given',
+            header,
+            rows,
+        )
+        yield (
+            f'{OFFLINE}: the default, trained on all that came before the lap, where that is 1, '
+            f'2, 3, 5, 8, ... laps; {MEAN}: always the mean of the positions so far'
+        )
 
 
 def learning_curve(

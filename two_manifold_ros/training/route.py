@@ -36,6 +36,7 @@ from two_manifold_ros.ticks.segments import largest_believable, measure_channels
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.following import (
     choose_by_parts,
+    choose_network,
     compared_row,
     Drives,
     lay_out_drives,
@@ -43,9 +44,14 @@ from two_manifold_ros.training.following import (
     validate,
 )
 from two_manifold_ros.training.held_out import Stretch, Validation
-from two_manifold_ros.training.networks import choose_network
 from two_manifold_ros.training.spectral import embed, impute_dataset, NEIGHBOURS
-from two_manifold_ros.training.summary import check_horizons, head_fields, join_tracks, TWICE
+from two_manifold_ros.training.summary import (
+    check_horizons,
+    head_fields,
+    join_tracks,
+    Learned,
+    TWICE,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -135,17 +141,9 @@ def train_route(
         'states': states.shape[1],
         'neighbours': settings.neighbours or NEIGHBOURS[0],
     } | ({} if roads is None else {'network': True})
-    fields = head_fields(
-        recordings,
-        dataset,
-        settings,
-        reports,
-        validation,
-        chosen,
-        states.shape[1],
-        len(embeddings.training.ticks),
-        (*embeddings.notes, *heard),
-    )
+    ticks, notes = len(embeddings.training.ticks), (*embeddings.notes, *heard)
+    learned = Learned(validation, chosen, states.shape[1], ticks, notes)
+    fields = head_fields(recordings, dataset, settings, reports, learned)
     fields['summary']['places'] = route.places
     progress('learning the map', 1.0)
     # Some laps of all of the route, so that the file does not grow with the recordings: four, as

@@ -56,7 +56,7 @@ from two_manifold_ros.training.held_out import (
     Validation,
     with_positions,
 )
-from two_manifold_ros.training.summary import check_horizons, head_fields, TWICE
+from two_manifold_ros.training.summary import check_horizons, head_fields, Learned, TWICE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -551,23 +551,15 @@ def train_spectral(
     tables, readout = fitted.tables, fitted.readout
     if not isinstance(validation, str):
         readout = readout.calibrated(validation.calibration)
-    fields = head_fields(
-        recordings,
-        dataset,
-        settings,
-        drives,
-        validation,
-        chosen_of(best),
-        tables.states.shape[1],
-        len(ticks),
-        embeddings.notes,
-    )
+    states = tables.states.shape[1]
+    learned = Learned(validation, chosen_of(best), states, len(ticks), embeddings.notes)
+    fields = head_fields(recordings, dataset, settings, drives, learned)
     progress('learning from everything', 1.0)
     # A state that leaves three times the 99 % quantile of its norm over 2000 ticks of training is
     # of a filter that broke (mathematics, section 6.5): one that works exceeds it by a half now
     # and then.
-    states = training_states(embeddings, fitted.belief(), 2_000)
-    norms = np.linalg.norm(states[:, 1:], axis=1)
+    followed = training_states(embeddings, fitted.belief(), 2_000)
+    norms = np.linalg.norm(followed[:, 1:], axis=1)
     return Model(
         **fields,
         series=embeddings.series,
