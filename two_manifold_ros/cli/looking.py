@@ -24,7 +24,7 @@ from two_manifold_ros.typing import Table
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from two_manifold_ros.model.model import ModelHead, TrainedModel
 
@@ -73,7 +73,14 @@ def run_inspect(args: Namespace) -> int:
     content |= {'unread': {public(path): e for path, e in unread.items()}} if unread else {}
     shown = describe_all(reports)
     if len(args.bags) <= MOST_IN_FULL:
-        shown = (part for report in reports for part in _in_full(report))
+        shown = (
+            part
+            for report in reports
+            for part in (
+                *describe(report),
+                *(f'{each.severity}: {each.sentence}' for each in report.findings),
+            )
+        )
     verdict = of_inspection(reports, args) if reports else None
     if args.report and verdict:
         read = [each for each in args.bags if each not in unread]
@@ -81,12 +88,6 @@ def run_inspect(args: Namespace) -> int:
     if verdict or args.json:
         options.answer(args, content, shown, verdict)
     return BAD_INPUT if unread else 0
-
-
-def _in_full(report: Report) -> Iterator[str | Table]:
-    yield from describe(report)
-    for each in report.findings:
-        yield f'{each.severity}: {each.sentence}'
 
 
 def _write_page(
@@ -154,7 +155,7 @@ def shown_model(model: ModelHead, said: str = '') -> Iterator[str | Table]:
             f'lap{usual}.'
         )
     yield model_table(trained)
-    yield from (f'note: {note}' for note in notes_of(model.summary) if note != said)
+    yield from (f'note: {note}' for note in notes_of(model) if note != said)
 
 
 def model_table(model: TrainedModel) -> Table:
@@ -192,30 +193,9 @@ def model_table(model: TrainedModel) -> Table:
 
 def shown_routes(model: ModelHead, *, notes: bool = False) -> Iterator[str | Table]:
     """Yield the routes that a model knows as a table, and which are of no use, or all notes."""
-    yield routes_table(model)
+    rows, said = [], []
     for name, each in model.routes.items():
-        for note in notes_of(each.summary) if notes else _refusals(each.summary):
-            yield f'note: {name or NO_NAME}: {note}'
-
-
-def notes_of(summary: Mapping[str, Any]) -> list[str]:
-    """Return the notes on a training, the first of which is why the model is of no use."""
-    return list(dict.fromkeys([*_refusals(summary), *summary.get('notes', ())]))
-
-
-def _refusals(summary: Mapping[str, Any]) -> list[str]:
-    refusal = summary.get('refusal')
-    return [refusal['sentence']] if refusal else []
-
-
-NO_NAME = '(no name)'
-"""Of the only route of a model."""
-
-
-def routes_table(model: ModelHead) -> Table:
-    """Return the routes that a model knows."""
-    rows = []
-    for name, each in model.routes.items():
+        said += [f'note: {name or NO_NAME}: {note}' for note in notes_of(each, every=notes)]
         summary, frame = each.summary, each.frame_id or '(not named)'
         if each.origin is not None:
             frame += f', {each.origin.latitude_deg:.4f}, {each.origin.longitude_deg:.4f} deg'
@@ -239,7 +219,20 @@ def routes_table(model: ModelHead) -> Table:
     ]  # fmt: skip
     # Not the error in the table of what one map was chosen from, which is cut sooner.
     title = 'known routes; each error counts as the spread of the track at most'
-    return Table(title, header, rows)
+    yield Table(title, header, rows)
+    yield from said
+
+
+def notes_of(model: ModelHead, *, every: bool = True) -> list[str]:
+    """Return why a model is of no use, if it is, and then ``every`` other note on its training."""
+    refusal, notes = model.summary.get('refusal'), model.summary.get('notes', ())
+    return list(
+        dict.fromkeys([*([refusal['sentence']] if refusal else []), *(notes if every else ())])
+    )
+
+
+NO_NAME = '(no name)'
+"""Of the only route of a model."""
 
 
 def _lags(rows: Sequence[dict[str, Any]]) -> str:

@@ -105,7 +105,12 @@ def run(args: Namespace) -> int:
     later: list[str] = []
     args.saved, args.told = False, set()
     try:
-        _check_options(args)
+        if args.routes is not None and (args.method not in {None, 'route'} or args.marks):
+            msg = '--routes names maps: leave it out, or use --method route with positions'
+            raise InputError(msg)
+        if not args.most_minutes > 0.0:
+            msg = f'--most-minutes {args.most_minutes:g} must be above 0'
+            raise InputError(msg)
         with options.fleet_of(args) as client:
             settings = TrainingSettings(**options.given_settings(args))
             if args.sensor_topic and not isinstance(settings, RouteSettings):
@@ -113,7 +118,10 @@ def run(args: Namespace) -> int:
                 raise InputError(msg)
             _check_output(Path(args.output))
             # Before the bags are read, which takes long.
-            names = _route_names(args, len(args.bags))
+            names: list[str] = []
+            if args.routes is not None:
+                names = [each.strip() for each in args.routes.split(',')]
+                check_names(names, len(args.bags))
             with chosen_bags(args, names, client) as (names, tried):
                 return _train(args, settings, names, tried, later.append, client)
     except KeyboardInterrupt:
@@ -126,25 +134,6 @@ def run(args: Namespace) -> int:
             # What is among the notes of the model was printed with it.
             if line.removeprefix('two-manifold: note: ') not in args.told:
                 on_stderr(line)
-
-
-def _check_options(args: Namespace) -> None:
-    """Refuse options that would be passed over."""
-    if args.routes is not None and (args.method not in {None, 'route'} or args.marks):
-        msg = '--routes names maps: leave it out, or use --method route with positions'
-        raise InputError(msg)
-    if not args.most_minutes > 0.0:
-        msg = f'--most-minutes {args.most_minutes:g} must be above 0'
-        raise InputError(msg)
-
-
-def _route_names(args: Namespace, bags: int) -> list[str]:
-    """Return the names in ``args.routes`` of the routes of so many bags; none if not given."""
-    if args.routes is None:
-        return []
-    names = [each.strip() for each in args.routes.split(',')]
-    check_names(names, bags)
-    return names
 
 
 def _train(

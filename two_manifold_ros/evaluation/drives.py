@@ -133,7 +133,7 @@ def score_drive(
         recording = in_plane_of(head, recording)
         (recording,) = put_in_step([recording], position_lag or trained_lag(head))
         check_fit(head, recording)
-        run = run_filter(model, recording, lambda *_: None, route)
+        run = run_filter(model, recording, route=route)
         truth = compare(head, [recording], [run]).truths[0][:, 0]
     except InputError as error:
         return replace(name, trouble=str(error))

@@ -234,7 +234,10 @@ def estimates_along(
 
 
 def run_filter(
-    model: ModelHead, recording: Recording, progress: Callable[[str, float], None], route: str = ''
+    model: ModelHead,
+    recording: Recording,
+    progress: Callable[[str, float], None] = lambda *_: None,
+    route: str = '',
 ) -> FilterRun:
     """Filter a recording from a cold start; positions are on a ``route``, see `read_on`."""
     head = model.routes[route]
@@ -456,7 +459,7 @@ def evaluate(
     if client is None:
         runs = [run_filter(model, recording, progress, route) for recording in recordings]
     else:
-        run = partial(_run_quietly, model, route)
+        run = partial(run_filter, model, route=route)
         runs = spread(run, recordings, client, partial(progress, 'evaluating'))
     names = ', '.join(recording.name for recording in recordings)
     faults = [
@@ -472,10 +475,6 @@ def evaluate(
     if not head.route_names and not route:
         return compared
     return replace(compared, naming=naming_along(head, route, recordings, runs))
-
-
-def _run_quietly(model: ModelHead, route: str, recording: Recording) -> FilterRun:
-    return run_filter(model, recording, lambda *_: None, route)
 
 
 def naming_along(

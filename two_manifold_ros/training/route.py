@@ -359,7 +359,12 @@ def choose_stretches(
     for segment, total in enumerate(lengths):
         edges = np.linspace(0, total, 1 + max(-(-total // length), 1)).round().astype(int)
         parts += [Stretch(segment, *pair) for pair in itertools.pairwise(edges.tolist())]
-    visits = [_visited(part, places, window) for part in parts]
+    visits = []
+    for segment, begin, end in parts:
+        # There is a window before and after.
+        inside = (places.segments == segment) & (places.times >= begin + window)
+        inside &= places.times < end - window
+        visits.append(set(places.visited[inside].tolist()))
     chosen: list[int] = []
     left = most
     seen: set[int] = set()
@@ -383,16 +388,6 @@ def choose_stretches(
         else:
             joined.append(part)
     return joined
-
-
-def _visited(part: Stretch, places: Places, window: int) -> set[int]:
-    """Return which places are visited where there is a window before and after."""
-    inside: Ints = np.flatnonzero(
-        (places.segments == part.segment)
-        & (places.times >= part.begin + window)
-        & (places.times < part.end - window)
-    )
-    return set(places.visited[inside].tolist())
 
 
 def states_at_places(
