@@ -18,13 +18,7 @@ import numpy as np
 from scipy.spatial import KDTree
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.evaluate import (
-    check_fit,
-    compare,
-    in_plane_of,
-    recordings_by_route,
-    run_filter,
-)
+from two_manifold_ros.evaluation.evaluate import evaluate, in_plane_of, recordings_by_route
 from two_manifold_ros.fleet import spread
 from two_manifold_ros.inspection.lag import AUTO, FURTHEST_S, put_in_step
 from two_manifold_ros.inspection.positions import check_units
@@ -132,11 +126,10 @@ def score_drive(
         head = model.routes[route]
         recording = in_plane_of(head, recording)
         (recording,) = put_in_step([recording], position_lag or trained_lag(head))
-        check_fit(head, recording)
-        run = run_filter(model, recording, route=route)
-        truth = compare(head, [recording], [run]).truths[0][:, 0]
+        found = evaluate(model, [recording], route=route)
     except InputError as error:
         return replace(name, trouble=str(error))
+    (run,), truth = found.runs, found.truths[0][:, 0]
     known = np.isfinite(truth).all(axis=1)
     if not known.any():
         return replace(name, trouble=f'{name.path}: no present position of it is known')

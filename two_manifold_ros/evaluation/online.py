@@ -121,7 +121,12 @@ def learning_curve(
     # Slow to import, and not needed to name the rows of a table.
     from two_manifold_ros.training.train import train_model  # noqa: PLC0415
 
-    mean = stream.mean_errors(known)
+    # How much the mean of the positions errs that are known until then.
+    given = known & np.isfinite(stream.truths).all(axis=1)
+    sums = np.cumsum(np.where(given[:, None], stream.truths, 0.0), axis=0)
+    counts = np.cumsum(given)[:, None]
+    means = np.where(counts > 0, sums / np.maximum(counts, 1), stream.truths[given][0])
+    mean: Floats = np.linalg.norm(means - stream.truths, axis=1)
     errors = {name: np.full(len(mean), np.nan) for name in (*learners, OFFLINE, MEAN)}
     published = {name: np.zeros(len(mean), dtype=np.bool_) for name in errors}
     errors[MEAN] = mean
@@ -227,15 +232,6 @@ class _Stream:
             for each, begin_s in zip(self.recordings, self._begins_s, strict=False)
             if begin_s < end_s
         ]
-
-    def mean_errors(self, known: Bools) -> Floats:
-        """Return how much the mean of the positions errs that are known until then: (T,)."""
-        given = known & np.isfinite(self.truths).all(axis=1)
-        sums = np.cumsum(np.where(given[:, None], self.truths, 0.0), axis=0)
-        counts = np.maximum(np.cumsum(given), 1)[:, None]
-        means = np.where(np.cumsum(given)[:, None] > 0, sums / counts, self.truths[given][0])
-        errors: Floats = np.linalg.norm(means - self.truths, axis=1)
-        return errors
 
     def follow(
         self,
