@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from two_manifold_ros.cli import options
 from two_manifold_ros.cli.verdict import of_curve, of_evaluation, of_routes, trained_on, Verdict
 from two_manifold_ros.errors import InputError, NO_USE
-from two_manifold_ros.evaluation.drives import trained_lag
 from two_manifold_ros.evaluation.evaluate import (
     ELSEWHERE,
     evaluate,
     Evaluation,
     recordings_by_route,
+    trained_lag,
     UNUSABLE,
 )
 from two_manifold_ros.inspection.lag import estimate_lag, late_sentences

@@ -162,6 +162,10 @@ def model_table(model: TrainedModel) -> Table:
     """Return what a model was trained on and is, as a table."""
     summary, placed = model.summary, model.frame_id != LAP_FRAME
     seconds = ', '.join(f'{round(horizon / model.rate_hz, 2):g}' for horizon in model.horizons)
+    lags = [row['corrected_s'] for row in summary['position_lag']]
+    least, most = (f'{end(lags):.3f}' for end in (min, max))
+    undone = f'corrected by {least if least == most else f"{least} to {most}"} s'
+    undone = 'not corrected' if least == most == '0.000' else undone
     names = model.live_channels
     few = [*names[:MOST_NAMES], *(['...'] if len(names) > MOST_NAMES else [])]
     rows = {
@@ -169,7 +173,7 @@ def model_table(model: TrainedModel) -> Table:
         'training': f'{summary["seconds"]:.1f} s, {summary["training_ticks"]} windows',
         'fleet': fleet_sentence(summary['fleet']) if 'fleet' in summary else '',
         'laps': f'{summary["laps"]:.1f}',
-        'position lag': _lags(summary['position_lag']) if placed else '',
+        'position lag': undone if placed else '',
         'ticks': f'{model.rate_hz:g} Hz, windows of {model.window}',
         'horizons': f'{", ".join(map(str, model.horizons))} ticks = {seconds} s',
         'topics': ' -> '.join(filter(None, (model.imu_topic, model.position_topic))),
@@ -233,11 +237,3 @@ def notes_of(model: ModelHead, *, every: bool = True) -> list[str]:
 
 NO_NAME = '(no name)'
 """Of the only route of a model."""
-
-
-def _lags(rows: Sequence[dict[str, Any]]) -> str:
-    """Return the lags of the bags that were corrected, as a range."""
-    least, most = (f'{end(row["corrected_s"] for row in rows):.3f}' for end in (min, max))
-    if least == most == '0.000':
-        return 'not corrected'
-    return f'corrected by {least if least == most else f"{least} to {most}"} s'

@@ -162,7 +162,19 @@ def _train(
     verdicts = {name: of_training(each, args) for name, each in (used or models).items()}
     took_s = f'{sum(took_each_s.values()):.1f} s, written to {args.output}'
     content: dict[str, Any] = {'model': args.output if used else None}
-    contents = {name: _content(each, took_each_s[name]) for name, each in models.items()}
+    contents = {
+        name: {
+            'train_seconds': round(took_each_s[name], 3),
+            'rate_hz': each.rate_hz,
+            'window': each.window,
+            'horizons': list(each.horizons),
+            'kernel': each.kernel,
+            'channels': list(each.live_channels),
+            'frame_id': each.frame_id,
+            **each.summary,
+        }
+        for name, each in models.items()
+    }
     if len(routes) > 1:
         content |= {'routes': contents} | ({'fleet': fleet} if fleet else {})
         verdict = of_routes(verdicts)
@@ -367,16 +379,3 @@ def _check_output(path: Path) -> None:
             if file.read(len(_ZIP)) != _ZIP:
                 msg = f'{path} exists and is no model: choose another name, or remove it.'
                 raise InputError(msg)
-
-
-def _content(model: TrainedModel, took_s: float) -> dict[str, Any]:
-    return {
-        'train_seconds': round(took_s, 3),
-        'rate_hz': model.rate_hz,
-        'window': model.window,
-        'horizons': list(model.horizons),
-        'kernel': model.kernel,
-        'channels': list(model.live_channels),
-        'frame_id': model.frame_id,
-        **model.summary,
-    }

@@ -5,12 +5,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
-from statistics import median
 from types import MappingProxyType
 from typing import Any, TYPE_CHECKING
 
@@ -18,9 +16,14 @@ import numpy as np
 from scipy.spatial import KDTree
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.evaluate import evaluate, in_plane_of, recordings_by_route
+from two_manifold_ros.evaluation.evaluate import (
+    evaluate,
+    in_plane_of,
+    recordings_by_route,
+    trained_lag,
+)
 from two_manifold_ros.fleet import spread
-from two_manifold_ros.inspection.lag import AUTO, FURTHEST_S, put_in_step
+from two_manifold_ros.inspection.lag import put_in_step
 from two_manifold_ros.inspection.positions import check_units
 from two_manifold_ros.inspection.shared_places import SHARED
 from two_manifold_ros.recordings.reading import read_recording, ReadingOptions
@@ -157,21 +160,6 @@ def score_drive(
         published_error_m=float(errors[published].sum()),
         places=sums,
     )
-
-
-def trained_lag(model: ModelHead) -> str:
-    """Return the position lag of the training for `put_in_step`; empty if it was none."""
-    # A summary may be anything.
-    with suppress(AttributeError, LookupError, TypeError, ValueError):
-        found = [float(row['corrected_s']) for row in model.summary.get('position_lag', [])]
-        # Of bags that differ none is the rule.
-        if found and max(found) - min(found) <= 0.5 / model.rate_hz:
-            seconds = median(found)
-            if abs(seconds) > FURTHEST_S:
-                # That was a clock, which may have been set since.
-                return AUTO
-            return str(seconds) if seconds else ''
-    return ''
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 import math
+from statistics import median
 import time
 from typing import Any, TYPE_CHECKING
 
@@ -19,6 +21,7 @@ from two_manifold_ros.evaluation.scores import HorizonScore, score, truth_ahead
 from two_manifold_ros.filtering.atlas import make_filter
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.fleet import spread
+from two_manifold_ros.inspection.lag import AUTO, FURTHEST_S
 from two_manifold_ros.inspection.shared_places import positions_apart, SHARED, shared_places
 from two_manifold_ros.interface.assessment import as_the_node, assess_offline, Assessment
 from two_manifold_ros.interface.status import CODES
@@ -74,6 +77,21 @@ def in_plane_of(model: ModelHead, recording: Recording) -> Recording:
     own = stream.origin
     nearest = min(origins, key=lambda each: distance_m(each, own))
     return replace(recording, positions=in_plane(stream, nearest))
+
+
+def trained_lag(model: ModelHead) -> str:
+    """Return the position lag of the training for `put_in_step`; empty if it was none."""
+    # A summary may be anything.
+    with suppress(AttributeError, LookupError, TypeError, ValueError):
+        found = [float(row['corrected_s']) for row in model.summary.get('position_lag', [])]
+        # Of bags that differ none is the rule.
+        if found and max(found) - min(found) <= 0.5 / model.rate_hz:
+            seconds = median(found)
+            if abs(seconds) > FURTHEST_S:
+                # That was a clock, which may have been set since.
+                return AUTO
+            return str(seconds) if seconds else ''
+    return ''
 
 
 def recordings_by_route(

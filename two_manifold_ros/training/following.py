@@ -320,11 +320,6 @@ def memory_between_laps(
     return longest * period_s
 
 
-def usual_tuning(settings: RouteSettings) -> Tuning:
-    """Return the numbers of the likelihood: those given, and the usual ones for the rest."""
-    return Tuning(settings.sharpness or Tuning.sharpness, settings.persistence)
-
-
 class Drives(NamedTuple):
     """Drives laid out at one rate, with its settings, and notes for the summary."""
 
@@ -416,9 +411,10 @@ def choose_by_parts(
 
         return follow_parts(drives, tunings, most, every, done, client)
 
-    own = usual_tuning(usual.settings)
+    given = usual.settings.sharpness
+    own = Tuning(given or Tuning.sharpness, usual.settings.persistence)
     # A sharpness that vibration set, see `with_time_scales`, has to be better than the usual one.
-    vibrates = most_load > 0.0 and usual.settings.sharpness is not None
+    vibrates = most_load > 0.0 and given is not None
     found = follow_at(
         0, usual, [replace(own, sharpness=Tuning.sharpness)] * vibrates + [own], MOST_FOLLOWED
     )

@@ -40,7 +40,6 @@ from two_manifold_ros.training.following import (
     compared_row,
     Drives,
     lay_out_drives,
-    usual_tuning,
     validate,
 )
 from two_manifold_ros.training.held_out import Stretch, Validation
@@ -121,7 +120,8 @@ def train_route(
     directions = embeddings.directions(20 if settings.states is None else settings.states)
     states = embeddings.tables(directions).states
     progress('learning the map', 0.85)
-    tuning = usual_tuning(settings) if followed is None else followed.tuning
+    tuning = Tuning(settings.sharpness or Tuning.sharpness, settings.persistence)
+    tuning = tuning if followed is None else followed.tuning
     everything = np.ones(len(passes.places.visited), dtype=np.bool_)
     mean_states = states_at_places(passes.places, stretches, embeddings.training.ticks, states)
     route = learn_route(passes, everything, tuning, mean_states)
