@@ -32,7 +32,7 @@ from two_manifold_ros.training.held_out import (
     Validation,
 )
 from two_manifold_ros.training.spectral import anchors_of, check_count
-from two_manifold_ros.training.summary import check_horizons, head_fields
+from two_manifold_ros.training.summary import check_horizons, head_fields, Learned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -277,9 +277,9 @@ def train_tpsr(
         row = {name: each for name, each in chosen.items() if name != 'neighbours'}
         validation = replace(validation, table=({**row, 'score_m': validation.score_m},))
         readout = readout.calibrated(validation.calibration)
-    states, ticks = belief.tpsr.states, len(training.ticks)
+    found = Learned(validation, chosen, belief.tpsr.states, len(training.ticks))
     model = TpsrModel(
-        **head_fields(recordings, dataset, settings, drives, validation, chosen, states, ticks),
+        **head_fields(recordings, dataset, settings, drives, found),
         series=series,
         starts=training.pasts.starts,
         novelty=novelty,
