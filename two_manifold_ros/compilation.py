@@ -262,7 +262,8 @@ def _kind(**options: Any) -> Callable[[Function], Function]:  # noqa: ANN401 - n
 
     Without what counts references (``_nrt``) a compilation takes a tenth less.
     """
-    options = {'fastmath': set(FASTMATH), 'no_cfunc_wrapper': True} | options
+    usual: dict[str, Any] = {'fastmath': set(FASTMATH), 'no_cfunc_wrapper': True}
+    options = usual | options
 
     def compiling(function: Function) -> Function:
         fast: Any = numba.njit(**options)(function)

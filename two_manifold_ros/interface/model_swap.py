@@ -201,7 +201,7 @@ class ModelSwap:
         if not self._has_waited_for(new):
             return ''
         rejected = rejections(new.filter.counters)
-        state = new.filter.why
+        state = new.filter.said.why
         if new.latest is None and rejected:
             counts = ', '.join(f'{cause} ({count})' for cause, count in rejected.items())
             state = f'samples rejected: {counts}'

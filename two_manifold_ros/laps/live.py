@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.filtering.status import Status, USABLE
 from two_manifold_ros.laps.ring import ClosedLine, DrawnLine, STEPS
 from two_manifold_ros.laps.timing import LapState, LapTimer
 from two_manifold_ros.model.path_ahead import PathAhead
@@ -136,7 +136,7 @@ class LiveLaps:
 
     def push(self, estimate: Estimate) -> LapState | None:
         """Take an estimate; return the state, or None where no place on the lap is known."""
-        if not estimate.valid:
+        if estimate.status not in USABLE:
             return None
         stamp_ns = estimate.stamp_ns
         state = self.timer.follow(

@@ -151,7 +151,8 @@ def evenly(values: Floats, phase: float) -> float:
     steps = len(values) - 1
     at = min(max(phase, 0.0), 1.0) * steps
     before = min(int(at), steps - 1)
-    return values[before] + (at - before) * (values[before + 1] - values[before])
+    value: float = values[before] + (at - before) * (values[before + 1] - values[before])
+    return value
 
 
 @exact
@@ -159,7 +160,8 @@ def seconds_at(metres: float, known: Known) -> float:
     """Return as `Circuit.seconds_at` does."""
     seconds, length = known[3], known[4][0]
     laps, rest = divmod(metres, length)
-    return laps * seconds[-1] + evenly(seconds, rest / length)
+    time_s: float = laps * seconds[-1] + evenly(seconds, rest / length)
+    return time_s
 
 
 @exact
@@ -177,14 +179,16 @@ def metres_at(time_s: float, known: Known) -> float:
     before = min(low, len(seconds) - 1) - 1
     took = seconds[before + 1] - seconds[before]
     slope = (metres[before + 1] - metres[before]) / took if took > 0.0 else 0.0
-    return laps * known[4][0] + (slope * (rest - seconds[before]) + metres[before])
+    way: float = laps * known[4][0] + (slope * (rest - seconds[before]) + metres[before])
+    return way
 
 
 @exact
 def deviation_at(metres: float, deviation_m: float, known: Known) -> float:
     """Return the time that a deviation along the way takes there, by stops as well."""
     ahead = seconds_at(metres + deviation_m, known)
-    return known[4][2] * 0.5 * (ahead - seconds_at(metres - deviation_m, known))
+    time_s: float = known[4][2] * 0.5 * (ahead - seconds_at(metres - deviation_m, known))
+    return time_s
 
 
 @exact
@@ -236,7 +240,8 @@ def predicted(course: Floats, elapsed: float, passed: float) -> float:
     moment = NEARBY * course[-1]
     slower = math.sqrt((max(elapsed, 0.0) + moment) / (passed + moment))
     slower = min(max(slower, 1.0 - LIKE_A_LAP), 1.0 + LIKE_A_LAP)
-    return elapsed + (course[-1] - passed) * slower
+    lap: float = elapsed + (course[-1] - passed) * slower
+    return lap
 
 
 def check_circuit(circuit: Circuit) -> None:

@@ -192,7 +192,7 @@ class UpdaterNode(GuardedNode):
         for estimate in estimates:
             self._estimates.publish(estimate)
         live = learner.filter
-        state = live.status, live.cause, session.arrivals.refused
+        state = live.said.status, live.said.cause, session.arrivals.refused
         if state != self._state:
             self._state = state
             self._on_status()
