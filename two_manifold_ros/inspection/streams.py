@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.model.rules import BOUNDS
 from two_manifold_ros.recordings.bag_topics import printable
 from two_manifold_ros.recordings.recording import (
     acceleration_unit,
@@ -21,6 +20,7 @@ from two_manifold_ros.recordings.recording import (
     ImuStream,
     usual_gap_ns,
 )
+from two_manifold_ros.rules import BOUNDS
 from two_manifold_ros.ticks.segments import absurd_values, holes, usable_samples
 from two_manifold_ros.ticks.stamps import judge_stamps
 from two_manifold_ros.ticks.standing import stretches_of

@@ -15,6 +15,7 @@ from two_manifold_ros.errors import InputError
 if TYPE_CHECKING:
     from scipy.sparse import csc_matrix, csr_matrix
 
+    from two_manifold_ros.rules import Rules
     from two_manifold_ros.ticks.windows import WindowSet
     from two_manifold_ros.typing import Bools, Floats, Ints
 
@@ -159,6 +160,10 @@ class Embedding:
     # Bandwidth of Gaussian weights, in units of distance; 0 where there are none.
     bandwidth: float = 0.0
     notes: tuple[str, ...] = ()  # sentences that must be logged
+
+
+NEIGHBOURHOOD: Rules = {'neighbours': ('', 1, 'n'), 'radii': ('n', 0.0)}
+"""Of the neighbours of ``n`` training points, see `near_points`."""
 
 
 class ManifoldLearner(Protocol):
@@ -438,39 +443,3 @@ def _start_vector(count: int) -> Floats:
     # A constant vector will not do: where it is itself an eigenvector the solver goes on at
     # random, and where it shares a symmetry of the matrix the solver finds no mode without it.
     return np.random.default_rng(0).standard_normal(count)
-
-
-def require(fits: bool, cause: str) -> None:
-    """Raise a ``ValueError``: a response does not fit the training points."""
-    if not fits:
-        raise ValueError(cause)
-
-
-def check_shapes(part: object, **shapes: tuple[int, ...]) -> None:
-    """Refuse arrays of a response by name that do not have these shapes."""
-    for name, shape in shapes.items():
-        found = getattr(part, name).shape
-        require(found == shape, f'{name} has the shape {found} instead of {shape}')
-
-
-def check_positive(part: object, *names: str) -> None:
-    """Refuse numbers of a response by name that are not positive, or have no finite square."""
-    for name in names:
-        value = getattr(part, name)
-        require(0.0 < value < 1e150, f'{name} is {value!r}, not a positive number')
-
-
-def check_indices(name: str, indices: Ints, count: int) -> None:
-    """Refuse what are not the indices of at least one of ``count`` training points."""
-    whole = indices.ndim == 1 and indices.size > 0
-    require(whole, f'{name} has the shape {indices.shape} instead of (any,)')
-    inside = indices.min() >= 0 and indices.max() < count
-    require(bool(inside), f'{name} lie outside the training points')
-
-
-def check_neighbourhood(neighbours: int, radii: Floats, count: int) -> None:
-    """Refuse what are not the neighbours and radii of ``count`` training points."""
-    inside = 1 <= neighbours < count
-    require(inside, f'neighbours is {neighbours}, not a number from 1 to {count - 1}')
-    fits = radii.shape == (count,) and radii.min() >= 0.0
-    require(fits, f'radii are not {count} squared distances')

@@ -13,7 +13,7 @@ import numpy as np
 
 from two_manifold_ros.compilation import exact
 from two_manifold_ros.errors import refuse
-from two_manifold_ros.model.rules import BOUNDS, check_fields, check_range, check_size, Rules
+from two_manifold_ros.rules import BOUNDS, check_fields, check_range, check_size, Rules
 
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
@@ -246,16 +246,15 @@ def predicted(course: Floats, elapsed: float, passed: float) -> float:
 
 def check_circuit(circuit: Circuit) -> None:
     """Check shapes and ranges of one lap, and that its times increase."""
-    count = max(len(circuit.points), 1)
-    check_size('circuit.points', 2 * count)
+    check_size('circuit.points', circuit.points.size)
     rules: Rules = {
-        'points headings': ('n2',),
-        'seconds spreads': ('e', 0.0),
+        'points headings': ('N2',),
+        'seconds spreads': ('n+', 0.0),
         'deviations': ('n', 0.0),
         'repeated': ('', 0.0, 1.0),
         'length_m reach_m sureness': ('', BOUNDS.least),
     }
-    check_fields(circuit, rules, {'n': count, 'e': count + 1}, 'circuit.')
+    check_fields(circuit, rules, where='circuit.')
     if circuit.seconds[0] != 0.0 or (np.diff(circuit.seconds) < 0.0).any():
         refuse('the times along its circuit do not increase from 0')
     check_range('the time of a lap', circuit.lap_s, BOUNDS.least)

@@ -361,49 +361,36 @@ class _Piece(NamedTuple):
     leads: tuple[float, float, float]
 
 
-class _Join(NamedTuple):
-    """From a place to another by a piece, and how badly it fits."""
-
-    misfit: float
-    begin: int
-    end: int
-    piece: _Piece
-
-
 class _Roads:
     """Places, split ``split`` places before and behind forks, and which are near each other."""
 
-    def __init__(self, places: Places, courses: Courses, along: Floats, split: int) -> None:
-        self.places, self.courses, self.along = places, courses, along
+    def __init__(self, places: Places, courses: Courses, split: int) -> None:
+        self.places, self.courses, self.along = places, courses, courses_of(places, courses)
         # Pieces begin before the places that are split, and end behind them.
         self.pad = split + 2 * AROUND
-        count = len(places)
-        every = np.ones(len(places.visited), dtype=np.bool_)
-        ways = ways_of(places, every)
-        after = main_ways(ways, count)
+        ways = ways_of(places, np.ones(len(places.visited), dtype=np.bool_))
+        after = main_ways(ways, len(places))
         strides = np.linalg.norm(places.positions[after] - places.positions, axis=1)
         self._next = {a: [b for b, _ in to] for a, to in ways.items()}
         # A join may miss a place by about its radius and stride, and the heading by so much.
         self.near_m = places.radius_m + float(np.median(strides[strides > 0.0]))
         self.near_rad = 0.2
-        self._tree = cKDTree(self._pose(places.positions, along))
+        self.tree = cKDTree(self.pose(places.positions, self.along))
         self._reached: dict[tuple[int, int], Ints] = {}
 
-    def _pose(self, positions: Floats, headings: Floats) -> Floats:
+    def pose(self, positions: Floats, headings: Floats) -> Floats:
+        """Return poses (n, 4) of which those of one place are less than one apart."""
         ways = np.column_stack([np.cos(headings), np.sin(headings)])
         return np.hstack([positions / self.near_m, ways / self.near_rad])
 
-    def at(self, positions: Floats, headings: Floats) -> tuple[Floats, Ints]:
-        """Return misfit and number of the place nearest to each pose; infinite where none is."""
-        found: tuple[Floats, Ints] = self._tree.query(
-            self._pose(positions, headings), distance_upper_bound=1.0
-        )
-        return found
-
-    def beside(self, place: int) -> list[int]:
-        """Return all places at the pose of one."""
-        found: list[int] = self._tree.query_ball_point(self._tree.data[place], 1.0)
-        return found
+    def piece(self, begin: int, end: int) -> _Piece:
+        """Return the piece from one visit to another."""
+        first, last = self.places.visited[[begin, end]]
+        x, y = self.places.positions[last] - self.places.positions[first]
+        heading = float(self.along[first])
+        cosine, sine = np.cos(heading), np.sin(heading)
+        turn = float(wrapped(self.along[last] - heading))
+        return _Piece(begin, end, (cosine * x + sine * y, cosine * y - sine * x, turn))
 
     def leads(self, begin: int, end: int, steps: int) -> bool:
         """Return whether a road leads from one place to near another, in about so many steps."""
@@ -414,11 +401,21 @@ class _Roads:
                 if step > 0.6 * steps:
                     late |= front
             self._reached[begin, steps] = np.array(sorted(late), dtype=np.int64)
-        there = self._reached[begin, steps]
-        positions = self.places.positions
+        there, positions = self._reached[begin, steps], self.places.positions
         near = np.linalg.norm(positions[there] - positions[end], axis=1) < 3.0 * self.near_m
         near &= np.abs(wrapped(self.along[there] - self.along[end])) < 2.0 * self.near_rad
         return bool(near.any())
+
+    def are_one(self, one: tuple[int, int, _Piece], other: tuple[int, int, _Piece]) -> bool:
+        """Return whether joins from place to place by pieces are one way through a crossing."""
+        (begin, end, piece), (from_, to, like), along = one, other, self.along
+        reach_m = 0.5 * float(np.hypot(*like.leads[:2]))
+        steps = np.diff(self.places.positions[[[begin, from_], [end, to]]], axis=1)
+        return (
+            bool((np.linalg.norm(steps[:, 0], axis=1) < reach_m).all())
+            and abs(float(wrapped(along[begin] - along[from_]))) < 2.0 * self.near_rad
+            and abs(piece.leads[2] - like.leads[2]) < LEAST_TURN
+        )
 
 
 def lay_out_network(
@@ -442,9 +439,9 @@ def lay_out_network(
         return None
     ticks = passes.memory_s / passes.period_s
     split = round(SPLIT_AT * ticks * FINENESS)
-    roads = _Roads(passes.places, courses, courses_of(passes.places, courses), split)
+    roads = _Roads(passes.places, courses, split)
     # Each from a lead before the join to as long after it.
-    spliced = [_spliced(roads, join, driven, seen, round(LEAD * ticks)) for join in _joins(roads)]
+    spliced = [_spliced(roads, *join, driven, seen, round(LEAD * ticks)) for join in _joins(roads)]
     joined = [each for each in spliced if each is not None]
     if joined:
         driven += [track for track, _ in joined]
@@ -458,40 +455,30 @@ def lay_out_network(
     return NetworkPasses(passes, courses, usual_mps, driven, seen, shakes)
 
 
-def _joins(roads: _Roads) -> list[_Join]:
-    """Return joins where no road leads yet, the best fitting one of each."""
+def _joins(roads: _Roads) -> list[tuple[int, int, _Piece]]:
+    """Return places, and the piece that joins them, where no road leads yet; the best fitting."""
     positions, along = roads.places.positions, roads.along
     cosine, sine = np.cos(along), np.sin(along)
-    tried = []
+    tried: list[tuple[float, int, int, _Piece]] = []
     for piece in _shapes(roads):
         x, y, turn = piece.leads
         ends = positions + np.column_stack([cosine * x - sine * y, sine * x + cosine * y])
-        misfits, found = roads.at(ends, along + turn)
+        poses = roads.pose(ends, along + turn)
+        misfits, found = roads.tree.query(poses, distance_upper_bound=1.0)
         tried += [
-            _Join(float(misfits[a]), a, int(found[a]), piece)
+            (float(misfits[a]), a, int(found[a]), piece)
             for a in np.flatnonzero(np.isfinite(misfits)).tolist()
         ]
-    chosen: list[_Join] = []
-    for join in sorted(tried, key=lambda each: each[:3]):
-        if any(_same(roads, join, other) for other in chosen):
+    chosen: list[tuple[int, int, _Piece]] = []
+    for _, begin, end, piece in sorted(tried, key=lambda each: each[:3]):
+        if any(roads.are_one((begin, end, piece), other) for other in chosen):
             continue
-        steps = join.piece.end - join.piece.begin
+        steps = piece.end - piece.begin
         # Places are split by where they lead: one beside it may lead there.
-        if not any(roads.leads(a, join.end, steps) for a in roads.beside(join.begin)):
-            chosen.append(join)
+        beside = roads.tree.query_ball_point(roads.tree.data[begin], 1.0)
+        if not any(roads.leads(a, end, steps) for a in beside):
+            chosen.append((begin, end, piece))
     return chosen
-
-
-def _same(roads: _Roads, one: _Join, other: _Join) -> bool:
-    """Return whether two joins are of the same way through a crossing."""
-    positions, along = roads.places.positions, roads.along
-    long_m = float(np.hypot(*other.piece.leads[:2]))
-    return (
-        float(np.linalg.norm(positions[one.begin] - positions[other.begin])) < 0.5 * long_m
-        and float(np.linalg.norm(positions[one.end] - positions[other.end])) < 0.5 * long_m
-        and abs(float(wrapped(along[one.begin] - along[other.begin]))) < 2.0 * roads.near_rad
-        and abs(one.piece.leads[2] - other.piece.leads[2]) < LEAST_TURN
-    )
 
 
 def _shapes(roads: _Roads) -> list[_Piece]:
@@ -533,13 +520,13 @@ def _pieces(roads: _Roads) -> Iterator[_Piece]:
         begin, end = max(first - pad, before + 1), min(last + pad, behind - 1)
         whole = min(first - begin, end - last) >= 0.7 * pad
         if whole and places.runs[begin] == places.runs[end]:
-            yield _piece(roads, begin, end)
+            yield roads.piece(begin, end)
     edges = [0, *(np.flatnonzero(np.diff(places.runs)) + 1).tolist(), len(turns)]
     for low, high in itertools.pairwise(edges):
         for begin in range(low, high - 2 * pad - 1, 2 * pad):
             if bent[begin : begin + 2 * pad + 1].any():
                 continue
-            piece = _piece(roads, begin, begin + 2 * pad)
+            piece = roads.piece(begin, begin + 2 * pad)
             if abs(piece.leads[2]) < 0.5 * roads.near_rad:
                 yield piece
 
@@ -561,37 +548,34 @@ def _bends(places: Places, known: Bools, total: Floats) -> list[tuple[int, int]]
     ]
 
 
-def _piece(roads: _Roads, begin: int, end: int) -> _Piece:
-    visited = roads.places.visited
-    first, last = visited[begin], visited[end]
-    x, y = roads.places.positions[last] - roads.places.positions[first]
-    heading = float(roads.along[first])
-    cosine, sine = np.cos(heading), np.sin(heading)
-    turn = float(wrapped(roads.along[last] - heading))
-    return _Piece(begin, end, (cosine * x + sine * y, cosine * y - sine * x, turn))
-
-
 def _spliced(
-    roads: _Roads, join: _Join, tracks: Sequence[Floats], observations: Sequence[Floats], lead: int
-) -> Drive | None:
-    """Return the drive up to the join, the piece and the drive on; None where one is cut short."""
-    places, positions = roads.places, roads.places.positions
-    before = _visit(places, join.begin, -lead)
-    behind = _visit(places, join.end, lead)
+    roads: _Roads, begin: int, end: int, piece: _Piece, tracks: Sequence[Floats],
+    observations: Sequence[Floats], lead: int,
+) -> Drive | None:  # fmt: skip
+    """Return the drive up to a join, the piece and the drive on; None where one is cut short."""
+    places, positions, along = roads.places, roads.places.positions, roads.along
+    before, behind = _visit(places, begin, -lead), _visit(places, end, lead)
     if before is None or behind is None:
         return None
-    piece, along = join.piece, roads.along
+
+    def ticks(first: int, last: int) -> Drive:
+        """Return positions and observations from one visit to another one."""
+        segment = places.segments[first]
+        track = filled(tracks[segment])
+        low, high = (int(np.rint(places.times[each])) for each in (first, last))
+        chosen = slice(max(low, 0), min(high + 1, len(track)))
+        return track[chosen], observations[segment][chosen]
+
     start = int(places.visited[piece.begin])
-    middle, seen = _ticks(places, piece.begin, piece.end, tracks, observations)
-    angle = along[join.begin] - along[start]
+    middle, seen = ticks(piece.begin, piece.end)
+    angle = along[begin] - along[start]
     cosine, sine = np.cos(angle), np.sin(angle)
     turn = np.array([[cosine, sine], [-sine, cosine]])
-    moved = (middle - positions[start]) @ turn + positions[join.begin]
+    moved = (middle - positions[start]) @ turn + positions[begin]
     last = positions[places.visited[piece.end]]
-    misses = positions[join.end] - (last - positions[start]) @ turn - positions[join.begin]
+    misses = positions[end] - (last - positions[start]) @ turn - positions[begin]
     moved += np.linspace(0.0, 1.0, len(moved))[:, None] * misses
-    early = _ticks(places, *before, tracks, observations)
-    late = _ticks(places, *behind, tracks, observations)
+    early, late = ticks(*before), ticks(*behind)
     return (
         np.concatenate([early[0][:-1], moved, late[0][1:]]),
         np.concatenate([early[1][:-1], seen, late[1][1:]]),
@@ -607,14 +591,3 @@ def _visit(places: Places, place: int, ticks: int) -> tuple[int, int] | None:
             other = int(run[np.searchsorted(places.times[run], wanted).clip(max=len(run) - 1)])
             return min(visit, other), max(visit, other)
     return None
-
-
-def _ticks(
-    places: Places, first: int, last: int, tracks: Sequence[Floats], observations: Sequence[Floats]
-) -> Drive:
-    """Return positions and observations from one visit to another one."""
-    segment = places.segments[first]
-    track = filled(tracks[segment])
-    begin, end = (int(np.rint(places.times[each])) for each in (first, last))
-    chosen = slice(max(begin, 0), min(end + 1, len(track)))
-    return track[chosen], observations[segment][chosen]
