@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.loggers.columns import factor_of, parse_columns
+from two_manifold_ros.loggers.columns import parse_columns
+from two_manifold_ros.loggers.log import factor_of
 from two_manifold_ros.loggers.reading import read_log
 
 MADE, DEG = drive(5.0), np.pi / 180

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.loggers.columns import Channel, IMU_ROLES, Log
+from two_manifold_ros.loggers.log import Channel, IMU_ROLES, Log
 from two_manifold_ros.loggers.to_bag import drive_of, write_drive
 from two_manifold_ros.recordings.reading import read_recording
 

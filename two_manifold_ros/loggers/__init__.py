@@ -2,5 +2,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files of data loggers and phones: read them into bags, and write estimates for their viewers.
 
-Begin with ``columns.py``: the names and units of quantities, and what every file is read into.
+Begin with ``log.py``, what every file is read into.
 """

@@ -1,251 +1,39 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""What columns of loggers hold: quantities, their units and names, and which column has which."""
+"""Which column of a table holds which quantity, in which unit."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import lru_cache
-from itertools import product
-import math
 import re
 from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.recordings.recording import GRAVITY
+from two_manifold_ros.loggers.log import (
+    ACCELERATIONS,
+    Channel,
+    factor_of,
+    fits,
+    FIX_ROLES,
+    IMU_ROLES,
+    is_unit,
+    KNOWN,
+    listed,
+    Log,
+    plain,
+    ROLES,
+    SI,
+    TEXT,
+    UNCLEAR,
+)
+from two_manifold_ros.loggers.tables import number_of, RARE
+from two_manifold_ros.loggers.times import stamps_of, time_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from two_manifold_ros.loggers.tables import Table
-    from two_manifold_ros.typing import Floats, Ints
-
-ACCELERATIONS = ('accel_x', 'accel_y', 'accel_z')
-RATES = ('gyro_x', 'gyro_y', 'gyro_z')
-IMU_ROLES = (*ACCELERATIONS, *RATES)
-"""Channels of an IMU, x forward, y left, z up where the axes are those of the vehicle."""
-FIX_ROLES = ('latitude', 'longitude', 'altitude')
-"""Channels of a satellite receiver, degrees north and east, and metres."""
-COUNTED = {'s': 1.0, 'ms': 1e-3, 'us': 1e-6, 'ns': 1e-9}
-"""Seconds of the units of times."""
-TEXT, OF_DAY = 'text', 'hhmmss'
-"""What stands for the unit of times that are text, and numbers such as 235959.95."""
-_UNITS: dict[tuple[str, ...], dict[str, float]] = {
-    ACCELERATIONS: {'m/s2': 1.0, 'g': GRAVITY, 'mg': GRAVITY / 1000.0, 'ft/s2': 0.3048},
-    RATES: {'rad/s': 1.0, 'deg/s': math.radians(1.0), 'mdeg/s': math.radians(0.001)},
-    FIX_ROLES[:2]: {'deg': 1.0, 'min': 1.0 / 60.0, 'rad': math.degrees(1.0), 'dege7': 1e-7},
-    # Positions in one plane, as of motion capture, have the roles x and y.
-    ('altitude', 'x', 'y'): {'m': 1.0, 'ft': 0.3048, 'km': 1000.0, 'cm': 0.01, 'mm': 0.001},
-    ('time',): COUNTED,
-}
-_FACTORS = {role: factors for roles, factors in _UNITS.items() for role in roles}
-ROLES = tuple(_FACTORS)
-SI = {role: next(iter(factors)) for role, factors in _FACTORS.items()}
-"""Units of roles that none states."""
-_SPELLINGS = (
-    (r'[\s^*().·]', ''),
-    ('²|squared', '2'),
-    ('⁻', '-'),
-    ('[°º]|degrees?', 'deg'),
-    ('[µμ]|micro', 'u'),
-    ('nano', 'n'),
-    ('milli', 'm'),
-    ('met(er|re)s?', 'm'),
-    ('feet', 'ft'),
-    ('radians?', 'rad'),
-    ('minutes?', 'min'),
-    ('sec(ond)?s?|^unixtime$', 's'),
-    ('_?per_?|_|p(?=s2?$)', '/'),
-    # Powers, as of m s-2 and deg s-1.
-    ('(?<!/)s-([12])$', r'/s\1'),
-    ('/s1$', '/s'),
-    ('/s/s$', '/s2'),
-    ('^ms2$', 'm/s2'),
-    ('(?<!ra)d/s$', 'deg/s'),
-)
-LONGEST_NAME = 200
-"""Characters of a name or a unit that are read: longer ones are no names, and take time."""
-
-_WORDS = {
-    '{}': ('x', 'y', 'z'),
-    '{way}': ('long longitudinal lon inline forward', 'lat lateral', 'vert vertical'),
-    '{turn}': ('roll', 'pitch', 'yaw'),
-    '{noun}': ('acc accel acceleration accelg accg accelerationg gforce',) * 3,
-}
-"""What stands in names of columns for each axis, and for accelerations."""
-_ACCELERATION = """totalacceleration{} accel{} acc{} accelerometer{} a{} acceleration{} {}acc
-    {}accel {}accacc {}acceleration linearacceleration{} useracceleration{} linearaccel{}
-    linacc{}"""
-_RATE = """gyro{} gyr{} g{} w{} omega{} angularvelocity{} gyroscope{} rotationrate{} {}gyro
-    gyrorad{} gyrorotation{} motionrotationrate{}"""
-_TURNING = '{}rateofrotationgyro {}rateofrotation {}rotationgyroscope {turn}rate {turn} {}'
-_LONGITUDE = 'longitude lon lng long gpslongitude gpslon gpslong locationlongitude'
-_TIME = """loggingtime timestamp time unixtime datetime utc epoch elapsed seconds millis micros
-    nanos uptime zeit date clock stamp cts t secondselapsed secs sec gpstime utctime systemtime
-    relativetime sampletime logtime second milli micro nano"""
-_ENDINGS = {
-    'us': 'us usec usecs micros microseconds bootus',
-    'ms': 'ms msec msecs millis milliseconds bootms',
-    'ns': 'ns nsec nsecs nanos nanoseconds',
-    's': 'sec secs',
-}
-"""Units with which names of times end, as TimeUS."""
-_NAMES = (
-    ('accel_{}', 'g', 'gf{} accelerometeracceleration{}'),
-    ('accel_{}', '', _ACCELERATION),
-    ('accel_{}', 'g', '{way}{noun} logger{way}acc'),
-    ('accel_{}', '', '{}'),
-    ('gyro_{}', '', _RATE),
-    ('gyro_{}', 'deg/s', _TURNING),
-    ('latitude', '', 'latitude lat gpslatitude gpslat locationlatitude'),
-    ('longitude', '', _LONGITUDE),
-    ('latitude', 'degE7', 'late7'),
-    ('longitude', 'degE7', 'lone7'),
-    ('altitude', '', 'altitude alt height gpsaltitude locationaltitude'),
-    ('x', '', 'x posx positionx posex px'),
-    ('y', '', 'y posy positiony posey py'),
-    ('time', '', _TIME),
-)
-"""
-Roles, the unit of a column that states none (SI units if empty), and its names.
-
-Names are `plain`, the preferred ones first: those of accelerations with gravity before others.
-What a logger computes from satellite positions has no names: it is no IMU.
-"""
-UNCLEAR = frozenset({'x', 'y', 'z', 'roll', 'pitch', 'yaw'})
-"""Names of the quantity whose unit they have, positions or angles if they have none."""
-
-
-def _known() -> dict[str, dict[str, str]]:
-    known: dict[str, dict[str, str]] = {role: {} for role in ROLES}
-    for of_role, unit, names in _NAMES:
-        for number, axis in enumerate('xyz' if '{}' in of_role else 'x'):
-            words = names.split()
-            for mark, by_axis in _WORDS.items():
-                pairs = product(words, by_axis[number].split())
-                words = [word.replace(mark, put) for word, put in pairs]
-            for word in words:
-                known[of_role.replace('{}', axis)].setdefault(word, unit)
-    # The letter t alone is no beginning of a name.
-    begins = ['', *known['time']]
-    begins.remove('t')
-    for unit, ends in _ENDINGS.items():
-        known['time'] |= dict.fromkeys(map(''.join, product(begins, ends.split())), unit)
-    return known
-
-
-KNOWN = _known()
-"""Units of the columns of each role that need no map, by their `plain` names."""
-
-
-def factor_of(role: str, unit: str, place: str) -> float:
-    """
-    Return what a number in a unit is multiplied by: SI units, degrees for places on earth.
-
-    ``InputError`` names the file and column of a unit that is none of such a quantity.
-    """
-    if not fits(role, unit):
-        known = ', '.join(_FACTORS[role])
-        msg = f'{place}: {unit!r} is no unit of {role}; it can be one of {known}'
-        raise InputError(msg)
-    factor = _FACTORS[role][_spelled(unit.removeprefix('-'))]
-    return -factor if unit.startswith('-') else factor
-
-
-def fits(role: str, unit: str) -> bool:
-    """Return whether a unit is one of a role, as a file or a user writes it; - turns the sign."""
-    return _spelled(unit.removeprefix('-')) in _FACTORS[role]
-
-
-def is_unit(text: str) -> bool:
-    """Return whether a text is a unit of some role."""
-    return any(fits(role, text) for role in ROLES)
-
-
-@lru_cache
-def _spelled(unit: str) -> str:
-    spelled = unit[:LONGEST_NAME].lower()
-    for pattern, written in _SPELLINGS:
-        spelled = re.sub(pattern, written, spelled)
-    return spelled
-
-
-def plain(name: str) -> str:
-    """Return the letters and digits of a name in lower case: loggers differ in the others."""
-    return re.sub('[^a-z0-9]', '', name.lower())
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return names of columns as a sentence has them."""
-    twice = '; columns of one name need names of their own' if len({*names}) < len(names) else ''
-    return ', '.join(map(repr, names)) + twice
-
-
-def name_and_unit(cell: str, below: str = '') -> tuple[str, str]:
-    """
-    Return the name of a column, with the axis that brackets hold, and its unit.
-
-    The unit is in brackets, behind the name, such as `ax_g`, or in the line below.
-    """
-    # RaceCapture states name, unit, limits and rate.
-    name, _, rest = cell[:LONGEST_NAME].strip().replace('"', '').partition('|')
-    unit, axis = rest.partition('|')[0], ''
-    while (begin := max(name.rfind('('), name.rfind('['))) > 0 and name.endswith((')', ']')):
-        inner, name = name[begin + 1 : -1].strip(), name[:begin].strip()
-        if inner.lower() in _AXES:
-            axis = _AXES[inner.lower()]
-        elif not is_unit(unit) and (is_unit(inner) or not unit):
-            unit = inner
-    words = name.rsplit('_', 4)  # as many as of metres_per_second_squared
-    for at in range(1, len(words)):
-        start, end = '_'.join(words[:at]), '_'.join(words[at:])
-        roles = [role for role, names in KNOWN.items() if plain(f'{start}{axis}') in names]
-        # As likely a minimum as minutes.
-        if end.lower() != 'min' and any(
-            fits(role, end) for role in roles or IMU_ROLES * bool(axis)
-        ):
-            name, unit = start, end
-            break
-    return f'{name}_{axis}' if axis else name, unit or below
-
-
-_AXES = dict(zip('012xyz', 'xyzxyz', strict=True))
-
-
-def count_known(cells: Sequence[str]) -> int:
-    """Return how many cells are usual names of columns, with or without a unit."""
-    names = [plain(name_and_unit(cell.lstrip('#/% '))[0]) for cell in cells]
-    return sum(any(name in known for known in KNOWN.values()) for name in names)
-
-
-@dataclass(frozen=True)
-class Channel:
-    """Stamps (N,), ns since 1970 UTC, and values (N,) or (N, k): SI units, degrees of places."""
-
-    stamps: Ints
-    values: Floats
-
-    @classmethod
-    def of_cells(cls, stamps: Ints, values: Floats) -> Channel:
-        """Return the cells that are not missing, which NaN stands for."""
-        there = np.isfinite(values)
-        return cls(stamps[there], values[there])
-
-
-@dataclass(frozen=True)
-class Log:
-    """What was read from one file of a logger, in a format of this ``kind``."""
-
-    place: str
-    kind: str
-    channels: Mapping[str, Channel]
-    """By their role, some of ``ROLES``."""
-    notes: tuple[str, ...] = ()
-    """What was assumed and left out, as sentences."""
-    unread: tuple[str, ...] = ()
-    """Names of columns that are read as no channel."""
 
 
 class Column(NamedTuple):
@@ -356,7 +144,10 @@ def _found(table: Table, role: str, free: Sequence[int]) -> int | None:
         begins = usual[: usual.index('t')]
         found += [at for name in begins for at in free if names[at].startswith(name)]
         # Text is refused with the words for how times are written.
-        return next(filter(table.grows, found), next(filter(table.holds_text, found), None))
+        return next(
+            (at for at in found if _grows(table, at)),
+            next(filter(table.holds_text, found), None),
+        )
     # Names of two letters are of many quantities: gx of accelerations in g, too.
     found = [
         at
@@ -366,3 +157,92 @@ def _found(table: Table, role: str, free: Sequence[int]) -> int | None:
     ]
     # Of a sensor that was not there, loggers write empty columns.
     return next((at for at in found if table.values(at)), found[0] if found else None)
+
+
+def _grows(table: Table, at: int) -> bool:
+    """Return whether a column has times that, but for a few, are not before the last."""
+    times = np.array(table.numbers(at))
+    if table.holds_text(at):
+        times = np.array([each[0] for each in map(time_of, table.cells(at)) if each])
+    times = times[np.isfinite(times)]
+    few = RARE * np.count_nonzero(np.diff(times) < 0.0) <= len(times)
+    return bool(len(times) and few and (len(times) < RARE or np.ptp(times) > 0.0))
+
+
+def read_columns(table: Table, columns: Mapping[str, Column]) -> Log:
+    """Return the channels of a table, of the columns that `choose` finds."""
+    if 'time' not in columns:
+        _join_date(table)
+    chosen = choose(table, columns)
+    for role, (name, unit, sign, at) in chosen.items():
+        if role not in columns:
+            _refuse_hemispheres(table, role, chosen[role])
+        count = table.names.count(table.names[at])
+        first = f' (the first of {count} columns of this name)' if count > 1 else ''
+        table.notes.append(f'{role} is {"-" if sign < 0 else ""}{name} in {unit}{first}')
+    time = chosen.pop('time')
+    factors = {
+        role: each.sign * factor_of(role, each.unit, f'{table.place}, column {each.name!r}')
+        for role, each in chosen.items()
+    }
+    for role, each in chosen.items():
+        fault = f'in column {each.name!r} is no number' + f'; {_SIGNED}' * (role in _HALVES)
+        cells = table.cells(each.at)
+        table.leave([f'{cell[:40]!r} {fault}' * (number_of(cell) is None) for cell in cells])
+    stamps = stamps_of(table, time.at, time.unit, of_imu=bool({*IMU_ROLES} & {*chosen}))
+    channels = {
+        role: Channel.of_cells(stamps, np.array(table.numbers(each.at)) * factors[role])
+        for role, each in chosen.items()
+    }
+    read = {each.at for each in (time, *chosen.values())}
+    return Log(
+        table.place,
+        table.kind,
+        {role: each for role, each in channels.items() if len(each.stamps)},
+        tuple(table.notes),
+        tuple(head for at, head in enumerate(table.heads) if head and at not in read),
+    )
+
+
+def _join_date(table: Table) -> None:
+    """Make one column of a date and the time of day beside it."""
+    date, time = table.find('date datum day'), table.find('time zeit clock utc uhrzeit')
+    # A time that counts by itself needs no date.
+    if date is None or time is None or not table.holds_text(time):
+        return
+    for row in table.rows:
+        # Behind the hours, such a sign is of a zone or of fractions.
+        if not set('/-.') & set(row.cells[time].partition(':')[0]):
+            row.cells[time] = f'{row.cells[date]} {row.cells[time]}'
+        row.cells[date] = ''
+    table.names[time], table.units[time] = 'time', ''
+
+
+_HALVES = {'latitude': ('S', '^ns$|northsouth|hemi'), 'longitude': ('W', '^ew$|eastwest|hemi')}
+"""The hemisphere of a role with negative degrees, and names of columns that state it."""
+_HALF = re.compile('[NS]?[EW]?|NORTH|SOUTH|EAST|WEST')
+_SIGNED = 'write positions as numbers in degrees, negative to the south and to the west'
+
+
+def _refuse_hemispheres(table: Table, role: str, column: Column) -> None:
+    """Raise ``InputError`` if southern or western degrees without a sign were read as northern."""
+    if role not in _HALVES or any(cell[:1] == '-' for cell in table.values(column.at)):
+        return
+    (half, names), head = _HALVES[role], table.heads[column.at]
+    of_head = [
+        each for each in re.split(r'[\s()\[\]]+', head)[1:] if _HALF.fullmatch(each.upper())
+    ]
+    columns = [(name, table.values(at)) for at, name in enumerate(table.names)]
+    for other, cells in ((head, of_head), *columns):
+        words = {*map(str.upper, cells)}
+        odd = re.search(names, plain(other)) and None in map(number_of, words)
+        stated = any(half in word[: 1 + (len(word) == 2)] for word in words)
+        wrong = stated if all(map(_HALF.fullmatch, words)) else odd
+        if wrong:
+            msg = (
+                f'{table.place}: column {other!r} may state the hemisphere of the {role}, and '
+                f'column {column.name!r} has no sign; name it with its sign by --columns '
+                f"'{role}=-{column.name}' if it is {half}, '{role}={column.name}' if not, or "
+                f'{_SIGNED}'
+            )
+            raise InputError(msg)

@@ -15,20 +15,18 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.files import checked, MOST_LOGGED, read_bytes, text_of
-from two_manifold_ros.loggers.columns import (
+from two_manifold_ros.loggers.columns import choose, read_columns
+from two_manifold_ros.loggers.log import (
     Channel,
-    choose,
     factor_of,
     fits,
-    IMU_ROLES,
     Log,
     LONGEST_NAME,
     plain,
     SI,
     UNCLEAR,
 )
-from two_manifold_ros.loggers.tables import aim_start, number_of, read_table, Row, Table, undated
-from two_manifold_ros.loggers.times import stamps_of
+from two_manifold_ros.loggers.tables import aim_start, read_table, Row, Table, undated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -225,82 +223,3 @@ def read_xrk(path: Path) -> Log:
             factor = factor_of(role, unit, f'{path}, channel {name!r}')
             channels[role] = Channel.of_cells(stamps, values[at] * factor)
     return Log(str(path), 'AiM XRK', channels, tuple(dict.fromkeys(table.notes)))
-
-
-def read_columns(table: Table, columns: Mapping[str, Column]) -> Log:
-    """Return the channels of a table, of the columns that `choose` finds."""
-    if 'time' not in columns:
-        _join_date(table)
-    chosen = choose(table, columns)
-    for role, (name, unit, sign, at) in chosen.items():
-        if role not in columns:
-            _refuse_hemispheres(table, role, chosen[role])
-        count = table.names.count(table.names[at])
-        first = f' (the first of {count} columns of this name)' if count > 1 else ''
-        table.notes.append(f'{role} is {"-" if sign < 0 else ""}{name} in {unit}{first}')
-    time = chosen.pop('time')
-    factors = {
-        role: each.sign * factor_of(role, each.unit, f'{table.place}, column {each.name!r}')
-        for role, each in chosen.items()
-    }
-    for role, each in chosen.items():
-        fault = f'in column {each.name!r} is no number' + f'; {_SIGNED}' * (role in _HALVES)
-        cells = table.cells(each.at)
-        table.leave([f'{cell[:40]!r} {fault}' * (number_of(cell) is None) for cell in cells])
-    stamps = stamps_of(table, time.at, time.unit, of_imu=bool({*IMU_ROLES} & {*chosen}))
-    channels = {
-        role: Channel.of_cells(stamps, np.array(table.numbers(each.at)) * factors[role])
-        for role, each in chosen.items()
-    }
-    read = {each.at for each in (time, *chosen.values())}
-    return Log(
-        table.place,
-        table.kind,
-        {role: each for role, each in channels.items() if len(each.stamps)},
-        tuple(table.notes),
-        tuple(head for at, head in enumerate(table.heads) if head and at not in read),
-    )
-
-
-def _join_date(table: Table) -> None:
-    """Make one column of a date and the time of day beside it."""
-    date, time = table.find('date datum day'), table.find('time zeit clock utc uhrzeit')
-    # A time that counts by itself needs no date.
-    if date is None or time is None or not table.holds_text(time):
-        return
-    for row in table.rows:
-        # Behind the hours, such a sign is of a zone or of fractions.
-        if not set('/-.') & set(row.cells[time].partition(':')[0]):
-            row.cells[time] = f'{row.cells[date]} {row.cells[time]}'
-        row.cells[date] = ''
-    table.names[time], table.units[time] = 'time', ''
-
-
-_HALVES = {'latitude': ('S', '^ns$|northsouth|hemi'), 'longitude': ('W', '^ew$|eastwest|hemi')}
-"""The hemisphere of a role with negative degrees, and names of columns that state it."""
-_HALF = re.compile('[NS]?[EW]?|NORTH|SOUTH|EAST|WEST')
-_SIGNED = 'write positions as numbers in degrees, negative to the south and to the west'
-
-
-def _refuse_hemispheres(table: Table, role: str, column: Column) -> None:
-    """Raise ``InputError`` if southern or western degrees without a sign were read as northern."""
-    if role not in _HALVES or any(cell[:1] == '-' for cell in table.values(column.at)):
-        return
-    (half, names), head = _HALVES[role], table.heads[column.at]
-    of_head = [
-        each for each in re.split(r'[\s()\[\]]+', head)[1:] if _HALF.fullmatch(each.upper())
-    ]
-    columns = [(name, table.values(at)) for at, name in enumerate(table.names)]
-    for other, cells in ((head, of_head), *columns):
-        words = {*map(str.upper, cells)}
-        odd = re.search(names, plain(other)) and None in map(number_of, words)
-        stated = any(half in word[: 1 + (len(word) == 2)] for word in words)
-        wrong = stated if all(map(_HALF.fullmatch, words)) else odd
-        if wrong:
-            msg = (
-                f'{table.place}: column {other!r} may state the hemisphere of the {role}, and '
-                f'column {column.name!r} has no sign; name it with its sign by --columns '
-                f"'{role}=-{column.name}' if it is {half}, '{role}={column.name}' if not, or "
-                f'{_SIGNED}'
-            )
-            raise InputError(msg)

@@ -16,7 +16,7 @@ from typing import NamedTuple, TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.loggers.columns import (
+from two_manifold_ros.loggers.log import (
     ACCELERATIONS,
     count_known,
     LONGEST_NAME,
@@ -25,13 +25,17 @@ from two_manifold_ros.loggers.columns import (
     plain,
     RATES,
 )
-from two_manifold_ros.loggers.times import DAY_NS, LAST_S, RARE, time_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from two_manifold_ros.typing import Ints
 
+DAY_NS = 86_400 * 10**9
+LAST_S = 2**31
+"""Seconds since 1970 that a stamp of ROS can have, which are those until 2038."""
+RARE = 20
+"""At most one of so many rows may be damaged: more of them are another format, or another unit."""
 _MISSING = re.compile(
     r'[-+]?(|na|n/a|nan.*|#.*|null|none|nil|[?*]|missing|invalid|undefined|1\.#.*)', re.IGNORECASE
 )
@@ -102,15 +106,6 @@ class Table:
     def holds_text(self, index: int) -> bool:
         """Return whether most cells of a column are no numbers."""
         return 2 * sum(number_of(cell) is None for cell in self.cells(index)) > len(self.rows)
-
-    def grows(self, index: int) -> bool:
-        """Return whether a column has times that, but for a few, are not before the last."""
-        times = np.array(self.numbers(index))
-        if self.holds_text(index):
-            times = np.array([each[0] for each in map(time_of, self.cells(index)) if each])
-        times = times[np.isfinite(times)]
-        few = RARE * np.count_nonzero(np.diff(times) < 0.0) <= len(times)
-        return bool(len(times) and few and (len(times) < RARE or np.ptp(times) > 0.0))
 
     def leave(self, faults: Sequence[str]) -> None:
         """

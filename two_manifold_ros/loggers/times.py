@@ -11,17 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.loggers.columns import factor_of, OF_DAY, TEXT
+from two_manifold_ros.loggers.log import factor_of, OF_DAY, TEXT
+from two_manifold_ros.loggers.tables import DAY_NS, LAST_S, RARE
 
 if TYPE_CHECKING:
     from two_manifold_ros.loggers.tables import Table
     from two_manifold_ros.typing import Floats, Ints
 
-DAY_NS = 86_400 * 10**9
-LAST_S = 2**31
-"""Seconds since 1970 that a stamp of ROS can have, which are those until 2038."""
-RARE = 20
-"""At most one of so many rows may be damaged: more of them are another format, or another unit."""
 _NONE = -(2**62)
 _SECOND_NS = 10**9
 _UNSET_NS = 978_307_200 * _SECOND_NS

@@ -10,7 +10,7 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.loggers.columns import Channel, FIX_ROLES, IMU_ROLES, listed, Log
+from two_manifold_ros.loggers.log import Channel, FIX_ROLES, IMU_ROLES, listed, Log
 from two_manifold_ros.recordings.bag_writer import BagWriter, header_of
 from two_manifold_ros.recordings.recording import GRAVITY, usual_gap_ns
 
