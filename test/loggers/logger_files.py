@@ -6,13 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-
-from two_manifold_ros.loggers import to_bag
-from two_manifold_ros.loggers.columns import parse_columns
-from two_manifold_ros.loggers.reading import read_log
 
 G = 9.80665
 SECOND = 1_000_000_000
@@ -210,15 +205,3 @@ WRITERS: dict[str, tuple[Callable[[Path, Drive], Path], str]] = {
     'aim': (aim, 'run.csv'),
 }
 """Writers of each format, and names of their files."""
-
-
-def read(*paths: Path, columns: str = '') -> to_bag.Drive:
-    """Return the drive in files."""
-    return to_bag.drive_of(read_log(paths, parse_columns(columns)))
-
-
-def written(folder: Path, head: str, cells: Callable[[int], Any], count: int = 100) -> Path:
-    """Return a table with the cells of each row."""
-    path = folder / 'a.csv'
-    path.write_text('\n'.join([head, *(','.join(map(str, cells(i))) for i in range(count))]))
-    return path

@@ -6,7 +6,8 @@ from datetime import datetime, timedelta, timezone
 import random
 import re
 
-from logger_files import drive, G, read, written
+from imported import read, written
+from logger_files import drive, G
 import numpy as np
 import pytest
 

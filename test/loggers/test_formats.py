@@ -7,7 +7,8 @@ import re
 import sys
 from types import ModuleType, SimpleNamespace
 
-from logger_files import Drive, drive, DRIVER, G, racecapture, read, SECOND, vbo, WRITERS
+from imported import read
+from logger_files import Drive, drive, DRIVER, G, racecapture, SECOND, vbo, WRITERS
 import numpy as np
 import pytest
 

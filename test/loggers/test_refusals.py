@@ -9,7 +9,8 @@ import warnings
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from logger_files import drive, read, WRITERS, written
+from imported import read, written
+from logger_files import drive, WRITERS
 import numpy as np
 import pytest
 
