@@ -179,7 +179,8 @@ def read_columns(table: Table, columns: Mapping[str, Column]) -> Log:
             _refuse_hemispheres(table, role, chosen[role])
         count = table.names.count(table.names[at])
         first = f' (the first of {count} columns of this name)' if count > 1 else ''
-        table.notes.append(f'{role} is {"-" if sign < 0 else ""}{name} in {unit}{first}')
+        turned = '-' if (sign < 0) != unit.startswith('-') else ''
+        table.notes.append(f'{role} is {turned}{name} in {unit.removeprefix("-")}{first}')
     time = chosen.pop('time')
     factors = {
         role: each.sign * factor_of(role, each.unit, f'{table.place}, column {each.name!r}')
