@@ -56,6 +56,8 @@ TIMES = {
     'loggingTime(txt)': clock('%Y-%m-%d %H:%M:%S.%f -0500', -5),
     'Datum,Uhrzeit': clock('%d.%m.%Y,%I:%M:%S.%f %p UTC'),
     'date,time': clock('31.12.2025,%d.%m.%Y %I:%M:%S.%f %p -05:00', -5),
+    'systemtime': clock('%m/%d/%Y %I:%M:%S.%f %p'),
+    'date time': clock('%d/%m/%Y %H:%M:%S.%f'),
     'clock': clock('%H:%M:%S.%f'),
 }
 IMUS = {

@@ -28,7 +28,7 @@ from two_manifold_ros.loggers.log import (
     UNCLEAR,
 )
 from two_manifold_ros.loggers.tables import number_of, RARE
-from two_manifold_ros.loggers.times import stamps_of, time_of
+from two_manifold_ros.loggers.times import stamps_of, times_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -163,7 +163,7 @@ def _grows(table: Table, at: int) -> bool:
     """Return whether a column has times that, but for a few, are not before the last."""
     times = np.array(table.numbers(at))
     if table.holds_text(at):
-        times = np.array([each[0] for each in map(time_of, table.cells(at)) if each])
+        times = np.array([each[0] for each in times_of(table.cells(at)) if each])
     times = times[np.isfinite(times)]
     few = RARE * np.count_nonzero(np.diff(times) < 0.0) <= len(times)
     return bool(len(times) and few and (len(times) < RARE or np.ptp(times) > 0.0))

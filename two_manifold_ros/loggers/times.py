@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from datetime import date
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from two_manifold_ros.loggers.log import factor_of, OF_DAY, TEXT
 from two_manifold_ros.loggers.tables import DAY_NS, LAST_S, RARE
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from two_manifold_ros.loggers.tables import Table
     from two_manifold_ros.typing import Floats, Ints
 
@@ -36,7 +38,7 @@ def stamps_of(table: Table, at: int, unit: str, *, of_imu: bool) -> Ints:
     """
     cells, dates = table.cells(at), {''}
     if unit == TEXT:
-        texts = [*map(time_of, cells)]
+        texts = times_of(cells)
         stamps = np.array([each[0] if each else _NONE for each in texts], dtype=np.int64)
         dates = {each[2] for each in texts if each}
         if any(dates) and not all(each[1] for each in texts if each):
@@ -115,14 +117,24 @@ _TIME = re.compile(
     re.ASCII,
 )
 _DAY_1970 = date(1970, 1, 1).toordinal()
+Time: TypeAlias = tuple[int, bool, str]
 
 
-def time_of(text: str) -> tuple[int, bool, str] | None:
+def times_of(texts: Sequence[str]) -> list[Time | None]:
     """
     Return ns since 1970 or midnight, whether there is a zone, and the date as written or nothing.
 
-    ``None`` stands for what is no time, and for 05/03/2026, which may be in May or in March.
+    ``None`` stands for what is no time, and for 05/03/2026 where no date of the texts shows
+    whether it is in May or in March.
     """
+    days, months = ([_time_of(each, months_first=way) for each in texts] for way in (False, True))
+    if RARE * months.count(None) > len(texts) or days == months:
+        return days
+    # Not one row decides, as a damaged one would.
+    return months if RARE * days.count(None) > len(texts) else [None] * len(texts)
+
+
+def _time_of(text: str, *, months_first: bool) -> Time | None:
     found = _TIME.fullmatch(' '.join(text[:60].upper().split()))
     if found is None:
         return None
@@ -131,7 +143,9 @@ def time_of(text: str) -> tuple[int, bool, str] | None:
     if half:
         hour = hour % 12 + 12 * (half == 'PM')
     year, day = (first, last) if len(first) == 4 else (last, first)
-    if hour > 23 or minute > 59 or second_of > 60 or (sign == '/' and year == last):
+    if months_first and sign == '/' and year == last:
+        second, day = day, second
+    if hour > 23 or minute > 59 or second_of > 60:
         return None
     seconds = hour * 3600 + minute * 60 + second_of
     if sign:
