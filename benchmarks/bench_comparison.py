@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gauntlet_drives import RECORDINGS
 import numpy as np
 from tables import metres, table
 from worlds.drive import drive
@@ -28,9 +28,9 @@ from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
-    from two_manifold_ros.typing import Floats
+    from collections.abc import Iterator
 
-RECORDINGS = Path(__file__).resolve().parents[2] / 'shared' / 'recordings'
+    from two_manifold_ros.typing import Floats
 
 
 def errors_of(plan: Plan) -> dict[str, Floats]:
@@ -47,25 +47,16 @@ def errors_of(plan: Plan) -> dict[str, Floats]:
     return found
 
 
-def kart_plan() -> Plan:
-    """Return laps of a kart to cut, with an IMU at 10 Hz."""
+def plans() -> Iterator[tuple[str, Plan]]:
+    """Yield what is compared: the last 30 % of one bag, the last of seven bags, laps of a kart."""
+    if RECORDINGS.is_dir():
+        whole = read_recording(RECORDINGS / 'f1tenth_ipz10')
+        yield 'f1tenth_ipz10', plan_share(whole, TrainingSettings())
+        runs = [read_recording(RECORDINGS / f'f1tenth_ipz20/run_{run}') for run in range(1, 8)]
+        ahead = TrainingSettings(horizons=(0, 25, 50))
+        yield 'f1tenth_ipz20', plan_bags(runs[:6], runs[6:], ahead)
     kart = replace(world_named('kart'), rate_hz=10.0)
-    return plan_share(drive(kart, laps=22).recording, TrainingSettings())
-
-
-def real_plans() -> list[tuple[str, Plan]]:
-    if not RECORDINGS.is_dir():
-        print('the real recordings are not beside the checkout; only the simulator is run')
-        return []
-    runs = [read_recording(RECORDINGS / 'f1tenth_ipz20' / f'run_{run}') for run in range(1, 8)]
-    every = TrainingSettings(horizons=(0, 25, 50))
-    return [
-        (
-            'f1tenth_ipz10, 20 Hz, last 30 % of one bag',
-            plan_share(read_recording(RECORDINGS / 'f1tenth_ipz10'), TrainingSettings()),
-        ),
-        ('f1tenth_ipz20, run_1..6 -> run_7, 25 Hz', plan_bags(runs[:6], runs[6:], every)),
-    ]
+    yield 'kart', plan_share(drive(kart, laps=22).recording, TrainingSettings())
 
 
 def section() -> str:
@@ -74,13 +65,13 @@ def section() -> str:
 
     Every method learns from the same recordings. `previous` and `imu-only` get true positions.
     """
-    plans = [*real_plans(), ('kart, 22 laps', kart_plan())]
-    names: dict[str, list[str]] = defaultdict(list)
-    for _, plan in plans:
+    titles, names = list[str](), defaultdict[str, list[str]](list)
+    for title, plan in plans():
+        titles.append(title)
         shown = [0, len(plan.train.horizons) // 2]
         for name, errors in errors_of(plan).items():
             names[name].append(' / '.join(metres(errors[each]) for each in shown))
-    head = ', '.join(['method', *(title.split(',')[0] for title, _ in plans)])
+    head = ', '.join(['method', *titles])
     return table(head, [[f'`{name}`', *cells] for name, cells in names.items()], aligned=False)
 
 

@@ -19,8 +19,8 @@ import subprocess
 import sys
 from typing import Any, TYPE_CHECKING
 
-from adaptation_tables import ADAPTATION, adaptation_row
 from adaptation_trials import learn_live
+from bench_adaptation import ADAPTATION, adaptation_row
 import bench_comparison
 import bench_few_positions
 import bench_laps

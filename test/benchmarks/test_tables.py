@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables of benchmarks: sections of the page of results, and learning on the robot."""
 
-from adaptation_tables import ADAPTATION
 from adaptation_trials import (
     ERROR,
     feed,
@@ -14,6 +13,7 @@ from adaptation_trials import (
     MEAN,
     VALID,
 )
+from bench_adaptation import ADAPTATION
 from bench_laps import LAPS
 import bench_results
 from changed_streams import poisoned
