@@ -262,20 +262,6 @@ def show_all(results: Results) -> None:
     show_targets(results)
 
 
-LONGEST_FIRST = (
-    'kart_tracks',
-    'tram_network',
-    'tram',
-    'agv',
-    'car',
-    'kart',
-    'kart_25hz',
-    'f1tenth_ipz8',
-    'figure_eight',
-)
-"""Cases that would keep one process busy at the end if they started last."""
-
-
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--methods', default='route,spectral', help='(default: %(default)s)')
@@ -307,7 +293,7 @@ def gathered(args: argparse.Namespace) -> dict[str, dict[str, dict[str, Any]]]:
     blocks = tuple(args.blocks.split(','))
     tasks = [
         (name, method)
-        for name in sorted(args.names, key=[*LONGEST_FIRST, *args.names].index)
+        for name in args.names
         for method in args.methods.split(',')
         if name not in SEVERAL or method == PLAIN
     ]
