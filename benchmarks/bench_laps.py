@@ -51,16 +51,20 @@ class Followed(NamedTuple):
     stamps: Ints
 
 
-def follow(model: RouteModel, drive: Drive) -> Followed | None:
+def circuit_of(model: RouteModel) -> Circuit:
     if model.circuit is None:
-        return None
-    live, timer = Filter(model), LapTimer(model.circuit)
+        msg = 'no circuit'
+        raise InputError(msg)
+    return model.circuit
+
+
+def follow(model: RouteModel, drive: Drive) -> Followed:
+    live, timer = Filter(model), LapTimer(circuit_of(model))
     states, stamps = [], []
     for stamp, sample in zip(drive.stamps.tolist(), drive.samples, strict=True):
         for estimate in live.push(stamp, sample):
             stamps.append(estimate.stamp_ns)
-            state = timer.push(estimate)
-            if state is not None:
+            if (state := timer.push(estimate)) is not None:
                 states.append(state)
     return Followed(timer, states, np.array(stamps))
 
@@ -72,11 +76,9 @@ def true_circuit(model: RouteModel, drive: Drive, followed: Followed, *, same: b
     A model without positions has its own phases, those of time: its line is where the phases of
     the passages near it, else of all, fit best.
     """
-    circuit = model.circuit
-    if circuit is None:
-        raise TypeError
     if same:
         return followed.timer.circuit
+    circuit = circuit_of(model)
     truths = drive.truths_at(np.array([state.stamp_ns for state in followed.states]))
     ways = way_along(circuit, truths, np.gradient(truths, axis=0))
     known = np.isfinite(ways)
@@ -122,53 +124,29 @@ def scored(placed: RouteModel, drive: Drive, followed: Followed, *, same: bool) 
 
 def marks_of(model: RouteModel, recordings: list[Recording]) -> list[Ints]:
     """Return the true passages of the start line in the training."""
-    circuit = model.circuit
-    if circuit is None:
-        raise TypeError
     found = []
     for recording in recordings:
-        stream = recording.positions
-        if stream is None:
-            raise TypeError
-        laps = laps_by_positions(circuit, (), stream, recording.imu.stamps)
+        assert recording.positions is not None  # noqa: S101 - all cases have positions
+        laps = laps_by_positions(circuit_of(model), (), recording.positions, recording.imu.stamps)
         begins = [each.begin_ns for each in laps if each.begin_ns is not None]
         ends = [begins[-1] + round(1e9 * each.time.seconds) for each in laps[-1:]]
         found.append(np.array(begins + ends))
     return found
 
 
-def run_case(name: str) -> dict[str, Any]:
-    """Train a case in three ways and follow its drive by each; what fails is a row of its own."""
-    case = make_case(name)
-    training, settings = list(case.training), TrainingSettings()
-    placed = train_model(training, settings)
-    rows: dict[str, Any] = {}
-    if placed.circuit is None:  # a route is the default
-        return {'failed': 'no circuit'}
-    for kind in KINDS:
-        try:
-            rows[kind] = _row(kind, case, training, placed)  # type: ignore[arg-type]
-        except InputError as error:  # noqa: PERF203 - each is trained for seconds
-            rows[kind] = {'refused': str(error)}
-        except Exception as error:  # noqa: BLE001 - other cases are not to be lost
-            traceback.print_exc()
-            rows[kind] = {'refused': f'{type(error).__name__}: {error}'}
-    return rows
-
-
-def _row(kind: str, case: Case, training: list[Recording], placed: RouteModel) -> dict[str, Any]:
+def measured(kind: str, case: Case, placed: RouteModel) -> dict[str, Any]:
+    """Train a case in one of three ways and follow its drive."""
     model: Any = placed
+    training = list(case.training)
+    bare = [replace(each, positions=None) for each in training]
     if kind == 'marks':
-        marks = marks_of(placed, training)
-        bare = [replace(each, positions=None) for each in training]
-        model = train_model(place_by_marks(bare, marks).recordings, TrainingSettings())
+        laps = place_by_marks(bare, marks_of(placed, training)).recordings
+        model = train_model(laps, TrainingSettings())
     elif kind == 'IMU alone':
-        bare = [replace(each, positions=None) for each in training]
-        found = place_by_imu(bare)
-        model = train_model(found.recordings, TrainingSettings())
+        model = train_model(place_by_imu(bare).recordings, TrainingSettings())
     followed = follow(model, case.followed)
-    if followed is None or not followed.states:
-        return {'refused': 'nothing was published'}
+    if not followed.states:
+        return {}
     return scored(placed, case.followed, followed, same=kind == 'positions')
 
 
@@ -176,9 +154,15 @@ LAPS = 'case, trained by, lap (s), laps timed, median error (s), 95 % (s), half 
 
 
 def rows_of(name: str) -> list[list[str]]:
-    """Return a row for each kind of training of a case."""
-    rows = []
-    for kind, row in run_case(name).items():
+    """Return a row for each kind of training of a case; what fails is a row of its own."""
+    case, rows = make_case(name), []
+    placed: Any = train_model(case.training, TrainingSettings())
+    for kind in KINDS:
+        try:
+            row = measured(kind, case, placed)
+        except Exception:  # noqa: BLE001 - other cases are not to be lost
+            traceback.print_exc()
+            row = {}
         if not row.get('errors_s'):
             rows.append([f'`{name}`', kind, *['-'] * 5])
             continue

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from worlds.drive import WorldDrive
 
     from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.typing import Floats
 
 REAL = (
     *('f1tenth_ipz10', 'f1tenth_ipz17', 'f1tenth_ipz19', 'ridge_car'),
@@ -102,11 +103,9 @@ def without_a_loop(days: int) -> Iterator[Lapped]:
             last = float(whole.imu.stamps[-1] - whole.imu.first_stamp) * 1e-9
             yield Lapped(f'{world.name} one lap {day}', whole.between(0.1 * last, 0.58 * last))
         kart = drive(world_named('kart'), day=day, laps=6, seed=day).recording
-        yield Lapped(f'noise {day}', _noise(kart, day, 0.0))
-        yield Lapped(f'slow noise {day}', _noise(kart, day, 0.99))
-        yield Lapped(f'shuffled kart {day}', _shuffled(kart, day))
-        yield Lapped(f'standing {day}', _noise(kart, day, 0.9, 1e-3))
-        yield Lapped(f'errands {day}', _errands(day))
+        for kind, samples in _strange(kart.imu.samples, day):
+            strange = replace(kart, imu=replace(kart.imu, samples=samples), positions=None)
+            yield Lapped(f'{kind} {day}', strange)
 
 
 def _real(names: Sequence[str]) -> Iterator[Lapped]:
@@ -133,39 +132,29 @@ def _true(name: str, made: WorldDrive) -> Lapped:
     )
 
 
-def _noise(kart: Recording, seed: int, memory: float, scale: float = 1.0) -> Recording:
-    random = np.random.default_rng(seed)
-    samples = random.standard_normal(kart.imu.samples.shape)
-    for i in range(1, len(samples)):
-        samples[i] += memory * samples[i - 1]
-    return replace(kart, imu=replace(kart.imu, samples=scale * samples), positions=None)
-
-
-def _shuffled(kart: Recording, seed: int) -> Recording:
-    """Return five-second pieces in an order that does not repeat."""
-    rate = len(kart.imu.stamps) / (float(kart.imu.stamps[-1] - kart.imu.stamps[0]) * 1e-9)
-    pieces = np.array_split(np.arange(len(kart.imu.stamps)), int(len(kart.imu.stamps) / rate / 5))
+def _strange(samples: Floats, seed: int) -> Iterator[tuple[str, Floats]]:
+    """Yield samples as of a kart, 100 a second, that do not repeat."""
+    for kind, memory, scale in (
+        ('noise', 0.0, 1.0), ('slow noise', 0.99, 1.0), ('standing', 0.9, 1e-3),
+    ):  # fmt: skip
+        noise = np.random.default_rng(seed).standard_normal(samples.shape)
+        for i in range(1, len(noise)):
+            noise[i] += memory * noise[i - 1]
+        yield kind, scale * noise
+    # Five-second pieces in an order that does not repeat.
+    pieces = np.array_split(np.arange(len(samples)), len(samples) // 500)
     order = np.random.default_rng(seed).permutation(len(pieces))
-    rows = np.concatenate([pieces[each] for each in order])
-    return replace(kart, imu=replace(kart.imu, samples=kart.imu.samples[rows]), positions=None)
-
-
-def _errands(seed: int) -> Recording:
-    """Return random bends, stops and straights, smooth as a vehicle drives them."""
+    yield 'shuffled kart', samples[np.concatenate([pieces[each] for each in order])]
+    # Random bends, stops and straights, smooth as a vehicle drives them.
     random = np.random.default_rng(seed)
-    base = drive(world_named('kart'), laps=6, seed=seed).recording
-    count = len(base.imu.stamps)
-    samples = 0.05 * random.standard_normal((count, 6))
-    at = 0
-    while at < count:
+    errands, at = 0.05 * random.standard_normal(samples.shape), 0
+    while at < len(errands):
         length = int(random.uniform(1.0, 8.0) * 100)
         turn, thrust = random.choice([0.0, 0.0, 0.5, -0.5, 1.0, -1.0], 1)[0], random.normal()
-        bump = np.sin(np.linspace(0.0, np.pi, length))[: count - at]
-        samples[at : at + length, 5] += turn * bump
-        samples[at : at + length, 1] += 6.0 * turn * bump
-        samples[at : at + length, 0] += thrust * bump
+        bump = np.sin(np.linspace(0.0, np.pi, length))[: len(errands) - at]
+        errands[at : at + length, [0, 1, 5]] += bump[:, None] * [thrust, 6.0 * turn, turn]
         at += length
-    return replace(base, imu=replace(base.imu, samples=samples), positions=None)
+    yield 'errands', errands
 
 
 def judge(drive: Lapped) -> tuple[list[str], bool]:

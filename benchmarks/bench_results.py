@@ -11,6 +11,8 @@ should be idle: `load` measures time.
 from __future__ import annotations
 
 import argparse
+from collections import defaultdict
+from dataclasses import replace
 from datetime import datetime, timezone
 from inspect import getdoc
 from pathlib import Path
@@ -19,20 +21,25 @@ import subprocess
 import sys
 from typing import Any, TYPE_CHECKING
 
-from adaptation_tables import ADAPTATION, adaptation_row
 from adaptation_trials import learn_live
-import bench_comparison
+from bench_adaptation import ADAPTATION, adaptation_row
 import bench_few_positions
 import bench_laps
-from gauntlet_drives import case_names, is_absent, make_case, REAL
+from gauntlet_drives import case_names, is_absent, make_case, REAL, RECORDINGS
 from gauntlet_networks import any_case
 from gauntlet_scores import run_case
 from tables import metres, percent, table
+from worlds.drive import drive
+from worlds.table import world_named
 
+from two_manifold_ros.comparison.comparing import compare, Plan, plan_bags, plan_share
+from two_manifold_ros.comparison.rivals import methods_named, NAMES
 from two_manifold_ros.names import LEARNERS
+from two_manifold_ros.recordings.reading import read_recording
+from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 PAGE = CHECKOUT / 'docs' / 'results.md'
@@ -126,6 +133,35 @@ def few_positions() -> str:
 few_positions.__doc__ = bench_few_positions.section.__doc__
 
 
+def plans() -> Iterator[tuple[str, Plan]]:
+    """Yield what is compared: the last 30 % of one bag, the last of seven bags, laps of a kart."""
+    if RECORDINGS.is_dir():
+        whole = read_recording(RECORDINGS / 'f1tenth_ipz10')
+        yield 'f1tenth_ipz10', plan_share(whole, TrainingSettings())
+        runs = [read_recording(RECORDINGS / f'f1tenth_ipz20/run_{run}') for run in range(1, 8)]
+        ahead = TrainingSettings(horizons=(0, 25, 50))
+        yield 'f1tenth_ipz20', plan_bags(runs[:6], runs[6:], ahead)
+    kart = replace(world_named('kart'), rate_hz=10.0)
+    yield 'kart', plan_share(drive(kart, laps=22).recording, TrainingSettings())
+
+
+def rivals() -> str:
+    """
+    Methods of `two-manifold compare`: RMSE in metres, now / at the middle horizon.
+
+    Every method learns from the same recordings. `previous` and `imu-only` get true positions.
+    """
+    titles, names = list[str](), defaultdict[str, list[str]](list)
+    for title, plan in plans():
+        titles.append(title)
+        shown = [0, len(plan.train.horizons) // 2]
+        for each in compare(plan, methods_named(NAMES)).results:
+            cells = [metres(each.scores[at].all.rmse_m) for at in shown] if each.scores else ['-']
+            names[each.name].append(' / '.join(cells))
+    head = ', '.join(['method', *titles])
+    return table(head, [[f'`{name}`', *cells] for name, cells in names.items()], aligned=False)
+
+
 def printed(*names: str) -> str:
     """Return what benchmarks print, as a block."""
     said = [
@@ -149,7 +185,7 @@ def load() -> str:
 
 SECTIONS: dict[str, tuple[str, Callable[[], str]]] = {
     'accuracy': ('Accuracy', accuracy),
-    'rivals': ('Other methods', bench_comparison.section),
+    'rivals': ('Other methods', rivals),
     'few-positions': ('Few positions', few_positions),
     'adaptation': ('Learning on the robot', adaptation),
     'laps': ('Lap times', laps),

@@ -14,7 +14,7 @@ way` are the drives of which the filter misses the first 100 seconds, two minute
 from __future__ import annotations
 
 import argparse
-from typing import NamedTuple, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from gauntlet_drives import of_world
 from gauntlet_scores import follow
@@ -53,12 +53,8 @@ LATER_S, FOUND_S = 100.0, 120.0
 """When drives are followed from the way, and how long after that they are judged."""
 
 
-class Followed(NamedTuple):
-    """Errors of drives after their first window, m, which are published, and ms a tick."""
-
-    errors: Floats
-    published: Bools
-    tick_ms: float
+Followed = tuple['Floats', 'Bools', float]
+"""Errors of a drive after its first window, m, which are published, and ms a tick."""
 
 
 def drives_of(seed: int, speed: float = 1.0, count: int = FOLLOWED) -> list[Drive]:
@@ -88,33 +84,28 @@ def followed(model: ModelHead, drives: list[Drive], begins_s: float = 0.0) -> li
         after_s = FOUND_S if begins_s else STARTS_S + model.window / model.rate_hz
         after = following.stamps > each.stamps[first] + round(1e9 * after_s)
         errors, published = following.errors()[after], following.published[after]
-        found.append(Followed(errors, published, 1e-3 * float(following.microseconds.mean())))
+        found.append((errors, published, 1e-3 * float(following.microseconds.mean())))
     return found
 
 
 def all_of(name: str) -> dict[str, list[Followed]]:
     """Follow all drives of a yard from where they begin, at other speeds, and from the way."""
-    model, drives = trained(YARDS[name]), drives_of(YARDS[name])
-    slow = {
-        f'at {100.0 * speed:.0f} % speed': drives_of(YARDS[name], speed, DRIVES_A_SPEED)
-        for speed in SPEEDS
-    }
-    found = {what: followed(model, each) for what, each in slow.items()}
-    return {
-        'all': followed(model, drives),
-        **found,
-        'on the way': followed(model, drives, LATER_S),
-    }
+    seed = YARDS[name]
+    model, drives = trained(seed), drives_of(seed)
+    found = {'all': followed(model, drives)}
+    for speed in SPEEDS:
+        slower = drives_of(seed, speed, DRIVES_A_SPEED)
+        found[f'at {100.0 * speed:.0f} % speed'] = followed(model, slower)
+    return found | {'on the way': followed(model, drives, LATER_S)}
 
 
 def row_of(name: str, what: str, drives: list[Followed]) -> list[str]:
-    errors = np.concatenate([each.errors for each in drives])
-    published = np.concatenate([each.published for each in drives])
+    errors, published = (np.concatenate([each[column] for each in drives]) for column in (0, 1))
     near = errors < NEAR_M
     right = float(np.mean(near[published])) if published.any() else None
     shares = percent(float(np.mean(near))), percent(float(np.mean(published))), percent(right)
     quantiles = (metres(float(np.quantile(errors, share))) for share in (0.5, 0.95))
-    return [name, what, *quantiles, *shares, f'{np.mean([each.tick_ms for each in drives]):.2f}']
+    return [name, what, *quantiles, *shares, f'{np.mean([each[2] for each in drives]):.2f}']
 
 
 def main() -> None:

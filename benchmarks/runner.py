@@ -15,8 +15,6 @@ from two_manifold_ros.threads import one_blas_thread
 # As in every program of the package, and before anything imports NumPy.
 one_blas_thread()
 
-from gauntlet_drives import case_names, is_absent, RECORDINGS
-
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Callable, Iterable, Iterator
@@ -33,6 +31,9 @@ def with_jobs(parser: ArgumentParser) -> Namespace:
 
 def with_cases(parser: ArgumentParser, known: Iterable[str] = ()) -> Namespace:
     """Return the arguments of a command that cases are named after, those that are present."""
+    # Not in the head: what measures the memory of processes is to be small itself.
+    from gauntlet_drives import case_names  # noqa: PLC0415
+
     names = list(known) or case_names()
     parser.add_argument('names', nargs='*', metavar='NAME', help=f'some of {", ".join(names)}')
     args = with_jobs(parser)
@@ -44,6 +45,8 @@ def with_cases(parser: ArgumentParser, known: Iterable[str] = ()) -> Namespace:
 
 def present(names: Iterable[str]) -> list[str]:
     """Return the cases whose recordings are beside the checkout, and print the others."""
+    from gauntlet_drives import is_absent, RECORDINGS  # noqa: PLC0415 - as above
+
     absent = [name for name in names if is_absent(name)]
     if absent:
         print(f'not in {RECORDINGS.parent.name}/{RECORDINGS.name} beside the checkout, so passed')

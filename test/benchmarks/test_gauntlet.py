@@ -4,21 +4,14 @@
 
 from dataclasses import replace
 
-from gauntlet_drives import case_names, Drive, make_case, spliced
-from gauntlet_networks import all_names, days_of, NETWORKS
+from gauntlet_drives import Drive, make_case, spliced
+from gauntlet_networks import NETWORKS
 from gauntlet_scores import follow, Following, moves, right_one
 import numpy as np
 import pytest
 
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
-
-
-def test_networks_come_after_the_worlds_and_leave_them_alone():
-    """Other benchmarks go through the worlds alone."""
-    assert all_names() == [*case_names(), *NETWORKS]
-    assert not set(case_names()) & NETWORKS.keys()
-    assert [each.name for each in days_of('slot_car')] == [f'day {day}' for day in range(2, 7)]
 
 
 @pytest.fixture(scope='module')

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables of benchmarks: sections of the page of results, and learning on the robot."""
 
-from adaptation_tables import ADAPTATION
 from adaptation_trials import (
     ERROR,
     feed,
@@ -14,6 +13,7 @@ from adaptation_trials import (
     MEAN,
     VALID,
 )
+from bench_adaptation import ADAPTATION
 from bench_laps import LAPS
 import bench_results
 from changed_streams import poisoned
@@ -50,17 +50,6 @@ def test_every_section_is_on_the_page_with_its_command_and_its_columns():
         assert f'`./run bench results {name}`' in section.partition('\n## ')[0], name
     for head in (bench_results.ACCURACY, f'case, learner, {ADAPTATION}', LAPS):
         assert table(head, [], aligned=False) in page
-
-
-def test_a_case_without_positions_or_horizons_is_a_row():
-    horizon = {'ticks_ahead': 20, 'rmse_m': 0.51, 'in_95': None}
-    accuracy = {'rmse_m': 0.0123, 'median_m': 12.34, 'published': 0.5, 'mean_m': 3.45}
-    drive = {'drive': 'reverse', 'ticks': 9, 'published': 0.01}
-    found = {'rate_hz': 10.0, 'accuracy': accuracy | {'horizons': [horizon]}, 'elsewhere': [drive]}
-    rows = bench_results.accuracy_rows({'one': found, 'two': {'refused': 'nothing repeats'}})
-    assert rows[0][1:] == ['0.012', '12', '0.51 in 2 s', '50 %', '-', '3.5', '1 % (reverse)']
-    assert rows[1][1] == 'nothing repeats'
-    assert len(rows[0]) == len(rows[1]) == len(bench_results.ACCURACY.split(', '))
 
 
 def test_laps_until_back_take_two_together():

@@ -3,18 +3,14 @@
 """Simulated worlds obey physics, differ from lap to lap, and give the same bytes twice."""
 
 from dataclasses import replace
-import itertools
 import math
 
 import numpy as np
 import pytest
-from scipy.spatial import KDTree
-from scipy.spatial.transform import Rotation
 from worlds.course import plan, Ride, ride, route
-from worlds.drive import drive, ideal_imu, mounting
-from worlds.network import rounds, tracks, tram_network, travel
+from worlds.drive import drive, ideal_imu
 from worlds.shuttle import Line, SHUTTLE, shuttle
-from worlds.table import ImuGrade, World, world_named, WORLDS
+from worlds.table import ImuGrade, World, WORLDS
 from worlds.write_bags import made, main
 
 from two_manifold_ros.recordings.reading import read_recording
@@ -86,26 +82,6 @@ def test_specific_force_is_that_of_the_path(world):
     np.testing.assert_allclose(imu[moving, 0], (pull[moving] * ahead).sum(axis=1), atol=0.15)
 
 
-def test_rates_are_those_of_the_swaying_body():
-    world = replace(world_named('rc_car'), hills_m=0.1, bank=0.2)
-    run = ridden(world, 0.002)
-    imu = ideal_imu(world, run)
-    still = ideal_imu(replace(world, sway=(0.0, 0.0, 0.0)), run)
-    # The naive way: axes of the body at each time, and the rotation from one to the next.
-    roll, pitch, slip = world.sway
-    kernel = np.exp(-0.5 * (np.arange(-300, 301) * 0.002 / 0.12) ** 2)
-    angles = np.stack([roll * still[:, 1], -pitch * still[:, 0], slip * still[:, 1]])
-    smooth = [np.convolve(row, kernel / kernel.sum(), 'same') for row in angles]
-    body = Rotation.from_matrix(run.way.curve.frame(run.distances))
-    body = body * Rotation.from_rotvec(np.stack(smooth, axis=1))
-    naive = (body[:-2].inv() * body[2:]).as_rotvec() / 0.004
-    inner = slice(400, -400)
-    np.testing.assert_allclose(imu[1:-1, 3:][inner], naive[inner], atol=0.02)
-    np.testing.assert_allclose(
-        np.linalg.norm(imu[:, :3], axis=1), np.linalg.norm(still[:, :3], axis=1), rtol=1e-9
-    )
-
-
 @every_world
 @pytest.mark.parametrize(('course', 'laps'), [('pit_lane', 5), ('off_route', 4)])
 def test_another_road_leaves_once_and_comes_back(world, course, laps):
@@ -162,33 +138,6 @@ def test_a_shuttle_turns_round_on_the_spot():
     assert (speeds * facing)[np.abs(speeds) > 0.1].min() > 0.0
     forward = np.gradient(speeds * facing, period_s)
     np.testing.assert_allclose(imu[:, 0], forward, atol=0.05)
-
-
-LINES = tuple(tram_network().lines)
-
-
-def test_tracks_are_of_one_kart_and_nothing_else_alike():
-    worlds = tracks()
-    assert len({world.name for world in worlds}) == len(worlds) == 12
-    kart = world_named('kart')
-    for world in worlds:
-        assert mounting(world, 1).as_quat() == pytest.approx(mounting(kart, 1).as_quat())
-    corners = [np.array(world.corners)[:, :2].ravel() for world in worlds]
-    for one, other in itertools.combinations(corners, 2):
-        assert np.abs(one - other).max() > 20.0
-
-
-@pytest.mark.parametrize(('one', 'other'), itertools.combinations(LINES, 2))
-def test_lines_share_their_trunk_and_leave_it(one, other):
-    first, second = (
-        travel(tram_network(), rounds(tram_network(), [name]), seed=1).truth
-        for name in (one, other)
-    )
-    near = KDTree(second).query(first)[0]
-    trunk = (first[:, 0] < 500.0) & (first[:, 1] < 60.0)
-    # The line wanders by centimetres, and samples are up to 30 cm apart.
-    assert near[trunk].max() < 0.5
-    assert (near[~trunk] > 30.0).mean() > 0.3
 
 
 @pytest.mark.parametrize('name', ['yard', 'tram_network', 'track_2', 'slot_car'])
