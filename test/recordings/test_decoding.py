@@ -119,8 +119,8 @@ MARKED = [-1.0] + [0.0] * 8
 
 def imu(force, rate, force_given=True, rate_given=True, frame='imu'):
     message = stamped(10**9, frame) | imu_fields([0.0, 0.0, force, 0.0, 0.0, rate])
-    for name, given in (('linear_acceleration', force_given), ('angular_velocity', rate_given)):
-        message |= {} if given else {f'{name}_covariance': MARKED}
+    for name, there in (('linear_acceleration', force_given), ('angular_velocity', rate_given)):
+        message |= {} if there else {f'{name}_covariance': MARKED}
     return BUILDER.serialise(IMU, message)
 
 
