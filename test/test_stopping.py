@@ -107,9 +107,7 @@ def test_without_a_signal_all_is_as_before():
     with pytest.raises(ValueError, match='bad'), Stopping():
         int('bad')
     assert [signal.getsignal(number) for number in ASKING] == before
-
-
-def test_nohup_holds():
+    # As after nohup.
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     with Stopping() as stop:
         signal.raise_signal(signal.SIGHUP)

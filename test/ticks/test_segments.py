@@ -67,6 +67,10 @@ def test_one_stretch_is_one_segment():
     assert segment.values.tobytes() == means.tobytes()
     np.testing.assert_allclose(segment.positions[:, 0], 0.05 * np.arange(1, 21), atol=1e-12)
     assert counts['received'] == counts['used'] == 101
+    bare = replace(recording(even(101)), positions=None)
+    (segment,), _ = cut_segments(bare, PERIOD_NS, MAX_GAP_NS)
+    assert segment.positions.shape == (20, 2)
+    assert np.isnan(segment.positions).all()
 
 
 @pytest.mark.parametrize(
@@ -146,13 +150,6 @@ def test_spreads_within_ticks_are_those_of_each_stretch_alone():
         for tick, spread in enumerate(segment.spreads):
             # A sample lasts until the next one comes.
             assert np.allclose(spread**2, np.mean(shaken[2 * tick : 2 * tick + 2], axis=0))
-
-
-def test_a_recording_without_positions_has_unknown_positions():
-    bare = replace(recording(even(101)), positions=None)
-    (segment,), _ = cut_segments(bare, PERIOD_NS, MAX_GAP_NS)
-    assert segment.positions.shape == (20, 2)
-    assert np.isnan(segment.positions).all()
 
 
 @pytest.mark.parametrize(
@@ -293,27 +290,25 @@ def stream(*stamps: int, lost: tuple[int, ...] = ()) -> PositionStream:
 
 
 @pytest.mark.parametrize(
-    ('fixes', 'reach', 'kept'),
+    ('fixes', 'reach', 'margin', 'kept'),
     [
-        (stream(52), 10, [5, 6]),
-        (stream(50), 10, [4, 5, 6]),
-        (stream(52), 1, []),
-        (stream(-500, 104, 3), 5, [0, 10]),
-        (stream(20, 80, lost=(0,)), 5, [8]),
+        (stream(52), 10, 0, [5, 6]),
+        (stream(50), 10, 0, [4, 5, 6]),
+        (stream(52), 1, 0, []),
+        (stream(-500, 104, 3), 5, 0, [0, 10]),
+        (stream(20, 80, lost=(0,)), 5, 0, [8]),
+        # And those at the ends.
+        (stream(50), 5, 0, [5]),
+        (stream(50), 5, 2, [0, 1, 5, 10, 11]),
+        (stream(50), 5, 99, [*range(12)]),
     ],
 )
-def test_only_ticks_near_a_fix_keep_their_position(fixes, reach, kept):
-    found = only_near_fixes(SEGMENT, fixes, reach)
+def test_only_ticks_near_a_fix_keep_their_position(fixes, reach, margin, kept):
+    found = only_near_fixes(SEGMENT, fixes, reach, margin)
     assert np.flatnonzero(np.isfinite(found.positions).all(axis=1)).tolist() == kept
     np.testing.assert_array_equal(found.positions[kept], SEGMENT.positions[kept])
     assert found.stamps is SEGMENT.stamps
     assert found.values is SEGMENT.values
-
-
-@pytest.mark.parametrize(('margin', 'kept'), [(0, [5]), (2, [0, 1, 5, 10, 11]), (99, range(12))])
-def test_the_ends_keep_their_positions(margin, kept):
-    found = only_near_fixes(SEGMENT, stream(50), 5, margin)
-    assert np.flatnonzero(np.isfinite(found.positions).all(axis=1)).tolist() == list(kept)
 
 
 @pytest.mark.parametrize('hz', [1, 5, 50])

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import Counter
 import math
 from time import monotonic
-from typing import Any, cast, TYPE_CHECKING
+from typing import cast, TYPE_CHECKING
 
 import numpy as np
 from rclpy.serialization import deserialize_message
@@ -19,7 +19,7 @@ from two_manifold_ros.interface.messages import Topic, Topics
 from two_manifold_ros.names import POSITION_TYPES, SENSOR_FIELDS
 from two_manifold_ros.nodes.callbacks import find_publishers, GuardedNode
 from two_manifold_ros.recordings.decoding import fields_decoder, position_decoder, SensorTopic
-from two_manifold_ros.recordings.ros_messages import message_class
+from two_manifold_ros.recordings.ros_messages import deserialise, message_class
 from two_manifold_ros.recordings.satellite_fixes import (
     east_north,
     fixes_agree,
@@ -39,11 +39,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.laps.live import LiveLaps
     from two_manifold_ros.recordings.recording import GeodeticOrigin
     from two_manifold_ros.typing import Floats
-
-
-def deserialise(raw: bytes, msgtype: str) -> Any:  # noqa: ANN401 - a generated class
-    """Return the message, whose fields have the same names as those from a bag."""
-    return deserialize_message(raw, message_class(msgtype))
 
 
 class LiveTopic:
@@ -176,11 +171,10 @@ def live_marks(node: GuardedNode, name: str, laps: Callable[[], LiveLaps | None]
     """Subscribe marks of the start line: messages of any type, one at each passage."""
 
     def begin(msgtype: str) -> Callable[[bytes], object]:
+        decode = fields_decoder(deserialise, name, msgtype, ())
+
         def take(raw: bytes) -> None:
-            header = getattr(deserialise(raw, msgtype), 'header', None)
-            stamp: Any = getattr(header, 'stamp', None)
-            # Any type may have a field of this name.
-            stamp_ns = stamp.sec * 10**9 + stamp.nanosec if hasattr(stamp, 'nanosec') else 0
+            stamp_ns = decode(raw)[0]
             if (timed := laps()) is not None:
                 timed.take_mark(stamp_ns or node.now_ns)
 

@@ -29,10 +29,11 @@ from two_manifold_ros.interface.parameters import TrainerParameters
 from two_manifold_ros.interface.status import capitalised, ThrottledLog
 from two_manifold_ros.nodes.callbacks import GuardedNode, SensorTopic
 from two_manifold_ros.nodes.health import diagnostics_publisher
-from two_manifold_ros.nodes.live_input import deserialise, LiveTopic
+from two_manifold_ros.nodes.live_input import LiveTopic
 from two_manifold_ros.nodes.running import declare, read
 from two_manifold_ros.recordings.decoding import ImuDecoder, position_decoder
 from two_manifold_ros.recordings.reading import as_recording, MessageColumns, ReadingOptions
+from two_manifold_ros.recordings.ros_messages import deserialise
 
 if TYPE_CHECKING:
     from collections.abc import Callable

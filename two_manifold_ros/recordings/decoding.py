@@ -148,7 +148,8 @@ def fields_decoder(
         for inner in (None, *parts):
             found = found if inner is None else getattr(found, inner, None)
             header = getattr(found, 'header', None)
-            if header is not None:
+            # Any type may have a field of this name.
+            if hasattr(getattr(header, 'stamp', None), 'nanosec'):
                 own_ns = header.stamp.sec * 1_000_000_000 + header.stamp.nanosec
                 stamp_ns, frame_id = own_ns or stamp_ns, frame_name(header.frame_id) or frame_id
         return stamp_ns, frame_id, tuple(values)

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 from typing import Any, TYPE_CHECKING
 
-from rclpy.serialization import deserialize_message
 import rosbag2_py
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.bag_topics import printable, Topic
-from two_manifold_ros.recordings.ros_messages import message_class
+from two_manifold_ros.recordings.ros_messages import deserialise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -31,6 +30,8 @@ _STORAGE = {'.mcap': 'mcap', '.db3': 'sqlite3'}
 
 class Ros2Bag:
     """A context manager over a bag of ROS 2 that `rosbag2_py` reads, in the order of recording."""
+
+    decode = staticmethod(deserialise)
 
     def __init__(self, path: Path) -> None:
         self.path: Path | str = path
@@ -104,22 +105,9 @@ class Ros2Bag:
                 f'lost since; copy it again if that is new.'
             )
 
-    def decode(self, raw: bytes, msgtype: str) -> Any:  # noqa: ANN401 - a message of any type
-        """Return the message object of bytes; ``InputError`` if its package is not installed."""
-        try:
-            kind = message_class(msgtype)
-        except (ImportError, AttributeError) as error:
-            package = msgtype.partition('/')[0]
-            msg = (
-                f'{msgtype} is not known here: install its package, ros-$ROS_DISTRO-'
-                f'{package.replace("_", "-")}, and source the setup file of ROS.'
-            )
-            raise InputError(msg) from error
-        return deserialize_message(raw, kind)
-
     def decoder_of(self, topic: Topic) -> Callable[[bytes, str], Any]:  # noqa: ARG002 - as others
-        """Return `decode`: packages that are installed define all types."""
-        return self.decode
+        """Return what decodes messages of any topic: packages that are installed define types."""
+        return deserialise
 
     def _open(self) -> Any:  # noqa: ANN401 - the library has no types
         packed = 'Compression' if self._metadata.compression_format else ''

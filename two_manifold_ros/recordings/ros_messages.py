@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Make messages of ROS's own classes from dictionaries."""
+"""Make messages of ROS's own classes, from serialised bytes or from dictionaries."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ import re
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
+from rclpy.serialization import deserialize_message
+
+from two_manifold_ros.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,6 +23,20 @@ def message_class(msgtype: str) -> Any:  # noqa: ANN401 - a generated class
     """Return the class of a type such as ``nav_msgs/msg/Path`` or ``nav_msgs/Path``."""
     package, _, name = msgtype.partition('/')
     return getattr(importlib.import_module(f'{package}.msg'), name.rpartition('/')[2])
+
+
+def deserialise(raw: bytes, msgtype: str) -> Any:  # noqa: ANN401 - as above
+    """Return the message of bytes; ``InputError`` if the package of its type is not installed."""
+    try:
+        kind = message_class(msgtype)
+    except (ImportError, AttributeError) as error:
+        package = msgtype.partition('/')[0].replace('_', '-')
+        msg = (
+            f'{msgtype} is not known here: install its package, ros-$ROS_DISTRO-{package}, and '
+            'source the setup file of ROS.'
+        )
+        raise InputError(msg) from error
+    return deserialize_message(raw, kind)
 
 
 def to_message(msgtype: str, fields: Mapping[str, Any]) -> Any:  # noqa: ANN401 - as above

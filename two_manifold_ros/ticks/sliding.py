@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.compilation import compiled
-from two_manifold_ros.ticks.windows import move_on
 
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats, Ints
@@ -36,9 +35,17 @@ def slide(distances: Floats, series: Floats, stream: Floats, position: int, widt
     for j in range(last, 0, -1):
         distances[j] = distances[j - 1]
     moved = distances[1:]
-    move_on(moved, stream, position, series, 1, width)
     first = 0.0
     for c in range(series.shape[0]):
+        newest = stream[c, position + width - 1]
+        oldest = stream[c, position - 1]
+        # Slices: numba's check for a negative index such as j - 1 would cost three times as much.
+        entered = series[c, width : width + last]
+        left = series[c, :last]
+        for j in range(last):
+            gained = newest - entered[j]
+            lost = oldest - left[j]
+            moved[j] += gained * gained - lost * lost
         now = stream[c, position : position + width]
         begin = series[c, :width]
         for i in range(width):

@@ -200,7 +200,7 @@ def _follow_band(
     for i in range(first, last - band + 1):
         size = min(size, last - i - band + 1)
         if i > first:
-            move_on(apart[:size], series, i, series, i + band, width)
+            _move_on(series, width, i, band, apart[:size])
         if found.farthest[i] >= 0.0:
             _look(i, i + band, apart[:size], found)
 
@@ -221,19 +221,14 @@ def _begin(series: Floats, width: int, i: int, band: int, apart: Floats) -> None
 
 
 @subroutine
-def move_on(apart: Floats, own: Floats, i: int, others: Floats, j: int, width: int) -> None:
-    """
-    Carry squared distances (size,) on by one tick.
-
-    Given are distances of windows that began a tick earlier. Then they are distances of the window
-    of ``own`` (d, L) at ``i`` to the windows of ``others`` (d, N) from ``j`` on.
-    """
+def _move_on(series: Floats, width: int, i: int, band: int, apart: Floats) -> None:
+    """Carry the distances (size,) on from the windows that began a tick before ``i``."""
     size = len(apart)
-    for c in range(others.shape[0]):
-        newest, oldest = own[c, i + width - 1], own[c, i - 1]
+    for c in range(series.shape[0]):
+        newest, oldest = series[c, i + width - 1], series[c, i - 1]
         # Slices: numba's check for a negative index would cost three times as much.
-        entered = others[c, j + width - 1 : j + width - 1 + size]
-        left = others[c, j - 1 : j - 1 + size]
+        entered = series[c, i + band + width - 1 : i + band + width - 1 + size]
+        left = series[c, i + band - 1 : i + band - 1 + size]
         for k in range(size):
             gained = newest - entered[k]
             lost = oldest - left[k]
