@@ -116,7 +116,7 @@ def _real(names: Sequence[str]) -> Iterator[Lapped]:
 
 def _by_positions(name: str, recording: Recording) -> Lapped:
     both = put_together(recording.positions, recording.imu) if recording.positions else None
-    laps = count_laps(both.motion) if both else None
+    laps = count_laps(both) if both else None
     return Lapped(name, recording, laps.count, laps.time_s) if laps else Lapped(name, recording)
 
 

@@ -188,6 +188,6 @@ def poisoned(stream: Stream, first: int, stop: int, seed: int) -> dict[str, Stre
 def motion_of(recording: Recording) -> Motion:
     """Return the motion of a vehicle whose positions are known and change."""
     assert recording.positions is not None  # noqa: S101 - see above
-    together = put_together(recording.positions, recording.imu)
-    assert together is not None  # noqa: S101 - see above
-    return together.motion
+    motion = put_together(recording.positions, recording.imu)
+    assert motion is not None  # noqa: S101 - see above
+    return motion

@@ -206,7 +206,7 @@ class _Stream:
             put_together(each.positions, each.imu) if each.positions is not None else None
             for each in recordings
         ]
-        found = [count_laps(each.motion) if each else None for each in motions]
+        found = [count_laps(each) if each else None for each in motions]
         closed = [each for each in found if each is not None]
         self.counted = bool(closed)
         if not closed:
@@ -220,9 +220,9 @@ class _Stream:
             here = self.drives == index
             self.laps[here] = driven
             if motion is not None:
-                way = way_driven(motion.motion)
+                way = way_driven(motion)
                 since_s = self.seconds[here] - self._begins_s[index]
-                self.laps[here] += np.interp(since_s, motion.motion.seconds, way) / length_m
+                self.laps[here] += np.interp(since_s, motion.seconds, way) / length_m
                 driven += float(way[-1]) / length_m
 
     def part(self, end_s: float) -> list[Recording]:

@@ -17,7 +17,6 @@ from two_manifold_ros.inspection.motion import (
     on_grid,
     put_together,
     sound_samples,
-    Together,
 )
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
 
@@ -74,7 +73,12 @@ def find_lag(name: str, early: Floats, late: Floats, step_s: float, window: int)
     high = np.flatnonzero(shares[:, 0] >= AS_MUCH * shares[:, 0].max())
     if high[-1] - high[0] >= len(high) or peaks.min() == 0 or peaks.max() == 2 * reach:
         return SensorLag(name, lag_s, np.inf, best)
-    tops = [_vertex(curve, peak) for peak, curve in zip(peaks.tolist(), shares.T, strict=True)]
+    # The top of the parabola through each peak and its neighbours.
+    around = np.stack([peaks - 1, peaks, peaks + 1])
+    left, top, right = np.take_along_axis(shares, around, axis=0)
+    bend = left - 2 * top + right
+    flat = bend == 0
+    tops = np.where(flat, 0.0, (left - right) / np.where(flat, 1.0, 2 * bend))
     lags = (peaks - reach + tops) * step_s
     error_s = float(np.sqrt((blocks - 1) * np.var(lags[1:])))
     return SensorLag(name, float(lags[0]), error_s if abs(lags[0]) <= FURTHEST_S else np.inf, best)
@@ -121,13 +125,6 @@ def _share(moments: Floats, least: int, constant: float = 1e-9) -> Floats:
     enough = (counts[..., 0, 0] >= least) & (whole > constant)
     share: Floats = np.where(enough, explained / np.maximum(whole, constant), 0.0)
     return share
-
-
-def _vertex(values: Floats, peak: int) -> float:
-    """Return where the parabola through a peak and its neighbours has its top, in steps."""
-    left, top, right = values[peak - 1 : peak + 2]
-    bend = left - 2 * top + right
-    return 0.0 if bend == 0 else float((left - right) / (2 * bend))
 
 
 @dataclass(frozen=True)
@@ -269,7 +266,7 @@ def _far_lags(positions: PositionStream, imu: ImuStream, motion: Motion) -> tupl
 def lag_between(
     positions: PositionStream,
     imu: ImuStream,
-    usual: Together | None = None,
+    usual: Motion | None = None,
     gyroscope: SensorLag | None = None,
 ) -> Lag:
     """
@@ -283,7 +280,7 @@ def lag_between(
     if not imu.of_imu:
         return _combine([])
     usual = usual or put_together(positions, imu)
-    far = _far_lags(positions, imu, usual.motion) if usual else ()
+    far = _far_lags(positions, imu, usual) if usual else ()
     if far:
         nearer = replace(positions, stamps=positions.stamps - round(1e9 * far[0]))
         rest = _near_lag(nearer, imu, put_together(nearer, imu))
@@ -297,21 +294,27 @@ def lag_between(
 def _near_lag(
     positions: PositionStream,
     imu: ImuStream,
-    usual: Together | None,
+    usual: Motion | None,
     gyroscope: SensorLag | None = None,
 ) -> Lag:
     # The usual smoothing first. Positions of little noise show most when smoothed little.
     others = (put_together(positions, imu, smoothing_s) for smoothing_s in (1.2, 2.4, 4.8))
-    seen = [both for both in (usual, *others) if both is not None]
+    seen = [each for each in (usual, *others) if each is not None]
     if not seen:
         return _combine([])
-    turns = [gyroscope if both is usual and gyroscope else gyroscope_lag(both) for both in seen]
+    turns = [gyroscope if each is usual and gyroscope else gyroscope_lag(each) for each in seen]
     # All axes of the accelerometer together explain the acceleration to the side.
     pushes = [
-        find_lag('linear_acceleration', imu[:, :3], each.lateral, each.step_s, each.window)
-        for each, imu in ((both.motion, both.imu) for both in seen)
+        find_lag('linear_acceleration', each.imu[:, :3], each.lateral, each.step_s, each.window)
+        for each in seen
     ]
-    return _combine([_clearest(turns), _clearest(pushes)])
+    clearest = []
+    for found in (turns, pushes):
+        # The smoothing at which it errs least, of those that keep the bends.
+        best = max(each.explained for each in found)
+        fair = [each for each in found if each.explained >= 0.95 * best]
+        clearest.append(min(fair, key=lambda each: each.error_s))
+    return _combine(clearest)
 
 
 def agreed_lags(lags: Sequence[Lag]) -> list[Lag]:
@@ -329,21 +332,13 @@ def agreed_lags(lags: Sequence[Lag]) -> list[Lag]:
     return [Lag(mean, float(uncertainties.min()), witnesses)] * len(lags)
 
 
-def gyroscope_lag(both: Together) -> SensorLag:
+def gyroscope_lag(motion: Motion) -> SensorLag:
     """Return the lag of the axis that explains the rate of turn of the course best."""
-    motion = both.motion
     found = [
-        find_lag(name, both.imu[:, [axis]], motion.course_rate, motion.step_s, motion.window)
+        find_lag(name, motion.imu[:, [axis]], motion.course_rate, motion.step_s, motion.window)
         for axis, name in enumerate(IMU_CHANNELS[3:], start=3)
     ]
     return max(found, key=lambda each: each.explained)
-
-
-def _clearest(found: list[SensorLag]) -> SensorLag:
-    """Return the lag at the smoothing at which it errs least, of those that keep the bends."""
-    best = max(each.explained for each in found)
-    fair = [each for each in found if each.explained >= 0.95 * best]
-    return min(fair, key=lambda each: each.error_s)
 
 
 def _combine(found: list[SensorLag]) -> Lag:

@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.inspection.streams import advancing, measure_timing
 from two_manifold_ros.recordings.excursions import unexplained_steps
+from two_manifold_ros.recordings.recording import IMU_CHANNELS
 from two_manifold_ros.ticks.segments import absurd_values, usable_samples
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class Motion:
     course_rate: Floats  # (G,), rad/s, left positive, NaN where unknown or slow
     known: Bools  # (G,), away from gaps and jumps
     moving: Bools  # (G,), known and not slow
+    imu: Floats  # (G, 6), as smooth, NaN where it is silent
 
     @property
     def speed(self) -> Floats:
@@ -91,7 +93,13 @@ def measure_motion(
         return None
     even = np.stack([np.interp(grid, seconds, axis) for axis in positions.T], axis=1)
     smooth, velocity, acceleration = (_smoothed(even, window, order, step) for order in range(3))
-    known = _known(grid, seconds, positions, gap_s, window)
+    # A cubic that spans a break is meaningless: no gap and no jump may be near.
+    broken = (intervals > gap_s) | is_jump(seconds, positions, gap_s)
+    after = np.searchsorted(seconds, grid, side='right') - 1
+    breaks = np.append(0, np.cumsum(broken[np.minimum(after, len(broken) - 1)]))
+    middle, reach = np.arange(len(grid)), window // 2
+    last, first = np.minimum(middle + reach + 1, len(grid)), np.maximum(middle - reach, 0)
+    known: Bools = breaks[last] == breaks[first]
     speed = np.linalg.norm(velocity, axis=1)
     # A fifth of the usual speed of the faster half is slow, and so is a crawl.
     usual = float(np.quantile(speed[known], 0.75)) if known.any() else 0.0
@@ -101,8 +109,8 @@ def measure_motion(
     turning = velocity[:, 0] * acceleration[:, 1] - velocity[:, 1] * acceleration[:, 0]
     rate = np.full(len(grid), np.nan)
     rate[moving] = turning[moving] / speed[moving] ** 2
-    after = np.searchsorted(seconds, grid, side='right') - 1
-    return Motion(grid + leaps[after], step, window, smooth, velocity, rate, known, moving)
+    silent = np.full((len(grid), len(IMU_CHANNELS)), np.nan)
+    return Motion(grid + leaps[after], step, window, smooth, velocity, rate, known, moving, silent)
 
 
 def on_grid(motion: Motion, seconds: Floats, values: Floats) -> Floats:
@@ -132,18 +140,6 @@ def _smoothed(values: Floats, window: int, derivative: int = 0, step: float = 1.
     return smooth
 
 
-def _known(grid: Floats, seconds: Floats, positions: Floats, gap_s: float, window: int) -> Bools:
-    """Return which points of the grid (G,) no gap and no jump is near."""
-    broken = (np.diff(seconds) > gap_s) | is_jump(seconds, positions, gap_s)
-    step = np.clip(np.searchsorted(seconds, grid, side='right') - 1, 0, len(broken) - 1)
-    # A cubic that spans a break is meaningless.
-    breaks = np.append(0, np.cumsum(broken[step]))
-    middle, reach = np.arange(len(grid)), window // 2
-    last, first = np.minimum(middle + reach + 1, len(grid)), np.maximum(middle - reach, 0)
-    known: Bools = breaks[last] == breaks[first]
-    return known
-
-
 @dataclass(frozen=True)
 class Laps:
     """The laps of a recording, medians over the whole laps between gaps, or with short ones."""
@@ -167,7 +163,18 @@ def count_laps(motion: Motion) -> Laps | None:
     way = way_driven(motion)
     if way[-1] == 0:
         return None
-    found = [_laps_through(motion, way, gate, width) for gate, width in _gates(motion, way)]
+    gates = np.searchsorted(way, (np.arange(GATES) + 0.5) / GATES * way[-1]).tolist()
+    # A tenth of the route's extent.
+    width = 0.1 * float(np.linalg.norm(np.ptp(motion.positions[motion.known], axis=0)))
+    steps = np.rint(np.diff(motion.seconds, prepend=0.0) / motion.step_s)
+    passed, unknown = np.cumsum(steps), np.cumsum(np.where(motion.known, 0.0, steps))
+    found = []
+    for gate in gates:
+        passages, left_m = _passages(motion, way, gate, width)
+        timed = np.stack([motion.seconds, way, passed, unknown], axis=1)[passages]
+        took = np.diff(timed, axis=0)
+        shares = took[:, 3] / np.maximum(took[:, 2], 1)
+        found.append((took[:, :2], shares, np.abs(np.diff(left_m))))
     laps, gaps, apart = (np.concatenate(each) for each in zip(*found, strict=True))
     # No way is counted over a gap, so the length is a bit short then, and the time is not.
     chosen = gaps == 0.0
@@ -184,16 +191,8 @@ def count_laps(motion: Motion) -> Laps | None:
 
 def laps_of(recording: Recording) -> Laps | None:
     """Return the laps of a recording; ``None`` if its positions never come by a place twice."""
-    both = put_together(recording.positions, recording.imu) if recording.positions else None
-    return None if both is None else count_laps(both.motion)
-
-
-def _gates(motion: Motion, way: Floats) -> list[tuple[int, float]]:
-    """Return the grid points of even distances along the way, and half the width of a gate."""
-    points = np.searchsorted(way, (np.arange(GATES) + 0.5) / GATES * way[-1])
-    # A tenth of the route's extent.
-    width = 0.1 * float(np.linalg.norm(np.ptp(motion.positions[motion.known], axis=0)))
-    return [(int(point), width) for point in points]
+    motion = put_together(recording.positions, recording.imu) if recording.positions else None
+    return None if motion is None else count_laps(motion)
 
 
 def way_driven(motion: Motion) -> Floats:
@@ -205,51 +204,29 @@ def way_driven(motion: Motion) -> Floats:
     return way
 
 
-def _laps_through(
-    motion: Motion, way: Floats, gate: int, width: float
-) -> tuple[Floats, Floats, Floats]:
-    """Return time and way (L, 2) between passages of the gate, and the share of gaps (L,)."""
-    passages = _passages(motion, way, gate, width)
-    steps = np.rint(np.diff(motion.seconds, prepend=0.0) / motion.step_s)
-    passed, unknown = np.cumsum(steps), np.cumsum(np.where(motion.known, 0.0, steps))
-    first, last = passages[:-1], passages[1:]
-    gaps = (unknown[last] - unknown[first]) / np.maximum(passed[last] - passed[first], 1)
-    laps = np.stack([motion.seconds[last] - motion.seconds[first], way[last] - way[first]], axis=1)
-    left = np.array([-1.0, 1.0]) * motion.velocities[gate, ::-1]
-    along = motion.positions[passages] @ (left / np.linalg.norm(left))
-    return laps, gaps, np.abs(np.diff(along))
-
-
-def _passages(motion: Motion, way: Floats, gate: int, width: float) -> Ints:
-    """Return the grid points at which the gate is passed in the direction it was put."""
+def _passages(motion: Motion, way: Floats, gate: int, width: float) -> tuple[Ints, Floats]:
+    """Return the grid points (L,) that pass the gate as it was put, and how far left, m."""
     forward = motion.velocities[gate] / np.linalg.norm(motion.velocities[gate])
     away = motion.positions - motion.positions[gate]
-    along = away @ forward
-    aside = np.abs(away @ np.array([-forward[1], forward[0]]))
+    left = np.array([-forward[1], forward[0]])
+    along, aside = away @ forward, np.abs(away @ left)
     passing = (along[:-1] < 0) & (along[1:] >= 0) & (aside[1:] < width) & motion.moving[1:]
     passages: list[int] = []
     for point in (np.flatnonzero(passing) + 1).tolist():
         if not passages or way[point] - way[passages[-1]] > 4 * width:
             passages.append(point)
-    return np.array(passages, dtype=np.int64)
-
-
-@dataclass(frozen=True)
-class Together:
-    """Motion, and IMU (G, 6) on its grid and as smooth, NaN where it is silent."""
-
-    motion: Motion
-    imu: Floats
+    found = np.array(passages, dtype=np.int64)
+    return found, motion.positions[found] @ left
 
 
 def put_together(
     positions: PositionStream, imu: ImuStream, smoothing_s: float = SMOOTHING_S
-) -> Together | None:
-    """Return both on one grid, or ``None`` if the positions are too few or never move."""
+) -> Motion | None:
+    """Return the motion with its IMU, or ``None`` if positions are too few or never move."""
     seconds, points = usable_positions(positions, imu)
     gap_s = measure_timing(positions.stamps, imu.first_stamp).gap_s
     motion = measure_motion(seconds, points, gap_s, smoothing_s)
-    return None if motion is None else Together(motion, on_grid(motion, *sound_samples(imu)))
+    return motion and replace(motion, imu=on_grid(motion, *sound_samples(imu)))
 
 
 def sound_samples(imu: ImuStream) -> tuple[Floats, Floats]:

@@ -24,9 +24,9 @@ from two_manifold_ros.inspection.motion import (
     find_jumps,
     Jump,
     Laps,
+    Motion,
     put_together,
     sound_samples,
-    Together,
     usable_positions,
 )
 from two_manifold_ros.inspection.streams import (
@@ -114,23 +114,23 @@ class YawAgreement:
         return self.follows and 1.0 / LARGE_SCALE < abs(self.slope) / times < LARGE_SCALE
 
 
-def compare_yaw(both: Together, gyroscope: SensorLag) -> YawAgreement | None:
+def compare_yaw(motion: Motion, gyroscope: SensorLag) -> YawAgreement | None:
     """Compare the axis that explains the course best with it; ``None`` if nothing turns."""
     if not gyroscope.explained > 0:
         return None
-    imu, in_step = _in_step(both, gyroscope.lag_s)
-    yaw, course_rate = imu[:, IMU_CHANNELS.index(gyroscope.name)], both.motion.course_rate[in_step]
+    imu, in_step = _in_step(motion, gyroscope.lag_s)
+    yaw, course_rate = imu[:, IMU_CHANNELS.index(gyroscope.name)], motion.course_rate[in_step]
     known = np.isfinite(yaw) & np.isfinite(course_rate)
     (varied, shared), (_, turned) = np.cov(yaw[known], course_rate[known]).tolist()
     # The course regressed on the gyroscope and inverted: the noise is in the positions.
     return YawAgreement(gyroscope.name, shared / (varied * turned) ** 0.5, varied / shared)
 
 
-def _in_step(both: Together, lag_s: float) -> tuple[Floats, slice]:
+def _in_step(motion: Motion, lag_s: float) -> tuple[Floats, slice]:
     """Return the IMU (n, 6), and the points of the motion that are so many seconds later."""
-    late = round(lag_s / both.motion.step_s)
-    count = len(both.imu) - abs(late)
-    return both.imu[max(0, -late) :][:count], slice(max(0, late), max(0, late) + count)
+    late = round(lag_s / motion.step_s)
+    count = len(motion.imu) - abs(late)
+    return motion.imu[max(0, -late) :][:count], slice(max(0, late), max(0, late) + count)
 
 
 @dataclass(frozen=True)
@@ -170,8 +170,8 @@ def scale_of(positions: PositionStream, imu: ImuStream) -> Scale | None:
     if verdict == 'unclear':
         return None
     right_at = [1.0, GRAVITY, GRAVITY / 1000.0] if verdict == 'removed' else [1.0]
-    both, size = put_together(positions, imu), GRAVITY if verdict == 'g' else 1.0
-    found = _times(both) if both else None
+    motion, size = put_together(positions, imu), GRAVITY if verdict == 'g' else 1.0
+    found = _times(motion) if motion else None
     if found is None:
         # In a large unit a drive looks like a parked vehicle; and a lag hides what it shows.
         middle = np.median(positions.positions[known], axis=0)
@@ -179,12 +179,12 @@ def scale_of(positions: PositionStream, imu: ImuStream) -> Scale | None:
         lag = lag_between(larger, imu)
         if lag.seconds is not None:
             larger = replace(larger, stamps=larger.stamps - round(1e9 * lag.seconds))
-        both, size = put_together(larger, imu), size * DEGREE_M
-        found = _times(both) if both else None
-    if both is None or found is None:
+        motion, size = put_together(larger, imu), size * DEGREE_M
+        found = _times(motion) if motion else None
+    if motion is None or found is None:
         return None
     least, most = (each / size for each in found)
-    sharp = min(1.0, SHARP_S / (both.motion.window * both.motion.step_s))
+    sharp = min(1.0, SHARP_S / (motion.window * motion.step_s))
     if any(least <= MISSCALED * each and most >= sharp / MISSCALED * each for each in right_at):
         return None
     times = math.sqrt(least * most)
@@ -197,19 +197,18 @@ def scale_of(positions: PositionStream, imu: ImuStream) -> Scale | None:
     return Scale(times, UNITS_M[names[0]] if names else 1.0 / times, tuple(names))
 
 
-def _times(both: Together) -> tuple[float, float] | None:
+def _times(motion: Motion) -> tuple[float, float] | None:
     """
     Return bounds of speed times rate of turn over the acceleration to the side.
 
     They are the regression of one on the other and its inverse: noise of the IMU alone, or of the
     positions alone, would give the true one. ``None`` where the IMU does not explain the motion.
     """
-    motion = both.motion
     aside = motion.lateral
-    known = np.isfinite(aside) & np.isfinite(both.imu[:, :3]).all(axis=1)
+    known = np.isfinite(aside) & np.isfinite(motion.imu[:, :3]).all(axis=1)
     if known.sum() * motion.step_s < SHOWING_S:
         return None
-    forces = both.imu[known, :3] - both.imu[known, :3].mean(axis=0)
+    forces = motion.imu[known, :3] - motion.imu[known, :3].mean(axis=0)
     turned = aside[known] - aside[known].mean()
     # An axis that is next to constant would get a large weight for next to nothing.
     weights = np.linalg.lstsq(forces, turned, rcond=0.1)[0]
@@ -228,10 +227,9 @@ UNLIKE = 0.5
 """Difference of two answers to bends, over the larger; it is up to a third where a car slides."""
 
 
-def answers_to_bends(both: Together, lag: Lag) -> dict[str, tuple[float, ...]]:
+def answers_to_bends(motion: Motion, lag: Lag) -> dict[str, tuple[float, ...]]:
     """Return what accelerations and rates (3,) gain per unit that the course says, by sensor."""
-    motion, lag_s = both.motion, 0.0 if lag.exceeds(FURTHEST_S) else lag.seconds or 0.0
-    imu, in_step = _in_step(both, lag_s)
+    imu, in_step = _in_step(motion, 0.0 if lag.exceeds(FURTHEST_S) else lag.seconds or 0.0)
     courses = motion.lateral[in_step], motion.course_rate[in_step]
     answers = {}
     for name, seen, turns in zip(SENSORS, np.split(imu, 2, axis=1), courses, strict=True):
@@ -315,17 +313,17 @@ def measure_positions(positions: PositionStream, imu: ImuStream) -> PositionRepo
     finite = np.isfinite(positions.positions).all(axis=1)
     timing = measure_timing(positions.stamps, origin_ns, interpolated=True)
     imu_seconds = (imu.stamps[advancing(imu.stamps)] - origin_ns) / 1e9
-    both = put_together(positions, imu)
-    gyroscope = gyroscope_lag(both) if both and imu.of_imu else None
-    lag = lag_between(positions, imu, both, gyroscope)
+    motion = put_together(positions, imu)
+    gyroscope = gyroscope_lag(motion) if motion and imu.of_imu else None
+    lag = lag_between(positions, imu, motion, gyroscope)
     if lag.exceeds(FURTHEST_S):
         # At the clock of the IMU all else is right.
         off_ns = round(1e9 * (lag.seconds or 0.0))
         positions = replace(positions, stamps=positions.stamps - off_ns)
-        both = put_together(positions, imu)
-        gyroscope = gyroscope_lag(both) if both else None
+        motion = put_together(positions, imu)
+        gyroscope = gyroscope_lag(motion) if motion else None
     seconds, points = usable_positions(positions, imu)
-    motion = both.motion if both else None
+    coverage, longest_hole = _covered(seconds, imu_seconds, timing.gap_s)
     width, height = np.ptp(points, axis=0).tolist() if len(points) else (0.0, 0.0)
     return PositionReport(
         topic=positions.topic,
@@ -334,47 +332,44 @@ def measure_positions(positions: PositionStream, imu: ImuStream) -> PositionRepo
         timing=timing,
         not_finite=int((~finite).sum()),
         absurd=int((finite & ~usable_places(positions.positions)).sum()),
-        coverage=_coverage(seconds, imu_seconds),
-        longest_hole=_longest_hole(seconds, imu_seconds, timing.gap_s),
+        coverage=coverage,
+        longest_hole=longest_hole,
         extent_m=(width, height),
         standing=1 - float(motion.moving.sum() / motion.known.sum()) if motion else 1.0,
         left_out=int(positions.left_out.sum()),
         jumps=find_jumps(seconds, points, timing.gap_s),
         laps=count_laps(motion) if motion else None,
-        yaw=compare_yaw(both, gyroscope) if both and gyroscope else None,
+        yaw=compare_yaw(motion, gyroscope) if motion and gyroscope else None,
         lag=lag,
         scale=scale,
-        answers=answers_to_bends(both, lag) if both and imu.of_imu else {},
+        answers=answers_to_bends(motion, lag) if motion and imu.of_imu else {},
     )
 
 
-def _holes(seconds: Floats) -> Bools:
-    """Return across which steps (M - 1,) between increasing seconds training knows no place."""
-    steps = np.round(np.diff(seconds) * 1e9).astype(np.int64)
-    return holes(steps) if len(steps) else np.zeros(0, dtype=np.bool_)
+def _covered(seconds: Floats, imu_seconds: Floats, gap_s: float) -> tuple[float, Stretch | None]:
+    """
+    Return the share of IMU samples between two positions, and the longest stretch without any.
 
+    Across `holes` between increasing seconds (M,) training knows no place; before the first
+    position and after the last one nothing is interpolated, from ``gap_s`` on.
+    """
 
-def _coverage(seconds: Floats, imu_seconds: Floats) -> float:
-    """Return the share of IMU samples that lie between two positions with no hole between."""
+    def are_holes(seconds: Floats) -> Bools:
+        steps = np.round(np.diff(seconds) * 1e9).astype(np.int64)
+        return holes(steps) if len(steps) else np.zeros(0, dtype=np.bool_)
+
     after = np.searchsorted(seconds, imu_seconds)
     inside = (after > 0) & (after < len(seconds))
-    covered = ~_holes(seconds)[after[inside] - 1]
-    return float(covered.sum()) / len(imu_seconds)
-
-
-def _longest_hole(seconds: Floats, imu_seconds: Floats, gap_s: float) -> Stretch | None:
-    """Return the longest stretch without positions from the first IMU sample to the last."""
-    first, last = imu_seconds[0], imu_seconds[-1]
-    known = seconds[(seconds > first) & (seconds < last)]
-    edges = np.concatenate([[first], known, [last]])
+    share = float((~are_holes(seconds)[after[inside] - 1]).sum()) / len(imu_seconds)
+    known = seconds[(seconds > imu_seconds[0]) & (seconds < imu_seconds[-1])]
+    edges = np.concatenate([imu_seconds[:1], known, imu_seconds[-1:]])
     steps = np.diff(edges)
-    # Before the first position and after the last one nothing is interpolated.
     empty = steps > gap_s
-    empty[1:-1] = _holes(known)
+    empty[1:-1] = are_holes(known)
     longest = int(np.argmax(np.where(empty, steps, 0.0)))
     if not empty[longest]:
-        return None
-    return Stretch(float(edges[longest]), float(steps[longest]))
+        return share, None
+    return share, Stretch(float(edges[longest]), float(steps[longest]))
 
 
 def left_out_sentence(count: int, of: int, topic: str) -> str:

@@ -145,13 +145,13 @@ def measure_repetition(
     """Measure how much of the drives repeats; ``UNKNOWN`` if positions hide it."""
     points, routes, signal, driven_m = [], [], False, 0.0
     for recording, drive in zip(recordings, drives, strict=True):
-        both = put_together(recording.positions, recording.imu) if recording.positions else None
-        if both is None or not (drive.laps is None or drive.laps.resolved):
+        motion = put_together(recording.positions, recording.imu) if recording.positions else None
+        if motion is None or not (drive.laps is None or drive.laps.resolved):
             continue
-        motion, way = both.motion, way_driven(both.motion)
-        chosen: Bools = motion.moving & np.isfinite(both.imu).all(axis=1)
+        way = way_driven(motion)
+        chosen: Bools = motion.moving & np.isfinite(motion.imu).all(axis=1)
         moving = np.column_stack([motion.positions, motion.velocities, motion.course_rate])
-        rows = np.column_stack([driven_m + way, moving, both.imu])[chosen]
+        rows = np.column_stack([driven_m + way, moving, motion.imu])[chosen]
         points.append(rows)
         # Passes of two recordings are not beside each other on one way.
         driven_m += 10.0 * way[-1]

@@ -13,7 +13,7 @@ import numpy as np
 from two_manifold_ros.filtering.estimate import half_axis
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.inspection.inspecting import describe
-from two_manifold_ros.inspection.motion import put_together, Together
+from two_manifold_ros.inspection.motion import Motion, put_together
 from two_manifold_ros.inspection.streams import advancing
 from two_manifold_ros.interface.status import CODES
 from two_manifold_ros.pages import drawing
@@ -68,17 +68,15 @@ def inspection_sections(
             report.say(f'The first {len(recordings)} recordings are drawn.')
             continue
         recording = recordings[number]
-        both = None
         if recording.positions is not None:
-            both = put_together(recording.positions, recording.imu)
-        if both is not None:
-            _speed_on_the_map(report, both)
+            motion = put_together(recording.positions, recording.imu)
+            if motion is not None:
+                _speed_on_the_map(report, motion)
         _signals(report, recording.imu)
 
 
-def _speed_on_the_map(report: Report, both: Together) -> None:
-    motion = both.motion
-    speed = np.where(motion.known, np.linalg.norm(motion.velocities, axis=1), np.nan)
+def _speed_on_the_map(report: Report, motion: Motion) -> None:
+    speed = np.where(motion.known, motion.speed, np.nan)
     chosen = drawing.evenly(len(speed), MOST_POINTS)
     x, y = motion.positions[chosen].T
     columns = {'x': x, 'y': y, 'speed': speed[chosen], 't': motion.seconds[chosen]}
