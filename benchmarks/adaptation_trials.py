@@ -8,8 +8,6 @@ from functools import partial
 from itertools import groupby
 import math
 from multiprocessing import get_context
-import os
-from pathlib import Path
 from time import process_time
 from typing import Any, TYPE_CHECKING
 
@@ -23,6 +21,7 @@ from changed_streams import (
 )
 from gauntlet_scores import accuracy, listen, run_case
 import numpy as np
+from runner import resident_mb
 from worlds.drive import drive
 from worlds.table import world_named
 
@@ -278,7 +277,7 @@ def _cost(name: str, stream: Stream) -> dict[str, Any]:
     feed(warm, other, 0, len(other.stamps))
     warm.close()
     del warm, other
-    empty_mb = _resident_mb()
+    empty_mb = resident_mb()
     busy, kept_mb, grown_mb = [], 0.0, 0.0
     learner = make_learner(name)
     for minute in range(round(COST_S / MINUTE_S)):
@@ -287,7 +286,7 @@ def _cost(name: str, stream: Stream) -> dict[str, Any]:
         feed(learner, stream, int(ends[0]), int(ends[1]))
         busy.append(process_time() - began)
         kept_mb = max(kept_mb, sum(each.nbytes for each in learner.saved()[1].values()) / 1e6)
-        grown_mb = max(grown_mb, _resident_mb() - empty_mb)
+        grown_mb = max(grown_mb, resident_mb() - empty_mb)
     learner.close()
     return {
         'first_core': busy[0] / MINUTE_S,
@@ -295,8 +294,3 @@ def _cost(name: str, stream: Stream) -> dict[str, Any]:
         'kept_mb': kept_mb,
         'grown_mb': grown_mb,
     }
-
-
-def _resident_mb() -> float:
-    pages = int(Path('/proc/self/statm').read_text().split()[1])
-    return pages * os.sysconf('SC_PAGE_SIZE') / 1e6

@@ -3,8 +3,8 @@
 """
 This package beside every rival, on the recordings and on a kart.
 
-All methods have the time scale that a training chooses. On the protocol of the paper they are run
-by `two-manifold compare --protocol slot-car`.
+All methods have the time scale that a training chooses. The protocol of the paper is run by
+`two-manifold reproduce slot-car`.
 
 Run `python benchmarks/bench_comparison.py`; the real recordings are looked for in
 `shared/recordings` beside the checkout and passed over where they are absent.

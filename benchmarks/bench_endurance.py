@@ -14,12 +14,11 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 import itertools
-import os
-from pathlib import Path
 import time
 from typing import TYPE_CHECKING
 
 import numpy as np
+from runner import resident_mb
 from tables import table
 
 from two_manifold_ros.filtering.filter import Filter
@@ -55,68 +54,45 @@ NOWHERE = -1
 """Place of a sample that was not driven."""
 
 
-class EndlessDrive:
+def endless(samples: Floats, begin_ns: int, sent: Counter[str]) -> Iterator[Sample]:
     """
-    Laps of the slot car from the second on, over and over, the stamps going on.
+    Yield stamp, sample and place for ever: laps over and over, the stamps going on.
 
-    The ``seed`` is that of the car, not the one that models are trained with, and of the faults.
-    ``positions`` (N, 2) are true positions by place; ``sent`` counts samples given out, and faults
-    strewn in, by the counter that has to show them.
+    Each fault comes after the sample that it imitates. ``sent`` counts the samples that are given
+    out, and the faults by the counter that has to show them.
     """
-
-    def __init__(self, rate_hz: float = 100.0, seed: int = 1) -> None:
-        run = simulate(SlotCarSettings(seed=seed, rate_hz=rate_hz), laps=LAPS)
-        moving = run.distances >= run.distances[0] + (run.distances[-1] - run.distances[0]) / LAPS
-        self._samples = run.imu[moving]
-        self._period = round(SECOND / rate_hz)
-        self._begin = int(run.stamps_ns[0])
-        self._every = round(FAULT_EVERY_S * rate_hz)
-        self._random = np.random.default_rng(seed)
-        self.positions = run.positions[moving, :2]
-        self.sent: Counter[str] = Counter()
-
-    def __iter__(self) -> Iterator[Sample]:
-        """Yield stamp, sample and place for ever: faults come after the sample that they mock."""
-        stamp, driven = self._begin, 0
-        for given in itertools.count(1):
-            place = driven % len(self._samples)
-            sample = self._samples[place]
-            self.sent.update(('received', 'used'))
-            yield stamp, sample, place
-            if given % self._every == 0:
-                kind = (given // self._every) % (len(ODD) + len(STEPS_S))
-                if kind < len(ODD):
-                    yield self._odd(ODD[kind], stamp, sample)
-                else:
-                    step = round(STEPS_S[kind - len(ODD)] * SECOND) // self._period
-                    self.sent['gaps' if step > 0 else 'jumps_back'] += 1
-                    stamp += step * self._period
-                    # The car goes on where only the samples are missing.
-                    driven += max(step, 0)
-            stamp += self._period
-            driven += 1
-
-    def _odd(self, cause: str, stamp: int, sample: Floats) -> Sample:
-        self.sent['received'] += 1
-        self.sent[cause] += 1
-        channel = int(self._random.integers(6))
-        changed = sample.copy()
-        if cause == 'non_finite':
-            changed[channel] = np.nan
-        elif cause == 'out_of_range':
-            changed[channel] = 1e30
-        away = {
-            'zero_stamp': -stamp,
-            'duplicate_stamp': 0,
-            'out_of_order': -int(self._random.integers(1, SECOND // 4)),
-            'wild_stamp': int(self._random.choice([-1, 1])) * 86_400 * SECOND,
-        }
-        return stamp + away.get(cause, 1), changed, NOWHERE
+    random, period = np.random.default_rng(1), round(SECOND / RATE_HZ)
+    stamp, driven, every = begin_ns, 0, round(FAULT_EVERY_S * RATE_HZ)
+    for given in itertools.count(1):
+        place = driven % len(samples)
+        sent.update(('received', 'used'))
+        yield stamp, samples[place], place
+        kind = given // every % (len(ODD) + len(STEPS_S))
+        if given % every == 0 and kind < len(ODD):
+            sent.update(('received', ODD[kind]))
+            yield odd(ODD[kind], stamp, samples[place].copy(), random)
+        elif given % every == 0:
+            step = round(STEPS_S[kind - len(ODD)] * SECOND) // period
+            sent['gaps' if step > 0 else 'jumps_back'] += 1
+            stamp += step * period
+            # The car goes on where only the samples are missing.
+            driven += max(step, 0)
+        stamp += period
+        driven += 1
 
 
-def resident_mb() -> float:
-    """Resident memory as of now, of which the largest would only ever grow."""
-    return int(Path('/proc/self/statm').read_text().split()[1]) * os.sysconf('SC_PAGE_SIZE') / 1e6
+def odd(cause: str, stamp: int, sample: Floats, random: np.random.Generator) -> Sample:
+    """Return a sample that must not be used."""
+    values = {'non_finite': np.nan, 'out_of_range': 1e30}
+    channel = int(random.integers(6))
+    sample[channel] = values.get(cause, sample[channel])
+    away = {
+        'zero_stamp': -stamp,
+        'duplicate_stamp': 0,
+        'out_of_order': -int(random.integers(1, SECOND // 4)),
+        'wild_stamp': int(random.choice([-1, 1])) * 86_400 * SECOND,
+    }
+    return stamp + away.get(cause, 1), sample, NOWHERE
 
 
 def yardstick_s(matrix: Floats) -> float:
@@ -163,11 +139,15 @@ def main() -> int:
     settings = TrainingSettings(rate_hz=20.0, window=60, states=20)
     live = Filter(train_model([recording], settings))
     live.warm_up()
-    drive = EndlessDrive(RATE_HZ)
-    stream = iter(drive)
+    # Another car than the one that was trained on, from its second lap on.
+    run = simulate(SlotCarSettings(seed=1, rate_hz=RATE_HZ), laps=LAPS)
+    driven = run.distances - run.distances[0]
+    moving = driven >= driven[-1] / LAPS
+    sent = Counter[str]()
+    stream = endless(run.imu[moving], int(run.stamps_ns[0]), sent)
     rows = []
     for number in range(1, options.hours + 1):
-        rows.append(run_hour(live, stream, drive.positions))
+        rows.append(run_hour(live, stream, run.positions[moving, :2]))
         print(f'hour {number} of {options.hours}', flush=True)
     cells = [[str(n), *(f'{each:.4g}' for each in row)] for n, row in enumerate(rows, 1)]
     print(table('hour, us/tick, p50 us, p99 us, x work, MB, valid, error m', cells))
@@ -175,7 +155,7 @@ def main() -> int:
     costs, memory = ([row[at] for row in rows[1:] or rows] for at in (3, 4))
     print(f'memory grew by {100 * (memory[-1] / memory[0] - 1):.2f} % (to reach: below 1 %)')
     print(f'cost: within {100 * (max(costs) / min(costs) - 1):.1f} % (to reach: no drift)')
-    return show_counters(live, drive.sent)
+    return show_counters(live, sent)
 
 
 def show_counters(live: Filter, sent: Counter[str]) -> int:

@@ -5,7 +5,7 @@ Measure sections of docs/results.md again and write them into the page.
 
 Run `./run bench results SECTION...`; a section that is not named stays as it is. Real recordings
 are read from `shared/recordings` beside the checkout and left out if they are absent. The machine
-should be idle: `load` and `training` measure time.
+should be idle: `load` measures time.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from typing import Any, TYPE_CHECKING
 from adaptation_tables import ADAPTATION, adaptation_row
 from adaptation_trials import learn_live
 import bench_comparison
+import bench_few_positions
 import bench_laps
-import bench_two_manifold
 from gauntlet_drives import case_names, is_absent, make_case, REAL
 from gauntlet_networks import any_case
 from gauntlet_scores import run_case
@@ -119,6 +119,13 @@ def laps() -> str:
 laps.__doc__ = bench_laps.section.__doc__
 
 
+def few_positions() -> str:
+    return bench_few_positions.section(present(bench_few_positions.USUAL))
+
+
+few_positions.__doc__ = bench_few_positions.section.__doc__
+
+
 def printed(*names: str) -> str:
     """Return what benchmarks print, as a block."""
     said = [
@@ -140,19 +147,13 @@ def load() -> str:
     return printed('node', 'start')
 
 
-def training() -> str:
-    """Time and memory of trainings by the number of ticks, and by the number of windows."""
-    return printed('training')
-
-
 SECTIONS: dict[str, tuple[str, Callable[[], str]]] = {
     'accuracy': ('Accuracy', accuracy),
     'rivals': ('Other methods', bench_comparison.section),
-    'few-positions': ('Few positions', bench_two_manifold.section),
+    'few-positions': ('Few positions', few_positions),
     'adaptation': ('Learning on the robot', adaptation),
     'laps': ('Lap times', laps),
     'load': ('Load of the node, and start', load),
-    'training': ('Training time', training),
 }
 """Title and measurement of each section, by the name that the command takes; a docstring leads."""
 

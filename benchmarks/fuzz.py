@@ -5,15 +5,16 @@ Check that input of any bytes is taken or refused in a sentence, without a trace
 
     python benchmarks/fuzz.py [--executions 100000] [TARGET ...]
 
-Targets are files of models, bags and loggers, and messages; see `TARGETS`. The fuzzer is atheris,
-which none of the locks has: pip install atheris. It runs in a process of its own with a bound on
-its memory, so that taking too much is a MemoryError and a finding.
+Targets are files of models, bags and loggers, and positions of all types; see `TARGETS`.
+`test/fuzzing` has changed models and IMU messages. The fuzzer is atheris, which none of the locks
+has: pip install atheris. It runs in a process of its own with a bound on its memory, so that
+taking too much is a MemoryError and a finding.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -24,7 +25,6 @@ import os
 from pathlib import Path
 import re
 import resource
-import struct
 import subprocess
 import sys
 from tempfile import TemporaryDirectory
@@ -43,9 +43,6 @@ Target: TypeAlias = tuple[Callable[[bytes], Any], list[bytes]]
 LONGEST_S = 1.0
 ROOM = 400_000_000
 """Bytes that an input may take."""
-
-PUSHES = 200
-"""Samples that a model which is not refused filters."""
 
 
 def fuzzed(*names: str) -> list[Any]:
@@ -134,125 +131,6 @@ def array() -> Target:
         *map(saved, some),
         json.dumps({'a': [1, 2.5, {'b': None}], 'c': 'd'}).encode(),
     ]
-
-
-def model() -> Target:
-    """Choices of what to change in a model, whose samples are filtered if it is not refused."""
-    from two_manifold_ros.model.container import read_container  # noqa: PLC0415
-    from two_manifold_ros.model.model_file import save_model  # noqa: PLC0415
-    from two_manifold_ros.names import KERNELS  # noqa: PLC0415
-
-    folder = Path('models')
-    if not folder.exists():
-        folder.mkdir()
-        common: dict[str, Any] = {'window': 4, 'states': 4, 'dimension': 6, 'horizons': (0, 3)}
-        spectral = common | {'method': 'spectral', 'bandwidth_factor': 1.0, 'neighbours': 9}
-        chosen = [
-            *(spectral | {'kernel': kernel} for kernel in KERNELS),
-            spectral | {'observation': 'ridge', 'ridge': 0.1, 'readout': 'ridge'},
-            common | {'sharpness': 0.2, 'persistence': 0.5, 'neighbours': 9},
-            common | {'method': 'tpsr', 'rate_hz': 5.0},
-        ]
-        for number, settings in enumerate(chosen):
-            save_model(small_model(**settings)[0], folder / f'{number:02d}.npz')
-    contents = [read_container(path) for path in sorted(folder.iterdir())]
-    for name in [each for each in sys.modules if each.startswith('two_manifold_ros')]:
-        del sys.modules[name]
-    changed, run, refusal, model_from = fuzzed(
-        'changed_model.changed', 'changed_model.run', '.errors.InputError',
-        '.model.model_file.model_from',
-    )  # fmt: skip
-
-    def one(content: bytes) -> None:
-        places = iter(content)
-
-        def choose(count: int) -> int:
-            # Two bytes for each, and zeros when there are no more.
-            return (256 * next(places, 0) + next(places, 0)) % count
-
-        header, arrays = changed(choose, *contents[choose(len(contents))])
-        found = taken_by(lambda: model_from('it', header, arrays), refusal)
-        if found is not None:
-            run(found, PUSHES)
-
-    return one, [bytes([0, index, *range(30)]) for index in range(len(contents))]
-
-
-def small_model(**settings: Any) -> tuple[Any, Any]:  # noqa: ANN401 - of the training
-    """Return a model of a simulated slot car, and its drive."""
-    from two_manifold_ros.simulation.slot_car import SlotCarSettings  # noqa: PLC0415
-    from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate  # noqa: PLC0415
-    from two_manifold_ros.training.settings import TrainingSettings  # noqa: PLC0415
-    from two_manifold_ros.training.train import train_model  # noqa: PLC0415
-
-    run = simulate(SlotCarSettings(seed=1, rate_hz=10.0), laps=4)
-    return train_model([run_to_recording(run)], TrainingSettings(**settings)), run
-
-
-def imu() -> Target:
-    """Bytes of an IMU message."""
-    import numpy as np  # noqa: PLC0415
-    from raw_imu import raw_imu  # noqa: PLC0415
-
-    refusal, decoder = fuzzed('.errors.InputError', '.recordings.ros_messages.ImuDecoder')
-
-    def one(content: bytes) -> None:
-        try:
-            stamp, frame, numbers = decoder()(content)
-        except (refusal, struct.error):
-            return
-        expect(-(2**63) < stamp < 2**63, stamp)
-        expect(len(frame) <= len(content), frame)
-        expect(len(numbers) == 6, numbers)
-
-    return one, [raw_imu(123_456_789_012, np.arange(6.0), 'imu_link'[:n]) for n in range(9)]
-
-
-def stream() -> Target:
-    """Several IMU messages one after the other to one filter, each behind its length."""
-    import numpy as np  # noqa: PLC0415
-    from raw_imu import raw_drive  # noqa: PLC0415
-
-    (session_of,) = fuzzed('.interface.session.Session')
-    trained, driven = small_model(
-        window=4, states=4, dimension=6, horizons=(0, 3), sharpness=0.2, persistence=0.5
-    )
-    raw = list(raw_drive(driven))[: 3 * trained.window]
-    session = session_of(trained)
-    counted = {
-        'used', 'published', 'ticks', 'gaps', 'resets', 'restarts', 'received', 'jumps_back',
-        'rejected_observations', 'estimates_not_finite', 'reordered',
-    }  # fmt: skip
-
-    def one(content: bytes) -> None:
-        session.reset('test')
-        before = session.counts()
-        sent = 0
-        for message in parts(content):
-            for estimate in session.take(message) or ():
-                expect(estimate.valid, 'an estimate that is not valid')
-                arrays = (estimate.state, estimate.positions, estimate.covariances,
-                          estimate.velocity, estimate.velocity_covariance)  # fmt: skip
-                expect(all(np.isfinite(each).all() for each in arrays), 'not finite')
-            sent += 1
-        counts = session.counts()
-        counts.subtract(before)
-        expect(counts['received'] == sent, 'received')
-        rejected = sum(count for name, count in counts.items() if name not in counted)
-        # One may wait for the next to say whether its stamp is wild.
-        expect(0 <= sent - counts['used'] - rejected <= 1, counts)
-
-    def parts(content: bytes) -> Iterator[bytes]:
-        begin = 0
-        while begin + 2 <= len(content):
-            (length,) = struct.unpack_from('<H', content, begin)
-            yield content[begin + 2 : begin + 2 + length]
-            begin += 2 + length
-
-    def packed(messages: list[bytes]) -> bytes:
-        return b''.join(struct.pack('<H', len(each)) + each for each in messages)
-
-    return one, [packed(raw[:20]), packed(raw), packed([*raw[:30], *raw[10:20], *raw[-9:]])]
 
 
 def reference() -> Target:
@@ -351,7 +229,7 @@ def logger(name: str) -> Target:
 
 
 TARGETS: dict[str, Callable[[], Target]] = {
-    **{each.__name__: each for each in (model_file, array, model, imu, stream, reference)},
+    **{each.__name__: each for each in (model_file, array, reference)},
     'mcap': partial(bag, 'bag.mcap', 'mcap'),
     'sqlite3': partial(bag, 'bag.db3', 'sqlite3'),
     'metadata': partial(bag, 'metadata.yaml', 'mcap'),

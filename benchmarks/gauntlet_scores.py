@@ -15,6 +15,7 @@ from gauntlet_networks import days_of, slow_of
 import numpy as np
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.evaluation.scores import ErrorSummary, summarise
 from two_manifold_ros.filtering.atlas import make_filter
 from two_manifold_ros.hse_hmm.readout import CHI_SQUARE, squared_mahalanobis
 from two_manifold_ros.model.atlas import atlas_of
@@ -95,6 +96,28 @@ class Following:
         squared = np.full(len(off), np.inf)
         squared[sound] = squared_mahalanobis(off[sound], self.covariances[sound, horizon])
         return np.asarray(squared <= CHI_SQUARE[level])
+
+    def summary(self, chosen: Bools, horizon: int = 0) -> ErrorSummary:
+        """Summarise the errors of some ticks as `evaluate` does."""
+        off = self.positions[:, horizon] - self.truths[:, horizon]
+        return summarise(off[chosen], self.covariances[chosen, horizon])
+
+    def horizons(self, model: ModelHead) -> list[dict[str, Any]]:
+        """Return ellipses of what is published, and errors of all, at each horizon."""
+        rows = []
+        for index, ahead in enumerate(model.horizons):
+            known = self.known(index)
+            shown = self.summary(known & self.published, index)
+            rows.append(
+                {
+                    'ticks_ahead': ahead,
+                    'rmse_m': self.summary(known, index).rmse_m,
+                    'published_ticks': shown.n,
+                    'in_68': shown.coverage68,
+                    'in_95': shown.coverage95,
+                }
+            )
+        return rows
 
 
 def follow(model: ModelHead, drive: Drive) -> Following:
@@ -205,43 +228,44 @@ def right_one(case: Case, drive: Drive, following: Following) -> dict[str, Any] 
 def _day(model: ModelHead, case: Case, drive: Drive) -> dict[str, Any]:
     following = follow(model, drive)
     known = following.known()
-    errors = following.errors()[known]
+    every, later = following.summary(known), np.flatnonzero(known)[known.sum() // 2 :]
     which = right_one(case, drive, following)
     return ({'which': which} if which else {}) | {
         'drive': drive.name,
-        'rmse_m': _rms(errors),
-        'median_m': float(np.median(errors)),
-        'later_rmse_m': _rms(errors[len(errors) // 2 :]),
+        'rmse_m': every.rmse_m,
+        'median_m': every.median_m,
+        'later_rmse_m': following.summary(np.isin(np.arange(len(known)), later)).rmse_m,
         'published': _mean(following.published, known),
-        'horizons': [
-            _horizon(following, index, ahead) for index, ahead in enumerate(model.horizons)
-        ],
+        'horizons': following.horizons(model),
     }
 
 
 def slow_laps(model: ModelHead, drives: Iterable[SlowDrive]) -> list[dict[str, Any]]:
     """Return how the filter fared on laps of each name, over all drives."""
-    parts: dict[str, list[Floats]] = {}
+    offsets, ellipses, published, names = [], [], [], list[str]()
     for each in drives:
         following = follow(model, each.drive)
-        columns = (following.errors(), following.published, following.inside(0, 1))
-        seen = np.column_stack(columns)[following.known()]
-        names = np.array(each.names_at(following.stamps[following.known()]))
-        for name in dict.fromkeys(LAP_NAMES):
-            parts.setdefault(name, []).append(seen[names == name])
+        known = following.known()
+        offsets.append((following.positions - following.truths)[known, 0])
+        ellipses.append(following.covariances[known, 0])
+        published.append(following.published[known])
+        names += each.names_at(following.stamps[known])
     rows = []
-    for name, each_drive in parts.items():
-        errors, published, inside = np.concatenate(each_drive).T
-        shown = published > 0.0
+    for name in dict.fromkeys(LAP_NAMES if names else ()):
+        chosen = np.array(names) == name
+        off, covariances, shown = (
+            np.concatenate(parts)[chosen] for parts in (offsets, ellipses, published)
+        )
+        every, seen = summarise(off, covariances), summarise(off[shown], covariances[shown])
         rows.append(
             {
                 'laps': name,
-                'ticks': len(errors),
+                'ticks': every.n,
                 'published': _mean(shown, np.ones_like(shown)),
-                'rmse_m': _rms(errors),
-                'median_m': float(np.median(errors)) if len(errors) else None,
-                'published_rmse_m': _rms(errors[shown]),
-                'in_95': _mean(inside > 0.0, shown),
+                'rmse_m': every.rmse_m,
+                'median_m': every.median_m,
+                'published_rmse_m': seen.rmse_m,
+                'in_95': seen.coverage95,
             }
         )
     return rows
@@ -255,29 +279,28 @@ def _size(model: ModelHead) -> int:
 
 
 def accuracy(model: ModelHead, case: Case, following: Following) -> dict[str, Any]:
-    errors, known = following.errors(), following.known()
+    known = following.known()
+    every, shown = following.summary(known), known & following.published
     found: dict[str, Any] = {
-        'ticks': int(known.sum()),
+        'ticks': every.n,
         'published': _mean(following.published, known),
     }
-    if not known.any():
+    if every.rmse_m is None or every.median_m is None:
         return found
-    scored = errors[known]
-    rmse, median = float(np.sqrt(np.mean(np.square(scored)))), float(np.median(scored))
-    published = known & following.published
+    # The error of always answering the mean of the positions that were trained on.
+    streams = [each.positions.positions for each in case.training if each.positions is not None]
+    off = following.truths[known, 0] - np.nanmean(np.concatenate(streams), axis=0)
     return found | {
-        'rmse_m': rmse,
-        'median_m': median,
-        'p99_m': float(np.quantile(scored, 0.99)),
-        'rmse_over_median': rmse / max(median, 1e-9),
-        'published_rmse_m': _rms(errors[published]),
-        'far': _mean(errors > FAR * median, published),
-        'mean_m': _mean_position_error(case, following),
+        'rmse_m': every.rmse_m,
+        'median_m': every.median_m,
+        'p99_m': every.p99_m,
+        'rmse_over_median': every.rmse_m / max(every.median_m, 1e-9),
+        'published_rmse_m': following.summary(shown).rmse_m,
+        'far': _mean(following.errors() > FAR * every.median_m, shown),
+        'mean_m': float(np.sqrt(np.mean(np.square(np.linalg.norm(off, axis=1))))),
         'nees': nees(model, case, following),
         'step_us': float(np.median(following.microseconds)),
-        'horizons': [
-            _horizon(following, index, ahead) for index, ahead in enumerate(model.horizons)
-        ],
+        'horizons': following.horizons(model),
     }
 
 
@@ -305,32 +328,8 @@ def nees(model: ModelHead, case: Case, following: Following) -> tuple[float, ...
     return tuple(float(squared_mahalanobis(*each).mean()) for each in pairs)
 
 
-def _horizon(following: Following, index: int, ahead: int) -> dict[str, Any]:
-    chosen = following.known(index)
-    published = chosen & following.published
-    return {
-        'ticks_ahead': ahead,
-        'rmse_m': _rms(following.errors(index)[chosen]),
-        'published_ticks': int(published.sum()),
-        'in_68': _mean(following.inside(index, 0), published),
-        'in_95': _mean(following.inside(index, 1), published),
-    }
-
-
 def _mean(values: Bools, chosen: Bools) -> float | None:
     return float(values[chosen].mean()) if chosen.any() else None
-
-
-def _rms(values: Floats) -> float | None:
-    return float(np.sqrt(np.mean(np.square(values)))) if len(values) else None
-
-
-def _mean_position_error(case: Case, following: Following) -> float | None:
-    """Return the error of always predicting the mean of the positions that were trained on."""
-    streams = [each.positions.positions for each in case.training if each.positions is not None]
-    middle = np.nanmean(np.concatenate(streams), axis=0)
-    off = following.truths[following.known(), 0] - middle
-    return _rms(np.linalg.norm(off, axis=1))
 
 
 def elsewhere(model: ModelHead, case: Case, drive: Drive) -> dict[str, Any]:

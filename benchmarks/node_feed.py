@@ -17,6 +17,7 @@ from nav_msgs.msg import Odometry
 import numpy as np
 import rclpy
 from rclpy.serialization import serialize_message
+from runner import cpu_s, resident_mb
 from sensor_msgs.msg import Imu
 
 from two_manifold_ros.domains import isolate
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 PATIENCE_NS = 300 * 10**9
-PAGE = os.sysconf('SC_PAGE_SIZE')
 _NUMBERS = 8 * 37
 """Bytes of the numbers behind the header of a message."""
 
@@ -112,20 +112,8 @@ class Robot:
         node.create_subscription(Odometry, f'{namespace}/odometry', self._hear, 1000, raw=True)
         node.create_subscription(DiagnosticArray, '/diagnostics', self._report, 10)
         command = [*command, '-r', f'__ns:={namespace}', '--log-level', 'error']
-        self._process = subprocess.Popen([sys.executable, *command], cwd=CHECKOUT)
-        self._ground, self._reporting = ground, '--relay' not in command
-
-    @property
-    def cpu_s(self) -> float:
-        """CPU time of all of its threads until now."""
-        threads = Path(f'/proc/{self._process.pid}/task').glob('*/schedstat')
-        return sum(int(thread.read_text().split()[0]) for thread in threads) / 1e9
-
-    @property
-    def memory_mb(self) -> float:
-        """Its resident memory now."""
-        pages = Path(f'/proc/{self._process.pid}/statm').read_text().split()[1]
-        return int(pages) * PAGE / 1e6
+        self.process = subprocess.Popen([sys.executable, *command], cwd=CHECKOUT)
+        self._ground, self._reporting = ground, not command[0].endswith('relay.py')
 
     def hears(self) -> bool:
         """Send a message that a filter has to refuse, and return whether it has had one by now."""
@@ -148,8 +136,8 @@ class Robot:
         return self.received()
 
     def stop(self) -> None:
-        self._process.terminate()
-        self._process.wait()
+        self.process.terminate()
+        self.process.wait()
 
     def _hear(self, raw: bytes) -> None:
         seconds, nanoseconds = unpack_from('<iI', raw, 4)
@@ -216,8 +204,8 @@ class Ground:
         while (left := due_ns - perf_counter_ns()) > 0:
             self.spin(left / 1e9)
 
-    def measure(self, rate_hz: float, seconds: float) -> tuple[list[float], int]:
-        """Drive all nodes and print a line for each; return their CPU time, and what is wrong."""
+    def measure(self, rate_hz: float, seconds: float) -> tuple[list[float], list[float], int]:
+        """Drive all nodes and print a line for each; return CPU s, MB, and how much is wrong."""
         robots = self._robots
         self._begin()
         drives = [drive(100 + each, rate_hz, WARM_UP_S + seconds) for each in range(len(robots))]
@@ -226,26 +214,26 @@ class Ground:
             robot.settled()
             robot.answers.clear()
         before = [robot.received() for robot in robots]
-        cpu = [robot.cpu_s for robot in robots]
+        cpu = [cpu_s(robot.process.pid) for robot in robots]
         sent = self._send(drives, rate_hz, slice(round(WARM_UP_S * rate_hz), None))
-        cpu = [robot.cpu_s - begin for robot, begin in zip(robots, cpu, strict=True)]
-        wrong, delays = 0, []
+        cpu = [cpu_s(robot.process.pid) - begin for robot, begin in zip(robots, cpu, strict=True)]
+        memory = [resident_mb(robot.process.pid) for robot in robots]
+        wrong = 0
         for number, robot in enumerate(robots):
             lost = len(sent[number]) - (robot.settled() - before[number])
             first, last = sent[number][0][0], sent[number][-1][0]
             foreign = sum(not first <= stamp <= last for stamp, _ in robot.answers)
             wrong += lost + foreign
-            delays.append(latencies_us(sent[number], robot.answers))
-            p50, p99 = np.quantile(delays[-1], [0.5, 0.99])
+            p50, p99 = np.quantile(latencies_us(sent[number], robot.answers), [0.5, 0.99])
             print(
                 ROW.format(
                     robot.name, f'{rate_hz:g}', len(sent[number]), lost, len(robot.answers),
-                    foreign, f'{100 * cpu[number] / seconds:.1f}', f'{robot.memory_mb:.0f}',
+                    foreign, f'{100 * cpu[number] / seconds:.1f}', f'{memory[number]:.0f}',
                     f'{p50:.0f}', f'{p99:.0f}',
                 ),
                 flush=True,
             )  # fmt: skip
-        return cpu, wrong
+        return cpu, memory, wrong
 
     def _send(self, drives: list[Drive], rate_hz: float, part: slice) -> list[Sent]:
         """Send a part of each drive at the rate of the IMU; return stamps and times of sending."""

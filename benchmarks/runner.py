@@ -1,12 +1,13 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Run the same work on many cases in several processes; no benchmark."""
+"""Run the same work on many cases in several processes, and measure processes; no benchmark."""
 
 from __future__ import annotations
 
 from concurrent.futures import ProcessPoolExecutor
 import multiprocessing
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from two_manifold_ros.threads import one_blas_thread
@@ -58,3 +59,15 @@ def spread(
     # Started afresh, because a fork of a process with threads may hang.
     with ProcessPoolExecutor(jobs, multiprocessing.get_context('spawn')) as pool:
         yield from zip(names, pool.map(work, names), strict=True)
+
+
+def resident_mb(process: int | str = 'self') -> float:
+    """Return the resident memory of a process now; the largest would only ever grow."""
+    pages = int(Path(f'/proc/{process}/statm').read_text().split()[1])
+    return pages * os.sysconf('SC_PAGE_SIZE') / 1e6
+
+
+def cpu_s(process: int | str = 'self') -> float:
+    """Return the processor time of all threads of a process until now."""
+    threads = Path(f'/proc/{process}/task').glob('*/schedstat')
+    return sum(int(thread.read_text().split()[0]) for thread in threads) / 1e9

@@ -35,12 +35,8 @@ COMPARISON = [
     ('--share 0.02', 'the part to follow has no stretch longer than a window'),
     ('--horizons 5,10', 'must start with 0'),
     ('--horizons now', 'must be whole numbers of ticks'),
-    ('--protocol slot-car --share 0.2 --rate 5', 'leave out --share, --rate'),
-    ('--protocol slot-car', 'needs 300 s'),
-    ('--protocol hamster', 'invalid choice'),
     ('--test {none}', '{none} does not exist'),
     ('{again} --share 0.5', '--share cuts a single bag'),
-    ('{again} --protocol slot-car', 'leave out more than one bag'),
     ('--test {bag}', 'learned from and followed'),
 ]
 REFUSED = [
@@ -87,7 +83,6 @@ REFUSED = [
     ('evaluate {model} {bag} --fleet --vehicle {empty}', '--fleet'),
     ('reproduce', 'name an experiment; see two-manifold reproduce --list'),
     ('reproduce hamster', 'there is no experiment hamster'),
-    ('reproduce video --sets 0', 'less than one'),
     ('reproduce video --seed -1', 'counts sets of draws from 0 on'),
     ('reproduce video -o {bag}/metadata.yaml', 'the system refuses it (File exists)'),
     ('view', 'name MODEL and BAG'),

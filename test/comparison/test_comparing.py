@@ -21,7 +21,6 @@ from two_manifold_ros.comparison.comparing import (
     Plan,
     plan_bags,
     plan_share,
-    plan_slot_car,
     Predictions,
     Result,
     TrainSplit,
@@ -29,8 +28,6 @@ from two_manifold_ros.comparison.comparing import (
 from two_manifold_ros.comparison.rivals import METHODS
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.recording import Recording
-from two_manifold_ros.simulation.slot_car import SlotCarSettings
-from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 from two_manifold_ros.ticks.segments import Segment
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.settings import TrainingSettings
@@ -284,24 +281,3 @@ def test_bags_are_followed_one_by_one(drive):
     assert plan.protocol == 'bags'
     with pytest.raises(InputError, match='a: learned from and followed'):
         plan_bags(learned, learned[:1], SETTINGS)
-
-
-def test_the_slot_car_is_cut_as_in_the_paper_and_refused_with_a_gap_or_too_short():
-    slot_car = run_to_recording(simulate(SlotCarSettings(seed=3, rate_hz=10.0), samples=3100))
-    plan = plan_slot_car(slot_car)
-    train, (test,) = plan.train, plan.tests
-    assert plan.protocol == 'slot-car'
-    assert train.dataset.period_ns == 100_000_000
-    assert sum(map(len, train.dataset.segments)) == 1_999  # between 2,000 samples
-    assert len(test) == 499
-    assert test.stamps[0] - slot_car.imu.stamps[0] == 250_100_000_000
-    assert train.horizons == tuple(range(101))
-    settings = train.settings
-    assert (settings.window, settings.states, settings.neighbours) == (150, 20, 50)
-    # Filtered: 100 ticks, 101, ... 350, and each predicts 1 to 100 ticks further.
-    assert test.scored.sum() == 251
-    assert np.flatnonzero(test.scored)[[0, -1]].tolist() == [99, 349]
-    assert np.isfinite(test.truth[test.scored]).all()
-    for start_s, end_s in ((252.0, 290.0), (249.0, 320.0), (290.0, 320.0)):
-        with pytest.raises(InputError, match='needs 300 s, 45 s without a gap among the last 50'):
-            plan_slot_car(without_imu(slot_car, start_s, end_s))

@@ -30,7 +30,6 @@ from two_manifold_ros.comparison.comparing import (
     Method,
     Plan,
     plan_bags,
-    SLOT_CAR,
     TrainSplit,
 )
 from two_manifold_ros.comparison.hidden_markov import hidden_markov
@@ -143,10 +142,7 @@ def test_nearest_windows_as_by_comparing_every_window(neighbours, width):
         np.testing.assert_allclose(predicted[tick], wanted, atol=1e-12)
 
 
-def test_the_kernels_in_one_word_and_the_opponents_of_the_paper_on_its_slot_car():
-    kalman, hmm = methods_named(['kalman', 'hmm'], SLOT_CAR)
-    assert kalman.fit.keywords == {'states': 20, 'block_rows': 150}
-    assert hmm.fit.keywords == {'states': (20,)}
+def test_methods_by_name_and_the_kernels_in_one_word():
     methods = methods_named(['kernels', 'manifold', 'mean'])
     assert [method.name for method in methods[:3]] == ['mean', 'gaussian', 'manifold']
     assert sorted(each.fit.keywords['kernel'] for each in methods[1:]) == sorted(KERNELS)

@@ -12,6 +12,8 @@ from two_manifold_ros.comparison.comparing import Comparison, Result
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.scores import Score, score
 from two_manifold_ros.experiments import slot_car
+from two_manifold_ros.simulation.slot_car import SlotCarSettings
+from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 
 FAR = 1e3
 """Metres at horizon 0, which counts for nothing."""
@@ -89,6 +91,27 @@ def test_means_are_over_cars_and_the_cars_are_counted():
         *2
         * ['1 (3 m / 3 m), smaller on 2 of 3 cars', '0.333 (1 m / 3 m), smaller on 3 of 3 cars'],
     ]
+
+
+def test_the_car_is_cut_and_opponents_are_set_as_in_the_paper():
+    protocol = slot_car.Protocol()
+    drive = run_to_recording(simulate(SlotCarSettings(seed=3, rate_hz=10.0), samples=3100))
+    plan = protocol.plan(drive)
+    train, (test,) = plan.train, plan.tests
+    assert train.dataset.period_ns == 100_000_000
+    assert sum(map(len, train.dataset.segments)) == 1_999  # between 2,000 samples
+    assert len(test) == 499
+    assert test.stamps[0] - drive.imu.stamps[0] == 250_100_000_000
+    assert train.horizons == tuple(range(101))
+    settings = train.settings
+    assert (settings.window, settings.states, settings.neighbours) == (150, 20, 50)
+    # Filtered: 100 ticks, 101, ... 350, and each predicts 1 to 100 ticks further.
+    assert test.scored.sum() == 251
+    assert np.flatnonzero(test.scored)[[0, -1]].tolist() == [99, 349]
+    assert np.isfinite(test.truth[test.scored]).all()
+    kalman, hmm = protocol.methods(['kalman', 'hmm'])
+    assert kalman.fit.keywords == {'states': 20, 'block_rows': 150}
+    assert hmm.fit.keywords == {'states': (20,)}
 
 
 def test_a_method_that_fails_is_named():

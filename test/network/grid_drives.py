@@ -88,9 +88,7 @@ def driven(
 
 def passes_of(seen: list[np.ndarray], tracks: list[np.ndarray]) -> Passes:
     """Lay out drives as those of a network."""
-    none = np.zeros(3)
-    passes = lay_out(
-        seen, tracks, (0,), PERIOD_S, MEMORY_S, Traits(none, none, none), network=True
-    )
+    none = Traits(*np.zeros((3, 3)))
+    passes = lay_out(seen, tracks, (0,), PERIOD_S, MEMORY_S, none, network=True)
     assert passes is not None
     return passes

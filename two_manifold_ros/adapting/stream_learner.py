@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import replace
 from importlib import import_module
 import math
-from typing import Any, TYPE_CHECKING
+from typing import Any, cast, TYPE_CHECKING
 
 import numpy as np
 
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from two_manifold_ros.filtering.estimate import Estimate
+    from two_manifold_ros.filtering.tracker import TpsrTracker
     from two_manifold_ros.model.model import ModelHead
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.training.tpsr import LearnedTpsr
@@ -371,7 +372,8 @@ class StreamLearner:
             known = drive.imu.select(drive.imu.stamps <= self.known_until_ns)
             recording = replace(drive, imu=known).with_positions_earlier(self._lag_ns * 1e-9)
             move = learned.go_on(recording)
-            self.filter.adopt(learned.model, move)
+            cast('TpsrTracker', self.filter.ticks).adopt(learned.model, move)
+            self.filter.running = learned.model
 
     def _learn(self) -> None:
         """Start to train a model from the newest laps, unless one is in training."""

@@ -17,9 +17,7 @@ from two_manifold_ros.comparison.comparing import (
     Plan,
     plan_bags,
     plan_share,
-    plan_slot_car,
     SHARE,
-    SLOT_CAR,
 )
 from two_manifold_ros.comparison.rivals import methods_named, NAMES
 from two_manifold_ros.errors import InputError
@@ -84,9 +82,6 @@ HELP = (
     'would withhold. The test part is the last 30 % of a single bag, the last of several bags, or '
     'the bags of --test. All bags are of one route.'
 )
-_PROTOCOLS = ('slot-car',)
-_FIXED = ('test', 'share', 'rate_hz', 'window', 'horizons')
-"""Options that a protocol settles."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -117,18 +112,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     options.add_json(parser)
     group = parser.add_argument_group('every method')
     options.add_settings(group, 'rate_hz', 'window', 'horizons')
-    group.add_argument(
-        '--protocol',
-        choices=_PROTOCOLS,
-        help='slot-car, as in the paper: at 10 Hz, learn from the first 2,000 ticks of one bag; '
-        'of ticks 2,501 to 3,000 filter the first 100 to 350 and predict 1 to 100 ticks further; '
-        'windows of 150 ticks, 20 states, 50 neighbours, an HMM of 20 states',
-    )
 
 
 def run(args: Namespace) -> int:
     """Compare and report; return 0. ``InputError`` says that no method worked."""
-    methods = methods_named(args.methods.split(','), SLOT_CAR if args.protocol else None)
+    methods = methods_named(args.methods.split(','))
     plan = _plan(args)
     with Progress('comparing') as progress:
         found = compare(plan, methods, progress)
@@ -144,14 +132,6 @@ def run(args: Namespace) -> int:
 
 
 def _plan(args: Namespace) -> Plan:
-    if args.protocol:
-        named = [name for name in _FIXED if getattr(args, name) is not None]
-        given = [f'--{name.removesuffix("_hz")}' for name in named]
-        if given or len(args.bags) > 1:
-            wrong = ', '.join(given) or 'more than one bag'
-            msg = f'--protocol {args.protocol} settles everything on one bag; leave out {wrong}'
-            raise InputError(msg)
-        return plan_slot_car(options.in_step(options.recordings_of(args), args)[0])
     settings = TrainingSettings(**options.given_settings(args))
     followed = args.test or []
     alone = len(args.bags) == 1 and not followed

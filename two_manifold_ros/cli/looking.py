@@ -15,7 +15,7 @@ from two_manifold_ros.inspection.inspecting import describe, describe_all, inspe
 from two_manifold_ros.model.model_file import load_model, model_parts
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.progress import on_stderr, Progress
-from two_manifold_ros.recordings.further_channels import SensorTopic
+from two_manifold_ros.recordings.decoding import SensorTopic
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
 from two_manifold_ros.sources import public

@@ -175,7 +175,7 @@ def name_sensors(args: Namespace, model: ModelHead) -> None:
     is not named may be missing; named ones that do not fit the model are an ``InputError``.
     """
     # NumPy is slow.
-    from two_manifold_ros.recordings.further_channels import SensorTopic  # noqa: PLC0415
+    from two_manifold_ros.recordings.decoding import SensorTopic  # noqa: PLC0415
 
     args.need_sensors = bool(args.sensor_topic)
     trained = SensorTopic.of_names(model.further_names)

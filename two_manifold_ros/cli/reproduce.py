@@ -16,7 +16,6 @@ from two_manifold_ros.cli.options import add_json, answer, print_table
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.experiments.experiment import (
     ALL,
-    Attempt,
     Experiment,
     EXPERIMENTS,
     experiments_named,
@@ -62,17 +61,6 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar='N',
         help='number of the set of random draws (default: 0, the published set)',
     )
-    parser.add_argument(
-        '--sets',
-        type=int,
-        default=1,
-        metavar='K',
-        help=(
-            'run K sets of draws, from --seed on, and print on how many sets each claim passes, '
-            'with mean and spread; the status is 0 if each claim passes on nine sets of ten; '
-            'pictures show the first set'
-        ),
-    )
     add_json(parser)
 
 
@@ -94,12 +82,9 @@ def run(args: Namespace) -> int:
     # A folder that nothing can be written into is refused now, not after the experiments.
     with TemporaryFile(dir=folder):
         pass
-    seeds = range(args.seed, args.seed + args.sets)
-    alone = len(chosen) == args.sets == 1
     done: list[Outcome] = []
     for each in chosen:
-        attempts = tuple(_attempt(args, each, seed, folder, alone=alone) for seed in seeds)
-        done.append(Outcome(each, args.seed, attempts))
+        done.append(_outcome(args, each, folder, alone=len(chosen) == 1))
         if not args.json:
             _print(done[-1])
     if args.json:
@@ -110,27 +95,24 @@ def run(args: Namespace) -> int:
     return 0 if all(each.passed for each in done) else _FAILED
 
 
-def _attempt(
-    args: Namespace, experiment: Experiment, seed: int, folder: Path, *, alone: bool
-) -> Attempt:
-    """Run an experiment on a set of draws; if it breaks off, others go on, unless ``alone``."""
-    begun, what = time.monotonic(), f'{experiment.name}, set {seed}'
+def _outcome(args: Namespace, experiment: Experiment, folder: Path, *, alone: bool) -> Outcome:
+    """Run an experiment; if it breaks off, others go on, unless it is ``alone``."""
+    begun, what = time.monotonic(), f'{experiment.name}, set {args.seed}'
     try:
         with Progress(what) as bar:
             claims = experiment.run(
-                # One picture, as of a single run.
-                folder if seed == args.seed else None,
+                folder,
                 lambda stage, share: bar(f'{what}, {stage}', share),
                 quick=args.quick,
-                seed=seed,
+                seed=args.seed,
             )
     except Exception as error:
         if alone:
             raise
         print_exception(error)
-        seconds = time.monotonic() - begun
-        return Attempt(seconds, error=f'{type(error).__name__}: {error}')
-    return Attempt(time.monotonic() - begun, tuple(claims))
+        reason = f'{type(error).__name__}: {error}'
+        return Outcome(experiment, time.monotonic() - begun, error=reason)
+    return Outcome(experiment, time.monotonic() - begun, tuple(claims))
 
 
 def _check(args: Namespace) -> None:
@@ -140,38 +122,20 @@ def _check(args: Namespace) -> None:
         msg = 'name an experiment; see two-manifold reproduce --list'
     elif args.seed < 0:
         msg = f'--seed counts sets of draws from 0 on, and {args.seed} is below'
-    elif args.sets < 1:
-        msg = f'--sets is how many sets of draws are run, and {args.sets} is less than one'
     if msg:
         raise InputError(msg)
 
 
 def _print(found: Outcome) -> None:
-    experiment, single = found.experiment, len(found.attempts) == 1
-    print_wrapped(f'{experiment.name} ({experiment.paper})')
-    print_wrapped(experiment.shows)
-    for number, error in found.errors.items():
-        print_wrapped(f'It broke off{"" if single else f" on set {number}"}. {error}')
-    if single:
-        header = ['claim', 'paper', 'ours', '']
-        (only,) = found.attempts
-        rows = [
-            [each.what, each.paper, each.ours, verdict(passed=each.passed)] for each in only.claims
-        ]
-    else:
-        header = ['claim', 'paper', 'sets that pass', 'mean', 'spread', '']
-        rows = [
-            [
-                each.what,
-                each.paper,
-                each.score,
-                *('' if n is None else f'{n:.3g}' for n in (each.mean, each.spread)),
-                verdict(passed=each.passed),
-            ]
-            for each in found.tallies
-        ]
+    print_wrapped(f'{found.experiment.name} ({found.experiment.paper})')
+    print_wrapped(found.experiment.shows)
+    if found.error:
+        print_wrapped(f'It broke off. {found.error}')
+    rows = [
+        [each.what, each.paper, each.ours, verdict(passed=each.passed)] for each in found.claims
+    ]
     if rows:
-        print_table('', header, rows)
+        print_table('', ['claim', 'paper', 'ours', ''], rows)
     else:
         print()
     sys.stdout.flush()

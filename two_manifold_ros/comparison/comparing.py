@@ -23,12 +23,12 @@ from two_manifold_ros.recordings.recording import check_one_plane, ImuStream, Re
 from two_manifold_ros.ticks.segments import cut_segments, Segment
 from two_manifold_ros.training.dataset import build_dataset, Dataset
 from two_manifold_ros.training.held_out import hold_out
-from two_manifold_ros.training.settings import RouteSettings, TrainingSettings
 from two_manifold_ros.training.train import with_time_scales
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.typing import Bools, Floats
 
 
@@ -187,7 +187,7 @@ def cut_tests(recording: Recording, train: TrainSplit) -> Iterator[ScoredSegment
 
 @dataclass(frozen=True)
 class Plan:
-    """Training part and tests of a comparison: ``'share'``, ``'bags'`` or ``'slot-car'``."""
+    """Training part and tests of a comparison, and how they were cut, such as ``'share'``."""
 
     protocol: str
     train: TrainSplit
@@ -242,56 +242,6 @@ def _plan(
         )
         raise InputError(msg)
     return Plan(protocol, train, tests)
-
-
-class SlotCarProtocol(NamedTuple):
-    """How a slot car is learned and followed, predicted at the horizons of the settings."""
-
-    settings: RouteSettings
-    learned_ticks: int
-    followed_ticks: int  # at the end of all
-    all_ticks: int
-    extents: tuple[int, int]  # fewest and most ticks filtered before a prediction
-
-
-SLOT_CAR_HZ = 10.0
-"""Ticks in a second of any such protocol."""
-
-SLOT_CAR = SlotCarProtocol(
-    RouteSettings(
-        rate_hz=SLOT_CAR_HZ, window=150, states=20, neighbours=50, horizons=tuple(range(101))
-    ),
-    learned_ticks=2_000,
-    followed_ticks=500,
-    all_ticks=3_000,
-    extents=(100, 350),
-)
-"""Protocol of Boots & Gordon (2012), Fig. 3."""
-
-
-def plan_slot_car(recording: Recording, protocol: SlotCarProtocol = SLOT_CAR) -> Plan:
-    """Do as the paper does with its slot car; ``InputError`` if too short or with a gap."""
-    settings, *ticks, (fewest, most) = protocol
-    learned_s, followed_s, all_s = (each / SLOT_CAR_HZ for each in ticks)
-    learned = recording.between(None, learned_s)
-    followed = recording.between(all_s - followed_s, all_s)
-    train = TrainSplit((learned,), build_dataset([learned], settings), settings)
-    tests = list(cut_tests(followed, train)) if len(followed.imu.stamps) else []
-    needed = most + settings.horizons[-1]
-    if max(map(len, tests), default=0) < needed:
-        msg = (
-            f'{recording.name}: the protocol of the slot car needs {all_s:g} s, '
-            f'{needed / SLOT_CAR_HZ:g} s without a gap among the last {followed_s:g} s of them; '
-            'record longer, or leave out --protocol'
-        )
-        raise InputError(msg)
-    longest = max(tests, key=len)
-    filtered = np.arange(1, len(longest) + 1)
-    test = replace(longest, scored=(filtered >= fewest) & (filtered <= most))
-    if not test.has_truth:
-        msg = f'{recording.name}: no position is known where the slot car is followed'
-        raise InputError(msg)
-    return Plan('slot-car', train, (test,))
 
 
 MOST_MISSING = 0.5

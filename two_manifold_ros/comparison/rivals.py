@@ -19,7 +19,6 @@ from two_manifold_ros.comparison.comparing import (
     Method,
     Predictions,
     ScoredSegment,
-    SlotCarProtocol,
     TrainSplit,
 )
 from two_manifold_ros.comparison.hidden_markov import hidden_markov
@@ -334,19 +333,12 @@ GROUPS = {'kernels': tuple(_BY_KERNEL.values())}
 """Names that stand for several: the spectral filter with every kernel."""
 
 
-def methods_named(names: Sequence[str], protocol: SlotCarProtocol | None = None) -> list[Method]:
-    """Return methods in the order of ``METHODS``; a protocol settles those of opponents."""
+def methods_named(names: Sequence[str]) -> list[Method]:
+    """Return methods in the order of ``METHODS``."""
     known = (*METHODS, *GROUPS)
     unknown = [name for name in names if name not in known]
     if unknown or not names:
         msg = f'there is no method {", ".join(unknown) or "named"}; choose from {",".join(known)}'
         raise InputError(msg)
     wanted = {each for name in names for each in GROUPS.get(name, (name,))}
-    found = [method for name, method in METHODS.items() if name in wanted]
-    if protocol is None:
-        return found
-    settled: dict[str, dict[str, Any]] = {
-        'kalman': {'states': protocol.settings.states, 'block_rows': protocol.settings.window},
-        'hmm': {'states': (protocol.settings.states,)},
-    }
-    return [e._replace(fit=partial(e.fit, **settled.get(e.name, {}))) for e in found]
+    return [method for name, method in METHODS.items() if name in wanted]

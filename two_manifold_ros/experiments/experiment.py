@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""What an experiment is made of, its claims and pictures, how runs ended, and the table of all."""
+"""What an experiment is made of, its claims and picture, how a run ended, and the table of all."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from enum import Enum
 from importlib import import_module
 import math
-import statistics
 from typing import Any, NamedTuple, TYPE_CHECKING, TypeAlias
 
 from two_manifold_ros.errors import did_you_mean, InputError
@@ -190,107 +189,39 @@ class Experiment(NamedTuple):
         return claims
 
 
-class Attempt(NamedTuple):
-    """An experiment on a set of draws: wall-clock time, and claims or why it broke off."""
+class Outcome(NamedTuple):
+    """A run of an experiment: wall-clock time, and claims or why it broke off."""
 
+    experiment: Experiment
     seconds: float
     claims: tuple[Claim, ...] = ()
     error: str = ''
 
-
-REQUIRED_SHARE = 0.9
-"""Share of the sets of draws on which a claim has to pass: one that fails on more than one set in
-ten depends on the draws, and is not just unlucky."""
-
-
-class Tally(NamedTuple):
-    """A claim over several sets of draws."""
-
-    what: str
-    paper: str
-    sets: int  # number of sets, those included on which the experiment broke off
-    passes: int  # number of sets on which the claim passes
-    values: tuple[float, ...]  # measured numbers, where they are finite
-    limit: float | None
-    mean: float | None  # of the measured numbers
-    spread: float | None  # their standard deviation from set to set
-    passed: bool  # whether the claim passes on enough of the sets
-
-    @property
-    def score(self) -> str:
-        """On how many of the sets the claim passes; empty where it has no limit."""
-        return '' if self.limit is None else f'{self.passes} of {self.sets}'
-
-
-class Outcome(NamedTuple):
-    """Attempts of an experiment on one set of draws, or on several, one after the other."""
-
-    experiment: Experiment
-    first: int  # set of the first attempt
-    attempts: tuple[Attempt, ...]
-
-    @property
-    def tallies(self) -> list[Tally]:
-        """Each claim over all sets, in the order of the claims; none if all broke off."""
-        found: dict[str, list[Claim]] = {}
-        for claim in (each for attempt in self.attempts for each in attempt.claims):
-            found.setdefault(claim.what, []).append(claim)
-        tallies, sets = [], len(self.attempts)
-        for what, claims in found.items():
-            passes = sum(each.passed for each in claims)
-            values = tuple(each.value for each in claims if each.value is not None)
-            mean = statistics.fmean(values) if values else None
-            spread = statistics.stdev(values) if len(values) > 1 else None
-            about = what, claims[0].paper, sets, passes, values, claims[0].limit, mean, spread
-            tallies.append(Tally(*about, passed=passes >= REQUIRED_SHARE * sets))
-        return tallies
-
-    @property
-    def errors(self) -> dict[int, str]:
-        """Reason by set, for those on which the experiment broke off."""
-        attempts = enumerate(self.attempts, start=self.first)
-        return {number: each.error for number, each in attempts if each.error}
-
     @property
     def passed(self) -> bool:
-        """True if every claim passes on enough of the sets."""
-        tallies = self.tallies
-        return bool(tallies) and all(tally.passed for tally in tallies)
+        """True if there are claims and all of them pass."""
+        return bool(self.claims) and all(claim.passed for claim in self.claims)
 
     @property
     def score(self) -> str:
-        """Number of claims that pass on enough of the sets."""
-        passed = [tally.passed for tally in self.tallies]
+        """Number of claims that pass."""
+        passed = [claim.passed for claim in self.claims]
         return f'{sum(passed)} of {len(passed)}' if passed else 'broke off'
 
     @property
-    def seconds(self) -> float:
-        """Wall-clock time of all sets."""
-        return sum(each.seconds for each in self.attempts)
-
-    @property
     def picture(self) -> str | None:
-        """Name of the file with the picture of the first set, if it came that far."""
-        return None if self.attempts[0].error else self.experiment.picture
+        """Name of the file with the picture, if the run came that far."""
+        return None if self.error else self.experiment.picture
 
     def to_json(self) -> dict[str, Any]:
-        """Return its entry in ``two-manifold reproduce --json``, with ``--sets`` by tallies."""
-        entry = {
+        """Return its entry in ``two-manifold reproduce --json``."""
+        return {
             **self.experiment.to_json(),
             'picture': self.picture,
             'passed': self.passed,
             'seconds': round(self.seconds, 1),
-        }
-        if len(self.attempts) == 1:
-            (only,) = self.attempts
-            claims = [vars(claim) for claim in only.claims]
-            return {**entry, 'claims': claims, 'error': only.error or None}
-        return {
-            **entry,
-            'first': self.first,
-            'sets': len(self.attempts),
-            'claims': [tally._asdict() for tally in self.tallies],
-            'errors': self.errors,
+            'claims': [vars(claim) for claim in self.claims],
+            'error': self.error or None,
         }
 
 

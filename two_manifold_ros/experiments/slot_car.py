@@ -3,13 +3,14 @@
 """
 The experiment ``slot-car``: a manifold HSE-HMM beside its rivals.
 
-Boots & Gordon (2012), Fig. 3, by `two-manifold compare --protocol slot-car` on simulated cars.
+Boots & Gordon (2012), Fig. 3, by the methods of `two-manifold compare` on simulated cars.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple, TYPE_CHECKING
+from functools import partial
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 # The HMM needs it; without this import the experiment would stop half done.
 import hmmlearn.hmm  # type: ignore[import-untyped]  # noqa: F401
@@ -18,20 +19,23 @@ import numpy as np
 from two_manifold_ros.comparison.comparing import (
     compare,
     Comparison,
-    plan_slot_car,
-    SLOT_CAR,
-    SLOT_CAR_HZ,
-    SlotCarProtocol,
+    cut_tests,
+    Method,
+    Plan,
+    TrainSplit,
 )
 from two_manifold_ros.comparison.rivals import methods_named, own
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.experiments import experiment as lab
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
+from two_manifold_ros.training.dataset import build_dataset
+from two_manifold_ros.training.settings import RouteSettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Floats
 
 METHODS = ('mean', 'previous', 'kalman', 'hmm', 'gaussian', 'manifold')
@@ -51,17 +55,56 @@ so is what the kernel alone does.
 """
 
 
+HZ = 10.0
+"""Ticks in a second."""
+
+
+class Protocol(NamedTuple):
+    """How a car is learned and followed, by default as in the paper."""
+
+    settings: RouteSettings = RouteSettings(
+        rate_hz=HZ, window=150, states=20, neighbours=50, horizons=tuple(range(101))
+    )
+    learned_ticks: int = 2_000
+    followed_ticks: int = 500  # at the end of all
+    all_ticks: int = 3_000
+    extents: tuple[int, int] = (100, 350)  # fewest and most ticks filtered before a prediction
+
+    def plan(self, recording: Recording) -> Plan:
+        """Return what is learned from and followed; raise ``InputError`` if it is too short."""
+        learned_s, followed_s, all_s = (each / HZ for each in self[1:4])
+        learned = recording.between(None, learned_s)
+        followed = recording.between(all_s - followed_s, all_s)
+        train = TrainSplit((learned,), build_dataset([learned], self.settings), self.settings)
+        (test,) = cut_tests(followed, train)
+        filtered, (fewest, most) = np.arange(1, len(test) + 1), self.extents
+        scored = (filtered >= fewest) & (filtered <= most)
+        return Plan('slot-car', train, (replace(test, scored=scored),))
+
+    def methods(self, names: Sequence[str]) -> list[Method]:
+        """Return methods by name; opponents have as many states as the others."""
+        states, window = self.settings.states, self.settings.window
+        settled: dict[str, dict[str, Any]] = {
+            'kalman': {'states': states, 'block_rows': window},
+            'hmm': {'states': (states,)},
+        }
+        return [
+            each._replace(fit=partial(each.fit, **settled.get(each.name, {})))
+            for each in methods_named(names)
+        ]
+
+
 class SlotCarRuns(NamedTuple):
     """Settings of the experiment, and its limit."""
 
     trials: int = 5  # simulated cars, each with a seed of its own
-    protocol: SlotCarProtocol = SLOT_CAR  # ticks that are learned from and followed
+    protocol: Protocol = Protocol()  # ticks that are learned from and followed
     slack: float = 1.0  # factor by which an error that should be the smaller may be larger
     methods: tuple[str, ...] = METHODS
 
 
-SMALL = SlotCarProtocol(
-    replace(SLOT_CAR.settings, window=40, neighbours=30, horizons=tuple(range(21))),
+SMALL = Protocol(
+    replace(Protocol().settings, window=40, neighbours=30, horizons=tuple(range(21))),
     learned_ticks=700,
     followed_ticks=200,
     all_ticks=900,
@@ -73,9 +116,9 @@ SMALL = SlotCarProtocol(
 def fit(settings: SlotCarRuns, car: int, report: lab.Progress) -> Comparison:
     """Drive a car and run all methods on it; raise InputError if one fails."""
     protocol = settings.protocol
-    methods = [*methods_named(settings.methods, protocol), *READ_LINEARLY.values()]
-    driven = simulate(SlotCarSettings(car, SLOT_CAR_HZ), samples=protocol.all_ticks + 1)
-    comparison = compare(plan_slot_car(run_to_recording(driven), protocol), methods, report)
+    methods = [*protocol.methods(settings.methods), *READ_LINEARLY.values()]
+    driven = simulate(SlotCarSettings(car, HZ), samples=protocol.all_ticks + 1)
+    comparison = compare(protocol.plan(run_to_recording(driven)), methods, report)
     for result in comparison.results:
         if result.failure is not None:
             msg = f'{result.title} failed on slot car {car}: {result.failure}'

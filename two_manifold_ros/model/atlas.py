@@ -12,8 +12,8 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.model import ModelHead
-from two_manifold_ros.model.rules import trouble_with
 from two_manifold_ros.names import LAP_FRAME
+from two_manifold_ros.rules import trouble_with
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

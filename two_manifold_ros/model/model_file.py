@@ -34,7 +34,6 @@ from two_manifold_ros.model.model import (
     SensedRouteModel,
     TpsrModel,
 )
-from two_manifold_ros.model.rules import BOUNDS
 from two_manifold_ros.names import frame_name
 from two_manifold_ros.network.network import Network
 from two_manifold_ros.recordings.recording import GeodeticOrigin, IMU_CHANNELS, IMU_UNITS
@@ -48,6 +47,7 @@ from two_manifold_ros.route.route import (
     RouteSwitching,
 )
 from two_manifold_ros.route.sensors import Sensor
+from two_manifold_ros.rules import BOUNDS
 from two_manifold_ros.ticks.novelty import NoveltyAnchors
 from two_manifold_ros.ticks.rest import RestRule
 from two_manifold_ros.ticks.segments import Channels

@@ -23,11 +23,11 @@ from two_manifold_ros.compilation import compiled, subroutine
 from two_manifold_ros.network.network import (
     exchanges_of_ratios,
     FIRST_USUAL,
+    interpolated,
     Network,
     RATIOS,
     usual_ratios,
 )
-from two_manifold_ros.network.places import interpolated
 from two_manifold_ros.route.belief import plain, RouteBelief, unsigned
 from two_manifold_ros.route.route import (
     HYPOTHESES,

@@ -237,14 +237,6 @@ OTHER_TAIL = 2.0
 """Degrees of freedom of the densities of what was never seen."""
 
 
-def learn_densities(passes: Passes, whitening: Floats) -> dict[str, Density]:
-    """Return the densities of a `RouteLikelihood` with this ``whitening``, by their names."""
-    hidden = whitening.shape[0] - passes.channels
-    # Of the slow means, and of the observation given them.
-    lasting, own = whitening[:hidden, :hidden], whitening[hidden:, hidden:]
-    return _at_rest(passes, own, lasting) | _on_any_road(passes, own, lasting)
-
-
 def _at_rest(passes: Passes, own: Floats, lasting: Floats) -> dict[str, Density]:
     # Expected, in standard deviations of the channels: the offset of a standing vehicle from no
     # motion, the same in an observation and its slow means. The noise of its observations is half
@@ -533,7 +525,9 @@ def learn_likelihood(passes: Passes, usual: UsualFeatures, tuning: Tuning) -> Ro
         sharpness=tuning.sharpness,
         persistence=tuning.persistence or passes.persistence,
         tail=TAIL,
-        **learn_densities(passes, whitening),
+        # Of the slow means, and of the observation given them.
+        **_at_rest(passes, own, whitening[:hidden, :hidden]),
+        **_on_any_road(passes, own, whitening[:hidden, :hidden]),
         shifts=np.broadcast_to(passes.shifts, passes.channels).copy(),
         exponents=np.broadcast_to(passes.exponents, passes.channels).copy(),
     )

@@ -12,7 +12,7 @@ are split before forks, places of a network behind them too.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -334,11 +334,18 @@ def _nearby_cells(cells: Ints) -> Ints:
     return near
 
 
+class _Steps(NamedTuple):
+    """Positions and headings (n, 2) of steps, and how long they are (n,)."""
+
+    nodes: Floats
+    headings: Floats
+    lengths: Floats
+
+
 @subroutine
-def _misfit(
-    nodes: Floats, headings: Floats, lengths: Floats, i: int, o: int, side: float, same_way: float
-) -> float:
+def _misfit(steps: _Steps, i: int, o: int, side: float, same_way: float) -> float:
     """Return how badly step i fits the place that step o opened, negative if not at all."""
+    nodes, headings, lengths = steps
     gx, gy = headings[o, 0], headings[o, 1]
     if not headings[i, 0] * gx + headings[i, 1] * gy > same_way:
         return -1.0
@@ -352,8 +359,8 @@ def _misfit(
 
 @subroutine
 def _find_ahead(
-    nodes: Floats, headings: Floats, lengths: Floats, i: int, current: int, ways: Ints,
-    opened: Ints, front: Ints, radius: float, same_way: float,
+    steps: _Steps, i: int, current: int, ways: Ints, opened: Ints, front: Ints, radius: float,
+    same_way: float,
 ) -> int:  # fmt: skip
     """Return the best place up to five steps along the map for step i, -1 if there is none."""
     best, fit = -1, np.inf
@@ -374,7 +381,7 @@ def _find_ahead(
         k = front[j] if j < end else current
         if j == end and (fit < np.inf or ways[current, 0] < 0):
             break
-        value = _misfit(nodes, headings, lengths, i, opened[k], 1.5 * radius, same_way)
+        value = _misfit(steps, i, opened[k], 1.5 * radius, same_way)
         if 0.0 <= value < fit:
             best, fit = k, value
     return best
@@ -385,7 +392,7 @@ def _merge_loop(  # noqa: C901, PLR0912 - one loop for numba
     nodes: Floats, headings: Floats, lengths: Floats, first: Bools, near: Ints, radius: float,
     same_pass: int, same_way: float,
 ) -> tuple[Ints, Ints]:  # fmt: skip
-    count = len(nodes)
+    steps, count = _Steps(nodes, headings, lengths), len(nodes)
     # Places of each cell of a grid as linked lists.
     heads = np.full(near.max() + 1, -1, dtype=np.int64)
     after = np.full(count, -1, dtype=np.int64)
@@ -402,15 +409,13 @@ def _merge_loop(  # noqa: C901, PLR0912 - one loop for numba
             current = nowhere
         best, fit = -1, np.inf
         if current >= 0:
-            best = _find_ahead(
-                nodes, headings, lengths, i, current, ways, opened, front, radius, same_way
-            )
+            best = _find_ahead(steps, i, current, ways, opened, front, radius, same_way)
         if best < 0:
             for cell in range(9):
                 k = -1 if near[i, cell] < 0 else heads[near[i, cell]]
                 while k >= 0:
                     if i - opened[k] > same_pass:
-                        value = _misfit(nodes, headings, lengths, i, opened[k], radius, same_way)
+                        value = _misfit(steps, i, opened[k], radius, same_way)
                         if 0.0 <= value < fit:
                             best, fit = k, value
                     k = after[k]

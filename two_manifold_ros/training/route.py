@@ -16,7 +16,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.circuit_learning import learn_circuit
 from two_manifold_ros.model.line_learning import learn_lines
 from two_manifold_ros.model.model import RouteModel, SensedRouteModel
-from two_manifold_ros.network.network import learn_network
+from two_manifold_ros.network.learning import learn_network
 from two_manifold_ros.recordings.recording import median_interval_ns, Recording
 from two_manifold_ros.route.learning import (
     density,

@@ -1,12 +1,12 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Bounds and rules of what a model file may hold, and names of routes."""
+"""Rules of the fields that a model file may hold, one loop that checks them; names of routes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 import math
-from types import MappingProxyType
+import re
 from typing import Any, TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -15,9 +15,8 @@ from two_manifold_ros.errors import refuse
 from two_manifold_ros.names import NO_ROUTE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Sequence
 
-    from two_manifold_ros.ticks.segments import Channels
     from two_manifold_ros.typing import Floats, Ints
 
 
@@ -85,28 +84,43 @@ def check_range(
         refuse(f'{name} holds {outside[0]:g}, which is not within {least:g} to {most:g}')
 
 
-Rules: TypeAlias = 'Mapping[str, tuple[Any, ...]]'
-"""Of fields, whose names stand in one text: their axes, the least number and the largest one."""
+Rules: TypeAlias = 'dict[str, tuple[Any, ...]]'
+"""
+Of fields, whose names stand in one text: their axes, the least number and the largest one.
+
+An axis is a digit, or a letter for a length that is the same wherever the letter is; the length of
+a capital is not zero, and with a ``+`` it is one more. A limit may be such a letter as well: the
+numbers are indices below it.
+"""
 
 
 def check_fields(
-    part: object, rules: Rules, sizes: Mapping[str, int] = MappingProxyType({}), where: str = ''
+    part: object, rules: Rules, sizes: dict[str, int] | None = None, where: str = ''
 ) -> None:
-    """Refuse the first field that breaks a rule: its axes are letters of the sizes, or digits."""
+    """Refuse the first field that breaks a rule; lengths that are not known are added to sizes."""
+    sizes = {} if sizes is None else sizes
     for names, (axes, *limits) in rules.items():
-        shape = tuple(int(each) if each.isdigit() else sizes[each] for each in axes)
+        bounds = [sizes[each] - 1 if isinstance(each, str) else each for each in limits]
         for name in names.split():
             value = getattr(part, name)
-            if np.shape(value) != shape:
-                refuse(f'{where}{name} has the shape {np.shape(value)} instead of {shape}')
-            if limits:
-                check_range(f'{where}{name}', value, *limits)
+            _check_shape(f'{where}{name}', np.shape(value), re.findall(r'\w\+?', axes), sizes)
+            if bounds:
+                check_range(f'{where}{name}', value, *bounds)
 
 
-def check_channels(channels: Channels, where: str = 'channels.') -> None:
-    """Refuse channels of which one has no name, or no scale."""
-    check_fields(channels, {'mean scale limit live': ('c',)}, {'c': len(channels.names)}, where)
-    check_range(f'{where}scale', channels.scale[channels.live], BOUNDS.least)
+def _check_shape(
+    name: str, shape: tuple[int, ...], axes: Sequence[str], sizes: dict[str, int]
+) -> None:
+    wanted: list[int | str] = []
+    for number, axis in enumerate(axes):
+        letter, more = axis[0].lower(), len(axis) - 1
+        if not letter.isdigit() and number < len(shape):
+            sizes.setdefault(letter, max(shape[number] - more, int(axis[0].isupper())))
+        size = int(letter) if letter.isdigit() else sizes.get(letter, letter)
+        wanted.append(size if isinstance(size, str) else size + more)
+    if list(shape) != wanted:
+        words = ', '.join(map(str, wanted)) + ',' * (len(wanted) == 1)
+        refuse(f'{name} has the shape {shape} instead of ({words})')
 
 
 def check_covariances(name: str, matrices: Floats) -> None:
