@@ -8,7 +8,7 @@ import math
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.cli import options
-from two_manifold_ros.cli.verdict import of_curve, of_evaluation, of_routes, trained_on, Verdict
+from two_manifold_ros.cli.verdict import of_curve, of_evaluation, of_routes, trained_on
 from two_manifold_ros.errors import InputError, NO_USE
 from two_manifold_ros.evaluation.evaluate import (
     ELSEWHERE,
@@ -30,7 +30,7 @@ from two_manifold_ros.typing import Table
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from two_manifold_ros.model.model import ModelHead
 
@@ -127,7 +127,13 @@ def _report(
         shown += [f'\n{name}:'] if several else []
         shown += [*tables, *_sentences(each, own, name)]
         if args.report:
-            _write_report(args, each, by_route[name], verdicts[name], tables)
+            from two_manifold_ros.pages.sections import run_sections  # noqa: PLC0415 - an extra
+
+            part = f', from {args.start:g} s on; times count from there' if args.start else ''
+            made_of = f'{args.model} on {", ".join(args.bags)}{part}'
+            report = options.begin_report(args.bags, 'evaluation', made_of, verdicts[name])
+            run_sections(report, each, by_route[name], tables)
+            report.write(args.report)
     content = {'model': args.model, 'bags': args.bags}
     if several:
         content['routes'] = {name: each.to_json() for name, each in found.items()}
@@ -166,22 +172,6 @@ def _sentences(evaluation: Evaluation, model: ModelHead, route: str) -> Iterator
             f'{count} estimates had no usable position at one horizon or more{because}: '
             'the mean position stands for it there'
         )
-
-
-def _write_report(
-    args: Namespace,
-    evaluation: Evaluation,
-    recordings: Sequence[Recording],
-    verdict: Verdict,
-    tables: Sequence[Table],
-) -> None:
-    from two_manifold_ros.pages.sections import run_sections  # noqa: PLC0415 - an extra
-
-    part = f', from {args.start:g} s on; times count from there' if args.start else ''
-    made_of = f'{args.model} on {", ".join(args.bags)}{part}'
-    report = options.begin_report(args.bags, 'evaluation', made_of, verdict)
-    run_sections(report, evaluation, recordings, tables)
-    report.write(args.report)
 
 
 def score_tables(evaluation: Evaluation, model: ModelHead) -> list[Table]:

@@ -9,14 +9,14 @@ from functools import partial
 from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.cli import options
-from two_manifold_ros.cli.verdict import of_inspection, Verdict
+from two_manifold_ros.cli.verdict import of_inspection
 from two_manifold_ros.errors import BAD_INPUT, InputError
-from two_manifold_ros.inspection.inspecting import describe, describe_all, inspect_bags, Report
+from two_manifold_ros.inspection.inspecting import describe, describe_all, inspect_bags
 from two_manifold_ros.model.model_file import load_model, model_parts
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.progress import on_stderr, Progress
 from two_manifold_ros.recordings.decoding import SensorTopic
-from two_manifold_ros.recordings.reading import read_recording, ReadingOptions
+from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
 from two_manifold_ros.sources import public
 from two_manifold_ros.training.summary import fleet_sentence
@@ -24,7 +24,7 @@ from two_manifold_ros.typing import Table
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from two_manifold_ros.model.model import ModelHead, TrainedModel
 
@@ -83,27 +83,17 @@ def run_inspect(args: Namespace) -> int:
         )
     verdict = of_inspection(reports, args) if reports else None
     if args.report and verdict:
-        read = [each for each in args.bags if each not in unread]
-        _write_page(args, read, reports, reading, verdict)
+        from two_manifold_ros.pages.sections import inspection_sections, MOST_DRAWN  # noqa: PLC0415 - an extra
+
+        # Those that are drawn are read again: all would not fit into memory.
+        read = [each for each in args.bags if each not in unread][:MOST_DRAWN]
+        drawn = [read_recording(each, reading) for each in read]
+        page = options.begin_report([each.name for each in reports], 'recording', '', verdict)
+        inspection_sections(page, reports, drawn)
+        page.write(args.report)
     if verdict or args.json:
         options.answer(args, content, shown, verdict)
     return BAD_INPUT if unread else 0
-
-
-def _write_page(
-    args: Namespace,
-    bags: Sequence[str],
-    reports: Sequence[Report],
-    reading: ReadingOptions,
-    verdict: Verdict,
-) -> None:
-    from two_manifold_ros.pages.sections import inspection_sections, MOST_DRAWN  # noqa: PLC0415 - an extra
-
-    # Those that are drawn are read again: all would not fit into memory.
-    drawn = [read_recording(each, reading) for each in bags[:MOST_DRAWN]]
-    page = options.begin_report([each.name for each in reports], 'recording', '', verdict)
-    inspection_sections(page, reports, drawn)
-    page.write(args.report)
 
 
 MOST_NAMES = len(IMU_CHANNELS)
@@ -162,10 +152,6 @@ def model_table(model: TrainedModel) -> Table:
     """Return what a model was trained on and is, as a table."""
     summary, placed = model.summary, model.frame_id != LAP_FRAME
     seconds = ', '.join(f'{round(horizon / model.rate_hz, 2):g}' for horizon in model.horizons)
-    lags = [row['corrected_s'] for row in summary['position_lag']]
-    least, most = (f'{end(lags):.3f}' for end in (min, max))
-    undone = f'corrected by {least if least == most else f"{least} to {most}"} s'
-    undone = 'not corrected' if least == most == '0.000' else undone
     names = model.live_channels
     few = [*names[:MOST_NAMES], *(['...'] if len(names) > MOST_NAMES else [])]
     rows = {
@@ -173,7 +159,7 @@ def model_table(model: TrainedModel) -> Table:
         'training': f'{summary["seconds"]:.1f} s, {summary["training_ticks"]} windows',
         'fleet': fleet_sentence(summary['fleet']) if 'fleet' in summary else '',
         'laps': f'{summary["laps"]:.1f}',
-        'position lag': undone if placed else '',
+        'position lag': '',
         'ticks': f'{model.rate_hz:g} Hz, windows of {model.window}',
         'horizons': f'{", ".join(map(str, model.horizons))} ticks = {seconds} s',
         'topics': ' -> '.join(filter(None, (model.imu_topic, model.position_topic))),
@@ -184,6 +170,11 @@ def model_table(model: TrainedModel) -> Table:
         'map': '',
         'lines': '',
     }
+    if placed:
+        lags = [row['corrected_s'] for row in summary['position_lag']]
+        least, most = f'{min(lags):.3f}', f'{max(lags):.3f}'
+        span = least if least == most else f'{least} to {most}'
+        rows['position lag'] = 'not corrected' if span == '0.000' else f'corrected by {span} s'
     if (origin := model.origin) is not None:
         rows['origin'] = f'{origin.latitude_deg:.7f}, {origin.longitude_deg:.7f} deg'
     if (known := model.route_model) is not None:
