@@ -139,8 +139,6 @@ def test_the_newest_estimate_stays_with_its_name_between_two_ticks(kart_atlas, k
         assert live.latest is newest
     assert newest is not None
     assert newest.route
-    live.forget_latest()
-    assert live.latest is None
 
 
 def test_the_same_samples_give_the_same_bits_after_a_reset_too(kart_atlas, kart_drives):

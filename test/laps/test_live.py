@@ -85,13 +85,13 @@ def test_fixes_place_the_laps():
     drive = driven([LAP_S] * 4)
     laps = live()
     assert laps.problem
-    assert laps.placed(estimate_of(drive, 0)) is None
+    assert laps.line.placed(estimate_of(drive, 0)) is None
     placed_drive(laps, drive, range(1, 420))
     assert laps.problem == ''
-    assert (laps.frame, laps.fixes) == ('map', 419)
+    assert (laps.frame, laps.line.fixes) == ('map', 419)
     for tick in range(430, len(drive.stamps) - 5, 3):
         before = estimate_of(drive, tick)
-        placed = laps.placed(before)
+        placed = laps.line.placed(before)
         assert placed is not None
         truth = plane(drive.shares[[tick, tick + 5]])
         assert placed.positions == pytest.approx(truth, abs=0.5)
@@ -257,10 +257,10 @@ def test_fixes_of_a_vehicle_that_stands_do_not_outweigh_those_of_its_way():
         x, y = plane(drive.shares[tick]) + random.standard_normal(2)
         if tick < 20_000 or tick % 5 == 0:
             laps.take_position(int(drive.stamps[tick]), 'map', x, y)
-    assert laps.fixes < 100
+    assert laps.line.fixes < 100
     scores = []
     for tick in range(20_000, len(drive.stamps) - 60):
-        placed = laps.placed(estimate_of(drive, tick))
+        placed = laps.line.placed(estimate_of(drive, tick))
         assert placed is not None
         apart = placed.positions[0] - plane(drive.shares[tick])
         scores.append(apart @ np.linalg.solve(placed.covariances[0], apart))
@@ -338,7 +338,7 @@ def test_few_wrong_fixes_spoil_no_line_and_many_are_believed(off, in_the_end, fa
         x, y = plane(drive.shares[tick])
         laps.take_position(int(drive.stamps[tick]), 'map', x + off(tick), y)
         assert tick < 150 or laps.problem == ''
-    placed = laps.placed(estimate_of(drive, count))
+    placed = laps.line.placed(estimate_of(drive, count))
     assert placed is not None
     truth = plane(drive.shares[count]) + np.array([in_the_end, 0.0])
     assert placed.positions[0] == pytest.approx(truth, abs=0.5 if far else 3.0)
@@ -379,4 +379,4 @@ def test_many_fixes_are_used_whatever_their_stamps(kind):
             # They come before the estimates of their time.
             later = 3 * PERIOD_NS + part if 'thousands' in kind else 0
             laps.take_position(0 if kind == 'without a stamp' else stamp + later, 'map', x, y)
-    assert laps.fixes > 300
+    assert laps.line.fixes > 300

@@ -260,7 +260,7 @@ class Laps:
     """What stands for the laps of a model while driving."""
 
     def __init__(self, frame: str) -> None:
-        self.frame, self.asked = frame, 0
+        self.frame, self.asked, self.line = frame, 0, self
         self.before: Laps | None = None
 
     def push(self, _: Estimate) -> None:

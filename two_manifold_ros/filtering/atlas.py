@@ -185,12 +185,6 @@ class AtlasFilter(Filter):
             each.warm_up()
         CoarseBelief(self._atlas.members[:1]).warm_up()
 
-    def forget_latest(self) -> None:
-        """Forget the newest estimate: it came from samples that are not of the present."""
-        for each in self._members:
-            each.forget_latest()
-        self.latest = None
-
     def reset(self, cause: str) -> None:
         """Forget everything but the counters; ``cause`` is shown until the next sample."""
         for each in self._members:

@@ -264,10 +264,6 @@ class Filter:
         # What only one of the two has used by now, the other has yet to count or has counted.
         self.counters['used'] += previous.waiting - self.waiting
 
-    def forget_latest(self) -> None:
-        """Forget the newest estimate: it came from samples that are not of the present."""
-        self.latest = None
-
     def reset(self, cause: str) -> None:
         """Forget everything but the counters; ``cause`` is shown until the next sample."""
         # What only waited is used all the same, so that no sample goes uncounted.

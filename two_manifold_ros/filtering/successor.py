@@ -90,7 +90,7 @@ class Successor:
     def _prepare(self, make: Callable[[], Filter], past: Sequence[Sample]) -> None:
         live = make()
         # An estimate from the old samples that it was made with is not about the present.
-        live.forget_latest()
+        live.latest = None
         if past:
             # A drive that goes on does not begin here.
             live.lose()

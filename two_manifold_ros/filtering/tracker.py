@@ -1,47 +1,33 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-The filters over ticks: of the spectral model and a TPSR (belief, window, read-out), of a route.
-
-The filter of a route recognises input that no place on any road can cause by the mean of the
-newest window: other units, missing gravity, a sensor on its side. That of a network also
-recognises another vehicle, by how much it shakes.
-"""
+"""The filters over ticks, and those of the spectral model and a TPSR: belief, window, read-out."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-import itertools
 import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.compilation import compiled
-from two_manifold_ros.filtering.forecast_scales import ForecastScales
-from two_manifold_ros.filtering.network_lines import LineFollower, LineState
+from two_manifold_ros.filtering.network_lines import LineState
 from two_manifold_ros.filtering.status import (
-    LEAST_STEADY,
     MOST_STEADY,
     REJECTED_BEFORE_RESTART,
     TickDiagnostics,
 )
 from two_manifold_ros.hse_hmm.belief import Belief, Recollection
 from two_manifold_ros.hse_hmm.readout import RidgeReadout, SharpenedReadout
-from two_manifold_ros.network.belief import NetworkBelief
-from two_manifold_ros.network.network import misfits, shakes_of
-from two_manifold_ros.route.belief import RouteBelief
-from two_manifold_ros.route.sensors import SensedBelief
 from two_manifold_ros.ticks.novelty import NOVEL, NoveltyScore
-from two_manifold_ros.ticks.rest import alike, Rest
+from two_manifold_ros.ticks.rest import Rest
 from two_manifold_ros.ticks.sliding import SlidingWindow
 from two_manifold_ros.tpsr.features import FourierFeatures
 from two_manifold_ros.tpsr.parameters import RememberingBelief
 
 if TYPE_CHECKING:
-    from two_manifold_ros.model.model import Model, RouteModel, TpsrModel
+    from two_manifold_ros.model.model import Model, TpsrModel
     from two_manifold_ros.tpsr.thin_svd import Move
-    from two_manifold_ros.typing import Bools, Floats, Ints
+    from two_manifold_ros.typing import Floats
 
 
 class TickFilter(ABC):
@@ -241,216 +227,3 @@ class TpsrTracker(WindowTracker):
             self._rejected = 0
             self.belief.start()
         return evidence, restarted
-
-
-MEAN, INVERSE_SCALE, LOW, HIGH, SLACK = range(5)
-
-
-@compiled
-def _take(
-    values: Floats, live: Ints, known: Floats, now: Floats, recent: Floats, count: int
-) -> tuple[bool, float]:
-    """
-    Take the means of a tick (c,); return whether no channel changed, and how unusual the mean is.
-
-    ``known`` (5, d), rows ``MEAN`` to ``SLACK``: mean and inverse scale of training; lowest and
-    highest mean of a window, standardised, and how far beyond is usual, in multiples of which the
-    mean of the newest window is beyond (0 until there is one). Updated: ``now`` (2, d), the
-    observation before and the sum of the ``recent`` ones (w, d). ``count`` observations came
-    before.
-    """
-    before, total = 0, 1
-    width, place = len(recent), count % len(recent)
-    for k in range(len(live)):
-        value = (values[live[k]] - known[MEAN, k]) * known[INVERSE_SCALE, k]
-        now[total, k] += value - recent[place, k]
-        recent[place, k] = value
-    same = alike(recent[place], now[before])
-    # One by one: compiling the assignment of a row, and the words of its errors, takes seconds.
-    for k in range(len(live)):
-        now[before, k] = recent[place, k]
-        if place == width - 1:
-            # So that rounding cannot build up for ever.
-            now[total, k] = 0.0
-            for tick in range(width):
-                now[total, k] += recent[tick, k]
-    beyond = 0.0
-    if count + 1 >= width:
-        for k in range(len(live)):
-            average = now[total, k] / width
-            far = max(known[LOW, k] - average, average - known[HIGH, k]) / known[SLACK, k]
-            beyond = max(beyond, far)
-    return same, beyond
-
-
-class PositionModes:
-    """
-    Modes of the belief about the place, at positions (N, 2): nearby places are summed in cells.
-
-    At ``most`` so many are returned, and none below the chance ``faintest``.
-    """
-
-    def __init__(self, positions: Floats, most: int = 50, faintest: float = 1e-3) -> None:
-        self._most, self._faintest = most, faintest
-        known: Bools = np.asarray(np.isfinite(positions).all(axis=1))
-        self._known = np.flatnonzero(known)
-        self._positions = positions[self._known]
-        corner = self._positions.min(axis=0)
-        # A hundred cells along the longer side of the track.
-        size = float(np.ptp(self._positions, axis=0).max()) / 100
-        squares = np.rint((self._positions - corner) / (size or 1.0)).astype(np.int64)
-        _, cells = np.unique(squares, axis=0, return_inverse=True)
-        self._cells = cells.reshape(-1)
-
-    def read(self, weights: Floats) -> Floats:
-        """Return modes (m, 3) of chances (N,): x, y in metres and chance, the likeliest first."""
-        own = weights[self._known]
-        chances = np.bincount(self._cells, own)
-        chosen = np.flatnonzero(chances >= self._faintest)
-        chosen = chosen[np.argsort(-chances[chosen], kind='stable')][: self._most]
-        sums = [np.bincount(self._cells, own * axis)[chosen] for axis in self._positions.T]
-        return np.column_stack([*(each / chances[chosen] for each in sums), chances[chosen]])
-
-
-class RouteTracker(TickFilter):
-    """A `TickFilter` of the route model; ``with_places`` if ``places`` will be asked for."""
-
-    seen = 0
-
-    def __init__(self, model: RouteModel, *, with_places: bool = False) -> None:
-        channels, route = model.channels, model.route
-        self._live = np.flatnonzero(channels.live)
-        scale = channels.scale[self._live]
-        # Beyond the training, another slope, load or day: gravity turned by 18 degrees and a
-        # gyroscope off by 29 degrees a second; of other channels, five standard deviations.
-        imu = np.array([3.0, 3.0, 3.0, 0.5, 0.5, 0.5])
-        least = imu[self._live] / scale if channels.of_imu else 5.0
-        slack = np.maximum(model.highest - model.lowest, least)
-        self._inverse = 1.0 / scale
-        self._known = np.array(
-            [channels.mean[self._live], self._inverse, model.lowest, model.highest, slack]
-        )
-        self._now = np.zeros((2, len(self._live)))
-        self._recent = np.zeros((model.window, len(self._live)))
-        self._most_still = model.most_still + model.window
-        self._least_evidence = model.least_evidence
-        # No more than the memory of the observations, in which they say the same thing once; a
-        # persistence that is given may be that of no memory at all.
-        memory = round(1.0 / route.likelihood.persistence)
-        self.steady = min(max(memory, LEAST_STEADY), MOST_STEADY)
-        self._modes = PositionModes(route.readout.targets[:, 0]) if with_places else None
-        self._columns: list[slice] = []
-        self._network: NetworkBelief | None = None
-        if model.sensors:
-            # Behind the channels of the IMU, sensor by sensor.
-            ends = np.cumsum([len(channels.names), *(len(each.names) for each in model.sensors)])
-            self._columns = [slice(*pair) for pair in itertools.pairwise(ends.tolist())]
-            self._sensed = SensedBelief(route, model.sensors, model.period_ns * 1e-9)
-            self.belief: RouteBelief = self._sensed
-        elif model.network is not None:
-            self._network = NetworkBelief(route, model.network, model.period_ns * 1e-9)
-            self.belief = self._network
-            self._map = model.network
-            self._misfits = np.zeros(model.window)
-        else:
-            self.belief = RouteBelief(route)
-        self._lines = None
-        if model.lines is not None:
-            period_s = model.period_ns * 1e-9
-            ahead_s = [each * period_s for each in model.horizons]
-            self._lines = LineFollower(model.lines, self.belief, ahead_s, period_s)
-        self._scales = ForecastScales(model.horizons, float((1.0 / route.motion.rates).sum()))
-        self.start()
-
-    @property
-    def state(self) -> Floats:
-        """Latent state (k,) after the last observation."""
-        return self.belief.state
-
-    def start(self) -> None:
-        """Forget everything."""
-        self._recent[:] = 0.0
-        self._now[1] = 0.0
-        self._now[0] = np.inf
-        self._ticks = self._still = 0
-        self.belief.start()
-        if self._lines is not None:
-            self._lines.start()
-        self._scales.start()
-        self._read = self.belief.read()
-        self.seen = 0
-
-    def place(self, chances: Floats) -> None:
-        """Be at the places with these ``chances`` (P,) in place of anywhere, after a start."""
-        self.belief.place(chances)
-        self._read = self.belief.read()
-
-    def spread_anywhere(self) -> list[Floats]:
-        """Return the covariance (2, 2) of a start anywhere; on a network a start is not."""
-        if self._network is not None:
-            places = self._network.chances.shape[0]
-            self.place(np.full(places, 1.0 / places))
-        return [self.read()[1][0]]
-
-    def lose(self) -> None:
-        """Be on no way from where drives begin, after a start; nothing changes on a route."""
-        self.belief.lose()
-        self._read = self.belief.read()
-
-    def coast(self, ticks: int) -> None:
-        """Move on by some ticks without observations; the window has to fill again."""
-        self.belief.skip(ticks)
-        if self._lines is not None:
-            self._lines.follow(ticks)
-        self._scales.pause()
-        self._read = self.belief.read()
-        self.seen = 0
-
-    def update(self, values: Floats) -> TickDiagnostics:
-        """Take the (c,) means of one tick, in the units of the samples."""
-        same, beyond = _take(values, self._live, self._known, self._now, self._recent, self._ticks)
-        broken = 0.0
-        if self._network is not None:
-            # Behind the means are those of what shakes.
-            spreads = np.sqrt(values[len(values) // 2 :][self._live])
-            shaken = shakes_of(spreads * self._inverse)
-            self._network.take(shaken)
-            known, place = self._map, self._ticks % len(self._misfits)
-            self._misfits[place] = misfits(shaken, known.shakes, known.scales)
-            broken = float(self._misfits.mean()) / known.largest_misfit
-        self._ticks += 1
-        self._still = self._still + 1 if same else 0
-        evidence = self.belief.update(self._now[0])
-        if self._columns:
-            self._sensed.sense([values[each] for each in self._columns])
-        if self._lines is not None:
-            self._lines.follow()
-        self.seen += 1
-        self._read = self.belief.read()
-        self._scales.follow(*self._read, self.belief.driving)
-        broken = max(self._still / self._most_still, beyond, broken)
-        full = self.seen >= len(self._recent)
-        return TickDiagnostics(
-            evidence,
-            accepted=evidence > 0.0,
-            # A broken input is novel; whether it is the route is decided apart.
-            novelty=max(1.0, NOVEL * broken) if full else math.nan,
-            restarted=evidence == 0.0,
-            off_route=max(1.0 - self.belief.on_route, 0.0),
-            unlike=self.belief.unlike,
-            stays_off=self._network is not None,
-            unlikely=evidence < self._least_evidence and self.belief.driving > 0.5,
-        )
-
-    def read(self) -> tuple[Floats, Floats]:
-        """Return means (H + 1, 2) and covariances (H + 1, 2, 2) of positions and velocity."""
-        means, covariances = self._read
-        return means, covariances * self._scales.factors[:, None, None]
-
-    def places(self) -> Floats | None:
-        """Return the (m, 3) modes of the position; ``None`` if they were not asked for."""
-        return None if self._modes is None else self._modes.read(self.belief.weights)
-
-    def lines(self) -> LineState:
-        """Return which line of a network is driven, and its branches."""
-        return NO_LINES if self._lines is None else self._lines.read()

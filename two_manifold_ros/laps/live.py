@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from two_manifold_ros.filtering.estimate import Estimate
+    from two_manifold_ros.model.circuit import Circuit
     from two_manifold_ros.model.model import RouteModel
     from two_manifold_ros.recordings.recording import GeodeticOrigin
     from two_manifold_ros.typing import Floats
@@ -52,6 +53,133 @@ MOST_FAR = 0.1
 """Share of the fixes of a lap above which those far off are not wild: the line may be wrong."""
 
 
+class FixedLine:
+    """
+    The line through the fixes of a vehicle of which laps alone are known, and places on it.
+
+    A fix that is far off the line is left out, unless there are many such fixes on two laps.
+    """
+
+    def __init__(self, model: RouteModel, circuit: Circuit) -> None:
+        self._model, self._lap_s = model, circuit.lap_s
+        self.radius = float(np.median(np.hypot(circuit.points[:, 0], circuit.points[:, 1])))
+        self._fixes = ClosedLine()
+        self.drawn: DrawnLine | None = None
+        self._drawn_fixes = 0
+        # Fixes near and far off the line in the usual time of a lap, which began when.
+        self._near = 0
+        self._far: list[tuple[float, Floats]] = []
+        self._lap_ns: int | None = None
+        self._doubted = False
+        self._last_fix = math.nan
+
+    @cached_property
+    def _paths(self) -> PathAhead:
+        return PathAhead(self._model)
+
+    @property
+    def fixes(self) -> int:
+        """Fixes that were placed."""
+        return self._fixes.fixes
+
+    @property
+    def problem(self) -> str:
+        """Why there is no line yet; empty if there is one."""
+        return '' if self.drawn is not None else self._fixes.problem
+
+    def placed(self, estimate: Estimate) -> Estimate | None:
+        """Return an estimate on the ring with positions on the line through the fixes, or None."""
+        if self.drawn is None or not estimate.valid:
+            return None
+        line, radius = self.drawn, self.radius
+        angles = np.arctan2(estimate.positions[:, 1], estimate.positions[:, 0])
+        along = np.column_stack([-np.sin(angles), np.cos(angles)])
+        around = 2.0 * np.pi * radius
+        squares = np.einsum('hi,hij,hj->h', along, estimate.covariances, along) / around**2
+        phases = angles / (2.0 * np.pi)
+        tangents, doubts = line.tangents(phases)
+        covariances = squares[:, None, None] * tangents[:, :, None] * tangents[:, None, :]
+        covariances += (line.variances(phases) + line.noise_m2)[:, None, None] * np.eye(2)
+        # Laps a second.
+        rate = float(along[0] @ estimate.velocity) / around
+        doubt = float(along[0] @ estimate.velocity_covariance @ along[0]) / around**2
+        own = doubt * np.outer(tangents[0], tangents[0])
+        own += (rate**2 + doubt) * doubts[0] * np.eye(2)
+        variance = float(np.linalg.eigvalsh(covariances[0])[-1])
+        return replace(
+            estimate,
+            positions=_on(line, estimate.positions),
+            covariances=covariances,
+            velocity=rate * tangents[0],
+            velocity_covariance=own,
+            # The 95 % quantile of the chi-square distribution with two degrees of freedom.
+            ellipse_m=math.sqrt(-2.0 * math.log(0.05) * variance),
+            places=None,
+            ahead=lambda: self._paths.along(estimate.positions, drawn=partial(_on, line)),
+        )
+
+    def take(self, stamp_ns: int, phase: float, variance: float, place: Floats) -> bool:
+        """Add a fix at a phase, in laps, to the line; return whether it is not wild."""
+        if abs((phase - self._last_fix + 0.5) % 1.0 - 0.5) < APART:
+            return True
+        self._last_fix = phase
+        at = np.array([phase])
+        if self.drawn is not None:
+            self._judge(stamp_ns)
+            line = self.drawn
+            square = float(np.square(place - line.at(at)[0]).sum())
+            slopes = float(np.square(line.tangents(at)[0]).sum())
+            unsure = line.noise_m2 + float(line.variances(at)[0]) + variance * slopes
+            if square > FAR * unsure:
+                if len(self._far) < MOST_WAITING:
+                    self._far.append((phase, place))
+                return False
+            self._near += 1
+        self._fixes.add(at, place[None])
+        if self._fixes.fixes >= MORE * self._drawn_fixes and not self._fixes.problem:
+            self._draw()
+        return True
+
+    def _judge(self, stamp_ns: int) -> None:
+        """Believe those far off once a usual lap, if they were many on this and the last one."""
+        begun_ns = stamp_ns if self._lap_ns is None else self._lap_ns
+        if 0 <= stamp_ns - begun_ns < 1e9 * self._lap_s:
+            self._lap_ns = begun_ns
+            return
+        near, far = self._near, self._far
+        many = len(far) > MOST_FAR * (near + len(far))
+        if many and self._doubted:
+            at, places = np.array([each for each, _ in far]), np.array([each for _, each in far])
+            others = ClosedLine()
+            others.add(at, places)
+            if len(far) > near and not others.problem:
+                self._fixes = others
+            else:
+                self._fixes.add(at, places)
+            self._draw()
+        self._near, self._far, self._lap_ns, self._doubted = 0, [], stamp_ns, many
+
+    def _draw(self) -> None:
+        self.drawn, self._drawn_fixes = self._fixes.draw(), self._fixes.fixes
+
+    def in_metres(self, state: LapState, circuit: Circuit) -> LapState:
+        """Return a state on the ring with the way along the line through the fixes."""
+        if self.drawn is None:
+            return state
+        way_m = self.drawn.way_m
+        begin = math.atan2(circuit.points[0, 1], circuit.points[0, 0]) / (2.0 * math.pi)
+        edges = np.linspace(0.0, 1.0, STEPS + 1)
+        before, now = np.interp([begin % 1.0, (begin + state.phase) % 1.0], edges, way_m)
+        whole = float(way_m[-1])
+        metres = float(now - before) % whole if whole else 0.0
+        # As fast as the line goes on there.
+        step = int((begin + state.phase) % 1.0 * STEPS) % STEPS
+        scale = STEPS * float(way_m[step + 1] - way_m[step]) / circuit.length_m
+        return replace(
+            state, distance_m=metres, distance_deviation_m=scale * state.distance_deviation_m
+        )
+
+
 class LiveLaps:
     """
     Time laps as estimates come, move the start line to marks, and place laps by fixes.
@@ -72,8 +200,7 @@ class LiveLaps:
         self.timer = timer
         self._circuit, self._sectors = timer.circuit, timer.sectors
         self._model = model
-        points = self._circuit.points
-        self._radius = float(np.median(np.hypot(points[:, 0], points[:, 1])))
+        self.line = FixedLine(model, timer.circuit)
         # Where the line is along the circuit as the model has it.
         self._line_m = 0.0
         # Where it moves ahead of a vehicle that passed it, the lap goes on with its number.
@@ -83,25 +210,12 @@ class LiveLaps:
         self._waiting: deque[tuple[int, Floats | None]] = deque()
         self._marks: list[float] = []
         self._last_mark_ns: int | None = None
-        self._fixes = ClosedLine()
-        self._drawn: DrawnLine | None = None
-        self._drawn_fixes = 0
-        # Fixes near and far off the line in the usual time of a lap, which began when.
-        self._near = 0
-        self._far: list[tuple[float, Floats]] = []
-        self._lap_ns: int | None = None
-        self._doubted = False
-        self._last_fix = math.nan
         # Marks and fixes that were placed nowhere.
         self._missed: Counter[str] = Counter()
-        self._clock_ns = clock_ns
+        self._clock_ns, self.stamps_on_arrival = clock_ns, clock_ns is not None
         self.origin: GeodeticOrigin | None = None
         self.frame = ''
         self.position_counts: Counter[str] = Counter()
-
-    @cached_property
-    def _paths(self) -> PathAhead:
-        return PathAhead(self._model)
 
     @property
     def marks(self) -> int:
@@ -109,16 +223,10 @@ class LiveLaps:
         return len(self._marks)
 
     @property
-    def fixes(self) -> int:
-        """Fixes that were placed."""
-        return self._fixes.fixes
-
-    @property
     def problem(self) -> str:
         """Why fixes make no positions yet; empty if they do."""
-        if self._drawn is not None:
-            return ''
-        return self._why_missed('fixes', self._fixes.fixes) or self._fixes.problem
+        problem = self.line.problem
+        return problem and (self._why_missed('fixes', self.line.fixes) or problem)
 
     @property
     def mark_problem(self) -> str:
@@ -157,7 +265,7 @@ class LiveLaps:
         while stamp_ns - self._past[0][0].stamp_ns > late_ns:
             self._past.popleft()
         while self._waiting and self._waiting[-1][0] > stamp_ns + late_ns:
-            self._miss(self._waiting.pop()[1])
+            self._missed[_name_of(self._waiting.pop()[1])] += 1
         moved = False
         while self._waiting and self._waiting[0][0] <= stamp_ns:
             moved |= self._take(*self._waiting.popleft())
@@ -167,17 +275,14 @@ class LiveLaps:
         if state is None:
             return None
         state = replace(state, lap=self._highest)
-        return state if self._drawn is None else self._in_metres(state, self._drawn)
+        if self.line.drawn is None:
+            return state
+        return self.line.in_metres(state, self.timer.circuit)
 
     def go_on(self, before: LiveLaps) -> None:
         """Go on counting laps, and with the frame of the fixes, in place of another model's."""
         self.timer.number = self._highest = before._highest
         self.origin, self.frame = before.origin, before.frame
-
-    @property
-    def stamps_on_arrival(self) -> bool:
-        """True if estimates are stamped as their samples arrive."""
-        return self._clock_ns is not None
 
     def fits_origin(self, *, geodetic: bool) -> bool:
         """Return whether fixes of satellites, or positions in metres, go with those before."""
@@ -203,37 +308,6 @@ class LiveLaps:
         self._add(stamp_ns, np.array([x, y]))
         return True
 
-    def placed(self, estimate: Estimate) -> Estimate | None:
-        """Return an estimate on the ring with positions on the line through the fixes, or None."""
-        if self._drawn is None or not estimate.valid:
-            return None
-        line, radius = self._drawn, self._radius
-        angles = np.arctan2(estimate.positions[:, 1], estimate.positions[:, 0])
-        along = np.column_stack([-np.sin(angles), np.cos(angles)])
-        around = 2.0 * np.pi * radius
-        squares = np.einsum('hi,hij,hj->h', along, estimate.covariances, along) / around**2
-        phases = angles / (2.0 * np.pi)
-        tangents, doubts = line.tangents(phases)
-        covariances = squares[:, None, None] * tangents[:, :, None] * tangents[:, None, :]
-        covariances += (line.variances(phases) + line.noise_m2)[:, None, None] * np.eye(2)
-        # Laps a second.
-        rate = float(along[0] @ estimate.velocity) / around
-        doubt = float(along[0] @ estimate.velocity_covariance @ along[0]) / around**2
-        own = doubt * np.outer(tangents[0], tangents[0])
-        own += (rate**2 + doubt) * doubts[0] * np.eye(2)
-        variance = float(np.linalg.eigvalsh(covariances[0])[-1])
-        return replace(
-            estimate,
-            positions=_on(line, estimate.positions),
-            covariances=covariances,
-            velocity=rate * tangents[0],
-            velocity_covariance=own,
-            # The 95 % quantile of the chi-square distribution with two degrees of freedom.
-            ellipse_m=math.sqrt(-2.0 * math.log(0.05) * variance),
-            places=None,
-            ahead=lambda: self._paths.along(estimate.positions, drawn=partial(_on, line)),
-        )
-
     def _add(self, stamp_ns: int, place: Floats | None) -> None:
         """Keep a mark or a fix until the estimates of its time are there."""
         if self._clock_ns is not None:
@@ -251,13 +325,15 @@ class LiveLaps:
         """Place a mark or a fix on the lap; return whether the start line has to move."""
         after = bisect_left(self._past, stamp_ns, key=lambda each: each[0].stamp_ns)
         if not 0 < after < len(self._past):
-            return self._miss(place)
+            self._missed[_name_of(place)] += 1
+            return False
         (before, metres), (later, later_m) = self._past[after - 1], self._past[after]
         took = later.stamp_ns - before.stamp_ns
         # Between them the filter was lost, or there was no IMU; and one wrong place spoils a line.
         sure = before.status is later.status is Status.TRACKING
         if not sure or took > 2 * self._model.period_ns:
-            return self._miss(place)
+            self._missed[_name_of(place)] += 1
+            return False
         share = (stamp_ns - before.stamp_ns) / took
         if place is None:
             length = self._circuit.length_m
@@ -267,54 +343,10 @@ class LiveLaps:
         turned = math.atan2(y, x)
         along = np.array([-math.sin(turned), math.cos(turned)])
         doubt = float(along @ before.covariances[0] @ along)
-        doubt /= (2.0 * math.pi * self._radius) ** 2
-        self._take_fix(stamp_ns, turned / (2.0 * math.pi), doubt, place)
+        doubt /= (2.0 * math.pi * self.line.radius) ** 2
+        if not self.line.take(stamp_ns, turned / (2.0 * math.pi), doubt, place):
+            self.position_counts['far_off'] += 1
         return False
-
-    def _miss(self, place: Floats | None) -> bool:
-        self._missed['marks' if place is None else 'fixes'] += 1
-        return False
-
-    def _take_fix(self, stamp_ns: int, phase: float, variance: float, place: Floats) -> None:
-        """Add a fix at a phase, in laps, to the line, unless it is wild."""
-        if abs((phase - self._last_fix + 0.5) % 1.0 - 0.5) < APART:
-            return
-        self._last_fix = phase
-        at = np.array([phase])
-        if self._drawn is not None:
-            self._judge(stamp_ns)
-            line = self._drawn
-            square = float(np.square(place - line.at(at)[0]).sum())
-            slopes = float(np.square(line.tangents(at)[0]).sum())
-            unsure = line.noise_m2 + float(line.variances(at)[0]) + variance * slopes
-            if square > FAR * unsure:
-                self.position_counts['far_off'] += 1
-                if len(self._far) < MOST_WAITING:
-                    self._far.append((phase, place))
-                return
-            self._near += 1
-        self._fixes.add(at, place[None])
-        if self._fixes.fixes >= MORE * self._drawn_fixes and not self._fixes.problem:
-            self._draw()
-
-    def _judge(self, stamp_ns: int) -> None:
-        """Believe those far off once a usual lap, if they were many on this and the last one."""
-        begun_ns = stamp_ns if self._lap_ns is None else self._lap_ns
-        if 0 <= stamp_ns - begun_ns < 1e9 * self._circuit.lap_s:
-            self._lap_ns = begun_ns
-            return
-        near, far = self._near, self._far
-        many = len(far) > MOST_FAR * (near + len(far))
-        if many and self._doubted:
-            at, places = np.array([each for each, _ in far]), np.array([each for _, each in far])
-            others = ClosedLine()
-            others.add(at, places)
-            if len(far) > near and not others.problem:
-                self._fixes = others
-            else:
-                self._fixes.add(at, places)
-            self._draw()
-        self._near, self._far, self._lap_ns, self._doubted = 0, [], stamp_ns, many
 
     def _take_mark(self, stamp_ns: int, metres: float) -> bool:
         last_ns = self._last_mark_ns
@@ -355,23 +387,9 @@ class LiveLaps:
         self.timer, self._line_m = timer, line_m
         return again
 
-    def _draw(self) -> None:
-        self._drawn, self._drawn_fixes = self._fixes.draw(), self._fixes.fixes
 
-    def _in_metres(self, state: LapState, line: DrawnLine) -> LapState:
-        """Return a state on the ring with the way along the line through the fixes."""
-        circuit, way_m = self.timer.circuit, line.way_m
-        begin = math.atan2(circuit.points[0, 1], circuit.points[0, 0]) / (2.0 * math.pi)
-        edges = np.linspace(0.0, 1.0, STEPS + 1)
-        before, now = np.interp([begin % 1.0, (begin + state.phase) % 1.0], edges, way_m)
-        whole = float(way_m[-1])
-        metres = float(now - before) % whole if whole else 0.0
-        # As fast as the line goes on there.
-        step = int((begin + state.phase) % 1.0 * STEPS) % STEPS
-        scale = STEPS * float(way_m[step + 1] - way_m[step]) / circuit.length_m
-        return replace(
-            state, distance_m=metres, distance_deviation_m=scale * state.distance_deviation_m
-        )
+def _name_of(place: Floats | None) -> str:
+    return 'marks' if place is None else 'fixes'
 
 
 def _on(line: DrawnLine, positions: Floats) -> Floats:

@@ -55,7 +55,6 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.laps.live import LiveLaps
-    from two_manifold_ros.laps.timing import LapState
 
 
 def qos(topic: Topic) -> QoSProfile:
@@ -397,8 +396,14 @@ class EstimatePublishers:
         }
         if not heard and self._tf is None:
             return
+        usual = estimate, self.scene.of(estimate)
+        on_line = None if heard.keys().isdisjoint(PLACED) else self._on_line(*usual)
         for topic, own in heard.items():
-            fields = self._fields_of(topic, estimate, lap)
+            shown, scene = on_line if on_line and topic in PLACED else usual
+            if topic is Topics.LAPS:
+                fields = None if lap is None else laps_message(lap)
+            else:
+                fields = None if shown is None else BUILDERS[topic](shown, scene)
             if fields is None:
                 continue
             if topic in {Topics.POSITION, Topics.ODOMETRY}:
@@ -411,24 +416,17 @@ class EstimatePublishers:
                 fill(self._messages[topic], topic.msgtype, fields)
                 own.publish(self._messages[topic])
         if self._tf is not None:
-            scene = self.scene.of(estimate)
-            transform = transform_message(estimate, scene, self._odometry)
+            transform = transform_message(*usual, self._odometry)
             if transform is not None:
                 self._tf.publish(to_message(TRANSFORM_TYPE, transform))
 
-    def _fields_of(self, topic: Topic, estimate: Estimate, lap: LapState | None) -> Message | None:
-        """Return the fields of a message, ``None`` if there is nothing to say."""
-        if topic is Topics.LAPS:
-            return None if lap is None else laps_message(lap)
-        scene, shown = self.scene.of(estimate), estimate
-        if self._placed and topic in PLACED:
-            placed = None if self.laps is None else self.laps.placed(estimate)
-            if self.laps is None or placed is None:
-                return None
-            # On the line through fixes, in their frame.
-            track = self.laps.frame if scene.track == LAP_FRAME else scene.track
-            scene, shown = replace(scene, track=track), placed
-        return BUILDERS[topic](shown, scene)
+    def _on_line(self, estimate: Estimate, scene: Scene) -> tuple[Estimate | None, Scene] | None:
+        """Return an estimate on the line through fixes, in their frame, if that is asked for."""
+        laps = self.laps
+        if not self._placed or laps is None:
+            return (None, scene) if self._placed else None
+        track = laps.frame if scene.track == LAP_FRAME else scene.track
+        return laps.line.placed(estimate), replace(scene, track=track)
 
     def publish_chances(self, estimate: Estimate | None) -> None:
         """Publish how likely each known route is by the newest estimate, once for each."""

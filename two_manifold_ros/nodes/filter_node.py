@@ -356,7 +356,7 @@ class FilterNode(BackgroundNode):
         laps = None if session is None else self._estimates.laps
         if laps is not None:
             leading |= {'marks': laps.marks} if chosen.mark_topic else {}
-            leading |= {'fixes': laps.fixes} if chosen.fix_topic else {}
+            leading |= {'fixes': laps.line.fixes} if chosen.fix_topic else {}
         if swap is not None:
             leading |= {'model': swap.path, 'swaps': swap.swaps, 'swap': swap.state}
             if swap.trouble:
