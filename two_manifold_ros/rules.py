@@ -25,12 +25,14 @@ class Limits:
     """
     Bounds of the numbers that a filter accepts; a trained model comes nowhere near.
 
-    Squares of ``number`` and of its inverse are finite; ``buffer`` is of an array that the filter
-    allocates; ``work`` products compare a window with all of the training in some seconds, and
-    ``step`` products are summed in a tick in about a second; ``text`` counts characters.
+    Squares of ``number`` and of its inverse, the ``least`` to divide by, are finite; ``buffer`` is
+    of an array that the filter allocates; ``work`` products compare a window with all of the
+    training in some seconds, and ``step`` products are summed in a tick in about a second;
+    ``text`` counts characters.
     """
 
     number: float = 1e100
+    least: float = 1e-100
     count: int = 2**31 - 1
     buffer: int = 20_000_000
     work: int = 10**10
@@ -41,11 +43,6 @@ class Limits:
     text: int = 1000
     tick_ns: int = 1000 * 10**9
     horizon_ns: int = 86_400 * 10**9
-
-    @property
-    def least(self) -> float:
-        """Smallest positive number to divide by."""
-        return 1.0 / self.number
 
 
 BOUNDS = Limits()

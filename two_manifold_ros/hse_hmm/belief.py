@@ -90,12 +90,7 @@ def next_state(table: Floats, weights: Floats, state: Floats) -> None:
 
 
 SHARE = 0.03
-"""
-Chance in a tick that the vehicle is where the newest window puts it, whatever was believed.
-
-At 0 a belief in a wrong place lasts for laps; at 0.1 long windows, whose observations the belief
-has used already, double the error on a circuit of 4 km.
-"""
+"""Chance in a tick that the vehicle is where the newest window puts it, whatever was believed."""
 
 SMALLEST_EVIDENCE = 0.1
 """

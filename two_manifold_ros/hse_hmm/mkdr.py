@@ -232,7 +232,6 @@ def fit_position_map(
 
     if not (_varies(centred, centre) and _varies(positions - offset, offset)):
         return position_of
-    # More steps and a smaller tolerance changed no position by more than its error's hundredth.
     found = find_predictive_directions(
         centred, positions, penalty=penalty, tolerance=1e-3, most_steps=30
     )

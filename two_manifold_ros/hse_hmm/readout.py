@@ -33,10 +33,7 @@ FEWEST = round(1.0 / (1.0 - max(LEVELS)))
 """Errors of which one lies outside of the largest ellipse: fewer show nothing of its size."""
 
 LEAST_LEFT = 0.25
-"""
-Share of a variance that noise of the reference positions may leave at least: half of an axis. With
-half or twice as much the NEES of velocities moves away from one.
-"""
+"""Share of a variance that noise of the reference positions leaves at least: half of an axis."""
 
 ADDED = np.arange(0.05, 0.96, 0.05)
 """Quantiles of the squared errors that are tried as the variance that calibration adds."""

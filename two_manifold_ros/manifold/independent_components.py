@@ -163,7 +163,6 @@ def _new_functions(functions: Floats, count: int) -> list[int]:
         ]
         polynomials = np.stack(powers, axis=1)
         explained = _correlation(functions[:, column], polynomials - polynomials.mean(axis=0))
-        # On the squares and cubes of the tests it is above .8 of such ones, below .3 of new ones.
         if explained**2 < 0.5:
             taken.append(column)
     return taken
@@ -183,7 +182,6 @@ def _least_diagonals(moments: Floats) -> Floats:
     """Return the rotation (d, d) that makes the diagonals of matrices (p, d, d) smallest."""
     count = moments.shape[-1]
     rotation: Floats = np.eye(count)
-    # Sweeps converge quadratically: of up to eight variables ten were enough to rounding.
     for _ in range(50):
         largest = 0.0
         for one, other in itertools.combinations(range(count), 2):

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
 
 LANDMARKS = 2_000
-"""Points whose kernel matrix is decomposed: its dense solver takes seconds, of twice as many a
-minute."""
+"""Points whose kernel matrix is decomposed: its dense solver takes seconds."""
 
 
 @dataclass(frozen=True)

@@ -181,11 +181,7 @@ class ManifoldLearner(Protocol):
 
 
 RIDGE = 1e-3
-"""
-What is added to the diagonal of a system of equations, relative to what stands there.
-
-Small against what is known, large against rounding; half or twice of it changes nothing.
-"""
+"""What is added to the diagonal of a system of equations, relative to what stands there."""
 
 
 class Limits:

@@ -62,8 +62,7 @@ _LEARNERS: dict[str, Callable[[int, int], ManifoldLearner]] = {
     'gaussian': lambda dimension, _: GaussianKernel(dimension),
     'linear': lambda dimension, _: LinearKernel(dimension),
     'diffusion-map': DiffusionMap,
-    # Of a car on its laps two variables are behind: where it is, and how fast. Of reaches of 3 to
-    # 20 windows and ranks 2 and 4, these erred least on the simulated slot cars 5 to 7.
+    # Of a car on its laps two variables are behind: where it is, and how fast.
     'anisotropic-diffusion': partial(AnisotropicDiffusion, metric=NeighboursInTime(5, 2)),
 }
 
@@ -92,8 +91,7 @@ class FitTransform:
     """
 
     embedding: Any  # the object; a copy of it is fitted
-    # See `near_points`. New points of clean and noisy rolls differed by less than .02 of the
-    # spread between 4, 10 and 20 neighbours.
+    # See `near_points`.
     neighbours: int = 10
 
     def fit(self, samples: Samples) -> Embedding:

@@ -245,7 +245,6 @@ FARTHER, LEAST_FARTHER = 2.0, 0.5
 """
 How far above the usual misfit a window is novel, over how far the worst window of training is; and
 how far that one is taken to be at least, in usual misfits, since short drives show little.
-Chosen in the yard of ``./run bench gauntlet yard``.
 """
 
 TURNS = 65

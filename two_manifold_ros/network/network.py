@@ -31,8 +31,6 @@ BRAKES, CHANGES, STOPS, DRIVES_ON = 23.0, 0.75, 4.5, 1.3
 """
 Mean times, in memories of the observations: until a driver brakes, at one of ``STOPPING`` until
 the next one either way, at the lowest of them until the vehicle stands, until it drives on.
-
-Chosen on the first training of ``./run bench yard``; three others are followed as well with them.
 """
 
 

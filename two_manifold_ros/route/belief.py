@@ -82,6 +82,14 @@ def prepared(
     # Seconds a metre, up to a factor; their mean over places is that of a lap.
     slowness = np.abs(motion.tick_lengths)
     slopes = np.ascontiguousarray(likelihood.slopes * scale)
+    # An observation is a parabola in the speed ratio: through that of standing, and at the usual
+    # speed through the usual one with a slope that mixes physics and what was learned. Rates of
+    # turning grow with the speed, accelerations with its square. Learned slopes alone, from laps
+    # at much the same speed, are noise that is extrapolated.
+    usual, gained = likelihood.usual()
+    moving, exponents = usual - likelihood.rest_alone.offset, likelihood.exponents
+    share = np.where(exponents > 0.0, LIMITS.learned_slopes, 1.0)
+    gained = exponents * moving + share * (gained - exponents * moving)
     return Prepared(
         Placeless(
             likelihood.rest,
@@ -104,7 +112,7 @@ def prepared(
             levels=-0.5 * np.log(likelihood.noise),
             heights=likelihood.noise ** (-channels / (tail + channels)),
             columns=np.ascontiguousarray(likelihood.new_means.T),
-            bends=_bends(likelihood),
+            bends=np.ascontiguousarray((gained - moving) @ likelihood.new_whitening.T),
             at_rest=likelihood.new_whitening @ likelihood.rest_alone.offset,
             slow_from=np.maximum(LIMITS.slowest, LIMITS.surely_fast * slowness / slowness.mean()),
             tail=tail,
@@ -126,45 +134,11 @@ def prepared(
     )
 
 
-def known_of(route: Route) -> Known:
-    """Lay out a route for the compiled steps."""
-    motion, likelihood = route.motion, route.likelihood
-    moves = motion.moves
-    steps = np.arange(float(moves.shape[1]))
-    resting = np.linalg.solve(likelihood.rest_alone.root.T, motion.forward)
-    calm = max(float(np.linalg.norm(resting)), 1e-9)
-    return Known(
-        likelihood=prepared(likelihood, motion, route.switching.beginnings.sum(axis=1), calm),
-        geometry=unsigned(route.geometry),
-        motion=motion,
-        switching=route.switching,
-        variances=moves @ steps**2 - (moves @ steps) ** 2,
-        gained=motion.ratio_spread**2 * (1.0 - motion.ratio_kept**2),
-        states=route.readout.states,
-    )
-
-
 def unsigned(geometry: RouteGeometry) -> Any:  # noqa: ANN401 - which no index of a map is
     """Return indices as compiled code takes them fastest: it need not look for negative ones."""
     return RouteGeometry._make(
         each.astype(np.uint32) if each.dtype.kind == 'i' else each for each in geometry
     )
-
-
-def _bends(likelihood: RouteLikelihood) -> Floats:
-    """
-    Return half the second derivatives (P, d) of whitened observations by the speed ratio.
-
-    An observation is a parabola in it: through that of standing, and at the usual speed through
-    the usual one with a slope that is a mixture of physics and what was learned.
-    """
-    means, slopes = likelihood.usual()
-    moving, exponents = means - likelihood.rest_alone.offset, likelihood.exponents
-    # Rates of turning grow with the speed, accelerations with its square. Learned slopes alone,
-    # from laps at much the same speed, are noise that is extrapolated.
-    share = np.where(exponents > 0.0, LIMITS.learned_slopes, 1.0)
-    slopes = exponents * moving + share * (slopes - exponents * moving)
-    return np.ascontiguousarray((slopes - moving) @ likelihood.new_whitening.T)
 
 
 class SensorOffsets:
@@ -252,7 +226,20 @@ class RouteBelief:
         self._buffers: Buffers = plain(
             Buffers(cells, reach, scratch, self._carry, self._totals, self.state)
         )
-        known = known_of(route)
+        motion, likelihood = route.motion, route.likelihood
+        steps = np.arange(float(motion.moves.shape[1]))
+        resting = np.linalg.solve(likelihood.rest_alone.root.T, motion.forward)
+        calm = max(float(np.linalg.norm(resting)), 1e-9)
+        starts = route.switching.beginnings.sum(axis=1)
+        known = Known(
+            likelihood=prepared(likelihood, motion, starts, calm),
+            geometry=unsigned(route.geometry),
+            motion=motion,
+            switching=route.switching,
+            variances=motion.moves @ steps**2 - (motion.moves @ steps) ** 2,
+            gained=motion.ratio_spread**2 * (1.0 - motion.ratio_kept**2),
+            states=readout.states,
+        )
         self._known: Known = plain(known)
         # Without observations nothing measures how speed ratios change.
         unmeasured = known.motion._replace(tick_lengths=np.zeros(places))

@@ -236,6 +236,9 @@ TAIL = 5.0
 OTHER_TAIL = 2.0
 """Degrees of freedom of the densities of what was never seen."""
 
+HALF_SEEN = 20.0
+"""Ticks seen at rest, or at a low speed, that weigh as much as what is expected."""
+
 
 def _at_rest(passes: Passes, own: Floats, lasting: Floats) -> dict[str, Density]:
     # Expected, in standard deviations of the channels: the offset of a standing vehicle from no
@@ -249,7 +252,7 @@ def _at_rest(passes: Passes, own: Floats, lasting: Floats) -> dict[str, Density]
     noise = np.diag([*[means_calm] * times, 1.0])
     spread = shared(np.full(channels, offset_spread), times + 1) + np.kron(noise, variances)
     if len(seen):
-        share = _share(seen)
+        share = len(seen) / (len(seen) + HALF_SEEN)
         median = np.median(seen, axis=0)
         apart = seen - median
         centre = centre + share * (median - centre)
@@ -266,11 +269,6 @@ def _at_rest(passes: Passes, own: Floats, lasting: Floats) -> dict[str, Density]
         'rest_alone': density(none, offset, alone, own, TAIL),
         'rest_means': density(np.zeros((hidden, 0)), centre[:hidden], means, lasting, TAIL),
     }
-
-
-def _share(seen: Floats) -> float:
-    """Return the weight of ticks seen at rest or at a low speed: 20 of them weigh half."""
-    return len(seen) / (len(seen) + 20.0)
 
 
 def _on_any_road(passes: Passes, own: Floats, lasting: Floats) -> dict[str, Density]:
@@ -298,7 +296,7 @@ def _at_a_low_speed(passes: Passes, line: Floats, covariance: Floats, own: Float
     """Return the density of any road, drawn to visits below about half the usual speed."""
     seen = passes.features[passes.kept & (passes.log_ratios < -LARGEST_LOG_RATIO)]
     seen = seen[:, -passes.channels :]
-    share = _share(seen)
+    share = len(seen) / (len(seen) + HALF_SEEN)
     if len(seen):
         middle = np.median(seen, axis=0)
         apart = seen - middle

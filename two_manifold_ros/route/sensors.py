@@ -120,8 +120,7 @@ def weigh_sensor(
 TRUSTED, BREAK_S, HEAL_S = 0.9, 120.0, 3600.0
 """
 Probability that a sensor is in order at a start, and mean times until one that is breaks, and
-until one that is not is in order again. Healing within a minute lets a wheel that measures a fifth
-too much be believed again and again.
+until one that is not is in order again.
 """
 
 

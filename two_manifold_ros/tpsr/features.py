@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
 
 LARGEST_SQUARE = 1e12
-"""Squared length of features above which they are a fault: they should be about one long. Far from
-any limit of double precision, so that halving or doubling it changes nothing."""
+"""Squared length of features above which they are a fault: they should be about one long."""
 
 
 def squared_length(features: Floats) -> float:

@@ -173,9 +173,7 @@ class LearnerSettings:
 
     states: int  # dimension of the state, k
     # Directions that are kept, r; those beyond the states are a buffer, because what was cut off
-    # once is lost. A third more than 60 states is enough for the slot car with 32 samples to a
-    # fold; learned one by one, or with few states, it takes several times the states, see
-    # docs/reproduce.md.
+    # once is lost, see docs/reproduce.md.
     rank: int
     ridge: float  # on the observation covariance, per sample, for features of length about one
     # Samples after which an old one counts only 1/e; infinite to forget nothing.

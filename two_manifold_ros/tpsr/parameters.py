@@ -80,15 +80,16 @@ def make_parameters(
         operators=operators[:-1],
         inverse=weight * inverse,
         transition=shrink_growing_modes(operators[-1]),
-        # 10 % for noise: with 100 % states that are no means of features cost up to 12 % of error.
+        # 10 % for noise.
         bound=1.1 * math.sqrt(test_square / weight),
     )
 
 
 SMALLEST_EVIDENCE = 0.05
-"""Evidence below which an observation contradicts the belief, and is passed over (mathematics,
-section 6.5). It is then 19 times less likely than on average; at half of it 39 times, at twice 9
-times."""
+"""
+Evidence below which an observation contradicts the belief, and is passed over (mathematics,
+section 6.5): it is then 19 times less likely than on average.
+"""
 
 
 class TpsrBelief:

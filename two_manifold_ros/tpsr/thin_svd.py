@@ -29,8 +29,7 @@ class Move(NamedTuple):
 
 
 PENDING = 32
-"""Vectors that may wait before the rows of a basis are turned. Half of it turns them twice as
-often, twice of it makes single vectors cost more."""
+"""Vectors that may wait before the rows of a basis are turned."""
 
 
 class Split(NamedTuple):
