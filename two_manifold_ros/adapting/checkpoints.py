@@ -238,7 +238,7 @@ class Checkpoints:
             msg = f'{path}: this is of a sensor with channels {found}, not {wanted}; {cure}'
             raise InputError(msg)
         try:
-            head = _head(session.head, header)
+            head, numbers = _head(session.head, header), header['numbers']['learner']
         except (KeyError, TypeError, ValueError) as error:
             return f'what it states of the stream cannot be used ({error!r})'
         plane, given = (head.frame_id, head.origin), (session.head.frame_id, session.head.origin)
@@ -249,9 +249,7 @@ class Checkpoints:
                 'checkpoint_folder, or the model that was given before'
             )
             raise InputError(msg)
-        failure, _ = why_it_fails(
-            lambda: resume(session.learner, header['numbers']['learner'], arrays, head)
-        )
+        failure, _ = why_it_fails(lambda: resume(session.learner, numbers, arrays, head))
         return failure
 
     def look(self) -> None:
