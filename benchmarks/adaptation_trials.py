@@ -25,6 +25,7 @@ from runner import resident_mb
 from worlds.drive import drive
 from worlds.table import world_named
 
+from two_manifold_ros.adapting.checkpoints import saved
 from two_manifold_ros.adapting.stream_learner import make_learner
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.inspection.motion import count_laps, way_driven
@@ -163,8 +164,8 @@ def learn_live(case: Case, name: str) -> dict[str, Any]:
     stream = joined(case.training, case.lap_s)
     learner = make_learner(name)
     ticks = feed(learner, stream, 0, len(stream.stamps))
-    following = listen(learner.push, lambda: learner.running, case.followed)
-    found = accuracy(learner.running, case, following)
+    following = listen(learner.push, lambda: learner.filter.running, case.followed)
+    found = accuracy(learner.filter.running, case, following)
     learner.close()
     offline = run_case(case, OFFLINE[name], ('accuracy',)).get('accuracy', {})
     laps = math.floor(ticks[-1, LAP] + 0.3)
@@ -285,7 +286,7 @@ def _cost(name: str, stream: Stream) -> dict[str, Any]:
         began = process_time()
         feed(learner, stream, int(ends[0]), int(ends[1]))
         busy.append(process_time() - began)
-        kept_mb = max(kept_mb, sum(each.nbytes for each in learner.saved()[1].values()) / 1e6)
+        kept_mb = max(kept_mb, sum(each.nbytes for each in saved(learner)[1].values()) / 1e6)
         grown_mb = max(grown_mb, resident_mb() - empty_mb)
     learner.close()
     return {

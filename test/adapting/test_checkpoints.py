@@ -15,7 +15,14 @@ import numpy as np
 import pytest
 from updater_feed import feed, LEARNED, SMALL, small_session, tpsr_session
 
-from two_manifold_ros.adapting.checkpoints import Checkpoints, FORMAT, name_of_files, NumberedFiles
+from two_manifold_ros.adapting.checkpoints import (
+    Checkpoints,
+    FORMAT,
+    name_of_files,
+    NumberedFiles,
+    resume,
+    saved,
+)
 from two_manifold_ros.adapting.updater_session import UpdaterSession
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.parameters import UpdaterParameters
@@ -142,7 +149,7 @@ def keeper(
     return Checkpoints(chosen, session, clock)
 
 
-def saved(folder: Path) -> list[str]:
+def written_in(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.glob('*.npz'))
 
 
@@ -151,7 +158,7 @@ def two(learned: UpdaterSession, tmp_path: Path) -> list[Path]:
     keeping = keeper(tmp_path, learned)
     keeping.save()
     keeping.end()
-    return [tmp_path / name for name in saved(tmp_path)]
+    return [tmp_path / name for name in written_in(tmp_path)]
 
 
 def test_it_goes_on_where_it_was(drive, learned, tmp_path):
@@ -168,7 +175,7 @@ def test_it_goes_on_where_it_was(drive, learned, tmp_path):
     assert (back.skipped, back.begun) == ([], f'resumed at {samples} samples from {path}')
     assert (again.head.frame_id, again.head.origin) == ('map', learned.head.origin)
     third = small_session()
-    third.learner.restore(*learned.learner.saved(), again.head)
+    resume(third.learner, *saved(learned.learner), again.head)
     part = slice(LEARNED, LEARNED + 400)
     expected, found = feed(third, drive, part), feed(again, drive, part)
     assert len(found) > 50
@@ -188,11 +195,11 @@ def test_one_a_minute_once_there_is_something_to_keep(drive, tmp_path):
         keeping.look()
         keeping.finish()
     # Nothing was learned since.
-    assert saved(tmp_path) == ['updater.000001.npz']
+    assert written_in(tmp_path) == ['updater.000001.npz']
     feed(session, drive, slice(LEARNED, LEARNED + 250))
     keeping.look()
     keeping.finish()
-    assert saved(tmp_path) == ['updater.000001.npz', 'updater.000002.npz']
+    assert written_in(tmp_path) == ['updater.000001.npz', 'updater.000002.npz']
     assert keeping.values['checkpoint'] == str(tmp_path / 'updater.000002.npz')
     assert keeping.values['checkpoint_samples'] == session.learner.counters['samples_learned']
 
@@ -267,18 +274,18 @@ def test_a_disk_that_is_full_stops_nothing(drive, learned, tmp_path, monkeypatch
     keeping = keeper(tmp_path, learned)
     keeping.save()
     keeping.finish()
-    good = saved(tmp_path)
+    good = written_in(tmp_path)
     with monkeypatch.context() as patch:
         patch.setattr(os, 'fsync', raising(errno.ENOSPC))
         keeping.save()
         keeping.finish()
     assert 'No space left on device' in keeping.trouble
     assert keeping.values['checkpoint_trouble'] == keeping.trouble
-    assert saved(tmp_path) == good
+    assert written_in(tmp_path) == good
     assert feed(learned, drive, slice(LEARNED, LEARNED + 100))
     keeping.end()
     assert keeping.trouble == ''
-    assert len(saved(tmp_path)) == 2
+    assert len(written_in(tmp_path)) == 2
 
 
 def test_a_folder_that_cannot_be_made_is_reported_at_once_and_stops_nothing(learned, tmp_path):
@@ -288,7 +295,7 @@ def test_a_folder_that_cannot_be_made_is_reported_at_once_and_stops_nothing(lear
     (tmp_path / 'file').unlink()
     keeping.end()
     assert keeping.trouble == ''
-    assert saved(tmp_path / 'file') == ['updater.000001.npz']
+    assert written_in(tmp_path / 'file') == ['updater.000001.npz']
 
 
 def test_what_is_reported_of_is_on_the_disk_already(learned, tmp_path, monkeypatch):

@@ -57,8 +57,8 @@ class Bench:
         places: dict[int, tuple[float, float]] = {}
         self.learned = learned
         self.learner: Any = SimpleNamespace(
-            make_filter=Filter, models=1, known_until_ns=0, places=places, position_at=places.get,
-            model=lambda: self.learned,
+            make_filter=Filter, models=1, places=places, model=lambda: self.learned,
+            reference=SimpleNamespace(known_until_ns=0, position_at=places.get),
         )  # fmt: skip
         # What is logged, and whether it is a warning.
         self.said: list[tuple[str, bool]] = []
@@ -123,7 +123,7 @@ def test_what_is_measured_to_be_better_is_handed_over(bench, good, old, slot_car
     for stamp, sample, position in zip(
         imu.stamps.tolist(), imu.samples, positions.positions.tolist(), strict=True
     ):
-        learner.known_until_ns, learner.places[stamp] = stamp, position
+        learner.reference.known_until_ns, learner.places[stamp] = stamp, position
         bench.handover.take(stamp, sample, live.push(stamp, sample))
     values = bench.handover.values()
     assert values['incumbent_error_m'] > 1.0 > values['candidate_error_m']

@@ -85,10 +85,10 @@ def test_a_jump_is_refused_unless_it_is_for_good(gate):
     assert follow(gate, 60, 5, shift=3.0) == [False] * 5
     assert all(follow(gate, 65, 10))
     assert gate.counters['jumped'] == 5
-    assert gate.at(START + 62 * STEP) is not None  # from the positions before and after
+    assert gate.position_at(START + 62 * STEP) is not None  # from the positions before and after
     assert follow(gate, 75, 100, shift=3.0) == [False] * 50 + [True] * 50
     assert gate.counters['moved'] == 1
-    assert gate.at(START + 95 * STEP) is None  # never between the old place and the new
+    assert gate.position_at(START + 95 * STEP) is None  # never between the old place and the new
     # Positions that do not agree are never followed.
     for tick in range(175, 300):
         assert not gate.add(START + tick * STEP, 9.0 + 2.0 * (tick % 2), 0.0)
@@ -100,7 +100,7 @@ def test_a_clock_that_goes_back_starts_again(gate):
     assert gate.add(START - 10**10 + STEP, 50.0, 50.0)
     assert [fix.stamp_ns for fix in gate.taken] == [START - 10**10, START - 10**10 + STEP]
     assert gate.newest_ns == START - 10**10 + STEP
-    assert gate.at(START) is None
+    assert gate.position_at(START) is None
 
 
 class Receiver:
@@ -184,7 +184,7 @@ def test_the_rate_is_followed_both_ways():
     assert monitor.gap_ns == 250_000_000
     stamps = receiver.drive(20.0, 1.0, 5.0)
     assert receiver.share(stamps) == 1.0
-    assert monitor.at(stamps[-1] - 400_000_000) is not None
+    assert monitor.position_at(stamps[-1] - 400_000_000) is not None
     stamps = receiver.drive(5.0, 100.0, 5.0)
     assert receiver.share(stamps) == 1.0
     assert monitor.gap_ns == 250_000_000

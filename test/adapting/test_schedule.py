@@ -32,7 +32,7 @@ def trainings(schedule: Schedule, until_s: float, lap_s: float = math.nan) -> li
         driven(schedule, 0.1)
         if schedule.is_due:
             found.append(round(schedule.known_s, 1))
-            schedule.begin_training(lap_s, schedule.known_s, 0)
+            schedule.begin_training(lap_s, schedule.known_s)
     return found
 
 
@@ -57,7 +57,7 @@ def test_attempts_and_trainings_follow_as_the_drive_grows(rest_s):
     assert attempts == pytest.approx([FIRST_S * GROWTH**each for each in range(6)], rel=0.03)
     schedule = Schedule()
     driven(schedule, 1.2 * LAP_S + rest_s)
-    schedule.begin_training(math.nan, schedule.known_s, 0)
+    schedule.begin_training(math.nan, schedule.known_s)
     schedule.count_laps(1.2, LAP_S)
     found = trainings(schedule, 40.0 * LAP_S, LAP_S)
     laps = [(each - rest_s) / LAP_S for each in found]
@@ -67,11 +67,11 @@ def test_attempts_and_trainings_follow_as_the_drive_grows(rest_s):
 def test_a_training_a_little_early_is_the_one_of_its_lap(schedule):
     for driven_laps, next_laps in ((1.4, 2.0), (1.8, 3.0), (3.3, 5.0), (4.9, 8.0)):
         driven(schedule, driven_laps * LAP_S - schedule.known_s)
-        schedule.begin_training(LAP_S, schedule.known_s, 0)
+        schedule.begin_training(LAP_S, schedule.known_s)
         assert schedule.due_s == pytest.approx(next_laps * LAP_S, abs=0.3)
     # What is not kept any more does not slow learning down.
     schedule.known_s = 1e6
-    schedule.begin_training(LAP_S, 8 * LAP_S, 0)
+    schedule.begin_training(LAP_S, 8 * LAP_S)
     assert schedule.due_s - schedule.known_s == pytest.approx(5 * LAP_S)
 
 
@@ -92,35 +92,25 @@ def test_positions_end_once_and_what_is_not_learned_is_due_then(schedule, lap_s)
         assert not schedule.is_due
 
 
-def judged(schedule: Schedule, *errors: float) -> None:
-    """Judge parts of a quarter of a lap, each risen from its start."""
+def judged(schedule: Schedule, *errors: float) -> list[bool]:
+    """Judge parts of a quarter of a lap, each risen from its start; return which are usual."""
+    usual = []
     for error_m in errors:
         begin_ns = schedule.newest_ns or 10**18
         end_ns = driven(schedule, LAP_S / BLOCKS_PER_LAP)
-        schedule.judge(error_m, begin_ns, end_ns, LAP_S)
+        usual.append(schedule.judge(error_m, begin_ns, end_ns, LAP_S))
+    return usual
 
 
-def test_what_is_unlike_the_parts_before_for_less_than_two_laps_is_left_out(schedule):
-    judged(schedule, 0.5, *[0.1] * (USUAL_PARTS - 1), 0.2)
-    begin_ns = schedule.newest_ns
-    judged(schedule, *[1.0] * (USUAL_PARTS - 1))
-    end_ns = schedule.newest_ns
+def test_what_is_unlike_the_parts_before_for_less_than_two_laps_is_no_change(schedule):
     # Errors may differ in the parts of a lap.
-    judged(schedule, *[0.25, 0.1, 0.1, 0.1])
-    assert schedule.outliers == [(begin_ns, end_ns)]
-    assert schedule.since_ns == 0
-    again_ns = schedule.newest_ns
-    judged(schedule, 1.0)
+    assert all(judged(schedule, 0.5, *[0.1] * (USUAL_PARTS - 1), 0.2))
+    assert not any(judged(schedule, *[1.0] * (USUAL_PARTS - 1)))
+    assert all(judged(schedule, *[0.25, 0.1, 0.1, 0.1]))
+    assert judged(schedule, 1.0) == [False]
     schedule.interrupt()
-    assert schedule.outliers == [(begin_ns, end_ns), (again_ns, schedule.newest_ns)]
-    schedule.begin_training(LAP_S, schedule.known_s, (end_ns or 0) + 1)
-    assert schedule.outliers == [(again_ns, schedule.newest_ns)]
-    schedule.set_back()
-    assert schedule.outliers == []
-    # A filter that says itself that it is lost has something to learn.
-    now_ns = schedule.newest_ns or 0
-    schedule.judge(1.0, now_ns, now_ns + 1, LAP_S, lost=True)
-    assert schedule.outliers == []
+    judged(schedule, *[1.0] * (USUAL_PARTS - 1))
+    assert schedule.since_ns == 0
 
 
 UNLIKE = [1.0] * USUAL_PARTS
@@ -128,17 +118,17 @@ ONCE_A_LAP = [1.0, *[0.1] * (BLOCKS_PER_LAP - 1)]
 
 
 @pytest.mark.parametrize('errors', [UNLIKE, [*ONCE_A_LAP, *ONCE_A_LAP, 1.0]])
-@pytest.mark.parametrize('is_forgotten', [False, True])
-def test_what_lasts_for_two_laps_is_a_change_and_due_at_once(schedule, errors, is_forgotten):
-    """As where a stretch was rebuilt, and also if its start is not kept any more."""
+def test_what_lasts_for_two_laps_is_a_change_and_due_at_once(schedule, errors):
+    """As where a stretch was rebuilt."""
     judged(schedule, *[0.1] * USUAL_PARTS)
     begin_ns = schedule.newest_ns or 0
     judged(schedule, *errors[:-1])
     assert schedule.since_ns == 0
-    oldest_ns = (schedule.newest_ns or 0) + 1 if is_forgotten else 0
-    schedule.begin_training(LAP_S, schedule.known_s, oldest_ns)
+    schedule.begin_training(LAP_S, schedule.known_s)
     judged(schedule, errors[-1])
-    assert (schedule.since_ns, schedule.outliers) == (begin_ns, [])
+    assert schedule.since_ns == begin_ns
     assert schedule.is_due
-    schedule.begin_training(LAP_S, schedule.known_s, 0)
+    schedule.begin_training(LAP_S, schedule.known_s)
     assert schedule.due_s == pytest.approx(schedule.known_s + LAP_S, abs=0.3 * LAP_S)
+    schedule.set_back()
+    assert schedule.since_ns == 0

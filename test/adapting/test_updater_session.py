@@ -206,7 +206,7 @@ def test_a_learner_trains_in_a_process_that_ends_with_it():
 )
 def test_what_happened_lately_is_said_once(counter, words):
     session = small_session()
-    session.learner.failure, session.fault = 'a bug', 'images are jpeg'
+    session.learner.trainings.failure, session.fault = 'a bug', 'images are jpeg'
     sentence, fault = learning_events(Counter({counter: 3}), session, '/fix').values()
     assert words in sentence
     assert fault == 'Images are jpeg'

@@ -20,7 +20,7 @@ from typing import Any, IO, TYPE_CHECKING
 from two_manifold_ros.adapting.stream_memory import make_head, StreamMemory
 from two_manifold_ros.errors import InputError, why_it_fails
 from two_manifold_ros.model.container import read_container, write_container
-from two_manifold_ros.model.model_file import CHECKPOINT_FORMAT
+from two_manifold_ros.model.model_file import CHECKPOINT_FORMAT, model_from, model_parts
 from two_manifold_ros.names import frame_name
 from two_manifold_ros.recordings.recording import GeodeticOrigin, IMU_CHANNELS, Recording
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from two_manifold_ros.adapting.stream_learner import StreamLearner
     from two_manifold_ros.adapting.updater_session import UpdaterSession
     from two_manifold_ros.interface.parameters import UpdaterParameters
     from two_manifold_ros.model.model import ModelHead
@@ -248,7 +249,7 @@ class Checkpoints:
                 'checkpoint_folder, or the model that was given before'
             )
             raise InputError(msg)
-        failure, _ = why_it_fails(lambda: session.learner.restore(numbers, arrays, head))
+        failure, _ = why_it_fails(lambda: resume(session.learner, numbers, arrays, head))
         return failure
 
     def look(self) -> None:
@@ -272,7 +273,7 @@ class Checkpoints:
             'imu_frame_id': head.imu_frame_id,
             'origin': None if head.origin is None else asdict(head.origin),
         }
-        learner, arrays = session.learner.saved()
+        learner, arrays = saved(session.learner)
         numbers = {'stream': stream, 'learner': learner}
         identity = {'channels': self._channels}
         header = {'format': FORMAT, 'identity': identity, 'numbers': numbers}
@@ -305,6 +306,53 @@ class Checkpoints:
             self._written += 1
 
         self.trouble, _ = why_it_fails(write)
+
+
+def saved(learner: StreamLearner) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return the newest drives of a learner, and its model, as JSON values and arrays."""
+    lengths, arrays = learner.memory.saved()
+    numbers: dict[str, Any] = {
+        'stretches': lengths,
+        'lag_ns': learner.reference.lag_ns,
+        'withheld': learner.filter.withheld,
+    }
+    model = learner.model()
+    if model is not None:
+        numbers['model'], own = model_parts(model)
+        arrays |= {f'model.{name}': array for name, array in own.items()}
+    return numbers, arrays
+
+
+def resume(
+    learner: StreamLearner,
+    numbers: Mapping[str, Any],
+    arrays: Mapping[str, NDArray[Any]],
+    head: ModelHead,
+) -> None:
+    """
+    Let a new learner run the model that `saved` returned, and train again on its drives.
+
+    ``head`` has their frames. Raises `InputError`, and changes nothing, if they do not match.
+    """
+    try:
+        memory = StreamMemory(len(head.channels.names))
+        memory.restore(numbers['stretches'], arrays)
+        model = None
+        if 'model' in numbers:
+            own = {name[6:]: each for name, each in arrays.items() if name[:6] == 'model.'}
+            model = model_from('the model', dict(numbers['model']), own)
+        withheld, lag_ns = bool(numbers['withheld']), int(numbers['lag_ns'])
+        learner.resume(memory, model, head)
+    # Numbers of any size and arrays of any shape make Python and NumPy raise almost anything.
+    except Exception as error:
+        if isinstance(error, InputError):
+            raise
+        msg = (
+            'what was learned before is refused: its numbers and arrays do not fit together '
+            f'({error!r}); choose another checkpoint folder'
+        )
+        raise InputError(msg) from error
+    learner.filter.withheld, learner.reference.lag_ns = withheld, lag_ns
 
 
 def newest_in(folder: str | Path, skipped: Callable[[str], object] = lambda _: None) -> list[str]:

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, TypeAlias
 
 from two_manifold_ros.adapting.prequential import BLOCKS_PER_LAP, Contest
-from two_manifold_ros.adapting.training_material import lap_seconds
+from two_manifold_ros.adapting.training_material import check_one_route, lap_seconds
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.interface.model_swap import check_successor
@@ -88,7 +88,8 @@ class HandOver:
         if self.contest is not None:
             self.contest.add(0, theirs)
             self.contest.add(1, estimates)
-            self.contest.settle(self._learner.known_until_ns, self._learner.position_at)
+            reference = self._learner.reference
+            self.contest.settle(reference.known_until_ns, reference.position_at)
 
     def hear(self, status: Mapping[str, str], now_s: float) -> None:
         """Take the diagnostics of the filter node, values by key."""
@@ -199,6 +200,7 @@ class HandOver:
         elif learner.models != self._compared:
             self._compared, self._lost_reported = learner.models, False
             try:
+                check_one_route(present, path)
                 check_successor(learned, present, 'the model that is being learned')
             except InputError:
                 # Nothing that is learned here will ever fit.

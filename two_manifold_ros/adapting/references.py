@@ -128,6 +128,8 @@ class ReferenceMonitor:
         self._newest: deque[Fix] = deque(maxlen=NEWEST)
         self._unlearned = 0
         self._reach: Reach | None = None
+        # How late positions are.
+        self.lag_ns = 0
         # Until the rate is known, as for a reference that is slow.
         self._gate: StampGate[Fix] = StampGate(JUMP_BACK_NS, LONGEST_STEP_NS)
         self._restart()
@@ -146,9 +148,23 @@ class ReferenceMonitor:
         return self._buffer.max_gap_ns
 
     @property
+    def longest_step_ns(self) -> int:
+        """Longest step between two positions of one drive; across a longer one there are none."""
+        return max(self.gap_ns, LONGEST_STEP_NS)
+
+    @property
     def newest_ns(self) -> int:
         """Up to when positions are known; 0 before the first."""
         return self._buffer.newest_ns
+
+    @property
+    def known_until_ns(self) -> int:
+        """Stamp of the sensor up to which positions are known."""
+        return self.newest_ns - self.lag_ns
+
+    def position_at(self, stamp_ns: int) -> tuple[float, float] | None:
+        """Return the position at a stamp of the sensor; ``None`` where unknown."""
+        return self._buffer.at(stamp_ns + self.lag_ns)
 
     def add(self, stamp_ns: int, x: float, y: float) -> bool:
         """Take a position in metres; return whether it, or one that waited, is used: ``taken``."""
@@ -167,10 +183,6 @@ class ReferenceMonitor:
                 if verdict in USED:
                     self._take(fix)
         return bool(self.taken)
-
-    def at(self, stamp_ns: int) -> tuple[float, float] | None:
-        """Return x and y at a time not after the newest position; ``None`` where unknown."""
-        return self._buffer.at(stamp_ns)
 
     def _take(self, fix: Fix) -> None:
         """Judge the place of a position."""

@@ -24,8 +24,7 @@ because a filter errs more in some parts of each lap."""
 
 USUAL_PARTS = 2 * BLOCKS_PER_LAP
 """Newest parts that are usual, and parts from the first unlike one to another that are a change.
-Two laps, as a new route takes. What is wrong for less is left out: a lap, parts of which it is the
-start or the end, and the time in which the filter finds its place again."""
+Two laps, as a new route takes."""
 
 
 @dataclass
@@ -35,9 +34,7 @@ class Schedule:
 
     The length of the drive is the time with positions. A training is due after 2, 3, 5, 8, 13 laps
     and so on, and once more when positions end. If errors have risen for two laps, a new drive
-    starts: what has changed is learned as soon as a new route would be. What is unlike for less,
-    because a sensor was stuck or positions were wrong, is not learned, unless the filter says that
-    it is lost.
+    starts: what has changed is learned as soon as a new route would be.
     """
 
     known_s: float = 0.0  # seconds with positions
@@ -45,7 +42,6 @@ class Schedule:
     since_ns: int = 0  # stamp of a change that no model was learned of yet; 0 for none
     newest_ns: int | None = None  # stamp of the newest position
     ended: bool = False  # whether positions have ended
-    outliers: list[tuple[int, int]] = field(default_factory=list)  # what is not learned, ns
     # Seconds with positions at which laps started to count, and at the newest training.
     _since_s: float = 0.0
     _last_s: float = 0.0
@@ -80,9 +76,8 @@ class Schedule:
             if self.known_s - self._last_s >= least_s:
                 self.due_s = min(self.due_s, self.known_s)
 
-    def begin_training(self, lap_s: float, kept_s: float, oldest_ns: int) -> None:
-        """Note that a training starts, of drives that last ``kept_s`` since ``oldest_ns``."""
-        self.outliers = [each for each in self.outliers if each[1] > oldest_ns]
+    def begin_training(self, lap_s: float, kept_s: float) -> None:
+        """Note that a training starts, of drives that last ``kept_s``."""
         driven_s = min(self.known_s - self._since_s, kept_s)
         self.due_s = self.known_s + _left_s(driven_s, lap_s)
         self._last_s = self.known_s
@@ -96,13 +91,11 @@ class Schedule:
         self._since_s = self._last_s - laps * lap_s
         self.due_s = self._last_s + _left_s(laps * lap_s, lap_s)
 
-    def judge(
-        self, error_m: float, rise_ns: int, end_ns: int, lap_s: float, *, lost: bool = False
-    ) -> None:
+    def judge(self, error_m: float, rise_ns: int, end_ns: int, lap_s: float) -> bool:
         """
         Take how a part until ``end_ns`` went, and since when errors were higher than before.
 
-        A filter that says itself that it was ``lost`` has something to learn.
+        Return whether the part is like those before it.
         """
         rises = len(self._parts) == USUAL_PARTS and error_m > RISE * max(self._parts)
         if not rises:
@@ -114,25 +107,14 @@ class Schedule:
                 self._unlike = 0
         elif rises:
             self._unlike, self._usual, self._began_ns = 1, 0, rise_ns
-        if not rises:
-            return
-        if self._unlike >= USUAL_PARTS:
-            self._begin_again(end_ns, lap_s)
-        elif not lost:
-            # All from the first such part on is one outlier.
-            if self.outliers and self.outliers[-1][1] > self._began_ns:
-                rise_ns, _ = self.outliers.pop()
-            self.outliers.append((rise_ns, end_ns))
-
-    def _begin_again(self, end_ns: int, lap_s: float) -> None:
-        """Learn what came since the first unlike part alone: something has changed."""
-        self.outliers = [each for each in self.outliers if each[1] <= self._began_ns]
-        # What is usual now is not known yet.
-        self._parts.clear()
-        self._unlike = 0
-        self.since_ns = self._began_ns
-        self._since_s = self.known_s - max(end_ns - self._began_ns, 0) * 1e-9
-        self.due_s = min(self.due_s, self._since_s + _left_s(0.0, lap_s))
+        if rises and self._unlike >= USUAL_PARTS:
+            # What came since the first unlike part is learned alone: something has changed.
+            self._parts.clear()
+            self._unlike = 0
+            self.since_ns = self._began_ns
+            self._since_s = self.known_s - max(end_ns - self._began_ns, 0) * 1e-9
+            self.due_s = min(self.due_s, self._since_s + _left_s(0.0, lap_s))
+        return not rises
 
     def interrupt(self) -> None:
         """Count unlike parts again from here: what follows is not the next one."""
@@ -141,7 +123,6 @@ class Schedule:
     def set_back(self) -> None:
         """Count the whole stream as recent: earlier stamps have lost their meaning."""
         self.since_ns, self.newest_ns = 0, None
-        self.outliers.clear()
         self.interrupt()
 
 

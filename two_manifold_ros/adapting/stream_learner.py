@@ -5,10 +5,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
-from importlib import import_module
 import math
-from typing import Any, cast, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,63 +20,26 @@ from two_manifold_ros.adapting.stream_memory import (
     StreamHead,
     StreamMemory,
 )
-from two_manifold_ros.adapting.training_material import (
-    holds_all,
-    lap_seconds,
-    Trained,
-    Training,
-    with_route,
-    without,
-)
-from two_manifold_ros.errors import InputError
+from two_manifold_ros.adapting.training_material import lap_seconds, Trained, Training
+from two_manifold_ros.adapting.trainings import GrowingTpsr, Trainings
 from two_manifold_ros.filtering.atlas import make_filter
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.filtering.successor import Successor
 from two_manifold_ros.inspection.lag import parse_position_lag
-from two_manifold_ros.model.model_file import model_from, model_parts
 from two_manifold_ros.names import LEARNERS
 from two_manifold_ros.ticks.stamps import StampGate, USED
 from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Callable, Sequence
 
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.filtering.tracker import TpsrTracker
     from two_manifold_ros.model.model import ModelHead
-    from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.training.tpsr import LearnedTpsr
     from two_manifold_ros.typing import Floats
 
 
 JUDGED_LAPS = 2.0
 """Newest laps over which the error is reported, and estimates are withheld by."""
-
-
-class Candidate(Successor):
-    """A model in training, then its filter, until it runs or has lost the contest."""
-
-    def __init__(
-        self, training: Training, make: Callable[[Candidate], Filter], *, at_once: bool
-    ) -> None:
-        self.training = training
-        self.trained = Trained()
-        # Contest with the model that runs, if that was given.
-        self.contest: Contest | None = None
-
-        super().__init__(lambda: make(self), at_once=at_once)
-
-    def push(
-        self, stamp_ns: int, sample: Sequence[float] | Floats, running: Sequence[Estimate]
-    ) -> None:
-        """Take a sample, and the estimates of the model that runs."""
-        own = self.take(stamp_ns, tuple(sample))
-        if self.contest is not None and self.prepared and not self.failure:
-            self.contest.add(0, running)
-            self.contest.add(1, own)
 
 
 class StreamLearner:
@@ -123,39 +84,32 @@ class StreamLearner:
         self._train = train
         self._at_once, self._reorder_ns, self._ellipse_m = at_once, reorder_ns, ellipse_m
         self._position_lag = position_lag
-        asked_s = parse_position_lag(position_lag) if position_lag else 0.0
-        self._asked_lag_ns = round(1e9 * (asked_s or 0.0))
         self._given = head
         self._begin()
 
     def _begin(self) -> None:
         """Start with nothing learned."""
         head = self.head = self._given
-        self._lag_ns = self._asked_lag_ns
         self.memory = StreamMemory(len(head.channels.names))
-        self.schedule = Schedule()
         self._gate: StampGate[Floats] = StampGate(SEAM_NS, reorder_ns=self._reorder_ns)
         self.reference = ReferenceMonitor()
+        asked_s = parse_position_lag(self._position_lag) if self._position_lag else 0.0
+        self.reference.lag_ns = round(1e9 * (asked_s or 0.0))
         # Errors of the estimates, and of those in the part of a lap that is not over.
         self.score, self._part = Prequential(FIRST_S), Prequential(math.inf)
         # How many models that were learned here have run.
         self.models = 0
-        # Why the last training gave no model, and a traceback if that is a bug.
-        self.failure = self.details = ''
-        # How the last training ended, as a sentence, and since the start how many were tried, lost
-        # to the model that runs, or failed though there is a model.
-        self.verdict = ''
-        self._trainings = Counter(tried=0, lost=0, failed=0)
-        self._candidate: Candidate | None = None
-        # Ticks on each known route since the newest training, None for those on no such route.
-        self._followed: Counter[str | None] = Counter()
+        self.schedule = Schedule()
+        self.trainings = Trainings(
+            self._train, self.make_filter, self.schedule, at_once=self._at_once
+        )
         # The TPSR that runs, if it was learned here.
-        self._learned: LearnedTpsr | None = None
+        self._growing: GrowingTpsr | None = None
         if isinstance(head, StreamHead):
             ticks = NothingLearned(head)
             self.filter = Filter(head, tick_filter=ticks, reorder_ns=self._reorder_ns)
         else:
-            self._run(self.make_filter(head))
+            self.filter = self.make_filter(head)
 
     def forget(self) -> None:
         """Forget everything that was learned, frames too; counts of samples and positions stay."""
@@ -165,29 +119,9 @@ class StreamLearner:
         self.reference.counters = counts
 
     @property
-    def known_s(self) -> float:
-        """Seconds of the stream with positions."""
-        return self.schedule.known_s
-
-    @property
-    def running(self) -> ModelHead:
-        """Model that the filter runs; before the first, the head of the stream."""
-        return self.filter.running
-
-    @property
-    def known(self) -> ModelHead:
-        """Model of all known routes; before the first, the head of the stream."""
-        return self.filter.model if self.has_model else self.head
-
-    @property
     def has_model(self) -> bool:
         """True if a model runs, learned here or given."""
         return not isinstance(self.filter.running, StreamHead)
-
-    @property
-    def has_candidate(self) -> bool:
-        """True if a model is in training, or does not run yet."""
-        return self._candidate is not None
 
     @property
     def lap_s(self) -> float:
@@ -197,13 +131,8 @@ class StreamLearner:
     @property
     def counters(self) -> Counter[str]:
         """Samples that are kept, models that ran, and how trainings ended."""
-        ended = {f'trainings_{how}': count for how, count in self._trainings.items()}
+        ended = {f'trainings_{how}': count for how, count in self.trainings.ended.items()}
         return Counter(samples_learned=len(self.memory), models_learned=self.models, **ended)
-
-    @property
-    def news(self) -> tuple[int, float]:
-        """Number of trainings whose model ran, and seconds that it was learned from by now."""
-        return self.models, float(self.filter.running.summary['seconds']) if self.models else 0.0
 
     def push(self, stamp_ns: int, sample: Sequence[float] | Floats) -> list[Estimate]:
         """Take one sample, see ``Filter.push``."""
@@ -212,10 +141,11 @@ class StreamLearner:
         for verdict, used_ns, used in self._gate.push(stamp_ns, values):
             if verdict not in USED:
                 continue
-            if used_ns <= self.memory.newest_ns - SEAM_NS:
-                self.schedule.set_back()
+            clock = self.memory.clock
             self.memory.add(used_ns, used.tolist())
-            self.schedule.look_for_end(used_ns, self._longest_step_ns, self.lap_s)
+            if self.memory.clock != clock:
+                self.schedule.set_back()
+            self.schedule.look_for_end(used_ns, self.reference.longest_step_ns, self.lap_s)
         self._look_for_model()
         if self.schedule.is_due:
             self._learn()
@@ -227,9 +157,8 @@ class StreamLearner:
             if estimate.status is not Status.FILLING:
                 self.score.add(estimate)
                 self._part.add(estimate)
-                self._followed[estimate.route if estimate.valid else None] += 1
-        if self._candidate is not None:
-            self._candidate.push(stamp_ns, sample, estimates)
+        if self.trainings.candidate is not None:
+            self.trainings.candidate.push(stamp_ns, sample, estimates)
         return estimates
 
     def add_reference(self, stamp_ns: int, x: float, y: float) -> bool:
@@ -245,24 +174,18 @@ class StreamLearner:
         if len(self.memory):
             # Before the first sample there is nothing that they could be learned with.
             reference.counters['not_learned'] += len(reference.taken) - len(kept)
-        contest = self._candidate.contest if self._candidate is not None else None
-        for judge in (self.score, self._part, contest):
-            if judge is not None:
-                judge.settle(self.known_until_ns, self.position_at)
+        judges: list[Prequential | Contest] = [self.score, self._part]
+        candidate = self.trainings.candidate
+        if candidate is not None and candidate.contest is not None:
+            judges.append(candidate.contest)
+        self.score.span_s = JUDGED_LAPS * self.lap_s if self.lap_s > 0.0 else FIRST_S
+        for judge in judges:
+            judge.settle(reference.known_until_ns, reference.position_at)
         for fix in kept:
-            self.schedule.count(fix.stamp_ns, self._longest_step_ns)
+            self.schedule.count(fix.stamp_ns, reference.longest_step_ns)
         if BLOCKS_PER_LAP * self._part.seconds >= self.lap_s:
             self._end_part()
         return True
-
-    @property
-    def known_until_ns(self) -> int:
-        """Stamp of the sensor up to which reference positions are known."""
-        return self.reference.newest_ns - self._lag_ns
-
-    def position_at(self, stamp_ns: int) -> tuple[float, float] | None:
-        """Return the reference position at a stamp of the sensor; ``None`` where unknown."""
-        return self.reference.at(stamp_ns + self._lag_ns)
 
     def reset(self, cause: str) -> None:
         """Forget the stream and keep what was learned; see ``Filter.reset``."""
@@ -271,65 +194,29 @@ class StreamLearner:
         self.schedule.interrupt()
         self.score.forget()
         self._part.forget()
-        if self._candidate is not None:
-            self._candidate.reset(cause)
+        if self.trainings.candidate is not None:
+            self.trainings.candidate.reset(cause)
 
     def model(self) -> ModelHead | None:
         """Return the model with what was learned here; ``None`` before the first."""
         return self.filter.model if self.models else None
 
-    def saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the newest drives, and the model, as JSON values and arrays."""
-        lengths, arrays = self.memory.saved()
-        numbers: dict[str, Any] = {
-            'stretches': lengths,
-            'lag_ns': self._lag_ns,
-            'withheld': self.filter.withheld,
-        }
-        if self.models:
-            numbers['model'], own = model_parts(self.filter.model)
-            arrays |= {f'model.{name}': array for name, array in own.items()}
-        return numbers, arrays
-
-    def restore(
-        self,
-        numbers: Mapping[str, Any],
-        arrays: Mapping[str, NDArray[Any]],
-        head: ModelHead | None = None,
-    ) -> None:
+    def resume(self, memory: StreamMemory, model: ModelHead | None, head: ModelHead) -> None:
         """
-        Run the model that ``saved`` returned, and train again on its drives, with their head.
+        Run a model that was learned before, and train again on the drives of a memory.
 
-        Raises `InputError` if they do not match.
+        ``head`` has their frames. Raises `InputError`, and changes nothing, if limits of ellipses
+        refuse the model.
         """
-        try:
-            memory = StreamMemory(len(self.head.channels.names))
-            memory.restore(numbers['stretches'], arrays)
-            model = None
-            if 'model' in numbers:
-                own = {name[6:]: each for name, each in arrays.items() if name[:6] == 'model.'}
-                model = model_from('the model', dict(numbers['model']), own)
-            withheld, lag_ns = bool(numbers['withheld']), int(numbers['lag_ns'])
-            # Limits of ellipses may refuse it: then nothing has changed.
-            live = None if model is None else self.make_filter(model)
-        # Numbers of any size and arrays of any shape make Python and NumPy raise almost anything.
-        except Exception as error:
-            if isinstance(error, InputError):
-                raise
-            msg = (
-                'what was learned before is refused: its numbers and arrays do not fit together '
-                f'({error!r}); choose another checkpoint folder'
-            )
-            raise InputError(msg) from error
-        self.memory, self._lag_ns, self.schedule = memory, lag_ns, Schedule()
-        self.head = head or self.head
-        for stamp_ns in memory.fixes_ns:
-            self.schedule.count(stamp_ns, LONGEST_STEP_NS)
+        live = None if model is None else self.make_filter(model)
+        self.memory, self.head = memory, head
+        for drive in memory.recordings(head):
+            for stamp_ns in drive.positions.stamps.tolist() if drive.positions else ():
+                self.schedule.count(stamp_ns, LONGEST_STEP_NS)
         self.schedule.newest_ns = None
         if live is not None:
-            self._run(live)
+            self.filter = live
             self.models = 1
-        self.filter.withheld = withheld
         if self.schedule.known_s >= FIRST_S:
             self._learn()
 
@@ -339,135 +226,65 @@ class StreamLearner:
         live.warm_up()
         return live
 
-    def _run(self, live: Filter) -> None:
-        self.filter = live
-        self.score.span_s = JUDGED_LAPS * self.lap_s if self.lap_s > 0.0 else FIRST_S
-
-    @property
-    def _longest_step_ns(self) -> int:
-        return max(self.reference.gap_ns, LONGEST_STEP_NS)
-
     def _end_part(self) -> None:
         """Judge the model by the last part of a lap."""
-        score = self.score
+        score, reference, part = self.score, self.reference, self._part
         # Less than a lap is too little to judge by.
         if score.seconds >= self.lap_s:
             limit = BETTER if self.filter.withheld else 1.0
             self.filter.withheld = score.rmse_m > limit * score.mean_rmse_m
-        error_m, lost = self._part.rmse_m, self._part.lost > 0.5
-        rise_ns = self._part.rise_ns() + self._lag_ns
-        self._part.forget()
-        end_ns = self.reference.newest_ns
-        self.schedule.judge(error_m, rise_ns, end_ns, self.lap_s, lost=lost)
-        if self._learned is not None:
-            self._go_on(self._learned)
-
-    def _go_on(self, learned: LearnedTpsr) -> None:
-        """Let a TPSR learn what a training would learn too, and filter by what it is then."""
-        if learned.ended_ns > self.memory.newest_ns:
-            # The clock was set back.
-            learned.restart_at(self.memory.drive_ns)
-        newer = self.memory.recordings(self.head, learned.ended_ns + 1)
-        for drive in without(newer, self.schedule.outliers, self.lap_s / BLOCKS_PER_LAP):
-            known = drive.imu.select(drive.imu.stamps <= self.known_until_ns)
-            recording = replace(drive, imu=known).with_positions_earlier(self._lag_ns * 1e-9)
-            move = learned.go_on(recording)
-            cast('TpsrTracker', self.filter.ticks).adopt(learned.model, move)
-            self.filter.running = learned.model
+        rise_ns, lost = part.rise_ns() + reference.lag_ns, part.lost > 0.5
+        is_usual = self.schedule.judge(part.rmse_m, rise_ns, reference.newest_ns, self.lap_s)
+        part.forget()
+        if self._growing is None:
+            return
+        until_ns = reference.known_until_ns
+        # What was spoiled is not learned. A filter that knows that it is lost has something to.
+        if is_usual or lost:
+            self._growing.go_on(self.memory, self.head, until_ns, reference.lag_ns, self.filter)
+        else:
+            self._growing.skip_until(until_ns, self.memory.clock)
 
     def _learn(self) -> None:
         """Start to train a model from the newest laps, unless one is in training."""
         # One that was judged just now is not to be lost.
         self._look_for_model()
-        # It is in training, or beside a given model; any other one makes room.
-        if self._candidate is not None:
-            if self._runs_given or not self._candidate.prepared:
-                return
-            self._end_training('lost', 'its model had no estimate yet when the next was due')
-        self._trainings['tried'] += 1
+        if not self.trainings.make_room(self.lap_s):
+            return
         schedule, memory = self.schedule, self.memory
-        schedule.begin_training(self.lap_s, memory.seconds, memory.oldest_ns)
+        schedule.begin_training(self.lap_s, memory.seconds)
         training = Training(
             # Copies of the newest drives.
             memory.recordings(self.head),
             self._settings,
             self._position_lag,
             lap_s=self.lap_s if self.models else math.nan,
-            longest_step_ns=self._longest_step_ns,
-            outliers=list(schedule.outliers),
+            longest_step_ns=self.reference.longest_step_ns,
             counts_laps=not self.has_model,
             since_ns=schedule.since_ns,
             below_m=BETTER * self.score.rmse_m,
+            clock=memory.clock,
         )
-        before, given = (self.known if self.has_model else None), self._runs_given
-        followed = self._followed.most_common(1)[0][0] if self._followed else None
-        self._followed.clear()
-
-        def make(candidate: Candidate) -> Filter:
-            trained = candidate.trained = self._train(training)
-            if trained.model is None:
-                raise InputError(trained.why)
-            known: ModelHead = trained.model
-            if before is not None and before.holds_maps:
-                known = with_route(before, trained.model, followed)
-            if given:
-                # For the test of their contest: no sample waits for that.
-                import_module('scipy.stats')
-                candidate.contest = Contest(lap_seconds(known))
-            return self._caught_up(known, training.drives[-1])
-
-        self.failure = self.details = ''
-        self._candidate = Candidate(training, make, at_once=self._at_once)
-
-    def _caught_up(self, model: ModelHead, drive: Recording) -> Filter:
-        """Return a filter that has seen the newest lap."""
-        live, imu = self.make_filter(model), drive.imu
-        span_s = max(lap_seconds(model), 2e-9 * model.window_ns)
-        newest = imu.stamps >= imu.stamps[-1] - round(1e9 * span_s)
-        for stamp, sample in zip(imu.stamps[newest].tolist(), imu.samples[newest], strict=True):
-            live.push(stamp, sample)
-        return live
-
-    @property
-    def _runs_given(self) -> bool:
-        return self.has_model and not self.models
+        running = self.filter.running if self.has_model else None
+        self.trainings.start(training, running, is_given=self.has_model and not self.models)
 
     def _look_for_model(self) -> None:
-        """Let a candidate take over if it may, or drop it if it is no better."""
-        candidate = self._candidate
-        if candidate is None or not candidate.prepared:
+        """Run what was trained, if it may."""
+        candidate = self.trainings.look(
+            self.lap_s, has_model=self.has_model, has_learned=bool(self.models)
+        )
+        if candidate is None:
             return
-        candidate.catch_up()
-        trained, contest = candidate.trained, candidate.contest
-        self.failure, self.details = candidate.failure, candidate.details
-        if trained.laps is not None:
-            self.schedule.count_laps(trained.laps.count, trained.laps.time_s)
-            trained.laps = None
-        if candidate.failure:
-            # Before the first model there was just too little, unless it is a bug.
-            failed = bool(self.models) or bool(candidate.details)
-            self._end_training('failed' if failed else '', f'no model: {candidate.failure}')
-        elif contest is not None and contest.is_lost:
-            self._end_training('lost', f'{contest.in_words}, so the running one stays')
-        # Beside a model of less of the same drive there is no contest. A route beside those that
-        # are known takes nothing away.
-        elif not self.has_model or (
-            candidate.tracks
-            and (
-                contest is None or contest.is_won or holds_all(candidate.filter.model, self.known)
-            )
-        ):
-            self._take_over(candidate)
-
-    def _take_over(self, candidate: Candidate) -> None:
-        """Run what was trained."""
         trained, contest = candidate.trained, candidate.contest
         if not self.has_model or self.filter.withheld:
             # It says nothing of the new one.
             self.score.forget()
         candidate.filter.take_over(self.filter)
-        self._run(candidate.filter)
-        self._lag_ns, self._learned = trained.lag_ns, trained.learned
+        self.filter = candidate.filter
+        self.reference.lag_ns = trained.lag_ns
+        self._growing = None
+        if trained.learned is not None:
+            self._growing = GrowingTpsr(trained.learned, candidate.training.clock)
         # Another one if the clock was set back, or there was another change.
         if trained.alone and self.schedule.since_ns == candidate.training.since_ns:
             # What was before the change is over, and is not learned again.
@@ -475,18 +292,9 @@ class StreamLearner:
             self.schedule.since_ns = 0
         self.models += 1
         how = f'its model runs, and errs by {trained.error_m:.2g} m on parts left out of it'
-        if contest is not None and contest.is_won:
+        if contest is not None:
             how = f'{contest.in_words}, so the new one runs'
-        self._end_training('', how)
-
-    def _end_training(self, end: str, how: str) -> None:
-        """Count how a training ended, if it is ``lost`` or ``failed``, and put it into words."""
-        self._candidate = None
-        if end:
-            self._trainings[end] += 1
-        laps = self.known_s / self.lap_s
-        driven = f'{laps:.1f} laps' if laps > 0.0 else f'{self.known_s:.0f} s'
-        self.verdict = f'Training {self._trainings["tried"]}, after {driven} with positions: {how}'
+        self.trainings.end('', how, self.lap_s)
 
 
 def make_learner(name: str) -> StreamLearner:

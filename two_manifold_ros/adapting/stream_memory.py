@@ -7,7 +7,6 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from dataclasses import dataclass
-from itertools import pairwise
 import math
 from typing import Any, TYPE_CHECKING
 
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from two_manifold_ros.typing import Floats, Ints
+    from two_manifold_ros.typing import Floats
 
 SEAM_NS = 10_000_000_000
 """Step between samples after which another drive starts."""
@@ -112,6 +111,29 @@ COLUMNS = ('stamps', 'samples', 'fixes', 'places')
 """Arrays of a memory, in a checkpoint as well: (T,), (T, c), (P,) and (P, 2)."""
 
 
+class _Drive:
+    """Samples and positions of one drive, in flat arrays that grow."""
+
+    def __init__(self, columns: Sequence[NDArray[Any]] | None = None) -> None:
+        stamps, samples, fixes, places = (
+            b'' if columns is None else columns[index].astype(code).tobytes()
+            for index, code in enumerate('qdqd')
+        )
+        self.stamps, self.fixes = array('q', stamps), array('q', fixes)
+        self.samples, self.places = array('d', samples), array('d', places)
+
+    def since(self, stamp_ns: float) -> list[NDArray[Any]]:
+        """Return copies of what came since a stamp: a view would keep arrays from growing."""
+        begin, fix = bisect_left(self.stamps, stamp_ns), bisect_left(self.fixes, stamp_ns)
+        width = len(self.samples) // len(self.stamps)
+        return [
+            np.asarray(self.stamps[begin:]),
+            np.asarray(self.samples[begin * width :]).reshape(-1, width),
+            np.asarray(self.fixes[fix:]),
+            np.asarray(self.places[2 * fix :]).reshape(-1, 2),
+        ]
+
+
 class StreamMemory:
     """
     Keep the newest part of a stream of samples of ``width`` numbers, and positions on the way.
@@ -123,45 +145,24 @@ class StreamMemory:
 
     def __init__(self, width: int = len(IMU_CHANNELS), most: int = 3_000_000) -> None:
         self._width, self._most = width, max(most // width, 1)
+        self._drives: list[_Drive] = []
+        self._count = 0
         # Stamp of the sample that came last, also of one that is part of a mean, and how many
         # samples are in the mean that is kept last.
         self._newest_ns = self._joined = 0
-        # Flat arrays that grow, and where each drive begins in stamps and in fixes.
-        self._stamps, self._samples = array('q'), array('d')
-        self._fixes, self._places = array('q'), array('d')
-        self._begins: list[tuple[int, int]] = []
+        # How often the clock was set back.
+        self.clock = 0
         # Axes of which any sample was finite.
         self._measured = np.zeros(width, dtype=np.bool_)
 
     @property
     def seconds(self) -> float:
         """Duration of all drives that are kept, s."""
-        stamps = self._stamps
-        return sum(stamps[end - 1] - stamps[begin] for begin, end, *_ in self._drives()) * 1e-9
-
-    @property
-    def newest_ns(self) -> int:
-        """Stamp of the sample that came last; 0 before the first."""
-        return self._newest_ns if self._begins else 0
-
-    @property
-    def oldest_ns(self) -> int:
-        """Stamp of the oldest sample that is kept; 0 before the first."""
-        return self._stamps[0] if self._begins else 0
-
-    @property
-    def drive_ns(self) -> int:
-        """Stamp of the first sample of the newest drive; 0 before the first."""
-        return self._stamps[self._begins[-1][0]] if self._begins else 0
-
-    @property
-    def fixes_ns(self) -> list[int]:
-        """Stamps of all reference positions that are kept."""
-        return self._fixes.tolist()
+        return sum(each.stamps[-1] - each.stamps[0] for each in self._drives) * 1e-9
 
     def __len__(self) -> int:
         """Return the number of samples that are kept."""
-        return len(self._stamps)
+        return self._count
 
     def add(self, stamp_ns: int, sample: Sequence[float] | Floats) -> None:
         """
@@ -170,14 +171,15 @@ class StreamMemory:
         One that is not finite, or no newer than the last one and not far older, is left out. An
         axis that was never finite is not measured, and kept as it is: training leaves it out.
         """
-        step = stamp_ns - self._newest_ns
-        if not self._is_usable(np.asarray(sample)) or (self._begins and -SEAM_NS < step <= 0):
+        step, drives = stamp_ns - self._newest_ns, self._drives
+        if not self._is_usable(np.asarray(sample)) or (drives and -SEAM_NS < step <= 0):
             return
-        stamps, samples = self._stamps, self._samples
         self._newest_ns = stamp_ns
-        if not (self._begins and 0 < step <= SEAM_NS):
-            self._begins.append((len(stamps), len(self._fixes)))
-        elif stamp_ns - stamps[-1] < STEP_NS:
+        if not (drives and 0 < step <= SEAM_NS):
+            self.clock += bool(drives) and step < 0
+            drives.append(_Drive())
+        stamps, samples = drives[-1].stamps, drives[-1].samples
+        if stamps and stamp_ns - stamps[-1] < STEP_NS:
             self._joined += 1
             for index, value in enumerate(sample, len(samples) - self._width):
                 samples[index] += (value - samples[index]) / self._joined
@@ -185,7 +187,8 @@ class StreamMemory:
         stamps.append(stamp_ns)
         samples.extend(sample)
         self._joined = 1
-        if len(stamps) > self._most:
+        self._count += 1
+        if self._count > self._most:
             self._forget(self._most // 8)
 
     def filled(self, sample: Floats) -> Floats:
@@ -195,25 +198,27 @@ class StreamMemory:
 
     def is_near(self, stamp_ns: int) -> bool:
         """Return whether a stamp is less than a seam from that of the sample that came last."""
-        return bool(self._begins) and abs(stamp_ns - self._newest_ns) <= SEAM_NS
+        return bool(self._drives) and abs(stamp_ns - self._newest_ns) <= SEAM_NS
 
     def add_position(self, stamp_ns: int, x: float, y: float) -> bool:
         """Keep a reference position of the newest drive; return whether a training can use it."""
         if not self.is_near(stamp_ns):
             return False
-        fixes = self._fixes
-        if len(fixes) == self._begins[-1][1] or stamp_ns - fixes[-1] >= STEP_NS:
-            fixes.append(stamp_ns)
-            self._places.extend((x, y))
+        drive = self._drives[-1]
+        if not drive.fixes or stamp_ns - drive.fixes[-1] >= STEP_NS:
+            drive.fixes.append(stamp_ns)
+            drive.places.extend((x, y))
             return True
         # Close together they are one; back, they are of another clock.
-        return stamp_ns > fixes[-1]
+        return stamp_ns > drive.fixes[-1]
 
     def forget_before(self, stamp_ns: int) -> None:
         """Forget samples before the newest one that is older than a stamp."""
-        for begin, end, *_ in reversed(self._drives()):
-            if self._stamps[begin] < stamp_ns:
-                self._forget(bisect_left(self._stamps, stamp_ns, begin, end))
+        later = 0
+        for drive in reversed(self._drives):
+            later += len(drive.stamps)
+            if drive.stamps[0] < stamp_ns:
+                self._forget(self._count - later + bisect_left(drive.stamps, stamp_ns))
                 return
 
     def recordings(self, head: ModelHead, since_ns: float = -math.inf) -> list[Recording]:
@@ -225,34 +230,28 @@ class StreamMemory:
         """
         names, pose = head.channels.names, 'geometry_msgs/msg/PoseStamped'
         topic, frame, origin = head.position_topic, head.frame_id, head.origin
-        drives, found = self._drives(), []
-        if since_ns > -math.inf:
-            first = max(
-                (
-                    index
-                    for index, (old, new) in enumerate(pairwise(drives), 1)
-                    if self._stamps[new[0]] <= self._stamps[old[1] - 1]
-                ),
-                default=0,
-            )
-            drives = drives[first:]
-        for begin, end, fix, last in drives:
-            stamps, samples, fixes, places = self._copied(
-                bisect_left(self._stamps, since_ns, begin, end),
-                end,
-                bisect_left(self._fixes, since_ns, fix, last),
-                last,
-            )
+        found: list[Recording] = []
+        newer_ns = math.inf
+        for drive in reversed(self._drives):
+            if since_ns > -math.inf and drive.stamps[-1] >= newer_ns:
+                break
+            newer_ns = drive.stamps[0]
+            stamps, samples, fixes, places = drive.since(since_ns)
             if len(stamps) and len(fixes) > 1:
                 imu = ImuStream(head.imu_topic, head.imu_frame_id, stamps, samples, stamps, names)
                 positions = PositionStream(topic, frame, pose, fixes, places, origin)
                 found.append(Recording('live', imu, positions))
-        return found
+        return found[::-1]
 
     def saved(self) -> tuple[list[list[int]], dict[str, NDArray[Any]]]:
         """Return how many samples and positions each drive has, and all of them as arrays."""
-        lengths = [[end - begin, last - fix] for begin, end, fix, last in self._drives()]
-        whole = self._copied(0, len(self._stamps), 0, len(self._fixes))
+        lengths = [[len(each.stamps), len(each.fixes)] for each in self._drives]
+        columns = [
+            np.empty((0, *shape), dtype=code)
+            for shape, code in zip(((), (self._width,), (), (2,)), 'qdqd', strict=True)
+        ]
+        parts = [columns, *(each.since(-math.inf) for each in self._drives)]
+        whole = map(np.concatenate, zip(*parts, strict=True))
         return lengths, dict(zip(COLUMNS, whole, strict=True))
 
     def restore(
@@ -266,36 +265,14 @@ class StreamMemory:
         if [each.shape for each in given] != wanted or (counts < [1, 0]).any():
             msg = f'a stream of {samples} samples and {fixes} positions does not fit its arrays'
             raise ValueError(msg)
-        columns: list[array[Any]] = [
-            array(code, each.astype(code).tobytes())
-            for code, each in zip('qdqd', given, strict=True)
-        ]
-        self._stamps, self._samples, self._fixes, self._places = columns
-        self._begins = list(map(tuple, (counts.cumsum(axis=0) - counts).tolist()))
-        self._newest_ns = self._stamps[-1] if samples else 0
+        ends = counts.cumsum(axis=0)[:-1].T
+        split = [np.split(each, ends[index // 2]) for index, each in enumerate(given)]
+        self._drives = [_Drive(columns) for columns in zip(*split, strict=True) if len(columns[0])]
+        self._count = samples
+        self._newest_ns = self._drives[-1].stamps[-1] if samples else 0
         # How many samples the last mean is of is not kept.
         self._joined = 1
         self._measured = np.isfinite(arrays['samples']).any(axis=0)
-
-    def _drives(self) -> list[tuple[int, int, int, int]]:
-        """Return where the samples of each drive begin and end, and where its positions do."""
-        ends = [*self._begins[1:], (len(self._stamps), len(self._fixes))]
-        return [
-            (begin, end, fix, last)
-            for (begin, fix), (end, last) in zip(self._begins, ends, strict=False)
-        ]
-
-    def _copied(
-        self, begin: int, end: int, fix: int, last: int
-    ) -> tuple[Ints, Floats, Ints, Floats]:
-        """Return copies of some samples and positions: a view would keep arrays from growing."""
-        samples = self._samples[begin * self._width : end * self._width]
-        return (
-            np.asarray(self._stamps[begin:end]),
-            np.asarray(samples).reshape(-1, self._width),
-            np.asarray(self._fixes[fix:last]),
-            np.asarray(self._places[2 * fix : 2 * last]).reshape(-1, 2),
-        )
 
     def _is_usable(self, sample: Floats) -> bool:
         """Return whether a sample (c,) is finite but for axes that are not measured."""
@@ -309,10 +286,11 @@ class StreamMemory:
 
     def _forget(self, count: int) -> None:
         """Forget the oldest samples, and the positions of their time."""
-        left = [drive for drive in self._drives() if drive[1] > count]
-        begin, _, gone, last = left[0] if left else (0, 0, len(self._fixes), 0)
-        if left and begin < count:
-            gone = bisect_left(self._fixes, self._stamps[count], gone, last)
-        self._begins = [(max(each[0] - count, 0), max(each[2] - gone, 0)) for each in left]
-        del self._stamps[:count], self._samples[: self._width * count]
-        del self._fixes[:gone], self._places[: 2 * gone]
+        self._count -= count
+        while count and count >= len(self._drives[0].stamps):
+            count -= len(self._drives.pop(0).stamps)
+        if count:
+            drive = self._drives[0]
+            gone = bisect_left(drive.fixes, drive.stamps[count])
+            del drive.stamps[:count], drive.samples[: self._width * count]
+            del drive.fixes[:gone], drive.places[: 2 * gone]

@@ -15,9 +15,7 @@ from two_manifold_ros.adapting.prequential import BLOCKS_PER_LAP
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.lag import put_in_step
 from two_manifold_ros.inspection.motion import laps_of
-from two_manifold_ros.inspection.shared_places import group_by_places, SAME_ROUTE, shared_places
-from two_manifold_ros.model.atlas import atlas_of
-from two_manifold_ros.model.line_learning import carry_lines
+from two_manifold_ros.inspection.shared_places import group_by_places
 from two_manifold_ros.recordings.reading import without_frozen
 
 if TYPE_CHECKING:
@@ -58,12 +56,12 @@ class Training:
     position_lag: str  # how late positions are, see ``put_in_step``
     lap_s: float  # how long a lap takes; NaN before the first model
     longest_step_ns: int  # between two positions, above which there are none
-    outliers: list[tuple[int, int]]  # start and end of what is not learned, ns
     counts_laps: bool = False  # whether two laps have to be counted, as before the first model
     # Stamp of a change, 0 if there was none. A model of what came since alone is tried first, and
     # used if it errs less than this on parts that were left out of it.
     since_ns: int = 0
     below_m: float = math.inf
+    clock: int = 0  # how often the clock had been set back
 
     def run(self) -> Trained:
         """Train a model from the laps that count, or say what is missing."""
@@ -76,7 +74,7 @@ class Training:
         counting = self.drives
         if self.lap_s > 0.0:
             counting = newest_part(counting, NEWEST_LAPS * self.lap_s, self.longest_step_ns)
-            counting = without(counting, self.outliers, self.lap_s / BLOCKS_PER_LAP)
+            counting = with_news(counting, self.lap_s / BLOCKS_PER_LAP)
         try:
             if self.since_ns:
                 # Too little for a model of its own, perhaps.
@@ -119,55 +117,14 @@ class Training:
 MET_ONCE = 'no place of the route was met twice yet: drive another lap'
 
 
-def with_route(known: ModelHead, model: TrainedModel, named: str | None) -> ModelHead:
-    """
-    Return the known routes with a newly learned one: in place of that which it is of, or beside.
-
-    Only maps of routes go together; any other model replaces the one before. In an atlas, a route
-    that was learned from more laps stays. ``named`` is the route on which ``known`` follows the
-    newest laps: what it follows by the IMU is no other road, but the same one at new positions.
-    """
-    routes = dict(known.routes)
-    learned = model.route_model
-    if learned is None or not known.holds_maps:
-        return model
-    same = next((name for name, each in routes.items() if of_one_route(each, model)), None)
-    replaced = named if same is None else same
-    if replaced is None:
-        if '' in routes:
-            routes = {'route 1': routes['']}
-        number = len(routes) + 1
-        while f'route {number}' in {*routes, *known.route_names}:
-            number += 1
-        return atlas_of({**routes, f'route {number}': model})
-    old = routes[replaced]
-    if (before := old.route_model) is not None and before.lines is not None:
-        # Names are not learned while driving.
-        model = replace(learned, lines=carry_lines(before, learned))
-    if not replaced:
-        # The only route, without a name.
-        return model
-    if same is not None:
-        laps, now = (each.summary.get('laps', 0.0) for each in (old, model))
-        if now < min(laps, NEWEST_LAPS):
-            return known
-    return atlas_of({**routes, replaced: model})
-
-
-def holds_all(model: ModelHead, known: ModelHead) -> bool:
-    """Return whether a model holds all known routes as they are, and others."""
-    held = list(model.routes.values())
-    return len(held) > len(known.routes) and all(
-        any(each is other for other in held) for each in known.routes.values()
-    )
-
-
-def of_one_route(one: ModelHead, other: ModelHead) -> bool:
-    """Return whether two models are of one route, by their tracks; see `shared_places`."""
-    if (one.frame_id, one.origin) != (other.frame_id, other.origin):
-        return False
-    shared = shared_places([one.track, other.track], 1.0 / other.rate_hz)
-    return bool(max(shared[0, 1], shared[1, 0]) >= SAME_ROUTE)
+def check_one_route(model: ModelHead, path: str) -> None:
+    """Raise `InputError` if a model from ``path`` holds routes that a learned one would lose."""
+    if model.is_atlas:
+        msg = (
+            f'{path} holds several routes, and one is learned while driving: record that one, '
+            'train a model of it, and put it in with two-manifold atlas add'
+        )
+        raise InputError(msg)
 
 
 def lap_seconds(model: ModelHead) -> float:
@@ -189,11 +146,9 @@ def since(recordings: Sequence[Recording], stamp_ns: int) -> list[Recording]:
     return parts
 
 
-def without(
-    recordings: Sequence[Recording], outliers: Sequence[tuple[int, int]], longest_s: float
-) -> list[Recording]:
+def with_news(recordings: Sequence[Recording], longest_s: float) -> list[Recording]:
     """
-    Return recordings without the samples of outliers (ns), and of longer times without news.
+    Return recordings without the samples of longer times without news.
 
     These are without positions, or with a sensor that repeats itself to the last bit. Positions
     stay: laps are counted by them.
@@ -205,13 +160,10 @@ def without(
         samples = np.nan_to_num(each.imu.samples)
         changed = stamps[1:][(np.diff(samples, axis=0) != 0.0).any(axis=1)].tolist()
         kept = np.ones(len(stamps), dtype=np.bool_)
-        spans = list(outliers)
         for news in (fixes, changed):
             edges = np.array([stamps[0], *news, stamps[-1]])
-            steps = np.flatnonzero(np.diff(edges) > 1e9 * longest_s)
-            spans += zip(edges[steps].tolist(), edges[steps + 1].tolist(), strict=True)
-        for begin_ns, end_ns in spans:
-            kept &= (stamps <= begin_ns) | (stamps > end_ns)
+            for step in np.flatnonzero(np.diff(edges) > 1e9 * longest_s):
+                kept &= (stamps <= edges[step]) | (stamps > edges[step + 1])
         counting.append(replace(each, imu=each.imu.select(kept)))
     return counting
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from two_manifold_ros.adapting.prequential import USEFUL
 from two_manifold_ros.adapting.stream_learner import StreamLearner
 from two_manifold_ros.adapting.stream_memory import make_head
-from two_manifold_ros.adapting.training_material import Training
+from two_manifold_ros.adapting.training_material import check_one_route, Training
 from two_manifold_ros.adapting.worker import Worker
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.estimate import Estimate, limits_of
@@ -174,6 +174,7 @@ def stream_head(chosen: UpdaterParameters, topic: str) -> ModelHead:
         return make_head(horizons, imu_topic=topic)
     model = load_model(path)
     check_input(model, path)
+    check_one_route(model, path)
     return model
 
 
@@ -202,30 +203,38 @@ def learner_of(chosen: UpdaterParameters, head: ModelHead) -> StreamLearner:
 def learning_values(learner: StreamLearner) -> dict[str, float | str]:
     """Return how much was learned, and how much the filter errs, for diagnostics."""
     score, values = learner.score, {'learning': describe_learning(learner)}
-    numbers: dict[str, float | str] = {'learned_s': round(learner.known_s, 1)}
+    numbers: dict[str, float | str] = {'learned_s': round(learner.schedule.known_s, 1)}
     if learner.models:
-        numbers['learned_laps'] = round(learner.news[1] / learner.lap_s, 2)
+        numbers['learned_laps'] = round(learned_seconds(learner) / learner.lap_s, 2)
     if len(score):
         numbers['error_m'], numbers['mean_error_m'] = score.rmse_m, score.mean_rmse_m
         numbers['published_share'], numbers['judged_s'] = score.published, score.seconds
-    values |= {'learning_trouble': learner.failure, 'last_training': learner.verdict}
+    values |= {
+        'learning_trouble': learner.trainings.failure,
+        'last_training': learner.trainings.verdict,
+    }
     return numbers | {name: each for name, each in values.items() if each}
+
+
+def learned_seconds(learner: StreamLearner) -> float:
+    """Return the seconds of driving that the model that runs was learned from by now."""
+    return float(learner.filter.running.summary['seconds'])
 
 
 def describe_learning(learner: StreamLearner) -> str:
     """Return a sentence on the model, its error, and what would improve it."""
-    score = learner.score
+    score, known_s = learner.score, learner.schedule.known_s
     if not learner.has_model:
-        return f'no model yet, {learner.known_s:.0f} s with positions seen'
+        return f'no model yet, {known_s:.0f} s with positions seen'
     if learner.models:
-        seconds = learner.news[1]
+        seconds = learned_seconds(learner)
         learned = f'model of {seconds / learner.lap_s:.1f} laps ({seconds:.0f} s of driving)'
         if not len(score):
-            compared = learner.running.summary['validation']['compared']
+            compared = learner.filter.running.summary['validation']['compared']
             error_m = min(each['score_m'] for each in compared)
             learned += f', which erred by {error_m:.2g} m on parts that were left out of it'
     else:
-        learned = f'the given model, and {learner.known_s:.0f} s with positions to learn from'
+        learned = f'the given model, and {known_s:.0f} s with positions to learn from'
     if len(score):
         learned += (
             f'; over the last {score.seconds:.0f} s with positions it erred by '
@@ -253,19 +262,22 @@ def assess_learning(
         return assessment._replace(level=Level.WARN, cause='checkpoint', why=why)
     if assessment.cause != 'filling' or learner.has_model:
         return assessment
-    cause, why = 'learning', f'learning the route: {learner.known_s:.0f} s with positions seen'
-    if not learner.known_s:
+    cause, why = (
+        'learning',
+        f'learning the route: {learner.schedule.known_s:.0f} s with positions seen',
+    )
+    if not learner.schedule.known_s:
         cause = 'no_reference'
         why = f'no position came on {reference_topic} yet: give positions for some laps'
-    elif learner.has_candidate:
+    elif learner.trainings.candidate is not None:
         why += ', a model is being trained on them'
-    elif learner.failure:
-        why += f'; {learner.failure}'
+    elif learner.trainings.failure:
+        why += f'; {learner.trainings.failure}'
     return assessment._replace(cause=cause, why=why)
 
 
 WORDS = {
-    'trainings_failed': 'No newer model was learned: {session.learner.failure}',
+    'trainings_failed': 'No newer model was learned: {session.learner.trainings.failure}',
     'reference_jumped': 'Positions on {topic} jumped and are not used',
     'reference_moved': 'Positions on {topic} stay where they jumped to, and are used again',
     'reference_other_frame': (

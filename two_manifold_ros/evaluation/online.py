@@ -276,7 +276,8 @@ class _Stream:
                 if look < len(looks) and samples[look] == sample:
                     # The next one is due a tick later. It comes with the first sample after that
                     # tick, which may be missing for as long as the filter bridges.
-                    held_ns = live.running.period_ns + live.running.max_gap_ns
+                    running = (live if isinstance(live, Filter) else live.filter).running
+                    held_ns = running.period_ns + running.max_gap_ns
                     if newest is not None and 0 <= stamp - newest.stamp_ns <= held_ns:
                         ends[look], valid[look] = newest.stamp_ns, newest.valid
                         positions[look] = newest.positions[0]

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import Counter
 import math
 from time import monotonic
-from typing import cast, TYPE_CHECKING
+from typing import cast, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 from rclpy.serialization import deserialize_message
@@ -41,14 +41,29 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
 
 
+class Complaints(NamedTuple):
+    """
+    What is said of a topic under a ``cause``.
+
+    ``cure`` is said if its type is none of some, ``absent`` while nothing is published, and
+    ``trouble`` returns what is wrong with what was taken.
+    """
+
+    cure: str
+    cause: str = ''
+    absent: str = ''
+    trouble: Callable[[], str] = str
+
+
+OF_REFERENCE = Complaints('set reference_type to one of {} or remap reference')
+
+
 class LiveTopic:
     """
     A topic that is subscribed as soon as its type is known, and what is wrong with it.
 
     ``begin`` is called once with the type and returns what takes each message. The type is the
-    ``wanted`` one, or the published one if it is among ``types``, none for any; else the ``cure``
-    is said. Complaints have a ``cause``: ``absent`` is what to do while nothing is published,
-    ``trouble`` returns what is wrong with what was taken.
+    ``wanted`` one, or the published one if it is among ``types``, none for any.
     """
 
     def __init__(
@@ -56,17 +71,13 @@ class LiveTopic:
         node: GuardedNode,
         name: str,
         begin: Callable[[str], Callable[[bytes], object]],
+        said: Complaints = OF_REFERENCE,
         *,
         wanted: str = '',
         types: Collection[str] = POSITION_TYPES,
-        cure: str = 'set reference_type to one of {} or remap reference',
-        cause: str = '',
-        absent: str = '',
-        trouble: Callable[[], str] = str,
     ) -> None:
-        self._node, self._name, self._begin = node, name, begin
-        self._wanted, self._types, self._cure = wanted, types, cure
-        self._cause, self._absent, self._trouble = cause, absent, trouble
+        self._node, self._name, self._begin, self._said = node, name, begin, said
+        self._wanted, self._types = wanted, types
         self._subscription: Subscription | None = None
         self.topic: str = node.resolve_topic_name(name)
         # The type while it is known; else why, and why the newest message could not be taken.
@@ -99,7 +110,7 @@ class LiveTopic:
             self._subscription = self._node.subscribe(topic, self._on_message)
             self._node.get_logger().info(f'Subscribes {self.topic} ({kind})')
         elif types:
-            cure = self._cure.format(', '.join(self._types))
+            cure = self._said.cure.format(', '.join(self._types))
             self.problem = f'{self.topic} is published as {", ".join(types)}: {cure}'
 
     def _on_message(self, raw: bytes) -> None:
@@ -117,9 +128,9 @@ class LiveTopic:
         self.find()
         problem = self.problem
         if not (problem or self.msgtype):
-            problem = f'nothing is published on {self.topic} yet: {self._absent}'
-        problem = problem or self._trouble()
-        return {self._cause: problem} if problem else {}
+            problem = f'nothing is published on {self.topic} yet: {self._said.absent}'
+        problem = problem or self._said.trouble()
+        return {self._said.cause: problem} if problem else {}
 
     def close(self) -> None:
         """Stop listening."""
@@ -138,8 +149,8 @@ class LiveSensor(LiveTopic):
             decode = fields_decoder(deserialise, topic.name, msgtype, topic.fields)
             return lambda raw: hold(decode(raw)[2])
 
-        cure = 'publish it as one of {} or set sensor_topics to another'
-        super().__init__(node, topic.name, begin, types=tuple(SENSOR_FIELDS), cure=cure)
+        said = Complaints('publish it as one of {} or set sensor_topics to another')
+        super().__init__(node, topic.name, begin, said, types=tuple(SENSOR_FIELDS))
 
     @property
     def complaints(self) -> dict[str, str]:
@@ -180,16 +191,13 @@ def live_marks(node: GuardedNode, name: str, laps: Callable[[], LiveLaps | None]
 
         return take
 
-    return LiveTopic(
-        node,
-        name,
-        begin,
-        types=(),
+    said = Complaints(
         cure='publish it as one type',
         cause='mark_topic',
         absent='start what marks the start line',
         trouble=lambda: '' if (timed := laps()) is None else timed.mark_problem,
     )
+    return LiveTopic(node, name, begin, said, types=())
 
 
 def live_fixes(node: GuardedNode, name: str, laps: Callable[[], LiveLaps | None]) -> LiveTopic:
@@ -216,15 +224,9 @@ def live_fixes(node: GuardedNode, name: str, laps: Callable[[], LiveLaps | None]
         counts = ', '.join(f'{each} {key}' for key, each in refused.items() if key != 'used')
         return f'{problem} (refused: {counts})' if problem and counts else problem
 
-    return LiveTopic(
-        node,
-        name,
-        begin,
-        cure='publish it as one of {}, or set fix_topic to another',
-        cause='fix_topic',
-        absent='start what measures',
-        trouble=why_unplaced,
-    )
+    cure = 'publish it as one of {}, or set fix_topic to another'
+    said = Complaints(cure, 'fix_topic', 'start what measures', why_unplaced)
+    return LiveTopic(node, name, begin, said)
 
 
 def live_odometry(node: GuardedNode, name: str, frame: OdometryFrame) -> LiveTopic:
@@ -237,15 +239,11 @@ def live_odometry(node: GuardedNode, name: str, frame: OdometryFrame) -> LiveTop
             return ''
         return f'no transform to the frame of {node.resolve_topic_name(name)}: {frame.trouble}'
 
-    return LiveTopic(
-        node,
-        name,
-        lambda msgtype: lambda raw: frame.take(deserialise(raw, msgtype)),
-        wanted='nav_msgs/msg/Odometry',
-        types=(),
-        cause='odometry',
-        trouble=trouble,
-    )
+    def begin(msgtype: str) -> Callable[[bytes], object]:
+        return lambda raw: frame.take(deserialise(raw, msgtype))
+
+    said = Complaints('', 'odometry', trouble=trouble)
+    return LiveTopic(node, name, begin, said, wanted='nav_msgs/msg/Odometry', types=())
 
 
 def image_decoder(width: int, height: int) -> Callable[[bytes], tuple[int, str, Floats]]:

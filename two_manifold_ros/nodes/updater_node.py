@@ -81,7 +81,7 @@ class UpdaterNode(GuardedNode):
         if chosen.filter_node:
             self._start_handover(chosen)
         learner = self._session.learner
-        head = self._followed = learner.known
+        head = self._followed = learner.filter.running
         scene = choose_scene(head, chosen.track_frame, chosen.child_frame)
         self._estimates = EstimatePublishers(
             self, scene, transform=chosen.publish_tf, prefix=ADAPTING
@@ -185,7 +185,7 @@ class UpdaterNode(GuardedNode):
         session = self._session
         estimates = session.take(raw)
         learner = session.learner
-        known = learner.known
+        known = learner.filter.running
         if known is not self._followed:
             self._followed, before = known, self._estimates.scene
             self._estimates.go_on_with(choose_scene(known, before.track, before.child), {})
@@ -200,12 +200,12 @@ class UpdaterNode(GuardedNode):
     def _log_learning(self) -> None:
         """Log how a training ended, and once a lap what was learned and which model runs."""
         learner = self._session.learner
-        laps = int(learner.known_s / learner.lap_s) if learner.lap_s > 0.0 else 0
-        if learner.verdict and learner.verdict != self._verdict:
-            self.get_logger().info(learner.verdict)
+        laps = int(learner.schedule.known_s / learner.lap_s) if learner.lap_s > 0.0 else 0
+        if learner.trainings.verdict and learner.trainings.verdict != self._verdict:
+            self.get_logger().info(learner.trainings.verdict)
         if laps > self._laps:
             self.get_logger().info(f'Lap {laps}: {describe_learning(learner)}')
-        self._verdict, self._laps = learner.verdict, laps
+        self._verdict, self._laps = learner.trainings.verdict, laps
 
     def _counts(self) -> Counter[str]:
         """Return the counters of the session, of the positions and of the learning."""
@@ -251,7 +251,7 @@ class UpdaterNode(GuardedNode):
         health = replace(
             self._status.input_health(timeout_s, counts, session.arrivals),
             durations=session.durations.microseconds(),
-        ).with_filter(learner.filter, learner.running.rate_hz)
+        ).with_filter(learner.filter, learner.filter.running.rate_hz)
         trouble = checkpointing.trouble if checkpointing else ''
         assessment = assess_learning(assess(health), learner, self._reference.topic, trouble)
         leading = {
