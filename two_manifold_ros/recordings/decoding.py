@@ -147,7 +147,7 @@ def fields_decoder(
         found, stamp_ns, frame_id = message, 0, ''
         for inner in (None, *parts):
             found = found if inner is None else getattr(found, inner, None)
-            header = getattr(found, 'header', None)
+            header: Any = getattr(found, 'header', None)
             # Any type may have a field of this name.
             if hasattr(getattr(header, 'stamp', None), 'nanosec'):
                 own_ns = header.stamp.sec * 1_000_000_000 + header.stamp.nanosec
