@@ -34,6 +34,7 @@ class Parrot:
         self.given: list[int] = []
         self.pushed: list[int] = []
         self.running = SimpleNamespace(period_ns=round(1e9 * period_s), max_gap_ns=200_000_000)
+        self.filter = self
         self._off, self._stops_s = off, stops_s
         self._place = np.full(2, np.nan)
         self._due_ns = 0

@@ -127,7 +127,9 @@ def test_rviz_shows_all_that_can_be_drawn_and_the_frames(displays, layout):
     assert [name for name, each in shown.items() if not each['Enabled']] == ['odometry']
     assert "'Class': 'rviz_default_plugins/TF'" in str(layout)
     # Those of a tick at which the track is drawn as well.
-    model: Any = SimpleNamespace(track=np.eye(2), rate_hz=10.0, period_ns=10**8, horizons=(0, 5))
+    model: Any = SimpleNamespace(
+        track=np.eye(2), rate_hz=10.0, period_ns=10**8, horizons=(0, 5), route_model=None
+    )
     drawn = markers_message(estimate_with(), Scene(model, 'map', 'car'))['markers']
     names = sorted({marker['ns'] for marker in drawn})
     assert shown['markers']['Namespaces'] == dict.fromkeys(names, True)

@@ -283,7 +283,7 @@ def laps_publishers(laps: Laps, subscribers: int) -> tuple[EstimatePublishers, l
     )
     node: Any = SimpleNamespace(create_publisher=lambda *_: own, destroy_publisher=None)
     model: Any = SimpleNamespace(
-        frame_id=LAP_FRAME, period_ns=10**8, horizons=(0,), route_names=()
+        frame_id=LAP_FRAME, period_ns=10**8, horizons=(0,), route_names=(), route_model=None
     )
     scene = Scene(model, LAP_FRAME, 'base_link')
     taker: Any = laps

@@ -179,3 +179,4 @@ class GrowingTpsr:
             recording = replace(drive, imu=known).with_positions_earlier(lag_ns * 1e-9)
             move = learned.go_on(recording)
             cast('TpsrTracker', live.ticks).adopt(learned.model, move)
+            live.running = learned.model

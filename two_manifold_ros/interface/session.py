@@ -18,7 +18,7 @@ from two_manifold_ros.interface.assessment import InputLimits, Interruption
 from two_manifold_ros.recordings.decoding import ImuDecoder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.filtering.successor import Sample, Successor
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 class Durations(deque[int]):
     """The newest durations in nanoseconds, as many as are kept, and their quantiles."""
 
-    def __init__(self, kept: int = 1000) -> None:
-        super().__init__(maxlen=kept)
+    def __init__(self, values: Iterable[int] = (), maxlen: int | None = 1000) -> None:
+        super().__init__(values, maxlen)
 
     def microseconds(self) -> dict[str, float]:
         """Return ``p50``, ``p99`` and ``max``, NaN before the first one."""
