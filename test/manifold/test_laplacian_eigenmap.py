@@ -17,9 +17,10 @@ KAPPA = 8
 
 KINDS = {
     'default': {},
+    'binary': {'weights': 'binary'},
     'unscaled': {'scaled': False},
     'plain': {'normalised': False},
-    'plain unscaled': {'normalised': False, 'scaled': False},
+    'plain binary unscaled': {'normalised': False, 'weights': 'binary', 'scaled': False},
 }
 
 
@@ -30,7 +31,7 @@ def test_coordinates_are_dense_eigenvectors(kind):
     embedding = learner.fit(windows)
     rows = windows.rows(np.arange(90))
     squared = naive.squared_distances(rows, rows)
-    weights = naive.affinities(squared, KAPPA, embedding.bandwidth)
+    weights = naive.affinities(squared, KAPPA, embedding.bandwidth or np.inf)
     degrees = weights.sum(axis=1)
     laplacian = np.diag(degrees) - weights
     if learner.normalised:

@@ -13,6 +13,7 @@ from two_manifold_ros.manifold.diffusion_map import (
     DiffusionMap,
     GivenCovariances,
 )
+from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
 from two_manifold_ros.manifold.learner import PointSet
 from two_manifold_ros.manifold.selection import (
     check_extension,
@@ -32,6 +33,7 @@ def anisotropic(points: PointSet, **changes: float) -> object:
     ('make', 'words'),
     [
         (lambda: make_learner('cubic', 7, 11), r"'cubic'.*laplacian-eigenmap, gaussian"),
+        (lambda: LaplacianEigenmap(3, 5, weights='cubic'), "'cubic'; choose one of heat, binary"),
         (lambda: DiffusionMap(2, 5, 1.5), r'density is 1\.5, but must be between 0 and 1'),
         (lambda: DiffusionMap(2, 9).fit(COPIES), 'as many identical copies'),
         (lambda: anisotropic(COPIES, density=1.5), r'density is 1\.5'),

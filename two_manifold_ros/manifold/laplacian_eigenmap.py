@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from two_manifold_ros.errors import InputError
 from two_manifold_ros.manifold.learner import (
     affinity,
     affinity_graph,
@@ -47,7 +48,7 @@ class NearModes:
     pieces counts for the two points that it joins alone.
     """
 
-    bandwidth: float  # of the affinity; 0, in files of former versions, for affinities of 1
+    bandwidth: float  # of the affinity, 0 for affinities of 1
     neighbours: int
     normalised: int  # 1 for the normalised Laplacian, else 0
     radii: Floats  # (n,), see `near_points`
@@ -98,8 +99,7 @@ class LaplacianEigenmap:
     """
     Features of the pseudo-inverse of a graph Laplacian (Belkin & Niyogi 2003), mathematics (2.3).
 
-    The Laplacian is of symmetric affinities exp(-d^2/2sigma^2) in a neighbour graph, sigma the
-    median distance. The eigenvalues of the
+    The Laplacian is of the symmetric affinities of a neighbour graph. The eigenvalues of the
     embedding are its own, smallest first, without the zero. Out of sample a training point gets
     its own row but for the roughest of many modes of few points, see `NearModes`.
     """
@@ -108,11 +108,20 @@ class LaplacianEigenmap:
     dimension: int
     neighbours: int
     normalised: bool = True  # whether the Laplacian is the normalised one, the first
+    # Affinities: 'heat', exp(-d^2/2sigma^2) with the median distance sigma, or 'binary', 1.
+    weights: str = 'heat'
     scaled: bool = True  # whether modes are divided by sqrt(lambda); all count alike without
+
+    def __post_init__(self) -> None:
+        """Check the name of the weights."""
+        if self.weights not in {'heat', 'binary'}:
+            msg = f'there are no weights named {self.weights!r}; choose one of heat, binary'
+            raise InputError(msg)
 
     def fit(self, samples: Samples) -> Embedding:
         """Embed the points through their neighbour graph; no n x n dense matrix is formed."""
-        bandwidth = require_scale(samples, self.dimension, self.neighbours)
+        distance = require_scale(samples, self.dimension, self.neighbours)
+        bandwidth = distance if self.weights == 'heat' else 0.0
         indices, squared = samples.neighbours(self.neighbours)
         near = affinity_graph(indices, squared, bandwidth)
         graph, notes = connect(near, samples, bandwidth, self.neighbours)
