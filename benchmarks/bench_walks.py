@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 HOME = str(Path(sys.modules[FilterNode.__module__].__file__ or '').parents[1]) + '/'
+LEFT_OUT = {'<module>', '<listcomp>', '<setcomp>', '<dictcomp>', '<genexpr>'}
 TO_REACH = {'sample': (10, 50), 'train': (35, 250), 'evaluate': (25, 200)}
 """Files and functions of each walk."""
 
@@ -42,7 +43,7 @@ def followed() -> Iterator[Walk]:
 
     def enter(frame: Any, event: str, _: object) -> None:  # noqa: ANN401 - a frame
         code = frame.f_code
-        if event == 'call' and code.co_filename.startswith(HOME) and code.co_name[0] != '<':
+        if event == 'call' and code.co_filename.startswith(HOME) and code.co_name not in LEFT_OUT:
             walk.add(
                 (code.co_filename.removeprefix(HOME), f'{code.co_name}:{code.co_firstlineno}')
             )

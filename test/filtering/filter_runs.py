@@ -4,6 +4,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -108,9 +109,10 @@ WRONG: dict[str, Change] = {
 class Adding(TickFilter):
     """Has the sum of the pixels for its state, and the newest one for a position."""
 
-    state, seen = np.zeros(2), 0
+    seen = 0
 
     def __init__(self) -> None:
+        self.belief: Any = self
         self.state = np.zeros(2)
         self.seen = 0
 

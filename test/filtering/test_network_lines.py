@@ -11,6 +11,7 @@ import pytest
 from two_manifold_ros.filtering.atlas import make_filter
 from two_manifold_ros.filtering.network_lines import LineFollower
 from two_manifold_ros.model.model import NetworkLines
+from two_manifold_ros.route.belief import Shares
 
 PERIOD_S = 0.1
 
@@ -18,7 +19,7 @@ PERIOD_S = 0.1
 class Given:
     """A belief that is set by hand, over places of no extent."""
 
-    on_route = 1.0
+    shares = Shares(1.0, 1.0, 0.0)
 
     def __init__(self, places: int) -> None:
         self._places = places

@@ -36,7 +36,7 @@ def assert_same(belief: RouteBelief, naive: NaiveBelief, atol: float) -> None:
     np.testing.assert_allclose(belief.chances, chances, rtol=0.0, atol=atol)
     assert belief.elsewhere == pytest.approx(naive.elsewhere, abs=atol * PLACES)
     on = chances[:, :OFF].sum(axis=1)
-    assert belief.on_route == pytest.approx(on.sum(), abs=atol * PLACES)
+    assert belief.shares.on_route == pytest.approx(on.sum(), abs=atol * PLACES)
     np.testing.assert_allclose(belief.weights, on / on.sum(), rtol=0.0, atol=10.0 * atol)
     moving = (chances > 1e-9) & (np.arange(ROWS) != STANDS)
     np.testing.assert_allclose(belief.ratios[moving], ratios[moving], atol=1e-6)
@@ -49,10 +49,10 @@ def assert_consistent(belief: RouteBelief) -> None:
     assert chances.min() >= 0.0
     total = chances.sum() + belief.elsewhere
     assert 1.0 - 2e-3 < total < 1.0 + 1e-9
-    assert belief.on_route == pytest.approx(chances[:, :OFF].sum(), abs=1e-9)
-    assert belief.driving == pytest.approx(chances[:, [ON, ON_NEW]].sum(), abs=1e-9)
+    assert belief.shares.on_route == pytest.approx(chances[:, :OFF].sum(), abs=1e-9)
+    assert belief.shares.driving == pytest.approx(chances[:, [ON, ON_NEW]].sum(), abs=1e-9)
     unlike = chances[:, FREE].sum() + belief.elsewhere
-    assert belief.unlike == pytest.approx(unlike, abs=1e-9)
+    assert belief.shares.unlike == pytest.approx(unlike, abs=1e-9)
     known = chances > 0.0
     assert (belief.ratios[known] >= 0.0).all()
     assert (belief.spreads[known] >= 0.0).all()
@@ -221,7 +221,7 @@ def test_compiled_code_says_what_its_source_says(route, monkeypatch):
         for tick, observation in enumerate(seen):
             if tick == 55:
                 belief.skip(12)
-            numbers = [belief.update(observation), belief.on_route, belief.unlike]
+            numbers = [belief.update(observation), belief.shares.on_route, belief.shares.unlike]
             arrays = belief.chances, belief.state, *belief.read()
             rows.append(np.concatenate([numbers, *(each.ravel() for each in arrays)]))
         return rows

@@ -39,7 +39,7 @@ def belief(route: Route) -> RouteBelief:
 def settled(belief: RouteBelief) -> RouteBelief:
     """Return a belief that has followed a vehicle to a quarter of its second lap."""
     followed(belief, lap(seed=20))
-    assert belief.on_route > 0.9
+    assert belief.shares.on_route > 0.9
     return belief
 
 
@@ -49,7 +49,7 @@ def test_a_lap_is_followed_to_a_tick_at_any_speed_ratio(ratio, belief):
     missed = followed(belief, drive)
     assert np.median(missed[60:]) < 0.5 * TICK_M
     assert missed[60:].max() < 4.0 * TICK_M
-    assert belief.on_route > 0.95
+    assert belief.shares.on_route > 0.95
 
 
 @pytest.mark.parametrize('begin', [0.0, 0.4, 0.6, 0.8])
@@ -58,7 +58,7 @@ def test_a_vehicle_put_down_elsewhere_is_found_there(begin, settled):
     missed = followed(settled, lap(seed=8, begin=begin))
     assert missed[0] > 5.0 * TICK_M
     assert missed[80:].max() < 4.0 * TICK_M
-    assert settled.on_route > 0.8
+    assert settled.shares.on_route > 0.8
     # And so is a start anywhere.
     settled.start()
     missed = followed(settled, lap(seed=14, begin=begin))
@@ -78,7 +78,7 @@ def test_a_gap_keeps_the_place(ticks, belief):
     assert away < 2.0 * TICK_M
     missed = followed(belief, part(drive, slice(200 + ticks, None)))
     assert missed.max() < 5.0 * TICK_M
-    assert belief.on_route > 0.9
+    assert belief.shares.on_route > 0.9
 
 
 def other_road(kind: str, ticks: int) -> Drive:
@@ -97,10 +97,10 @@ def test_another_road_is_off_the_route(kind, route, settled):
         on = []
         for observation in other_road(kind, 4 * LAP_TICKS).observations:
             assert 0.0 < belief.update(observation) <= 1.0
-            on.append(belief.on_route)
+            on.append(belief.shares.on_route)
         assert np.median(on[LAP_TICKS:]) < 0.2
     rows = settled.chances.sum(axis=0)
     assert rows[OFF:].sum() + settled.elsewhere > 0.5
     missed = followed(settled, lap(seed=12, ticks=3 * LAP_TICKS))
-    assert settled.on_route > 0.9
+    assert settled.shares.on_route > 0.9
     assert missed[-LAP_TICKS:].max() < 4.0 * TICK_M

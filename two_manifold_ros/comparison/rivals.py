@@ -287,7 +287,7 @@ def fitted_model(model: TrainedModel) -> Fitted:
         for tick, values in enumerate(segment.values):
             tracker.update(values)
             positions[tick] = tracker.read()[0][:-1]
-            states[tick] = tracker.state
+            states[tick] = tracker.belief.state
         return Predictions(positions, states)
 
     return Fitted(predict, chosen)

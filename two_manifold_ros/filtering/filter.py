@@ -392,7 +392,7 @@ class Filter:
             counters['restarts'] += result.restarted
             counters['rejected_observations'] += not result.accepted
         means, covariances = ticks.read()
-        state = ticks.state.copy()
+        state = ticks.belief.state.copy()
         # The one check of all numbers: without an ellipse no estimate is valid.
         ellipse_m, outside = judge_gaussian(state, means, covariances, self._region)
         full = ticks.seen >= self._window
@@ -410,7 +410,7 @@ class Filter:
         )
         self._tick += 1
         self._missed = 0
-        said, lines = self.said, ticks.lines()
+        said, lines = self.said, ticks.lines
         asked = self._places_every and tick % self._places_every == 0
         self.latest = Estimate(
             stamp_ns=stamp_ns,

@@ -125,7 +125,7 @@ class LineFollower:
         """Return the chances of the lines, and the ways ahead where they differ."""
         names, belief = self._lines.names, self._belief
         chances = self._fits / self._fits.sum()
-        on_map = 1.0 - max(1.0 - belief.on_route, 0.0)
+        on_map = 1.0 - max(1.0 - belief.shares.on_route, 0.0)
         name = names[self._named]
         driven = dict(zip(names, (on_map * chances).tolist(), strict=True))
         # What is less likely does not make a position unsure either.

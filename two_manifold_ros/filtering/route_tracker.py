@@ -23,9 +23,9 @@ from typing import NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.compilation import compiled
-from two_manifold_ros.filtering.network_lines import LineFollower, LineState
+from two_manifold_ros.filtering.network_lines import LineFollower
 from two_manifold_ros.filtering.status import LEAST_STEADY, MOST_STEADY, TickDiagnostics
-from two_manifold_ros.filtering.tracker import NO_LINES, TickFilter
+from two_manifold_ros.filtering.tracker import TickFilter
 from two_manifold_ros.hse_hmm.readout import CHI_SQUARE, LEVELS
 from two_manifold_ros.network.belief import NetworkBelief
 from two_manifold_ros.network.network import misfits, shakes_of
@@ -274,11 +274,6 @@ class RouteTracker(TickFilter):
         self._scales = ForecastScales(model.horizons, float((1.0 / route.motion.rates).sum()))
         self.start()
 
-    @property
-    def state(self) -> Floats:
-        """Latent state (k,) after the last observation."""
-        return self.belief.state
-
     def start(self) -> None:
         """Forget everything."""
         self._recent[:] = 0.0
@@ -337,9 +332,11 @@ class RouteTracker(TickFilter):
             self._sensed.sense([values[each] for each in self._columns])
         if self._lines is not None:
             self._lines.follow()
+            self.lines = self._lines.read()
         self.seen += 1
         self._read = self.belief.read()
-        self._scales.follow(*self._read, self.belief.driving)
+        on_route, driving, unlike = self.belief.shares
+        self._scales.follow(*self._read, driving)
         broken = max(self._still / self._most_still, beyond, broken)
         full = self.seen >= len(self._recent)
         return TickDiagnostics(
@@ -348,10 +345,10 @@ class RouteTracker(TickFilter):
             # A broken input is novel; whether it is the route is decided apart.
             novelty=max(1.0, NOVEL * broken) if full else math.nan,
             restarted=evidence == 0.0,
-            off_route=max(1.0 - self.belief.on_route, 0.0),
-            unlike=self.belief.unlike,
+            off_route=max(1.0 - on_route, 0.0),
+            unlike=unlike,
             stays_off=self._network is not None,
-            unlikely=evidence < self._least_evidence and self.belief.driving > 0.5,
+            unlikely=evidence < self._least_evidence and driving > 0.5,
         )
 
     def read(self) -> tuple[Floats, Floats]:
@@ -362,7 +359,3 @@ class RouteTracker(TickFilter):
     def places(self) -> Floats | None:
         """Return the (m, 3) modes of the position; ``None`` if they were not asked for."""
         return None if self._modes is None else self._modes.read(self.belief.weights)
-
-    def lines(self) -> LineState:
-        """Return which line of a network is driven, and its branches."""
-        return NO_LINES if self._lines is None else self._lines.read()

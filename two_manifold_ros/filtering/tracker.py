@@ -26,6 +26,7 @@ from two_manifold_ros.tpsr.parameters import RememberingBelief
 
 if TYPE_CHECKING:
     from two_manifold_ros.model.model import Model, TpsrModel
+    from two_manifold_ros.route.belief import RouteBelief
     from two_manifold_ros.tpsr.thin_svd import Move
     from two_manifold_ros.typing import Floats
 
@@ -34,20 +35,18 @@ class TickFilter(ABC):
     """
     A filter over ticks, without stamps.
 
-    Its status is better after ``steady`` ticks in a row that are.
+    Its status is better after ``steady`` ticks in a row that are. ``lines`` say which line of a
+    network was driven at the last tick, and its branches.
     """
 
     steady = MOST_STEADY
+    lines = LineState()
+    belief: Belief | RememberingBelief | RouteBelief
 
     @property
     @abstractmethod
     def seen(self) -> int:
         """Ticks in a row that were seen."""
-
-    @property
-    @abstractmethod
-    def state(self) -> Floats:
-        """Latent state (k,) after the last observation."""
 
     @abstractmethod
     def start(self) -> None:
@@ -69,10 +68,6 @@ class TickFilter(ABC):
         """Return the (m, 3) modes of the position; ``None`` if they are not known."""
         return None
 
-    def lines(self) -> LineState:
-        """Return which line of a network is driven, and its branches."""
-        return NO_LINES
-
     def lose(self) -> None:  # noqa: B027 - of a network alone
         """Know, after a start, that no drive begins here: nothing shows the place then."""
 
@@ -84,9 +79,6 @@ class TickFilter(ABC):
     def spread_anywhere(self) -> list[Floats]:
         """Return the (2, 2) covariance of a start anywhere; none if a belief has no say in it."""
         return []
-
-
-NO_LINES = LineState()
 
 
 class WindowTracker(TickFilter):
@@ -113,11 +105,6 @@ class WindowTracker(TickFilter):
         self._stands = False
         self._rejected = 0
         self._window = SlidingWindow(model.series, model.starts, model.window)
-
-    @property
-    def state(self) -> Floats:
-        """Latent state (k,) after the last observation."""
-        return self.belief.state
 
     @property
     def seen(self) -> int:

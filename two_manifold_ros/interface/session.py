@@ -46,8 +46,8 @@ class Arrivals:
         self.newest_ns = 0
         # When the newest message that was used came, by the clock of `take`; 0 before the first.
         self.good_ns = 0
-        # Messages in a row that were not used.
-        self.unused = 0
+        # Messages in a row that were not used, and whether the input counts as rejected by them.
+        self.unused, self.refused = 0, False
         self.reset()
 
     def reset(self) -> None:
@@ -61,14 +61,10 @@ class Arrivals:
         self._last: tuple[int, int] | None = None
         self._anchor = 0, 0
 
-    @property
-    def refused(self) -> bool:
-        """True if so many messages in a row were not used that the input counts as rejected."""
-        return self.unused >= InputLimits.most_in_a_row
-
     def refuse(self) -> None:
-        """Count a message that could not be decoded."""
+        """Count a message that was not used."""
         self.unused += 1
+        self.refused = self.unused >= InputLimits.most_in_a_row
 
     def take(self, stamp_ns: int, frame: str, arrived_ns: int, *, used: bool, broke: bool) -> None:
         """Take a message, which the filter used, or restarted or coasted because of its stamp."""
@@ -77,9 +73,9 @@ class Arrivals:
         self.newest_frame = frame or self.newest_frame
         self.frame = self.frame or frame
         if not used:
-            self.unused += 1
+            self.refuse()
             return
-        self.unused = 0
+        self.unused, self.refused = 0, False
         self.good_ns = arrived_ns
         here = stamp_ns, arrived_ns
         if broke and self._last is not None:

@@ -64,7 +64,8 @@ def _imu_fields_cdr(raw: bytes) -> ImuFields:
     seconds, nanoseconds, length = header.unpack_from(raw, _ENCAPSULATION)
     text = _ENCAPSULATION + header.size
     doubles = text + length + -(header.size + length) % 8
-    frame_id = frame_name(raw[text : text + length - 1].decode('utf-8', 'replace'))
+    # As `frame_name`, for each sample.
+    frame_id = raw[text : text + length - 1].decode('utf-8', 'replace').lstrip('/')
     force: Any = vector.unpack_from(raw, doubles + _LINEAR_ACCELERATION)
     rate: Any = vector.unpack_from(raw, doubles + _ANGULAR_VELOCITY)
     return seconds * 1_000_000_000 + nanoseconds, frame_id, force, rate

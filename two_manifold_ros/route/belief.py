@@ -24,7 +24,7 @@ route itself, by the pieces that do not end; on another road it predicts better.
 
 from __future__ import annotations
 
-from typing import Any, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
@@ -184,6 +184,16 @@ class SensorOffsets:
             follow_offsets(observation, chances, ratios, active, self._known)
 
 
+class Shares(NamedTuple):
+    """Probabilities that the vehicle is on the route, and two of how it drives there."""
+
+    on_route: float
+    # As in training.
+    driving: float
+    # Unmodelled: free motion on the route, or elsewhere.
+    unlike: float
+
+
 class RouteBelief:
     """
     Belief about the place, the speed ratio, and whether the vehicle is on the route at all.
@@ -300,19 +310,12 @@ class RouteBelief:
         return support
 
     @property
-    def on_route(self) -> float:
-        """Probability that the vehicle is on the route."""
-        return float(self._totals[:OFF].sum())
-
-    @property
-    def driving(self) -> float:
-        """Probability that the vehicle drives on the route as in training."""
-        return float(self._totals[ON] + self._totals[ON_NEW])
-
-    @property
-    def unlike(self) -> float:
-        """Probability of unmodelled motion: free motion on the route, or elsewhere."""
-        return float(self._totals[FREE] + self._totals[ROWS])
+    def shares(self) -> Shares:
+        """Probabilities of some hypotheses together."""
+        sums = self._totals
+        return Shares(
+            float(sums[:OFF].sum()), float(sums[ON] + sums[ON_NEW]), float(sums[FREE] + sums[ROWS])
+        )
 
     @property
     def weights(self) -> Floats:
@@ -327,8 +330,8 @@ class RouteBelief:
         """Return means (H + 1, 2) and covariances (H + 1, 2, 2) of positions and velocity."""
         route, (means, covariances) = self._route, self._read
         sum_targets(
-            self._buffers[0], self.support, route.motion.ratio_spread, tuple(self._readout), means,
-            covariances,
+            self._buffers[0], self._active[: self._count], route.motion.ratio_spread,
+            tuple(self._readout), means, covariances,
         )  # fmt: skip
         return means + self._centre, covariances * route.readout.factors[:, None, None]
 

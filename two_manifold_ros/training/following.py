@@ -121,7 +121,7 @@ def steps_of(
         if isinstance(belief, NetworkBelief):
             belief.take(next(shaken))
         evidence = belief.update(observation)
-        return (*belief.read(), belief.driving > 0.5, float(len(belief.support)), evidence)
+        return (*belief.read(), belief.shares.driving > 0.5, float(len(belief.support)), evidence)
 
     return step
 
