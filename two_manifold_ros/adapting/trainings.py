@@ -14,7 +14,6 @@ from two_manifold_ros.adapting.training_material import lap_seconds, Trained, Tr
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.successor import Successor
 from two_manifold_ros.model.line_learning import carry_lines
-from two_manifold_ros.model.model import RouteModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -99,9 +98,10 @@ class Trainings:
             model = trained.model
             if model is None:
                 raise InputError(trained.why)
-            if isinstance(model, RouteModel) and isinstance(running, RouteModel):
+            learned, known = model.route_model, running.route_model if running else None
+            if learned and known:
                 # Names of lines are not learned while driving.
-                model = replace(model, lines=carry_lines(running, model))
+                model = replace(learned, lines=carry_lines(known, learned))
             if is_given:
                 # For the test of their contest: no sample waits for that.
                 import_module('scipy.stats')
