@@ -18,6 +18,7 @@ from time import monotonic
 from typing import Any, IO, TYPE_CHECKING
 
 from two_manifold_ros.adapting.stream_memory import make_head, StreamMemory
+from two_manifold_ros.adapting.training_material import check_one_route
 from two_manifold_ros.errors import InputError, why_it_fails
 from two_manifold_ros.model.container import read_container, write_container
 from two_manifold_ros.model.model_file import CHECKPOINT_FORMAT, model_from, model_parts
@@ -341,8 +342,8 @@ def resume(
         if 'model' in numbers:
             own = {name[6:]: each for name, each in arrays.items() if name[:6] == 'model.'}
             model = model_from('the model', dict(numbers['model']), own)
+            check_one_route(model, 'the checkpoint')
         withheld, lag_ns = bool(numbers['withheld']), int(numbers['lag_ns'])
-        learner.resume(memory, model, head)
     # Numbers of any size and arrays of any shape make Python and NumPy raise almost anything.
     except Exception as error:
         if isinstance(error, InputError):
@@ -352,6 +353,7 @@ def resume(
             f'({error!r}); choose another checkpoint folder'
         )
         raise InputError(msg) from error
+    learner.resume(memory, model, head)
     learner.filter.withheld, learner.reference.lag_ns = withheld, lag_ns
 
 

@@ -89,6 +89,7 @@ class NothingLearned(TickFilter):
     seen, state = 0, np.zeros(1)  # no window is ever full
 
     def __init__(self, head: StreamHead) -> None:
+        self.belief: Any = self
         columns = len(head.horizons) + 1
         self._read = np.full((columns, 2), math.nan), np.full((columns, 2, 2), math.nan)
 

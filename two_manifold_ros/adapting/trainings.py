@@ -160,9 +160,10 @@ class GrowingTpsr:
         self.learned, self._clock = learned, clock
 
     def skip_until(self, stamp_ns: int, clock: int) -> None:
-        """Learn nothing up to a stamp."""
+        """Learn nothing up to a stamp, and nothing twice."""
+        ended_ns = self.learned.ended_ns if clock == self._clock else 0
         self._clock = clock
-        self.learned.restart_at(stamp_ns + 1)
+        self.learned.restart_at(max(stamp_ns, ended_ns) + 1)
 
     def go_on(
         self, memory: StreamMemory, head: ModelHead, until_ns: int, lag_ns: int, live: Filter

@@ -116,6 +116,7 @@ def run_compile(args: Namespace) -> int:
     """Train each method on a few simulated laps and filter them; return 1 if nothing is kept."""
     # All of training, which a simulation does without.
     from two_manifold_ros.filtering.filter import Filter  # noqa: PLC0415 - as above
+    from two_manifold_ros.laps.timing import LapTimer  # noqa: PLC0415 - as above
     from two_manifold_ros.training.settings import TrainingSettings  # noqa: PLC0415 - as above
     from two_manifold_ros.training.train import train_model  # noqa: PLC0415 - as above
 
@@ -128,8 +129,11 @@ def run_compile(args: Namespace) -> int:
         # The filter of the paper runs the loops of the spectral one.
         for method in METHODS[:3]:
             settings = TrainingSettings(method=method).at_one_rate()
-            filtering = Filter(train_model([recording], settings))
+            model = train_model([recording], settings)
+            filtering = Filter(model)
             filtering.warm_up()
+            if model.circuit is not None:
+                LapTimer(model.circuit).warm_up()
             for stamp_ns, sample in zip(laps.stamps_ns.tolist(), laps.imu, strict=True):
                 filtering.push(stamp_ns, sample)
     # A disk may be full by now.

@@ -12,6 +12,7 @@ from two_manifold_ros.filtering.atlas import make_filter
 from two_manifold_ros.filtering.successor import Successor
 from two_manifold_ros.interface.assessment import rejections
 from two_manifold_ros.interface.session import Session
+from two_manifold_ros.laps.timing import LapTimer
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.model.vehicle import check_vehicle, load_vehicle
 from two_manifold_ros.names import LAP_FRAME
@@ -106,6 +107,9 @@ def load_session(chosen: FilterParameters, clock_ns: Callable[[], int] | None = 
         if chosen.vehicle:
             check_vehicle(model)
             live.correction = load_vehicle(chosen.vehicle)
+        circuits = [each.circuit for each in model.routes.values() if each.circuit is not None]
+        for circuit in circuits[:1]:
+            LapTimer(circuit).warm_up()
         return live
 
     return ModelSwap(Session(model, clock_ns, make), chosen.model, version, make)

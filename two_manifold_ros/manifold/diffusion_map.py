@@ -349,7 +349,7 @@ class AnisotropicTransition(LocalMetric):
         """Return ``count``; refuse what does not fit as many training points."""
         rules: Rules = {
             'bandwidth reach': ('', BOUNDS.least), 'power': ('', 0.0, 1.0),
-            'members': ('nw', 0, 'n'), 'coefficients': ('nwr',), 'offsets': ('nr',),
+            'members': ('nW', 0, 'n'), 'coefficients': ('nwr',), 'offsets': ('nr',),
             'targets': ('E', 0, 'n'), 'begins': ('n+',), 'places': ('er',), 'factors': ('n',),
         }  # fmt: skip
         check_fields(self, rules, {'n': count})

@@ -152,7 +152,10 @@ def fields_decoder(
             # Any type may have a field of this name.
             if hasattr(getattr(header, 'stamp', None), 'nanosec'):
                 own_ns = header.stamp.sec * 1_000_000_000 + header.stamp.nanosec
-                stamp_ns, frame_id = own_ns or stamp_ns, frame_name(header.frame_id) or frame_id
+                stamp_ns, frame_id = (
+                    own_ns or stamp_ns,
+                    frame_name(getattr(header, 'frame_id', '')) or frame_id,
+                )
         return stamp_ns, frame_id, tuple(values)
 
     return decode
