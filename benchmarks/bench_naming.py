@@ -32,7 +32,7 @@ from two_manifold_ros.training.train import train_model
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from two_manifold_ros.model.head import TrainedModel
+    from two_manifold_ros.model.model import TrainedModel
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Bools, Floats, Ints
 

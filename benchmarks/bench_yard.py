@@ -29,7 +29,7 @@ from two_manifold_ros.training.train import train_model
 if TYPE_CHECKING:
     from gauntlet_drives import Drive
 
-    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.model.model import ModelHead
     from two_manifold_ros.typing import Bools, Floats
 
 YARDS = {'chosen_on': 10, 'yard_1': 0, 'yard_2': 20, 'yard_3': 30}

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gauntlet_drives import Case, Drive, SlowDrive
 
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.model.model import ModelHead
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Bools, Floats, Ints
 

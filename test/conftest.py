@@ -11,8 +11,13 @@ import pickle
 import sys
 from typing import TypeVar
 
-from two_manifold_ros.model.head import TrainedModel
-from two_manifold_ros.model.model import Model, RouteModel, SensedRouteModel, TpsrModel
+from two_manifold_ros.model.model import (
+    Model,
+    RouteModel,
+    SensedRouteModel,
+    TpsrModel,
+    TrainedModel,
+)
 from two_manifold_ros.threads import one_blas_thread
 
 # As in every program of the package, and before anything imports NumPy.

@@ -17,6 +17,7 @@ from contextlib import suppress
 import gc
 import grp
 import hashlib
+import io
 import logging
 import os
 from pathlib import Path
@@ -39,6 +40,7 @@ try:
     import numba
     from numba.core import caching
     from numba.core.compiler import CompileResult
+    from numba.core.environment import Environment, lookup_environment
     from numba.core.runtime.nrt import rtsys
     from numba.core.serialize import dumps
 # One that does not go with NumPy or with this machine raises almost anything.
@@ -179,8 +181,8 @@ class _Kept(caching.FunctionCache):
     when it has compiled than when it has read, which changes their last bits.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self._py_func = function
+    def __init__(self, function: Callable[..., Any], *, allocates: bool) -> None:
+        self._py_func, self._allocates = function, allocates
         name = f'{function.__module__}.{function.__qualname__}'
         self._cache_file = caching.IndexDataCacheFile(str(STORE.folder), name, source_stamp=None)
 
@@ -192,8 +194,11 @@ class _Kept(caching.FunctionCache):
                 checksum, payload = self._cache_file.load(key) or ('', b'')
                 if checksum == _seal(key, payload):
                     # Numba's loads all that a compilation needs: a third of a second and 27 MB.
-                    rtsys.initialize(context)
-                    return CompileResult._rebuild(context, *pickle.loads(payload))  # noqa: S301, SLF001
+                    # What counts references is compiled for what allocates alone: 20 MB.
+                    if self._allocates:
+                        rtsys.initialize(context)
+                    parts = _Unpickler(io.BytesIO(payload)).load()
+                    return CompileResult._rebuild(context, *parts)  # noqa: SLF001
         # What is left of a pickle raises almost anything; an index that is damaged is begun again.
         except Exception:  # noqa: BLE001
             with suppress(OSError):
@@ -221,6 +226,32 @@ class _Kept(caching.FunctionCache):
             STORE.warn()
 
 
+class _Unpickler(pickle.Unpickler):
+    """Read compiled code without the modules that its parts were written in."""
+
+    def find_class(self, module: str, name: str) -> Any:  # noqa: ANN401 - as that of the base
+        if name == '_rebuild_env':
+            return _environment
+        return super().find_class(module, name)
+
+
+def _environment(module: str, constants: list[object], name: str) -> Any:  # noqa: ANN401 - numba's
+    """
+    Return what a compiled function finds its constants in, as numba does.
+
+    Numba imports the module of each function that was compiled into this one, for globals that
+    only interpreted code reads: those of its array functions import SciPy, 25 MB.
+    """
+    found = lookup_environment(name)
+    if found is None:
+        known = sys.modules.get(module)
+        found = Environment({'__name__': module} if known is None else vars(known))
+        found.consts[:] = constants
+        found.env_name = name
+        Environment._memo[name] = found  # noqa: SLF001
+    return found
+
+
 def _seal(key: object, payload: bytes) -> str:
     return hashlib.sha256(repr(key).encode() + payload).hexdigest()
 
@@ -231,13 +262,16 @@ def _kind(**options: Any) -> Callable[[Function], Function]:  # noqa: ANN401 - n
 
     Without what counts references (``_nrt``) a compilation takes a tenth less.
     """
-    options |= {'fastmath': set(FASTMATH), 'no_cfunc_wrapper': True}
+    usual: dict[str, Any] = {'fastmath': set(FASTMATH), 'no_cfunc_wrapper': True}
+    options = usual | options
 
     def compiling(function: Function) -> Function:
         fast: Any = numba.njit(**options)(function)
         # With NUMBA_DISABLE_JIT, for debuggers, it is the function itself.
         if fast is not function:
-            fast._cache = _Kept(function)  # noqa: SLF001 - what its enable_caching() sets
+            # What its enable_caching() sets.
+            allocates = options.get('_nrt', True)
+            fast._cache = _Kept(function, allocates=allocates)  # noqa: SLF001
         result: Function = fast
         return result
 
@@ -267,3 +301,6 @@ For a function that Python calls and compiled ones do, in which it is inlined as
 A function of its own among the code of its caller would give way to one of the same name that
 happens to be loaded already, with other last bits.
 """
+
+exact = _kind(_nrt=False, forceinline=True, fastmath=False)
+"""For a function that is shared, and gives the bits that Python would give."""

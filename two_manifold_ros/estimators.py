@@ -17,9 +17,8 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.mkdr import find_predictive_directions, response_features
 from two_manifold_ros.hse_hmm.tables import couple
-from two_manifold_ros.manifold.affinity import RIDGE
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
-from two_manifold_ros.manifold.learner import ManifoldLearner, PointSet
+from two_manifold_ros.manifold.learner import ManifoldLearner, PointSet, RIDGE
 from two_manifold_ros.manifold.selection import FitTransform
 
 if TYPE_CHECKING:
@@ -181,19 +180,11 @@ class TwoViews(Estimator, ABC):
         # Singular values below that share of the first are rounding.
         values = coupled.singular_values
         shared = int(np.count_nonzero(values > 1e-9 * values[0]))
-        if not shared:
+        wanted = self.n_components
+        if not isinstance(wanted, Integral) or not 1 <= wanted <= shared:
             msg = (
-                'X and Y share no direction, as if one of them were the same in all rows; give '
-                'views that vary together'
-            )
-            raise InputError(msg)
-        if not isinstance(self.n_components, Integral):
-            msg = f'n_components is {self.n_components!r}, but must be a whole number'
-            raise InputError(msg)
-        if not 1 <= self.n_components <= shared:
-            msg = (
-                f'n_components is {self.n_components!r}, but X and Y share {shared} directions; '
-                'ask for at least one and no more than that'
+                f'n_components is {wanted!r}, but X and Y share {shared} directions; ask for a '
+                'whole number from one to that, of views that vary together'
             )
             raise InputError(msg)
         self.singular_values_ = values[: self.n_components]

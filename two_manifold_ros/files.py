@@ -51,7 +51,10 @@ def replace_file(
     """
     temporary: Path | None = None
     try:
-        old = _mode_of(path)
+        # Kind and permissions of the old file, 0 if there is none.
+        old = 0
+        with suppress(FileNotFoundError):
+            old = Path(path).stat().st_mode
         if old and not (stat.S_ISREG(old) or stat.S_ISDIR(old)):
             with Path(path).open('wb') as file:
                 write(file)
@@ -67,7 +70,14 @@ def replace_file(
         if mode is not None or old:
             temporary.chmod(stat.S_IMODE(old) if mode is None else mode)
         temporary.replace(target)
-        _sync_folder(target.parent)
+        # A power cut could undo the renaming until the names in the folder are on the disk. The
+        # file is there, whether or not the file system and the rights to the folder allow that.
+        with suppress(OSError):
+            handle = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
     except OSError as error:
         said = f'the {what} cannot be written'
         raise of_system(path, said, error, 'choose another folder') from error
@@ -79,25 +89,6 @@ def replace_file(
 def replace_text(path: str | Path, parts: Iterable[str], what: str) -> None:
     """Write a text, its parts one after the other, as `replace_file` does."""
     replace_file(path, lambda file: file.writelines(part.encode() for part in parts), what)
-
-
-def _mode_of(path: str | Path) -> int:
-    """Return kind and permissions of a file; 0 where there is none."""
-    try:
-        return Path(path).stat().st_mode
-    except FileNotFoundError:
-        return 0
-
-
-def _sync_folder(folder: Path) -> None:
-    """Write the names in a folder to the disk: a power cut could undo the renaming."""
-    # The file is there, whether or not the file system and the rights to the folder allow that.
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 @contextmanager
@@ -119,7 +110,7 @@ def read_bytes(path: str | Path, most: int) -> bytes:
     ``UnfitError`` says that it is larger, or a pipe or device, of which reading may never end.
     """
     # Not blocking, as opening a pipe waits for whoever writes into it.
-    with open(path, 'rb', opener=_unblocked) as file:
+    with open(path, 'rb', opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
         state = os.fstat(file.fileno())
         if not stat.S_ISREG(state.st_mode):
             refuse('it is no regular file')
@@ -148,10 +139,6 @@ def text_of(content: bytes) -> str:
     if '\0' in text:
         refuse('it is no text')
     return text
-
-
-def _unblocked(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def parse_json(text: str, *, unknown: bool = False) -> Any:  # noqa: ANN401 - any value
@@ -183,9 +170,11 @@ def parse_json(text: str, *, unknown: bool = False) -> Any:  # noqa: ANN401 - an
 def numbers_in(content: object, name: str, count: int) -> list[float]:
     """Return the numbers under a name in a JSON value, or refuse what is there."""
     values = content.get(name) if isinstance(content, dict) else None
-    if not isinstance(values, list) or len(values) != count:
-        refuse(f'{name} are not {count} numbers')
-    if not {int, float}.issuperset(map(type, values)):
+    if (
+        not isinstance(values, list)
+        or len(values) != count
+        or not {int, float}.issuperset(map(type, values))
+    ):
         refuse(f'{name} are not {count} numbers')
     return list(map(float, values))
 

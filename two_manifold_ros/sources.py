@@ -23,7 +23,7 @@ from tempfile import TemporaryDirectory
 import threading
 from typing import Any, TYPE_CHECKING
 
-from two_manifold_ros.errors import InputError, of_system
+from two_manifold_ros.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -100,7 +100,6 @@ def public(address: str | Path) -> str:
 
 
 def _shown(address: str) -> str:
-    """Return the same of an address of one protocol."""
     scheme = _SCHEME.search(address)
     if scheme is None:
         return address
@@ -120,16 +119,6 @@ def identity(address: str) -> str:
     return getattr(address, 'whole', address) if is_remote(address) else os.path.realpath(address)
 
 
-@contextmanager
-def readable(path: str | Path) -> Iterator[None]:
-    """Raise ``InputError`` where the system refuses to read a bag, or cannot."""
-    try:
-        yield
-    except OSError as error:
-        cure = 'look at the permissions of its files and folders, and at its disk'
-        raise of_system(public(path), 'the bag cannot be read', error, cure) from error
-
-
 def storage_kind(file: PurePath) -> str:
     """Return the suffix that names the storage, without that of a compression."""
     return file.with_suffix('').suffix if file.suffix in COMPRESSED else file.suffix
@@ -147,13 +136,11 @@ def expand(addresses: Sequence[str]) -> list[str]:
     bags: list[str] = []
     listed = set(addresses)
     for address in addresses:
-        found = _remote_bags(address) if is_remote(address) else _local_bags(address)
-        if found is None:
-            bags.append(_Address(_whole(address)) if is_remote(address) else address)
-            continue
-        fresh = sorted(set(found) - (listed - {address}))
+        remote = is_remote(address)
+        found = _remote_bags(address) if remote else _local_bags(address)
+        fresh = [_whole(address)] if found is None else sorted({*found} - (listed - {address}))
         listed.update(fresh)
-        bags += map(_Address, fresh) if is_remote(address) else fresh
+        bags += map(_Address, fresh) if remote else fresh
     return bags
 
 
@@ -283,10 +270,12 @@ def fetched(address: str | Path) -> Iterator[Path]:
     if whole in places:
         yield places[whole]
         return
+    own = None
+    # The folder of a worker of Dask, if this is one, is removed even if the worker is killed.
+    with suppress(KeyError, ValueError):
+        own = sys.modules['distributed'].get_worker().local_directory
     # A library may still be writing into it when a signal ends the copy.
-    with TemporaryDirectory(
-        prefix='two_manifold_', dir=_own_folder(), ignore_cleanup_errors=True
-    ) as folder:
+    with TemporaryDirectory(prefix='two_manifold_', dir=own, ignore_cleanup_errors=True) as folder:
         with _in_words(whole):
             place = _copy(whole, Path(folder))
         places[whole] = place
@@ -299,15 +288,6 @@ def fetched(address: str | Path) -> Iterator[Path]:
             raise InputError(text) from None
         finally:
             del places[whole]
-
-
-def _own_folder() -> str | None:
-    """Return the folder of the worker that this is: it is removed even if the worker is killed."""
-    try:
-        folder: str = sys.modules['distributed'].get_worker().local_directory
-    except (KeyError, ValueError):
-        return None
-    return folder
 
 
 def remote_state(address: str) -> str:
@@ -437,14 +417,9 @@ def _reason(error: Exception) -> str:
             f"{package}, or all that they need with pip install '.[remote]' in the checkout"
         )
     # Some stores have types of errors, some a status as a number, and some one in words.
-    status = next(filter(None, map(_status, chain)), '')
+    numbers = [getattr(each, name, None) for each in chain for name in ('status', 'code')]
+    status = next((f'status {each}' for each in numbers if each and isinstance(each, int)), '')
     words = ' '.join([*(type(each).__name__ for each in chain), str(error)[:_FIRST_WORD], status])
     words = f'{words} number {getattr(error, "errno", 0)}'.lower()
     other = f'it cannot be read ({status or type(error).__name__}): try again, or copy it by hand'
     return next((reason for part, reason in _REASONS.items() if re.search(part, words)), other)
-
-
-def _status(error: BaseException) -> str:
-    """Return the status of an answer over HTTP, if an error has it."""
-    found = getattr(error, 'status', None) or getattr(error, 'code', None)
-    return f'status {found}' if isinstance(found, int) else ''

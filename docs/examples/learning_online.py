@@ -14,10 +14,9 @@ It prints::
 
 import numpy as np
 
-from two_manifold_ros.tpsr.features import WithConstant
+from two_manifold_ros.tpsr.features import fourier_features, WithConstant
 from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner
 from two_manifold_ros.tpsr.parameters import TpsrBelief
-from two_manifold_ros.tpsr.random_features import fourier_features
 
 rng = np.random.default_rng(0)
 phase = np.cumsum(0.2 + 0.02 * rng.normal(size=3000))

@@ -311,7 +311,7 @@ def test_a_reset_forgets_the_stream_and_nothing_else(kept):
     learner = restored(kept)
     feed(learner, LEARNED, LEARNED + 100)
     learner.reset('a test')
-    assert learner.filter.status is Status.WAITING
+    assert learner.filter.said.status is Status.WAITING
     assert learner.has_model
     assert 'error_m' not in learning_values(learner)
     assert errors(feed(learner, LEARNED + 100, LEARNED + 400, reference=False)).max() < 1.0
@@ -431,7 +431,7 @@ def test_what_errs_no_less_than_the_mean_position_is_not_reported(kept):
         return place(index - (index < right) * lap // 2)
 
     before = feed(learner, LEARNED, right + 1, place=wrong)[-lap // 2 : -1]
-    assert (learner.filter.status, learner.filter.cause) == (Status.LOST, 'not_useful')
+    assert learner.filter.said[:2] == (Status.LOST, 'not_useful')
     assert 'so nothing is published' in str(learning_values(learner)['learning'])
     assert restored(learner.saved()).filter.withheld
     assert {each.cause for each in before} == {'not_useful'}

@@ -25,7 +25,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.interface.assessment import assess, Assessment, Health, Level, REJECTIONS
 from two_manifold_ros.interface.parameters import UpdaterParameters
-from two_manifold_ros.model.head import TrainedModel
+from two_manifold_ros.model.model import TrainedModel
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.recordings.recording import GeodeticOrigin
 

@@ -11,7 +11,7 @@ from raw_imu import raw_imu
 from two_manifold_ros.adapting.stream_learner import StreamLearner
 from two_manifold_ros.adapting.stream_memory import make_head
 from two_manifold_ros.adapting.updater_session import UpdaterSession
-from two_manifold_ros.recordings.ros_messages import ImuDecoder
+from two_manifold_ros.recordings.decoding import ImuDecoder
 from two_manifold_ros.training.settings import TpsrSettings
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.adapting.updater_session import Decode
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.model.model import ModelHead
     from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 
 SMALL = TpsrSettings(

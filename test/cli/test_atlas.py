@@ -4,11 +4,9 @@
 
 import json
 import time
-from types import SimpleNamespace
 
 import pytest
 
-from two_manifold_ros.cli import train
 from two_manifold_ros.errors import NO_USE
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.training.train import train_model
@@ -129,27 +127,6 @@ def test_one_page_of_several_routes_is_refused_before_the_filter_runs(
     monkeypatch.setattr('two_manifold_ros.cli.evaluate.evaluate', None)
     evaluate = command.with_arguments('evaluate', files / 'atlas.npz', *bags.values())
     assert 'is about one route' in evaluate.refused('--report', files / 'x.html')
-
-
-@pytest.mark.parametrize(
-    ('names', 'said'),
-    [
-        (
-            ('left', 'right'),
-            (
-                'left, right share places and are lines on one map; --routes names them, and as '
-                'MAP/NAME keeps their maps apart'
-            ),
-        ),
-        # Whoever names the map knows that, and its lines need not share places.
-        (('yard/left', 'yard/right'), 'yard/left, yard/right are lines on one map'),
-    ],
-)
-def test_lines_that_were_found_out_are_said_with_what_keeps_them_apart(names, said):
-    heard = []
-    drives = [SimpleNamespace(line=name, name=name) for name in names]
-    train._say_lines({'': drives}, heard.append, named=True)
-    assert heard == [f'two-manifold: note: {said}']
 
 
 @pytest.mark.slow

@@ -16,9 +16,9 @@ from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.interface.parameters import UpdaterParameters
 from two_manifold_ros.model.container import read_container, write_container
 from two_manifold_ros.model.model_file import load_model, save_model
+from two_manifold_ros.recordings.decoding import ImuDecoder
 from two_manifold_ros.recordings.reading import ReadingOptions
 from two_manifold_ros.recordings.recording import GeodeticOrigin
-from two_manifold_ros.recordings.ros_messages import ImuDecoder
 from two_manifold_ros.recordings.satellite_fixes import in_plane, latitude_longitude
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate

@@ -25,7 +25,6 @@ from two_manifold_ros.cli.verdict import (
 )
 from two_manifold_ros.evaluation.evaluate import Evaluation
 from two_manifold_ros.evaluation.scores import HorizonScore, score
-from two_manifold_ros.inspection import positions, repetition, streams
 from two_manifold_ros.inspection.inspecting import inspect_recording
 from two_manifold_ros.names import LAP_FRAME
 
@@ -186,20 +185,6 @@ def test_recordings_are_judged_by_the_most_serious_warning(recordings, words):
         found = of_inspection(order, Namespace(bags=['bag'], imu_topic=None))
         assert found.word == words[0]
         assert all(each in ' '.join(found.lines) for each in words[1:])
-
-
-ACTIONS = {
-    'check', 'drive', 'find', 'have', 'leave', 'look', 'nothing', 'prefer', 'publish', 'record',
-    'set', 'stamp', 'stop', 'train',
-}  # fmt: skip
-
-
-def test_the_cure_of_each_finding_begins_with_an_action():
-    tables = positions.WORDS, repetition.WORDS, streams.STAMP_WORDS, streams.IMU_WORDS
-    words = [words for table in tables for words in table.values()]
-    begun = {streams.Finding('info', '', each).cure.split()[0].rstrip(',') for each in words}
-    # Whole sentences that are made elsewhere have their cure there.
-    assert begun - {'{0}'} == ACTIONS
 
 
 def test_of_several_routes_the_worst_gives_the_word_and_the_cure():

@@ -10,8 +10,15 @@ from other_recordings import with_positions
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.evaluate import ELSEWHERE, evaluate, run_filter, UNUSABLE
-from two_manifold_ros.evaluation.routes import are_passing, recordings_by_route, score_naming
+from two_manifold_ros.evaluation.evaluate import (
+    are_passing,
+    ELSEWHERE,
+    evaluate,
+    recordings_by_route,
+    run_filter,
+    score_naming,
+    UNUSABLE,
+)
 from two_manifold_ros.model.atlas import atlas_of
 
 

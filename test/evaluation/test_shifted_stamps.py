@@ -15,7 +15,7 @@ import pytest
 from two_manifold_ros.evaluation.evaluate import estimates_along, evaluate
 from two_manifold_ros.filtering.estimate import Estimate, limits_of
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.model.head import TrainedModel
+from two_manifold_ros.model.model import TrainedModel
 from two_manifold_ros.model.model_file import model_parts
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.ticks.segments import cut_segments

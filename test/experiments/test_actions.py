@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.experiments.actions import drive, Features, MODELS, score, Settings
-from two_manifold_ros.tpsr.exact import learn
 from two_manifold_ros.tpsr.features import (
     ActionObservationFeatures,
     importance_weights,
     IndicatorFeatures,
 )
-from two_manifold_ros.tpsr.learner import Triples
+from two_manifold_ros.tpsr.learner import learn, Triples
 from two_manifold_ros.tpsr.parameters import TpsrBelief
 
 # By action, from state to state: one keeps to a place, the other moves on.

@@ -148,7 +148,7 @@ def test_the_same_samples_give_the_same_bits_after_a_reset_too(kart_atlas, kart_
     live = make_filter(kart_atlas)
     first = bits(feed(live, stream))
     live.reset('again')
-    assert live.status is Status.WAITING
+    assert live.said.status is Status.WAITING
     assert bits(feed(live, stream)) == first
 
 
@@ -224,15 +224,15 @@ def test_what_is_withheld_says_so_as_a_filter_does(kart_atlas, kart_drives):
     stream = later(kart_drives, 'hall')[:4000]
     live = make_filter(kart_atlas)
     feed(live, stream[:3900])
-    assert live.status is Status.TRACKING
+    assert live.said.status is Status.TRACKING
     live.withheld = True
     (*_, last) = feed(live, stream[3900:])
-    for each in (live, last):
+    for each in (live.said, last):
         assert each.status is Status.LOST
         assert each.cause == 'not_useful'
         assert each.why.endswith(CAUSES['not_useful'])
     live.withheld = False
-    assert live.status is Status.TRACKING
+    assert live.said.status is Status.TRACKING
 
 
 @pytest.mark.slow

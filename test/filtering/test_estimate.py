@@ -13,17 +13,16 @@ import pytest
 from two_manifold_ros.adapting.stream_memory import make_head
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.estimate import (
+    ANYWHERE,
     Estimate,
     half_axis,
-    is_valid_gaussian,
     limits_of,
     make_tick_filter,
 )
-from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.filtering.filter import Filter, judge_gaussian
 from two_manifold_ros.filtering.status import EllipseLimits, Status, TickDiagnostics
 from two_manifold_ros.filtering.tracker import PositionModes
-from two_manifold_ros.model.head import ModelHead
-from two_manifold_ros.model.model import RouteModel
+from two_manifold_ros.model.model import ModelHead, RouteModel
 from two_manifold_ros.ticks.segments import Channels
 
 
@@ -33,6 +32,13 @@ def numbers() -> list[Any]:
     covariances = factors @ factors.transpose(0, 2, 1) + 1e-4 * np.eye(2)
     covariances[:, 1, 0] = covariances[:, 0, 1]
     return [generator.normal(size=7), generator.normal(size=(5, 2)), covariances]
+
+
+def is_valid_gaussian(*parts: np.ndarray) -> bool:
+    ellipse_m, outside = judge_gaussian(*parts, ANYWHERE)
+    assert not outside
+    assert np.isnan(ellipse_m) or ellipse_m == half_axis(parts[2][0])
+    return not np.isnan(ellipse_m)
 
 
 def test_the_long_axis_of_the_ellipse():
@@ -150,7 +156,7 @@ def test_a_gap_reaches_the_tick_filter(pixels):
     live = Filter(replace(pixels, max_gap_ns=pixels.period_ns), tick_filter=Adding())
     assert pushed(live, 1, 2, 5, 6)[-1].state[1] == 3.0
     live.reset('a test')
-    assert live.why == 'reset: a test'
+    assert live.said.why == 'reset: a test'
 
 
 @pytest.mark.parametrize('part', ['state', 'means', 'covariances'])

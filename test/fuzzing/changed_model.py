@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.model.head import ModelHead
+from two_manifold_ros.model.model import ModelHead
 
 Choose: TypeAlias = Callable[[int], int]
 """One of so many: 0 to n - 1."""

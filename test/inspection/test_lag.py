@@ -195,7 +195,8 @@ def test_a_clock_that_is_off_by_any_time_is_found(late_s, alike):
     found = estimate_lag(recording)
     assert found.seconds == pytest.approx(late_s, abs=0.1)
     (found_at,) = put_in_step([recording], 'auto')
-    assert found_at.positions.earlier_s - recording.positions.earlier_s == found.seconds
+    earlier_s = found_at.positions.earlier_s - recording.positions.earlier_s
+    assert earlier_s == pytest.approx(found.seconds, abs=1e-9)
 
 
 @pytest.mark.parametrize('late_s', OFF_S[1:])

@@ -22,6 +22,7 @@ def model() -> SimpleNamespace:
         [[0.0, 0.0], [4.0, 0.0], [4.0, 2.0], [np.nan, np.nan], [0.0, 2.0], [0.0, 0.0]]
     )
     return SimpleNamespace(
+        route_model=None,
         frame_id='arena',
         imu_frame_id='imu_link',
         horizons=(0, 10, 50),

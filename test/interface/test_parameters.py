@@ -16,8 +16,7 @@ from two_manifold_ros.interface.parameters import (
 )
 from two_manifold_ros.manifold.selection import make_learner
 from two_manifold_ros.names import KERNELS, LEARNERS, METHODS
-from two_manifold_ros.training.following import usual_tuning
-from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.route.learning import Tuning
 
 ALL = [(node, parameter) for node, kind in PARAMETERS.items() for parameter in kind.table()]
 
@@ -36,8 +35,7 @@ def test_every_entry_is_complete(node, parameter):
 
 def test_the_sharpness_is_the_one_that_a_training_takes():
     (sharpness,) = (each for _, each in ALL if each.name == 'sharpness')
-    taken = usual_tuning(TrainingSettings()).sharpness
-    assert f' 0 means: {taken:g} at 20 Hz, ' in sharpness.description
+    assert f' 0 means: {Tuning.sharpness:g} at 20 Hz, ' in sharpness.description
 
 
 def test_names_that_a_node_does_not_have_are_named_with_the_nearest_one():

@@ -16,7 +16,7 @@ from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.interface.assessment import InputLimits, REJECTIONS
 from two_manifold_ros.interface.session import Arrivals, Durations, Session
-from two_manifold_ros.model.head import ModelHead
+from two_manifold_ros.model.model import ModelHead
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.simulation.slot_car_run import sensor_readings, SlotCarRun
 
@@ -206,9 +206,9 @@ def test_quantiles_are_of_the_last_thousand_in_microseconds():
     durations = Durations()
     assert math.isnan(durations.microseconds()['p50'])
     for _ in range(100):
-        durations.add(10**9)
+        durations.append(10**9)
     for _ in range(1000):
-        durations.add(5000)
+        durations.append(5000)
     assert durations.microseconds() == {'p50': 5.0, 'p99': 5.0, 'max': 5.0}
-    durations.add(9000)
+    durations.append(9000)
     assert durations.microseconds()['max'] == 9.0

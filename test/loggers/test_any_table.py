@@ -6,6 +6,7 @@ from datetime import datetime, timedelta, timezone
 import random
 import re
 
+from imported import read, written
 from logger_files import drive, G
 import numpy as np
 import pytest
@@ -14,8 +15,6 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.loggers.columns import parse_columns
 from two_manifold_ros.loggers.log import factor_of
 from two_manifold_ros.loggers.reading import read_log
-from two_manifold_ros.loggers.times import not_cut_off
-from two_manifold_ros.loggers.to_bag import drive_of
 
 MADE, DEG = drive(5.0), np.pi / 180
 DAY_NS = 86_400 * 10**9
@@ -50,14 +49,15 @@ TIMES = {
     'TimeUS': counted(1e-6, BEGIN, '.0f'),
     'stamp': str,
     'unix time': counted(1.0),
-    'time': clock('%m/%d/%Y %I:%M:%S.%f %p'),
-    'Time': clock('%d/%m/%Y %H:%M:%S.%f'),
+    'Time': clock('%Y/%m/%d %I:%M:%S.%f %p'),
     'UTC': clock('%Y-%m-%dT%H:%M:%S.%fZ'),
     'datetime': clock('%Y-%m-%d %H:%M:%S.%f+02', 2),
     'Timestamp (UTC)': clock('%Y-%m-%d %H:%M:%S.%f'),
     'loggingTime(txt)': clock('%Y-%m-%d %H:%M:%S.%f -0500', -5),
     'Datum,Uhrzeit': clock('%d.%m.%Y,%I:%M:%S.%f %p UTC'),
-    'date,time': clock('31.12.2025,%m/%d/%Y %I:%M:%S.%f %p -05:00', -5),
+    'date,time': clock('31.12.2025,%d.%m.%Y %I:%M:%S.%f %p -05:00', -5),
+    'systemtime': clock('%m/%d/%Y %I:%M:%S.%f %p'),
+    'date time': clock('%d/%m/%Y %H:%M:%S.%f'),
     'clock': clock('%H:%M:%S.%f'),
 }
 IMUS = {
@@ -146,7 +146,7 @@ FORMS += [
 def test_any_form_of_a_table_is_the_same_drive(parts, order, tmp_path):
     path = tmp_path / 'a.csv'
     path.write_bytes(table(parts, order))
-    found = drive_of(read_log([path], {}))
+    found = read(path)
     np.testing.assert_allclose(found.imu.values, MADE.imu, atol=1e-6)
     days = (found.imu.stamps - MADE.stamps) / DAY_NS
     np.testing.assert_allclose(days, days[0], atol=1e-10)
@@ -182,18 +182,6 @@ def test_units_as_loggers_spell_them():
             assert factor_of(role, unit, 'a file') == pytest.approx(factor), unit
 
 
-def written(folder, head, cells, count=100, name='a.csv'):
-    """Return a table with the cells of each row."""
-    path = folder / name
-    path.write_text('\n'.join([head, *(','.join(map(str, cells(i))) for i in range(count))]))
-    return path
-
-
-def read(path, columns=''):
-    """Return the drive in a table."""
-    return drive_of(read_log([path], parse_columns(columns)))
-
-
 @pytest.mark.parametrize('head', ['time', 'date,time', 'date,TIME', 'datetime'])
 @pytest.mark.parametrize('before', [3, 50, 97])
 @pytest.mark.parametrize('odd', ['', 'late', 'wild', 'date'])
@@ -211,72 +199,57 @@ def test_times_go_on_after_midnight(head, before, odd, tmp_path):
         day = '2026-02-03' if odd == 'date' and at == 48 else day
         return [*{'time': [of_day], 'datetime': [f'{day} {of_day}']}.get(head, [day, of_day]), row]
 
-    stamps = np.sort(read(written(tmp_path, f'{head},ax', cells)).imu.stamps)
+    path = written(tmp_path, f'{head},ax', cells)
+    if odd == 'wild' or (odd == 'date' and head != 'time'):
+        # No clock is repaired.
+        with pytest.raises(InputError, match=r'a\.csv, line \d+: the time is .* the time of line'):
+            read(path)
+        return
     zero = 2 * 86_400 if head == 'time' else midnight.timestamp()
-    at = np.round((stamps / 1e9 - zero) * 20).astype(int) + before
-    assert set(range(100)) - set(at.tolist()) <= ({48} if odd in {'wild', 'date'} else set())
+    at = np.round((read(path).imu.stamps / 1e9 - zero) * 20).astype(int) + before
+    np.testing.assert_array_equal(at, range(100))
 
 
-def test_a_pause_of_more_than_half_a_day_is_none_over_midnight(tmp_path):
-    for head, day in (('time', []), ('date,time', ['2026-01-31'])):
-        path = written(
-            tmp_path, f'{head},ax', lambda i, d=day: (*d, f'{8 + i // 50 * 13}:{i % 50}', i)
-        )
-        stamps = read(path).imu.stamps
-        assert stamps[50] - stamps[49] == (12 * 60 + 11) * 60 * 10**9
+SET = 1.7e9 + np.arange(100) / 20
 
 
-@pytest.mark.parametrize('bad', [None, '05/93', '31/15', '31/05', '05/31', '02/06'])
-@pytest.mark.parametrize('at', [0, 20, 99])
 @pytest.mark.parametrize(
-    ('day', 'read_as', 'noted'),
-    [('05/03', '2026-03-05', 1), ('15/03', '2026-03-15', 0), ('03/15', '2026-03-15', 0)],
-)
-def test_one_row_does_not_decide_the_order_of_day_and_month(
-    day, read_as, noted, at, bad, tmp_path
+    ('seconds', 'found'),
+    [
+        # Before the clock is set it stands at zero, or runs in a year without loggers.
+        *((np.r_[each * np.ones(lost), SET[lost:]], range(lost, 100))
+          for lost in (3, 30) for each in (0.0, 315_964_800.0)),
+        (np.r_[0.0, 0.0, np.arange(98) / 20 + 50_000], range(2, 100)),
+        (np.r_[np.arange(30), SET[30:]], range(30, 100)),
+        # Rows may be late by a second, and drives may pause.
+        (np.r_[SET[:50], SET[50:] - 0.99], range(100)),
+        (np.r_[SET[:50], SET[50:] + 3500], range(100)),
+        # All else is refused with the line.
+        (np.r_[SET[:50], SET[50:] - 1.1], 52),
+        (np.r_[SET[:50], SET[50:] + 3700], 52),
+        (np.r_[SET[:97], SET[97:] + 70], 99),
+        (np.r_[SET[:2], SET[2:] + 70], 4),
+        (np.r_[SET[:40], SET[40] + 9e5, SET[41:]], 42),
+        (np.r_[SET[:40], 0.0, SET[41:]], 42),
+        (np.r_[np.arange(97) / 20, SET[97:]], 99),
+    ],
+)  # fmt: skip
+def test_a_clock_that_was_not_set_is_left_out_and_no_other_time_is_repaired(
+    seconds, found, tmp_path
 ):
-    def cells(i: int) -> tuple[str, int]:
-        return f'{bad if bad and i == at else day}/2026 12:00:{i // 20}.{i % 20 * 5:02d}', i
-
-    log = read_log([written(tmp_path, 'time,ax', cells)], {})
-    stamps = log.channels['accel_x'].stamps
-    assert len(stamps) == 100 - bool(bad)
-    assert {str(each)[:10] for each in stamps.astype('datetime64[ns]')} == {read_as}
-    assert sum('no date of the file shows it' in note for note in log.notes) == noted
-
-
-def test_times_that_are_cut_off_are_those_gap_by_gap(tmp_path):
-    def naive(seconds: np.ndarray) -> np.ndarray:
-        keep, count = np.ones(len(seconds), dtype=bool), len(seconds)
-        steps = np.abs(np.diff(seconds))
-        rest = count * np.median(steps[steps > 0]) if steps.any() else 0.0
-        for end in range(1, count):
-            if count < 20 or steps[end - 1] <= max(rest, 60.0):
-                continue
-            before_2001 = seconds[end - 1] < 978_307_200.0 < np.median(seconds)
-            stands = len(set(seconds[:end])) == 1 or before_2001
-            if 20 * end <= count or (stands and 2 * end <= count):
-                keep[:end] = False
-            elif 20 * (count - end) <= count:
-                keep[end:] = False
-        return keep
-
-    rng, seen = np.random.default_rng(5), set()
-    chances = [0.1, 0.3, 0.3, 0.2, 0.04, 0.03, 0.02, 0.01]
-    for _ in range(3000):
-        count = int(rng.integers(1, 90))
-        steps = rng.choice([0.0, 0.05, 0.05, 0.05, 50.0, 4000.0, -4000.0, 1e9], count, p=chances)
-        steps[: int(rng.integers(0, 20))] *= rng.integers(0, 2)
-        seconds = np.cumsum(steps) + rng.choice([0.0, 1.7e9])
-        found = not_cut_off(seconds)
-        np.testing.assert_array_equal(found, naive(seconds))
-        seen |= {(bool(found[0]), bool(found[-1]), bool(found.all()))}
-    assert len(seen) > 3
-    for lost in (3, 30):
-        path = written(
-            tmp_path, 'time,ax', lambda i, n=lost: (1.7e9 + i / 20 if i >= n else 0.0, i)
-        )
-        assert len(read(path).imu.values) == 100 - lost
+    path = written(tmp_path, 'time,ax', lambda row: (f'{seconds[row]:.3f}', row))
+    if isinstance(found, int):
+        with pytest.raises(
+            InputError, match=rf'a\.csv, line {found}: the time is .* s \w+ the time'
+        ):
+            read(path)
+        return
+    drive_read = read(path)
+    order = np.argsort(seconds[found], kind='stable')
+    unique = np.unique(seconds[found].round(3))
+    assert len(drive_read.imu.stamps) == len(unique)
+    np.testing.assert_allclose(np.diff(drive_read.imu.stamps) / 1e9, np.diff(unique), atol=1e-5)
+    assert set(drive_read.imu.values[:, 0]) <= {*np.array(found)[order]}
 
 
 @pytest.mark.parametrize('word', ['#N/A', '-nan(ind)', '?', 'NaN', 'null', '-1.#IND'])
@@ -315,22 +288,17 @@ def test_a_name_a_unit_and_a_map_say_which_column_has_which_role(head, columns, 
 @pytest.mark.parametrize('step_s', [0.0008, 0.05, 0.2])
 @pytest.mark.parametrize('unit', ['ms', 'us', 'ns'])
 @pytest.mark.parametrize('as_unit', ['', ':s', ':us'])
-def test_a_unit_that_no_imu_has_is_named_with_the_one_that_fits(unit, as_unit, step_s, tmp_path):
+def test_a_unit_that_no_imu_has_is_refused(unit, as_unit, step_s, tmp_path):
     factors = {'ms': 1e-3, 'us': 1e-6, 'ns': 1e-9, 's': 1.0}
     step = step_s / factors[unit]
     held = step * factors[as_unit[1:] or 's']
-    path, columns = (
-        written(tmp_path, 'time,ax', lambda i: (repr(i * step), i)),
-        f'time=time{as_unit}',
-    )
+    path = written(tmp_path, 'time,ax', lambda i: (repr(i * step), i))
     if 1e-5 < held < (10.0 if as_unit else 1.0):
-        assert np.median(np.diff(read(path, columns).imu.stamps)) > 0
-        return
-    with pytest.raises(InputError, match='--columns') as caught:
-        read(path, columns)
-    advised = str(caught.value).partition("'time=time:")[2].partition("'")[0]
-    assert advised == unit or (1e-4 <= step * factors[advised] <= 1.0 and step_s < 0.01)
-    assert len(read(path, f'time=time:{unit}').imu.values) == 100
+        assert np.median(np.diff(read(path, columns=f'time=time{as_unit}').imu.stamps)) > 0
+    else:
+        with pytest.raises(InputError, match="state its unit, as in --columns 'time=time:ms'"):
+            read(path, columns=f'time=time{as_unit}')
+    assert len(read(path, columns=f'time=time:{unit}').imu.values) == 100
 
 
 @pytest.mark.timeout(20)
@@ -339,50 +307,3 @@ def test_no_header_takes_long(cell, tmp_path):
     assert (
         len(read(written(tmp_path, f'time,ax,{cell}', lambda i: (i / 20, i, 1))).imu.values) == 100
     )
-
-
-@pytest.mark.parametrize(
-    ('head', 'cells', 'columns', 'words'),
-    [
-        ('time,ax,lat,lon,speed,status', '1,33.8,70.2,5,S', '', "'status'.*'latitude=-lat'"),
-        ('time,ax,lat,lon,W', '1,33.8,70.2,east', '', None),
-        ('time,ax,lat,lon,E/W', '1,33.8,70.2,O', '', "'E/W'.*'longitude=-lon' if it is W"),
-        ('time,ax,lat,lon,E/W', '1,33.8,-70.2,W', '', None),
-        ('time,ax,lat,lon,E/W', '1,33.8,70.2,W', 'lon=-lon', None),
-        ('time,ax,lat,lon,status', '1,33.8,70.2,SW', '', "'status'"),
-        ('time,ax,lat,Longitude [W]', '1,33.8,70.2', '', r"'Longitude \[W\]'"),
-        ('time,ax,lat,lon', '1,33.8 S,70.2', '', "'lat' is no number.*negative to the south"),
-        ('time,ax,lat,lon,alt', '1,33.8,70.2,488000', '', "488000 m.*'altitude=COLUMN:mm'"),
-        *(('time,ax,lat,lon', f'1,{place}', '', r'none of the 99 positions .*on earth: .*lat=')
-          for place in ('-121.9995,47.0', '1220000001,470000001', '4700.0042,800.0316')),
-        ('time,x,y,z,gx,gy,gz', '1,2,3,4,5,6', '',
-         "accelerations; .*,ax=x:UNIT.*'x=x,y=y'.*'time', 'x'"),
-        ('time,gx,gy,gz,X,Y,v', '1,2,3,4,5,6', '', 'accelerations; .*ax=x:UNIT'),
-        ('time,x,y,z,x,y,z', '1,2,3,4,5,6', '', 'need names of their own'),
-        ('time,a,b', '1,2', 'ax=b,ay=b', 'each its own'),
-        ('time,a,b', '1,2', 'ax=c', "no column 'c'; name one of 'time', 'a', 'b'"),
-        ('when,ax', '1', '', "hold the time; .*'when', 'ax'"),
-        ('time,force', '1', '', "hold samples; .*'time', 'force'"),
-        ('time,lat,lon', '48.1,11.5', '', 'no column is known to hold accelerations'),
-        ('time,lat,lon,status,fwd,r', '48.1,11.5,FIX,5,5', '', "no column .* 'fwd', 'r', or"),
-        ('time,ax (V)', '1', '', "'V' is no unit of accel_x"),
-        ('time,ax,ay\nsec,counts,counts', '1,2', '', "'counts' is no unit of accel_x"),
-        ('time,ax', 'x', '', 'line 2: .* is no number, as in 98 others of 99 lines'),
-        ('time,ax', '1,2', '', 'line 2: 3 values for 2 columns, as in 98 others of 99 lines'),
-    ],
-)  # fmt: skip
-def test_what_is_not_clear_is_refused_with_its_cure(head, cells, columns, words, tmp_path):
-    path = written(tmp_path, head, lambda i: (f'{(i + 1) / 20},{cells}',), 99)
-    if words is None:
-        assert len(read(path, columns).fixes.values) > 0
-        return
-    with pytest.raises(InputError, match=rf'a\.csv.*{words}'):
-        read(path, columns)
-
-
-@pytest.mark.parametrize(
-    'columns', ['t', 't=', 'speed=v', 't=a,t=b', 't=a:parsec', 'time=a,t=b', '=a', 't=-a']
-)
-def test_a_map_that_is_none_is_refused(columns):
-    with pytest.raises(InputError, match='--columns'):
-        parse_columns(columns)

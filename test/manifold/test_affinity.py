@@ -12,16 +12,16 @@ from scipy.sparse import csc_matrix, csr_matrix
 from scipy.sparse.csgraph import connected_components
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.manifold import affinity as module
-from two_manifold_ros.manifold.affinity import (
+from two_manifold_ros.manifold import learner as module
+from two_manifold_ros.manifold.learner import (
     affinity_graph,
     connect,
     near_points,
+    PointSet,
     smallest_modes,
     spread_landmarks,
     walk_modes,
 )
-from two_manifold_ros.manifold.learner import PointSet
 from two_manifold_ros.ticks.windows import WindowSet
 
 

@@ -7,12 +7,11 @@ from noisy_lap import noisy_lap
 import numpy as np
 import pytest
 
-from two_manifold_ros.manifold.affinity import leading_modes
 from two_manifold_ros.manifold.kernel_pca import (
     GaussianKernel,
     LinearKernel,
 )
-from two_manifold_ros.manifold.learner import PointSet
+from two_manifold_ros.manifold.learner import leading_modes, PointSet
 
 
 def centred(kernel: np.ndarray) -> np.ndarray:

@@ -17,10 +17,9 @@ KAPPA = 8
 
 KINDS = {
     'default': {},
-    'binary': {'weights': 'binary'},
     'unscaled': {'scaled': False},
     'plain': {'normalised': False},
-    'plain binary unscaled': {'normalised': False, 'weights': 'binary', 'scaled': False},
+    'plain unscaled': {'normalised': False, 'scaled': False},
 }
 
 
@@ -31,7 +30,7 @@ def test_coordinates_are_dense_eigenvectors(kind):
     embedding = learner.fit(windows)
     rows = windows.rows(np.arange(90))
     squared = naive.squared_distances(rows, rows)
-    weights = naive.affinities(squared, KAPPA, embedding.bandwidth or np.inf)
+    weights = naive.affinities(squared, KAPPA, embedding.bandwidth)
     degrees = weights.sum(axis=1)
     laplacian = np.diag(degrees) - weights
     if learner.normalised:

@@ -19,7 +19,6 @@ from two_manifold_ros.names import KERNELS
 
 COUNT = 60
 VARIANTS = {
-    'laplacian-eigenmap-binary': partial(LaplacianEigenmap, weights='binary'),
     'laplacian-eigenmap-plain': partial(LaplacianEigenmap, normalised=False),
     'diffusion-map-beltrami': partial(DiffusionMap, density=1.0),
 }

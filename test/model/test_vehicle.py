@@ -19,7 +19,7 @@ from two_manifold_ros.model.vehicle import (
     Vehicle,
     VehicleLearner,
 )
-from two_manifold_ros.route.densities import TAIL
+from two_manifold_ros.route.learning import TAIL
 from two_manifold_ros.route.route import LIMITS, ON, ON_NEW, ROWS
 from two_manifold_ros.typing import Floats
 

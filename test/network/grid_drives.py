@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from two_manifold_ros.route.visits import lay_out, Passes
+from two_manifold_ros.route.visits import lay_out, Passes, Traits
 
 PERIOD_S, MEMORY_S = 0.1, 0.5
 BLOCK_M, BEND_M, STRIDE_M = 40.0, 4.0, 1.0
@@ -88,7 +88,7 @@ def driven(
 
 def passes_of(seen: list[np.ndarray], tracks: list[np.ndarray]) -> Passes:
     """Lay out drives as those of a network."""
-    none = np.zeros(3)
-    passes = lay_out(seen, tracks, (0,), PERIOD_S, none, none, MEMORY_S, none, network=True)
+    none = Traits(*np.zeros((3, 3)))
+    passes = lay_out(seen, tracks, (0,), PERIOD_S, MEMORY_S, none, network=True)
     assert passes is not None
     return passes

@@ -6,8 +6,8 @@ import numpy as np
 from small_route import changed, numbers_of, PLACES, small_route
 
 from two_manifold_ros.network.network import Network
+from two_manifold_ros.route.learning import chances_to_move, exchanges_for, reach
 from two_manifold_ros.route.route import Route
-from two_manifold_ros.route.transitions import chances_to_move, exchanges_for, reach
 
 TRUNK, BRANCH = 10, 10
 COUNT = TRUNK + 2 * BRANCH

@@ -1,25 +1,41 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Speed ratios on a network and how they change, and what is learned of drives."""
+"""What is learned of a network: speed ratios, shaking, headings, usual speeds, and joins."""
 
-from grid_drives import driven, line_of, passes_of, PERIOD_S
+from __future__ import annotations
+
+from dataclasses import replace
+import itertools
+
+from grid_drives import BLOCK_M, Drive, driven, line_of, Node, passes_of, PERIOD_S, Sensor
 import numpy as np
 import pytest
 
-from two_manifold_ros.network.joins import lay_out_network
+from two_manifold_ros.network.learning import (
+    Courses,
+    courses_along,
+    courses_of,
+    driving_speeds,
+    filled,
+    lay_out_network,
+    learn_network,
+    NetworkPasses,
+    with_usual_speeds,
+    wrapped,
+)
 from two_manifold_ros.network.network import (
     exchanges_of_ratios,
     FIRST_USUAL,
-    learn_network,
     misfits,
     Network,
-    NetworkPasses,
     RATIOS,
     shakes_of,
     STOPPING,
     USUAL,
     usual_ratios,
 )
+from two_manifold_ros.route.merging import Places
+from two_manifold_ros.route.visits import Passes
 
 WINDOW = 60
 
@@ -130,3 +146,261 @@ def test_turns_are_as_likely_on_any_road_as_they_were_driven():
     assert network.turns[0] < turned.min()
     assert network.turns[-1] > turned.max()
     assert (network.chances > 0.0).all()
+
+
+STREETS = [(0, 0), (1, 0), (2, 0), (2, 1), (1, 1), (1, 2), (2, 2), (3, 2), (3, 1), (3, 0), (2, 0)]
+DEGREE = np.pi / 180.0
+
+
+def both_ways(sensor: Sensor | None = None, noise_m: float = 0.02) -> list[Drive]:
+    lines = [line_of(STREETS), line_of(STREETS[::-1])]
+    return [
+        driven(line, seed=seed, sensor=sensor, noise_m=noise_m) for seed, line in enumerate(lines)
+    ]
+
+
+def courses_for(drives: list[Drive]) -> tuple[Places, Courses]:
+    tracks, seen = [each.track for each in drives], [each.seen for each in drives]
+    places = passes_of(seen, tracks).places
+    courses = courses_along(places, tracks, seen)
+    assert courses is not None
+    return places, courses
+
+
+def apart(places: Places, courses: Courses, drives: list[Drive]) -> np.ndarray:
+    """Return by how far the headings of the visits differ from those driven, rad."""
+    true = np.empty(len(places.visited))
+    for number, each in enumerate(drives):
+        mine = places.segments == number
+        ticks = np.arange(len(each.headings))
+        true[mine] = np.interp(places.times[mine], ticks, each.headings)
+    return np.abs(wrapped(courses.headings - true))
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_headings_and_what_shows_turning_are_learned(seed):
+    rng = np.random.default_rng(seed)
+    sensor = Sensor(gain=rng.choice([-1.0, 1.0]) * rng.uniform(0.5, 5.0), bias=rng.normal())
+    drives = both_ways(sensor)
+    places, courses = courses_for(drives)
+    assert courses.known.all()
+    errors = apart(places, courses, drives)
+    assert np.median(errors) < 2.0 * DEGREE
+    assert errors.max() < 10.0 * DEGREE
+    # Only the channel that measures it counts, by the inverse of its gain; the bias is left out.
+    assert courses.turning[1] == pytest.approx(1.0 / sensor.gain, rel=0.03)
+    others = np.abs(courses.turning[[0, 2]]) * sensor.noise
+    assert (others < 0.01).all()
+    straight = courses.turning[1] * sensor.bias + courses.offset
+    assert straight == pytest.approx(0.0, abs=0.005)
+
+
+def test_places_have_the_mean_heading_of_their_visits():
+    places, courses = courses_for(both_ways())
+    along = courses_of(places, courses)
+    for place in range(0, len(places), 17):
+        headings = courses.headings[places.visited == place]
+        mean = np.angle(np.exp(1j * headings).mean())
+        assert along[place] == pytest.approx(mean, abs=1e-9)
+    # One that no heading is known of has that of its positions.
+    none = courses_of(places, replace(courses, known=np.zeros_like(courses.known)))
+    assert np.allclose(none, np.arctan2(places.headings[:, 1], places.headings[:, 0]))
+
+
+def test_too_short_a_drive_shows_no_headings():
+    line = np.stack([np.linspace(0.0, BLOCK_M, 800), np.zeros(800)], axis=1)
+    drives = [driven(line[:280])]
+    tracks, seen = [each.track for each in drives], [each.seen for each in drives]
+    places = passes_of(seen, tracks).places
+    assert courses_along(places, tracks, seen) is None
+
+
+def test_unknown_positions_are_on_straight_lines():
+    track = np.array([[0.0, 0.0], [np.nan, np.nan], [2.0, 4.0], [np.nan, 1.0]])
+    assert filled(track).tolist() == [[0.0, 0.0], [1.0, 2.0], [2.0, 4.0], [2.0, 4.0]]
+
+
+ALONG = 8
+"""Visits each way over which a speed is measured."""
+
+CLASSES, FAST = 20, 0.9
+NODES = [(0, 0), (1, 0), (1, 1), (2, 1), (2, 2), (3, 2), (3, 3), (4, 3), (4, 4), (5, 4)]
+"""Of a street that bends at each crossing, to the left and to the right."""
+
+
+def laid_by(*strides: np.ndarray | float, nodes: list[tuple[int, int]] = NODES) -> Passes:
+    """Lay out drives along a street by these strides, each in a tick."""
+    drives = [driven(line_of(nodes), each, seed=seed) for seed, each in enumerate(strides)]
+    return passes_of([each.seen for each in drives], [each.track for each in drives])
+
+
+def slowed(begin_m: float, end_m: float, stride: float) -> np.ndarray:
+    """Return strides of one metre, and others on a stretch."""
+    before = np.ones(round(begin_m))
+    return np.concatenate(
+        [before, np.full(round((end_m - begin_m) / stride), stride), [1.0] * 400]
+    )
+
+
+def alike(places: Places, speeds: np.ndarray) -> np.ndarray:
+    """Return the mean over visits of the median speed where roads bend as much, at each place."""
+    bends = np.empty(len(speeds))
+    for visit, run in enumerate(places.runs):
+        low, high = max(visit - ALONG, 0), min(visit + ALONG, len(speeds) - 1)
+        while places.runs[low] != run:
+            low += 1
+        while places.runs[high] != run:
+            high -= 1
+        before, behind = places.headings[places.visited[[low, high]]]
+        bends[visit] = np.arccos(np.clip(before @ behind, -1.0, 1.0))
+    usual = np.empty(len(speeds))
+    for part in np.array_split(np.argsort(bends, kind='stable'), CLASSES):
+        usual[part] = np.median(speeds[part])
+    return np.array([usual[places.visited == place].mean() for place in range(len(places))])
+
+
+def test_usual_is_what_nine_tenths_of_the_visits_and_one_of_like_bends_are_below():
+    passes = laid_by(0.6, 0.8, 1.0, slowed(70.0, 90.0, 0.3), 0.9)
+    speeds, _ = driving_speeds(passes.places, PERIOD_S)
+    others = alike(passes.places, speeds)
+    found, usual_mps = with_usual_speeds(passes)
+    visited = passes.places.visited
+    expected = [
+        np.quantile([*speeds[visited == place], other], FAST) for place, other in enumerate(others)
+    ]
+    assert np.allclose(usual_mps, expected, rtol=1e-12)
+    ratios = np.log(speeds / usual_mps[visited]).clip(-1.0, 1.0)
+    assert np.allclose(found.log_ratios, ratios, rtol=1e-12)
+    # As far from place to place as a drive gets in half a tick.
+    ticks = 0.5 * passes.places.usual_mps / usual_mps
+    assert np.median(np.abs(found.stays / ticks - 1.0)) < 0.05
+
+
+def pulls_away(stands_s: float, gains_mps2: float, ticks: int) -> np.ndarray:
+    """Return strides of a drive that stands, and gains speed up to 10 m/s."""
+    seconds = np.arange(ticks) * PERIOD_S - stands_s
+    return (gains_mps2 * seconds).clip(0.0, 10.0) * PERIOD_S
+
+
+@pytest.mark.parametrize('stands_s', [5.0, 20.0])
+def test_around_a_standstill_at_a_start_the_speed_is_that_four_seconds_later(stands_s):
+    passes = laid_by(pulls_away(stands_s, 1.0, 500), 1.0)
+    places = passes.places
+    speeds, _ = driving_speeds(places, PERIOD_S)
+    mine = places.segments == 0
+    left = np.flatnonzero(~places.standing[0])[0]
+    near = mine & (places.times < left + 4.0 / PERIOD_S)
+    assert near.sum() > 10
+    # Ticks later it is the speed at which it then drives, about the one metre away.
+    assert np.ptp(speeds[near]) < 0.5
+    assert speeds[near].mean() == pytest.approx(4.0 + left * PERIOD_S - stands_s, abs=1.0)
+    assert speeds[mine][-1] == pytest.approx(10.0, rel=0.05)
+    assert np.allclose(speeds[~mine], 10.0, rtol=0.3)
+
+
+SIZE = 3
+Way = tuple[Node, Node, Node]
+"""From a crossing over another to a third one."""
+
+BANNED: Way = ((0, 1), (1, 1), (1, 2))
+"""A turn to the left in the middle of the grid."""
+
+
+def beside(node: Node) -> list[Node]:
+    around = [(node[0] + x, node[1] + y) for x, y in ((1, 0), (0, 1), (-1, 0), (0, -1))]
+    return [each for each in around if min(each) >= 0 and max(each) < SIZE]
+
+
+def walk(banned: Way | None, seed: int = 0) -> list[Node]:
+    """Return a way over all crossings, which takes each turn there at least once."""
+    rng = np.random.default_rng(seed)
+    nodes = list(itertools.product(range(SIZE), repeat=2))
+    left = {
+        (a, b, c) for b in nodes for a in beside(b) for c in beside(b) if a != c
+    } - {banned}  # fmt: skip
+    path: list[Node] = [(0, 0), (0, 1)]
+    while left:
+        before, here = path[-2:]
+        options = [each for each in beside(here) if each != before]
+        options = [each for each in options if (before, here, each) != banned]
+        new = [each for each in options if (before, here, each) in left] or options
+        path.append(new[rng.integers(len(new))])
+        left.discard((before, here, path[-1]))
+    return path
+
+
+def laid(*ways: list[Node]) -> NetworkPasses:
+    """Lay out drives that take some ways."""
+    drives = [driven(line_of(way), seed=seed) for seed, way in enumerate(ways)]
+    tracks, seen = [each.track for each in drives], [each.seen for each in drives]
+    shakes = [np.zeros_like(each) for each in seen]
+    begins = [number != 1 for number in range(len(ways))]
+    found = lay_out_network(passes_of, seen, tracks, shakes, begins)
+    assert found is not None
+    joins = len(found.tracks) - len(drives)
+    assert len(found.observations) == len(found.tracks)
+    assert found.passes.begins.tolist() == begins + joins * [False]
+    assert found.shakes is shakes
+    return found
+
+
+def takes(track: np.ndarray, way: Way) -> bool:
+    """Return whether a track leads from the middle of a street over a crossing to that behind."""
+    before, here, behind = BLOCK_M * np.array(way, dtype=np.float64)
+    ticks = []
+    for share, node in ((0.35, before), (0.0, here), (0.35, behind)):
+        apart = np.linalg.norm(track - here - share * (node - here), axis=1)
+        if apart.min() > 3.0:
+            return False
+        ticks.append(int(apart.argmin()))
+    return ticks == sorted(ticks)
+
+
+@pytest.fixture(scope='module')
+def joined() -> NetworkPasses:
+    """Return the network of a drive that takes all turns but one."""
+    return laid(walk(BANNED))
+
+
+def test_a_turn_that_nobody_took_is_joined(joined):
+    drives = joined.tracks[len(joined.shakes) :]
+    assert 1 <= len(drives) <= 2
+    assert any(takes(each, BANNED) for each in drives)
+
+
+def test_joined_drives_see_what_was_seen_where_they_are_taken_from(joined):
+    rows = {row.tobytes() for row in joined.observations[0]}
+    for track, seen in zip(joined.tracks[1:], joined.observations[1:], strict=True):
+        assert len(track) == len(seen)
+        assert all(row.tobytes() in rows for row in seen)
+        # What the IMU reads of turning is how far the track turns.
+        turned = seen @ joined.courses.turning + joined.courses.offset
+        way = np.diff(track[[0, 3, -4, -1]], axis=0)[[0, 2]]
+        heading = np.arctan2(way[:, 1], way[:, 0])
+        apart = turned.sum() - (heading[1] - heading[0])
+        assert abs((apart + np.pi) % (2.0 * np.pi) - np.pi) < 0.3
+
+
+@pytest.mark.parametrize('seed', [0, 1])
+def test_nothing_is_joined_where_all_turns_were_taken(seed):
+    found = laid(walk(None, seed))
+    assert len(found.tracks) == len(found.shakes)
+
+
+@pytest.mark.parametrize(
+    ('crossings', 'joins'), [([2] * 6, False), ([1, 2, 3, 4], False), ([1, 2, 3, 4, 4], True)]
+)
+def test_a_turn_is_joined_that_was_taken_often_and_at_several_crossings(crossings, joins):
+    """All other ways over crossings are straight on."""
+    ways = [[(x, y) for x in range(4)] for y in range(7)]
+    ways += [[(x, y) for y in range(7)] for x in (1, 2)]
+    turns = [[(0, y), (1, y), (1, y + 1), (1, y + 2)] for y in crossings]
+    found = laid(*ways, *turns)
+    assert (len(found.tracks) > len(found.shakes)) == joins
+    drives = found.tracks[len(ways) + len(turns) :]
+    assert any(takes(each, ((1, 2), (2, 2), (2, 3))) for each in drives) == joins
+
+
+def test_too_little_is_driven_to_join_anything():
+    drive = driven(line_of([(0, 0), (1, 0)])[:300])
+    assert lay_out_network(passes_of, [drive.seen], [drive.track], [drive.seen], [True]) is None

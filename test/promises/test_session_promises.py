@@ -20,7 +20,7 @@ from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.status import USABLE
 from two_manifold_ros.interface.session import Session
 from two_manifold_ros.interface.status import COUNTS
-from two_manifold_ros.model.head import ModelHead
+from two_manifold_ros.model.model import ModelHead
 from two_manifold_ros.recordings.recording import Recording
 
 KEPT = 100

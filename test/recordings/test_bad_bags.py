@@ -23,8 +23,8 @@ from lz4 import frame as lz4
 from rosbags import rosbag1
 from rosbags.rosbag2 import storage_mcap
 
-from two_manifold_ros.recordings import storage_files
-from two_manifold_ros.recordings.storage_files import read_metadata, zstd
+from two_manifold_ros.recordings import bag as opening
+from two_manifold_ros.recordings.bag import read_metadata, zstd
 
 Make = Callable[[Path], Path]
 
@@ -170,7 +170,7 @@ def test_flipped_bytes_never_raise_anything_else(tmp_path):
 
 
 def test_a_bomb_in_a_packed_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(storage_files, 'ALWAYS_ALLOWED', 1_000_000)
+    monkeypatch.setattr(opening, 'ALWAYS_ALLOWED', 1_000_000)
     packed = tmp_path / 'bag.mcap.zstd'
     packed.write_bytes(zstd.compress(bytes(50_000_000)))
     assert packed.stat().st_size < 10_000
@@ -183,11 +183,11 @@ def test_a_bomb_in_a_chunk(compression):
     bomb = {'zstd': zstd.compress, 'lz4': lz4.compress}[compression](bytes(30_000_000))
     with pytest.raises(ValueError, match='more than 1000 bytes are packed into a part of it'):
         storage_mcap.decompress(bomb, compression, 1000, 0)
-    assert len(storage_files.unpack(bomb, compression)) == 30_000_000
+    assert len(opening.unpack(bomb, compression)) == 30_000_000
 
 
 def test_a_message_that_is_a_bomb(tmp_path, monkeypatch):
-    monkeypatch.setattr(storage_files.unpack, '__defaults__', (1_000_000,))
+    monkeypatch.setattr(opening.unpack, '__defaults__', (1_000_000,))
     bag = ros_2_bag(zstd.compress(bytes(5_000_000)))(tmp_path)
     assert 'more than 1000000 bytes are packed' in refusal(file_of(bag))
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.recordings.ros_messages import ImuDecoder
+from two_manifold_ros.recordings.decoding import ImuDecoder
 
 pytest.importorskip('rosbags')
 

@@ -5,12 +5,12 @@
 from ellipse import IMU, imu_fields, stamped
 import pytest
 
-from two_manifold_ros.recordings.ros_messages import ImuDecoder
+from two_manifold_ros.recordings.decoding import ImuDecoder
 
 pytest.importorskip('rosbags')
 
+from two_manifold_ros.recordings.decoding import position_decoder
 from two_manifold_ros.recordings.message_building import MessageBuilder
-from two_manifold_ros.recordings.reading import position_decoder
 
 BUILDER = MessageBuilder()
 MARKED = [-1.0] + [0.0] * 8

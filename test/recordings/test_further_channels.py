@@ -10,7 +10,7 @@ import pytest
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.names import SENSOR_FIELDS
 from two_manifold_ros.recordings.bag_writer import BagWriter
-from two_manifold_ros.recordings.further_channels import SensorTopic
+from two_manifold_ros.recordings.decoding import SensorTopic
 from two_manifold_ros.recordings.reading import read_recording, ReadingOptions
 from two_manifold_ros.recordings.recording import HeldStream
 from two_manifold_ros.simulation.slot_car_run import imu_message

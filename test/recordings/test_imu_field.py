@@ -126,7 +126,7 @@ def test_a_bag_without_the_definition_is_refused(tmp_path):
 
 def test_definitions_run_no_code():
     """The library makes Python of them; what is no name of a member does not get there."""
-    from two_manifold_ros.recordings.message_building import types_with  # noqa: PLC0415 - an extra
+    from two_manifold_ros.recordings.bag import types_with  # noqa: PLC0415 - an extra
 
     text = 'string a "\\"); raise SystemExit  # "\nint32 B=1\nint32 c 1 # raise\n);raise\nbool d'
     types = types_with(typesys.Stores.ROS2_JAZZY, text, 'x_msgs/msg/X')

@@ -8,7 +8,7 @@ import numpy as np
 
 from two_manifold_ros.route.learning import learn_route, Tuning
 from two_manifold_ros.route.route import Route
-from two_manifold_ros.route.visits import lay_out, Passes
+from two_manifold_ros.route.visits import lay_out, Passes, Traits
 
 PERIOD_S = 0.1
 LAP_TICKS = 160
@@ -112,10 +112,8 @@ def laid(*drives: Drive) -> Passes:
         [drive.track for drive in drives],
         HORIZONS,
         PERIOD_S,
-        AT_REST,
-        np.full(len(AT_REST), 0.02),
         MEMORY_S,
-        np.ones(len(AT_REST)),
+        Traits(AT_REST, np.full(len(AT_REST), 0.02), np.ones(len(AT_REST))),
     )
     assert passes is not None
     return passes

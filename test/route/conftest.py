@@ -6,7 +6,7 @@ from circuit import Circuit, Drive, laid, learned
 import pytest
 from small_route import interpret
 
-from two_manifold_ros.route import steps, updating
+from two_manifold_ros.route import steps
 from two_manifold_ros.route.route import LIMITS, Route
 from two_manifold_ros.route.visits import Passes
 
@@ -32,5 +32,4 @@ def exact(monkeypatch: pytest.MonkeyPatch) -> None:
     """Drop nothing: compiled functions do not see what a test changes, so they are interpreted."""
     unlimited = LIMITS._replace(faint=1e-300, nothing=0.0, least_move=0.0, least_share=0.0)
     monkeypatch.setattr(steps, 'LIMITS', unlimited)
-    monkeypatch.setattr(updating, 'LIMITS', unlimited)
     interpret(monkeypatch)

@@ -5,17 +5,16 @@
 import numpy as np
 import pytest
 
-from two_manifold_ros.route.merging import Places
-from two_manifold_ros.route.route import HYPOTHESES, JUMPED, LIMITS, MEMORIES, SETTLED
-from two_manifold_ros.route.transitions import (
+from two_manifold_ros.route.learning import (
     chances_to_move,
     Durations,
     exchanges_for,
-    main_ways,
     reach,
     usual_speeds,
-    ways_of,
 )
+from two_manifold_ros.route.merging import Places
+from two_manifold_ros.route.route import HYPOTHESES, JUMPED, LIMITS, MEMORIES, SETTLED
+from two_manifold_ros.route.visits import main_ways, ways_of
 
 
 def drives(*visits: list[int]) -> Places:
@@ -147,30 +146,16 @@ def test_each_thing_happens_once_in_its_time(period_s, memory_s):
     table, mean = table_of(period_s, memory_s), Durations()
     for before, after, memories, share in (
         ('on', 'off', mean.leave, 0.5),
-        ('on', 'elsewhere', mean.leave, 0.5),
         ('on', 'anywhere on new', mean.enter, 1.0),
         ('off', 'on', mean.enter, 1.0),
-        ('off new', 'on new', mean.enter, 1.0),
-        ('elsewhere', 'anywhere on new', mean.leave, 1.0),
         ('elsewhere', 'anywhere off', mean.elsewhere_lasts, 0.25),
-        ('elsewhere', 'anywhere off new', mean.elsewhere_lasts, 0.25),
         ('off', 'anywhere off', mean.piece, 0.5),
-        ('off', 'anywhere off new', mean.piece, 0.5),
-        ('off new', 'anywhere off', mean.piece, 0.5),
-        ('off new', 'anywhere off new', mean.piece, 0.5),
-        ('off new', 'elsewhere', mean.elsewhere_lasts, 1.0),
         ('free motion', 'anywhere on new', mean.enter, 1.0),
         ('free motion', 'slow', mean.slow, 1.0),
         ('free motion', 'stands', mean.pull_away, 1.0),
-        ('stands', 'free motion', mean.pull_away, 1.0),
-        ('slow', 'on new', mean.gather, 1.0),
-        ('slow', 'free motion', mean.own, 1.0),
-        ('slow', 'elsewhere', mean.leave, 1.0),
         ('off', 'elsewhere', mean.elsewhere_lasts, 1.0),
         ('on new', 'on', SETTLED * max(MEMORIES), 1.0),
-        ('off new', 'off', SETTLED * max(MEMORIES), 1.0),
         ('on', 'free motion', mean.own, 1.0),
-        ('on new', 'free motion', mean.own, 1.0),
         ('free motion', 'elsewhere', mean.own_lasts, 1.0),
         ('free motion', 'on new', mean.gather, 1.0),
     ):

@@ -10,7 +10,7 @@ import naive
 import numpy as np
 import pytest
 
-from two_manifold_ros.ticks.sliding import direct_distances, nearest, slide, SlidingWindow
+from two_manifold_ros.ticks.sliding import direct_distances, slide, SlidingWindow
 
 
 def test_rounding_makes_no_distance_negative():
@@ -66,14 +66,3 @@ def test_pushing_and_clearing(width, acts):
 @pytest.mark.parametrize('cleared_at', [0, 255, 256, 257, 300])
 def test_streams_longer_than_the_buffer(cleared_at):
     follow(['push'] * cleared_at + ['clear'] + ['push'] * 4 * 256, 7)
-
-
-@given(st.lists(st.integers(0, 5), min_size=1, max_size=30), st.integers(1, 40))
-@settings(derandomize=True, deadline=None)
-def test_nearest_is_the_front_of_a_full_sort(values, count):
-    distances = np.array(values, dtype=float)
-    found = nearest(distances, count)
-    np.testing.assert_array_equal(distances[found], np.sort(distances)[:count])
-    assert len(set(found.tolist())) == len(found) == min(count, len(values))
-    ordered = sorted(found.tolist(), key=lambda i: (values[i], i))
-    assert found.tolist() == ordered, 'equal distances come in the order of their indices'

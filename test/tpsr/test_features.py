@@ -1,20 +1,25 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Feature maps: the constant, words, and products of actions and observations."""
+"""Feature maps: the constant, words, actions with observations, and random Fourier features."""
+
+from __future__ import annotations
 
 import itertools
 
+import naive
 import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.tpsr.features import (
     ActionObservationFeatures,
+    fourier_features,
+    FourierFeatures,
     importance_weights,
     IndicatorFeatures,
+    structured_fourier_features,
     WithConstant,
 )
-from two_manifold_ros.tpsr.random_features import fourier_features
 
 
 def test_rows_are_kronecker_products():
@@ -80,3 +85,106 @@ def test_every_word_has_its_own_feature_in_order(symbols, length):
     assert (made.inputs, made.size) == (length, len(words))
     with pytest.raises(InputError, match='the codes 0 to'):
         made.transform(np.full((1, length), float(symbols)))
+
+
+BANDWIDTH = 1.7
+
+
+MAKERS = [fourier_features, structured_fourier_features]
+both = pytest.mark.parametrize('make', MAKERS)
+
+
+@both
+def test_the_seed_decides(make):
+    first, again, other = (make(50, 90, BANDWIDTH, seed) for seed in (4, 4, 5))
+    for name, value in vars(first).items():
+        np.testing.assert_array_equal(value, vars(again)[name])
+    assert not np.isin(first.phases, other.phases).any()
+    drawn, others = (next(iter(vars(each).values())) for each in (first, other))
+    assert np.mean(drawn == others) < 0.7
+    assert abs(drawn.mean()) < 0.2
+
+
+@pytest.mark.parametrize(
+    ('make', 'least', 'most'), [(MAKERS[0], 0.0, 1e-6), (MAKERS[1], 1e-10, 1e-7)]
+)
+def test_single_precision(make, least, most):
+    points = points_at_all_distances()
+    double, single = (
+        make(INPUTS, 4_000, WIDE, 0, precision=name) for name in ('double', 'single')
+    )
+    assert single.phases.dtype == np.float32
+    features = single.transform(points)
+    assert features.dtype == np.float64
+    assert least < np.abs(features - double.transform(points)).max() < most
+
+
+@both
+@pytest.mark.parametrize(
+    ('changed', 'word'),
+    [
+        *(({'bandwidth': bad}, 'bandwidth of a') for bad in (0.0, float('nan'), float('inf'))),
+        ({'precision': 'half'}, 'choose one of double, single'),
+    ],
+)
+def test_bad_settings(make, changed, word):
+    given = {'inputs': 3, 'size': 4, 'bandwidth': 1.0, 'seed': 0} | changed
+    with pytest.raises(InputError, match=word):
+        make(**given)
+
+
+@both
+@pytest.mark.parametrize(
+    ('precision', 'near', 'far'), [('double', 1e11, 1e14), ('single', 2e2, 2e5)]
+)
+def test_points_too_far_out(make, precision, near, far):
+    made = make(3, 50, BANDWIDTH, seed=0, precision=precision)
+    one = FourierFeatures(np.array([[1.0, 0.0]]), np.zeros(2))
+    for sign in (1.0, -1.0):
+        assert np.abs(made.transform(np.full((1, 3), sign * near))).max() <= np.sqrt(2.0 / 50.0)
+        for size in (far, 1e300, 1.7e308, np.nan):
+            with pytest.raises(InputError, match=r'too far out|not finite'):
+                made.transform(np.full((1, 3), sign * size))
+        # One angle is enough.
+        with pytest.raises(InputError, match='too far out'):
+            one.transform(np.array([[sign * 1e14]]))
+
+
+INPUTS = 300
+WIDE = 2.5
+
+
+def points_at_all_distances() -> np.ndarray:
+    """Return a random point, others up to three bandwidths away, and some along single axes."""
+    rng = np.random.default_rng(0)
+    reach = np.linspace(0.1, 3.0, 12)[:, None] * WIDE
+    away = rng.normal(size=(12, INPUTS))
+    away /= np.linalg.norm(away, axis=1, keepdims=True)
+    along = np.eye(INPUTS)[:12]
+    return np.concatenate([np.zeros((1, INPUTS)), reach * away, reach * along])
+
+
+@both
+def test_kernel(make):
+    points = points_at_all_distances()
+    expected = naive.gaussian(points, points, WIDE)
+    features = make(INPUTS, 4_000, WIDE, seed=0).transform(points)
+    errors = np.abs(features @ features.T - expected)
+    assert errors.max() < 0.1
+    assert errors.mean() < 0.02
+
+
+def test_equations():
+    inputs, size = 5, 12
+    plain, structured = (make(inputs, size, WIDE, seed=3) for make in MAKERS)
+    transform = naive.cosine_transform(inputs)
+    blocks = [
+        transform @ np.diag(third) @ transform @ np.diag(second) @ transform @ np.diag(first)
+        for first, second, third in structured.signs
+    ]
+    frequencies = np.sqrt(inputs) / WIDE * np.concatenate(blocks)[:size]
+    points = np.random.default_rng(1).normal(size=(4, inputs))
+    for made, wanted in ((plain, plain.frequencies), (structured, frequencies.T)):
+        expected = np.sqrt(2.0 / size) * np.cos(points @ wanted + made.phases)
+        np.testing.assert_allclose(made.transform(points), expected, atol=1e-13)
+        assert (made.inputs, made.size) == (inputs, size)

@@ -1,19 +1,30 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The online learner beside the algorithm of the paper, on any input, and in the documentation."""
+"""The online learner and its moments beside the paper, direct sums, the batch and Bayes."""
 
+from __future__ import annotations
+
+import itertools
 import math
 import warnings
 
+from exact_tpsr import learn_by_tensor
 import naive_tpsr
 import numpy as np
 import pytest
 from tpsr_streams import evidences, part, rows_of, unit, wandering
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.tpsr.exact import learn
-from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner, Triples
-from two_manifold_ros.tpsr.parameters import TpsrBelief
+from two_manifold_ros.tpsr.learner import (
+    learn,
+    LearnerSettings,
+    ObservationCovariance,
+    OnlineLearner,
+    OperatorTensor,
+    Triples,
+)
+from two_manifold_ros.tpsr.parameters import Tpsr, TpsrBelief
+from two_manifold_ros.tpsr.thin_svd import Move
 
 SIZE, OBSERVATIONS, RIDGE = 8, 5, 3.0
 
@@ -164,3 +175,126 @@ def test_a_learner_survives(seed):
                 assert np.isfinite(belief.state).all()
     assert learner.samples > 0
     assert learner.samples + learner.refused == 150
+
+
+MOMENTS = 12
+
+
+@pytest.mark.parametrize('batch', [1, MOMENTS // 4 + 1])
+@pytest.mark.parametrize('decay', [1.0, 0.99])
+def test_inverse_is_that_of_the_sum_and_its_ridge(batch, decay):
+    rng = np.random.default_rng(0)
+    covariance = ObservationCovariance(MOMENTS, 0.2)
+    total, count, updates = np.zeros((MOMENTS, MOMENTS)), 0.0, 0
+    for _ in range(700):
+        rows, weights = rng.normal(size=(batch, MOMENTS)), rng.random(batch)
+        covariance.fold(rows, weights, decay)
+        total = decay * total + (rows.T * weights) @ rows
+        count = decay * count + weights.sum()
+        ridge = covariance.ridge_within
+        assert ridge == pytest.approx(0.2 * count, rel=0.1)
+        inverse = np.linalg.inv(total + ridge * np.eye(MOMENTS))
+        np.testing.assert_allclose(covariance.inverse, inverse, rtol=1e-9, atol=1e-13)
+        np.testing.assert_array_equal(covariance.inverse, covariance.inverse.T)
+        updates += covariance.since > 0
+    # Both forms have to have been used, or one of them was not tested.
+    assert (updates > 500) == (batch == 1)
+    assert updates < 700
+
+
+@pytest.mark.parametrize('batch', [2, MOMENTS])
+@pytest.mark.parametrize('seed', range(3))
+def test_long_and_parallel_features_do_not_stop_it(seed, batch):
+    covariance = ObservationCovariance(MOMENTS, 1e-9)
+    covariance.fold(np.eye(MOMENTS)[: MOMENTS // 2], np.ones(MOMENTS // 2))
+    long = 3e5 * np.random.default_rng(seed).normal(size=MOMENTS)
+    for scale in (1.0, 1.0, 1e-3, 1.0):
+        covariance.fold(np.tile(scale * long, (batch, 1)), np.full(batch, 0.01))
+        values = np.linalg.eigvalsh(covariance.inverse)
+        assert values.min() > -1e-12 * values.max()
+
+
+@pytest.mark.parametrize('asked_often', [False, True])
+def test_is_the_sum_in_the_last_bases(asked_often):
+    rng = np.random.default_rng(0)
+    observations = 34
+    tensor = OperatorTensor(observations)
+    tensor.move(Move(np.zeros((4, 0)), np.zeros((4, 0))))
+    left = right = np.eye(4)
+    total = np.zeros((observations + 1, 4, 4))
+    for count in (5, 127, 1, 3, 2 * 128 + 3, 1):
+        turn_left, turn_right = (np.linalg.qr(each)[0] for each in rng.normal(size=(2, 4, 4)))
+        left, right = turn_left @ left, turn_right @ right
+        next_tests, histories = rng.normal(size=(2, count, 4))
+        seen = np.hstack([rng.normal(size=(count, observations)), np.ones((count, 1))])
+        total = 0.9 * total + np.einsum('no,nt,nh->oth', seen, next_tests, histories)
+        tensor.move(Move(turn_left, turn_right), 0.9)
+        tensor.add(next_tests @ left.T, seen[:, :-1], histories @ right.T)
+        assert len(tensor.observations) < 128
+        if asked_often:
+            np.testing.assert_allclose(tensor.moments, left @ total @ right.T, atol=1e-11)
+    np.testing.assert_allclose(tensor.moments, left @ total @ right.T, atol=1e-11)
+    np.testing.assert_array_equal(tensor.moments, tensor.moments)
+
+
+TRANSITION = np.array([[0.5, 0.3, 0.2], [0.2, 0.6, 0.2], [0.1, 0.1, 0.8]])
+EMISSION = np.array([[0.5, 0.25, 0.25, 0, 0], [0, 0.25, 0, 0.5, 0.25], [0, 0, 0.5, 0.2, 0.3]])
+SYMBOLS, STATES, EXACT_RIDGE = 5, 3, 0.1
+
+
+def word_triples() -> Triples:
+    """Every triple of symbols: the history is the first, the test starts with the second."""
+    usual = np.linalg.matrix_power(TRANSITION, 500)[0]
+    words = list(itertools.product(range(SYMBOLS), repeat=3))
+    words = np.random.default_rng(0).permutation(words)
+    probabilities = []
+    for word in words:
+        forward = usual
+        for symbol in word:
+            forward = (forward * EMISSION[:, symbol]) @ TRANSITION
+        probabilities.append(forward.sum())
+    histories, tests, next_tests = (np.eye(SYMBOLS)[column] for column in words.T)
+    return Triples(tests, next_tests, histories, tests, np.array(probabilities))
+
+
+def online(fold_every: int) -> tuple[Tpsr, np.ndarray]:
+    settings = LearnerSettings(STATES, SYMBOLS, EXACT_RIDGE, fold_every=125)
+    learner = OnlineLearner(settings, np.ones(SYMBOLS), SYMBOLS, SYMBOLS)
+    # At first many at once: a next test that no basis has yet would be lost in part.
+    for begin in (0, *range(50, 125, fold_every)):
+        learner.add_all(part(word_triples(), begin, begin + fold_every if begin else 50))
+    return learner.parameters(), learner.svd.left[:STATES]
+
+
+def in_batch(form: object) -> tuple[Tpsr, np.ndarray]:
+    data = word_triples()
+    covariance = (data.tests * data.importance[:, None]).T @ data.histories
+    left = np.linalg.svd(covariance)[0][:, :STATES].T
+    tpsr = form(data, np.ones(SYMBOLS), STATES, EXACT_RIDGE)
+    # The batch forms do not return their bases, but LAPACK gives the same to a sign.
+    return tpsr, left * np.sign((left @ (data.importance @ data.tests)) * tpsr.start)[:, None]
+
+
+@pytest.mark.parametrize('missing', [0, 2])
+@pytest.mark.parametrize('how', ['tensor', 'batch', 'update', 'online'])
+def test_predicts_as_bayes_does(how, missing):
+    tpsr, left = {
+        'tensor': lambda: in_batch(learn_by_tensor),
+        'batch': lambda: in_batch(learn),
+        'update': lambda: online(25),
+        'online': lambda: online(1),
+    }[how]()
+    rng = np.random.default_rng(0)
+    belief = TpsrBelief(tpsr)
+    believed = np.linalg.matrix_power(TRANSITION, 500)[0]
+    state = 0
+    np.testing.assert_allclose(left.T @ belief.state, believed @ EMISSION, atol=1e-9)
+    for _ in range(100):
+        symbol = rng.choice(SYMBOLS, p=EMISSION[state])
+        state = rng.choice(3, p=TRANSITION[state])
+        belief.update(np.eye(SYMBOLS)[symbol])
+        assert belief.accepted
+        belief.skip(missing)
+        believed = believed * EMISSION[:, symbol]
+        believed = believed / believed.sum() @ np.linalg.matrix_power(TRANSITION, 1 + missing)
+        np.testing.assert_allclose(left.T @ belief.state, believed @ EMISSION, atol=1e-9)

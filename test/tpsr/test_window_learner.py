@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.tpsr.features import WithConstant
+from two_manifold_ros.tpsr.features import fourier_features, WithConstant
 from two_manifold_ros.tpsr.learner import LearnerSettings, Triples
 from two_manifold_ros.tpsr.parameters import RememberingBelief, TpsrBelief
-from two_manifold_ros.tpsr.random_features import fourier_features
 from two_manifold_ros.tpsr.window_learner import SEAM, WindowLearner
 
 WIDTH, CHANNELS, STATES, RIDGE = 4, 2, 5, 0.5

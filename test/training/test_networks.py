@@ -23,13 +23,13 @@ from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.route.learning import learn_route, Tuning
 from two_manifold_ros.ticks.novelty import NOVEL
 from two_manifold_ros.ticks.segments import cut_segments
-from two_manifold_ros.training.held_out import follow
-from two_manifold_ros.training.networks import (
+from two_manifold_ros.training.following import (
     choose_network,
     Roads,
-    shaken_steps,
+    steps_of,
     where_drives_begin,
 )
+from two_manifold_ros.training.held_out import follow
 from two_manifold_ros.training.route import lay_out_recordings
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
@@ -152,7 +152,7 @@ def test_samples_one_by_one_give_what_ticks_of_a_recording_do(yard_model, errand
     belief = NetworkBelief(yard_model.route, yard_model.network, period_ns * 1e-9)
     nowhere = np.zeros((len(segment), len(yard_model.horizons) + 1, 2))
     seen = channels.standardise(segment.values)
-    run = follow(shaken_steps(belief, shakes), seen, nowhere, 0)
+    run = follow(steps_of(belief, shakes), seen, nowhere, 0)
     count = len(segment) - 1
     assert np.allclose(np.array(live)[: count - 1], run.errors[: count - 1, 0], atol=1e-6)
 

@@ -15,7 +15,7 @@ import pytest
 
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.tracker import Tracker
-from two_manifold_ros.manifold.affinity import median_distance
+from two_manifold_ros.manifold.learner import median_distance
 from two_manifold_ros.model.model import Model
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.ticks.windows import WindowSet

@@ -2,9 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What cannot be learned is said to be of no use, with the likely reason; what can is not."""
 
-from pathlib import Path
-import re
-
 from drives_of_no_use import circle, drive, eight, track, weaving, with_noise_alone, with_stops
 import ellipse
 import numpy as np
@@ -12,7 +9,6 @@ from other_recordings import with_imu, without_positions
 import pytest
 
 from two_manifold_ros.hse_hmm.readout import Calibration
-from two_manifold_ros.inspection.repetition import WORDS
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.training.held_out import beside_mean_position, Validation
 from two_manifold_ros.training.settings import TrainingSettings
@@ -146,9 +142,3 @@ def test_one_lap_in_each_of_two_recordings_repeats(count):
     assert (found is None) == (count == 2)
     if found:
         assert found['sentence'].endswith('(no part could be left out and followed)')
-
-
-def test_the_page_has_every_reason():
-    page = (Path(__file__).resolve().parents[2] / 'docs' / 'usage.md').read_text()
-    rows = re.findall(r'^\| `(\w+)` \| ', page[page.index('### What cannot work') :], re.MULTILINE)
-    assert [each for each in rows if each in WORDS] == list(WORDS)

@@ -118,8 +118,7 @@ def test_a_filter_goes_on_with_newer_parameters(laps):
     for stamp, sample in zip(imu.stamps[:until].tolist(), imu.samples[:until], strict=True):
         live.push(stamp, sample)
     move = learned.go_on(laps.between(None, 60.0))
-    live.adopt(learned.model, move)
-    assert live.running is learned.model
+    live.ticks.adopt(learned.model, move)
     other = Filter(learned.model)
     for stamp, sample in zip(imu.stamps[:until].tolist(), imu.samples[:until], strict=True):
         other.push(stamp, sample)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.adapting.updater_session import UpdaterSession
     from two_manifold_ros.interface.parameters import UpdaterParameters
-    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.model.model import ModelHead
 
 FORMAT = f'{CHECKPOINT_FORMAT} 3'
 """Format name in the header of every checkpoint; another number is refused."""

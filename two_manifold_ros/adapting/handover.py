@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.adapting.checkpoints import NumberedFiles
     from two_manifold_ros.adapting.stream_learner import StreamLearner
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.model.model import ModelHead
     from two_manifold_ros.typing import Floats
 
 Answer: TypeAlias = 'Callable[[str], None]'

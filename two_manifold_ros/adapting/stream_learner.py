@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import replace
 from importlib import import_module
 import math
-from typing import Any, TYPE_CHECKING
+from typing import Any, cast, TYPE_CHECKING
 
 import numpy as np
 
@@ -36,8 +36,6 @@ from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.filtering.successor import Successor
 from two_manifold_ros.inspection.lag import parse_position_lag
-from two_manifold_ros.model.atlas import AtlasModel
-from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.model.model_file import model_from, model_parts
 from two_manifold_ros.names import LEARNERS
 from two_manifold_ros.ticks.stamps import StampGate, USED
@@ -49,7 +47,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.filtering.tracker import TpsrTracker
+    from two_manifold_ros.model.model import ModelHead
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.training.tpsr import LearnedTpsr
     from two_manifold_ros.typing import Floats
@@ -373,7 +372,8 @@ class StreamLearner:
             known = drive.imu.select(drive.imu.stamps <= self.known_until_ns)
             recording = replace(drive, imu=known).with_positions_earlier(self._lag_ns * 1e-9)
             move = learned.go_on(recording)
-            self.filter.adopt(learned.model, move)
+            cast('TpsrTracker', self.filter.ticks).adopt(learned.model, move)
+            self.filter.running = learned.model
 
     def _learn(self) -> None:
         """Start to train a model from the newest laps, unless one is in training."""
@@ -408,7 +408,7 @@ class StreamLearner:
             if trained.model is None:
                 raise InputError(trained.why)
             known: ModelHead = trained.model
-            if isinstance(before, (RouteModel, AtlasModel)):
+            if before is not None and before.holds_maps:
                 known = with_route(before, trained.model, followed)
             if given:
                 # For the test of their contest: no sample waits for that.

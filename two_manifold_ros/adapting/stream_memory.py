@@ -15,7 +15,7 @@ import numpy as np
 
 from two_manifold_ros.filtering.status import TickDiagnostics
 from two_manifold_ros.filtering.tracker import TickFilter
-from two_manifold_ros.model.head import ModelHead
+from two_manifold_ros.model.model import ModelHead
 from two_manifold_ros.recordings.recording import (
     IMU_CHANNELS,
     ImuStream,

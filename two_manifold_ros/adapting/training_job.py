@@ -23,7 +23,7 @@ from two_manifold_ros.training.train import train_model
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.model.model import ModelHead
     from two_manifold_ros.recordings.recording import Recording
 
 

@@ -16,16 +16,15 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.lag import put_in_step
 from two_manifold_ros.inspection.motion import laps_of
 from two_manifold_ros.inspection.shared_places import group_by_places, SAME_ROUTE, shared_places
-from two_manifold_ros.model.atlas import atlas_of, AtlasModel
+from two_manifold_ros.model.atlas import atlas_of
 from two_manifold_ros.model.line_learning import carry_lines
-from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.recordings.reading import without_frozen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from two_manifold_ros.inspection.motion import Laps
-    from two_manifold_ros.model.head import ModelHead, TrainedModel
+    from two_manifold_ros.model.model import ModelHead, TrainedModel
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.training.settings import TrainingSettings
     from two_manifold_ros.training.tpsr import LearnedTpsr
@@ -129,7 +128,8 @@ def with_route(known: ModelHead, model: TrainedModel, named: str | None) -> Mode
     newest laps: what it follows by the IMU is no other road, but the same one at new positions.
     """
     routes = dict(known.routes)
-    if not isinstance(model, RouteModel) or not isinstance(known, (RouteModel, AtlasModel)):
+    learned = model.route_model
+    if learned is None or not known.holds_maps:
         return model
     same = next((name for name, each in routes.items() if of_one_route(each, model)), None)
     replaced = named if same is None else same
@@ -141,15 +141,15 @@ def with_route(known: ModelHead, model: TrainedModel, named: str | None) -> Mode
             number += 1
         return atlas_of({**routes, f'route {number}': model})
     old = routes[replaced]
-    if isinstance(old, RouteModel) and old.lines is not None:
+    if (before := old.route_model) is not None and before.lines is not None:
         # Names are not learned while driving.
-        model = replace(model, lines=carry_lines(old, model))
+        model = replace(learned, lines=carry_lines(before, learned))
     if not replaced:
         # The only route, without a name.
         return model
     if same is not None:
-        before, now = (each.summary.get('laps', 0.0) for each in (old, model))
-        if now < min(before, NEWEST_LAPS):
+        laps, now = (each.summary.get('laps', 0.0) for each in (old, model))
+        if now < min(laps, NEWEST_LAPS):
             return known
     return atlas_of({**routes, replaced: model})
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from two_manifold_ros.interface.parameters import UpdaterParameters
-    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.model.model import ModelHead
     from two_manifold_ros.recordings.recording import GeodeticOrigin
     from two_manifold_ros.typing import Floats
 
@@ -119,7 +119,7 @@ class UpdaterSession:
         valid = [estimate for estimate in estimates if estimate.valid]
         broken = sum(estimate.cause == 'numerics' for estimate in estimates)
         self._counters.update(published=len(valid), estimates_not_finite=broken)
-        self.durations.add(perf_counter_ns() - arrived_ns)
+        self.durations.append(perf_counter_ns() - arrived_ns)
         return valid
 
     def take_position(self, stamp_ns: int, frame_id: str, x: float, y: float) -> bool:

@@ -8,23 +8,20 @@ import math
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.cli import options
-from two_manifold_ros.cli.fleet import run_fleet
 from two_manifold_ros.cli.verdict import of_curve, of_evaluation, of_routes, trained_on, Verdict
 from two_manifold_ros.errors import InputError, NO_USE
-from two_manifold_ros.evaluation.drives import trained_lag
-from two_manifold_ros.evaluation.evaluate import ELSEWHERE, evaluate, Evaluation, UNUSABLE
-from two_manifold_ros.evaluation.online import (
-    AFTERWARDS,
-    learning_curve,
-    LearningCurve,
-    MEAN,
-    OFFLINE,
+from two_manifold_ros.evaluation.evaluate import (
+    ELSEWHERE,
+    evaluate,
+    Evaluation,
+    recordings_by_route,
+    trained_lag,
+    UNUSABLE,
 )
-from two_manifold_ros.evaluation.routes import recordings_by_route
-from two_manifold_ros.evaluation.vehicles import correction_from
 from two_manifold_ros.inspection.lag import estimate_lag, late_sentences
 from two_manifold_ros.inspection.positions import left_out_sentence
 from two_manifold_ros.model.model_file import load_model
+from two_manifold_ros.model.vehicle import check_vehicle, load_vehicle
 from two_manifold_ros.names import LEARNERS
 from two_manifold_ros.progress import Progress, warn
 from two_manifold_ros.recordings.recording import check_one_plane, Recording
@@ -35,7 +32,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator, Mapping, Sequence
 
-    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.model.model import ModelHead
 
 
 HELP = (
@@ -73,6 +70,8 @@ def run(args: Namespace) -> int:
                 name = option.replace('start', 'from')
                 msg = f'--{name} does not go with --fleet: leave out one of both'
                 raise InputError(msg)
+        from two_manifold_ros.cli.fleet import run_fleet  # noqa: PLC0415 - many drives alone
+
         return run_fleet(args)
     options.check_report(args)
     model = load_model(args.model)
@@ -94,11 +93,17 @@ def run(args: Namespace) -> int:
         name: options.in_step(each, args, trained_lag(model.routes[name]))
         for name, each in by_route.items()
     }
-    correct = correction_from(args.vehicle, model)
+    if args.vehicle:
+        from two_manifold_ros.evaluation.vehicles import corrected  # noqa: PLC0415 - that alone
+
+        check_vehicle(model)
+        vehicle = load_vehicle(args.vehicle)
+        by_route = {
+            name: [corrected(one, vehicle) for one in each] for name, each in by_route.items()
+        }
     with options.fleet_of(args) as client, Progress('evaluating') as progress:
         found = {
-            name: evaluate(model, [correct(one) for one in each], progress, name, client)
-            for name, each in by_route.items()
+            name: evaluate(model, each, progress, name, client) for name, each in by_route.items()
         }
     _report(args, model, by_route, found)
     return 0 if any(each.published for each in found.values()) else NO_USE
@@ -246,8 +251,9 @@ def add_learn(parser: ArgumentParser) -> None:
 
 def run_learn(args: Namespace) -> int:
     """Feed learners with the bags, report, and return 0."""
-    # All of training with it, which the other forms of the command do without.
+    # All of training with it, which `evaluate` does without.
     from two_manifold_ros.adapting.stream_learner import make_learner  # noqa: PLC0415
+    from two_manifold_ros.evaluation.online import learning_curve  # noqa: PLC0415
 
     whole = options.recordings_of(args)
     recordings = options.in_step(
@@ -272,32 +278,6 @@ def run_learn(args: Namespace) -> int:
         curve = learning_curve(
             recordings, learners, TrainingSettings().at_one_rate(), known_s, progress
         )
-    options.answer(args, {'bags': args.bags, **curve.to_json()}, _curve(curve), of_curve(curve))
+    content = {'bags': args.bags, **curve.to_json()}
+    options.answer(args, content, curve.shown(), of_curve(curve))
     return 0
-
-
-def _curve(curve: LearningCurve) -> Iterator[str | Table]:
-    """Yield errors by lap as a table, and what is in it."""
-    found = {(row.lap, row.name): row for row in curve.rows}
-    header = ['lap' if curve.laps else 'tenth', 'from, s']
-    for name in curve.names:
-        header += [f'{name}:\nRMSE', f'{name}:\npublished'] if name != MEAN else [f'{MEAN}:\nRMSE']
-    rows = []
-    for lap in dict.fromkeys(row.lap for row in curve.rows):
-        first = next(row for row in curve.rows if row.lap == lap)
-        cells = ['IMU alone' if lap == AFTERWARDS else str(lap), f'{first.seconds:.0f}']
-        for name in curve.names:
-            row = found.get((lap, name))
-            cells.append('-' if row is None else f'{row.rmse_m:.3f}')
-            if name != MEAN:
-                cells.append('-' if row is None else f'{100 * row.published:.0f} %')
-        rows.append(cells)
-    yield Table(
-        'position error in metres over all ticks, published or not, before the position is given',
-        header,
-        rows,
-    )
-    yield (
-        f'{OFFLINE}: the default, trained on all that came before the lap, where that is 1, 2, 3, '
-        f'5, 8, ... laps; {MEAN}: always the mean of the positions so far'
-    )

@@ -16,19 +16,10 @@ import math
 from pathlib import Path
 from typing import Any, TYPE_CHECKING
 
-from two_manifold_ros.adapting.checkpoints import drives_in, newest_in
 from two_manifold_ros.cli import options
 from two_manifold_ros.cli.looking import shown_routes
 from two_manifold_ros.cli.verdict import of_fleet
 from two_manifold_ros.errors import InputError, NO_USE
-from two_manifold_ros.evaluation.drives import (
-    DriveScore,
-    Fleet,
-    fleets_of,
-    score_drives,
-    Total,
-    total_of,
-)
 from two_manifold_ros.fleet import ItemJournal
 from two_manifold_ros.inspection.coverage import (
     BAGS_SUFFIX,
@@ -39,7 +30,7 @@ from two_manifold_ros.inspection.coverage import (
     survey_bags,
     survey_recording,
 )
-from two_manifold_ros.model.atlas import atlas_of, AtlasModel
+from two_manifold_ros.model.atlas import atlas_of
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.progress import on_stderr, Progress, warn
 from two_manifold_ros.recordings.reading import open_bag, read_recording, ReadingOptions
@@ -54,7 +45,9 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Callable, Iterator, Sequence
 
-    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.evaluation.drives import DriveScore, Fleet, Total
+    from two_manifold_ros.model.atlas import AtlasModel
+    from two_manifold_ros.model.model import ModelHead
 
 
 MERGE_HELP = (
@@ -183,6 +176,8 @@ def try_on_others(
     client: Any = None,  # noqa: ANN401 - of an extra
 ) -> dict[str, Any]:
     """Follow the bags that a choice keeps for that; return what the summary has of all bags."""
+    from two_manifold_ros.evaluation.drives import score_drives, total_of  # noqa: PLC0415
+
     tried = [paths[each] for each in choice.tried]
     with Progress('trying the model') as progress:
         scores = score_drives(
@@ -207,6 +202,11 @@ def try_on_others(
 
 def run_fleet(args: Namespace) -> int:
     """Score each bag where it is read and report; return 0, or ``NO_USE`` as ``run`` does."""
+    from two_manifold_ros.evaluation.drives import (  # noqa: PLC0415 - training does without
+        fleets_of,
+        score_drives,
+    )
+
     model = load_model(args.model)
     options.name_sensors(args, model)
     _drop_duplicates(args, [])
@@ -223,7 +223,7 @@ def run_fleet(args: Namespace) -> int:
     fleets = fleets_of(model, scores)
     troubles = [each.trouble for each in scores if each.trouble]
     warn(*troubles)
-    totals = {name: total_of(each.scores) for name, each in fleets.items()}
+    totals = {name: each.total for name, each in fleets.items()}
     content = {
         'model': args.model,
         'routes': {name: each.to_json(WEAKEST) for name, each in fleets.items()},
@@ -251,7 +251,7 @@ def _fleet(fleet: Fleet, route: str) -> Iterator[str | Table]:
         totals = fleet.by(what)
         rows = [[name, *_cells(total)] for name, total in totals.items()]
         if len(rows) > 1:
-            rows.append(['all', *_cells(total_of(fleet.scores))])
+            rows.append(['all', *_cells(fleet.total)])
         header = [
             what, 'drives', 'ticks', 'published', 'mean, m', 'published:\nmean', 'worst, m',
             'worst drive',
@@ -306,6 +306,8 @@ def add_merge(parser: ArgumentParser) -> None:
 
 def run_merge(args: Namespace) -> int:
     """Train on the drives of all robots, save the model, and return 0 or ``NO_USE``."""
+    from two_manifold_ros.adapting.checkpoints import newest_in  # noqa: PLC0415 - as above
+
     paths = [each for given in args.bags for each in newest_in(given, warn) or expand([given])]
     of, drives = drives_of(paths, options.reading_options(args))
     surveys = [survey_recording(each) for each in drives]
@@ -337,6 +339,8 @@ def run_merge(args: Namespace) -> int:
 
 def drives_of(paths: Sequence[str], reading: ReadingOptions) -> tuple[list[str], list[Recording]]:
     """Return the path of each drive of checkpoints and of bags, and the drives, in one plane."""
+    from two_manifold_ros.adapting.checkpoints import drives_in  # noqa: PLC0415 - as above
+
     of, drives = [], []
     for path in paths:
         found = drives_in(path) if path.endswith('.npz') else [read_recording(path, reading)]
@@ -424,7 +428,7 @@ def joined(models: Sequence[str], output: str) -> AtlasModel:
                 raise InputError(msg)
             known[chosen] = each
     there = load_model(output) if Path(output).exists() else None
-    before = there.routes if isinstance(there, AtlasModel) else {}
+    before = there.routes if there is not None and there.is_atlas else {}
     # A model that is there and given again replaces nothing.
     if replaced := sorted(known.keys() & before.keys()) if output not in models else []:
         on_stderr(f'two-manifold: note: replaced in {output}: {", ".join(replaced)}')

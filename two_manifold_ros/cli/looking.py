@@ -12,13 +12,10 @@ from two_manifold_ros.cli import options
 from two_manifold_ros.cli.verdict import of_inspection, Verdict
 from two_manifold_ros.errors import BAD_INPUT, InputError
 from two_manifold_ros.inspection.inspecting import describe, describe_all, inspect_bags, Report
-from two_manifold_ros.model.atlas import AtlasModel
-from two_manifold_ros.model.head import ModelHead, TrainedModel
-from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.model.model_file import load_model, model_parts
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.progress import on_stderr, Progress
-from two_manifold_ros.recordings.further_channels import SensorTopic
+from two_manifold_ros.recordings.decoding import SensorTopic
 from two_manifold_ros.recordings.reading import read_recording, ReadingOptions
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
 from two_manifold_ros.sources import public
@@ -27,7 +24,9 @@ from two_manifold_ros.typing import Table
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
+
+    from two_manifold_ros.model.model import ModelHead, TrainedModel
 
 
 INSPECT_HELP = (
@@ -74,7 +73,14 @@ def run_inspect(args: Namespace) -> int:
     content |= {'unread': {public(path): e for path, e in unread.items()}} if unread else {}
     shown = describe_all(reports)
     if len(args.bags) <= MOST_IN_FULL:
-        shown = (part for report in reports for part in _in_full(report))
+        shown = (
+            part
+            for report in reports
+            for part in (
+                *describe(report),
+                *(f'{each.severity}: {each.sentence}' for each in report.findings),
+            )
+        )
     verdict = of_inspection(reports, args) if reports else None
     if args.report and verdict:
         read = [each for each in args.bags if each not in unread]
@@ -82,12 +88,6 @@ def run_inspect(args: Namespace) -> int:
     if verdict or args.json:
         options.answer(args, content, shown, verdict)
     return BAD_INPUT if unread else 0
-
-
-def _in_full(report: Report) -> Iterator[str | Table]:
-    yield from describe(report)
-    for each in report.findings:
-        yield f'{each.severity}: {each.sentence}'
 
 
 def _write_page(
@@ -141,30 +141,31 @@ def run_info(args: Namespace) -> int:
 
 def shown_model(model: ModelHead, said: str = '') -> Iterator[str | Table]:
     """Yield a model as tables and notes but what is ``said``; each of several routes by itself."""
-    if isinstance(model, AtlasModel):
+    trained = model.trained_model
+    if trained is None:
         yield from shown_routes(model)
         for name, each in model.routes.items():
             yield f'\n{name}:'
             yield from shown_model(each)
         return
     if model.frame_id == LAP_FRAME:
-        lap = model.circuit if isinstance(model, RouteModel) else None
-        usual = '' if lap is None else f', which takes {lap.lap_s:.3f} s'
+        usual = f', which takes {lap.lap_s:.3f} s' if (lap := model.circuit) else ''
         yield (
             'This model knows laps and no positions: its errors are in seconds of a usual '
             f'lap{usual}.'
         )
-    yield model_table(model)
-    yield from (f'note: {note}' for note in notes_of(model.summary) if note != said)
+    yield model_table(trained)
+    yield from (f'note: {note}' for note in notes_of(model) if note != said)
 
 
-def model_table(model: ModelHead) -> Table:
+def model_table(model: TrainedModel) -> Table:
     """Return what a model was trained on and is, as a table."""
-    if not isinstance(model, TrainedModel):
-        msg = f'a {type(model).__name__} has no notes on its training'
-        raise TypeError(msg)
     summary, placed = model.summary, model.frame_id != LAP_FRAME
     seconds = ', '.join(f'{round(horizon / model.rate_hz, 2):g}' for horizon in model.horizons)
+    lags = [row['corrected_s'] for row in summary['position_lag']]
+    least, most = (f'{end(lags):.3f}' for end in (min, max))
+    undone = f'corrected by {least if least == most else f"{least} to {most}"} s'
+    undone = 'not corrected' if least == most == '0.000' else undone
     names = model.live_channels
     few = [*names[:MOST_NAMES], *(['...'] if len(names) > MOST_NAMES else [])]
     rows = {
@@ -172,7 +173,7 @@ def model_table(model: ModelHead) -> Table:
         'training': f'{summary["seconds"]:.1f} s, {summary["training_ticks"]} windows',
         'fleet': fleet_sentence(summary['fleet']) if 'fleet' in summary else '',
         'laps': f'{summary["laps"]:.1f}',
-        'position lag': _lags(summary['position_lag']) if placed else '',
+        'position lag': undone if placed else '',
         'ticks': f'{model.rate_hz:g} Hz, windows of {model.window}',
         'horizons': f'{", ".join(map(str, model.horizons))} ticks = {seconds} s',
         'topics': ' -> '.join(filter(None, (model.imu_topic, model.position_topic))),
@@ -185,10 +186,10 @@ def model_table(model: ModelHead) -> Table:
     }
     if (origin := model.origin) is not None:
         rows['origin'] = f'{origin.latitude_deg:.7f}, {origin.longitude_deg:.7f} deg'
-    if isinstance(model, RouteModel):
-        spread = 100.0 * model.route.motion.ratio_spread
-        rows['map'] = f'{model.route.places} places, speed ratios within {spread:.0f} %'
-        rows['lines'] = '' if model.lines is None else ', '.join(model.lines.names)
+    if (known := model.route_model) is not None:
+        spread = 100.0 * known.route.motion.ratio_spread
+        rows['map'] = f'{known.route.places} places, speed ratios within {spread:.0f} %'
+        rows['lines'] = ', '.join(known.lines.names) if known.lines else ''
     else:
         rows['method'] = f'{summary["method"]}, {model.states} states'
     return Table('model', ['', ''], [[name, words] for name, words in rows.items() if words])
@@ -196,30 +197,9 @@ def model_table(model: ModelHead) -> Table:
 
 def shown_routes(model: ModelHead, *, notes: bool = False) -> Iterator[str | Table]:
     """Yield the routes that a model knows as a table, and which are of no use, or all notes."""
-    yield routes_table(model)
+    rows, said = [], []
     for name, each in model.routes.items():
-        for note in notes_of(each.summary) if notes else _refusals(each.summary):
-            yield f'note: {name or NO_NAME}: {note}'
-
-
-def notes_of(summary: Mapping[str, Any]) -> list[str]:
-    """Return the notes on a training, the first of which is why the model is of no use."""
-    return list(dict.fromkeys([*_refusals(summary), *summary.get('notes', ())]))
-
-
-def _refusals(summary: Mapping[str, Any]) -> list[str]:
-    refusal = summary.get('refusal')
-    return [refusal['sentence']] if refusal else []
-
-
-NO_NAME = '(no name)'
-"""Of the only route of a model."""
-
-
-def routes_table(model: ModelHead) -> Table:
-    """Return the routes that a model knows."""
-    rows = []
-    for name, each in model.routes.items():
+        said += [f'note: {name or NO_NAME}: {note}' for note in notes_of(each, every=notes)]
         summary, frame = each.summary, each.frame_id or '(not named)'
         if each.origin is not None:
             frame += f', {each.origin.latitude_deg:.4f}, {each.origin.longitude_deg:.4f} deg'
@@ -228,7 +208,7 @@ def routes_table(model: ModelHead) -> Table:
         rows.append(
             [
                 f'{name}: {lines}' if name and lines else name or lines or NO_NAME,
-                'network' if getattr(each, 'network', None) is not None else 'route',
+                'network' if each.network is not None else 'route',
                 str(len(summary.get('recordings', []))),
                 f'{summary.get("laps", 0.0):.1f}',
                 str(summary.get('places', '')),
@@ -243,12 +223,17 @@ def routes_table(model: ModelHead) -> Table:
     ]  # fmt: skip
     # Not the error in the table of what one map was chosen from, which is cut sooner.
     title = 'known routes; each error counts as the spread of the track at most'
-    return Table(title, header, rows)
+    yield Table(title, header, rows)
+    yield from said
 
 
-def _lags(rows: Sequence[dict[str, Any]]) -> str:
-    """Return the lags of the bags that were corrected, as a range."""
-    least, most = (f'{end(row["corrected_s"] for row in rows):.3f}' for end in (min, max))
-    if least == most == '0.000':
-        return 'not corrected'
-    return f'corrected by {least if least == most else f"{least} to {most}"} s'
+def notes_of(model: ModelHead, *, every: bool = True) -> list[str]:
+    """Return why a model is of no use, if it is, and then ``every`` other note on its training."""
+    refusal, notes = model.summary.get('refusal'), model.summary.get('notes', ())
+    return list(
+        dict.fromkeys([*([refusal['sentence']] if refusal else []), *(notes if every else ())])
+    )
+
+
+NO_NAME = '(no name)'
+"""Of the only route of a model."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from two_manifold_ros.cli.verdict import Verdict
-    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.model.model import ModelHead
     from two_manifold_ros.pages.report import Report
     from two_manifold_ros.recordings.reading import ReadingOptions
     from two_manifold_ros.recordings.recording import GeodeticOrigin, Recording
@@ -39,12 +39,6 @@ if TYPE_CHECKING:
 _PIPED_WIDTH = 120
 _SHORTEST_WORDS = 8
 _NUMBER = re.compile(r'[-+±]?[\d.]|nan$|-$|$')
-
-
-def console() -> Console:
-    """Return a console for standard output as it is now."""
-    plain = Console(highlight=False)
-    return plain if plain.is_terminal else Console(highlight=False, width=_PIPED_WIDTH)
 
 
 def answer(
@@ -96,8 +90,8 @@ def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]
         )
     for row in rows:
         table.add_row(*(escape(cell) for cell in row))
-    output = console()
-    output.width = max(output.width, width)
+    output = Console(highlight=False)
+    output.width = max(output.width if output.is_terminal else _PIPED_WIDTH, width)
     with output.capture() as written:
         output.print(table)
     print(re.sub(r' +$', '', written.get(), flags=re.MULTILINE), end='')
@@ -181,7 +175,7 @@ def name_sensors(args: Namespace, model: ModelHead) -> None:
     is not named may be missing; named ones that do not fit the model are an ``InputError``.
     """
     # NumPy is slow.
-    from two_manifold_ros.recordings.further_channels import SensorTopic  # noqa: PLC0415
+    from two_manifold_ros.recordings.decoding import SensorTopic  # noqa: PLC0415
 
     args.need_sensors = bool(args.sensor_topic)
     trained = SensorTopic.of_names(model.further_names)
@@ -315,18 +309,13 @@ def add_settings(group: _ArgumentGroup | ArgumentParser, *names: str) -> None:
 def given_settings(args: Namespace) -> dict[str, Any]:
     """Return the settings that were given, by their names in ``TrainingSettings``."""
     given = {name: getattr(args, name, None) for name in FIELDS}
-    if given['horizons'] is not None:
-        given['horizons'] = parse_horizons(given['horizons'])
+    if (text := given['horizons']) is not None:
+        try:
+            given['horizons'] = tuple(int(part) for part in text.split(','))
+        except ValueError as error:
+            msg = f'--horizons {text!r} must be whole numbers of ticks such as 0,10,50'
+            raise InputError(msg) from error
     return {name: value for name, value in given.items() if value is not None}
-
-
-def parse_horizons(text: str) -> tuple[int, ...]:
-    """Parse ticks, which are whole numbers."""
-    try:
-        return tuple(int(part) for part in text.split(','))
-    except ValueError as error:
-        msg = f'--horizons {text!r} must be whole numbers of ticks such as 0,10,50'
-        raise InputError(msg) from error
 
 
 def add_json(parser: ArgumentParser | _ArgumentGroup) -> None:
@@ -445,7 +434,7 @@ def recordings_in_planes(
     find_positions: bool = True,
 ) -> list[Recording]:
     """Read ``args.bags``, each in the tangent plane of the nearest route of the model."""
-    from two_manifold_ros.evaluation.routes import in_plane_of  # noqa: PLC0415 - as above
+    from two_manifold_ros.evaluation.evaluate import in_plane_of  # noqa: PLC0415 - as above
 
     origins = list(dict.fromkeys(each.origin for each in model.routes.values()))
     recordings = recordings_of(

@@ -31,10 +31,10 @@ from two_manifold_ros.typing import Table
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from two_manifold_ros.interface.assessment import Assessment
-    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.model.model import ModelHead
 
 
 LEAST_COUNTED = 0.5
@@ -79,9 +79,16 @@ def run_laps(args: Namespace) -> int:
     placed = model.frame_id != LAP_FRAME
     whole = options.recordings_in_planes(args, model, need_positions=False, find_positions=placed)
     recordings = [options.part_of(each, args.start, args.until) for each in whole]
+    driven, found = [], []
     with Progress('timing') as progress:
-        timed = _timed(args, model, recordings, lines, progress)
-    driven, found = [route for route, _ in timed], [times for _, times in timed]
+        for each in recordings:
+            route = driven_route(model, each, progress)
+            own = model.routes[route]
+            if route not in lines:
+                lines[route] = make_timer(own, args.start_line, args.sectors)
+            timer = LapTimer(lines[route].circuit, lines[route].sectors)
+            driven.append(route)
+            found.append(time_laps(own, each, timer, progress))
     for recording, times in zip(recordings, found, strict=True):
         if times.best is None:
             warn(
@@ -104,25 +111,6 @@ def run_laps(args: Namespace) -> int:
     )
     options.answer(args, content, shown)
     return 0
-
-
-def _timed(
-    args: Namespace,
-    model: ModelHead,
-    recordings: Sequence[Recording],
-    lines: dict[str, LapTimer],
-    progress: Progress,
-) -> list[tuple[str, LapTimes]]:
-    """Return the route and the laps of each recording; ``lines`` are kept by route."""
-    timed = []
-    for each in recordings:
-        route = driven_route(model, each, progress)
-        own = model.routes[route]
-        if route not in lines:
-            lines[route] = make_timer(own, args.start_line, args.sectors)
-        timer = LapTimer(lines[route].circuit, lines[route].sectors)
-        timed.append((route, time_laps(own, each, timer, progress)))
-    return timed
 
 
 def _laps(

@@ -21,7 +21,6 @@ from two_manifold_ros.inspection.inspecting import inspect_recording, Report, tr
 from two_manifold_ros.inspection.lag import AUTO
 from two_manifold_ros.inspection.positions import LEAST_DRIVES
 from two_manifold_ros.inspection.shared_places import bag_name, check_names, sort_by_route
-from two_manifold_ros.laps.unplaced import place
 from two_manifold_ros.model.atlas import atlas_of
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.progress import on_stderr, Progress, warn
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Callable, Mapping, Sequence
 
-    from two_manifold_ros.model.head import ModelHead, TrainedModel
+    from two_manifold_ros.model.model import ModelHead, TrainedModel
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Table
 
@@ -106,7 +105,12 @@ def run(args: Namespace) -> int:
     later: list[str] = []
     args.saved, args.told = False, set()
     try:
-        _check_options(args)
+        if args.routes is not None and (args.method not in {None, 'route'} or args.marks):
+            msg = '--routes names maps: leave it out, or use --method route with positions'
+            raise InputError(msg)
+        if not args.most_minutes > 0.0:
+            msg = f'--most-minutes {args.most_minutes:g} must be above 0'
+            raise InputError(msg)
         with options.fleet_of(args) as client:
             settings = TrainingSettings(**options.given_settings(args))
             if args.sensor_topic and not isinstance(settings, RouteSettings):
@@ -114,7 +118,10 @@ def run(args: Namespace) -> int:
                 raise InputError(msg)
             _check_output(Path(args.output))
             # Before the bags are read, which takes long.
-            names = _route_names(args, len(args.bags))
+            names: list[str] = []
+            if args.routes is not None:
+                names = [each.strip() for each in args.routes.split(',')]
+                check_names(names, len(args.bags))
             with chosen_bags(args, names, client) as (names, tried):
                 return _train(args, settings, names, tried, later.append, client)
     except KeyboardInterrupt:
@@ -127,25 +134,6 @@ def run(args: Namespace) -> int:
             # What is among the notes of the model was printed with it.
             if line.removeprefix('two-manifold: note: ') not in args.told:
                 on_stderr(line)
-
-
-def _check_options(args: Namespace) -> None:
-    """Refuse options that would be passed over."""
-    if args.routes is not None and (args.method not in {None, 'route'} or args.marks):
-        msg = '--routes names maps: leave it out, or use --method route with positions'
-        raise InputError(msg)
-    if not args.most_minutes > 0.0:
-        msg = f'--most-minutes {args.most_minutes:g} must be above 0'
-        raise InputError(msg)
-
-
-def _route_names(args: Namespace, bags: int) -> list[str]:
-    """Return the names in ``args.routes`` of the routes of so many bags; none if not given."""
-    if args.routes is None:
-        return []
-    names = [each.strip() for each in args.routes.split(',')]
-    check_names(names, bags)
-    return names
 
 
 def _train(
@@ -174,7 +162,19 @@ def _train(
     verdicts = {name: of_training(each, args) for name, each in (used or models).items()}
     took_s = f'{sum(took_each_s.values()):.1f} s, written to {args.output}'
     content: dict[str, Any] = {'model': args.output if used else None}
-    contents = {name: _content(each, took_each_s[name]) for name, each in models.items()}
+    contents = {
+        name: {
+            'train_seconds': round(took_each_s[name], 3),
+            'rate_hz': each.rate_hz,
+            'window': each.window,
+            'horizons': list(each.horizons),
+            'kernel': each.kernel,
+            'channels': list(each.live_channels),
+            'frame_id': each.frame_id,
+            **each.summary,
+        }
+        for name, each in models.items()
+    }
     if len(routes) > 1:
         content |= {'routes': contents} | ({'fleet': fleet} if fleet else {})
         verdict = of_routes(verdicts)
@@ -205,6 +205,8 @@ def _routes_of(
     """Return the recordings in step, their inspections, and those of each route: '' if of one."""
     recordings = _training_part(args, say)
     if args.marks:
+        from two_manifold_ros.laps.unplaced import place  # noqa: PLC0415 - that alone
+
         with Progress('finding laps'):
             marks = None if args.marks == 'none' else args.marks
             placed = place(recordings, marks)
@@ -377,16 +379,3 @@ def _check_output(path: Path) -> None:
             if file.read(len(_ZIP)) != _ZIP:
                 msg = f'{path} exists and is no model: choose another name, or remove it.'
                 raise InputError(msg)
-
-
-def _content(model: TrainedModel, took_s: float) -> dict[str, Any]:
-    return {
-        'train_seconds': round(took_s, 3),
-        'rate_hz': model.rate_hz,
-        'window': model.window,
-        'horizons': list(model.horizons),
-        'kernel': model.kernel,
-        'channels': list(model.live_channels),
-        'frame_id': model.frame_id,
-        **model.summary,
-    }

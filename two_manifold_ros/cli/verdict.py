@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.evaluation.drives import Total
     from two_manifold_ros.evaluation.evaluate import Evaluation
     from two_manifold_ros.evaluation.online import LearningCurve
-    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.model.model import ModelHead
     from two_manifold_ros.typing import Floats
 
 GOOD, FAIR, POOR, UNKNOWN, NO_USE = WORDS = ('good', 'fair', 'poor', 'unknown', 'no use')

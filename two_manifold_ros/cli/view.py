@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from bokeh.document import Document
 
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.model.model import ModelHead
     from two_manifold_ros.recordings.recording import Recording
 
 HELP = (

@@ -35,7 +35,7 @@ from two_manifold_ros.training.train import train_model
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.model.head import TrainedModel
+    from two_manifold_ros.model.model import TrainedModel
     from two_manifold_ros.recordings.recording import ImuStream
     from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.typing import Bools, Floats, Ints

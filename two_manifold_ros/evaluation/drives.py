@@ -5,12 +5,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
-from statistics import median
 from types import MappingProxyType
 from typing import Any, TYPE_CHECKING
 
@@ -18,10 +16,14 @@ import numpy as np
 from scipy.spatial import KDTree
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.evaluate import check_fit, compare, run_filter
-from two_manifold_ros.evaluation.routes import in_plane_of, recordings_by_route
+from two_manifold_ros.evaluation.evaluate import (
+    evaluate,
+    in_plane_of,
+    recordings_by_route,
+    trained_lag,
+)
 from two_manifold_ros.fleet import spread
-from two_manifold_ros.inspection.lag import AUTO, FURTHEST_S, put_in_step
+from two_manifold_ros.inspection.lag import put_in_step
 from two_manifold_ros.inspection.positions import check_units
 from two_manifold_ros.inspection.shared_places import SHARED
 from two_manifold_ros.recordings.reading import read_recording, ReadingOptions
@@ -30,7 +32,7 @@ from two_manifold_ros.sources import public
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.model.model import ModelHead
     from two_manifold_ros.typing import Floats
 
 MOST_PLACES = 200
@@ -127,11 +129,10 @@ def score_drive(
         head = model.routes[route]
         recording = in_plane_of(head, recording)
         (recording,) = put_in_step([recording], position_lag or trained_lag(head))
-        check_fit(head, recording)
-        run = run_filter(model, recording, lambda *_: None, route)
-        truth = compare(head, [recording], [run]).truths[0][:, 0]
+        found = evaluate(model, [recording], route=route)
     except InputError as error:
         return replace(name, trouble=str(error))
+    (run,), truth = found.runs, found.truths[0][:, 0]
     known = np.isfinite(truth).all(axis=1)
     if not known.any():
         return replace(name, trouble=f'{name.path}: no present position of it is known')
@@ -159,21 +160,6 @@ def score_drive(
         published_error_m=float(errors[published].sum()),
         places=sums,
     )
-
-
-def trained_lag(model: ModelHead) -> str:
-    """Return the position lag of the training for `put_in_step`; empty if it was none."""
-    # A summary may be anything.
-    with suppress(AttributeError, LookupError, TypeError, ValueError):
-        found = [float(row['corrected_s']) for row in model.summary.get('position_lag', [])]
-        # Of bags that differ none is the rule.
-        if found and max(found) - min(found) <= 0.5 / model.rate_hz:
-            seconds = median(found)
-            if abs(seconds) > FURTHEST_S:
-                # That was a clock, which may have been set since.
-                return AUTO
-            return str(seconds) if seconds else ''
-    return ''
 
 
 @dataclass(frozen=True)
@@ -227,6 +213,11 @@ class Fleet:
     scores: tuple[DriveScore, ...]
     places: Floats
 
+    @property
+    def total(self) -> Total:
+        """All scores together."""
+        return total_of(self.scores)
+
     def by(self, name: str) -> dict[str, Total]:
         """Return scores by ``vehicle`` or by ``day``."""
         values = sorted({str(getattr(each, name)) for each in self.scores})
@@ -265,7 +256,7 @@ class Fleet:
     def to_json(self, most: int) -> dict[str, Any]:
         """Return tables as JSON values, and so many of the weakest places."""
         return {
-            'all': total_of(self.scores).to_json(),
+            'all': self.total.to_json(),
             'vehicles': {name: each.to_json() for name, each in self.by('vehicle').items()},
             'days': {name: each.to_json() for name, each in self.by('day').items()},
             'weakest_places': self.weakest(most),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from two_manifold_ros.model.circuit import Circuit
-    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.model.model import ModelHead
     from two_manifold_ros.recordings.recording import PositionStream, Recording
     from two_manifold_ros.typing import Floats, Ints
 

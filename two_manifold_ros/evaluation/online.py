@@ -16,9 +16,10 @@ from two_manifold_ros.inspection.motion import count_laps, put_together, way_dri
 from two_manifold_ros.recordings.excursions import usable_places
 from two_manifold_ros.recordings.recording import median_interval_ns, Recording
 from two_manifold_ros.ticks.segments import positions_at
+from two_manifold_ros.typing import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from two_manifold_ros.adapting.stream_learner import StreamLearner
     from two_manifold_ros.filtering.estimate import Estimate
@@ -66,6 +67,34 @@ class LearningCurve:
             'rows': [asdict(row) for row in self.rows],
         }
 
+    def shown(self) -> Iterator[str | Table]:
+        """Yield the errors by lap as a table, and what is in it."""
+        found = {(row.lap, row.name): row for row in self.rows}
+        header = ['lap' if self.laps else 'tenth', 'from, s']
+        for name in self.names:
+            published = [f'{name}:\npublished'] if name != MEAN else []
+            header += [f'{name}:\nRMSE', *published]
+        rows = []
+        for lap in dict.fromkeys(row.lap for row in self.rows):
+            first = next(row for row in self.rows if row.lap == lap)
+            cells = ['IMU alone' if lap == AFTERWARDS else str(lap), f'{first.seconds:.0f}']
+            for name in self.names:
+                row = found.get((lap, name))
+                cells.append('-' if row is None else f'{row.rmse_m:.3f}')
+                if name != MEAN:
+                    cells.append('-' if row is None else f'{100 * row.published:.0f} %')
+            rows.append(cells)
+        yield Table(
+            'position error in metres over all ticks, published or not, before the position is '
+            'given',
+            header,
+            rows,
+        )
+        yield (
+            f'{OFFLINE}: the default, trained on all that came before the lap, where that is 1, '
+            f'2, 3, 5, 8, ... laps; {MEAN}: always the mean of the positions so far'
+        )
+
 
 def learning_curve(
     recordings: Sequence[Recording],
@@ -92,7 +121,12 @@ def learning_curve(
     # Slow to import, and not needed to name the rows of a table.
     from two_manifold_ros.training.train import train_model  # noqa: PLC0415
 
-    mean = stream.mean_errors(known)
+    # How much the mean of the positions errs that are known until then.
+    given = known & np.isfinite(stream.truths).all(axis=1)
+    sums = np.cumsum(np.where(given[:, None], stream.truths, 0.0), axis=0)
+    counts = np.cumsum(given)[:, None]
+    means = np.where(counts > 0, sums / np.maximum(counts, 1), stream.truths[given][0])
+    mean: Floats = np.linalg.norm(means - stream.truths, axis=1)
     errors = {name: np.full(len(mean), np.nan) for name in (*learners, OFFLINE, MEAN)}
     published = {name: np.zeros(len(mean), dtype=np.bool_) for name in errors}
     errors[MEAN] = mean
@@ -198,15 +232,6 @@ class _Stream:
             for each, begin_s in zip(self.recordings, self._begins_s, strict=False)
             if begin_s < end_s
         ]
-
-    def mean_errors(self, known: Bools) -> Floats:
-        """Return how much the mean of the positions errs that are known until then: (T,)."""
-        given = known & np.isfinite(self.truths).all(axis=1)
-        sums = np.cumsum(np.where(given[:, None], self.truths, 0.0), axis=0)
-        counts = np.maximum(np.cumsum(given), 1)[:, None]
-        means = np.where(np.cumsum(given)[:, None] > 0, sums / counts, self.truths[given][0])
-        errors: Floats = np.linalg.norm(means - self.truths, axis=1)
-        return errors
 
     def follow(
         self,

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.filtering.filter import Filter
-    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.model.model import ModelHead
     from two_manifold_ros.recordings.bag_writer import BagWriter
     from two_manifold_ros.recordings.recording import Recording
 

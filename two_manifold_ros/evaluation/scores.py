@@ -79,7 +79,8 @@ def score(
     known: Bools = np.asarray(np.isfinite(errors).all(axis=1))
     every = summarise(errors[known], covariances[known])
     chosen = known & published if published is not None else np.zeros_like(known)
-    along, cross = split_errors(errors, directions)
+    along = (errors * directions).sum(axis=1)
+    cross = directions[:, 0] * errors[:, 1] - directions[:, 1] * errors[:, 0]
     share = float(np.mean(published[known])) if published is not None and every.n else None
     return Score(
         **vars(summarise(errors[chosen], covariances[chosen])),
@@ -107,13 +108,6 @@ def summarise(errors: Floats, covariances: Floats) -> ErrorSummary:
     return ErrorSummary(
         _root_mean_square(distances), median, p95, p99, inside68, inside95, len(errors)
     )
-
-
-def split_errors(errors: Floats, directions: Floats) -> tuple[Floats, Floats]:
-    """Return the parts of (T, 2) errors along and across (T, 2) unit vectors, each (T,)."""
-    along: Floats = (errors * directions).sum(axis=1)
-    cross: Floats = directions[:, 0] * errors[:, 1] - directions[:, 1] * errors[:, 0]
-    return along, cross
 
 
 def _root_mean_square(values: Floats) -> float | None:

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import NamedTuple, TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError
@@ -14,7 +13,6 @@ from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.tracker import RouteTracker
 from two_manifold_ros.model.vehicle import (
     check_vehicle,
-    load_vehicle,
     UNKNOWN,
     Vehicle,
     VehicleLearner,
@@ -24,8 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from two_manifold_ros.filtering.status import TickDiagnostics
-    from two_manifold_ros.model.head import ModelHead
-    from two_manifold_ros.model.model import RouteModel
+    from two_manifold_ros.model.model import ModelHead, RouteModel
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Floats
 
@@ -84,11 +81,3 @@ def corrected(recording: Recording, vehicle: Vehicle) -> Recording:
     """Return a recording of a vehicle as an IMU of the training would have made it."""
     imu = recording.imu
     return replace(recording, imu=replace(imu, samples=vehicle.correct(imu.samples)))
-
-
-def correction_from(path: str | None, model: ModelHead) -> Callable[[Recording], Recording]:
-    """Return what corrects recordings by a file of `Vehicle.save`; without one nothing does."""
-    if not path:
-        return lambda recording: recording
-    check_vehicle(model)
-    return partial(corrected, vehicle=load_vehicle(path))

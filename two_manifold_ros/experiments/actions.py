@@ -18,16 +18,15 @@ from two_manifold_ros.experiments import experiment as lab
 from two_manifold_ros.hse_hmm.tables import shrink_growing_modes
 from two_manifold_ros.simulation.slot_car import Driver, ImuNoise, SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate
-from two_manifold_ros.tpsr.exact import learn
 from two_manifold_ros.tpsr.features import (
     ActionObservationFeatures,
+    fourier_features,
     importance_weights,
     IndicatorFeatures,
     WithConstant,
 )
-from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner, Triples
+from two_manifold_ros.tpsr.learner import learn, LearnerSettings, OnlineLearner, Triples
 from two_manifold_ros.tpsr.parameters import Tpsr, TpsrBelief
-from two_manifold_ros.tpsr.random_features import fourier_features
 
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats, Ints

@@ -23,15 +23,14 @@ from two_manifold_ros.comparison.hidden_markov import count_labels, improve, lea
 from two_manifold_ros.experiments import experiment as lab
 from two_manifold_ros.hse_hmm.belief import Belief
 from two_manifold_ros.hse_hmm.tables import make_ridge_kernel, median_observation_distance
-from two_manifold_ros.manifold.affinity import median_distance
+from two_manifold_ros.manifold.learner import median_distance
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 from two_manifold_ros.ticks.segments import cut_segments, fit_channels, largest_believable
 from two_manifold_ros.ticks.windows import WindowSet
-from two_manifold_ros.tpsr.features import WithConstant
+from two_manifold_ros.tpsr.features import fourier_features, FourierFeatures, WithConstant
 from two_manifold_ros.tpsr.learner import LearnerSettings
 from two_manifold_ros.tpsr.parameters import Tpsr, TpsrBelief
-from two_manifold_ros.tpsr.random_features import fourier_features, FourierFeatures
 from two_manifold_ros.tpsr.window_learner import WindowLearner
 from two_manifold_ros.training.settings import RouteSettings
 from two_manifold_ros.training.spectral import embed, filtered_states

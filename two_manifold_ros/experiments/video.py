@@ -19,10 +19,14 @@ from scipy.spatial.distance import pdist
 
 from two_manifold_ros.experiments import experiment as lab
 from two_manifold_ros.simulation.room_video import room_video
-from two_manifold_ros.tpsr.features import FeatureMap, WithConstant
+from two_manifold_ros.tpsr.features import (
+    FeatureMap,
+    fourier_features,
+    structured_fourier_features,
+    WithConstant,
+)
 from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner
 from two_manifold_ros.tpsr.parameters import Tpsr, TpsrBelief
-from two_manifold_ros.tpsr.random_features import fourier_features, structured_fourier_features
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -21,7 +21,7 @@ from two_manifold_ros.model.atlas import AtlasModel
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.model.model import ModelHead
     from two_manifold_ros.typing import Bools, Floats
 
     Stamped: TypeAlias = tuple[int, Sequence[float] | Floats]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.compilation import compiled
-from two_manifold_ros.model.head import BOUNDS
+from two_manifold_ros.rules import BOUNDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

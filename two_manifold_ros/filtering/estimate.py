@@ -6,17 +6,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 import math
-import sys
 from typing import Final, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.compilation import compiled
+from two_manifold_ros.compilation import shared
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.status import EllipseLimits, Status, USABLE
 from two_manifold_ros.filtering.tracker import RouteTracker, TickFilter, TpsrTracker, Tracker
-from two_manifold_ros.model.head import ModelHead, TrainedModel
-from two_manifold_ros.model.model import Model, RouteModel, TpsrModel
+from two_manifold_ros.model.model import Model, ModelHead, RouteModel, TpsrModel, TrainedModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -122,39 +120,7 @@ class Estimate:
         return self.status in USABLE
 
 
-LARGEST = 0.5 * math.sqrt(sys.float_info.max)
-"""The product of two variances below it is finite, and so is the root of their sum of squares."""
-
-
-@compiled
-def is_valid_gaussian(state: Floats, means: Floats, covariances: Floats) -> bool:
-    """Return whether all of (k,), (c, 2) and (c, 2, 2) is finite, and covariances are definite."""
-    for i in range(len(means)):
-        a, b, c = covariances[i, 0, 0], covariances[i, 0, 1], covariances[i, 1, 1]
-        if not (0.0 < a < LARGEST and 0.0 < c < LARGEST and b == covariances[i, 1, 0]):
-            return False
-        if not (abs(b) < LARGEST and a * c > b * b):
-            return False
-        if not (math.isfinite(means[i, 0]) and math.isfinite(means[i, 1])):
-            return False
-    for value in state:  # noqa: SIM110 - numba compiles no generators
-        if not math.isfinite(value):
-            return False
-    return True
-
-
-@compiled
-def is_outside(positions: Floats, region: Floats) -> bool:
-    """Return whether one of the positions (H, 2) is beyond a region, see `region_of`."""
-    for i in range(len(positions)):
-        for axis in range(2):
-            # What is unknown is neither below nor above.
-            if positions[i, axis] < region[0, axis] or positions[i, axis] > region[1, axis]:
-                return True
-    return False
-
-
-@compiled
+@shared
 def half_axis(covariance: Floats) -> float:
     """Return half the long axis of the 95 % ellipse of a (2, 2) covariance."""
     middle = 0.5 * (covariance[0, 0] + covariance[1, 1])

@@ -6,17 +6,16 @@ from __future__ import annotations
 
 from collections import Counter
 import math
+import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.compilation import compiled, STORE
+from two_manifold_ros.compilation import compiled, STORE, subroutine
 from two_manifold_ros.filtering.estimate import (
     ANYWHERE,
     Estimate,
     half_axis,
-    is_outside,
-    is_valid_gaussian,
     is_worse_than_mean,
     limits_of,
     make_tick_filter,
@@ -32,17 +31,15 @@ from two_manifold_ros.filtering.status import (
     USABLE,
 )
 from two_manifold_ros.filtering.status import Verdict as Said
-from two_manifold_ros.filtering.tracker import TickFilter, TpsrTracker
-from two_manifold_ros.model.head import ModelHead, TrainedModel
+from two_manifold_ros.model.model import ModelHead, TrainedModel
 from two_manifold_ros.ticks.segments import NO_LIMIT, with_shakes
 from two_manifold_ros.ticks.stamps import StampGate, TickAverager, USED, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.model.model import TpsrModel
+    from two_manifold_ros.filtering.tracker import TickFilter
     from two_manifold_ros.model.vehicle import Vehicle
-    from two_manifold_ros.tpsr.thin_svd import Move
     from two_manifold_ros.typing import Floats
 
 
@@ -68,6 +65,46 @@ def _find_fault(sample: Floats, mean: Floats, limit: Floats) -> int:
 def is_compiled() -> bool:
     """Return whether a filter ran before and its loops are kept: the next one starts at once."""
     return STORE.folder is not None and any(STORE.folder.glob(f'{__name__}.*'))
+
+
+LARGEST = 0.5 * math.sqrt(sys.float_info.max)
+"""The product of two variances below it is finite, and so is the root of their sum of squares."""
+
+
+@subroutine
+def _is_sound(state: Floats, means: Floats, covariances: Floats) -> bool:
+    """Return whether all is finite, and covariances are definite."""
+    for i in range(len(means)):
+        a, b, c = covariances[i, 0, 0], covariances[i, 0, 1], covariances[i, 1, 1]
+        if not (0.0 < a < LARGEST and 0.0 < c < LARGEST and b == covariances[i, 1, 0]):
+            return False
+        if not (abs(b) < LARGEST and a * c > b * b):
+            return False
+        if not (math.isfinite(means[i, 0]) and math.isfinite(means[i, 1])):
+            return False
+    for value in state:  # noqa: SIM110 - numba compiles no generators
+        if not math.isfinite(value):
+            return False
+    return True
+
+
+@compiled
+def judge_gaussian(
+    state: Floats, means: Floats, covariances: Floats, region: Floats
+) -> tuple[float, bool]:
+    """
+    Return `half_axis` of the first covariance, and whether a position is beyond a region.
+
+    It is NaN unless all of ``state`` (k,), ``means`` (c, 2) of positions and at last of the
+    velocity, and ``covariances`` (c, 2, 2) is finite, and covariances are positive definite.
+    """
+    outside = False
+    for i in range(len(means) - 1):
+        for axis in range(2):
+            # What is unknown is neither below nor above.
+            outside |= means[i, axis] < region[0, axis] or means[i, axis] > region[1, axis]
+    sound = _is_sound(state, means, covariances)
+    return half_axis(covariances[0]) if sound else math.nan, outside
 
 
 _NOT_USEFUL = Said(Status.LOST, 'not_useful', f'lost: {CAUSES["not_useful"]}')
@@ -154,7 +191,9 @@ class Filter:
         if tick_filter is None and isinstance(model, TrainedModel):
             self._region = region_of(model, self.limits.error_m)
             self._watch = InputWatch(model)
-        self._waits = Said(Status.WAITING, 'waiting', 'waiting for the first IMU sample')
+        self._waits: Said | None = Said(
+            Status.WAITING, 'waiting', 'waiting for the first IMU sample'
+        )
         self._tick = self._missed = 0
         self._recovering = False
         self.withheld = is_worse_than_mean(model)
@@ -170,27 +209,10 @@ class Filter:
         return self.running
 
     @property
-    def _said(self) -> Said:
-        return self._waits if self._waits.why else self._withhold(self._machine.verdict)
-
-    def _withhold(self, verdict: Said) -> Said:
-        """Return what is said of a position that may not be used."""
+    def said(self) -> Said:
+        """The present status, ``WAITING`` before the first sample after a reset, and its cause."""
+        verdict = self._waits or self._machine.verdict
         return _NOT_USEFUL if self.withheld and verdict.status in USABLE else verdict
-
-    @property
-    def status(self) -> Status:
-        """The present status; ``WAITING`` before the first sample, also after a reset."""
-        return self._said.status
-
-    @property
-    def cause(self) -> str:
-        """The present cause as a short key, see ``CAUSES``."""
-        return self._said.cause
-
-    @property
-    def why(self) -> str:
-        """The present status and cause in plain words."""
-        return self._said.why
 
     @property
     def finding(self) -> Finding | None:
@@ -204,9 +226,9 @@ class Filter:
 
         A later sample with an older stamp than this gives no estimate, whatever its values.
         """
-        if self._waits.why or self._gate.jumped:
+        if self._waits or self._gate.jumped:
             return 0
-        return self._averager.tick_began + self.running.period_ns + self._reorder_ns
+        return int(self._averager.clock[1]) + self._reorder_ns
 
     @property
     def waiting(self) -> int:
@@ -222,9 +244,7 @@ class Filter:
         averager.start(0, sample)
         averager.push(model.period_ns, sample)
         _find_fault(own, model.channels.mean, model.channels.limit)
-        half_axis(np.eye(2))
-        is_outside(np.zeros((1, 2)), self._region)
-        is_valid_gaussian(np.zeros(model.states), np.zeros((1, 2)), np.zeros((1, 2, 2)))
+        judge_gaussian(np.zeros(model.states), np.zeros((1, 2)), np.zeros((1, 2, 2)), self._region)
         if self._watch is None:
             return
         # Unlike enough to the training to be looked at more closely than usual input.
@@ -259,14 +279,6 @@ class Filter:
     def lose(self) -> None:
         """Know, after a reset, that no drive begins here: on a network nothing shows the place."""
         self.ticks.lose()
-
-    def adopt(self, model: TpsrModel, move: Move) -> None:
-        """Go on with newer parameters of the TPSR that it runs, whose bases moved."""
-        if not isinstance(self.ticks, TpsrTracker):
-            msg = 'parameters of a TPSR fit no other filter'
-            raise TypeError(msg)
-        self.ticks.adopt(model, move)
-        self.running = model
 
     def push(self, stamp_ns: int, sample: Sequence[float] | Floats) -> list[Estimate]:
         """
@@ -326,24 +338,20 @@ class Filter:
             self._start_ticks(verdict, stamp_ns, sample)
         # The sample behind a gap waited for the next one, while unusable ones may have come.
         watch = self._watch
-        if watch is not None and not (verdict is Verdict.GAP and watch.is_ahead_of(stamp_ns)):
+        if watch is not None and not (verdict is Verdict.GAP and watch.newest_ns > stamp_ns):
             watch.sample(stamp_ns, own)
         if starts:
             return []
         count, ends, means = self._averager.push(stamp_ns, sample)
-        finding, estimates = self.finding, []
-        for tick in range(count):
-            self.latest = self._estimate(int(ends[tick]), means[tick], finding)
-            estimates.append(self.latest)
-        return estimates
+        return [self._estimate(int(ends[tick]), means[tick]) for tick in range(count)]
 
     def _start_ticks(self, verdict: Verdict, stamp_ns: int, sample: Floats) -> None:
         """Start a new grid of ticks: at the first sample, after a gap or after a jump back."""
         if verdict is Verdict.GAP:
             self.broke = True
             self.counters['gaps'] += 1
-            elapsed = stamp_ns - self._averager.tick_began + self._gate.aside_ns
-            ticks = round(elapsed / self.running.period_ns)
+            began = int(self._averager.clock[1]) - self.running.period_ns
+            ticks = round((stamp_ns - began + self._gate.aside_ns) / self.running.period_ns)
             # Gaps with less than a tick between them are one.
             self._missed += ticks
             if self._missed > self._window or not self._tick:
@@ -357,7 +365,7 @@ class Filter:
                 self._tick += ticks
         elif verdict is Verdict.JUMP_BACK:
             self._reset()
-        self._waits = self._waits._replace(why='')
+        self._waits = None
         self._averager.start(stamp_ns, sample)
 
     def _reset(self, stamp_ns: int | None = None) -> None:
@@ -370,11 +378,11 @@ class Filter:
         self._recovering = False
         # Unusable samples may have bridged the gap for the checks of the input.
         if self._watch is not None and not (
-            stamp_ns and (self._watch.is_ahead_of(stamp_ns) or self._watch.goes_on(stamp_ns))
+            stamp_ns and (self._watch.newest_ns > stamp_ns or self._watch.goes_on(stamp_ns))
         ):
             self._watch.clear()
 
-    def _estimate(self, stamp_ns: int, values: Floats, finding: Finding | None) -> Estimate:
+    def _estimate(self, stamp_ns: int, values: Floats) -> Estimate:
         """Return the estimate of a tick that ended at a stamp with these means (c,)."""
         ticks, tick, counters = self.ticks, self._tick, self.counters
         result = ticks.update(values)
@@ -390,33 +398,32 @@ class Filter:
         means, covariances = ticks.read()
         state = ticks.state.copy()
         # The one check of all numbers: without an ellipse no estimate is valid.
-        sound = is_valid_gaussian(state, means, covariances)
-        ellipse_m = half_axis(covariances[0]) if sound else math.nan
-        full, places = ticks.seen >= self._window, means[:-1]
+        ellipse_m, outside = judge_gaussian(state, means, covariances, self._region)
+        full = ticks.seen >= self._window
         self._recovering = self._recovering and not full
-        verdict = self._machine.step(
+        self._machine.step(
             result._replace(
                 off_route=off_route,
                 window_full=full,
                 recovering=self._recovering,
                 seen=ticks.seen,
-                outside=is_outside(places, self._region),
+                outside=outside,
                 ellipse_m=ellipse_m,
-                finding=finding,
+                finding=None if self._watch is None else self._watch.finding,
             )
         )
         self._tick += 1
         self._missed = 0
-        said, lines = self._withhold(verdict), ticks.lines()
+        said, lines = self.said, ticks.lines()
         asked = self._places_every and tick % self._places_every == 0
-        return Estimate(
+        self.latest = Estimate(
             stamp_ns=stamp_ns,
             tick=tick,
             status=said.status,
             cause=said.cause,
             why=said.why,
             state=state,
-            positions=places,
+            positions=means[:-1],
             covariances=covariances[:-1],
             velocity=means[-1],
             velocity_covariance=covariances[-1],
@@ -430,3 +437,4 @@ class Filter:
             branches=lines.branches,
             fork=lines.fork,
         )
+        return self.latest

@@ -24,7 +24,7 @@ from two_manifold_ros.ticks.novelty import contrast, contrast_gap, SMALLEST_RATI
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from two_manifold_ros.model.head import TrainedModel
+    from two_manifold_ros.model.model import TrainedModel
     from two_manifold_ros.ticks.segments import Channels
     from two_manifold_ros.typing import Bools, Floats, Ints
 
@@ -216,7 +216,7 @@ class HypothesisScorer:
         """
         which = slice(None if hypotheses is None else 1 + hypotheses)
         used = window[len(window) - self._each * self._parts :]
-        seen = _parts(used, self._each).T
+        seen = used.reshape(self._parts, self._each, -1).mean(axis=1).T
         read = seen[self._sources[which]] * self._factors[which, :, None]
         read += self._added[which, :, None]
         rows = read.reshape(len(read), -1)
@@ -267,27 +267,6 @@ def _nearest_and_contrast(windows: Floats, rows: Floats, other: Bools) -> tuple[
     means = np.where(other, squared, 0.0).sum(axis=1) / other.sum(axis=1)
     contrasts = [contrast(*pair) for pair in zip(nearest, means, strict=True)]
     return float(np.median(nearest)), float(np.median(contrasts))
-
-
-class RecentWindow:
-    """The newest observations (d,) of ``count`` that were seen in a row, at most ``most``."""
-
-    def __init__(self, most: int, channels: int) -> None:
-        self._most = most
-        # Each observation is there twice, so that the newest ones are always in one piece.
-        self._twice = np.zeros((2 * most, channels))
-        self.count = 0
-
-    def newest(self, width: int) -> Floats | None:
-        """Return the newest rows (w, d), the oldest first; ``None`` until so many were seen."""
-        end = self.count % self._most + self._most
-        return self._twice[end - width : end] if self.count >= width else None
-
-    def push(self, observation: Floats) -> None:
-        """Append one (d,) observation."""
-        place = self.count % self._most
-        self._twice[place] = self._twice[place + self._most] = observation
-        self.count += 1
 
 
 def alignment_cost(stretch: Floats, learned: Floats, skipped: float = 0.5) -> Floats:
@@ -346,7 +325,7 @@ class ReversedRoute:
         self._usual = self._usual_cost() if able else math.inf
         self.ticks = self.stretch * self._each
         # A look each second of the stream, averaged over two.
-        self._every = max(1, round(model.rate_hz))
+        self.every = max(1, round(model.rate_hz))
         self._looks: deque[tuple[float, float]] = deque(maxlen=2)
         self.finding: Finding | None = None
 
@@ -354,11 +333,8 @@ class ReversedRoute:
         """Forget the stream, as after a gap, and keep the findings."""
         self._looks.clear()
 
-    def look(self, window: RecentWindow, *, novel: bool) -> None:
-        """Look at the newest ticks; ``novel`` is whether they need an explanation."""
-        rows = window.newest(self.ticks)
-        if rows is None or window.count % self._every:
-            return
+    def look(self, rows: Floats, *, novel: bool) -> None:
+        """Look at the newest `ticks` (t, c); ``novel`` is whether they need an explanation."""
         if not novel:
             self._looks.clear()
             self.finding = None
@@ -417,30 +393,29 @@ class HypothesisSearch:
         self._scorer = HypothesisScorer(model, self._hypotheses)
         self._reversed = ReversedRoute(model)
         self._ticks = watched_ticks(model)
-        most = max(self._ticks, self._reversed.ticks)
-        self._window = RecentWindow(most, len(model.channels.mean))
+        # The newest ticks, each of them twice, so that they are always in one piece.
+        self._most = max(self._ticks, self._reversed.ticks)
+        self._twice = np.zeros((2 * self._most, len(model.channels.mean)))
         # A look each half second of the stream, averaged over four: one window may err.
         self._every = max(1, round(0.5 * model.rate_hz))
         self._looks: deque[tuple[Floats, Floats, float]] = deque(maxlen=4)
         self._named: tuple[int, ...] = ()
+        # What is named, and the finding in force.
         self._found: Finding | None = None
+        self.finding: Finding | None = None
         self.pause()
-
-    @property
-    def finding(self) -> Finding | None:
-        """The finding in force, if there is one."""
-        return self._found or self._reversed.finding
 
     def clear(self) -> None:
         """Forget the stream and all findings."""
         self.pause()
         self._name(())
-        self._reversed.finding = None
+        self.finding = self._reversed.finding = None
 
     def pause(self) -> None:
         """Forget the stream, as after a gap, and keep the findings."""
         self._reversed.pause()
-        self._window.count = 0
+        # Ticks seen in a row.
+        self._count = 0
         self._looks.clear()
         self._answer: tuple[int, ...] = ()
         self._agreeing_looks = self._good_looks = 0
@@ -448,11 +423,16 @@ class HypothesisSearch:
 
     def push(self, means: Floats) -> None:
         """Take the (c,) means of one tick, in the units of the samples."""
-        self._window.push(means)
-        rows = self._window.newest(self._ticks)
-        if self._hypotheses and rows is not None and self._window.count % self._every == 0:
-            self._look(rows)
-        self._reversed.look(self._window, novel=self._novel)
+        place = self._count % self._most
+        self._twice[place] = self._twice[place + self._most] = means
+        self._count = count = self._count + 1
+        end = count % self._most + self._most
+        if self._hypotheses and count >= self._ticks and count % self._every == 0:
+            self._look(self._twice[end - self._ticks : end])
+        if count >= self._reversed.ticks and count % self._reversed.every == 0:
+            newest = self._twice[end - self._reversed.ticks : end]
+            self._reversed.look(newest, novel=self._novel)
+        self.finding = self._found or self._reversed.finding
 
     def _look(self, window: Floats) -> None:
         plain = self._scorer.score(window, 0)
@@ -461,7 +441,7 @@ class HypothesisSearch:
         if not self._novel:
             # Also when the vehicle stands as it stood in training: nothing is wrong with that.
             self._looks.clear()
-            if self._good_looks >= self.well:
+            if self._named and self._good_looks >= self.well:
                 self._name(())
             return
         scores = self._scorer.score(window)

@@ -15,8 +15,11 @@ from two_manifold_ros.ticks.rest import ROUNDING
 from two_manifold_ros.ticks.stamps import hold_until, JUMP_BACK_NS
 
 if TYPE_CHECKING:
-    from two_manifold_ros.model.head import TrainedModel
+    from two_manifold_ros.model.model import TrainedModel
     from two_manifold_ros.typing import Floats, Ints
+
+NEVER_NS = -(2**63)
+"""The stamp of the newest sample where there is none."""
 
 LARGEST_VALUE = 1e6
 """Larger than any sensor says in any unit: what is above it counts as this."""
@@ -38,7 +41,15 @@ def _take(
     stamps: Ints, samples: Floats, period: int, clock: Ints, values: tuple[Floats, ...],
     counts: tuple[Ints, ...], means: Floats, ends: Ints,
 ) -> int:  # fmt: skip
-    """Take samples into the arrays of a `SampleRecord`; return how many ticks ended."""
+    """
+    Take (n, c) samples with increasing stamps (n,), ns; return how many ticks ended.
+
+    ``means`` and ``ends`` get the ticks, for which there is the ``clock``, see `hold_until`. What
+    is kept of each channel (c,) are as ``values`` the newest one, its integral, the lowest and the
+    highest one, the smallest change, and scratch; as ``counts`` the stamp of the newest change,
+    the number of changes, and of samples that repeat the one before while other channels change:
+    all, those at the lowest and at the highest value. Values that are not finite count as zero.
+    """
     last, integral, low, high, step, now = values
     changed, changes, repeats, at_low, at_high = counts
     ticks = 0
@@ -69,57 +80,6 @@ def _take(
     return ticks
 
 
-class SampleRecord:
-    """
-    Statistics of the channels since the record was started, and their means over ticks.
-
-    ``last, low, high, step`` (c,) are the newest sample, lowest and highest value and smallest
-    change on record; ``changed`` (c,) the stamps of the newest changes; ``changes, repeats,
-    at_low, at_high`` (c,) count changes, and samples that repeat the one before while other
-    channels change: all, and those at the lowest and highest value. Samples taken at once may end
-    ``most_ticks``.
-    """
-
-    def __init__(self, channels: int, period_ns: int, most_ticks: int) -> None:
-        self._period = period_ns
-        self._clock = np.zeros(2, dtype=np.int64)
-        self._means = np.zeros((most_ticks, channels))
-        self._ends = np.zeros(most_ticks, dtype=np.int64)
-        # Arrays of their own and no rows of one, so that a copy of the record is one, too.
-        self._values = tuple(np.zeros(channels) for _ in range(6))
-        self.last, self._integral, self.low, self.high, self.step, self._now = self._values
-        self._counts = tuple(np.zeros(channels, dtype=np.int64) for _ in range(5))
-        self.changed, self.changes, self.repeats, self.at_low, self.at_high = self._counts
-
-    def start(self, stamp: int, sample: Floats) -> None:
-        """Forget everything and start with this (c,) sample, and with it a tick."""
-        self._clock[:] = stamp, stamp + self._period
-        _read_sample(sample, self.last, self._now)
-        self.last[:] = self._now
-        self._integral[:] = 0.0
-        self.changed[:] = stamp
-        self.restart()
-
-    def restart(self) -> None:
-        """Start the record again, and keep the time of the last changes."""
-        self.low[:] = self.high[:] = self.last
-        self.step[:] = np.inf
-        for counts in self._counts[1:]:
-            counts[:] = 0
-
-    def take(self, stamps: Ints, samples: Floats) -> Floats:
-        """
-        Take (n, c) samples with increasing stamps, ns; return the means (m, c) of ended ticks.
-
-        They are valid until the next call. Values that are not finite count as zero.
-        """
-        ticks = _take(
-            stamps, samples, self._period, self._clock, self._values, self._counts, self._means,
-            self._ends,
-        )  # fmt: skip
-        return self._means[:ticks]
-
-
 class InputWatch:
     """
     Compare samples with those of training.
@@ -143,7 +103,13 @@ class InputWatch:
         at_once = min(256, 1 + 65_536 // count)
         most_ticks = (self.look_ns + model.max_gap_ns) // model.period_ns + 2
         self._max_gap, self._rate_hz = model.max_gap_ns, model.rate_hz
-        self._record = SampleRecord(count, model.period_ns, most_ticks)
+        self._period_ns = model.period_ns
+        self._clock = np.zeros(2, dtype=np.int64)
+        self._means = np.zeros((most_ticks, count))
+        self._ends = np.zeros(most_ticks, dtype=np.int64)
+        # Arrays of their own and no rows of one, so that a copy of the watch is one, too.
+        self._values = tuple(np.zeros(count) for _ in range(6))
+        self._counts = tuple(np.zeros(count, dtype=np.int64) for _ in range(5))
         self._search = HypothesisSearch(model)
         self._stamps = np.zeros(at_once, dtype=np.int64)
         self._samples = np.zeros((at_once, count))
@@ -163,58 +129,62 @@ class InputWatch:
         self._still_ns[~self._fine] *= 5
         self.clear()
 
-    @property
-    def finding(self) -> Finding | None:
-        """The gravest thing that is wrong at present."""
-        if self._stuck is not None and self._stuck.refuses:
-            return self._stuck
-        if self._slow is not None:
-            return self._slow
-        # A channel that stands still may be one that another mounting leaves without work.
-        return self._search.finding or self._stuck or self._worn
-
     def clear(self) -> None:
         """Forget the stream and all findings."""
-        self._newest: int | None = None
+        self.newest_ns = NEVER_NS
         self._recorded = self._due = 0
-        self._forget_faults()
         self._search.clear()
+        self._forget_faults()
 
     def _forget_faults(self) -> None:
         self._count = self._counted = 0
         self._stuck: Finding | None = None
         self._slow: Finding | None = None
         self._worn: Finding | None = None
+        # The gravest thing that is wrong at present.
+        self.finding = self._search.finding
 
     def goes_on(self, stamp_ns: int) -> bool:
         """Return whether a sample with this stamp follows without a gap or a jump back."""
-        newest = self._newest
-        return newest is not None and -JUMP_BACK_NS < stamp_ns - newest <= self._max_gap
-
-    def is_ahead_of(self, stamp_ns: int) -> bool:
-        """Return whether a sample of a later stamp was taken."""
-        return self._newest is not None and self._newest > stamp_ns
+        return -JUMP_BACK_NS < stamp_ns - self.newest_ns <= self._max_gap
 
     def sample(self, stamp_ns: int, sample: Floats) -> None:
         """Take one (c,) sample, finite in every channel that the model uses."""
-        newest = self._newest
-        if newest is None or not self.goes_on(stamp_ns):
-            # The first sample, or one after a gap or a jump back.
-            self._newest = self._recorded = stamp_ns
-            self._due = stamp_ns + self.look_ns
-            self._record.start(stamp_ns, sample)
-            self._forget_faults()
-            self._search.pause()
+        step = stamp_ns - self.newest_ns
+        if not -JUMP_BACK_NS < step <= self._max_gap:
+            self._start(stamp_ns, sample)
             return
-        if stamp_ns <= newest:
+        if step <= 0:
             return
-        self._newest = stamp_ns
+        self.newest_ns = stamp_ns
         count = self._count
         self._stamps[count] = stamp_ns
         self._samples[count] = sample
         self._count = count + 1
         if stamp_ns >= self._due or self._count == len(self._stamps):
             self._look()
+
+    def _start(self, stamp_ns: int, sample: Floats) -> None:
+        """Start with the first sample, or one after a gap or a jump back, and with it a tick."""
+        self.newest_ns = self._recorded = stamp_ns
+        self._due = stamp_ns + self.look_ns
+        self._clock[:] = stamp_ns, stamp_ns + self._period_ns
+        last, integral, *_, now = self._values
+        _read_sample(sample, last, now)
+        last[:] = now
+        integral[:] = 0.0
+        self._counts[0][:] = stamp_ns
+        self._start_record()
+        self._search.pause()
+        self._forget_faults()
+
+    def _start_record(self) -> None:
+        """Start the record again, and keep the time of the last changes."""
+        last, _, low, high, step, _ = self._values
+        low[:] = high[:] = last
+        step[:] = np.inf
+        for counts in self._counts[1:]:
+            counts[:] = 0
 
     def sample_out_of_range(self, stamp_ns: int, sample: Floats) -> None:
         """Take one that cannot be filtered: it may be of another unit, if it is not absurd."""
@@ -225,16 +195,22 @@ class InputWatch:
         count, self._count = self._count, 0
         now = int(self._stamps[count - 1])
         self._counted += count
-        means = self._record.take(self._stamps[:count], self._samples[:count])
+        ticks = _take(
+            self._stamps[:count], self._samples[:count], self._period_ns, self._clock,
+            self._values, self._counts, self._means, self._ends,
+        )  # fmt: skip
         self._due = now + self.look_ns
         self._stuck = self._find_stuck(now)
         if now - self._recorded >= self.record_ns:
             self._slow = self._find_slow(1e9 * self._counted / (now - self._recorded))
             self._worn = self._find_worn() if self._single else None
-            self._record.restart()
+            self._start_record()
             self._recorded, self._counted = now, 0
-        for each in means:
-            self._search.push(each)
+        for tick in range(ticks):
+            self._search.push(self._means[tick])
+        refusal = self._stuck if self._stuck is not None and self._stuck.refuses else self._slow
+        # A channel that stands still may be one that another mounting leaves without work.
+        self.finding = refusal or self._search.finding or self._stuck or self._worn
 
     def _find_slow(self, rate_hz: float) -> Finding | None:
         """Return a finding on samples that are too few for the ticks of the model."""
@@ -248,7 +224,7 @@ class InputWatch:
 
     def _find_stuck(self, now: int) -> Finding | None:
         """Return a finding on channels without a change at the stamp of the newest sample, ns."""
-        still = now - self._record.changed[self._live]
+        still = now - self._counts[0][self._live]
         if still.min() > self._all_still_ns:
             words = (
                 f'no channel has changed at all for {still.min() * 1e-9:.1f} s: the driver '
@@ -258,7 +234,7 @@ class InputWatch:
         which = np.flatnonzero(still > self._still_ns)
         if not self._single or not which.size:
             return None
-        last = self._record.last[self._live]
+        last = self._values[0][self._live]
         shown = ', '.join(f'{self._names[c]} at {last[c]:.3g}' for c in which)
         words = (
             f'{shown} has not changed for {still[which].min() * 1e-9:.1f} s while other channels '
@@ -273,21 +249,19 @@ class InputWatch:
         It repeats an extreme that is less than training reached; or its smallest change is large
         beside training and its own range.
         """
-        record, live = self._record, self._live
-        judged = self._fine & (record.changes[live] >= 10)
-        at_extremes = record.at_low[live] + record.at_high[live]
-        cut = judged & (at_extremes >= 0.7 * record.repeats[live])
-        for times, extremes in ((record.at_low, record.low), (record.at_high, record.high)):
-            extreme = extremes[live]
+        _, changes, repeats, at_low, at_high = (each[self._live] for each in self._counts)
+        _, _, low, high, step, _ = (each[self._live] for each in self._values)
+        judged = self._fine & (changes >= 10)
+        cut = judged & (at_low + at_high >= 0.7 * repeats)
+        for times, extreme in ((at_low, low), (at_high, high)):
             news = np.abs(extreme) < 0.95 * self._largest
-            for c in np.flatnonzero(cut & news & (times[live] >= 5)):
+            for c in np.flatnonzero(cut & news & (times >= 5)):
                 words = (
                     f'{self._names[c]} is cut off at {extreme[c]:.3g}, training reached '
                     f'{self._largest[c]:.3g}: choose a larger range of the sensor'
                 )
                 return Finding('cut_off', words, refuses=False)
-        step, reach = record.step[live], (record.high - record.low)[live]
-        coarse = judged & (step > np.maximum(0.3 * self._scale, 0.05 * reach))
+        coarse = judged & (step > np.maximum(0.3 * self._scale, 0.05 * (high - low)))
         for c in np.flatnonzero(coarse):
             words = (
                 f'{self._names[c]} changes by steps of {step[c]:.3g}, coarser than in '

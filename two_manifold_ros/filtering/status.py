@@ -167,11 +167,6 @@ class TickDiagnostics(NamedTuple):
     ellipse_m: float = math.nan
     finding: Finding | None = None
 
-    @property
-    def novel(self) -> bool:
-        """True if a full window is unlike the training, or its novelty is unknown."""
-        return self.window_full and not self.novelty <= NOVEL
-
 
 @dataclass(frozen=True)
 class EllipseLimits:
@@ -197,15 +192,11 @@ class Verdict(NamedTuple):
     cause: str
     why: str
 
-    @property
-    def severity(self) -> int:
-        """Rank of the status, the best first."""
-        return _BY_SEVERITY.index(self.status)
-
 
 _BY_SEVERITY = (
     Status.TRACKING, Status.UNSURE, Status.LOCALISING, Status.LOST, Status.REFUSED, Status.FILLING
 )  # fmt: skip
+_RANKS = {status: rank for rank, status in enumerate(_BY_SEVERITY)}
 _ALL_WELL = Verdict(Status.TRACKING, '', Status.TRACKING.value)
 
 
@@ -237,25 +228,25 @@ class StateMachine:
         self._contradictions = 0
         self._better_ticks = 0
         self._worst = _ALL_WELL
-        self.verdict = self._filling(0)
+        self.verdict = self._say(Status.FILLING, 'filling', TickDiagnostics())
 
     def pause(self) -> None:
         """Note a gap: contradictions before it no longer count, and tracking becomes unsure."""
         self._contradictions = 0
         if self.verdict.status is Status.FILLING:
-            self.verdict = self._filling(0)
+            self.verdict = self._say(Status.FILLING, 'filling', TickDiagnostics())
         elif self.verdict.status is Status.TRACKING:
-            why = CAUSES['gap'].format(seen=0, window=self._window)
-            self.verdict = Verdict(Status.UNSURE, 'gap', f'{Status.UNSURE.value}: {why}')
+            self.verdict = self._say(Status.UNSURE, 'gap', TickDiagnostics())
 
     def step(self, shown: TickDiagnostics) -> Verdict:
         """Take the diagnostics of a tick, and return the status after it."""
         if not shown.standing:
             self._contradictions = 0 if shown.accepted else self._contradictions + 1
-        newest = self._judge(shown)
-        if self.verdict.status is not Status.FILLING and newest.severity < self.verdict.severity:
+        newest, before = self._judge(shown), self.verdict.status
+        if before is not Status.FILLING and _RANKS[newest.status] < _RANKS[before]:
             self._better_ticks += 1
-            self._worst = max(newest, self._worst, key=lambda verdict: verdict.severity)
+            if _RANKS[newest.status] >= _RANKS[self._worst.status]:
+                self._worst = newest
             if self._better_ticks < self._steady:
                 return self.verdict
             newest = self._worst
@@ -268,67 +259,49 @@ class StateMachine:
         return newest
 
     def _judge(self, shown: TickDiagnostics) -> Verdict:
-        before = self.verdict.status
-        if not shown.window_full and (not shown.recovering or before is Status.FILLING):
-            return self._filling(shown.seen)
-        finding = shown.finding
-        if finding is not None and (finding.refuses or shown.novel):
-            return _found(Status.REFUSED, finding)
+        """Return the gravest that holds of a tick, whatever was before."""
+        before, full, finding = self.verdict.status, shown.window_full, shown.finding
+        # Unlike the training, or nobody knows.
+        novel = full and not shown.novelty <= NOVEL
         # The status of a filter without a position.
         unknown = Status.LOCALISING if self._searching else Status.LOST
-        grave = self._find_lost(shown, unknown)
-        if grave is not None:
-            return grave
-        if not shown.window_full and before not in USABLE:
-            if before is Status.REFUSED and finding is None:
-                # What was wrong ended with the gap, and its cure would be in vain.
-                return self._say(unknown, 'gap', shown)
-            # Too little was seen since the gap to think better of what was before it.
-            return self.verdict
-        return self._find_doubt(shown)
-
-    def _find_lost(self, shown: TickDiagnostics, unknown: Status) -> Verdict | None:
-        """Return why no position can be reported."""
         off_route = shown.off_route > self.likely
-        if math.isnan(shown.ellipse_m):
-            return self._say(unknown, 'numerics', shown)
-        lost = {
-            'novelty': shown.novel,
-            'innovation': self._contradictions >= REJECTED_BEFORE_RESTART,
-            'off_route': off_route and not shown.stays_off,
-            'off_network': off_route,
-        }
-        for cause, holds in lost.items():
+        # Too little was seen since a gap to think better of what was before it.
+        blind = not full and before not in USABLE
+        causes: tuple[tuple[bool, Status | None, str | Finding | None], ...] = (
+            (not full and (not shown.recovering or before is Status.FILLING), Status.FILLING,
+             'filling'),
+            (finding is not None and (finding.refuses or novel), Status.REFUSED, finding),
+            # No position can be reported.
+            (math.isnan(shown.ellipse_m), unknown, 'numerics'),
+            (novel, Status.LOST, 'novelty'),
+            (self._contradictions >= REJECTED_BEFORE_RESTART, Status.LOST, 'innovation'),
+            (off_route, Status.LOST, 'off_network' if shown.stays_off else 'off_route'),
+            (shown.ellipse_m > self._limits.error_m, unknown,
+             'converging' if self._searching else 'diverged'),
+            (shown.outside, unknown, 'outside'),
+            # What was wrong ended with the gap, and its cure would be in vain.
+            (blind and before is Status.REFUSED and finding is None, unknown, 'gap'),
+            (blind, None, None),
+            # The position that is reported may be wrong.
+            (finding is not None, Status.UNSURE, finding),
+            (not full, Status.UNSURE, 'gap'),
+            (shown.restarted, Status.UNSURE, 'restarted'),
+            (self._contradictions >= self.doubts, Status.UNSURE, 'innovation_warn'),
+            (shown.unlikely, Status.UNSURE, 'unlikely'),
+            (shown.off_route > self.leaving, Status.UNSURE, 'off_route_warn'),
+            (shown.unlike > self.likely, Status.UNSURE, 'unmodelled_motion'),
+            (shown.ellipse_m > self._limits.warn_m, Status.UNSURE, 'wide'),
+            (shown.novelty > NOVEL_WARN, Status.UNSURE, 'novelty_warn'),
+        )  # fmt: skip
+        for holds, status, cause in causes:
             if holds:
-                return self._say(Status.LOST, cause, shown)
-        if shown.ellipse_m > self._limits.error_m:
-            return self._say(unknown, 'converging' if self._searching else 'diverged', shown)
-        return self._say(unknown, 'outside', shown) if shown.outside else None
-
-    def _find_doubt(self, shown: TickDiagnostics) -> Verdict:
-        """Return why the position that is reported may be wrong, if it may."""
-        if shown.finding is not None:
-            return _found(Status.UNSURE, shown.finding)
-        doubts = {
-            'gap': not shown.window_full,
-            'restarted': shown.restarted,
-            'innovation_warn': self._contradictions >= self.doubts,
-            'unlikely': shown.unlikely,
-            'off_route_warn': shown.off_route > self.leaving,
-            'unmodelled_motion': shown.unlike > self.likely,
-            'wide': shown.ellipse_m > self._limits.warn_m,
-            'novelty_warn': shown.novelty > NOVEL_WARN,
-        }
-        for cause, holds in doubts.items():
-            if holds:
-                return self._say(Status.UNSURE, cause, shown)
+                return self._say(status, cause, shown) if status and cause else self.verdict
         return _ALL_WELL
 
-    def _filling(self, seen: int) -> Verdict:
-        why = CAUSES['filling'].format(seen=seen, window=self._window)
-        return Verdict(Status.FILLING, 'filling', f'{Status.FILLING.value}: {why}')
-
-    def _say(self, status: Status, cause: str, shown: TickDiagnostics) -> Verdict:
+    def _say(self, status: Status, cause: str | Finding, shown: TickDiagnostics) -> Verdict:
+        if isinstance(cause, Finding):
+            return Verdict(status, cause.cause, f'{status.value}: {cause.words}')
         lengths = shown.ellipse_m, self._limits.warn_m, self._limits.error_m
         # With digits until the ellipse differs from its limits.
         for digits in range(2, 6):
@@ -340,7 +313,3 @@ class StateMachine:
             ellipse=ellipse, warn=warn, error=error,
         )  # fmt: skip
         return Verdict(status, cause, f'{status.value}: {why}')
-
-
-def _found(status: Status, finding: Finding) -> Verdict:
-    return Verdict(status, finding.cause, f'{status.value}: {finding.words}')

@@ -35,8 +35,8 @@ from two_manifold_ros.route.sensors import SensedBelief
 from two_manifold_ros.ticks.novelty import NOVEL, NoveltyScore
 from two_manifold_ros.ticks.rest import alike, Rest
 from two_manifold_ros.ticks.sliding import SlidingWindow
+from two_manifold_ros.tpsr.features import FourierFeatures
 from two_manifold_ros.tpsr.parameters import RememberingBelief
-from two_manifold_ros.tpsr.random_features import FourierFeatures
 
 if TYPE_CHECKING:
     from two_manifold_ros.model.model import Model, RouteModel, TpsrModel

@@ -14,7 +14,7 @@ import numpy as np
 
 from two_manifold_ros.compilation import compiled
 from two_manifold_ros.hse_hmm.tables import ObservationOperator, RawKernel, Tables, transition
-from two_manifold_ros.manifold.affinity import Limits
+from two_manifold_ros.manifold.learner import Limits
 
 if TYPE_CHECKING:
     from two_manifold_ros.manifold.learner import Extension

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.manifold.affinity import fix_signs, RIDGE
+from two_manifold_ros.manifold.learner import fix_signs, RIDGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,19 +24,14 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Bools, Floats, Ints
 
 
-def onto_simplex(values: Floats) -> Floats:
-    """Return the numbers (m,) nearest to the given ones that are not negative and sum to one."""
-    falling = np.sort(values)[::-1]
-    lowered = (np.cumsum(falling) - 1.0) / np.arange(1, len(values) + 1)
-    level = lowered[np.flatnonzero(falling > lowered)[-1]]
-    nearest: Floats = np.maximum(values - level, 0.0)
-    return nearest
-
-
 def onto_unit_trace(matrix: Floats) -> Floats:
     """Return the positive semidefinite matrix of trace one nearest to a symmetric (m, m) one."""
     values, vectors = np.linalg.eigh(matrix)
-    nearest: Floats = (vectors * onto_simplex(values)) @ vectors.T
+    # Eigenvalues become the nearest numbers that are not negative and sum to one.
+    falling = values[::-1]
+    lowered = (np.cumsum(falling) - 1.0) / np.arange(1, len(values) + 1)
+    level = lowered[np.flatnonzero(falling > lowered)[-1]]
+    nearest: Floats = (vectors * np.maximum(values - level, 0.0)) @ vectors.T
     return nearest
 
 

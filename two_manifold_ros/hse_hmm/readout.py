@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from two_manifold_ros.compilation import compiled
-from two_manifold_ros.manifold.affinity import RIDGE
+from two_manifold_ros.manifold.learner import RIDGE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

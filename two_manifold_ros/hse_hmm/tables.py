@@ -19,7 +19,7 @@ from typing import NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.manifold.affinity import fix_signs, RIDGE
+from two_manifold_ros.manifold.learner import fix_signs, RIDGE
 from two_manifold_ros.names import COUPLINGS
 
 if TYPE_CHECKING:

@@ -13,21 +13,14 @@ from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.fleet import spread
+from two_manifold_ros.inspection.findings import Finding, findings_of
 from two_manifold_ros.inspection.lag import late_sentences
 from two_manifold_ros.inspection.positions import (
     measure_positions,
-    position_findings,
     PositionReport,
     unlike_sentences,
 )
-from two_manifold_ros.inspection.streams import (
-    Finding,
-    imu_findings,
-    ImuReport,
-    listed,
-    measure_imu,
-    timing_findings,
-)
+from two_manifold_ros.inspection.streams import ImuReport, listed, measure_imu
 from two_manifold_ros.recordings.reading import read_recording, ReadingOptions
 from two_manifold_ros.typing import Table
 
@@ -104,24 +97,10 @@ def inspect_recording(recording: Recording) -> Report:
         msg = f'{recording.name} has no IMU samples in this stretch: choose a longer one.'
         raise InputError(msg)
     imu = measure_imu(recording.imu, recording.name)
-    findings = [
-        *timing_findings('IMU', imu.timing, 'no window crosses one', 'left out'),
-        *imu_findings(imu),
-    ]
     positions = None
     if recording.positions is not None and len(recording.positions.stamps):
         positions = measure_positions(recording.positions, recording.imu)
-        findings += timing_findings(
-            'Position', positions.timing, 'they teach no position', 'put in order'
-        )
-        findings += position_findings(positions, _half_tick_s(imu.timing.rate_hz))
-    else:
-        words = (
-            'There are no positions, so a model can run on this recording but not learn from it: '
-            'record a position topic, or name it with --position-topic, or for lap times alone '
-            'train with --marks.'
-        )
-        findings.append(Finding('warning', 'no_positions', words))
+    findings = list(findings_of(imu, positions, _half_tick_s(imu.timing.rate_hz)))
     if any(finding.code == 'gyroscope_in_degrees' for finding in findings):
         # The course shows the same with more certainty.
         findings = [each for each in findings if each.code != 'gyroscope_too_fast']

@@ -389,7 +389,7 @@ def put_in_step(
         lags = agreed_lags([estimate_lag(recording) for recording in recordings])
         for recording, lag in zip(recordings, lags, strict=True):
             if lag.ambiguous:
-                msg = f'{recording.name}: {_ambiguous(lag)}'
+                msg = f'{recording.name}: {ambiguous_sentence(lag)}'
                 raise InputError(msg)
         corrections = [
             (lag.seconds, _moving(lag.seconds, f'as found (+- {lag.uncertainty_s:.3f} s)'))
@@ -416,15 +416,6 @@ def _moving(lag_s: float, why: str) -> str:
     return f'positions made {abs(lag_s):.3f} s {side}, {why}'
 
 
-def findings_about(lag: Lag, least_s: float) -> dict[str, object]:
-    """Return by code what holds of a lag, of which less than ``least_s`` seconds do not count."""
-    return {
-        'offset_ambiguous': lag.ambiguous and _ambiguous(lag),
-        'offset_unknown': lag.seconds is None and not lag.ambiguous,
-        'time_offset': lag.exceeds(least_s) and _late(lag),
-    }
-
-
 def late_sentences(names: Sequence[str], lags: Sequence[Lag], least_s: float) -> Iterator[str]:
     """Yield a sentence for each late recording of those names, one for all if they agree."""
     agreed = agreed_lags(lags)
@@ -432,10 +423,11 @@ def late_sentences(names: Sequence[str], lags: Sequence[Lag], least_s: float) ->
         names, agreed = [f'{names[0]} and {len(names) - 1} more'], agreed[:1]
     for name, lag in zip(names, agreed, strict=True):
         if lag.exceeds(least_s):
-            yield f'{name}: {_late(lag)}'
+            yield f'{name}: {late_sentence(lag)}'
 
 
-def _ambiguous(lag: Lag) -> str:
+def ambiguous_sentence(lag: Lag) -> str:
+    """Say that several offsets of the clocks fit alike, and the cure."""
     fits = ' or '.join(f'{each:.1f} s' for each in lag.ambiguous[:3])
     return (
         f'The clocks of positions and IMU do not agree, since the IMU follows the positions only '
@@ -445,7 +437,8 @@ def _ambiguous(lag: Lag) -> str:
     )
 
 
-def _late(lag: Lag) -> str:
+def late_sentence(lag: Lag) -> str:
+    """Say how late the positions are, and the cure."""
     return (
         f'The stamps of the positions are {lag}, and estimates would be off by the distance '
         f'driven in that time: train corrects it by default; evaluate with --position-lag auto, '

@@ -12,7 +12,6 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.lag import (
-    findings_about,
     FURTHEST_S,
     gyroscope_lag,
     Lag,
@@ -32,12 +31,8 @@ from two_manifold_ros.inspection.motion import (
 )
 from two_manifold_ros.inspection.streams import (
     advancing,
-    Finding,
-    findings_of,
-    frame_sentence,
     measure_gravity,
     measure_timing,
-    some,
     Stretch,
     Timing,
 )
@@ -90,11 +85,11 @@ SHARP_S = 1.2
 SHOWING_S = 10.0
 """Seconds of known motion that show a unit, as those that show a lag."""
 
-FOLLOWS = 0.6
-"""Correlation of yaw rate and course from which a gyroscope follows it."""
-
 LARGE_SCALE = 2.0
 """Times the course rate, or its inverse, from which on a gyroscope is off."""
+
+FOLLOWS = 0.6
+"""Correlation of yaw rate and course from which a gyroscope follows it."""
 
 LAPS_NOT_COUNTED = (
     f'Laps are not counted, since positions are too rare for it: drive {WANTED_LAPS}.'
@@ -108,6 +103,15 @@ class YawAgreement:
     channel: str
     correlation: float
     slope: float
+
+    @property
+    def follows(self) -> bool:
+        """Whether the gyroscope follows the course."""
+        return abs(self.correlation) >= FOLLOWS
+
+    def seems(self, times: float) -> bool:
+        """Return whether the gyroscope follows and reads so many times the course rate."""
+        return self.follows and 1.0 / LARGE_SCALE < abs(self.slope) / times < LARGE_SCALE
 
 
 def compare_yaw(both: Together, gyroscope: SensorLag) -> YawAgreement | None:
@@ -373,101 +377,9 @@ def _longest_hole(seconds: Floats, imu_seconds: Floats, gap_s: float) -> Stretch
     return Stretch(float(edges[longest]), float(steps[longest]))
 
 
-WORDS = {
-    'position_frame_unprintable': '{0}',
-    'positions_scaled': '{0}',
-    'clocks_differ': 'No position lies within the time of the IMU, the first comes {first_s:.1f} '
-    's after the first sample: set the clocks of both machines (NTP or PTP), or try '
-    '--use-receive-time.',
-    'positions_missing': 'Positions cover {covered:.0%} of the time of the IMU{hole}: training '
-    'learns no place in the rest; check what the camera or receiver did there.',
-    'positions_not_finite': '{0} NaN or infinite: they are left out; check what publishes '
-    '{topic}.',
-    'positions_absurd': '{0} further from the origin than anything on earth: they are left out; '
-    'check what publishes {topic}, or copy the recording again.',
-    'positions_left_out': '{0}',
-    'position_jumps': 'Positions have {0}, {jumps}: check the camera or the localisation there, a '
-    'model learns them as they are.',
-    'no_laps': 'The positions never close a lap: record several laps of one route.',
-    'laps_not_counted': LAPS_NOT_COUNTED,
-    'few_laps': 'There are only {laps:.1f} laps: '
-    f'record {WANTED_LAPS}, so that some can be held out.',
-    'standing': 'The vehicle stands for {0:.0%} of the time, which teaches little about the '
-    'route: leave long stops out of the recording.',
-    'gyroscope_unclear': 'Course and yaw rate do not show the unit of the gyroscope ({0}): record '
-    'straights and curves at a steady speed if you want to know.',
-    'gyroscope_in_degrees': '{channel} is {0:.0f} times the rate at which the course turns, so it '
-    'is probably in deg/s, not in rad/s: have the driver convert, or keep it the same when the '
-    'filter runs.',
-    'gyroscope_scale': '{channel} is {0:.3g} times the rate at which the course turns: check the '
-    'unit of the gyroscope (rad/s) and of the positions (m).',
-    'offset_ambiguous': '{0}',
-    'offset_unknown': 'The time offset between IMU and positions is unknown, because neither '
-    'gyroscope nor accelerometer follows the course: record straights and curves for more than '
-    'ten seconds to measure it.',
-    'time_offset': '{0}',
-    'yaw_reversed': '{channel} turns against the course, so the IMU is upside down or the frame '
-    'of the positions is left-handed: nothing to do as long as both stay so.',
-}
-
-
-def position_findings(positions: PositionReport, half_tick_s: float) -> Iterator[Finding]:
-    """Yield findings about the positions; a lag counts from half a tick on."""
-    topic, scale = positions.topic, positions.scale
-    said: dict[str, object] = {
-        'position_frame_unprintable': frame_sentence(topic, positions.frame_id),
-        'positions_scaled': scale and scale.sentence(topic),
-        'clocks_differ': not positions.coverage,
-    }
-    late = findings_about(positions.lag, half_tick_s)
-    if not positions.coverage:
-        yield from findings_of(WORDS, said | late, first_s=positions.timing.start_s)
-        return
-    yield from findings_of(WORDS, said)
-    hole, jumps, laps, most = positions.longest_hole, positions.jumps, positions.laps, 5
-    named = ', '.join(f'{each.distance_m:.2f} m at {each.at_s:.1f} s' for each in jumps[:most])
-    more = f' and {len(jumps) - most} more' if len(jumps) > most else ''
-    lost = positions.left_out
-    holds = {
-        'positions_missing': positions.coverage < 0.95,
-        'positions_not_finite': some(positions.not_finite, 'position is', 'positions are'),
-        'positions_absurd': some(positions.absurd, 'position is', 'positions are'),
-        'positions_left_out': lost and left_out_sentence(lost, positions.timing.count, topic),
-        'position_jumps': some(len(jumps), 'jump', 'jumps'),
-        'no_laps': laps is None,
-        'laps_not_counted': laps is not None and not laps.resolved,
-        'few_laps': laps is not None and laps.resolved and laps.count < FEWEST_LAPS,
-        'standing': positions.standing > 0.2 and positions.standing,
-    }
-    yield from findings_of(
-        WORDS, holds | late, topic=topic, covered=positions.coverage, jumps=named + more,
-        hole=f', the longest hole is {hole}' if hole else '', laps=laps.count if laps else 0.0,
-    )  # fmt: skip
-    yield from _yaw_findings(positions.yaw)
-
-
 def left_out_sentence(count: int, of: int, topic: str) -> str:
     """Say that positions are left out since no speed of the drive explains them."""
     return (
         f'{count} of {of} positions on {topic} are left out, since no speed of the drive leads '
         f'there and back: check the receiver or the localisation.'
     )
-
-
-def _yaw_findings(yaw: YawAgreement | None) -> Iterator[Finding]:
-    """Yield findings about unit and sign of the gyroscope."""
-    if yaw is None or abs(yaw.correlation) < FOLLOWS:
-        why = 'they cannot be compared'
-        if yaw is not None:
-            why = f'their correlation is only {abs(yaw.correlation):.2f}'
-        yield from findings_of(WORDS, {'gyroscope_unclear': why})
-        return
-    size = abs(yaw.slope)
-    in_degrees = 1.0 / LARGE_SCALE < size / math.degrees(1.0) < LARGE_SCALE
-    off = not in_degrees and not 1.0 / LARGE_SCALE < size < LARGE_SCALE
-    holds = {
-        'gyroscope_in_degrees': in_degrees and size,
-        'gyroscope_scale': off and size,
-        'yaw_reversed': yaw.slope < 0,
-    }
-    yield from findings_of(WORDS, holds, channel=yaw.channel)

@@ -1,33 +1,32 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Stamps of streams, channels and gravity of an IMU, and the type of a finding."""
+"""Stamps of streams, and channels and gravity of an IMU."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.model.head import BOUNDS
 from two_manifold_ros.recordings.bag_topics import printable
 from two_manifold_ros.recordings.recording import (
     acceleration_unit,
     AccelerationUnit,
-    FASTEST_RATE,
     fastest_rate,
     IMU_CHANNELS,
     IMU_UNITS,
     ImuStream,
     usual_gap_ns,
 )
+from two_manifold_ros.rules import BOUNDS
 from two_manifold_ros.ticks.segments import absurd_values, holes, usable_samples
 from two_manifold_ros.ticks.stamps import judge_stamps
 from two_manifold_ros.ticks.standing import stretches_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Sequence
 
     from two_manifold_ros.typing import Bools, Floats, Ints
 
@@ -54,51 +53,6 @@ def listed(stretches: Sequence[Stretch], most: int = 5) -> str:
 def counted(count: int, one: str, several: str) -> str:
     """Return a count with the words for one or for several."""
     return f'{count} {one if count == 1 else several}'
-
-
-def some(count: int, one: str, several: str) -> str:
-    """Return `counted`, and nothing for none."""
-    return counted(count, one, several) if count else ''
-
-
-Severity: TypeAlias = Literal['info', 'warning']
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A stable code, and a sentence: ``cause: cure.`` or ``cause: effect; cure.`` for people."""
-
-    severity: Severity
-    code: str
-    sentence: str
-
-    @property
-    def cause(self) -> str:
-        """What was found, in small letters unless it begins with a name."""
-        cause = self.sentence.rpartition(': ')[0]
-        return cause[0].lower() + cause[1:] if cause[1].islower() else cause
-
-    @property
-    def cure(self) -> str:
-        """What to do about it."""
-        return self.sentence.rpartition(': ')[2].rpartition('; ')[2].rstrip('.')
-
-
-INFO = frozenset({
-    'duplicates', 'uneven', 'imu_mounting', 'laps_not_counted', 'standing', 'gyroscope_unclear',
-    'yaw_reversed', 'offset_unknown',
-})  # fmt: skip
-"""Codes, or their ends, of findings that cannot spoil a model; the others are warnings."""
-
-
-def findings_of(
-    words: Mapping[str, str], holds: Mapping[str, object], prefix: str = '', **numbers: object
-) -> Iterator[Finding]:
-    """Yield findings for codes that hold, ``{0}`` in their sentences; codes get the prefix."""
-    for code, found in holds.items():
-        if found:
-            severity: Severity = 'info' if code in INFO else 'warning'
-            yield Finding(severity, prefix + code, words[code].format(found, **numbers))
 
 
 @dataclass(frozen=True)
@@ -163,40 +117,6 @@ def measure_timing(stamps: Ints, origin_ns: int, *, interpolated: bool = False) 
 def advancing(stamps: Ints, counted: Bools | None = None) -> Bools:
     """Return a mask (N,) of the stamps that are later than all before them, wild ones left out."""
     return judge_stamps(stamps, usual_gap_ns(stamps)).main_course(counted)
-
-
-STAMP_WORDS = {
-    'gaps': '{word} messages have {0}, {gaps}: {in_gaps}; look for a slow disk or network if they '
-    'are many.',
-    'backward': '{0} back in time: late messages are {late}, and a larger step back starts a new '
-    'part{parts}; check that no clock was set and no bag looped while recording.',
-    'wild': '{0} far from all others, and no later stamp follows them: these messages are left '
-    'out; check what stamps them if there are many.',
-    'zero': '{0} zero or negative: these messages are left out; have the driver stamp them, or '
-    'try --use-receive-time.',
-    'duplicates': '{0} the one before: the repetitions are left out; check the driver if there '
-    'are many.',
-    'uneven': '{word} stamps are uneven, 1 % of the intervals are off by more than {0:.0f} ms: '
-    'averaging over ticks deals with it; stamp in the driver rather than on arrival if you can.',
-}
-
-
-def timing_findings(word: str, timing: Timing, in_gaps: str, late: str) -> Iterator[Finding]:
-    """Yield findings about the stamps of a stream by its word, and what training does to them."""
-    stamp, stamps = f'{word} stamp', f'{word} stamps'
-    parts = f', of which those with {timing.apart} messages are not measured here'
-    holds = {
-        'gaps': some(len(timing.gaps), 'gap', 'gaps'),
-        'backward': some(timing.backward, f'{stamp} goes', f'{stamps} go'),
-        'wild': some(timing.wild, f'{stamp} is', f'{stamps} are'),
-        'zero': some(timing.zero, f'{stamp} is', f'{stamps} are'),
-        'duplicates': some(timing.duplicates, f'{stamp} repeats', f'{stamps} repeat'),
-        'uneven': timing.jitter_p99_s * timing.rate_hz > 0.5 and 1e3 * timing.jitter_p99_s,
-    }
-    yield from findings_of(
-        STAMP_WORDS, holds, f'{word.lower()}_', word=word, gaps=listed(timing.gaps),
-        in_gaps=in_gaps, late=late, parts=parts if timing.apart else '',
-    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -312,48 +232,3 @@ def frame_sentence(topic: str, frame_id: str) -> str:
         f'The frame_id of {topic}, {printable(frame_id)}, is too long or holds characters that '
         'cannot be printed, so training refuses it: correct it in what publishes the topic.'
     )
-
-
-IMU_WORDS = {
-    'frame_unprintable': '{0}',
-    'acceleration_in_g': 'The acceleration is {mean:.2f} on average, so it is probably in g, not '
-    'in m/s^2: have the driver convert, {cure}.',
-    'gravity_removed': 'The acceleration averages to {mean:.1f} m/s^2, not to 9.8, so gravity is '
-    'probably taken out already: prefer the raw topic of the IMU (REP-145), {cure}.',
-    'acceleration_unclear': 'The acceleration averages to {mean:.1f}, and gravity is 9.8 in m/s^2 '
-    'and 1 in g: check unit and calibration of the accelerometer.',
-    'imu_mounting': 'The axis {0} of the IMU points up: nothing to do as long as it stays mounted '
-    'like this.',
-    'dead_channels': '{dead} of 6 channels never change ({0}): they are left out of a model; '
-    'check the driver if the sensor has them.',
-    'imu_not_finite': '{0} NaN or infinite: they are left out; check the driver.',
-    'imu_absurd': 'IMU values are far beyond all others, {0}: these samples are left out; look '
-    'for a damaged file or a disturbed bus.',
-    'imu_stuck': 'The IMU repeats one sample exactly, {0}: check the driver, and leave these '
-    'parts out of training.',
-    'gyroscope_too_fast': 'The angular rate reaches {0:.0f} rad/s, more than gyroscopes measure, '
-    'so it is probably in deg/s: have the driver convert, {cure}.',
-}
-
-
-def imu_findings(imu: ImuReport) -> Iterator[Finding]:
-    """Yield findings about the IMU."""
-    verdict, axis = imu.gravity.verdict, imu.gravity.up_axis
-    dead = [channel.name for channel in imu.channels if channel.dead]
-    counts = zip(imu.absurd, imu.channels, strict=True)
-    holds = {
-        'frame_unprintable': frame_sentence(imu.topic, imu.frame_id),
-        'acceleration_in_g': verdict == 'g',
-        'gravity_removed': verdict == 'removed',
-        'acceleration_unclear': verdict == 'unclear',
-        'imu_mounting': verdict == 'metres per second squared' and axis != '+z' and axis,
-        'dead_channels': ', '.join(dead),
-        'imu_not_finite': some(imu.not_finite, 'IMU sample is', 'IMU samples are'),
-        'imu_absurd': ', '.join(f'{count} in {each.name}' for count, each in counts if count),
-        'imu_stuck': listed(imu.stuck),
-        # Beyond the range of any usual gyroscope, 2000 deg/s.
-        'gyroscope_too_fast': imu.fastest_rate > FASTEST_RATE and imu.fastest_rate,
-    }
-    cure = 'or keep it the same when the filter runs'
-    mean = imu.gravity.mean_magnitude
-    yield from findings_of(IMU_WORDS, holds, mean=mean, cure=cure, dead=len(dead))

@@ -206,7 +206,7 @@ class Health:
 
     def with_filter(self, live: Filter, rate_hz: float) -> Health:
         """Return this with the state of a filter, and its model's rate."""
-        state = {name: getattr(live, name) for name in ('status', 'cause', 'why', 'latest')}
+        state = {**live.said._asdict(), 'latest': live.latest}
         return replace(self, finding=live.finding, rate_hz=rate_hz, **state)
 
 

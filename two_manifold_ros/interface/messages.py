@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.laps.timing import LapState
-    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.model.model import ModelHead
     from two_manifold_ros.typing import Floats
 
 
@@ -80,10 +80,8 @@ class Scene:
     @cached_property
     def paths(self) -> PathAhead | None:
         """Paths along the map of the model; ``None`` where it has none."""
-        # Parameters are declared before any model is loaded.
-        from two_manifold_ros.model.model import RouteModel  # noqa: PLC0415
-
-        return PathAhead(self.model) if isinstance(self.model, RouteModel) else None
+        route = self.model.route_model
+        return None if route is None else PathAhead(route)
 
     def ahead(self, estimate: Estimate) -> Ahead:
         """Return the path ahead of an estimate along the route."""

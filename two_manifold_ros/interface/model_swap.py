@@ -15,14 +15,14 @@ from two_manifold_ros.interface.session import Session
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.model.vehicle import check_vehicle, load_vehicle
 from two_manifold_ros.names import LAP_FRAME
-from two_manifold_ros.recordings.further_channels import SensorTopic
+from two_manifold_ros.recordings.decoding import SensorTopic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from two_manifold_ros.filtering.filter import Filter
     from two_manifold_ros.interface.parameters import FilterParameters
-    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.model.model import ModelHead
 
 FileVersion: TypeAlias = 'tuple[int, int, int, int]'
 """Device, inode, size and time of change: which file, whatever its path, with which content."""
@@ -201,7 +201,7 @@ class ModelSwap:
         if not self._has_waited_for(new):
             return ''
         rejected = rejections(new.filter.counters)
-        state = new.filter.why
+        state = new.filter.said.why
         if new.latest is None and rejected:
             counts = ', '.join(f'{cause} ({count})' for cause, count in rejected.items())
             state = f'samples rejected: {counts}'

@@ -13,30 +13,27 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.filtering.status import USABLE
 from two_manifold_ros.interface.assessment import InputLimits, Interruption
-from two_manifold_ros.recordings.ros_messages import ImuDecoder
+from two_manifold_ros.recordings.decoding import ImuDecoder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.filtering.successor import Sample, Successor
-    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.model.model import ModelHead
 
 
-class Durations:
-    """Quantiles of the newest durations, as many as are kept."""
+class Durations(deque[int]):
+    """The newest durations in nanoseconds, as many as are kept, and their quantiles."""
 
     def __init__(self, kept: int = 1000) -> None:
-        self._nanoseconds: deque[int] = deque(maxlen=kept)
-
-    def add(self, nanoseconds: int) -> None:
-        """Remember one duration."""
-        self._nanoseconds.append(nanoseconds)
+        super().__init__(maxlen=kept)
 
     def microseconds(self) -> dict[str, float]:
         """Return ``p50``, ``p99`` and ``max``, NaN before the first one."""
-        values = np.array(self._nanoseconds or [np.nan]) / 1e3
+        values = np.array(self or [np.nan]) / 1e3
         p50, p99, longest = np.quantile(values, [0.5, 0.99, 1.0]).tolist()
         return {'p50': p50, 'p99': p99, 'max': longest}
 
@@ -60,8 +57,9 @@ class Arrivals:
         # Why the filter restarted or coasted the last time, if it did.
         self.interruption: Interruption | None = None
         self._speed = 1.0
-        self._anchor: tuple[int, int] | None = None
+        # Of the newest message that was used, and since when the speed is measured.
         self._last: tuple[int, int] | None = None
+        self._anchor = 0, 0
 
     @property
     def refused(self) -> bool:
@@ -85,10 +83,14 @@ class Arrivals:
         self.good_ns = arrived_ns
         here = stamp_ns, arrived_ns
         if broke and self._last is not None:
-            self._measure_speed(self._last, least_ns=100_000_000)
+            if self._last[1] - self._anchor[1] >= 100_000_000:
+                self._measure_speed(self._last)
             self.interruption = self._explain(stamp_ns - self._last[0], arrived_ns - self._last[1])
             self._anchor = here
-        self._measure_speed(here, least_ns=1_000_000_000)
+        if self._last is None:
+            self._anchor = here
+        elif arrived_ns - self._anchor[1] >= 1_000_000_000:
+            self._measure_speed(here)
         self._last = here
 
     def _explain(self, by_stamps_ns: int, by_clock_ns: int) -> Interruption:
@@ -99,14 +101,11 @@ class Arrivals:
         cause = 'stepped_ahead' if by_stamps_ns > passed_ns else 'stepped_back'
         return Interruption(cause, abs(by_stamps_ns - passed_ns) / 1e9)
 
-    def _measure_speed(self, here: tuple[int, int], least_ns: int) -> None:
-        """Measure how fast stamps advance since the anchor, if that is long enough ago."""
-        if self._anchor is None:
-            self._anchor = here
-        by_clock_ns = here[1] - self._anchor[1]
-        if by_clock_ns >= least_ns:
-            self._speed = max((here[0] - self._anchor[0]) / by_clock_ns, 0.0)
-            self._anchor = here
+    def _measure_speed(self, here: tuple[int, int]) -> None:
+        """Measure how fast stamps advance since the anchor."""
+        stamp_ns, arrived_ns = self._anchor
+        self._speed = max((here[0] - stamp_ns) / (here[1] - arrived_ns), 0.0)
+        self._anchor = here
 
 
 class Session:
@@ -169,51 +168,45 @@ class Session:
         """Take one message; return the estimates to publish, ``None`` if the message waits."""
         self.last_raw = raw
         self._waiting.append((raw, perf_counter_ns(), self.further))
-        if self._may_wait(raw):
-            return None
+        is_little_endian = raw[:2] == b'\x00\x01'
+        if self._clock_ns is None and is_little_endian and len(raw) >= self._stamp.size:
+            seconds, nanoseconds = self._stamp.unpack_from(raw)
+            newest, self._newest = self._newest, seconds * 10**9 + nanoseconds
+            is_early = newest < self._newest < self._tick_ends
+            if is_early and len(self._waiting) < self._most_waiting:
+                return None
         self._settle()
         ready, self._ready = self._ready, []
         return ready
 
-    def _may_wait(self, raw: bytes) -> bool:
-        is_little_endian = raw[:2] == b'\x00\x01'
-        if self._clock_ns is not None or not is_little_endian or len(raw) < self._stamp.size:
-            return False
-        seconds, nanoseconds = self._stamp.unpack_from(raw)
-        stamp, newest = seconds * 10**9 + nanoseconds, self._newest
-        self._newest = stamp
-        return newest < stamp < self._tick_ends and len(self._waiting) < self._most_waiting
-
     def _settle(self) -> None:
         """Feed the filter with all that waits."""
+        live, counters = self.filter, self.counters
         while self._waiting:
-            self._feed(*self._waiting.popleft())
-        self._tick_ends = self.filter.tick_ends
-
-    def _feed(self, raw: bytes, arrived_ns: int, further: tuple[float, ...]) -> None:
-        self.counters['received'] += 1
-        try:
-            stamp_ns, frame_id, sample = self._decode(raw)
-        # Bytes that are no Imu message make a decoder raise almost anything.
-        except Exception:  # noqa: BLE001 - counted, and reported in the diagnostics
-            self.counters['malformed'] += 1
-            self.arrivals.refuse()
-            return
-        sample += further
-        if self._clock_ns is not None:
-            stamp_ns = self._clock_ns()
-        self._samples.append((stamp_ns, sample))
-        if self.successor is not None:
-            self.successor.take(stamp_ns, sample)
-        live = self.filter
-        estimates = live.push(stamp_ns, sample)
-        self.arrivals.take(stamp_ns, frame_id, arrived_ns, used=live.used, broke=live.broke)
-        for estimate in estimates:
-            if estimate.valid:
-                self.counters['published'] += 1
-                self._ready.append(estimate)
-            elif estimate.cause == 'numerics':
-                self.counters['estimates_not_finite'] += 1
+            raw, arrived_ns, further = self._waiting.popleft()
+            counters['received'] += 1
+            try:
+                stamp_ns, frame_id, sample = self._decode(raw)
+            # Bytes that are no Imu message make a decoder raise almost anything.
+            except Exception:  # noqa: BLE001 - counted, and reported in the diagnostics
+                counters['malformed'] += 1
+                self.arrivals.refuse()
+                continue
+            sample += further
+            if self._clock_ns is not None:
+                stamp_ns = self._clock_ns()
+            self._samples.append((stamp_ns, sample))
+            if self.successor is not None:
+                self.successor.take(stamp_ns, sample)
+            estimates = live.push(stamp_ns, sample)
+            self.arrivals.take(stamp_ns, frame_id, arrived_ns, used=live.used, broke=live.broke)
+            for estimate in estimates:
+                if estimate.status in USABLE:
+                    counters['published'] += 1
+                    self._ready.append(estimate)
+                elif estimate.cause == 'numerics':
+                    counters['estimates_not_finite'] += 1
+        self._tick_ends = live.tick_ends
 
     def reset(self, cause: str) -> None:
         """Forget everything that was seen and restart."""

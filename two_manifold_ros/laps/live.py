@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.filtering.status import Status, USABLE
 from two_manifold_ros.laps.ring import ClosedLine, DrawnLine, STEPS
 from two_manifold_ros.laps.timing import LapState, LapTimer
 from two_manifold_ros.model.path_ahead import PathAhead
@@ -125,10 +125,6 @@ class LiveLaps:
         """Why marks move no line; empty if they do, and before the first."""
         return self._why_missed('marks', len(self._marks))
 
-    @property
-    def _newest_ns(self) -> int:
-        return self._past[-1][0].stamp_ns
-
     def _why_missed(self, what: str, counted: int) -> str:
         missed = self._missed[what]
         if counted or not missed:
@@ -140,15 +136,17 @@ class LiveLaps:
 
     def push(self, estimate: Estimate) -> LapState | None:
         """Take an estimate; return the state, or None where no place on the lap is known."""
-        state = self.timer.push(estimate)
-        # They were said as they ended, and a node runs for months.
-        self.timer.laps.clear()
-        if not estimate.valid:
+        if estimate.status not in USABLE:
             return None
         stamp_ns = estimate.stamp_ns
-        if self._past and stamp_ns <= self._newest_ns:
+        state = self.timer.follow(
+            stamp_ns, estimate.positions[0], estimate.velocity, estimate.covariances[0]
+        )
+        # They were said as they ended, and a node runs for months.
+        self.timer.laps.clear()
+        if self._past and stamp_ns <= (newest_ns := self._past[-1][0].stamp_ns):
             # The clock was set back: what is ahead of it is of the time before.
-            self._waiting = deque(each for each in self._waiting if each[0] < self._newest_ns)
+            self._waiting = deque(each for each in self._waiting if each[0] < newest_ns)
             self._past.clear()
             self._last_mark_ns = None
         metres = math.nan
@@ -166,7 +164,10 @@ class LiveLaps:
         if moved:
             state = self._time_again(state)
         self._highest = max(self._highest, self.timer.number)
-        return None if state is None else self._in_metres(replace(state, lap=self._highest))
+        if state is None:
+            return None
+        state = replace(state, lap=self._highest)
+        return state if self._drawn is None else self._in_metres(state, self._drawn)
 
     def go_on(self, before: LiveLaps) -> None:
         """Go on counting laps, and with the frame of the fixes, in place of another model's."""
@@ -238,7 +239,7 @@ class LiveLaps:
         if self._clock_ns is not None:
             stamp_ns = self._clock_ns()
         elif self._past:
-            stamp_ns = stamp_ns or self._newest_ns
+            stamp_ns = stamp_ns or self._past[-1][0].stamp_ns
         # Those that came first are due first.
         if len(self._waiting) == MOST_WAITING:
             return
@@ -357,11 +358,9 @@ class LiveLaps:
     def _draw(self) -> None:
         self._drawn, self._drawn_fixes = self._fixes.draw(), self._fixes.fixes
 
-    def _in_metres(self, state: LapState) -> LapState:
+    def _in_metres(self, state: LapState, line: DrawnLine) -> LapState:
         """Return a state on the ring with the way along the line through the fixes."""
-        if self._drawn is None:
-            return state
-        circuit, way_m = self.timer.circuit, self._drawn.way_m
+        circuit, way_m = self.timer.circuit, line.way_m
         begin = math.atan2(circuit.points[0, 1], circuit.points[0, 0]) / (2.0 * math.pi)
         edges = np.linspace(0.0, 1.0, STEPS + 1)
         before, now = np.interp([begin % 1.0, (begin + state.phase) % 1.0], edges, way_m)

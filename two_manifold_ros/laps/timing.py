@@ -4,15 +4,26 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 import math
 from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
+from two_manifold_ros.compilation import exact
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.model.circuit import Circuit, evenly, NEARBY, predicted, UNSURE
-from two_manifold_ros.model.model import RouteModel
+from two_manifold_ros.model.circuit import (
+    Circuit,
+    deviation_at,
+    evenly,
+    find_spot,
+    metres_at,
+    NEARBY,
+    predicted,
+    seconds_at,
+    UNSURE,
+)
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.route.route import LIMITS
 from two_manifold_ros.ticks.standing import stretches_of
@@ -21,7 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.model.circuit import Known
+    from two_manifold_ros.model.model import ModelHead
     from two_manifold_ros.typing import Floats
 
 
@@ -35,14 +47,11 @@ class Timed(NamedTuple):
     seconds: float
     deviation_s: float
 
-    def __sub__(self, other: object) -> Timed:
-        """Return the difference of two whose errors are independent."""
-        if not isinstance(other, Timed):
-            return NotImplemented
-        return Timed(self.seconds - other.seconds, math.hypot(self.deviation_s, other.deviation_s))
-
 
 UNKNOWN = Timed(math.nan, math.nan)
+
+EXACT = np.zeros((2, 2))
+"""The covariance of a position that does not err."""
 
 
 @dataclass(frozen=True)
@@ -98,13 +107,104 @@ class LapState:
         return found
 
 
-class _Mark(NamedTuple):
-    """A vehicle on its way: s since the first stamp, m since lap 0 began, and deviations."""
+AT, WAY, LATE, ASIDE = range(4)
+"""Of a mark (4,): s since the first stamp, m since lap 0 began, and deviations of both."""
 
-    at_s: float
-    way_m: float
-    deviation_s: float
-    deviation_m: float
+OFF, STARTS, ELSEWHERE, ONWARD = range(4)
+"""What a vehicle did: it is off, came to the circuit, was not where it seemed to be, drove on."""
+
+
+@exact
+def _follow(
+    at_s: float, position: Floats, direction: Floats, covariance: Floats, fastest_mps: float,
+    known: Known, last: Floats, now: Floats,
+) -> int:  # fmt: skip
+    """Fill the mark ``now`` after the ``last`` one, NaN if there is none; return what it did."""
+    length, low, span = known[4][0], 0.0, -1.0
+    if not math.isnan(last[AT]):
+        unsure = UNSURE * last[ASIDE] + length / len(known[0])
+        ahead = fastest_mps * max(at_s - last[AT], 0.0)
+        if ahead + 2.0 * unsure < length:
+            low = last[WAY] - unsure
+            span = last[WAY] + ahead + unsure - low
+    metres, _, deviation = find_spot(position, direction, covariance, low, span, known)
+    if math.isnan(metres):
+        return OFF
+    now[AT], now[WAY], now[ASIDE] = at_s, metres, deviation
+    now[LATE] = deviation_at(metres, deviation, known)
+    if not at_s > last[AT]:
+        return STARTS
+    elapsed = at_s - last[AT]
+    usual = metres_at(seconds_at(last[WAY], known) + elapsed, known) - last[WAY]
+    unseen = usual >= length
+    if unseen:
+        # Nobody knows how many laps were driven: at least the rest of this one.
+        usual %= length
+    step = (metres - last[WAY]) % length
+    step += length * np.rint((usual - step) / length)
+    now[WAY] = last[WAY] + step
+    # Many ticks on a line show jitter beyond any few deviations, and nobody is lost in a bend.
+    unsure = max(UNSURE * math.hypot(last[ASIDE], deviation), NEARBY * length)
+    # It may not be where it was thought to be, or nobody saw how it came here.
+    if unseen or not -unsure <= step <= fastest_mps * elapsed + unsure:
+        return ELSEWHERE
+    return ONWARD
+
+
+@exact
+def _between(last: Floats, now: Floats, way_m: float, known: Known, passed: Floats) -> None:
+    """Fill the mark at which a place between two marks was ``passed``."""
+    begin, end = seconds_at(last[WAY], known), seconds_at(now[WAY], known)
+    share = (seconds_at(way_m, known) - begin) / (end - begin) if end > begin else 1.0
+    share = min(max(share, 0.0), 1.0)
+    for i in range(4):
+        passed[i] = last[i] + share * (now[i] - last[i])
+    passed[WAY] = way_m
+
+
+@exact
+def _fill(
+    last: Floats, now: Floats, until_m: float, begin: Floats, known: Known, end: Floats,
+    course: Floats,
+) -> None:  # fmt: skip
+    """
+    Note when the points between two marks of a lap, which began at another, were passed.
+
+    Filled: the mark ``until_m``, ``end``, and the ``course`` (2, n + 1), s since the start of the
+    lap and deviations.
+    """
+    if math.isnan(begin[AT]) or not now[WAY] > last[WAY]:
+        return
+    _between(last, now, until_m, known, end)
+    start = begin if begin[WAY] > last[WAY] else last
+    way_m, driven = begin[WAY], end[WAY] - start[WAY]
+    if not driven > 0.0:
+        return
+    metres = known[2]
+    for i in range(len(metres)):
+        if start[WAY] - way_m < metres[i] <= end[WAY] - way_m:
+            share = (metres[i] + way_m - start[WAY]) / driven
+            course[0, i] = start[AT] + share * (end[AT] - start[AT]) - begin[AT]
+            late = start[LATE] + share * (end[LATE] - start[LATE])
+            course[1, i] = math.hypot(late, begin[LATE])
+
+
+@exact
+def _compare(
+    elapsed_s: float, phase: float, mean: Floats, squares: Floats, best: Floats, last: Floats,
+    numbers: Floats,
+) -> None:  # fmt: skip
+    """
+    Fill the ``numbers`` (6,) of a lap at a phase.
+
+    Of the ``best`` and the ``last`` course (2, n + 1) they are seconds and deviations to there;
+    then come the time that this lap will have taken by the ``mean`` course, and its variance.
+    """
+    for i in range(2):
+        numbers[i] = evenly(best[i], phase)
+        numbers[2 + i] = evenly(last[i], phase)
+    numbers[4] = predicted(mean, elapsed_s, evenly(mean, phase))
+    numbers[5] = evenly(squares, phase)
 
 
 class LapTimer:
@@ -123,15 +223,16 @@ class LapTimer:
         self._mean = circuit.seconds.copy()
         self._squares = np.square(circuit.spreads)
         self._driven = 0
-        self._top_mps = circuit.top_mps
-        self._lines = circuit.length_m * np.array([0.0, *sectors])
+        self._fastest_mps = LIMITS.fastest * circuit.top_mps
+        self._lines: list[float] = (circuit.length_m * np.array([0.0, *sectors])).tolist()
         self.laps: list[Lap] = []
         self._origin_ns: int | None = None
-        self._last: _Mark | None = None
+        self._last, self._now, self._passed = np.full((3, 4), np.nan)
         self._farthest = 0.0
         self.number = 0
         self._forget()
-        self._courses: dict[str, Floats] = {}
+        unknown = np.full((2, len(circuit) + 1), np.nan)
+        self._courses, self._numbers = {'last': unknown, 'best': unknown}, np.zeros(6)
         self._times = {'last': UNKNOWN, 'best': UNKNOWN}
         self._last_sector = UNKNOWN
 
@@ -148,107 +249,45 @@ class LapTimer:
         return self.follow(estimate.stamp_ns, estimate.positions[0], estimate.velocity, covariance)
 
     def follow(
-        self, stamp_ns: int, position: Floats, direction: Floats, covariance: Floats | None = None
+        self, stamp_ns: int, position: Floats, direction: Floats, covariance: Floats = EXACT
     ) -> LapState | None:
         """Take a position, as `Circuit.locate` does, at a stamp; return as `push` does."""
-        circuit, between = self.circuit, None
-        last = self._last
-        if last is not None and self._origin_ns is not None:
-            elapsed = max((stamp_ns - self._origin_ns) * 1e-9 - last.at_s, 0.0)
-            unsure = UNSURE * last.deviation_m + circuit.length_m / len(circuit)
-            ahead = LIMITS.fastest * self._top_mps * elapsed
-            if ahead + 2.0 * unsure < circuit.length_m:
-                between = last.way_m - unsure, last.way_m + ahead + unsure
-        spot = circuit.locate(position, direction, covariance, between)
-        if math.isnan(spot.metres):
+        circuit, last, now = self.circuit, self._last, self._now
+        origin_ns = stamp_ns if self._origin_ns is None else self._origin_ns
+        did = _follow(
+            (stamp_ns - origin_ns) * 1e-9, position, direction, covariance, self._fastest_mps,
+            circuit.known, last, now,
+        )  # fmt: skip
+        if did == OFF:
             return None
-        if self._origin_ns is None:
-            self._origin_ns = stamp_ns
-        at_s = (stamp_ns - self._origin_ns) * 1e-9
-        deviation_s = circuit.deviation_at(spot.metres, spot.deviation_m)
-        seen = _Mark(at_s, spot.metres, deviation_s, spot.deviation_m)
-        if self._last is None or at_s <= self._last.at_s:
+        self._origin_ns = origin_ns
+        way_m, length = float(now[WAY]), circuit.length_m
+        if did != ONWARD:
             self._forget()
-            self._last, self._farthest = seen, seen.way_m
-        else:
-            seen = self._advance(self._last, seen)
-        return self._state(stamp_ns, seen)
+        elif way_m > self._farthest:
+            for lap in range(math.floor(self._farthest / length), math.floor(way_m / length) + 1):
+                for sector, line in enumerate(self._lines):
+                    if self._farthest < lap * length + line <= way_m:
+                        self._pass(sector, lap * length + line)
+            _fill(last, now, way_m, self._begin, circuit.known, self._passed, self._course)
+        self._farthest = way_m if did != ONWARD else max(self._farthest, way_m)
+        self._last, self._now = now, last
+        return self._state(stamp_ns)
 
     def _forget(self) -> None:
         """Forget the lap that is under way; what is over stays."""
-        self._begin: _Mark | None = None
-        self._passages: dict[int, _Mark] = {}
-        self._lap_way = 0.0
+        self._begin = np.full(4, np.nan)
+        self._passages: dict[int, Floats] = {}
         # Seconds since the start of the lap at which each point was passed, and deviations.
         self._course = np.full((2, len(self.circuit) + 1), np.nan)
 
-    def _advance(self, last: _Mark, seen: _Mark) -> _Mark:
-        """Go on to a place that was ``seen`` within a lap, and pass the lines between."""
-        circuit, length = self.circuit, self.circuit.length_m
-        elapsed = seen.at_s - last.at_s
-        usual = circuit.metres_at(circuit.seconds_at(last.way_m) + elapsed) - last.way_m
-        unseen = usual >= length
-        if unseen:
-            # Nobody knows how many laps were driven: at least the rest of this one.
-            usual %= length
-        step = (seen.way_m - last.way_m) % length
-        step += length * round((usual - step) / length)
-        now = seen._replace(way_m=last.way_m + step)
-        # Many ticks on a line show jitter beyond any few deviations, and nobody is lost in a bend.
-        unsure = max(UNSURE * math.hypot(last.deviation_m, seen.deviation_m), NEARBY * length)
-        if unseen or not -unsure <= step <= LIMITS.fastest * self._top_mps * elapsed + unsure:
-            # It was not where it was thought to be, or nobody saw how it came here.
-            self._forget()
-            self._lap_way = length * math.floor(now.way_m / length)
-            self._farthest = now.way_m
-        if now.way_m > self._farthest:
-            self._pass_lines(last, now)
-            self._farthest = now.way_m
-        self._last = now
-        return now
-
-    def _pass_lines(self, last: _Mark, now: _Mark) -> None:
-        length = self.circuit.length_m
-        first = math.floor(self._farthest / length)
-        for lap in range(first, math.floor(now.way_m / length) + 1):
-            for sector, line in enumerate(self._lines.tolist()):
-                way = lap * length + line
-                if self._farthest < way <= now.way_m:
-                    self._fill(last, now, way)
-                    self._pass(sector, self._between(last, now, way))
-        self._fill(last, now, now.way_m)
-
-    def _between(self, last: _Mark, now: _Mark, way_m: float) -> _Mark:
-        """Return the passage of a place between two marks."""
-        seconds_at = self.circuit.seconds_at
-        begin, end = seconds_at(last.way_m), seconds_at(now.way_m)
-        share = (seconds_at(way_m) - begin) / (end - begin) if end > begin else 1.0
-        share = min(max(share, 0.0), 1.0)
-        passed = _Mark(*(a + share * (b - a) for a, b in zip(last, now, strict=True)))
-        return passed._replace(way_m=way_m)
-
-    def _fill(self, last: _Mark, now: _Mark, until_m: float) -> None:
-        """Note when the points between two marks of the lap were passed."""
-        begin, way_m = self._begin, self._lap_way
-        if begin is None or not now.way_m > last.way_m:
-            return
-        end = self._between(last, now, until_m)
-        start = max(last, begin, key=lambda mark: mark.way_m)
-        if not end.way_m > start.way_m:
-            return
-        metres = self.circuit.metres
-        edges = [start.way_m - way_m, end.way_m - way_m]
-        between = slice(*np.searchsorted(metres, edges, side='right'))
-        share = (metres[between] + way_m - start.way_m) / (end.way_m - start.way_m)
-        seconds = start.at_s + share * (end.at_s - start.at_s)
-        deviations = start.deviation_s + share * (end.deviation_s - start.deviation_s)
-        self._course[0, between] = seconds - begin.at_s
-        self._course[1, between] = np.hypot(deviations, begin.deviation_s)
-
-    def _pass(self, sector: int, passage: _Mark) -> None:
-        """Pass a line: end a sector, and a lap at the start line."""
-        count = len(self._lines)
-        before = self._passages.get((sector - 1) % count)
+    def _pass(self, sector: int, way_m: float) -> None:
+        """Pass a line on the way to the newest mark: end a sector, and a lap at the start line."""
+        between = self._last, self._now, way_m
+        _fill(*between, self._begin, self.circuit.known, self._passed, self._course)
+        passage = np.zeros(4)
+        _between(*between, self.circuit.known, passage)
+        before = self._passages.get((sector - 1) % len(self._lines))
         self._last_sector = UNKNOWN if before is None else _from(before, passage)
         if sector:
             self._passages[sector] = passage
@@ -257,13 +296,14 @@ class LapTimer:
             self._end_lap(passage)
         self.number += 1
         self._forget()
-        self._begin, self._lap_way = passage, passage.way_m
-        self._passages[0] = passage
+        self._begin = self._passages[0] = passage
 
-    def _end_lap(self, passage: _Mark) -> None:
-        begin, lines = self._begin, [self._passages.get(each) for each in range(len(self._lines))]
-        time = UNKNOWN if begin is None else _from(begin, passage, self.circuit.repeated)
+    def _end_lap(self, passage: Floats) -> None:
+        lines = [self._passages.get(each) for each in range(len(self._lines))]
+        begin, time, began = self._passages.get(0), UNKNOWN, None
         if begin is not None:
+            time = _from(begin, passage, self.circuit.repeated)
+            began = (self._origin_ns or 0) + round(begin[AT] * 1e9)
             self._learn(time.seconds)
             best = not time.seconds >= self._times['best'].seconds
             for name in ('last', 'best')[: 1 + best]:
@@ -272,7 +312,6 @@ class LapTimer:
             UNKNOWN if start is None or end is None else _from(start, end)
             for start, end in zip(lines, [*lines[1:], passage], strict=True)
         ]
-        began = None if begin is None else (self._origin_ns or 0) + round(begin.at_s * 1e9)
         self.laps.append(Lap(self.number, began, time, tuple(sectors)))
 
     def _learn(self, lap_s: float) -> None:
@@ -281,45 +320,43 @@ class LapTimer:
         seconds[0] = 0.0
         if not np.isfinite(seconds).all():
             return
-        errors = predicted(self._mean, seconds, self._mean) - lap_s
+        pairs = zip(seconds, self._mean, strict=True)
+        errors = np.array([predicted(self._mean, *each) for each in pairs]) - lap_s
         self._driven += 1
         self._squares += (np.square(errors) - self._squares) / (self._driven + 1)
         self._mean += (seconds - self._mean) / (self._driven + 1)
 
-    def _state(self, stamp_ns: int, now: _Mark) -> LapState:
-        length = self.circuit.length_m
-        metres = now.way_m % length
-        phase = metres / length
-        elapsed = UNKNOWN if self._begin is None else _from(self._begin, now)
-        to_best, to_last = (
-            elapsed - Timed(*(evenly(each, phase) for each in self._courses[name]))
-            if name in self._courses
-            else UNKNOWN
-            for name in ('best', 'last')
-        )
+    def _state(self, stamp_ns: int) -> LapState:
+        now, length, numbers = self._last, self.circuit.length_m, self._numbers
+        metres = float(now[WAY]) % length
+        phase, elapsed = metres / length, _from(self._begin, now)
+        _compare(
+            elapsed.seconds, phase, self._mean, self._squares, self._courses['best'],
+            self._courses['last'], numbers,
+        )  # fmt: skip
+        best_s, best_late_s, last_s, last_late_s, lap_s, variance = numbers.tolist()
+        late_s = elapsed.deviation_s
         return LapState(
             stamp_ns=stamp_ns,
             lap=self.number,
-            sector=int(np.searchsorted(self._lines, metres, side='right')),
+            sector=bisect_right(self._lines, metres),
             phase=phase,
             distance_m=metres,
-            distance_deviation_m=now.deviation_m,
+            distance_deviation_m=float(now[ASIDE]),
             elapsed=elapsed,
-            to_best=to_best,
-            to_last=to_last,
-            predicted=Timed(
-                float(predicted(self._mean, elapsed.seconds, evenly(self._mean, phase))),
-                math.sqrt(evenly(self._squares, phase) + elapsed.deviation_s**2),
-            ),
+            to_best=Timed(elapsed.seconds - best_s, math.hypot(late_s, best_late_s)),
+            to_last=Timed(elapsed.seconds - last_s, math.hypot(late_s, last_late_s)),
+            predicted=Timed(lap_s, math.sqrt(variance + late_s**2)),
             last=self._times['last'],
             best=self._times['best'],
             last_sector=self._last_sector,
         )
 
 
-def _from(begin: _Mark, end: _Mark, repeated: float = 1.0) -> Timed:
+def _from(begin: Floats, end: Floats, repeated: float = 1.0) -> Timed:
     """Return the time between two marks; at the same place a share of their errors cancels."""
-    return Timed(end.at_s - begin.at_s, repeated * math.hypot(begin.deviation_s, end.deviation_s))
+    late_s = repeated * math.hypot(begin[LATE], end[LATE])
+    return Timed(float(end[AT]) - float(begin[AT]), late_s)
 
 
 NO_LAPS = (
@@ -335,7 +372,7 @@ def live_timer(model: ModelHead, start_line: str = '', sectors: str = '') -> Lap
     A map of the route holds its lap; looking for the lap of another model would hold up the node.
     """
     named = start_line.strip() or sectors.strip()
-    if isinstance(model, RouteModel):
+    if model.route_model is not None:
         return make_timer(model, start_line, sectors) if named or model.circuit else None
     if named:
         msg = (
@@ -384,10 +421,10 @@ def lines_in_words(timer: LapTimer, frame: str) -> str:
 
 def circuit_of(model: ModelHead) -> Circuit:
     """Return the lap of a model: of its route or its track; an ``InputError`` if there is none."""
-    if isinstance(model, RouteModel):
-        if model.circuit is None:
-            raise InputError(NO_LAPS)
+    if model.circuit is not None:
         return model.circuit
+    if model.route_model is not None:
+        raise InputError(NO_LAPS)
     # It takes SciPy, which a node of a route does without.
     from two_manifold_ros.model.circuit_learning import learn_circuit  # noqa: PLC0415
     from two_manifold_ros.route.merging import merge_passes  # noqa: PLC0415

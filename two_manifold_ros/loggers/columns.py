@@ -1,10 +1,9 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Which column of a table holds which quantity, in which unit, and when it was recorded."""
+"""Which column of a table holds which quantity, in which unit."""
 
 from __future__ import annotations
 
-from collections import Counter
 import re
 from typing import NamedTuple, TYPE_CHECKING
 
@@ -25,32 +24,16 @@ from two_manifold_ros.loggers.log import (
     plain,
     ROLES,
     SI,
+    TEXT,
     UNCLEAR,
 )
-from two_manifold_ros.loggers.tables import is_missing, number_of, UNDATED, UNDATED_NS, VBO
-from two_manifold_ros.loggers.times import (
-    COUNTED,
-    DAY_NS,
-    days_over_midnight,
-    far_from_others,
-    LAST_S,
-    LATE_NS,
-    LIMITS_S,
-    not_cut_off,
-    RARE,
-    SINCE_1970,
-    times_of_texts,
-    USUAL_S,
-)
+from two_manifold_ros.loggers.tables import number_of, RARE
+from two_manifold_ros.loggers.times import stamps_of, times_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from two_manifold_ros.loggers.tables import Table
-    from two_manifold_ros.typing import Bools, Floats, Ints
-
-_TEXT = 'text'
-"""What stands for the unit of times that are text."""
 
 
 class Column(NamedTuple):
@@ -85,34 +68,6 @@ def parse_columns(text: str) -> dict[str, Column]:
     return choices
 
 
-def read_columns(table: Table, columns: Mapping[str, Column]) -> Log:
-    """Return the channels of a table, of the columns that `choose` finds."""
-    if 'time' not in columns:
-        _join_date(table)
-    chosen = choose(table, columns)
-    table.notes.append('; '.join(_words(table, *each) for each in chosen.items()))
-    _refuse_hemispheres(table, {role: chosen[role] for role in {*chosen} - {*columns}})
-    unread = {*range(len(table.heads))} - {each.at for each in chosen.values()}
-    stamps = _stamps(table, chosen.pop('time'))
-    numbers = {
-        role: table.column(each.at, _PLACES if role in _HALVES else '')
-        * (each.sign * factor_of(role, each.unit, f'{table.place}, column {each.name!r}'))
-        for role, each in chosen.items()
-    }
-    if table.kind == VBO and {*_HALVES} <= {*numbers}:
-        _divide_minutes(table, numbers)
-    channels = {role: Channel.of_cells(stamps, each) for role, each in numbers.items()}
-    channels = {role: each for role, each in channels.items() if len(each.stamps)}
-    names = tuple(table.heads[at] for at in sorted(unread) if table.heads[at])
-    return Log(
-        table.place,
-        table.kind,
-        channels,
-        tuple(filter(None, table.notes)),
-        names,
-    )
-
-
 def choose(table: Table, columns: Mapping[str, Column]) -> dict[str, Column]:
     """
     Return the column of each role: as named, or else by its name, unit and values.
@@ -123,22 +78,29 @@ def choose(table: Table, columns: Mapping[str, Column]) -> dict[str, Column]:
     free = [at for at in range(len(table.names)) if at not in given.values()]
     chosen: dict[str, Column] = {}
     for role in ROLES:
-        find = _time_of if role == 'time' else _found
-        at = given[role] if role in given else find(table, role, free)
+        at = given[role] if role in given else _found(table, role, free)
         if at is not None:
-            chosen[role] = _column(table, role, at, columns.get(role))
+            name, unit, sign, _ = columns.get(role, Column(table.names[at], '', 1.0))
+            chosen[role] = Column(name, unit or _unit_of(table, role, at), sign, at)
     # A position is of both.
     if not {'x', 'y'} <= {*chosen}:
         chosen = {role: each for role, each in chosen.items() if role not in {'x', 'y'}}
-    lacking = 'samples' if 'time' in chosen and len(chosen) < 2 else ''
     letters = [plain(name) for name in table.names if plain(name) in {'x', 'y', 'z'}]
-    bare = {*letters} & ({*chosen} - {*columns})
-    if not {*ACCELERATIONS} & {*chosen} and any(not table.units[chosen[role].at] for role in bare):
-        # Positions beside fixes have no z; accelerations have.
-        lacking = 'accelerations' if 'z' in letters or 'latitude' not in chosen else lacking
-    if len({*given.values()}) < len(given):
+    bare = [
+        role for role in {*letters} & ({*chosen} - {*columns}) if not table.units[chosen[role].at]
+    ]
+    lacking = ''
+    if 'time' not in chosen:
+        lacking = 'the time'
+    elif len({*given.values()}) < len(given):
         lacking = f'{" and ".join(given)}, each its own'
-    lacking = lacking if 'time' in chosen else 'the time'
+    # Positions beside fixes have no z; accelerations have.
+    elif (
+        bare and not {*ACCELERATIONS} & {*chosen} and ('z' in letters or 'latitude' not in chosen)
+    ):
+        lacking = 'accelerations'
+    elif len(chosen) < 2:
+        lacking = 'samples'
     if lacking:
         map_of = ','.join(f'a{letter}={letter}:UNIT' for letter in dict.fromkeys(letters))
         msg = (
@@ -147,141 +109,100 @@ def choose(table: Table, columns: Mapping[str, Column]) -> dict[str, Column]:
             f'positions, out of {listed(table.heads)}'
         )
         raise InputError(msg)
-    chosen['time'] = _counted(table, chosen['time'], of_imu=bool({*IMU_ROLES} & {*chosen}))
     return chosen
-
-
-def _column(table: Table, role: str, at: int, choice: Column | None) -> Column:
-    """Return a column of a role with the unit that the user, the file or its name states."""
-    name, unit, sign = table.names[at], '', table.sign if role in ACCELERATIONS else 1.0
-    usual = KNOWN[role].get(plain(name), '')
-    if choice:
-        name, unit, sign, *_ = choice
-    unit = unit or table.units[at] or usual
-    if role in FIX_ROLES and not is_unit(unit):
-        # Remarks such as WGS84; the first word of others is the unit, as of m MSL.
-        unit = first if is_unit(first := unit.split(' ')[0]) else ''
-    if role == 'time':
-        return Column(name, _TEXT if table.holds_text(at) else unit, sign, at)
-    return Column(name, unit or SI[role], sign, at)
-
-
-def _words(table: Table, role: str, column: Column) -> str:
-    """Return as which role a column is read."""
-    count = list(table.names).count(table.names[column.at])
-    first = f' (the first of {count} columns of this name)' if count > 1 else ''
-    return f'{role} is {"-" if column.sign < 0 else ""}{column.name} in {column.unit}{first}'
 
 
 def _named(table: Table, name: str) -> int:
     """Return the column of a name as the file has it, or without its unit."""
     for names in (table.heads, table.names):
         if name in names:
-            return list(names).index(name)
+            return names.index(name)
     msg = f'{table.place}: there is no column {name!r}; name one of {listed(table.heads)}'
     raise InputError(msg)
 
 
-def fitting(table: Table, columns: Mapping[str, Column]) -> dict[str, Column]:
-    """Return what of a map of columns by role is in a table, in a unit of the role."""
-    found = {}
-    for role, choice in columns.items():
-        if choice.name in {*table.heads, *table.names}:
-            unit = choice.unit or table.units[_named(table, choice.name)]
-            if role == 'time' or not unit or fits(role, unit):
-                found[role] = choice
-    return found
+def _unit_of(table: Table, role: str, at: int) -> str:
+    """Return the unit that the file or a name states, or that of the format, or the SI unit."""
+    if role == 'time' and table.holds_text(at):
+        return TEXT
+    unit = table.units[at]
+    if role in FIX_ROLES and not is_unit(unit):
+        # Remarks such as WGS84; the first word of others is the unit, as of m MSL.
+        unit = first if is_unit(first := unit.split(' ')[0]) else ''
+    usual = table.usual.get(role, KNOWN[role].get(plain(table.names[at]), ''))
+    # Times of no known unit have one by their size.
+    return unit or usual or SI[role] * (role != 'time')
 
 
 def _found(table: Table, role: str, free: Sequence[int]) -> int | None:
-    """Return the column that has a usual name of a role."""
-
-    def may_hold(name: str, unit: str) -> bool:
-        # Names of two letters are of many quantities: gx of accelerations in g, too.
-        unclear = name in UNCLEAR or (len(name) == 2 and is_unit(unit))
-        return not unclear or fits(role, unit or 'm')
-
+    """Return the column with a usual name of a role that is not empty, or of a time that grows."""
+    if role == 'time' and table.times:
+        return table.find(table.times)
+    names, usual = {at: plain(table.names[at]) for at in free}, [*KNOWN[role]]
+    found = [at for name in usual for at in free if names[at] == name]
+    if role == 'time':
+        begins = usual[: usual.index('t')]
+        found += [at for name in begins for at in free if names[at].startswith(name)]
+        # Text is refused with the words for how times are written.
+        return next(
+            (at for at in found if _grows(table, at)),
+            next(filter(table.holds_text, found), None),
+        )
+    # Names of two letters are of many quantities: gx of accelerations in g, too.
     found = [
         at
-        for name in KNOWN[role]
-        for at in free
-        if plain(table.names[at]) == name and may_hold(name, table.units[at])
+        for at in found
+        if not (names[at] in UNCLEAR or (len(names[at]) == 2 and is_unit(table.units[at])))
+        or fits(role, table.units[at] or 'm')
     ]
     # Of a sensor that was not there, loggers write empty columns.
-    full = (at for at in found if not all(map(is_missing, table.cells(at))))
-    return next(full, found[0] if found else None)
+    return next((at for at in found if table.values(at)), found[0] if found else None)
 
 
-_HALVES = {'latitude': 'S', 'longitude': 'W'}
-"""The hemisphere of a role with negative degrees."""
-_WORDS = {word: word for word in ('N', 'S', 'E', 'W', 'NE', 'NW', 'SE', 'SW')}
-_WORDS |= {word: word[0] for word in ('NORTH', 'SOUTH', 'EAST', 'WEST')}
-_HEMISPHERES = {'S': '^ns$|northsouth|hemi', 'W': '^ew$|eastwest|hemi'}
-_PLACES = 'write positions as numbers in degrees, negative to the south and to the west'
+def _grows(table: Table, at: int) -> bool:
+    """Return whether a column has times that, but for a few, are not before the last."""
+    times = np.array(table.numbers(at))
+    if table.holds_text(at):
+        times = np.array([each[0] for each in times_of(table.cells(at)) if each])
+    times = times[np.isfinite(times)]
+    few = RARE * np.count_nonzero(np.diff(times) < 0.0) <= len(times)
+    return bool(len(times) and few and (len(times) < RARE or np.ptp(times) > 0.0))
 
 
-def _refuse_hemispheres(table: Table, found: Mapping[str, Column]) -> None:
-    """Raise ``InputError`` if southern or western degrees without a sign were read as northern."""
-    columns = [({*map(str.upper, table.cells(at))}, name) for at, name in enumerate(table.names)]
-    for role, half in _HALVES.items():
-        if role not in found or any(cell[:1] == '-' for cell in table.cells(found[role].at)):
-            continue
-        name, head = found[role].name, table.heads[found[role].at]
-        of_head = {word for word in re.split(r'[\s()\[\]]+', head.upper())[1:] if word in _WORDS}
-        for words, other in ((of_head, head), *columns):
-            letters = {_WORDS.get(word, '') for word in words if not is_missing(word)}
-            odd = re.search(_HEMISPHERES[half], plain(other)) and any(
-                number_of(word) is None for word in words
-            )
-            if half in ''.join(letters) if '' not in letters else odd:
-                msg = (
-                    f'{table.place}: column {other!r} may state the hemisphere of the {role}, and '
-                    f'column {name!r} has no sign; name it with its sign by --columns '
-                    f"'{role}=-{name}' if it is {half}, '{role}={name}' if not, or {_PLACES}"
-                )
-                raise InputError(msg)
-
-
-def _divide_minutes(table: Table, numbers: dict[str, Floats]) -> None:
-    """Make degrees of the minutes of a VBO, longitudes positive to the west; few have degrees."""
-    size = np.abs(np.stack([numbers[role] for role in _HALVES], axis=1))
-    size = size[np.isfinite(size).all(axis=1) & (size > 0.0).any(axis=1)]
-    # Minutes as small are in the sea, less than three degrees from 0, 0.
-    beyond = int((size > (90.0, 180.0)).any(axis=1).sum())
-    if len(size) and 2 * beyond <= len(size):
-        note = 'latitude and longitude are taken as degrees, east positive, not as minutes'
-    else:
-        note = 'latitude and longitude are minutes, and longitudes positive to the west'
-        numbers['latitude'] = numbers['latitude'] / 60.0
-        numbers['longitude'] = -numbers['longitude'] / 60.0
-    table.notes.append(note)
-
-
-def _time_of(table: Table, role: str, free: Sequence[int]) -> int | None:
-    """Return the column that is named like a time and grows, the best name first."""
-    if table.times:
-        return table.find(table.times)
-    usual = [*KNOWN[role]]
-    begins = usual[: usual.index('t')]
-    names = {at: plain(table.names[at]) for at in free}
-    ranked = [at for name in usual for at in free if names[at] == name]
-    ranked += [at for name in begins for at in free if names[at].startswith(name)]
-    falls = {at: _falling(table, at) for at in ranked}
-    few = [at for at in falls if RARE * falls[at] <= len(table.rows)]
-    return next((at for at in falls if falls[at] == 0), few[0] if few else None)
-
-
-def _falling(table: Table, index: int) -> int:
-    """Return how many times of a column are before the last, or that none is a time."""
-    cells = table.cells(index)
-    if table.holds_text(index):
-        read = [np.nan if each is None else each[0] / 1e9 for each in times_of_texts(cells)[0]]
-    else:
-        read = [number_of(cell) or 0.0 for cell in cells]
-    times = np.array(read)[np.isfinite(read)]
-    if len(times) < RARE:
-        return 0 if len(times) else len(cells)
-    return int(np.count_nonzero(np.diff(times) < 0.0)) if np.ptp(times) > 0.0 else len(cells)
+def read_columns(table: Table, columns: Mapping[str, Column]) -> Log:
+    """Return the channels of a table, of the columns that `choose` finds."""
+    if 'time' not in columns:
+        _join_date(table)
+    chosen = choose(table, columns)
+    for role, (name, unit, sign, at) in chosen.items():
+        if role not in columns:
+            _refuse_hemispheres(table, role, chosen[role])
+        count = table.names.count(table.names[at])
+        first = f' (the first of {count} columns of this name)' if count > 1 else ''
+        turned = '-' if (sign < 0) != unit.startswith('-') else ''
+        table.notes.append(f'{role} is {turned}{name} in {unit.removeprefix("-")}{first}')
+    time = chosen.pop('time')
+    factors = {
+        role: each.sign * factor_of(role, each.unit, f'{table.place}, column {each.name!r}')
+        for role, each in chosen.items()
+    }
+    for role, each in chosen.items():
+        fault = f'in column {each.name!r} is no number' + f'; {_SIGNED}' * (role in _HALVES)
+        cells = table.cells(each.at)
+        table.leave([f'{cell[:40]!r} {fault}' * (number_of(cell) is None) for cell in cells])
+    stamps = stamps_of(table, time.at, time.unit, of_imu=bool({*IMU_ROLES} & {*chosen}))
+    channels = {
+        role: Channel.of_cells(stamps, np.array(table.numbers(each.at)) * factors[role])
+        for role, each in chosen.items()
+    }
+    read = {each.at for each in (time, *chosen.values())}
+    return Log(
+        table.place,
+        table.kind,
+        {role: each for role, each in channels.items() if len(each.stamps)},
+        tuple(table.notes),
+        tuple(head for at, head in enumerate(table.heads) if head and at not in read),
+    )
 
 
 def _join_date(table: Table) -> None:
@@ -298,106 +219,31 @@ def _join_date(table: Table) -> None:
     table.names[time], table.units[time] = 'time', ''
 
 
-def _counted(table: Table, time: Column, *, of_imu: bool) -> Column:
-    """Return a time with the unit that its values have if none is stated, and can be true."""
-    if time.unit == _TEXT:
-        return time
-    values = table.column(time.at)
-    values = values[np.isfinite(values)]
-    size = float(np.median(values)) if len(values) else 0.0
-    stated = time.unit or next((unit for unit, least in SINCE_1970.items() if size >= least), '')
-    time = time._replace(unit=stated or SI['time'])
-    unit_s = factor_of('time', time.unit, f'{table.place}, column {time.name!r}')
-    steps = np.diff(values)
-    # Several sensors may write their rows in bursts.
-    forward = steps[steps > 0.0]
-    if not of_imu or len(values) < 3 or not len(forward):
-        return time
-    middle, most = float(np.median(steps)), float(np.quantile(forward, 1.0 - 1.0 / RARE))
-    slow = middle * unit_s > LIMITS_S[1] or (not stated and middle >= USUAL_S[1])
-    if not slow and most * unit_s >= LIMITS_S[0]:
-        return time
-    step = middle if slow else most
-    usual = {unit: step * each for unit, each in COUNTED.items()
-             if USUAL_S[0] <= step * each <= USUAL_S[1]}  # fmt: skip
-    cure = 'correct the times'
-    if usual:
-        best = min(usual, key=lambda unit: abs(np.log(usual[unit]) - np.log(USUAL_S).mean()))
-        cure = f"state it, as in --columns 'time={time.name}:{best}', for {usual[best]:.3g} s"
-    msg = (
-        f'{table.place}: column {time.name!r} {"" if stated else "states no unit, and "}has rows '
-        f'{step * unit_s:.6g} s apart as {time.unit}, which no IMU of a vehicle has; {cure}'
-    )
-    raise InputError(msg)
+_HALVES = {'latitude': ('S', '^ns$|northsouth|hemi'), 'longitude': ('W', '^ew$|eastwest|hemi')}
+"""The hemisphere of a role with negative degrees, and names of columns that state it."""
+_HALF = re.compile('[NS]?[EW]?|NORTH|SOUTH|EAST|WEST')
+_SIGNED = 'write positions as numbers in degrees, negative to the south and to the west'
 
 
-def _stamps(table: Table, time: Column) -> Ints:
-    """Leave the rows that have a time, and return their stamps (N,), nanoseconds."""
-    days = np.zeros(len(table.rows), dtype=np.int64)
-    dated = False
-    if time.unit == _TEXT:
-        found, note = times_of_texts(table.cells(time.at))
-        known = np.array([each is not None for each in found])
-        stamps = np.array([each[0] if each else 0 for each in found], dtype=np.int64)
-        dates = Counter(each[2] for each in found if each)
-        usual = max(dates, key=dates.__getitem__, default='')
-        same = np.array([each is not None and each[2] == usual for each in found])
-        if RARE * np.count_nonzero(~same) <= len(same):
-            # Times of day, or a date that stands still.
-            days[same] = days_over_midnight(stamps[same])
-        dated = any(dates)
-        zoned = not dated or all(each[1] for each in found if each)
-        table.notes += [note, '' if zoned else 'times without a zone are taken as UTC']
-        fault, cure = _NO_TIME, 'correct or remove such lines'
-    else:
-        seconds = table.column(time.at) * factor_of('time', time.unit, table.place)
-        known = np.abs(seconds) < LAST_S
-        stamps = np.rint(np.where(known, seconds, 0.0) * 1e9).astype(np.int64)
-        fault = f'is no time of 1970 to 2038 in {time.unit}'
-        cure = 'remove such lines, or correct the unit'
-    kept = _timed(table, time.at, stamps + days * DAY_NS, known, (fault, cure))
-    stamps = stamps[kept] + (days[kept] - days[kept[:1]]) * DAY_NS
-    if not dated and np.median(stamps) < _LONGEST_NS:
-        *clock, note = table.clock(table, stamps) or ([0], [UNDATED_NS], UNDATED)
-        begins, own = np.array(clock, dtype=np.int64)
-        part = np.clip(np.searchsorted(begins, stamps, side='right') - 1, 0, None)
-        stamps = own[part] + (stamps - begins[part])
-        table.notes.append(note)
-    back = np.maximum.accumulate(stamps) - stamps
-    if back.max(initial=0) <= LATE_NS:
-        return stamps
-    # Far before another, as after a restart.
-    number = int(np.argmax(back > LATE_NS))
-    msg = (
-        f'{table.place}, line {table.rows[number].line}: the time is {back[number] / 1e9:.3f} s '
-        f'before the time of line {table.rows[int(np.argmax(stamps[:number]))].line}; make a file '
-        'of each drive, or remove the wrong line'
-    )
-    raise InputError(msg)
-
-
-def _timed(table: Table, at: int, stamps: Ints, there: Bools, words: tuple[str, str]) -> Ints:
-    """Leave the rows with a time, from when the clock was set, and return which (N,) these are."""
-    fault, cure = words
-    table.leave(there, lambda row: f'{row.cells[at][:40]!r} {fault}', cure)
-    rows = np.flatnonzero(there)
-    wild = far_from_others(stamps[rows])
-    if RARE * int(wild.sum()) <= len(wild):
-        table.leave(~wild, lambda _: 'the time is far from its neighbours', cure)
-        rows = rows[~wild]
-    keep = not_cut_off(stamps[rows] / 1e9)
-    if not keep.all():
-        table.keep(keep)
-        table.notes.append(
-            f'{int((~keep).sum())} lines have times far from all others, as before a clock '
-            'is set: they are left out'
-        )
-    return rows[keep]
-
-
-_LONGEST_NS = 10**17
-"""Three years: no recording is as long, so that longer times count from 1970."""
-_NO_TIME = (
-    'is no time such as 2026-01-31 12:00:00.5 +0100, 31/01/2026 12:00:00 PM, 31.01.2026 12:00, '
-    '12:00:00.5 or a number'
-)
+def _refuse_hemispheres(table: Table, role: str, column: Column) -> None:
+    """Raise ``InputError`` if southern or western degrees without a sign were read as northern."""
+    if role not in _HALVES or any(cell[:1] == '-' for cell in table.values(column.at)):
+        return
+    (half, names), head = _HALVES[role], table.heads[column.at]
+    of_head = [
+        each for each in re.split(r'[\s()\[\]]+', head)[1:] if _HALF.fullmatch(each.upper())
+    ]
+    columns = [(name, table.values(at)) for at, name in enumerate(table.names)]
+    for other, cells in ((head, of_head), *columns):
+        words = {*map(str.upper, cells)}
+        odd = re.search(names, plain(other)) and None in map(number_of, words)
+        stated = any(half in word[: 1 + (len(word) == 2)] for word in words)
+        wrong = stated if all(map(_HALF.fullmatch, words)) else odd
+        if wrong:
+            msg = (
+                f'{table.place}: column {other!r} may state the hemisphere of the {role}, and '
+                f'column {column.name!r} has no sign; name it with its sign by --columns '
+                f"'{role}=-{column.name}' if it is {half}, '{role}={column.name}' if not, or "
+                f'{_SIGNED}'
+            )
+            raise InputError(msg)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.loggers.times import COUNTED
 from two_manifold_ros.recordings.recording import GRAVITY
 
 if TYPE_CHECKING:
@@ -28,26 +27,22 @@ IMU_ROLES = (*ACCELERATIONS, *RATES)
 """Channels of an IMU, x forward, y left, z up where the axes are those of the vehicle."""
 FIX_ROLES = ('latitude', 'longitude', 'altitude')
 """Channels of a satellite receiver, degrees north and east, and metres."""
-# Positions in metres of one plane, as of motion capture, have the roles x and y.
-
-_FACTORS: dict[str, dict[str, float]] = {
-    'acceleration': {'m/s2': 1.0, 'g': GRAVITY, 'mg': GRAVITY / 1000.0, 'ft/s2': 0.3048},
-    'rate': {'rad/s': 1.0, 'deg/s': math.radians(1.0), 'mdeg/s': math.radians(0.001)},
-    'angle': {'deg': 1.0, 'min': 1.0 / 60.0, 'rad': math.degrees(1.0), 'dege7': 1e-7},
-    'length': {'m': 1.0, 'ft': 0.3048, 'km': 1000.0, 'cm': 0.01, 'mm': 0.001},
-    'time': COUNTED,
+COUNTED = {'s': 1.0, 'ms': 1e-3, 'us': 1e-6, 'ns': 1e-9}
+"""Seconds of the units of times."""
+TEXT, OF_DAY = 'text', 'hhmmss'
+"""What stands for the unit of times that are text, and numbers such as 235959.95."""
+_UNITS: dict[tuple[str, ...], dict[str, float]] = {
+    ACCELERATIONS: {'m/s2': 1.0, 'g': GRAVITY, 'mg': GRAVITY / 1000.0, 'ft/s2': 0.3048},
+    RATES: {'rad/s': 1.0, 'deg/s': math.radians(1.0), 'mdeg/s': math.radians(0.001)},
+    FIX_ROLES[:2]: {'deg': 1.0, 'min': 1.0 / 60.0, 'rad': math.degrees(1.0), 'dege7': 1e-7},
+    # Positions in one plane, as of motion capture, have the roles x and y.
+    ('altitude', 'x', 'y'): {'m': 1.0, 'ft': 0.3048, 'km': 1000.0, 'cm': 0.01, 'mm': 0.001},
+    ('time',): COUNTED,
 }
-_QUANTITIES = {
-    **dict.fromkeys(ACCELERATIONS, 'acceleration'),
-    **dict.fromkeys(RATES, 'rate'),
-    **dict.fromkeys(('latitude', 'longitude'), 'angle'),
-    **dict.fromkeys(('altitude', 'x', 'y'), 'length'),
-    'time': 'time',
-}
-ROLES = tuple(_QUANTITIES)
-SI = {role: next(iter(_FACTORS[quantity])) for role, quantity in _QUANTITIES.items()}
+_FACTORS = {role: factors for roles, factors in _UNITS.items() for role in roles}
+ROLES = tuple(_FACTORS)
+SI = {role: next(iter(factors)) for role, factors in _FACTORS.items()}
 """Units of roles that none states."""
-
 _SPELLINGS = (
     (r'[\s^*().·]', ''),
     ('²|squared', '2'),
@@ -130,20 +125,17 @@ def _known() -> dict[str, dict[str, str]]:
             for mark, by_axis in _WORDS.items():
                 pairs = product(words, by_axis[number].split())
                 words = [word.replace(mark, put) for word, put in pairs]
-            of = known[of_role.replace('{}', axis)]
-            of.update((word, unit) for word in words if word not in of)
+            for word in words:
+                known[of_role.replace('{}', axis)].setdefault(word, unit)
+    # The letter t alone is no beginning of a name.
+    begins = ['', *known['time']]
+    begins.remove('t')
+    for unit, ends in _ENDINGS.items():
+        known['time'] |= dict.fromkeys(map(''.join, product(begins, ends.split())), unit)
     return known
 
 
 KNOWN = _known()
-KNOWN['time'] |= {
-    f'{name}{end}': unit
-    for unit, ends in _ENDINGS.items()
-    for end in ends.split()
-    # The letter t alone is no beginning of a name.
-    for name in ['', *KNOWN['time']]
-    if name != 't'
-}
 """Units of the columns of each role that need no map, by their `plain` names."""
 
 
@@ -153,16 +145,17 @@ def factor_of(role: str, unit: str, place: str) -> float:
 
     ``InputError`` names the file and column of a unit that is none of such a quantity.
     """
-    known = _FACTORS[_QUANTITIES[role]]
     if not fits(role, unit):
-        msg = f'{place}: {unit!r} is no unit of {role}; it can be one of {", ".join(known)}'
+        known = ', '.join(_FACTORS[role])
+        msg = f'{place}: {unit!r} is no unit of {role}; it can be one of {known}'
         raise InputError(msg)
-    return known[_spelled(unit)]
+    factor = _FACTORS[role][_spelled(unit.removeprefix('-'))]
+    return -factor if unit.startswith('-') else factor
 
 
 def fits(role: str, unit: str) -> bool:
-    """Return whether a unit, as a file or a user writes it, is one of a role."""
-    return _spelled(unit) in _FACTORS[_QUANTITIES[role]]
+    """Return whether a unit is one of a role, as a file or a user writes it; - turns the sign."""
+    return _spelled(unit.removeprefix('-')) in _FACTORS[role]
 
 
 def is_unit(text: str) -> bool:
@@ -198,28 +191,23 @@ def name_and_unit(cell: str, below: str = '') -> tuple[str, str]:
     # RaceCapture states name, unit, limits and rate.
     name, _, rest = cell[:LONGEST_NAME].strip().replace('"', '').partition('|')
     unit, axis = rest.partition('|')[0], ''
-    while name.endswith((')', ']')):
-        begin = max(name.rfind('('), name.rfind('['))
-        if begin < 1:
-            break
+    while (begin := max(name.rfind('('), name.rfind('['))) > 0 and name.endswith((')', ']')):
         inner, name = name[begin + 1 : -1].strip(), name[:begin].strip()
         if inner.lower() in _AXES:
             axis = _AXES[inner.lower()]
-        elif not is_unit(unit):
-            unit = inner if is_unit(inner) or not unit else unit
+        elif not is_unit(unit) and (is_unit(inner) or not unit):
+            unit = inner
     words = name.rsplit('_', 4)  # as many as of metres_per_second_squared
     for at in range(1, len(words)):
         start, end = '_'.join(words[:at]), '_'.join(words[at:])
-        word = plain(f'{start}{axis}')
-        roles = [role for role, names in KNOWN.items() if word in names]
+        roles = [role for role, names in KNOWN.items() if plain(f'{start}{axis}') in names]
         # As likely a minimum as minutes.
         if end.lower() != 'min' and any(
-            fits(role, end) for role in roles or (IMU_ROLES if axis else ())
+            fits(role, end) for role in roles or IMU_ROLES * bool(axis)
         ):
             name, unit = start, end
             break
-    name = f'{name}_{axis}' if axis else name
-    return name, unit or below
+    return f'{name}_{axis}' if axis else name, unit or below
 
 
 _AXES = dict(zip('012xyz', 'xyzxyz', strict=True))

@@ -15,14 +15,24 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.files import checked, MOST_LOGGED, read_bytes, text_of
-from two_manifold_ros.loggers.columns import choose, fitting, read_columns
-from two_manifold_ros.loggers.log import Channel, factor_of, Log, LONGEST_NAME, plain, UNCLEAR
-from two_manifold_ros.loggers.tables import aim_start, Clock, read_table, Row, Table
+from two_manifold_ros.loggers.columns import choose, read_columns
+from two_manifold_ros.loggers.log import (
+    Channel,
+    factor_of,
+    fits,
+    Log,
+    LONGEST_NAME,
+    plain,
+    SI,
+    UNCLEAR,
+)
+from two_manifold_ros.loggers.tables import aim_start, read_table, Row, Table, undated
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from two_manifold_ros.loggers.columns import Column
+    from two_manifold_ros.typing import Ints
 
 
 def read_log(paths: Sequence[str | Path], columns: Mapping[str, Column]) -> Log:
@@ -36,42 +46,42 @@ def read_log(paths: Sequence[str | Path], columns: Mapping[str, Column]) -> Log:
     for path in map(Path, paths):
         with checked(path, 'file', 'name another one'):
             files += _files_in(path) if path.is_dir() else [path]
-    named, logs = set[str](), []
+    unnamed, logs = {*columns}, []
     for path in files:
         content = _content(path)
         if content.startswith(XRK_BEGINNINGS):
             logs.append(read_xrk(path))
             continue
         table = _of_phone(_table_of(content, path), path)
+        units = dict(zip((*table.names, *table.heads), table.units * 2, strict=True))
         # Of several tables each has its part of the map.
-        own = columns if len(files) == 1 else fitting(table, columns)
-        named |= {*own}
+        own = {
+            role: each
+            for role, each in columns.items()
+            if len(files) == 1
+            or (each.name in units and fits(role, each.unit or units[each.name] or SI[role]))
+        }
+        unnamed -= {*own}
         logs.append(read_columns(table, own))
-    if missing := [role for role in columns if role not in named]:
+    for role in unnamed:
         msg = (
-            f'{files[0].parent}: no table has the column {columns[missing[0]].name!r} in a unit '
-            f'of {missing[0]}; give --columns columns that are there'
+            f'{files[0].parent}: no table has the column {columns[role].name!r} in a unit of '
+            f'{role}; give --columns columns that are there'
         )
         raise InputError(msg)
-    return joined(logs)
-
-
-def joined(logs: Sequence[Log]) -> Log:
-    """Return several logs as one; two of them may not have a channel at the same time."""
     channels: dict[str, Channel] = {}
     for role in dict.fromkeys(role for log in logs for role in log.channels):
-        parts = [(log.channels[role], log.place) for log in logs if role in log.channels]
-        parts.sort(key=lambda part: int(part[0].stamps.min()))
-        for (before, _), (after, place) in pairwise(parts):
-            if before.stamps.max() >= after.stamps.min():
-                msg = (
-                    f'{place}: {role} is at the same time in another of the files; import each '
-                    'into a bag of its own'
-                )
-                raise InputError(msg)
+        parts = [log.channels[role] for log in logs if role in log.channels]
+        parts.sort(key=lambda each: int(each.stamps.min()))
+        if any(one.stamps.max() >= other.stamps.min() for one, other in pairwise(parts)):
+            msg = (
+                f'{", ".join(map(str, files))}: {role} is at the same time in two of these files; '
+                'import each into a bag of its own'
+            )
+            raise InputError(msg)
         channels[role] = Channel(
-            np.concatenate([each.stamps for each, _ in parts]),
-            np.concatenate([each.values for each, _ in parts]),
+            np.concatenate([each.stamps for each in parts]),
+            np.concatenate([each.values for each in parts]),
         )
     return Log(
         ', '.join(log.place for log in logs),
@@ -99,17 +109,17 @@ def _content(path: Path) -> bytes:
     return content
 
 
-def _stem(path: Path) -> str:
-    # Copies have numbers behind their names.
-    return re.sub('[0-9]', '', plain(path.stem[:LONGEST_NAME])).removesuffix('copy')
-
-
 _STEMS = (
     ('totalacceleration', 'accelerometer', 'linearaccelerometer', 'linearacceleration'),
     ('gyroscope',),
     ('location', 'gps'),
 )
 """Names of files for accelerations, with gravity if there is a choice, rates, and fixes."""
+
+
+def _stem(path: Path) -> str:
+    # Copies have numbers behind their names.
+    return re.sub('[0-9]', '', plain(path.stem[:LONGEST_NAME])).removesuffix('copy')
 
 
 def _files_in(folder: Path) -> list[Path]:
@@ -126,50 +136,51 @@ def _files_in(folder: Path) -> list[Path]:
 
 def _of_phone(table: Table, path: Path) -> Table:
     """Return the table with what the app of a phone writes elsewhere: units, signs and clock."""
-    names, stem = {plain(name) for name in table.names}, _stem(path)
-    if {'loggingtime', 'accelerometeraccelerationx'} <= names:
-        _turn(table, 'SensorLog')
-    elif {'time', 'secondselapsed'} <= names and ({'x', 'y', 'z'} <= names or 'latitude' in names):
+    names, stem = [*map(plain, table.names)], _stem(path)
+    turned = [name.startswith('accelerometeracceleration') for name in names]
+    if 'loggingtime' in names and any(turned):
+        table.kind = 'SensorLog'
+    elif {'time', 'secondselapsed'} <= {*names} and {'x', 'latitude'} & {*names}:
         table.kind = 'Sensor Logger'
         unit = 'm/s2' if stem in _STEMS[0] else 'rad/s' if stem in _STEMS[1] else ''
         table.units = [
-            unit if plain(name) in UNCLEAR else each
-            for name, each in zip(table.names, table.units, strict=True)
+            unit if name in UNCLEAR else each
+            for name, each in zip(names, table.units, strict=True)
         ]
         stated = path.with_name('Metadata.csv')
         if stem in _STEMS[0] and stated.exists():
             metadata = _table_of(_content(stated), stated)
             found = dict(zip(map(plain, metadata.names), metadata.rows[0].cells, strict=False))
             if found.get('platform') == 'ios' and found.get('standardisation') != 'true':
-                _turn(table, table.kind)
+                turned = [name in UNCLEAR for name in names]
         elif stem in _STEMS[0]:
             note = 'accelerations are taken to have the signs of Android: no Metadata.csv'
             table.notes.append(note)
-    elif clock := _phyphox_clock(path.parent / 'meta' / 'time.csv'):
-        table.clock = lambda _, __: clock
+    elif (file := path.parent / 'meta' / 'time.csv').exists():
+        table.clock = _phyphox_clock(_table_of(_content(file), file)) or table.clock
+    if any(turned):
+        table.notes.append('accelerations have their signs changed, because iOS has them so')
+        table.units = [f'-{unit}' if turn else unit
+                       for unit, turn in zip(table.units, turned, strict=True)]  # fmt: skip
     return table
 
 
-def _turn(table: Table, kind: str) -> None:
-    # What gravity pulls, against what an accelerometer measures.
-    table.kind, table.sign = kind, -1.0
-    table.notes.append('accelerations have their signs changed, because iOS has them so')
-
-
-def _phyphox_clock(file: Path) -> Clock | None:
-    """Return when phyphox started and went on, by its clock and by that of the phone."""
-    if not file.exists():
+def _phyphox_clock(table: Table) -> Callable[[Table, Ints], Ints] | None:
+    """Return the clock of phyphox: its own, and that of the phone, at each start."""
+    event, *times = map(table.find, ('event', 'experimenttime', 'systemtime'))
+    starts = [number for number, cell in enumerate(table.cells(event)) if cell.upper() == 'START']
+    if None in times or not starts:
         return None
-    table = _table_of(_content(file), file)
-    event, own, system = (table.find(name) for name in ('event', 'experimenttime', 'systemtime'))
-    if event is None or own is None or system is None:
-        return None
-    starts = np.array([cell.upper() == 'START' for cell in table.cells(event)])
-    begins, stamps = (
-        np.rint(table.column(each)[starts] * 1e9).astype(np.int64).tolist()
-        for each in (own, system)
+    own, system = np.rint(np.array([table.numbers(at) for at in times])[:, starts] * 1e9).astype(
+        np.int64
     )
-    return Clock(begins, stamps) if starts.any() else None
+
+    def stamps_at(_: Table, since: Ints) -> Ints:
+        part = np.clip(np.searchsorted(own, since, side='right') - 1, 0, None)
+        stamps: Ints = since + (system - own)[part]
+        return stamps
+
+    return stamps_at
 
 
 # The first message of a file; or zlib, which packs an XRZ.
@@ -190,26 +201,25 @@ def read_xrk(path: Path) -> Log:
         # It prints what it does not know.
         with redirect_stdout(StringIO()):
             file: Any = aim_xrk(str(path))
-            tables = dict(file.channels)
+            parts = dict(file.channels)
     # A damaged file makes it raise almost anything.
     except Exception as error:
         msg = f'{path}: libxrk cannot read this file ({error}); copy it from the logger again'
         raise InputError(msg) from error
-    start, note = aim_start(*(str(file.metadata.get(f'Log {each}')) for each in ('Date', 'Time')))
-    units, values, stamps = ['ms'], [np.zeros(1)], [np.zeros(1, np.int64)]
-    for name, table in tables.items():
-        units.append((table.schema.field(name).metadata or {}).get(b'units', b'').decode())
-        values.append(np.asarray(table.column(name).to_numpy(), dtype=np.float64))
-        times = np.asarray(table.column('timecodes').to_numpy(), dtype=np.int64)
-        stamps.append(start + times * 1_000_000)
-    # Each channel has times of its own: a row of a table shows which of them have values.
-    names = ['time', *tables]
+    # Each channel has times of its own: the one row of a table shows which have values.
+    names, units, values = ['time', *parts], ['ms'], [np.zeros(1)]
+    for name, part in parts.items():
+        units.append((part.schema.field(name).metadata or {}).get(b'units', b'').decode())
+        values.append(np.asarray(part.column(name).to_numpy(), dtype=np.float64))
     row = Row(0, ['0' if np.isfinite(each).any() else '' for each in values])
-    chosen = choose(Table(str(path), 'AiM XRK', names, units, names, [row]), {})
+    table = Table(str(path), names, units, names, [row])
+    day, clock = (str(file.metadata.get(f'Log {each}')) for each in ('Date', 'Time'))
+    start = aim_start(day, clock, table.notes)
     channels = {}
-    for role, (name, unit, _, index) in chosen.items():
-        factor = factor_of(role, unit, f'{path}, channel {name!r}')
-        found = Channel.of_cells(stamps[index], values[index] * factor)
-        if role != 'time' and len(found.stamps):
-            channels[role] = found
-    return Log(str(path), 'AiM XRK', channels, (note,))
+    for role, (name, unit, _, at) in choose(table, {}).items():
+        if role != 'time':
+            since = np.asarray(parts[name].column('timecodes').to_numpy(), np.int64) * 1_000_000
+            stamps = undated(table, since) if start is None else since + start
+            factor = factor_of(role, unit, f'{path}, channel {name!r}')
+            channels[role] = Channel.of_cells(stamps, values[at] * factor)
+    return Log(str(path), 'AiM XRK', channels, tuple(dict.fromkeys(table.notes)))

@@ -1,159 +1,160 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Times of tables: which of them can be true, and how they are written as text."""
+"""When the rows of a table were recorded: numbers in a unit, or text."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from datetime import date
 import re
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.loggers.log import factor_of, OF_DAY, TEXT
+from two_manifold_ros.loggers.tables import DAY_NS, LAST_S, RARE
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.typing import Bools, Floats, Ints
+    from two_manifold_ros.loggers.tables import Table
+    from two_manifold_ros.typing import Floats, Ints
 
-DAY_S = 86_400.0
-DAY_NS = 86_400 * 10**9
-
-LAST_S = 2**31
-"""Seconds since 1970 that a stamp of ROS can have, which are those until 2038."""
-
-RARE = 20
-"""At most one of so many rows may be damaged: more of them are another format, or another unit."""
-
-LATE_NS = 1_000_000_000
-"""Rows of several sensors may be late by less; sorted, two drives would become one."""
-
-
-def far_from_others(stamps: Ints) -> Bools:
-    """Return which stamps (N,) are more than a second from their place among the others."""
-    chain = longest_rising(stamps)
-    least, most = -(2**62), 2**62
-    before = np.maximum.accumulate(np.where(chain, stamps, least))
-    after = np.minimum.accumulate(np.where(chain, stamps, most)[::-1])[::-1]
-    late: Bools = (before > least) & (stamps < before - LATE_NS)
-    return late | ((after < most) & (stamps > after + LATE_NS))
-
-
-def days_over_midnight(stamps: Ints) -> Ints:
-    """Return how many days to add to times of one day (N,), ns, if fewer are far then."""
-    seconds = stamps / 1e9
-    # On the circle of a day one wild time begins no further day; a long pause is no midnight.
-    days = np.rint((np.unwrap(seconds, period=DAY_S) - seconds) / DAY_S).astype(np.int64)
-    far, fewer = (far_from_others(each).sum() for each in (stamps, stamps + days * DAY_NS))
-    return days if fewer < far else np.zeros_like(days)
-
-
-def not_cut_off(seconds: Floats) -> Bools:
-    """
-    Return which times (N,) are not cut off from all others, at the begin or the end.
-
-    The gap is longer than all the rest lasts. Cut off are few rows, as damaged ones; or more
-    whose clock stands, or shows a year before 2001, when loggers had not found a satellite yet.
-    """
-    keep = np.ones(len(seconds), dtype=np.bool_)
-    if len(seconds) < RARE:
-        return keep
-    steps = np.abs(np.diff(seconds))
-    rest_s = len(seconds) * float(np.median(steps[steps > 0.0])) if steps.any() else 0.0
-    gaps = np.flatnonzero(steps > max(rest_s, _LEAST_GAP_S))
-    # The clock stood until the first gap, or was not set.
-    unset = (seconds[gaps] < _UNSET_S) & (np.median(seconds) > _UNSET_S)
-    stands = unset | (gaps == np.argmax(steps > 0.0))
-    early = RARE * (gaps + 1) <= len(seconds)
-    early |= stands & (2 * (gaps + 1) <= len(seconds))
-    late = RARE * (len(seconds) - gaps - 1) <= len(seconds)
-    keep[: gaps[early].max(initial=-1) + 1] = False
-    keep[gaps[late].min(initial=len(seconds)) + 1 :] = False
-    return keep
-
-
-_LEAST_GAP_S = 60.0
-"""A shorter gap is a pause of a drive."""
-_UNSET_S = 978_307_200.0
-"""The first second of 2001: receivers begin in 1970, 1980 or 2000, and no logger is as old."""
-
-
-def longest_rising(stamps: Ints) -> Bools:
-    """Return the members (N,) of a longest part of the stamps that never falls."""
-    ends, members, previous = list[int](), list[int](), list[int]()
-    for number, stamp in enumerate(stamps.tolist()):
-        at = bisect_right(ends, stamp)
-        previous.append(members[at - 1] if at else -1)
-        ends[at : at + 1] = [stamp]
-        members[at : at + 1] = [number]
-    rising = np.zeros(len(stamps), dtype=np.bool_)
-    member = members[-1] if members else -1
-    while member >= 0:
-        rising[member] = True
-        member = previous[member]
-    return rising
-
-
-USUAL_S = (1e-4, 1.0)
-"""Seconds between samples of an IMU in a vehicle: 1 to 10,000 a second, by data sheets."""
-LIMITS_S = (1e-5, 10.0)
-"""Ten times beyond, as rows of loggers may be fewer or parts of a burst: the unit is wrong."""
-
-
-SINCE_1970 = {'ns': 1e17, 'us': 1e14, 'ms': 1e11, 's': 1e8}
+_NONE = -(2**62)
+_SECOND_NS = 10**9
+_UNSET_NS = 978_307_200 * _SECOND_NS
+"""The first of 2001: receivers begin in 1970, 1980 or 2000, and no logger is as old."""
+_LONGEST_NS = 10**17
+"""Three years: no recording is as long, so that longer times count from 1970."""
+_SINCE_1970 = {'ns': 1e17, 'us': 1e14, 'ms': 1e11, 's': 1e8}
 """Times since 1970 of the years after 1973 in each unit, which no seconds reach."""
 
-COUNTED = {'s': 1.0, 'ms': 1e-3, 'us': 1e-6, 'ns': 1e-9}
-"""Seconds of the units of times."""
 
-TextTime: TypeAlias = 'tuple[int, bool, str]'
-"""Nanoseconds since 1970 or midnight, whether there is a zone, and the date, or nothing."""
-_TEXT = re.compile(
+def stamps_of(table: Table, at: int, unit: str, *, of_imu: bool) -> Ints:
+    """
+    Leave the rows of a table that have a time, and return their stamps (N,), nanoseconds.
+
+    ``InputError`` names the lines between which time steps back, or by most of the recording.
+    """
+    cells, dates = table.cells(at), {''}
+    if unit == TEXT:
+        texts = times_of(cells)
+        stamps = np.array([each[0] if each else _NONE for each in texts], dtype=np.int64)
+        dates = {each[2] for each in texts if each}
+        if any(dates) and not all(each[1] for each in texts if each):
+            table.notes.append('times without a zone are taken as UTC')
+        fault = 'is no time such as 2026-01-31 12:00:00.5 +0100, 31.01.2026 1:00 PM or 12:00:00.5'
+    else:
+        seconds = np.array(table.numbers(at))
+        if unit == OF_DAY:
+            hours, minutes = seconds // 10_000, seconds // 100 % 100
+            seconds = hours * 3600.0 + minutes * 60.0 + seconds % 100.0
+            seconds[(hours > 23) | (minutes > 59)] = np.nan
+        else:
+            seconds *= _unit_s(table, at, unit, seconds, of_imu=of_imu)
+        known = np.abs(seconds) < LAST_S
+        stamps = np.where(known, np.rint(seconds * 1e9), _NONE).astype(np.int64)
+        fault = 'is no time of 1970 to 2038'
+    pairs = zip(cells, (stamps == _NONE).tolist(), strict=True)
+    table.leave([f'{cell[:40]!r} {fault}' if bad else '' for cell, bad in pairs])
+    stamps = stamps[stamps != _NONE]
+    # At first, the clock of a logger may stand at zero, or in a year when there was no logger.
+    unset = stamps < _UNSET_NS if (stamps >= _UNSET_NS).any() else stamps == 0
+    count = int(np.argmin(unset))
+    if 0 < 2 * count <= len(stamps) and stamps[count] - stamps[count - 1] > 60 * _SECOND_NS:
+        table.notes.append(f'{count} lines from before the clock was set are left out')
+        stamps, table.rows = stamps[count:], table.rows[count:]
+    if len(dates) == 1 and unit in {TEXT, OF_DAY}:
+        # There is no date, or it stands still: time falls by most of a day over midnight.
+        falls = -np.diff(stamps, prepend=stamps[:1]) / DAY_NS
+        stamps = stamps + np.cumsum(np.rint(falls).astype(np.int64)) * DAY_NS
+    if not any(dates) and np.median(stamps) < _LONGEST_NS:
+        stamps = table.clock(table, stamps)
+    # Rows of several sensors may be late; sorted, two drives would become one.
+    newest, steps = np.maximum.accumulate(stamps), np.diff(stamps, prepend=stamps[:1])
+    apart = np.where(newest - stamps > _SECOND_NS, stamps - newest, 0)
+    # A pause may be long, but a few rows beyond it, or more than an hour, are of something else.
+    rows = np.arange(len(stamps))
+    few = RARE * np.minimum(rows, len(rows) - rows) <= len(rows)
+    longest = np.maximum(np.where(few, 60, 3600) * _SECOND_NS, np.ptp(stamps) // 2)
+    apart = np.where(steps > longest, steps, apart)
+    if apart.any():
+        number = int(np.argmax(apart != 0))
+        before = table.rows[int(np.argmax(stamps[:number]))].line
+        words = f'{abs(apart[number]) / 1e9:.3f} s {"after" if apart[number] > 0 else "before"}'
+        msg = (
+            f'{table.place}, line {table.rows[number].line}: the time is {words} the time of '
+            f'line {before}; make a file of each drive, or remove the wrong lines'
+        )
+        raise InputError(msg)
+    return stamps
+
+
+def _unit_s(table: Table, at: int, unit: str, times: Floats, *, of_imu: bool) -> float:
+    """Return the seconds of a unit that an IMU can have, by the times (N,) if none is stated."""
+    times, name = times[np.isfinite(times)], table.names[at]
+    size = float(np.median(times)) if len(times) else 0.0
+    stated = unit or next((each for each, least in _SINCE_1970.items() if size >= least), '')
+    unit_s = factor_of('time', stated or 's', f'{table.place}, column {name!r}')
+    steps = np.diff(times)[np.diff(times) > 0.0]
+    if of_imu and len(times) > 2 and len(steps):
+        # Of most steps the longest, as several sensors may write their rows in bursts.
+        step_s = float(np.quantile(steps, 1.0 - 1.0 / RARE)) * unit_s
+        if not 1e-5 <= step_s < (10.0 if stated else 1.0):
+            msg = (
+                f'{table.place}: column {name!r} {"" if stated else "states no unit, and "}has '
+                f'rows {step_s:.6g} s apart as {stated or "s"}, which no IMU of a vehicle has; '
+                f"state its unit, as in --columns 'time={name}:ms', or correct the times"
+            )
+            raise InputError(msg)
+    return unit_s
+
+
+_TIME = re.compile(
     r'(?:(\d{1,4})([-/.])(\d{1,2})[-/.](\d{1,4})[ T])?'
     r'(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:[.,](\d*))?)?'
     r'(?: ?(AM|PM))?(?: ?(UTC|GMT|Z))?(?: ?([-+]\d{2}):?(\d{2})?)?',
     re.ASCII,
 )
+_DAY_1970 = date(1970, 1, 1).toordinal()
+Time: TypeAlias = tuple[int, bool, str]
 
 
-def times_of_texts(texts: Sequence[str]) -> tuple[list[TextTime | None], str]:
-    """Return what texts say, ``None`` for each that is no time, and a note or nothing."""
-    found = [_TEXT.fullmatch(' '.join(text[:60].upper().split())) for text in texts]
-    days_first, months_first = (
-        [each and _time_of(each, months_first=order) for each in found] for order in (False, True)
-    )
+def times_of(texts: Sequence[str]) -> list[Time | None]:
+    """
+    Return ns since 1970 or midnight, whether there is a zone, and the date as written or nothing.
+
+    ``None`` stands for what is no time, and for 05/03/2026 where no date of the texts shows
+    whether it is in May or in March.
+    """
+    days, months = ([_time_of(each, months_first=way) for each in texts] for way in (False, True))
+    if RARE * months.count(None) > len(texts) or days == months:
+        return days
     # Not one row decides, as a damaged one would.
-    if RARE * (days_first.count(None) - months_first.count(None)) > len(found):
-        return months_first, ''
-    sure = RARE * (months_first.count(None) - days_first.count(None)) > len(found)
-    note = '' if sure or days_first == months_first else _DAYS_FIRST
-    return days_first, note
+    return months if RARE * days.count(None) > len(texts) else [None] * len(texts)
 
 
-_DAYS_FIRST = 'days are taken to stand before months: no date of the file shows it'
-
-
-def _time_of(found: re.Match[str], *, months_first: bool) -> TextTime | None:
-    """Return a time of text with slashed dates in this order, ``None`` if there is none such."""
+def _time_of(text: str, *, months_first: bool) -> Time | None:
+    found = _TIME.fullmatch(' '.join(text[:60].upper().split()))
+    if found is None:
+        return None
     first, sign, second, last, *clock, fraction, half, utc, zone, minutes = found.groups('')
     hour, minute, second_of = (int(each or 0) for each in clock)
     if half:
         hour = hour % 12 + 12 * (half == 'PM')
-    if len(first) == 4:
-        first, last = last, first
-    elif months_first and sign == '/':
-        first, second = second, first
-    try:
-        day = date(int(last), int(second), int(first)).toordinal() - _DAY_1970 if sign else 0
-    except ValueError:
+    year, day = (first, last) if len(first) == 4 else (last, first)
+    if months_first and sign == '/' and year == last:
+        second, day = day, second
+    if hour > 23 or minute > 59 or second_of > 60:
         return None
-    seconds = day * 86_400 + hour * 3600 + minute * 60 + second_of
-    if zone and sign:
-        seconds -= int(zone) * 3600 + int(f'{zone[0]}{minutes or 0}') * 60
-    if hour > 23 or minute > 59 or second_of > 60 or not 0 <= seconds < LAST_S:
+    seconds = hour * 3600 + minute * 60 + second_of
+    if sign:
+        try:
+            seconds += (date(int(year), int(second), int(day)).toordinal() - _DAY_1970) * 86_400
+        except ValueError:
+            return None
+        seconds -= int(zone or 0) * 3600 + int(f'{zone[:1]}{minutes or 0}') * 60
+    if not 0 <= seconds < LAST_S:
         return None
-    written = f'{first}{sign}{second}{sign}{last}' if sign else ''
-    return seconds * 10**9 + int(fraction[:9].ljust(9, '0')), bool(utc or zone), written
-
-
-_DAY_1970 = date(1970, 1, 1).toordinal()
+    nanoseconds = seconds * _SECOND_NS + int(fraction[:9].ljust(9, '0'))
+    return nanoseconds, bool(utc or zone), sign and f'{year}-{second}-{day}'

@@ -44,28 +44,20 @@ def drive_of(log: Log) -> Drive:
         )
         raise InputError(msg)
     notes = list(log.notes)
-    fixes, more = _fixes(log.channels, log.place)
     poses = Channel(np.zeros(0, np.int64), np.zeros((0, 2)))
-    if {'x', 'y'} <= set(log.channels):
+    fixes = _fixes(log.channels, log.place, notes)
+    if {'x', 'y'} <= {*log.channels}:
         if len(fixes.stamps):
-            more.append('x and y are left out: the file has satellite positions too')
+            notes.append('x and y are left out: the file has satellite positions too')
         else:
-            poses, more = _each_once(*_both(log.channels, 'x', 'y'))
-    notes += more
-    imu, more = _samples(measured, log.place)
-    return Drive(imu, fixes, poses, (*notes, *more))
+            poses = _each_once(*_both(log.channels, 'x', 'y'), notes)
+    return Drive(_samples(measured, log.place, notes), fixes, poses, tuple(notes))
 
 
-def _samples(measured: Mapping[str, Channel], place: str) -> tuple[Channel, list[str]]:
+def _samples(measured: Mapping[str, Channel], place: str, notes: list[str]) -> Channel:
     """Return all channels at the stamps of the one with most values, others between their own."""
-    reference = max(measured.values(), key=lambda each: len(each.stamps))
-    stamps = np.unique(reference.stamps)
-    again = len(reference.stamps) - len(stamps)
-    words = f'{again} of {len(reference.stamps)} IMU samples have the time of another one'
-    if again > len(stamps):
-        msg = f'{place}: {words}; record or name a time with more decimals'
-        raise InputError(msg)
-    notes = [f'{words} and are left out'] if again else []
+    reference = max(measured.values(), key=lambda each: len(each.stamps)).stamps
+    stamps = np.unique(reference)
     # Of a channel that is not measured, at rest on level ground.
     imu = np.tile([0.0, 0.0, GRAVITY, 0.0, 0.0, 0.0], (len(stamps), 1))
     there = np.ones(len(stamps), dtype=np.bool_)
@@ -73,39 +65,44 @@ def _samples(measured: Mapping[str, Channel], place: str) -> tuple[Channel, list
         if role in measured:
             imu[:, column], known = _at(measured[role], stamps)
             there &= known
-    if missing := [
+    again, left = len(reference) - len(stamps), int((~there).sum())
+    words = f'{again} of {len(reference)} IMU samples have the time of another one'
+    constant = [
         f'{role} {f"{GRAVITY} m/s^2" if role == "accel_z" else "0"}'
         for role in IMU_ROLES
         if role not in measured
-    ]:
-        notes.append(f'channels that are not found are constant: {", ".join(missing)}')
-    if not there.all():
-        left = int((~there).sum())
-        notes.append(f'{left} of {len(stamps)} IMU samples lack a channel and are left out')
-    if not there.any():
+    ]
+    if again > len(stamps):
+        msg = f'{place}: {words}; record or name a time with more decimals'
+        raise InputError(msg)
+    if left == len(stamps):
         msg = f'{place}: no time has all channels of the IMU; import its files one by one'
         raise InputError(msg)
-    return Channel(stamps[there], imu[there]), notes
+    for count, note in (
+        (again, f'{words} and are left out'),
+        (len(constant), f'channels that are not found are constant: {", ".join(constant)}'),
+        (left, f'{left} of {len(stamps)} IMU samples lack a channel and are left out'),
+    ):
+        notes += [note] * bool(count)
+    return Channel(stamps[there], imu[there])
 
 
 def _at(channel: Channel, stamps: Ints) -> tuple[Floats, Bools]:
     """Return values (N,) at stamps, between the channel's own, and which of them are near some."""
     order = np.argsort(channel.stamps, kind='stable')
     own, values = channel.stamps[order], channel.values[order]
-    start = int(own[0])
-    between = np.interp((stamps - start).astype(np.float64), (own - start).astype(float), values)
+    between = np.interp((stamps - own[0]).astype(float), (own - own[0]).astype(float), values)
     before = np.clip(np.searchsorted(own, stamps, side='right') - 1, 0, None)
     after = np.clip(np.searchsorted(own, stamps), None, len(own) - 1)
     inside = (stamps >= own[0]) & (stamps <= own[-1])
-    known: Bools = inside & (own[after] - own[before] <= usual_gap_ns(own))
-    return between, known
+    return between, inside & (own[after] - own[before] <= usual_gap_ns(own))
 
 
-def _fixes(channels: Mapping[str, Channel], place: str) -> tuple[Channel, list[str]]:
+def _fixes(channels: Mapping[str, Channel], place: str, notes: list[str]) -> Channel:
     """Return latitude, longitude and altitude (M, 3) of valid fixes, each once."""
-    if not {'latitude', 'longitude'} <= set(channels):
-        none = Channel(np.zeros(0, np.int64), np.zeros((0, 3)))
-        return none, ['there are no positions in the file']
+    if not {'latitude', 'longitude'} <= {*channels}:
+        notes.append('there are no positions in the file')
+        return Channel(np.zeros(0, np.int64), np.zeros((0, 3)))
     stamps, degrees = _both(channels, *FIX_ROLES[:2])
     on_earth = (np.abs(degrees) <= (90.0, 180.0)).all(axis=1) & (degrees != 0.0).any(axis=1)
     if degrees.any() and not on_earth.any():
@@ -116,9 +113,9 @@ def _fixes(channels: Mapping[str, Channel], place: str) -> tuple[Channel, list[s
             '(ddmm.mmmm) as degrees'
         )
         raise InputError(msg)
-    left = int((~on_earth).sum())
-    notes = [f'{left} of {len(stamps)} positions are zero or not on earth, and left out']
-    found, more = _each_once(stamps[on_earth], degrees[on_earth])
+    if left := int((~on_earth).sum()):
+        notes.append(f'{left} of {len(stamps)} positions are zero or not on earth, and left out')
+    found = _each_once(stamps[on_earth], degrees[on_earth], notes)
     altitude = np.zeros(len(found.stamps))
     if 'altitude' in channels:
         height = channels['altitude']
@@ -130,8 +127,7 @@ def _fixes(channels: Mapping[str, Channel], place: str) -> tuple[Channel, list[s
             raise InputError(msg)
         order = np.argsort(height.stamps, kind='stable')
         altitude = np.interp(found.stamps, height.stamps[order], height.values[order])
-    fixes = Channel(found.stamps, np.column_stack([found.values, altitude]))
-    return fixes, notes[: bool(left)] + more
+    return Channel(found.stamps, np.column_stack([found.values, altitude]))
 
 
 def _both(channels: Mapping[str, Channel], *roles: str) -> tuple[Ints, Floats]:
@@ -147,18 +143,15 @@ _STANDING_NS = 1_000_000_000
 """Receivers have a fix a second at least: the same place after that is no repetition."""
 
 
-def _each_once(stamps: Ints, places: Floats) -> tuple[Channel, list[str]]:
+def _each_once(stamps: Ints, places: Floats, notes: list[str]) -> Channel:
     """Return positions (N, 2) each once: loggers repeat the last one until there is another."""
-    new = np.ones(len(stamps), dtype=np.bool_)
-    at, rows, kept = stamps.tolist(), places.tolist(), 0
+    kept, at, rows = [0][: len(stamps)], stamps.tolist(), places.tolist()
     for index in range(1, len(at)):
-        if rows[index] == rows[kept] and at[index] - at[kept] < _STANDING_NS:
-            new[index] = False
-        else:
-            kept = index
-    left = int((~new).sum())
-    notes = [f'{left} of {len(new)} positions repeat the last and are left out'] if left else []
-    return Channel(stamps[new], places[new]), notes
+        if rows[index] != rows[kept[-1]] or at[index] - at[kept[-1]] >= _STANDING_NS:
+            kept.append(index)
+    if left := len(stamps) - len(kept):
+        notes.append(f'{left} of {len(stamps)} positions repeat the last and are left out')
+    return Channel(stamps[kept], places[kept])
 
 
 def write_drive(drive: Drive, path: str | Path) -> dict[str, int]:
@@ -176,14 +169,13 @@ def write_drive(drive: Drive, path: str | Path) -> dict[str, int]:
     if min(rows)[0] < 0:
         msg = f'{path}: the drive begins before 1970; correct the date in the file'
         raise InputError(msg)
-    counts: dict[str, int] = {}
     with BagWriter(path) as bag:
         for stamp, number, row in sorted(rows):
             topic, msgtype, frame, channel, content = streams[number]
             fields = content(channel.values[row].tolist())
             bag.write(topic, msgtype, stamp, {'header': header_of(stamp, frame), **fields})
-            counts[topic] = counts.get(topic, 0) + 1
-    return counts
+    counts = {topic: len(channel.stamps) for topic, _, _, channel, _ in streams}
+    return {topic: count for topic, count in counts.items() if count}
 
 
 def _imu(sample: list[float]) -> dict[str, Any]:

@@ -10,23 +10,23 @@ from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.errors import InputError
-from two_manifold_ros.manifold.affinity import (
+from two_manifold_ros.errors import InputError, refuse
+from two_manifold_ros.manifold.learner import (
     affinity,
     affinity_graph,
-    check_indices,
-    check_neighbourhood,
-    check_positive,
-    check_shapes,
     connect,
+    Embedding,
+    Extension,
     Limits,
     near_points,
-    require,
+    NEIGHBOURHOOD,
     require_scale,
+    Response,
+    Samples,
     shares_of,
     walk_modes,
 )
-from two_manifold_ros.manifold.learner import Embedding, Extension, Response, Samples
+from two_manifold_ros.rules import BOUNDS, check_fields, Rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,10 +53,8 @@ class Transition:
 
     def check(self, count: int) -> int:
         """Return ``count``; refuse what does not fit as many training points."""
-        check_positive(self, 'bandwidth')
-        check_neighbourhood(self.neighbours, self.radii, count)
-        fits = self.factors.shape == (count,) and self.factors.min() > 0.0
-        require(fits, f'factors are not {count} positive numbers')
+        rules: Rules = {'bandwidth': ('', BOUNDS.least), 'factors': ('n', BOUNDS.least)}
+        check_fields(self, NEIGHBOURHOOD | rules, {'n': count})
         return count
 
 
@@ -349,17 +347,15 @@ class AnisotropicTransition(LocalMetric):
 
     def check(self, count: int) -> int:
         """Return ``count``; refuse what does not fit as many training points."""
-        check_positive(self, 'bandwidth', 'reach')
-        require(0.0 <= self.power <= 1.0, f'power is {self.power!r}, not between 0 and 1')
-        check_indices('targets', self.targets, count)
-        check_indices('members', self.members.ravel(), count)
-        width, rank = self.members.shape[-1], self.coefficients.shape[-1]
-        check_shapes(self, members=(count, width), coefficients=(count, width, rank))
-        check_shapes(self, offsets=(count, rank), begins=(count + 1,), factors=(count,))
-        check_shapes(self, places=(len(self.targets), rank))
+        rules: Rules = {
+            'bandwidth reach': ('', BOUNDS.least), 'power': ('', 0.0, 1.0),
+            'members': ('nw', 0, 'n'), 'coefficients': ('nwr',), 'offsets': ('nr',),
+            'targets': ('E', 0, 'n'), 'begins': ('n+',), 'places': ('er',), 'factors': ('n',),
+        }  # fmt: skip
+        check_fields(self, rules, {'n': count})
         whole = self.begins[0] == 0 and self.begins[-1] == len(self.targets)
-        divided = whole and np.diff(self.begins).min() >= 1
-        require(bool(divided), 'begins do not divide the targets among the training points')
+        if not (whole and np.diff(self.begins).min() >= 1):
+            refuse('begins do not divide the targets among the training points')
         return count
 
 

@@ -10,17 +10,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.manifold.affinity import (
+from two_manifold_ros.manifold.learner import (
     affinity,
-    check_indices,
-    check_positive,
-    check_shapes,
+    Embedding,
+    Extension,
     leading_modes,
-    require,
     require_scale,
+    Samples,
     spread_landmarks,
 )
-from two_manifold_ros.manifold.learner import Embedding, Extension, Samples
+from two_manifold_ros.rules import BOUNDS, check_fields, Rules
 
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats, Ints
@@ -48,8 +47,8 @@ class MemberAffinity:
 
     def check(self, count: int) -> int:
         """Return l; refuse what does not fit ``count`` training points."""
-        check_positive(self, 'bandwidth')
-        check_indices('members', self.members, count)
+        rules: Rules = {'bandwidth': ('', BOUNDS.least), 'members': ('L', 0, 'n')}
+        check_fields(self, rules, {'n': count})
         return len(self.members)
 
 
@@ -84,11 +83,11 @@ class InnerProduct:
 
     def check(self, count: int) -> int:
         """Return l; refuse what does not fit ``count`` training points."""
-        check_indices('members', self.members, count)
-        check_shapes(self, spreads=self.members.shape)
-        check_positive(self, 'scale')
-        require(1 <= self.degree < 100, f'degree is {self.degree}, not a number from 1 to 99')
-        require(abs(self.constant) < 1e150, f'constant is {self.constant!r}')
+        rules: Rules = {
+            'members': ('L', 0, 'n'), 'spreads': ('l',), 'scale': ('', BOUNDS.least),
+            'constant': ('', -BOUNDS.number), 'degree': ('', 1, 99),
+        }  # fmt: skip
+        check_fields(self, rules, {'n': count})
         return len(self.members)
 
 

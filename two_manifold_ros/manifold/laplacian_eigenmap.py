@@ -9,23 +9,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.errors import InputError
-from two_manifold_ros.manifold.affinity import (
+from two_manifold_ros.manifold.learner import (
     affinity,
     affinity_graph,
-    check_indices,
-    check_neighbourhood,
-    check_positive,
-    check_shapes,
     connect,
+    Embedding,
+    Extension,
     Limits,
     near_points,
-    require,
+    NEIGHBOURHOOD,
     require_scale,
+    Samples,
     smallest_modes,
     walk_modes,
 )
-from two_manifold_ros.manifold.learner import Embedding, Extension, Samples
+from two_manifold_ros.rules import BOUNDS, check_fields, Rules
 
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats, Ints
@@ -49,7 +47,7 @@ class NearModes:
     pieces counts for the two points that it joins alone.
     """
 
-    bandwidth: float  # of the affinity, 0 for affinities of 1
+    bandwidth: float  # of the affinity; 0, in files of former versions, for affinities of 1
     neighbours: int
     normalised: int  # 1 for the normalised Laplacian, else 0
     radii: Floats  # (n,), see `near_points`
@@ -86,16 +84,12 @@ class NearModes:
 
     def check(self, count: int) -> int:
         """Return m; refuse what does not fit ``count`` training points."""
-        if self.bandwidth != 0.0:
-            check_positive(self, 'bandwidth')
-        known = self.normalised in {0, 1}
-        require(known, f'normalised is {self.normalised}, neither 0 nor 1')
-        check_neighbourhood(self.neighbours, self.radii, count)
-        modes, bridges = self.eigenvalues.size, self.bridge_weights.size
-        check_shapes(self, modes=(count, modes), eigenvalues=(modes,))
-        check_shapes(self, bridges=(bridges, 2), bridge_weights=(bridges,))
-        if bridges:
-            check_indices('bridges', self.bridges.ravel(), count)
+        least = BOUNDS.least if self.bandwidth else 0.0
+        rules: Rules = {
+            'bandwidth': ('', least), 'normalised': ('', 0, 1), 'eigenvalues': ('m',),
+            'modes': ('nm',), 'bridge_weights': ('b',), 'bridges': ('b2', 0, 'n'),
+        }  # fmt: skip
+        check_fields(self, NEIGHBOURHOOD | rules, {'n': count})
         return int(self.eigenvalues.size)
 
 
@@ -104,7 +98,8 @@ class LaplacianEigenmap:
     """
     Features of the pseudo-inverse of a graph Laplacian (Belkin & Niyogi 2003), mathematics (2.3).
 
-    The Laplacian is of the symmetric affinities of a neighbour graph. The eigenvalues of the
+    The Laplacian is of symmetric affinities exp(-d^2/2sigma^2) in a neighbour graph, sigma the
+    median distance. The eigenvalues of the
     embedding are its own, smallest first, without the zero. Out of sample a training point gets
     its own row but for the roughest of many modes of few points, see `NearModes`.
     """
@@ -113,20 +108,11 @@ class LaplacianEigenmap:
     dimension: int
     neighbours: int
     normalised: bool = True  # whether the Laplacian is the normalised one, the first
-    # Affinities: 'heat', exp(-d^2/2sigma^2) with the median distance sigma, or 'binary', 1.
-    weights: str = 'heat'
     scaled: bool = True  # whether modes are divided by sqrt(lambda); all count alike without
-
-    def __post_init__(self) -> None:
-        """Check the name of the weights."""
-        if self.weights not in {'heat', 'binary'}:
-            msg = f'there are no weights named {self.weights!r}; choose one of heat, binary'
-            raise InputError(msg)
 
     def fit(self, samples: Samples) -> Embedding:
         """Embed the points through their neighbour graph; no n x n dense matrix is formed."""
-        distance = require_scale(samples, self.dimension, self.neighbours)
-        bandwidth = distance if self.weights == 'heat' else 0.0
+        bandwidth = require_scale(samples, self.dimension, self.neighbours)
         indices, squared = samples.neighbours(self.neighbours)
         near = affinity_graph(indices, squared, bandwidth)
         graph, notes = connect(near, samples, bandwidth, self.neighbours)

@@ -1,10 +1,11 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""What a manifold learner is given, what it does, and what it returns."""
+"""What a manifold learner is given and returns; graph, modes and checks that learners share."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Protocol, TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -12,8 +13,11 @@ import numpy as np
 from two_manifold_ros.errors import InputError
 
 if TYPE_CHECKING:
+    from scipy.sparse import csc_matrix, csr_matrix
+
+    from two_manifold_ros.rules import Rules
     from two_manifold_ros.ticks.windows import WindowSet
-    from two_manifold_ros.typing import Floats, Ints
+    from two_manifold_ros.typing import Bools, Floats, Ints
 
 
 Samples: TypeAlias = 'PointSet | WindowSet'
@@ -158,6 +162,10 @@ class Embedding:
     notes: tuple[str, ...] = ()  # sentences that must be logged
 
 
+NEIGHBOURHOOD: Rules = {'neighbours': ('', 1, 'n'), 'radii': ('n', 0.0)}
+"""Of the neighbours of ``n`` training points, see `near_points`."""
+
+
 class ManifoldLearner(Protocol):
     """
     Turns a set of points into an embedding, by the same rules for every learner.
@@ -170,3 +178,268 @@ class ManifoldLearner(Protocol):
 
     def fit(self, samples: Samples) -> Embedding:
         """Embed the points; raise ``InputError`` if they are too few or mostly alike."""
+
+
+RIDGE = 1e-3
+"""
+What is added to the diagonal of a system of equations, relative to what stands there.
+
+Small against what is known, large against rounding; half or twice of it changes nothing.
+"""
+
+
+class Limits:
+    """Limits of arithmetic."""
+
+    # Total affinity below which a point resembles nothing in training (mathematics, section 8):
+    # it is reached 7.4 bandwidths from the nearest point.
+    degree = 1e-12
+    # Smallest eigenvalue of a Laplacian whose inverse is taken: rounding may make one of a nearly
+    # split graph 0. A point then lies 3e4 spreads away at the most.
+    eigenvalue = 1e-9
+
+
+def affinity(squared: Floats, bandwidth: float) -> Floats:
+    r"""Return :math:`\exp(-d^2 / 2\sigma^2)` of squared distances; 1 where the bandwidth is 0."""
+    return np.exp(squared / (-2.0 * (bandwidth or np.inf) ** 2))
+
+
+def median_distance(samples: Samples) -> float:
+    """Return the median distance of random pairs; refuse points most of which are identical."""
+    bandwidth = float(np.sqrt(np.median(samples.pair_distances(20_000))))
+    if not bandwidth > 0.0:
+        msg = 'most points are identical; leave out the copies (of windows: record while driving)'
+        raise InputError(msg)
+    return bandwidth
+
+
+def require_scale(samples: Samples, dimension: int, neighbours: int | None = None) -> float:
+    """
+    Return the median distance; refuse what no learner can embed by an ``InputError``.
+
+    That are numbers that are not whole or less than 1, too few points for them, and points most of
+    which are identical. A graph does not keep its constant mode.
+    """
+    for name, number in (('dimension', dimension), ('neighbours', neighbours)):
+        if number is not None and (not isinstance(number, Integral) or number < 1):
+            msg = f'{name} is {number!r}, but must be a whole number and at least 1'
+            raise InputError(msg)
+    least = dimension if neighbours is None else max(dimension + 1, neighbours)
+    if len(samples) <= least:
+        graph = f' and {neighbours} neighbours' if neighbours else ''
+        msg = (
+            f'{len(samples)} points are too few for {dimension} dimensions{graph}; ask for fewer, '
+            'or take more points (of windows: record longer or shorten them)'
+        )
+        raise InputError(msg)
+    return median_distance(samples)
+
+
+def fix_signs(vectors: Floats) -> Floats:
+    """Return the (n, m) columns with the entry of largest magnitude positive."""
+    largest = np.abs(vectors).argmax(axis=0)
+    signs = np.sign(vectors[largest, np.arange(vectors.shape[1])])
+    return vectors * np.where(signs == 0.0, 1.0, signs)
+
+
+def leading_modes(matrix: Floats, count: int) -> tuple[Floats, Floats]:
+    """
+    Return the largest eigenvalues of a symmetric matrix and their vectors, signs fixed.
+
+    Left out are those below 1e-10 of the largest. Lanczos would end early where the rank is low.
+    """
+    from scipy.linalg import eigh
+
+    last = len(matrix) - 1
+    values, vectors = eigh(matrix, subset_by_index=[max(0, last + 1 - count), last])
+    values, vectors = values[::-1], fix_signs(vectors[:, ::-1])
+    keep = values > 1e-10 * values[0]
+    return values[keep], vectors[:, keep]
+
+
+def spread_landmarks(count: int, most: int) -> Ints:
+    """
+    Return increasing indices of ``count`` points, at ``most`` so many.
+
+    The first, the last, and one drawn from each equal stretch between: not all at one place of a
+    lap.
+    """
+    if count <= most:
+        return np.arange(count)
+    stretches = np.linspace(1, count - 1, most - 1).round().astype(np.int64)
+    drawn = np.random.default_rng(0).integers(stretches[:-1], stretches[1:])
+    return np.concatenate([[0], drawn, [count - 1]])
+
+
+def shares_of(near: Floats, factors: Floats, places: Ints, count: int) -> Floats | None:
+    """
+    Return (n,) weights that sum to one and are proportional to affinities times factors.
+
+    Both are of some ``places``; ``None`` if all are out of reach.
+    """
+    if not near.sum() > Limits.degree:
+        return None
+    weighted = near * factors
+    weights = np.zeros(count)
+    weights[places] = weighted / weighted.sum()
+    return weights
+
+
+def near_points(squared: Floats, neighbours: int, radii: Floats) -> Ints:
+    """
+    Return the nearest training points of a point, and those that have it within their own radius.
+
+    The nearest are ``neighbours`` and one more; ``radii`` (n,) are squared distances to the last
+    of their own neighbours. Of a training point that is its row in the symmetric neighbour graph
+    and itself.
+    """
+    # One more than the neighbours, since a training point counts itself.
+    radius = np.partition(squared, neighbours)[neighbours]
+    # A distance that is a radius stays one when it is computed in another way.
+    return np.flatnonzero(squared <= np.maximum(radii, radius) * (1.0 + 1e-9))
+
+
+def affinity_graph(indices: Ints, squared: Floats, bandwidth: float) -> csr_matrix:
+    """Build the affinity matrix W of mathematics, section 2.3, from (n, kappa) neighbours."""
+    from scipy.sparse import csr_matrix
+
+    count, kappa = indices.shape
+    weights = affinity(squared, bandwidth)
+    rows = np.repeat(np.arange(count), kappa)
+    graph = csr_matrix((weights.ravel(), (rows, indices.ravel())), shape=(count, count))
+    return graph.maximum(graph.T).tocsr()
+
+
+def connect(
+    graph: csr_matrix, samples: Samples, bandwidth: float, neighbours: int, probes: int = 200
+) -> tuple[csr_matrix, tuple[str, ...]]:
+    """
+    Join the pieces of an affinity graph, each by one edge to its nearest point outside.
+
+    Every extra piece would add a null vector to the Laplacian, whose inverse root explodes.
+    ``probes`` points of a piece are compared with all others. A sentence says if there were
+    several.
+    """
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
+    components, labels = connected_components(graph, directed=False)
+    notes: tuple[str, ...] = ()
+    if components > 1:
+        note = (
+            f'the neighbour graph fell into {components} pieces, joined by their nearest points; '
+            f'more than {neighbours} neighbours would connect it'
+        )
+        notes = (note,)
+    while components > 1:
+        sizes = np.bincount(labels)
+        bridges = [
+            _bridge(samples, labels == label, probes)
+            for label in range(components)
+            if label != sizes.argmax()
+        ]
+        first, second, squared = (np.array(column) for column in zip(*bridges, strict=True))
+        weight = np.maximum(affinity(squared, bandwidth), 1e-3)
+        edges = coo_matrix((weight, (first, second)), shape=graph.shape).tocsr()
+        graph = graph.maximum(edges).maximum(edges.T).tocsr()
+        components, labels = connected_components(graph, directed=False)
+    return graph, notes
+
+
+def _bridge(samples: Samples, inside: Bools, probes: int) -> tuple[int, int, float]:
+    """Return the ends and the squared length of the edge that joins a piece to the others."""
+    members = np.flatnonzero(inside)
+    step = max(1, len(members) // probes)
+    some = members[::step][:probes]
+    distances = samples.distances_to(some)
+    distances[members] = np.inf
+    outside, probe = np.unravel_index(int(distances.argmin()), distances.shape)
+    return int(some[probe]), int(outside), float(distances[outside, probe])
+
+
+def smallest_modes(matrix: csc_matrix, null: Floats, count: int) -> tuple[Floats, Floats]:
+    """
+    Return the smallest eigenvalues (m,) of a positive semidefinite matrix without a known zero.
+
+    By inverse iteration on the complement of ``null`` (n,), the unit eigenvector of eigenvalue 0:
+    a second zero, as of a nearly split graph, is told from the first. At most n - 2 modes; the
+    vectors (n, m) are orthonormal, orthogonal to ``null``, with signs fixed.
+    """
+    from scipy.sparse import identity
+    from scipy.sparse.linalg import eigsh, LinearOperator, splu
+
+    size = len(null)
+    # Added to the diagonal so that the matrix can be factored.
+    shift = 1e-9 * matrix.diagonal().mean()
+    factors = splu(
+        (matrix + shift * identity(size)).tocsc(),
+        # For a matrix that is symmetric and, with the shift, positive: fewer entries, no pivots.
+        permc_spec='MMD_AT_PLUS_A',
+        diag_pivot_thresh=0.0,
+        options={'SymmetricMode': True},
+    )
+
+    def project(vector: Floats) -> Floats:
+        return vector - null * (null @ vector)
+
+    inverse = LinearOperator(
+        (size, size), matvec=lambda vector: project(factors.solve(project(vector))), dtype=float
+    )
+    start = project(_start_vector(size))
+    values, vectors = eigsh(matrix, k=count, sigma=-shift, OPinv=inverse, v0=start)
+    order = np.argsort(values)
+    # Up to SciPy 1.14 ARPACK leaves in what rounding, a billion times as large here, let in.
+    vectors = vectors - np.outer(null, null @ vectors)
+    return np.maximum(values[order], 0.0), fix_signs(vectors[:, order])
+
+
+def walk_modes(graph: csr_matrix, count: int, few: int = 1_000) -> tuple[Floats, Floats]:
+    """
+    Return the largest eigenvalues (m,) and the eigenfunctions (n, m) of a walk.
+
+    Its steps are the rows of symmetric affinities (n, n), connected, divided by their sums. The
+    constant mode is left out, at most n - 2 are kept; functions have mean square 1 in the
+    stationary distribution, with signs fixed. Inverse iteration, for ``few`` points, copes with
+    any symmetry. Factors of more are large, so products with the graph are tried first: they take
+    long where the points lie along a thread, whose factors are small.
+    """
+    from scipy.sparse import diags, identity
+
+    degrees = np.asarray(graph.sum(axis=1)).ravel()
+    root = diags(1.0 / np.sqrt(degrees))
+    symmetric = (root @ graph @ root).tocsr()
+    constant = np.sqrt(degrees / degrees.sum())
+    found = _modes_by_products(symmetric, constant, count) if len(constant) > few else None
+    if found is None:
+        laplacian = (identity(len(constant)) - symmetric).tocsc()
+        gaps, vectors = smallest_modes(laplacian, constant, count)
+        found = 1.0 - gaps, vectors
+    values, vectors = found
+    return values, vectors / constant[:, None]
+
+
+def _modes_by_products(
+    symmetric: csr_matrix, constant: Floats, count: int
+) -> tuple[Floats, Floats] | None:
+    from scipy.sparse.linalg import ArpackNoConvergence, eigsh, LinearOperator
+
+    # The constant mode becomes the last of all.
+    without = LinearOperator(
+        symmetric.shape,
+        matvec=lambda vector: symmetric @ vector - 3.0 * constant * (constant @ vector),
+        dtype=float,
+    )
+    start = _start_vector(len(constant))
+    try:
+        # Most graphs need less than ten restarts, points along a thread may need thousands.
+        values, vectors = eigsh(without, k=count, which='LA', v0=start, maxiter=100)
+    except ArpackNoConvergence:
+        return None
+    order = np.argsort(values)[::-1]
+    return values[order], fix_signs(vectors[:, order])
+
+
+def _start_vector(count: int) -> Floats:
+    # A constant vector will not do: where it is itself an eigenvector the solver goes on at
+    # random, and where it shares a symmetry of the matrix the solver finds no mode without it.
+    return np.random.default_rng(0).standard_normal(count)

@@ -12,7 +12,6 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.manifold.affinity import check_shapes, require, require_scale
 from two_manifold_ros.manifold.diffusion_map import (
     AnisotropicDiffusion,
     AnisotropicTransition,
@@ -28,8 +27,15 @@ from two_manifold_ros.manifold.kernel_pca import (
     MemberAffinity,
 )
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap, NearModes
-from two_manifold_ros.manifold.learner import Embedding, Extension, ManifoldLearner, Samples
+from two_manifold_ros.manifold.learner import (
+    Embedding,
+    Extension,
+    ManifoldLearner,
+    require_scale,
+    Samples,
+)
 from two_manifold_ros.names import KERNELS
+from two_manifold_ros.rules import check_fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,9 +54,7 @@ RESPONSES: dict[str, type[Any]] = {
 def check_extension(extension: Extension, count: int) -> None:
     """Refuse by a ``ValueError`` an extension, of finite fields, that does not fit so many."""
     rows = extension.response.check(count)
-    shape = extension.offset.shape
-    require(len(shape) == 1 and shape[0] > 0, f'offset has the shape {shape} instead of (any,)')
-    check_shapes(extension, table=(rows, *shape))
+    check_fields(extension, {'offset': ('M',), 'table': ('lm',)}, {'l': rows})
 
 
 _LEARNERS: dict[str, Callable[[int, int], ManifoldLearner]] = {

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.model.head import ModelHead, trouble_with
-from two_manifold_ros.model.model import RouteModel
+from two_manifold_ros.model.model import ModelHead
 from two_manifold_ros.names import LAP_FRAME
+from two_manifold_ros.rules import trouble_with
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from two_manifold_ros.model.model import RouteModel
     from two_manifold_ros.route.sensors import Sensor
 
 
@@ -66,14 +67,14 @@ def atlas_of(routes: Mapping[str, ModelHead]) -> AtlasModel:
             if name in known:
                 msg = f'there are two routes of the name {name}: give one of them another name'
                 raise InputError(msg)
-            if not isinstance(each, RouteModel):
+            route = each.route_model
+            if route is None:
                 msg = (
                     f'{name}: an atlas holds maps of routes, and this is a model of another '
                     'method: train it with --method route'
                 )
                 raise InputError(msg)
-            alone = each.lines is not None and len(each.lines.names) == 1
-            known[name] = replace(each, lines=None) if alone else each
+            known[name] = replace(route, lines=None) if len(route.route_names) == 1 else route
     if not known:
         msg = 'an atlas needs at least one route'
         raise InputError(msg)

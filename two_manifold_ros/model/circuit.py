@@ -7,12 +7,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 import math
-from typing import NamedTuple, TYPE_CHECKING
+from typing import cast, NamedTuple, TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from two_manifold_ros.compilation import exact
 from two_manifold_ros.errors import refuse
-from two_manifold_ros.model.head import BOUNDS, check_fields, check_range, check_size, Rules
+from two_manifold_ros.rules import BOUNDS, check_fields, check_range, check_size, Rules
 
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
@@ -28,6 +29,9 @@ ALIKE = 0.5
 
 UNSURE = 3.0
 """Standard deviations within which an estimate may be off."""
+
+Known: TypeAlias = 'tuple[Floats, Floats, Floats, Floats, Floats]'
+"""Points, headings, metres and seconds of a `Circuit`; its length, reach and sureness."""
 
 
 class Spot(NamedTuple):
@@ -83,6 +87,13 @@ class Circuit:
         took = self.seconds[ahead:] - self.seconds[:-ahead]
         return ahead / len(self) * self.length_m / max(float(took.min()), 1e-9)
 
+    @cached_property
+    def known(self) -> Known:
+        """The circuit as compiled functions take it."""
+        numbers = np.array([self.length_m, self.reach_m, self.sureness])
+        arrays = self.points, self.headings, self.metres, self.seconds, numbers
+        return cast('Known', tuple(np.ascontiguousarray(each) for each in arrays))
+
     def locate(
         self,
         position: Floats,
@@ -96,36 +107,14 @@ class Circuit:
         If the ``direction`` (2,) is zero every direction counts, and so it does ``between`` where
         the vehicle can be by the way before, metres after the start of any lap.
         """
-        apart = position - self.points
-        squares = np.einsum('ij,ij->i', apart, apart)
+        low, high = between or (0.0, -1.0)
         covariance = np.zeros((2, 2)) if covariance is None else covariance
-        reach_m = self.reach_m + UNSURE * math.sqrt(covariance[0, 0] + covariance[1, 1])
-        nearest = -1
-        if between is not None:
-            low, high = between
-            inside = np.flatnonzero((self.metres[:-1] - low) % self.length_m <= high - low)
-            if len(inside):
-                nearest = int(inside[np.argmin(squares[inside])])
-        if nearest < 0 or squares[nearest] > reach_m**2:
-            speed = math.hypot(*direction)
-            if speed > 0.0:
-                squares[self.headings @ direction < ALIKE * speed] = np.inf
-            nearest = int(np.argmin(squares))
-        heading = self.headings[nearest]
-        along = float(apart[nearest] @ heading)
-        aside = abs(float(apart[nearest] @ (-heading[1], heading[0])))
-        deviation = math.sqrt(float(heading @ covariance @ heading))
-        if not math.isfinite(squares[nearest]) or aside > reach_m:
-            return Spot(math.nan, aside, deviation)
-        # A point is nearest from half a step before it; farther only on the inside of a bend.
-        step = self.length_m / len(self)
-        metres = self.metres[nearest] + min(max(along, -step), step)
-        return Spot(float(metres) % self.length_m, aside, deviation)
+        return Spot(*find_spot(position, direction, covariance, low, high - low, self.known))
 
     def seconds_at(self, metres: float) -> float:
         """Return the usual time from the start of lap 0 to a place ``metres`` on."""
-        laps, rest = divmod(metres, self.length_m)
-        return laps * self.lap_s + evenly(self.seconds, rest / self.length_m)
+        found: float = seconds_at(metres, self.known)
+        return found
 
     def seconds_along(self, metres: Floats) -> Floats:
         """Return `seconds_at` of many places (T,)."""
@@ -134,13 +123,8 @@ class Circuit:
 
     def metres_at(self, seconds: float) -> float:
         """Return how far a vehicle usually is so many seconds after the start of lap 0."""
-        laps, rest = divmod(seconds, self.lap_s)
-        return laps * self.length_m + float(np.interp(rest, self.seconds, self.metres))
-
-    def deviation_at(self, metres: float, deviation_m: float) -> float:
-        """Return the time that a deviation along the way takes there, by stops as well."""
-        ahead = self.seconds_at(metres + deviation_m)
-        return self.sureness * 0.5 * (ahead - self.seconds_at(metres - deviation_m))
+        found: float = metres_at(seconds, self.known)
+        return found
 
     def starting_at(self, metres: float) -> Circuit:
         """Return the same circuit with the start line at the point nearest to so many metres."""
@@ -159,19 +143,93 @@ class Circuit:
         return self.starting_at(float(self.metres[int(np.argmin(timed))]))
 
 
+@exact
 def evenly(values: Floats, phase: float) -> float:
     """Return (n + 1,) values at even steps, interpolated at a phase from 0 to 1."""
     if math.isnan(phase):
         return math.nan
-    # Several times as fast as np.interp, which searches.
     steps = len(values) - 1
     at = min(max(phase, 0.0), 1.0) * steps
     before = min(int(at), steps - 1)
-    value, after = values.item(before), values.item(before + 1)
-    return value + (at - before) * (after - value)
+    value: float = values[before] + (at - before) * (values[before + 1] - values[before])
+    return value
 
 
-def predicted(course: Floats, elapsed: Floats | float, passed: Floats | float) -> Floats | float:
+@exact
+def seconds_at(metres: float, known: Known) -> float:
+    """Return as `Circuit.seconds_at` does."""
+    seconds, length = known[3], known[4][0]
+    laps, rest = divmod(metres, length)
+    time_s: float = laps * seconds[-1] + evenly(seconds, rest / length)
+    return time_s
+
+
+@exact
+def metres_at(time_s: float, known: Known) -> float:
+    """Return as `Circuit.metres_at` does."""
+    metres, seconds = known[2], known[3]
+    laps, rest = divmod(time_s, seconds[-1])
+    low, high = 0, len(seconds)
+    while low < high:
+        middle = (low + high) // 2
+        if rest >= seconds[middle]:
+            low = middle + 1
+        else:
+            high = middle
+    before = min(low, len(seconds) - 1) - 1
+    took = seconds[before + 1] - seconds[before]
+    slope = (metres[before + 1] - metres[before]) / took if took > 0.0 else 0.0
+    way: float = laps * known[4][0] + (slope * (rest - seconds[before]) + metres[before])
+    return way
+
+
+@exact
+def deviation_at(metres: float, deviation_m: float, known: Known) -> float:
+    """Return the time that a deviation along the way takes there, by stops as well."""
+    ahead = seconds_at(metres + deviation_m, known)
+    time_s: float = known[4][2] * 0.5 * (ahead - seconds_at(metres - deviation_m, known))
+    return time_s
+
+
+@exact
+def find_spot(
+    position: Floats, direction: Floats, covariance: Floats, low: float, span: float, known: Known
+) -> tuple[float, float, float]:
+    """Return a `Spot` as `Circuit.locate`: in ``span`` metres from ``low`` on, if not negative."""
+    points, headings, metres, numbers = known[0], known[1], known[2], known[4]
+    length = numbers[0]
+    reach_m = numbers[1] + UNSURE * math.sqrt(covariance[0, 0] + covariance[1, 1])
+    nearest, least = 0, math.inf
+    for i in range(len(points)):
+        if (metres[i] - low) % length <= span:
+            x, y = position[0] - points[i, 0], position[1] - points[i, 1]
+            if x * x + y * y < least:
+                nearest, least = i, x * x + y * y
+    if not least <= reach_m * reach_m:
+        speed = math.hypot(direction[0], direction[1])
+        nearest, least = 0, math.inf
+        for i in range(len(points)):
+            alike = headings[i, 0] * direction[0] + headings[i, 1] * direction[1]
+            if speed > 0.0 and alike < ALIKE * speed:
+                continue
+            x, y = position[0] - points[i, 0], position[1] - points[i, 1]
+            if x * x + y * y < least:
+                nearest, least = i, x * x + y * y
+    x, y = position[0] - points[nearest, 0], position[1] - points[nearest, 1]
+    ahead_x, ahead_y = headings[nearest, 0], headings[nearest, 1]
+    along, aside = x * ahead_x + y * ahead_y, abs(x * -ahead_y + y * ahead_x)
+    first = ahead_x * covariance[0, 0] + ahead_y * covariance[1, 0]
+    second = ahead_x * covariance[0, 1] + ahead_y * covariance[1, 1]
+    deviation = math.sqrt(first * ahead_x + second * ahead_y)
+    if not math.isfinite(least) or aside > reach_m:
+        return math.nan, aside, deviation
+    # A point is nearest from half a step before it; farther only on the inside of a bend.
+    step = length / len(points)
+    return (metres[nearest] + min(max(along, -step), step)) % length, aside, deviation
+
+
+@exact
+def predicted(course: Floats, elapsed: float, passed: float) -> float:
     """
     Return the time that a lap will have taken, s.
 
@@ -180,24 +238,23 @@ def predicted(course: Floats, elapsed: Floats | float, passed: Floats | float) -
     """
     # Just after the line nothing is known of this lap yet: what is a moment off counts for little.
     moment = NEARBY * course[-1]
-    slower = np.sqrt((np.maximum(elapsed, 0.0) + moment) / (passed + moment))
-    slower = np.clip(slower, 1.0 - LIKE_A_LAP, 1.0 + LIKE_A_LAP)
-    lap: Floats | float = elapsed + (course[-1] - passed) * slower
+    slower = math.sqrt((max(elapsed, 0.0) + moment) / (passed + moment))
+    slower = min(max(slower, 1.0 - LIKE_A_LAP), 1.0 + LIKE_A_LAP)
+    lap: float = elapsed + (course[-1] - passed) * slower
     return lap
 
 
 def check_circuit(circuit: Circuit) -> None:
     """Check shapes and ranges of one lap, and that its times increase."""
-    count = max(len(circuit.points), 1)
-    check_size('circuit.points', 2 * count)
+    check_size('circuit.points', circuit.points.size)
     rules: Rules = {
-        'points headings': ('n2',),
-        'seconds spreads': ('e', 0.0),
+        'points headings': ('N2',),
+        'seconds spreads': ('n+', 0.0),
         'deviations': ('n', 0.0),
         'repeated': ('', 0.0, 1.0),
         'length_m reach_m sureness': ('', BOUNDS.least),
     }
-    check_fields(circuit, rules, {'n': count, 'e': count + 1}, 'circuit.')
+    check_fields(circuit, rules, where='circuit.')
     if circuit.seconds[0] != 0.0 or (np.diff(circuit.seconds) < 0.0).any():
         refuse('the times along its circuit do not increase from 0')
     check_range('the time of a lap', circuit.lap_s, BOUNDS.least)

@@ -161,7 +161,11 @@ def with_spreads(circuit: Circuit, laps: Floats) -> Circuit:
     """Return a circuit with the errors of predicted laps, of those (L, n + 1) of the training."""
     left = circuit.lap_s - circuit.seconds
     if len(laps):
-        errors = predicted(circuit.seconds, laps, circuit.seconds) - laps[:, -1:]
+        usual = circuit.seconds
+        found = [
+            [predicted(usual, *each) for each in zip(lap, usual, strict=True)] for lap in laps
+        ]
+        errors = np.array(found) - laps[:, -1:]
         return replace(circuit, spreads=np.sqrt(np.square(errors).mean(axis=0)))
     return replace(circuit, spreads=LIKE_A_LAP * left)
 

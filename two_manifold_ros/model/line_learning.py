@@ -12,7 +12,7 @@ import numpy as np
 from scipy.spatial import KDTree
 
 from two_manifold_ros.model.model import NetworkLines, RouteModel
-from two_manifold_ros.route.forks import APART
+from two_manifold_ros.route.merging import APART
 from two_manifold_ros.route.route import PLACES_ALONG
 
 if TYPE_CHECKING:

@@ -8,47 +8,215 @@ They hold everything that a filter needs, and nothing of the bags; a `RouteModel
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.errors import refuse
-from two_manifold_ros.hse_hmm.readout import Readout, SharpenedReadout
+from two_manifold_ros.hse_hmm.readout import Readout, RidgeReadout, SharpenedReadout
 from two_manifold_ros.hse_hmm.tables import (
     ObservationOperator,
     RawKernel,
+    RidgeKernel,
     spectral_radius,
     Tables,
     transition,
 )
 from two_manifold_ros.manifold.selection import check_extension
 from two_manifold_ros.model.circuit import check_circuit, Circuit
-from two_manifold_ros.model.head import (
+from two_manifold_ros.route.route import HYPOTHESES, JUMPED, PLACED, Route, RouteLikelihood
+from two_manifold_ros.rules import (
     BOUNDS,
-    check_channels,
     check_covariances,
     check_fields,
     check_invertible,
     check_range,
     check_size,
     Rules,
-    TrainedModel,
     trouble_with,
 )
-from two_manifold_ros.route.route import HYPOTHESES, JUMPED, PLACED, Route, RouteLikelihood
 from two_manifold_ros.ticks.rest import longest_runs, RestRule
 
 if TYPE_CHECKING:
     from two_manifold_ros.manifold.learner import Extension
     from two_manifold_ros.network.network import Network
+    from two_manifold_ros.recordings.recording import GeodeticOrigin
     from two_manifold_ros.route.sensors import Sensor
     from two_manifold_ros.ticks.novelty import NoveltyAnchors
+    from two_manifold_ros.ticks.segments import Channels
     from two_manifold_ros.tpsr.parameters import Tpsr
     from two_manifold_ros.typing import Floats, Ints
 
 FAST = 1e3
 """Of speeds and accelerations: far beyond those of any vehicle."""
+
+
+POSITIVE, SHARE = (BOUNDS.least,), (0.0, 1.0)
+
+
+def check_channels(channels: Channels, where: str = 'channels.') -> None:
+    """Refuse channels of which one has no name, or no scale."""
+    check_fields(channels, {'mean scale limit live': ('c',)}, {'c': len(channels.names)}, where)
+    check_range(f'{where}scale', channels.scale[channels.live], BOUNDS.least)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelHead(ABC):
+    """
+    The part of a model that nodes, outputs and scores need.
+
+    It ticks ``rate_hz`` times a second; a step above ``max_gap_ns`` is a gap, a ``window`` has so
+    many ticks, and ``horizons`` are ticks ahead, 0 first. Positions are in ``frame_id``, about an
+    ``origin`` if they were geodetic. ``channels`` name, scale and bound the values of a sample.
+    ``track`` (T, 2) holds positions of the training in order, metres, also those that the read-out
+    ``mkdr`` estimated, with NaN rows between segments; a route keeps some laps of them. The
+    ``summary`` says how the model was trained and what it reached, in JSON values.
+    """
+
+    rate_hz: float
+    period_ns: int
+    max_gap_ns: int
+    window: int
+    horizons: tuple[int, ...]
+    imu_topic: str
+    imu_frame_id: str
+    position_topic: str
+    frame_id: str
+    origin: GeodeticOrigin | None
+    channels: Channels
+    track: Floats
+    mean_position: Floats
+    summary: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    @abstractmethod
+    def states(self) -> int:
+        """Dimension of the state, k."""
+
+    @property
+    def sensors(self) -> tuple[Sensor, ...]:
+        """Further sensors, in the order of their channels behind a sample."""
+        return ()
+
+    @property
+    def further_names(self) -> tuple[str, ...]:
+        """Names of the channels of further sensors (m,)."""
+        return tuple(name for sensor in self.sensors for name in sensor.names)
+
+    @property
+    def routes(self) -> dict[str, ModelHead]:
+        """The model of each known route by name; a model of one route is that without a name."""
+        return {'': self}
+
+    @property
+    def route_names(self) -> tuple[str, ...]:
+        """Names of all routes and lines that are known, in the order of their chances."""
+        return ()
+
+    @property
+    def is_atlas(self) -> bool:
+        """True for a model of routes that each have a name."""
+        return '' not in self.routes
+
+    @property
+    def route_model(self) -> RouteModel | None:
+        """The model itself if it is the map of one route, with places; ``None`` for others."""
+        return None
+
+    @property
+    def trained_model(self) -> TrainedModel | None:
+        """The model itself if it holds windows of one training; ``None`` for others."""
+        return None
+
+    @property
+    def holds_maps(self) -> bool:
+        """True if each of its routes is a map, so that an atlas can hold them."""
+        return all(each.route_model is not None for each in self.routes.values())
+
+    @property
+    def circuit(self) -> Circuit | None:
+        """One lap of a map whose drives repeat one."""
+        return None
+
+    @property
+    def lines(self) -> NetworkLines | None:
+        """The named lines of a map."""
+        return None
+
+    @property
+    def network(self) -> Network | None:
+        """The turns and speeds of a map that is followed as a network."""
+        return None
+
+    @property
+    def window_ns(self) -> int:
+        """Length of the longest window of its routes, ns."""
+        return max(each.window * each.period_ns for each in self.routes.values())
+
+    @property
+    def live_channels(self) -> tuple[str, ...]:
+        """Names of the channels used."""
+        return self.channels.live_names
+
+    def validate(self) -> None:
+        """Check clock, horizons and channels; an ``UnfitError`` names the first that is wrong."""
+        count = len(self.channels.names)
+        rules: Rules = {
+            'rate_hz': ('', *POSITIVE), 'period_ns': ('', 1, BOUNDS.tick_ns),
+            'max_gap_ns window': ('', 1), 'mean_position': ('2',), 'track': ('t2',),
+        }  # fmt: skip
+        check_fields(self, rules)
+        if self.period_ns != round(1e9 / self.rate_hz):
+            refuse('its rate and the length of its tick disagree')
+        if self.horizons[:1] != (0,) or list(self.horizons) != sorted(set(self.horizons)):
+            refuse('its horizons do not start with 0 and increase')
+        if self.horizons[-1] * self.period_ns > BOUNDS.horizon_ns:
+            refuse('its last horizon is more than a day ahead')
+        check_size('max_gap_ns', self.max_gap_ns // self.period_ns + 2, count)
+        check_size('window', 2 * self.window, count)
+        check_channels(self.channels)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainedModel(ModelHead):
+    """
+    A model with windows of the training to compare the input with.
+
+    ``kernel`` names the manifold learner, ``series`` (d, N) holds standardised observations of the
+    training, or of some stretches of it, and ``starts`` (n,) the first tick of each window in
+    them.
+    """
+
+    kernel: str
+    series: Floats
+    starts: Ints
+
+    @property
+    def trained_model(self) -> TrainedModel:
+        """See `ModelHead`."""
+        return self
+
+    @property
+    def live(self) -> int:
+        """Number of live channels, d."""
+        return int(np.count_nonzero(self.channels.live))
+
+    @property
+    @abstractmethod
+    def stillness(self) -> tuple[Ints, int]:
+        """Most ticks in a row in which no live channel changed: each (d,), and all."""
+
+    def validate(self) -> None:
+        """Check also that there are windows of training, and that they lie in the series."""
+        super().validate()
+        ticks = self.series.shape[-1]
+        check_fields(self, {'series': ('dt',), 'starts': ('n',)}, {'d': self.live})
+        check_size('window', self.series.size, self.window, most=BOUNDS.work)
+        if not self.starts.size:
+            refuse('it has no windows')
+        check_range('starts', self.starts, 0, ticks - self.window)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +241,7 @@ class WindowModel(TrainedModel):
         super().validate()
         # The formula of a contrast gives none below -10.
         rules: Rules = {
-            'squared': ('', BOUNDS.least), 'still': ('', 0, BOUNDS.count),
+            'squared': ('', *POSITIVE), 'still': ('', 0, BOUNDS.count),
             'own other': ('', -100.0, 0.0),
         }  # fmt: skip
         check_fields(self.novelty, rules, where='novelty.')
@@ -110,41 +278,46 @@ class Model(WindowModel):
         """Check numbers, shapes and the transition's stability too (mathematics, section 12)."""
         super().validate()
         check_range('state_bound', self.state_bound, BOUNDS.least)
-        self._check_operator()
-        readout, columns = self.readout, len(self.horizons) + 1
-        if isinstance(readout, SharpenedReadout):
-            _check_sharpened(readout, len(self.starts), columns)
-        else:
-            rules: Rules = {'coefficients': ('t2k',), 'covariances': ('t22',)}
-            check_fields(readout, rules, {'t': columns, 'k': self.states}, 'readout.')
-            check_covariances('readout.covariances', readout.covariances)
-        check_fields(self.warm_start, {'offset': ('s',)}, {'s': self.states - 1}, 'warm_start.')
+        tables, (count, states) = self.tables, self.tables.weights.shape
+        if not states <= min(count, BOUNDS.states):
+            refuse(f'it has {states} states of {count} windows: more than those, or too many')
+        sizes = {'n': len(self.starts), 'd': self.live, 'c': len(self.horizons) + 1, 'k': states}
+        check_fields(tables, {'weights states': ('nk',)}, sizes, 'tables.')
+        check_fields(self.operator, _OPERATORS[type(self.operator)], sizes, 'operator.')
+        _check_readout(self.readout, sizes)
+        check_fields(self.warm_start, {'offset': ('s',)}, {'s': states - 1}, 'warm_start.')
         try:
             check_extension(self.warm_start, len(self.starts))
         except ValueError as error:
             refuse(f'its warm start does not fit: {error}')
-        matrix = transition(self.tables.weights, self.tables.states)
-        constant = np.allclose(self.tables.states[:, 0], 1.0, rtol=0.0, atol=1e-9)
+        matrix = transition(tables.weights, tables.states)
+        constant = np.allclose(tables.states[:, 0], 1.0, rtol=0.0, atol=1e-9)
         if not (constant and np.allclose(matrix[0], np.eye(len(matrix))[0], atol=1e-9)):
             refuse('its tables do not keep the sum of the weights')
         if self.guarded and not spectral_radius(matrix) <= 1.0 + 1e-6:
             refuse('its transition grows without bound')
 
-    def _check_operator(self) -> None:
-        operator, (count, states) = self.operator, self.tables.weights.shape
-        if not states <= min(count, BOUNDS.states):
-            refuse(f'it has {states} states of {count} windows: more than those, or too many')
-        sizes = {'n': count, 'k': states, 'd': self.live}
-        check_fields(self.tables, {'states': ('nk',)}, sizes, 'tables.')
-        check_fields(self, {'starts': ('n',)}, sizes)
-        rules: Rules = {'bandwidth': ('', BOUNDS.least), 'observations': ('nd',)}
-        if not isinstance(operator, RawKernel):
-            sizes |= {'l': len(operator.landmarks), 'f': operator.features.shape[-1]}
-            rules = {
-                'bandwidth': ('', BOUNDS.least), 'landmarks': ('ld',), 'features': ('nf',),
-                'responses': ('lf',),
-            }  # fmt: skip
-        check_fields(operator, rules, sizes, 'operator.')
+
+_OPERATORS: dict[type, Rules] = {
+    RawKernel: {'bandwidth': ('', *POSITIVE), 'observations': ('nd',)},
+    RidgeKernel: {
+        'bandwidth': ('', *POSITIVE), 'landmarks': ('ld',), 'features': ('nf',),
+        'responses': ('lf',),
+    },
+}  # fmt: skip
+_READOUTS: dict[type, Rules] = {
+    SharpenedReadout: {'targets': ('nc2',), 'added': ('c', 0.0), 'factors': ('c', *POSITIVE)},
+    RidgeReadout: {'coefficients': ('c2k',), 'covariances': ('c22',)},
+}
+
+
+def _check_readout(readout: Readout, sizes: dict[str, int]) -> None:
+    """Check a read-out of (n) ticks, (k) states and (c) targets."""
+    check_fields(readout, _READOUTS[type(readout)], sizes, 'readout.')
+    if isinstance(readout, RidgeReadout):
+        check_covariances('readout.covariances', readout.covariances)
+    elif np.isnan(readout.targets[:, :-1]).any(axis=2).all(axis=0).any():
+        refuse('readout.targets are nowhere known at one of its horizons')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,32 +345,24 @@ class TpsrModel(WindowModel):
     def validate(self) -> None:
         """Check numbers, shapes and the transition's stability too (mathematics, section 12)."""
         super().validate()
-        count, features, states = len(self.weights), self.phases.size, self.states
+        count, states = len(self.weights), self.states
         if not 1 <= states <= BOUNDS.states or not count:
             refuse(f'it has {states} states and {count} remembered ticks')
-        sizes = {'d': self.live, 'p': features, 'k': states, 'n': count}
+        sizes = {'d': self.live, 'k': states, 'n': count, 'c': len(self.horizons) + 1}
         rules: Rules = {
-            'frequencies': ('dp',), 'phases': ('p',), 'weights': ('nk',), 'features': ('np',),
+            'phases': ('p',), 'frequencies': ('dp',), 'weights': ('nk',), 'features': ('np',),
         }  # fmt: skip
         check_fields(self, rules, sizes)
         rules = {
             'start normaliser': ('k',), 'operators': ('pkk',), 'inverse': ('pp',),
-            'transition': ('kk',), 'bound': ('', BOUNDS.least),
+            'transition': ('kk',), 'bound': ('', *POSITIVE),
         }  # fmt: skip
         check_fields(self.tpsr, rules, sizes, 'tpsr.')
-        _check_sharpened(self.readout, count, len(self.horizons) + 1)
+        _check_readout(self.readout, sizes)
         if not np.isclose(self.tpsr.normaliser @ self.tpsr.start, 1.0, rtol=0.0, atol=1e-6):
             refuse('its start is not normalised')
         if not np.abs(np.linalg.eigvals(self.tpsr.transition)).max() <= 1.0 + 1e-6:
             refuse('its transition grows without bound')
-
-
-def _check_sharpened(readout: SharpenedReadout, count: int, columns: int) -> None:
-    """Check a read-out of ``count`` ticks."""
-    rules: Rules = {'targets': ('nt2',), 'added': ('t', 0.0), 'factors': ('t', BOUNDS.least)}
-    check_fields(readout, rules, {'n': count, 't': columns}, 'readout.')
-    if np.isnan(readout.targets[:, :-1]).any(axis=2).all(axis=0).any():
-        refuse('readout.targets are nowhere known at one of its horizons')
 
 
 @dataclass(frozen=True)
@@ -246,6 +411,11 @@ class RouteModel(TrainedModel):
     least_evidence: float = 0.0
 
     @property
+    def route_model(self) -> RouteModel:
+        """See `ModelHead`."""
+        return self
+
+    @property
     def states(self) -> int:
         """Dimension of the state, k."""
         return int(self.route.readout.states.shape[-1])
@@ -281,17 +451,15 @@ class RouteModel(TrainedModel):
 
 def _check_network(network: Network, channels: int, places: int) -> None:
     """Check shapes and ranges, and that tables ascend."""
-    turns, speeds = max(network.turns.size, 2), max(network.speeds.size, 1)
-    check_size('network.shakes', turns, speeds, channels)
+    check_size('network.shakes', network.turns.size, network.speeds.size, channels)
     rules: Rules = {
         'courses': ('p', -FAST, FAST), 'usual_mps': ('p', 0.0, FAST),
         'turning': ('d', -FAST, FAST), 'turning_offset': ('', -FAST, FAST),
-        'turns': ('t', -FAST, FAST), 'chances': ('t', BOUNDS.least), 'speeds': ('s', 0.0, FAST),
-        'shakes': ('sd', -FAST, FAST), 'scales': ('sd', BOUNDS.least),
-        'turning_spread largest_misfit': ('', BOUNDS.least),
+        'turns': ('T+', -FAST, FAST), 'chances': ('t+', *POSITIVE), 'speeds': ('S', 0.0, FAST),
+        'shakes': ('sd', -FAST, FAST), 'scales': ('sd', *POSITIVE),
+        'turning_spread largest_misfit': ('', *POSITIVE),
     }  # fmt: skip
-    sizes = {'p': places, 'd': channels, 't': turns, 's': speeds}
-    check_fields(network, rules, sizes, 'network.')
+    check_fields(network, rules, {'p': places, 'd': channels}, 'network.')
     steps = np.diff(network.turns)
     if not (steps >= BOUNDS.least).all() or not (np.diff(network.speeds) > 0.0).all():
         refuse('the turns or speeds of its network do not ascend')
@@ -301,7 +469,7 @@ def _check_network(network: Network, channels: int, places: int) -> None:
 
 def _check_lines(lines: NetworkLines, places: int, horizons: int) -> None:
     """Check shapes, shares, and places in order."""
-    count, forks = len(lines.names), lines.forks.size
+    count = len(lines.names)
     if not count or list(lines.names) != sorted(set(lines.names)):
         refuse('the names of its lines are not in order, or there are none')
     for trouble in map(trouble_with, lines.names):
@@ -310,11 +478,10 @@ def _check_lines(lines: NetworkLines, places: int, horizons: int) -> None:
     check_size('lines.passes', places, count)
     check_size('lines.ahead', places, count, 2 * horizons)
     rules: Rules = {
-        'passes': ('pl', 0.0, 1.0), 'forks': ('f', 0, places - 1), 'ahead': ('flh2',),
-        'kept_s apart_m': ('', BOUNDS.least),
+        'passes': ('pl', *SHARE), 'forks': ('f', 0, 'p'), 'ahead': ('flh2',),
+        'kept_s apart_m': ('', *POSITIVE),
     }  # fmt: skip
-    sizes = {'p': places, 'l': count, 'f': forks, 'h': horizons}
-    check_fields(lines, rules, sizes, 'lines.')
+    check_fields(lines, rules, {'p': places, 'l': count, 'h': horizons}, 'lines.')
     if (np.diff(lines.forks) <= 0).any():
         refuse('lines.forks are not in order')
 
@@ -343,10 +510,8 @@ class SensedRouteModel(RouteModel):
 LEVEL = (-1e6, 1e6)
 """Differences of a few thousand in the logarithm of a density decide everything."""
 
-POSITIVE, SHARE = (BOUNDS.least,), (0.0, 1.0)
-
 _LIKELIHOOD: Rules = {
-    'gains': ('m', BOUNDS.least, 1.0), 'whitening': ('ff',), 'means slopes': ('pf',),
+    'gains': ('M', BOUNDS.least, 1.0), 'whitening': ('ff',), 'means slopes': ('pf',),
     'new_whitening': ('dd',), 'new_means new_slopes': ('pd',), 'new_level': ('', *LEVEL),
     'noise': ('p', *POSITIVE), 'sharpness persistence tail': ('', *POSITIVE),
     'shifts': ('d', 0.0, FAST), 'exponents': ('d', 0.0, 2.0),
@@ -357,10 +522,11 @@ _DENSITIES = {
 _ROUTE: dict[str, Rules] = {
     # Sums of shares exceed one by rounding.
     'geometry': {
-        'begins': ('e',), 'targets_of steps_of': ('l',), 'shares_of': ('l', 0.0, 1.0 + 1e-9),
+        'begins': ('p+',), 'targets_of': ('L', 0, 'p'), 'steps_of': ('l', 0, 's'),
+        'shares_of': ('l', 0.0, 1.0 + 1e-9),
     },
     'motion': {
-        'moves': ('rs',), 'moves_a_row ratio_spread ratio_noise': ('', *POSITIVE),
+        'moves_a_row ratio_spread ratio_noise': ('', *POSITIVE),
         'ratio_kept trust': ('', *SHARE), 'usual_change': ('', 0.0, FAST),
         'forward_offset': ('', -FAST, FAST), 'rates': ('p', BOUNDS.least, FAST),
         'tick_lengths pulls': ('p', -FAST, FAST), 'forward': ('d', -FAST, FAST),
@@ -377,8 +543,8 @@ _ROUTE: dict[str, Rules] = {
 }  # fmt: skip
 """
 One letter for each axis: (d) channels, (m) memories, (h) hidden channels, the slow means, (f)
-features, (p) places, (e) their ends, (l) ways, (r, s) rows and steps of a move, (y, j) hypotheses
-and jumps, (t) targets, (k) states. Of each density, its axis and that of what it is given.
+features, (p) places, (l) ways, (r, s) rows and steps of a move, (y, j) hypotheses and jumps, (t)
+targets, (k) states. Of each density, its axis and that of what it is given.
 """
 
 
@@ -389,7 +555,7 @@ def _check_likelihood(likelihood: RouteLikelihood, d: int, places: int, where: s
     if not d or not features <= BOUNDS.features:
         refuse(f'{where[:-1]} has {features} features')
     check_size(f'{where}means', places, 3 * len(PLACED) + features, most=BOUNDS.step)
-    sizes = {'d': d, 'm': memories, 'h': d * memories, 'f': features, 'p': places}
+    sizes = {'d': d, 'h': d * memories, 'f': features, 'p': places}
     check_fields(likelihood, _LIKELIHOOD, sizes, where)
     for names, (own, given) in _DENSITIES.items():
         rules: Rules = {
@@ -404,30 +570,28 @@ def _check_likelihood(likelihood: RouteLikelihood, d: int, places: int, where: s
 
 def _check_route(route: Route, channels: int, columns: int) -> None:
     """Check every array and number of a route with d live channels and H + 1 targets."""
-    moves, states = route.motion.moves, route.readout.states.shape[-1]
-    places, ways = max(len(route.motion.rates), 1), max(route.geometry.targets_of.size, 1)
+    places, states = max(len(route.motion.rates), 1), route.readout.states.shape[-1]
     if not 1 <= states <= BOUNDS.states:
         refuse(f'its route has {states} states')
+    ways = route.geometry.targets_of.size
     check_size('route.geometry.targets_of', len(PLACED), ways, most=BOUNDS.step)
     sizes = {
-        'd': channels, 'p': places, 'e': places + 1, 'l': ways, 'r': max(moves.shape[0], 2),
-        's': max(moves.shape[-1], 1), 'y': len(HYPOTHESES), 'j': len(JUMPED), 't': columns,
+        'd': channels, 'p': places, 'y': len(HYPOTHESES), 'j': len(JUMPED), 't': columns,
         'k': states,
     }  # fmt: skip
+    check_fields(route.motion, {'moves': ('R+S',)}, sizes, 'route.motion.')
     for group, rules in _ROUTE.items():
         check_fields(getattr(route, group), rules, sizes, f'route.{group}.')
     _check_likelihood(route.likelihood, channels, places, 'route.likelihood.')
     if not (route.readout.states[:, 0] == 1.0).all():
         refuse('the states of its route do not start with the constant')
     check_covariances('route.readout.covariances', route.readout.covariances)
-    # Places lead to indices that exist, and no more than every drive.
-    onward, steps = route.geometry, moves.shape[1]
+    # Places lead to no more than every drive.
+    onward = route.geometry
     counts = np.diff(onward.begins)
     if onward.begins[0] != 0 or onward.begins[-1] != len(onward.targets_of) or counts.min() < 1:
         refuse('route.geometry.begins does not count the ways of each place')
-    check_range('route.geometry.targets_of', onward.targets_of, 0, places - 1)
-    check_range('route.geometry.steps_of', onward.steps_of, 0, steps - 1)
-    taken = np.repeat(np.arange(places), counts) * steps + onward.steps_of
+    taken = np.repeat(np.arange(places), counts) * sizes['s'] + onward.steps_of
     if (np.bincount(taken, onward.shares_of) > 1.0 + 1e-9).any():
         refuse('route.geometry.shares_of lead more than everything on from a place')
     switching = route.switching

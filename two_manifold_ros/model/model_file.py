@@ -26,9 +26,9 @@ from two_manifold_ros.manifold.selection import RESPONSES
 from two_manifold_ros.model.atlas import atlas_of, AtlasModel
 from two_manifold_ros.model.circuit import Circuit
 from two_manifold_ros.model.container import read_container, refusal, write_container
-from two_manifold_ros.model.head import BOUNDS, ModelHead
 from two_manifold_ros.model.model import (
     Model,
+    ModelHead,
     NetworkLines,
     RouteModel,
     SensedRouteModel,
@@ -47,6 +47,7 @@ from two_manifold_ros.route.route import (
     RouteSwitching,
 )
 from two_manifold_ros.route.sensors import Sensor
+from two_manifold_ros.rules import BOUNDS
 from two_manifold_ros.ticks.novelty import NoveltyAnchors
 from two_manifold_ros.ticks.rest import RestRule
 from two_manifold_ros.ticks.segments import Channels
@@ -120,15 +121,15 @@ def load_model(path: str | Path) -> ModelHead:
 
 def model_parts(model: ModelHead) -> tuple[dict[str, Any], Arrays]:
     """Return header and arrays for `model_from`; an ``InputError`` if it would refuse them."""
-    if isinstance(model, AtlasModel):
+    if model.is_atlas:
         routes: list[dict[str, Any]] = []
         arrays: Arrays = {}
-        for number, (each, member) in enumerate(zip(model.names, model.members, strict=True)):
+        for number, (each, member) in enumerate(model.routes.items()):
             inner, own = model_parts(member)
             routes.append({'name': each, **inner})
             arrays |= {f'routes.{number}.{key}': array for key, array in own.items()}
         return {'format': ATLAS_FORMAT, 'version': VERSION, 'routes': routes}, arrays
-    name = next(name for name, kind in _FORMATS.items() if isinstance(model, kind))
+    name = next(name for name, kind in _FORMATS.items() if type(model) is kind)
     numbers, arrays = encode(model)
     units = _units(model.channels)
     header = {'format': name, 'version': VERSION, 'channel_units': units, **numbers}

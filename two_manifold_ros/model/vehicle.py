@@ -19,12 +19,11 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError, refuse
 from two_manifold_ros.files import checked, numbers_in, parse_json, read_text, replace_text
-from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
 from two_manifold_ros.route.route import LIMITS, ON, ON_NEW
 
 if TYPE_CHECKING:
-    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.model.model import ModelHead, RouteModel
     from two_manifold_ros.route.belief import RouteBelief
     from two_manifold_ros.typing import Floats
 
@@ -160,13 +159,14 @@ def rotation_of(angles: Floats) -> Floats:
 
 def check_vehicle(model: ModelHead) -> RouteModel:
     """Return the model if vehicles can be measured against it, or raise ``InputError``."""
-    if not isinstance(model, RouteModel) or not model.channels.of_imu:
+    route = model.route_model
+    if route is None or not model.channels.of_imu:
         msg = (
             'a vehicle is measured against the map of one route that was learned with an IMU: '
             'name a model of two-manifold train with the default --method'
         )
         raise InputError(msg)
-    return model
+    return route
 
 
 class VehicleLearner:

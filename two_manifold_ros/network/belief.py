@@ -23,13 +23,12 @@ from two_manifold_ros.compilation import compiled, subroutine
 from two_manifold_ros.network.network import (
     exchanges_of_ratios,
     FIRST_USUAL,
+    interpolated,
     Network,
     RATIOS,
     usual_ratios,
 )
-from two_manifold_ros.network.places import interpolated
-from two_manifold_ros.route.arrays import plain, unsigned
-from two_manifold_ros.route.belief import RouteBelief
+from two_manifold_ros.route.belief import plain, RouteBelief, unsigned
 from two_manifold_ros.route.route import (
     HYPOTHESES,
     ON,
@@ -40,7 +39,7 @@ from two_manifold_ros.route.route import (
     SLOW,
     STANDS,
 )
-from two_manifold_ros.route.updating import mean_state
+from two_manifold_ros.route.steps import mean_state
 
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Bools, Floats, Indices
@@ -195,7 +194,7 @@ def follow(
     Predict by a tick and, if it was ``observed``, update with its observation (d,).
 
     ``buffers`` and ``known`` are a `Grid`, and a `Roads`, `Network`, `RouteMotion` and
-    `RouteGeometry`, as plain tuples; the ``cells`` of `arrays.Cells` and the ``totals`` (8,) of
+    `RouteGeometry`, as plain tuples; the ``cells`` of `Cells` and the ``totals`` (8,) of
     ``HYPOTHESES`` are filled. What is ``elsewhere`` stays there: nothing shows where it came back.
     Returns the mean likelihood, 0 if nothing is left, and how many places have any probability.
     """

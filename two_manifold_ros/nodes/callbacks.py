@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.laps.live import LiveLaps
+    from two_manifold_ros.laps.timing import LapState
 
 
 def qos(topic: Topic) -> QoSProfile:
@@ -384,20 +385,20 @@ class EstimatePublishers:
 
     def publish(self, estimate: Estimate) -> None:
         """Publish an estimate on every topic that has subscribers."""
-        self._route, own_scene = estimate.route, self.scene.of(estimate)
-        lap = None if self.laps is None else self.laps.push(estimate)
-        placed, scene = self._on_line(estimate)
-        for topic, own in self._publishers.items():
-            # Building a message without a subscriber costs more than the filter itself.
-            # The chances of routes come with each status, whether a position may be used or not.
-            if topic is Topics.ROUTES or not own.get_subscription_count():
-                continue
-            if topic is Topics.LAPS:
-                fields = None if lap is None else laps_message(lap)
-            elif self._placed and topic in PLACED:
-                fields = None if placed is None else BUILDERS[topic](placed, scene)
-            else:
-                fields = BUILDERS[topic](estimate, own_scene)
+        self._route = estimate.route
+        laps = self.laps_by_route.get(self._route)
+        lap = None if laps is None else laps.push(estimate)
+        # Building a message without a subscriber costs more than the filter itself.
+        # The chances of routes come with each status, whether a position may be used or not.
+        heard = {
+            topic: own
+            for topic, own in self._publishers.items()
+            if topic is not Topics.ROUTES and own.get_subscription_count()
+        }
+        if not heard and self._tf is None:
+            return
+        for topic, own in heard.items():
+            fields = self._fields_of(topic, estimate, lap)
             if fields is None:
                 continue
             if topic in {Topics.POSITION, Topics.ODOMETRY}:
@@ -410,18 +411,24 @@ class EstimatePublishers:
                 fill(self._messages[topic], topic.msgtype, fields)
                 own.publish(self._messages[topic])
         if self._tf is not None:
-            transform = transform_message(estimate, own_scene, self._odometry)
+            scene = self.scene.of(estimate)
+            transform = transform_message(estimate, scene, self._odometry)
             if transform is not None:
                 self._tf.publish(to_message(TRANSFORM_TYPE, transform))
 
-    def _on_line(self, estimate: Estimate) -> tuple[Estimate | None, Scene]:
-        """Return an estimate on the line through fixes, if it is asked for, and its frames."""
-        scene = self.scene.of(estimate)
-        own = [self._publishers[topic] for topic in PLACED] if self._placed else []
-        if self.laps is None or not any(each.get_subscription_count() for each in own):
-            return None, scene
-        track = self.laps.frame if scene.track == LAP_FRAME else scene.track
-        return self.laps.placed(estimate), replace(scene, track=track)
+    def _fields_of(self, topic: Topic, estimate: Estimate, lap: LapState | None) -> Message | None:
+        """Return the fields of a message, ``None`` if there is nothing to say."""
+        if topic is Topics.LAPS:
+            return None if lap is None else laps_message(lap)
+        scene, shown = self.scene.of(estimate), estimate
+        if self._placed and topic in PLACED:
+            placed = None if self.laps is None else self.laps.placed(estimate)
+            if self.laps is None or placed is None:
+                return None
+            # On the line through fixes, in their frame.
+            track = self.laps.frame if scene.track == LAP_FRAME else scene.track
+            scene, shown = replace(scene, track=track), placed
+        return BUILDERS[topic](shown, scene)
 
     def publish_chances(self, estimate: Estimate | None) -> None:
         """Publish how likely each known route is by the newest estimate, once for each."""

@@ -46,7 +46,7 @@ from two_manifold_ros.nodes.running import declare, read
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from two_manifold_ros.model.head import ModelHead
+    from two_manifold_ros.model.model import ModelHead
 
 
 class FilterNode(BackgroundNode):
@@ -241,12 +241,12 @@ class FilterNode(BackgroundNode):
         estimates = session.take(raw)
         for estimate in estimates or ():
             self._estimates.publish(estimate)
-        session.durations.add(perf_counter_ns() - begin_ns)
+        session.durations.append(perf_counter_ns() - begin_ns)
         if estimates is None:
             return
         if session.successor is not None:
             self._advance_swap()
-        state = session.filter.status, session.filter.cause, session.arrivals.refused
+        state = session.filter.said[:2], session.arrivals.refused
         if state != self._state:
             self._state = state
             self._on_status()

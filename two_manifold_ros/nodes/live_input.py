@@ -18,8 +18,7 @@ from two_manifold_ros.interface.image_values import ImageValues
 from two_manifold_ros.interface.messages import Topic, Topics
 from two_manifold_ros.names import POSITION_TYPES, SENSOR_FIELDS
 from two_manifold_ros.nodes.callbacks import find_publishers, GuardedNode
-from two_manifold_ros.recordings.further_channels import fields_decoder, SensorTopic
-from two_manifold_ros.recordings.reading import position_decoder
+from two_manifold_ros.recordings.decoding import fields_decoder, position_decoder, SensorTopic
 from two_manifold_ros.recordings.ros_messages import message_class
 from two_manifold_ros.recordings.satellite_fixes import (
     east_north,

@@ -31,17 +31,13 @@ from two_manifold_ros.nodes.callbacks import GuardedNode, SensorTopic
 from two_manifold_ros.nodes.health import diagnostics_publisher
 from two_manifold_ros.nodes.live_input import deserialise, LiveTopic
 from two_manifold_ros.nodes.running import declare, read
-from two_manifold_ros.recordings.reading import (
-    MessageColumns,
-    position_decoder,
-    time_base,
-    without_frozen,
-)
-from two_manifold_ros.recordings.recording import Recording
-from two_manifold_ros.recordings.ros_messages import ImuDecoder
+from two_manifold_ros.recordings.decoding import ImuDecoder, position_decoder
+from two_manifold_ros.recordings.reading import as_recording, MessageColumns, ReadingOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from two_manifold_ros.recordings.recording import Recording
 
 
 SILENCE_S = 2.0
@@ -123,13 +119,8 @@ class LiveRecording:
         if reference is None or not self.reference_count:
             msg = f'No position came on {self._reference.topic} yet: remap reference to its topic.'
             raise InputError(msg)
-        (imu_stamps, stamps), notes = time_base([imu, reference], use_receive_time)
-        notes += [*imu.notes, *reference.notes]
-        positions, more = reference.positions(stamps, None)
-        notes += more
-        stream = imu.imu(imu_stamps)
-        driven, frozen_notes = without_frozen(positions, stream)
-        return Recording('live topics', stream, driven, (*notes, *frozen_notes))
+        options = ReadingOptions(use_receive_time=use_receive_time)
+        return as_recording('live topics', imu, reference, options)
 
     def close(self) -> None:
         """Stop recording; the recording is freed with this object."""

@@ -43,7 +43,7 @@ from two_manifold_ros.nodes.callbacks import (
 from two_manifold_ros.nodes.health import limits_line, StatusPublisher, topics_line
 from two_manifold_ros.nodes.live_input import image_decoder, LiveTopic, ReferenceInput
 from two_manifold_ros.nodes.running import declare
-from two_manifold_ros.recordings.ros_messages import ImuDecoder
+from two_manifold_ros.recordings.decoding import ImuDecoder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -192,7 +192,7 @@ class UpdaterNode(GuardedNode):
         for estimate in estimates:
             self._estimates.publish(estimate)
         live = learner.filter
-        state = live.status, live.cause, session.arrivals.refused
+        state = live.said.status, live.said.cause, session.arrivals.refused
         if state != self._state:
             self._state = state
             self._on_status()

@@ -20,8 +20,8 @@ from two_manifold_ros.filtering.status import Status, USABLE
 from two_manifold_ros.interface.messages import Topics
 from two_manifold_ros.interface.status import CODES
 from two_manifold_ros.pages.drawing import SILENT_S
+from two_manifold_ros.recordings.decoding import ImuDecoder
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
-from two_manifold_ros.recordings.ros_messages import ImuDecoder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError
@@ -45,11 +45,6 @@ SENSOR = TopicRole('sensor', tuple(SENSOR_FIELDS), '--sensor-topic')
 POSITION = TopicRole('position', POSITION_TYPES, '--position-topic')
 
 
-def candidates(topics: Sequence[Topic], role: TopicRole) -> list[Topic]:
-    """Return the topics of a fitting type that hold messages."""
-    return [topic for topic in topics if topic.count and topic.msgtype in role.msgtypes]
-
-
 def choose_topic(
     path: Path | str, topics: Sequence[Topic], role: TopicRole, name: str | None
 ) -> Topic:
@@ -59,7 +54,7 @@ def choose_topic(
     ``InputError`` says that none fits, that several do and none is named, or that the named one
     is absent, empty, of another type or serialised by other means than CDR.
     """
-    fitting = candidates(topics, role)
+    fitting = _fitting(topics, role)
     chosen = fitting if name is None else _named(fitting, name)
     if not chosen:
         raise InputError(_nothing_fits(path, topics, role, name))
@@ -79,21 +74,13 @@ def choose_topic(
     return chosen[0]
 
 
-def choose_imu_topic(
-    path: Path | str, topics: Sequence[Topic], name: str | None, field: str | None
-) -> Topic:
-    """Return the topic of the IMU, of any type where its numbers are in a field of messages."""
-    types = tuple(sorted({topic.msgtype for topic in topics}))
-    return choose_topic(path, topics, replace(IMU, msgtypes=types) if field else IMU, name)
-
-
 def choose_position_topic(
     path: Path | str, topics: Sequence[Topic], name: str | None, *, needed: bool, find: bool
 ) -> tuple[Topic | None, list[str]]:
     """Return the topic of positions, ``None`` if none has to be read, and notes on those left."""
     if not (needed or find) and name is None:
         return None, []
-    fitting = candidates(topics, POSITION)
+    fitting = _fitting(topics, POSITION)
     if needed or name is not None or len(fitting) == 1:
         return choose_topic(path, topics, POSITION, name), []
     if not fitting:
@@ -104,6 +91,10 @@ def choose_position_topic(
         f'with {POSITION.option}.'
     )
     return None, [note]
+
+
+def _fitting(topics: Sequence[Topic], role: TopicRole) -> list[Topic]:
+    return [topic for topic in topics if topic.count and topic.msgtype in role.msgtypes]
 
 
 def _named(topics: Sequence[Topic], name: str) -> list[Topic]:

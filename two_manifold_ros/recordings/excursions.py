@@ -75,10 +75,6 @@ class Reach:
         within: Floats = self.speed_mps * np.maximum(seconds, self.interval_s) + self.tremble_m
         return within
 
-    def positions(self, metres: Floats) -> Floats:
-        """Return how many positions come in the time that so many metres take."""
-        return metres / max(self.speed_mps * self.interval_s, np.finfo(float).tiny)
-
 
 def usable_places(positions: Floats) -> Bools:
     """Return which of (M, 2) positions, metres, are finite and somewhere on earth: (M,)."""
@@ -151,17 +147,8 @@ class _Drive:
     ended: Floats  # (m,) and last
     # For how long each holds: a slow receiver is repeated until its next position.
     held: Floats
-
-    @property
-    def took(self) -> Floats:
-        """Duration of each step, seconds: (m - 1,)."""
-        return self.began[1:] - self.ended[:-1] + self.held[:-1]
-
-    @property
-    def metres(self) -> Floats:
-        """Length of each step, metres: (m - 1,)."""
-        lengths: Floats = np.linalg.norm(np.diff(self.places, axis=0), axis=1)
-        return lengths
+    took: Floats  # (m - 1,) duration of each step, seconds
+    metres: Floats  # (m - 1,) and length
 
 
 def _drives(stamps: Ints, positions: Floats, usable: Bools) -> list[_Drive]:
@@ -183,8 +170,10 @@ def _drive(seconds: Floats, places: Floats) -> _Drive:
     first = np.flatnonzero(new)
     began, ended = seconds[first], seconds[np.append(first[1:], len(seconds)) - 1]
     held = np.minimum(ended - began, np.median(ended - began))
-    rows = np.arange(len(seconds))
-    return _Drive(rows, np.cumsum(new) - 1, places[first], began, ended, held)
+    rows, places = np.arange(len(seconds)), places[first]
+    took = began[1:] - ended[:-1] + held[:-1]
+    metres = np.linalg.norm(np.diff(places, axis=0), axis=1)
+    return _Drive(rows, np.cumsum(new) - 1, places, began, ended, held, took, metres)
 
 
 def _reach(drives: list[_Drive]) -> Reach | None:
@@ -198,18 +187,16 @@ def _reach(drives: list[_Drive]) -> Reach | None:
         # It drives nowhere for long: nothing but the speed of the tremble is known.
         metres = np.concatenate([each.metres for each in drives])
         fastest = float(np.quantile(metres / np.maximum(took, interval_s), 0.95))
-    trembles = np.concatenate([_trembles(each) for each in drives])
-    tremble_m = float(np.median(trembles)) if len(trembles) else 0.0
+    # How far each place is from the line between its neighbours.
+    trembles = [np.zeros(0)]
+    for drive in drives:
+        places, steps_s = drive.places, drive.took
+        share = (steps_s[:-1] / (steps_s[:-1] + steps_s[1:]))[:, None]
+        between = places[:-2] * (1.0 - share) + places[2:] * share
+        trembles.append(np.linalg.norm(places[1:-1] - between, axis=1))
+    every = np.concatenate(trembles)
+    tremble_m = float(np.median(every)) if len(every) else 0.0
     return Reach(SPEEDS * fastest, TREMBLES * tremble_m, interval_s)
-
-
-def _trembles(drive: _Drive) -> Floats:
-    """Return how far each place is from the line between its neighbours: (m - 2,)."""
-    places, took = drive.places, drive.took
-    share = (took[:-1] / (took[:-1] + took[1:]))[:, None]
-    between = places[:-2] * (1.0 - share) + places[2:] * share
-    apart: Floats = np.linalg.norm(places[1:-1] - between, axis=1)
-    return apart
 
 
 def _sustained(drive: _Drive, interval_s: float) -> float:
@@ -241,7 +228,9 @@ def _longest_chain(drive: _Drive, reach: Reach) -> Bools:
     # A place that is given for long counts for all of that time.
     longer = (drive.ended - drive.began - drive.held) / reach.interval_s
     before = np.append(0.0, np.cumsum(1.0 + longer))
-    jumps = BELIEVED + reach.positions(metres[cuts - 1])
+    # And as many positions as come in the time that the vehicle would take for it.
+    per_position_m = max(reach.speed_mps * reach.interval_s, np.finfo(float).tiny)
+    jumps = BELIEVED + metres[cuts - 1] / per_position_m
     # The least that it costs to come to a piece, and the piece before it that is not left out.
     costs = before[begins]
     previous = np.full(len(begins), -1)

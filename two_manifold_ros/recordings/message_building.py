@@ -5,12 +5,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-import re
 from typing import Any, TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from rosbags.interfaces import Nodetype
-from rosbags.typesys import get_types_from_msg, get_typestore, Stores
+from rosbags.typesys import get_typestore, Stores
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,35 +18,6 @@ if TYPE_CHECKING:
 Convert: TypeAlias = Callable[..., Any]
 
 _DTYPES = {'bool': 'bool_', 'byte': 'uint8', 'char': 'uint8'}
-
-_MEMBER = re.compile(r'\s*([A-Za-z][\w/]*(?:<=\d+)?(?:\[(?:<=)?\d*\])?)\s+([A-Za-z]\w*)\s*(=?)')
-_SEPARATOR = re.compile(r'=+\s*$')
-_NESTED = re.compile(r'MSG: [A-Za-z][\w/]*\s*$')
-
-
-def types_with(store: Stores, definition: str | None, msgtype: str) -> Any:  # noqa: ANN401 - as above
-    """
-    Return the types of a release of ROS, and a type with those in it that a bag defines.
-
-    The library makes Python code of a definition, so nothing but names and sizes of members gets
-    there: no constants, defaults or comments.
-    """
-    types: Any = get_typestore(store)
-    if msgtype in types.fielddefs:
-        return types
-    lines = []
-    for line in (definition or '').splitlines():
-        member = _MEMBER.match(line)
-        if _SEPARATOR.match(line) or _NESTED.match(line):
-            lines.append(line.rstrip())
-        elif member and not member.group(3):
-            lines.append(f'{member.group(1)} {member.group(2)}')
-    if not lines:
-        msg = 'no definition'
-        raise ValueError(msg)
-    found = get_types_from_msg('\n'.join(lines), msgtype)
-    types.register({name: each for name, each in found.items() if name not in types.fielddefs})
-    return types
 
 
 class MessageBuilder:

@@ -5,46 +5,46 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable
 from contextlib import contextmanager, ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from two_manifold_ros.errors import bags_wanted, InputError
-from two_manifold_ros.names import POSITION_FIELDS, POSITION_TYPES, SENSOR_FIELDS
+from two_manifold_ros.errors import bags_wanted, InputError, of_system
+from two_manifold_ros.names import SENSOR_FIELDS
 from two_manifold_ros.recordings.bag_topics import (
-    choose_imu_topic,
     choose_position_topic,
     choose_topic,
+    IMU,
     SENSOR,
 )
-from two_manifold_ros.recordings.excursions import frozen_places
-from two_manifold_ros.recordings.further_channels import (
+from two_manifold_ros.recordings.decoding import (
     fields_decoder,
-    imu_field_decoder,
+    imu_decoder,
+    ImuDecoder,
+    position_decoder,
     SensorTopic,
 )
+from two_manifold_ros.recordings.excursions import frozen_places
 from two_manifold_ros.recordings.recording import (
     HeldStream,
-    IMU_VECTORS,
     ImuStream,
     is_far,
     PositionStream,
     Recording,
 )
-from two_manifold_ros.recordings.ros_messages import ImuDecoder, ImuFields
 from two_manifold_ros.recordings.satellite_fixes import GEODETIC, NoFixError, positions_of_fixes
-from two_manifold_ros.sources import fetched, is_remote, named, public, readable
+from two_manifold_ros.sources import fetched, is_remote, named, public
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from two_manifold_ros.recordings.bag import Bag
     from two_manifold_ros.recordings.bag_topics import Topic
+    from two_manifold_ros.recordings.decoding import Decode
     from two_manifold_ros.recordings.recording import GeodeticOrigin
     from two_manifold_ros.recordings.ros2_bag import Ros2Bag
     from two_manifold_ros.typing import Floats, Ints
@@ -68,7 +68,7 @@ class ReadingOptions:
     imu_topic, position_topic
         Topics by name; by default the only one with messages of a fitting type.
     imu_field
-        Field of the IMU in messages of another type, as `imu_field_decoder` reads it.
+        Field of the IMU in messages of another type, as `imu_decoder` reads it.
     sensor_topics, need_sensors
         Topics of further sensors, as `SensorTopic.parse` reads them; and whether a bag without one
         of them is an error. If not, the sensor is left out with a note.
@@ -109,14 +109,20 @@ def open_bag(path: str | Path) -> Iterator[OpenBag]:
             from two_manifold_ros.recordings.ros2_bag import Ros2Bag  # noqa: PLC0415
 
             kind = Ros2Bag
-    with ExitStack() as stack:
-        with readable(path):
+    try:
+        with ExitStack() as stack:
             place = stack.enter_context(fetched(path))
             bag = kind(place)
             stack.enter_context(bag)
-        if is_remote(path):
-            bag.path, bag.notes = public(path), [named(each, place, path) for each in bag.notes]
-        yield bag
+            if is_remote(path):
+                bag.path, bag.notes = (
+                    public(path),
+                    [named(note, place, path) for note in bag.notes],
+                )
+            yield bag
+    except OSError as error:
+        cure = 'look at the permissions of its files and folders, and at its disk'
+        raise of_system(public(path), 'the bag cannot be read', error, cure) from error
 
 
 def read_recording(
@@ -146,51 +152,50 @@ def read_recording(
         If the bag cannot be read, or a topic is missing, ambiguous, or of another type.
 
     """
-    with readable(path), open_bag(path) as bag:
-        imu_choice = choose_imu_topic(bag.path, bag.topics, options.imu_topic, options.imu_field)
-        decoder = imu_decoder(bag, imu_choice, options.imu_field)
-        position_choice, notes = choose_position_topic(
+    with open_bag(path) as bag:
+        field, topics = options.imu_field or '', bag.topics
+        # A field may be in messages of any type.
+        types = tuple(sorted({topic.msgtype for topic in topics})) if field else IMU.msgtypes
+        imu_topic = choose_topic(bag.path, topics, replace(IMU, msgtypes=types), options.imu_topic)
+        position_topic, notes = choose_position_topic(
             bag.path,
-            [each for each in bag.topics if each != imu_choice or not options.imu_field],
+            [topic for topic in topics if not (field and topic == imu_topic)],
             options.position_topic,
             needed=options.need_positions,
             find=options.find_positions,
         )
-        wanted = [(imu_choice, decoder)]
-        if position_choice is not None:
-            wanted.append((position_choice, position_decoder(bag.decode, position_choice.msgtype)))
-        sensors, more = _choose_sensors(bag, options)
-        own = len(wanted)
-        wanted += [(topic, decode) for topic, _, decode in sensors]
-        collected = collect(bag, wanted, progress)
-        notes = [*bag.notes, *notes, *more]
-        notes += decoder.notes(imu_choice.name) if isinstance(decoder, ImuDecoder) else []
-    times, time_notes = time_base(collected[:own], options.use_receive_time)
-    notes += time_notes
-    for each in collected[:own]:
-        notes += each.notes
-    imu, positions = collected[0].imu(times[0]), None
-    if position_choice is not None:
-        try:
-            positions, more = collected[1].positions(times[1], options.origin)
-        except NoFixError as error:
-            if options.need_positions:
-                raise
-            more = [str(error)]
-        notes += more
-    positions, more = without_frozen(positions, imu)
-    notes += more
-    held = tuple(
-        HeldStream(
-            topic.name,
-            topic.msgtype,
-            fields,
-            _on_time_base(each.stamps, each.received, imu),
-            each.numbers,
+        decode_imu = imu_decoder(
+            bag.decoder_of(imu_topic) if field else bag.decode,
+            imu_topic.name,
+            imu_topic.msgtype,
+            field=field,
+            plain=imu_topic.serialisation == 'cdr',
         )
-        for each, (topic, fields, _) in zip(collected[own:], sensors, strict=True)
+        wanted = [(imu_topic, decode_imu)]
+        if position_topic is not None:
+            decode = position_decoder(bag.decode, position_topic.msgtype)
+            wanted.append((position_topic, decode))
+        fields, more = _choose_sensors(bag, options)
+        for topic, names in fields.items():
+            decode = fields_decoder(bag.decode, topic.name, topic.msgtype, names)
+            wanted.append((topic, decode))
+        imu, *others = collect(bag, wanted, progress)
+        positions = others.pop(0) if position_topic is not None else None
+        notes = [*bag.notes, *notes, *more]
+        if isinstance(decode_imu, ImuDecoder):
+            notes += decode_imu.notes(imu_topic.name)
+    recording = as_recording(public(path), imu, positions, options, notes)
+    sensors = tuple(
+        HeldStream(
+            each.name,
+            each.msgtype,
+            names,
+            _on_time_base(np.array(each.stamps), np.array(each.received), recording.imu),
+            each.rows(),
+        )
+        for each, names in zip(others, fields.values(), strict=True)
     )
-    return Recording(public(path), imu, positions, tuple(notes), held)
+    return replace(recording, sensors=sensors)
 
 
 def without_frozen(
@@ -212,8 +217,8 @@ def without_frozen(
 
 def _choose_sensors(
     bag: OpenBag, options: ReadingOptions
-) -> tuple[list[tuple[Topic, tuple[str, ...], Decode]], list[str]]:
-    """Return topic, fields and decoder of each sensor, and notes on those that are not there."""
+) -> tuple[dict[Topic, tuple[str, ...]], list[str]]:
+    """Return the fields of each topic of a sensor, and notes on topics that are not there."""
     found: dict[Topic, tuple[str, ...]] = {}
     notes = []
     for topic in map(SensorTopic.parse, options.sensor_topics):
@@ -228,11 +233,7 @@ def _choose_sensors(
             msg = f'{choice.name} is named as a sensor twice: name it once, with all its fields'
             raise InputError(msg)
         found[choice] = topic.fields or SENSOR_FIELDS[choice.msgtype]
-    sensors = [
-        (each, fields, fields_decoder(bag.decode, each.name, each.msgtype, fields))
-        for each, fields in found.items()
-    ]
-    return sensors, notes
+    return found, notes
 
 
 def read_recordings(
@@ -283,52 +284,20 @@ def _on_time_base(stamps: Ints, received: Ints, imu: ImuStream) -> Ints:
     return on_base
 
 
-# From serialised bytes to the stamp in ns, the frame_id and the numbers.
-Decode: TypeAlias = Callable[[bytes], tuple[int, str, tuple[float, ...]]]
-# From serialised bytes and their type to a message with fields.
-Deserialise: TypeAlias = Callable[[bytes, str], Any]
-
-
-def imu_decoder(bag: OpenBag, topic: Topic, field: str | None = None) -> Decode:
-    """Return the decoder of ``sensor_msgs/Imu``, in a field: specific force, then angular rate."""
-    if field:
-        return imu_field_decoder(bag.decoder_of(topic), topic.name, topic.msgtype, field)
-    if topic.serialisation == 'cdr':
-        return ImuDecoder()
-
-    parts = [
-        (*(f'{each}.{axis}' for axis in 'xyz'), f'{each}_covariance.0') for each in IMU_VECTORS
-    ]
-    decode = fields_decoder(bag.decode, topic.name, topic.msgtype, parts[0] + parts[1])
-
-    def fields(raw: bytes) -> ImuFields:
-        stamp_ns, frame_id, numbers = decode(raw)
-        force, rate = numbers[:4], numbers[4:]
-        return stamp_ns, frame_id, force, rate  # type: ignore[return-value] # four each
-
-    return ImuDecoder(fields)
-
-
-def position_decoder(deserialise: Deserialise, msgtype: str) -> Decode:
-    """Return the decoder of x and y in metres; of fixes latitude, longitude, altitude, status."""
-    return fields_decoder(deserialise, 'the topic of positions', msgtype, POSITION_FIELDS[msgtype])
-
-
 _PROGRESS_EVERY = 5000
 _MOST_FRAMES = 10
 
 
 class MessageColumns:
-    """Messages gathered from one topic."""
+    """Messages gathered from one topic: header stamps and times of receipt in ns, numbers."""
 
     def __init__(self, place: Path | str, name: str, msgtype: str, decode: Decode) -> None:
         self.place, self.name, self.msgtype = place, name, msgtype
+        self.stamps, self.received = array('q'), array('q')
         self.frames: list[str] = []
-        self._decode = decode
-        self._frame_of = array('B')
-        self._stamps = array('q')
-        self._received = array('q')
+        self.frame_of = array('B')
         self._numbers = array('d')
+        self._decode = decode
 
     def add(self, received: int, raw: bytes) -> None:
         """Decode one message that the bag received at that time, in nanoseconds."""
@@ -345,75 +314,18 @@ class MessageColumns:
                 f'the bag is damaged, copy it again.'
             )
             raise InputError(msg) from error
-        self._stamps.append(times[0])
-        self._received.append(times[1])
+        self.stamps.append(times[0])
+        self.received.append(times[1])
         self._numbers.extend(numbers)
         # A longer list would take time and say no more.
         if len(self.frames) < _MOST_FRAMES and frame_id not in self.frames:
             self.frames.append(frame_id)
         named = frame_id in self.frames
-        self._frame_of.append(self.frames.index(frame_id) if named else _MOST_FRAMES)
+        self.frame_of.append(self.frames.index(frame_id) if named else _MOST_FRAMES)
 
-    @property
-    def stamps(self) -> Ints:
-        """Header stamps (N,), nanoseconds."""
-        return np.array(self._stamps, dtype=np.int64)
-
-    @property
-    def received(self) -> Ints:
-        """Receive times (N,), nanoseconds."""
-        return np.array(self._received, dtype=np.int64)
-
-    @property
-    def numbers(self) -> Floats:
-        """Decoded numbers (N, c)."""
-        return np.array(self._numbers, dtype=np.float64).reshape(len(self._stamps), -1)
-
-    @property
-    def notes(self) -> list[str]:
-        """A sentence on frames of an IMU that changed."""
-        if len(self.frames) < 2 or self.msgtype in POSITION_TYPES:
-            return []
-        note = (
-            f'{self.name} changes its frame_id ({self._listed_frames()}): its messages are '
-            f'read as if they were all in the first.'
-        )
-        return [note]
-
-    def _listed_frames(self) -> str:
-        return ', '.join(repr(frame) for frame in self.frames)
-
-    def imu(self, stamps: Ints) -> ImuStream:
-        """Return messages of an IMU with these stamps (N,), nanoseconds, as a stream."""
-        return ImuStream(self.name, self.frames[0], stamps, self.numbers, self.received)
-
-    def positions(
-        self, stamps: Ints, origin: GeodeticOrigin | None
-    ) -> tuple[PositionStream, list[str]]:
-        """
-        Return messages with positions, of any type, as positions in one plane, and notes.
-
-        Those in another frame than most are left out, as bags in different frames are not mixed.
-        The ``origin`` is that of another recording, if one has fixes. `NoFixError` says that the
-        messages are satellite fixes, and none is valid.
-        """
-        name = self.name
-        if self.msgtype == GEODETIC:
-            place = f'{name} in {self.place}'
-            return positions_of_fixes(self.numbers, name, place, stamps, origin)
-        frame_of = np.array(self._frame_of, dtype=np.int64)
-        # The first of several.
-        main = int(np.argmax(np.bincount(frame_of, minlength=_MOST_FRAMES)[:_MOST_FRAMES]))
-        frame, mask = self.frames[main], frame_of == main
-        stream = PositionStream(name, frame, self.msgtype, stamps, self.numbers)
-        if mask.all():
-            return stream, []
-        others = len(mask) - int(mask.sum())
-        note = (
-            f'{name} changes its frame_id ({self._listed_frames()}): {others} of {len(mask)} '
-            f'messages are not in {frame!r} and are left out; record positions in one frame.'
-        )
-        return stream.select(mask), [note]
+    def rows(self) -> Floats:
+        """Return the decoded numbers (N, c)."""
+        return np.array(self._numbers).reshape(len(self.stamps), -1)
 
 
 def collect(
@@ -447,22 +359,70 @@ def collect(
     return collected
 
 
-def time_base(
-    collected: Sequence[MessageColumns], use_receive_time: bool
-) -> tuple[list[Ints], list[str]]:
+def as_recording(
+    name: str,
+    imu: MessageColumns,
+    positions: MessageColumns | None,
+    options: ReadingOptions,
+    notes: Sequence[str] = (),
+) -> Recording:
     """
-    Return the stamps of each topic in nanoseconds, and what has to be said about them.
+    Return messages of an IMU, and those with positions if there are any, as a recording.
 
-    All topics share one base: if one has no header stamps, receive times are taken for all, for
-    the clock of another topic's header need not be the recorder's.
+    All topics share one time base: if one has no header stamps, receive times are taken for all,
+    for the clock of another topic's header need not be the recorder's. Positions in another frame
+    than most are left out. `NoFixError` says that positions are needed, and no fix is valid.
     """
-    unstamped = [each.name for each in collected if not each.stamps.any()]
-    if use_receive_time:
-        return [each.received for each in collected], ['Receive times are used, as asked.']
-    if unstamped:
-        note = (
+    notes = list(notes)
+    both = [imu] if positions is None else [imu, positions]
+    unstamped = [each.name for each in both if not any(each.stamps)]
+    if options.use_receive_time:
+        notes.append('Receive times are used, as asked.')
+    elif unstamped:
+        notes.append(
             f'Receive times are used because all header stamps of {" and ".join(unstamped)} are '
             f'zero: have the driver stamp its messages.'
         )
-        return [each.received for each in collected], [note]
-    return [each.stamps for each in collected], []
+    by_receipt = options.use_receive_time or bool(unstamped)
+    if len(imu.frames) > 1:
+        notes.append(
+            f'{imu.name} changes its frame_id ({", ".join(map(repr, imu.frames))}): its messages '
+            f'are read as if they were all in the first.'
+        )
+    received = np.array(imu.received)
+    stamps = received if by_receipt else np.array(imu.stamps)
+    samples = ImuStream(imu.name, imu.frames[0], stamps, imu.rows(), received)
+    if positions is None:
+        return Recording(name, samples, None, tuple(notes))
+    stamps = np.array(positions.received if by_receipt else positions.stamps)
+    try:
+        stream, more = _positions_of(positions, stamps, options.origin)
+    except NoFixError as error:
+        if options.need_positions:
+            raise
+        return Recording(name, samples, None, (*notes, str(error)))
+    driven, left_out = without_frozen(stream, samples)
+    return Recording(name, samples, driven, (*notes, *more, *left_out))
+
+
+def _positions_of(
+    columns: MessageColumns, stamps: Ints, origin: GeodeticOrigin | None
+) -> tuple[PositionStream, list[str]]:
+    """Return messages of any type as positions in one plane and one frame, and notes."""
+    name, frames = columns.name, columns.frames
+    if columns.msgtype == GEODETIC:
+        place = f'{name} in {columns.place}'
+        return positions_of_fixes(columns.rows(), name, place, stamps, origin)
+    frame_of = np.array(columns.frame_of, dtype=np.int64)
+    # The first of several.
+    main = int(np.argmax(np.bincount(frame_of, minlength=_MOST_FRAMES)[:_MOST_FRAMES]))
+    mask = frame_of == main
+    stream = PositionStream(name, frames[main], columns.msgtype, stamps, columns.rows())
+    if mask.all():
+        return stream, []
+    others = len(mask) - int(mask.sum())
+    note = (
+        f'{name} changes its frame_id ({", ".join(map(repr, frames))}): {others} of {len(mask)} '
+        f'messages are not in {frames[main]!r} and are left out; record positions in one frame.'
+    )
+    return stream.select(mask), [note]

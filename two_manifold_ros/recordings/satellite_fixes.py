@@ -137,9 +137,8 @@ def origin_at(latitude_deg: float, longitude_deg: float, altitude_m: float) -> G
 
 def fixes_agree(one: Sequence[float], other: Sequence[float]) -> bool:
     """Return whether two fixes, latitude and longitude first, may share a plane's origin."""
-    latitude, longitude = np.array([one[:2], other[:2]], dtype=np.float64).T
-    before, after = earth_centred(latitude, longitude, np.zeros(2))
-    return bool(np.linalg.norm(after - before) <= ORIGIN_REACH_M)
+    places = (GeodeticOrigin(each[0], each[1], 0.0) for each in (one, other))
+    return distance_m(*places) <= ORIGIN_REACH_M
 
 
 def choose_origin(

@@ -24,12 +24,11 @@ route itself, by the pieces that do not end; on another road it predicts better.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.hse_hmm.readout import floors
-from two_manifold_ros.route.arrays import Buffers, Cells, Known, known_of, plain, Reach, Scratch
 from two_manifold_ros.route.route import (
     FREE,
     JUMPED,
@@ -39,13 +38,133 @@ from two_manifold_ros.route.route import (
     ON,
     ON_NEW,
     Route,
+    RouteGeometry,
+    RouteLikelihood,
+    RouteMotion,
     ROWS,
     STANDS,
 )
-from two_manifold_ros.route.updating import follow_offsets, mean_state, step, sum_targets
+from two_manifold_ros.route.steps import (
+    Buffers,
+    Cells,
+    follow_offsets,
+    Known,
+    mean_state,
+    Offsets,
+    Placeless,
+    Prepared,
+    Reach,
+    Readout,
+    Scratch,
+    step,
+    Stream,
+    sum_targets,
+    Usual,
+)
 
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Bools, Floats, Indices, Ints
+
+
+def plain(group: Any) -> Any:  # noqa: ANN401 - any nested tuple of arrays
+    """Return named tuples within each other as plain ones."""
+    return tuple(map(plain, group)) if isinstance(group, tuple) else group
+
+
+def prepared(
+    likelihood: RouteLikelihood, motion: RouteMotion, starts: Floats, calm: float
+) -> Prepared:
+    """Lay out a likelihood; ``starts`` as in `Placeless`, ``calm`` as in `Usual`."""
+    channels, tail = likelihood.channels, likelihood.tail
+    hidden = likelihood.means.shape[1] - channels
+    weights = np.concatenate([np.full(hidden, likelihood.persistence), np.ones(channels)])
+    scale = np.sqrt(weights)
+    # Seconds a metre, up to a factor; their mean over places is that of a lap.
+    slowness = np.abs(motion.tick_lengths)
+    slopes = np.ascontiguousarray(likelihood.slopes * scale)
+    return Prepared(
+        Placeless(
+            likelihood.rest,
+            likelihood.rest_alone,
+            likelihood.rest_means,
+            likelihood.other,
+            likelihood.other_means,
+            likelihood.slow,
+            starts,
+            apart=np.zeros(len(scale)),
+        ),
+        Usual(
+            means=np.ascontiguousarray(likelihood.means * scale),
+            slopes=slopes,
+            squares=np.square(slopes).sum(axis=1),
+            new_means=np.ascontiguousarray(likelihood.new_means),
+            new_slopes=np.ascontiguousarray(likelihood.new_slopes),
+            new_squares=np.square(likelihood.new_slopes).sum(axis=1),
+            noise=likelihood.noise,
+            levels=-0.5 * np.log(likelihood.noise),
+            heights=likelihood.noise ** (-channels / (tail + channels)),
+            columns=np.ascontiguousarray(likelihood.new_means.T),
+            bends=_bends(likelihood),
+            at_rest=likelihood.new_whitening @ likelihood.rest_alone.offset,
+            slow_from=np.maximum(LIMITS.slowest, LIMITS.surely_fast * slowness / slowness.mean()),
+            tail=tail,
+            sharpness=float(likelihood.sharpness),
+            persistence=float(likelihood.persistence),
+            new_level=likelihood.new_level,
+            freedom=float(weights.sum()),
+            calm=calm,
+        ),
+        Stream(
+            gains=likelihood.gains,
+            means=np.zeros((len(likelihood.gains), channels)),
+            features=np.zeros(len(scale)),
+            whitening=np.ascontiguousarray(likelihood.whitening * scale[:, None]),
+            whitened=np.zeros(len(scale)),
+            new_whitening=np.ascontiguousarray(likelihood.new_whitening),
+            newest=np.zeros(channels),
+        ),
+    )
+
+
+def known_of(route: Route) -> Known:
+    """Lay out a route for the compiled steps."""
+    motion, likelihood = route.motion, route.likelihood
+    moves = motion.moves
+    steps = np.arange(float(moves.shape[1]))
+    resting = np.linalg.solve(likelihood.rest_alone.root.T, motion.forward)
+    calm = max(float(np.linalg.norm(resting)), 1e-9)
+    return Known(
+        likelihood=prepared(likelihood, motion, route.switching.beginnings.sum(axis=1), calm),
+        geometry=unsigned(route.geometry),
+        motion=motion,
+        switching=route.switching,
+        variances=moves @ steps**2 - (moves @ steps) ** 2,
+        gained=motion.ratio_spread**2 * (1.0 - motion.ratio_kept**2),
+        states=route.readout.states,
+    )
+
+
+def unsigned(geometry: RouteGeometry) -> Any:  # noqa: ANN401 - which no index of a map is
+    """Return indices as compiled code takes them fastest: it need not look for negative ones."""
+    return RouteGeometry._make(
+        each.astype(np.uint32) if each.dtype.kind == 'i' else each for each in geometry
+    )
+
+
+def _bends(likelihood: RouteLikelihood) -> Floats:
+    """
+    Return half the second derivatives (P, d) of whitened observations by the speed ratio.
+
+    An observation is a parabola in it: through that of standing, and at the usual speed through
+    the usual one with a slope that is a mixture of physics and what was learned.
+    """
+    means, slopes = likelihood.usual()
+    moving, exponents = means - likelihood.rest_alone.offset, likelihood.exponents
+    # Rates of turning grow with the speed, accelerations with its square. Learned slopes alone,
+    # from laps at much the same speed, are noise that is extrapolated.
+    share = np.where(exponents > 0.0, LIMITS.learned_slopes, 1.0)
+    slopes = exponents * moving + share * (slopes - exponents * moving)
+    return np.ascontiguousarray((slopes - moving) @ likelihood.new_whitening.T)
 
 
 class SensorOffsets:
@@ -61,13 +180,21 @@ class SensorOffsets:
 
     def __init__(self, route: Route) -> None:
         likelihood = route.likelihood
-        self._usual, self._slopes = likelihood.usual()
+        usual, slopes = likelihood.usual()
         lap = float((1.0 / route.motion.rates).sum())
-        self._numbers = np.array(
-            [1.0 / max(lap, 1.0), LIMITS.usual_ratios * route.motion.ratio_spread]
+        self._offsets, expected, self.applied = np.zeros((3, likelihood.channels))
+        self._known: Offsets = plain(
+            Offsets(
+                usual=usual,
+                slopes=slopes,
+                shifts=np.ascontiguousarray(likelihood.shifts),
+                gain=1.0 / max(lap, 1.0),
+                bound=LIMITS.usual_ratios * route.motion.ratio_spread,
+                expected=expected,
+                offsets=self._offsets,
+                applied=self.applied,
+            )
         )
-        self._shifts = np.ascontiguousarray(likelihood.shifts)
-        self._offsets, self._expected, self.applied = np.zeros((3, likelihood.channels))
         self._follows = bool(likelihood.shifts.any())
 
     def start(self) -> None:
@@ -80,10 +207,7 @@ class SensorOffsets:
     ) -> None:
         """Update with an observation (d,) as it came, and the belief (P, 7) after it."""
         if self._follows:
-            follow_offsets(
-                observation, chances, ratios, active, self._usual, self._slopes, self._numbers,
-                self._shifts, self._expected, self._offsets, self.applied,
-            )  # fmt: skip
+            follow_offsets(observation, chances, ratios, active, self._known)
 
 
 class RouteBelief:
@@ -138,7 +262,9 @@ class RouteBelief:
         self._centre = np.zeros(readout.targets.shape[1:])
         self._centre[:-1] = readout.targets[:, :-1].mean(axis=0)
         self._targets = readout.targets - self._centre
-        self._least = floors(readout.targets)
+        self._readout = Readout(
+            self._targets, readout.drifts, readout.covariances, floors(readout.targets)
+        )
         count = readout.targets.shape[1]
         self._read = np.zeros((count, 2)), np.zeros((count, 2, 2))
         self.start()
@@ -212,13 +338,12 @@ class RouteBelief:
 
     def read(self) -> tuple[Floats, Floats]:
         """Return means (H + 1, 2) and covariances (H + 1, 2, 2) of positions and velocity."""
-        route, readout = self._route, self._route.readout
-        means, covariances = self._read
+        route, (means, covariances) = self._route, self._read
         sum_targets(
-            self._buffers[0], self.support, route.motion.ratio_spread,
-            self._targets, readout.drifts, readout.covariances, self._least, means, covariances,
+            self._buffers[0], self.support, route.motion.ratio_spread, tuple(self._readout), means,
+            covariances,
         )  # fmt: skip
-        return means + self._centre, covariances * readout.factors[:, None, None]
+        return means + self._centre, covariances * route.readout.factors[:, None, None]
 
     def targets_with(self, places: Ints, ahead: Floats) -> Floats:
         """Return targets for `read_among`, with other positions ahead (n, H, 2) of some places."""
@@ -232,7 +357,7 @@ class RouteBelief:
 
         ``shares`` (P,) are how far each does, and ``targets`` where it leads, of `targets_with`.
         """
-        support, readout = self.support, self._route.readout
+        support, readout = self.support, self._readout
         cells = Cells(
             self.chances[support] * shares[support, None],
             self.ratios[support],
@@ -241,8 +366,10 @@ class RouteBelief:
         means, covariances = (np.empty_like(each) for each in self._read)
         sum_targets(
             plain(cells), np.arange(len(support), dtype=support.dtype),
-            self._route.motion.ratio_spread, targets[support], readout.drifts[support],
-            readout.covariances[support], self._least, means, covariances,
+            self._route.motion.ratio_spread,
+            (targets[support], readout.drifts[support], readout.covariances[support],
+             readout.least),
+            means, covariances,
         )  # fmt: skip
         moved: Floats = means + self._centre
         return moved

@@ -4,37 +4,366 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, replace
+from functools import lru_cache
 import math
 from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.hse_hmm.readout import floors
-from two_manifold_ros.route.densities import learn_densities, mistakable, shared, TAIL
 from two_manifold_ros.route.merging import FINENESS
 from two_manifold_ros.route.route import (
+    Density,
+    HYPOTHESES,
+    JUMPED,
     LIMITS,
+    MEMORIES,
     PLACES_ALONG,
     Route,
+    RouteGeometry,
     RouteLikelihood,
     RouteMotion,
     RouteReadout,
     RouteSwitching,
+    SETTLED,
 )
-from two_manifold_ros.route.transitions import (
-    chances_to_move,
-    DURATIONS,
-    exchanges_for,
+from two_manifold_ros.route.visits import (
+    LARGEST_LOG_RATIO,
     main_ways,
-    reach,
-    usual_speeds,
+    near_stops,
+    Passes,
+    RATIO_PLACES,
     ways_of,
 )
-from two_manifold_ros.route.visits import LARGEST_LOG_RATIO, near_stops, Passes, RATIO_PLACES
+from two_manifold_ros.ticks.standing import SLOW_SHARE
 
 if TYPE_CHECKING:
-    from two_manifold_ros.typing import Bools, Floats
+    from two_manifold_ros.route.merging import Places
+    from two_manifold_ros.typing import Bools, Floats, Ints
+
+    Ways = dict[int, list[tuple[int, float]]]
+
+
+class Durations(NamedTuple):
+    """
+    Mean times between switches of hypotheses, in memories of the observations (`memory_of`).
+
+    Observations outweigh the long ones: ten times as much costs or saves about three pieces of
+    road. docs/notebook.md has what else was tried.
+    """
+
+    # Until a vehicle leaves the route, and until one that is off it is put down anywhere on it: a
+    # quarter of an hour on a small track.
+    leave: float = 2000.0
+    # Until one that is off is back, or is moved along it.
+    enter: float = 300.0
+    # Until a vehicle changes to free motion (brakes, stops, slides, is pushed), until one in free
+    # motion leaves the route, and that a vehicle stays on no known road.
+    own: float = 60.0
+    own_lasts: float = 6.0
+    elsewhere_lasts: float = 20.0
+    # Until a vehicle whose speed ratio is the usual one drives as usual.
+    gather: float = 1.0
+    # Of looking like standing until a vehicle is taken for standing, whatever its acceleration
+    # integrates to: an accelerometer is far off after a long way to a stop.
+    halt: float = 4.0
+    # Until a standing vehicle may be moving, and one of speed ratio zero that does not accelerate
+    # standing: how far it got is known from the accelerometer only if it was believed to move from
+    # the first ticks on.
+    pull_away: float = 0.35
+    # After pulling away until a vehicle may be at its usual speed, and thus anywhere.
+    roll: float = 4.0
+    # Until a vehicle that has not driven on the route as usual since the belief started is on it,
+    # where it drives as on it, in place of ``enter``: nothing speaks for another road yet.
+    find: float = 12.0
+    # That a piece of another road lasts: as long as the longer slow mean. The longer, the fewer
+    # other roads pass for the route, and the later a return to it is recognised.
+    piece: float = MEMORIES[-1]
+    # Until a vehicle in free motion that is fast enough is taken to drive a slow lap.
+    slow: float = 6.0
+
+
+DURATIONS = Durations()
+
+
+def reach(ways: Ways, count: int, most: int) -> RouteGeometry:
+    """Return where each of ``count`` places leads in up to ``most`` steps."""
+    begins: list[int] = [0]
+    targets: list[int] = []
+    steps: list[int] = []
+    shares: list[float] = []
+    # The next place if all go the same way, itself at a dead end, and -1 at a fork.
+    only = list(range(count))
+    for a, to in ways.items():
+        only[a] = to[0][0] if len(to) == 1 else -1
+    for place in range(count):
+        chain = [place]
+        while len(chain) <= most and only[chain[-1]] >= 0:
+            chain.append(only[chain[-1]])
+        if len(chain) > most:
+            targets += chain
+            steps += range(most + 1)
+            shares += [1.0] * (most + 1)
+        else:
+            front = {place: 1.0}
+            for step in range(most + 1):
+                if step:
+                    beyond: dict[int, float] = defaultdict(float)
+                    for a, share in front.items():
+                        for b, part in ways.get(a, [(a, 1.0)]):
+                            if share * part > LIMITS.least_way:
+                                beyond[b] += share * part
+                    front = beyond
+                targets += sorted(front)
+                steps += [step] * len(front)
+                shares += [front[b] for b in sorted(front)]
+        begins.append(len(targets))
+    begun, there, after = (np.array(each, dtype=np.int64) for each in (begins, targets, steps))
+    return RouteGeometry(begun, there, after, np.array(shares))
+
+
+def chances_to_move(most: float) -> Floats:
+    """
+    Return the probabilities to move by 0, 1, ... places: normal, tilted until the mean is right.
+
+    Row j of (J, M + 1) has the mean j / ``LIMITS.rows_a_place``, the last one at least ``most``.
+    """
+    moves: Floats = _moves(math.ceil(most * LIMITS.rows_a_place)).copy()
+    return moves
+
+
+# Each row takes a hundred iterations, and folds and later trainings mostly ask for as many rows.
+@lru_cache(maxsize=8)
+def _moves(last: int) -> Floats:
+    """Return `chances_to_move` up to row ``last``."""
+    # Variance of the move in a tick: of the grid, and of what one tick differs.
+    unsteadiness = 0.36
+    wanted = np.arange(last + 1) / LIMITS.rows_a_place
+    steps = np.arange(math.ceil(wanted[-1] + 3.0 * unsteadiness**0.5) + 1)
+    moves = np.zeros((len(wanted), len(steps)))
+    moves[0, 0] = 1.0
+    for row, mean in zip(moves[1:], wanted[1:], strict=True):
+        # Slow vehicles are as unsteady as the grid makes them, and no more.
+        between = mean % 1.0
+        variance = max(unsteadiness * min(mean, 1.0), between * (1.0 - between) + 0.02)
+        logs = -0.5 * np.square(steps - mean) / variance
+        for _ in range(100):
+            chances = np.exp(logs - logs.max())
+            chances /= chances.sum()
+            logs += (mean - chances @ steps) / variance * steps
+        row[:] = chances
+    return moves
+
+
+def exchanges_for(period_s: float, memory_s: float) -> tuple[Floats, Floats]:
+    """Return exchanges and jumps of ``RouteSwitching``, probabilities per tick."""
+
+    def once(memories: float) -> float:
+        return -math.expm1(-period_s / max(memories * memory_s, 2.0 * period_s))
+
+    mean = DURATIONS
+    leave, enter, piece = once(mean.leave), once(mean.enter), once(mean.piece)
+    own, lasts = once(mean.own), once(mean.elsewhere_lasts)
+    pull_away = once(mean.pull_away)
+    settle = once(SETTLED * MEMORIES[-1])
+    here = {
+        ('on', 'off'): 0.5 * leave,
+        ('on', 'elsewhere'): 0.5 * leave,
+        ('on', 'free motion'): own,
+        ('on new', 'on'): settle,
+        ('on new', 'free motion'): own,
+        ('free motion', 'on new'): once(mean.gather),
+        ('free motion', 'slow'): once(mean.slow),
+        ('slow', 'on new'): once(mean.gather),
+        ('slow', 'free motion'): own,
+        ('slow', 'elsewhere'): leave,
+        ('free motion', 'stands'): pull_away,
+        ('free motion', 'elsewhere'): once(mean.own_lasts),
+        ('stands', 'free motion'): pull_away,
+        ('off', 'on'): enter,
+        ('off', 'elsewhere'): lasts,
+        ('off new', 'on new'): enter,
+        ('off new', 'off'): settle,
+        ('off new', 'elsewhere'): lasts,
+    }
+    anywhere = {
+        ('on', 'on new'): enter,
+        ('free motion', 'on new'): enter,
+        ('off', 'off'): 0.5 * piece,
+        ('off', 'off new'): 0.5 * piece,
+        ('off new', 'off'): 0.5 * piece,
+        ('off new', 'off new'): 0.5 * piece,
+        ('elsewhere', 'on new'): leave,
+        ('elsewhere', 'off'): 0.25 * lasts,
+        ('elsewhere', 'off new'): 0.25 * lasts,
+    }
+    count = len(HYPOTHESES)
+    exchanges, jumps = np.zeros((count, count)), np.zeros((count, len(JUMPED)))
+    for table, names, chances in ((exchanges, HYPOTHESES, here), (jumps, JUMPED, anywhere)):
+        for (before, after), chance in chances.items():
+            table[HYPOTHESES.index(before), names.index(after)] = chance
+    exchanges += np.diag(1.0 - exchanges.sum(axis=1) - jumps.sum(axis=1))
+    return exchanges, jumps
+
+
+def usual_speeds(
+    places: Places, stays: Floats, after: Ints, period_s: float
+) -> tuple[Floats, Floats]:
+    """Return rates and tick_lengths (P,) of ``RouteMotion``, from columns of ``Passes``."""
+    rates = np.clip(1.0 / stays, LIMITS.least_rate, LIMITS.largest_rate)
+    metres = np.linalg.norm(places.positions[after] - places.positions, axis=1)
+    # A place that leads to itself is the end of a drive.
+    weights = (metres > 0.0).astype(np.float64)
+    near = np.column_stack([weights, weights * metres * rates])
+    ahead = behind = np.arange(len(places))
+    before = np.arange(len(places))
+    goes_on = after != before
+    before[after[goes_on]] = before[goes_on].copy()
+    sums = near.copy()
+    for _ in range(PLACES_ALONG):
+        ahead, behind = after[ahead], before[behind]
+        sums += near[ahead] + near[behind]
+    speeds = sums[:, 1] / np.maximum(sums[:, 0], 1.0) / period_s
+    # Where vehicles stop the speed would be zero.
+    return rates, period_s / np.maximum(speeds, SLOW_SHARE * places.usual_mps)
+
+
+TAIL = 5.0
+"""Degrees of freedom of the density of an observation."""
+
+OTHER_TAIL = 2.0
+"""Degrees of freedom of the densities of what was never seen."""
+
+
+def _at_rest(passes: Passes, own: Floats, lasting: Floats) -> dict[str, Density]:
+    # Expected, in standard deviations of the channels: the offset of a standing vehicle from no
+    # motion, the same in an observation and its slow means. The noise of its observations is half
+    # of that at a place while driving, and that of the slow means a tenth of it.
+    offset_spread, calm, means_calm = 0.3, 0.5, 0.1
+    seen, channels, hidden = passes.rest, passes.channels, len(lasting)
+    variances = np.linalg.inv(own.T @ own) * calm**2
+    times = hidden // channels
+    centre = np.tile(passes.at_rest, times + 1)
+    noise = np.diag([*[means_calm] * times, 1.0])
+    spread = shared(np.full(channels, offset_spread), times + 1) + np.kron(noise, variances)
+    if len(seen):
+        share = _share(seen)
+        median = np.median(seen, axis=0)
+        apart = seen - median
+        centre = centre + share * (median - centre)
+        spread = (1 - share) * spread + share * (apart.T @ apart / len(apart))
+    spread += shared(passes.shifts, times + 1) + LIMITS.least_spread * np.eye(len(spread))
+    means, given = spread[:hidden, :hidden], spread[hidden:, :hidden]
+    slopes = np.linalg.solve(means, given.T).T
+    alone = spread[hidden:, hidden:]
+    none, offset = np.zeros((channels, 0)), centre[hidden:]
+    return {
+        'rest': density(
+            slopes, offset - slopes @ centre[:hidden], alone - slopes @ given.T, own, TAIL
+        ),
+        'rest_alone': density(none, offset, alone, own, TAIL),
+        'rest_means': density(np.zeros((hidden, 0)), centre[:hidden], means, lasting, TAIL),
+    }
+
+
+def _share(seen: Floats) -> float:
+    """Return the weight of ticks seen at rest or at a low speed: 20 of them weigh half."""
+    return len(seen) / (len(seen) + 20.0)
+
+
+def _on_any_road(passes: Passes, own: Floats, lasting: Floats) -> dict[str, Density]:
+    # What was never seen has twice the variance of training.
+    width = 2.0
+    seen, channels, hidden = passes.series, passes.channels, len(lasting)
+    design = np.column_stack([seen[:, :hidden], np.ones(len(seen))])
+    wanted = seen[:, hidden:]
+    normal = design.T @ design + 1e-3 * len(design) * np.eye(hidden + 1)
+    line = np.linalg.solve(normal, design.T @ wanted)
+    apart = wanted - design @ line
+    covariance = width * apart.T @ apart / len(apart) + LIMITS.least_spread * np.eye(channels)
+    centre = np.median(seen[:, :hidden], axis=0)
+    apart = seen[:, :hidden] - centre
+    spread = width * apart.T @ apart / len(apart) + LIMITS.least_spread * np.eye(hidden)
+    spread += shared(passes.shifts, hidden // channels)
+    return {
+        'other': density(line[:-1].T, line[-1], covariance, own, OTHER_TAIL),
+        'other_means': density(np.zeros((hidden, 0)), centre, spread, lasting, OTHER_TAIL),
+        'slow': _at_a_low_speed(passes, line, covariance, own),
+    }
+
+
+def _at_a_low_speed(passes: Passes, line: Floats, covariance: Floats, own: Floats) -> Density:
+    """Return the density of any road, drawn to visits below about half the usual speed."""
+    seen = passes.features[passes.kept & (passes.log_ratios < -LARGEST_LOG_RATIO)]
+    seen = seen[:, -passes.channels :]
+    share = _share(seen)
+    if len(seen):
+        middle = np.median(seen, axis=0)
+        apart = seen - middle
+        line = (1.0 - share) * line
+        line[-1] += share * middle
+        covariance = (1.0 - share) * covariance + share * (apart.T @ apart / len(apart))
+    covariance = covariance + np.diag(np.square(passes.shifts))
+    return density(line[:-1].T, line[-1], covariance, own, TAIL if len(seen) else OTHER_TAIL)
+
+
+def mistakable(likelihood: RouteLikelihood, series: Floats, share: float) -> float:
+    """
+    Return the log-likelihood ratio of standing over driving that driving rarely exceeds.
+
+    Straights look like standing, to a density that knows no place: without an allowance a vehicle
+    that accelerates on one is taken for standing. A ``share`` of the driving ``series`` (n, f) is
+    below.
+    """
+    # Some 5,000 ticks of the training are enough.
+    seen = series[:: max(len(series) // 5000, 1)]
+    means, newest = seen[:, : -likelihood.channels], seen[:, -likelihood.channels :]
+    nothing = means[:, :0]
+    lasting = likelihood.persistence * _logs(likelihood.other_means, means, nothing)
+    stands = np.maximum(
+        _logs(likelihood.rest_alone, newest, nothing) + lasting,
+        _logs(likelihood.rest, newest, means)
+        + likelihood.persistence * _logs(likelihood.rest_means, means, nothing),
+    )
+    moves = np.maximum(
+        _logs(likelihood.slow, newest, means), _logs(likelihood.other, newest, means)
+    )
+    return max(float(np.quantile(stands - moves - lasting, share)), 0.0)
+
+
+def _logs(density: Density, observations: Floats, features: Floats) -> Floats:
+    """Return the logarithms of a density at observations (n, d) after slow means (n, m)."""
+    apart = observations - density.offset - features @ density.slopes.T
+    squares = np.square(apart @ density.root.T).sum(axis=1)
+    freedom = density.tail + len(density.offset)
+    logs: Floats = density.level - 0.5 * freedom * np.log1p(squares / density.tail)
+    return logs
+
+
+def shared(shifts: Floats, times: int) -> Floats:
+    """Return the covariance of features that a shift of each channel moves together."""
+    return np.kron(np.ones((times, times)), np.diag(np.square(shifts)))
+
+
+def density(
+    slopes: Floats, offset: Floats, covariance: Floats, own: Floats, tail: float
+) -> Density:
+    """Return a density whose level is relative to that of the places, of inverse root ``own``."""
+    root = np.linalg.inv(np.linalg.cholesky(covariance))
+    count = len(offset)
+    level = float(np.log(np.diag(root)).sum() - np.log(np.diag(own)).sum())
+
+    def constant(freedom: float) -> float:
+        return (
+            math.lgamma(0.5 * (freedom + count))
+            - math.lgamma(0.5 * freedom)
+            - 0.5 * count * math.log(freedom)
+        )
+
+    level += constant(tail) - constant(TAIL)
+    return Density(np.ascontiguousarray(slopes), offset, root, level, tail)
 
 
 @dataclass(frozen=True)
@@ -196,7 +525,9 @@ def learn_likelihood(passes: Passes, usual: UsualFeatures, tuning: Tuning) -> Ro
         sharpness=tuning.sharpness,
         persistence=tuning.persistence or passes.persistence,
         tail=TAIL,
-        **learn_densities(passes, whitening),
+        # Of the slow means, and of the observation given them.
+        **_at_rest(passes, own, whitening[:hidden, :hidden]),
+        **_on_any_road(passes, own, whitening[:hidden, :hidden]),
         shifts=np.broadcast_to(passes.shifts, passes.channels).copy(),
         exponents=np.broadcast_to(passes.exponents, passes.channels).copy(),
     )

@@ -11,24 +11,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 import math
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.compilation import compiled
-from two_manifold_ros.route.arrays import (
+from two_manifold_ros.route.belief import plain, prepared, RouteBelief, SensorOffsets
+from two_manifold_ros.route.route import Route, RouteLikelihood, ROWS, SETTLED
+from two_manifold_ros.route.steps import (
     Buffers,
     Cells,
-    Features,
-    plain,
+    mean_state,
+    Placeless,
     Prepared,
-    prepared,
     Reach,
     Scratch,
+    see,
+    Stream,
+    take_features,
+    Usual,
 )
-from two_manifold_ros.route.belief import RouteBelief, SensorOffsets
-from two_manifold_ros.route.route import Route, RouteLikelihood, ROWS, SETTLED
-from two_manifold_ros.route.updating import mean_state, see, take_features
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,17 +61,20 @@ class Sensor:
 
 @compiled
 def weigh_sensor(
-    observation: Floats, first: bool, buffers: Buffers, likelihood: Prepared, states: Floats,
-    spread: float, weight: float, elsewhere: float, count: int,
+    observation: Floats, first: bool, buffers: Buffers, known: Any, weight: float,  # noqa: ANN401
+    elsewhere: float, count: int,
 ) -> tuple[float, float]:  # fmt: skip
     """
     Update a belief with what a sensor reads (d,), if it is in order with probability ``weight``.
 
-    If not, its reading is that of any road. Returns the probability that it is in order, and that
-    of being elsewhere.
+    If not, its reading is that of any road. ``known`` are its likelihood laid out, the states
+    (P, k), and the spread of speed ratios, in plain tuples. Returns the probability that it is in
+    order, and that of being elsewhere.
     """
     cells, reach, scratch = Cells(*buffers[0]), Reach(*buffers[1]), Scratch(*buffers[2])
     totals, state = buffers[4:]
+    (placeless, usual, stream), states, spread = known
+    likelihood = Prepared(Placeless(*placeless), Usual(*usual), Stream(*stream))
     chances, ratios, spreads = cells
     before, active = scratch.moved, reach.active
     for a in range(count):
@@ -78,10 +83,10 @@ def weigh_sensor(
             before[i, h, 0] = chances[i, h]
             before[i, h, 1] = ratios[i, h]
             before[i, h, 2] = spreads[i, h]
-    anything, _, _, shift = see(
+    nowhere, shift = see(
         observation, first, likelihood, cells, active, scratch.logs, spread, count
     )
-    broken = math.exp(anything - shift)
+    broken = math.exp(nowhere.anything - shift)
     sound = elsewhere * broken
     for a in range(count):
         i = active[a]
@@ -127,7 +132,9 @@ class _Heard:
         likelihood = sensor.likelihood
         starts = route.switching.beginnings.sum(axis=1)
         # Its readings measure no acceleration.
-        self.known: Prepared = plain(prepared(likelihood, route.motion, starts, 1.0))
+        laid_out = prepared(likelihood, route.motion, starts, 1.0)
+        self.stream: Stream = laid_out.stream
+        self.known = plain((laid_out, route.readout.states, route.motion.ratio_spread))
         channels = sensor.channels
         self.live = np.flatnonzero(channels.live)
         self.mean, self.scale = channels.mean[self.live], channels.scale[self.live]
@@ -171,14 +178,13 @@ class SensedBelief(RouteBelief):
                 continue
             if heard.age <= min(heard.warm, self._age - 1):
                 # It is back: its slow means are not yet those of the road behind.
-                stream, first = Features(*heard.known[2]), heard.age == 1
+                stream, first = heard.stream, heard.age == 1
                 take_features(observation, stream.gains, stream.means, stream.features, first)
                 continue
             weight = heard.weight * (1.0 - heard.breaks) + (1.0 - heard.weight) * heard.heals
             heard.weight, self.elsewhere = weigh_sensor(
                 observation - heard.offsets.applied, self._age <= 1, self._buffers, heard.known,
-                self._route.readout.states, self._route.motion.ratio_spread, weight,
-                self.elsewhere, self._count,
+                weight, self.elsewhere, self._count,
             )  # fmt: skip
             heard.offsets.follow(
                 observation, self.chances, self.ratios, self._active[: self._count]

@@ -1,20 +1,25 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Predict and measurement update of the belief on a route, compiled; nothing is allocated.
+Predict, update and read a belief on a route, compiled; nothing is allocated.
 
 At each place there are the rows of ``PLACED``: a probability each, and mean and variance of the
 speed ratio given that row and place. So the speed ratio is a Kalman filter in each cell of a grid
 filter over places, and cells that meet are merged by their moments.
+
+Python calls one function for each of the three: called one by one, the steps of a tick cost as
+much for their calls as for what they do. It hands arrays over in plain tuples, whose types the
+compiler knows at once: those of named ones cost a third of a tick. Here they get their names.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
 
-from two_manifold_ros.compilation import subroutine
+from two_manifold_ros.compilation import compiled, shared, subroutine
 from two_manifold_ros.route.route import (
+    Density,
     FREE,
     LIMITS,
     OFF,
@@ -30,8 +35,198 @@ from two_manifold_ros.route.route import (
 )
 
 if TYPE_CHECKING:
-    from two_manifold_ros.route.arrays import Cells, Reach, Scratch, Usual
     from two_manifold_ros.typing import Bools, Floats, Indices
+
+
+class Cells(NamedTuple):
+    """Probability, mean and variance of the speed ratio, of each row at each place: (P, 7)."""
+
+    chances: Floats
+    ratios: Floats
+    spreads: Floats
+
+
+class Reach(NamedTuple):
+    """
+    Places (P,) with any probability.
+
+    The first ``count`` of ``active`` are these, before a prediction and after an update; in
+    between ``reached`` says which a prediction reaches, the first ``count`` of ``order``.
+    """
+
+    active: Indices
+    reached: Bools
+    order: Indices
+
+
+class Scratch(NamedTuple):
+    """Scratch arrays of a tick: moved (P, 7, 3), logs (P, 7), distances, restarts, sums."""
+
+    moved: Floats
+    logs: Floats
+    distances: Floats
+    jumped: Floats
+    sums: Floats
+
+
+class Buffers(NamedTuple):
+    """
+    Arrays of a belief, all changed by a tick.
+
+    ``carry`` (5,) is for the next tick: the forward acceleration that the sensor reads at rest,
+    m/s^2, the chances to halt, to move and to roll, and the weight ``unfound`` of `switch`.
+    ``totals`` (8,) are the probabilities of ``HYPOTHESES``, ``state`` (k,) is the mean state.
+    """
+
+    cells: Cells
+    reach: Reach
+    scratch: Scratch
+    carry: Floats
+    totals: Floats
+    state: Floats
+
+
+class Usual(NamedTuple):
+    """
+    Likelihood of an observation at each place: usual features, weighted, and what follows of them.
+
+    ``means`` and ``slopes`` (P, f) are features at the usual speed and what they gain by the speed
+    ratio, ``squares`` (P,) the squared norms of the slopes; ``new_...`` the same of the
+    observation alone, and ``columns`` (d, P) its means transposed. ``levels`` are minus half the
+    logarithm of the ``noise`` (P,); ``heights`` (P,) those of the densities of a new vehicle: one
+    over the noise to the power with which it enters.
+
+    On a slow lap ``bends`` (P, d) are half the second derivatives of the new means by the speed
+    ratio, ``at_rest`` (d,) the whitened observation of a standing vehicle, and ``slow_from`` (P,)
+    the speed ratio from which on a vehicle may drive one. ``freedom`` is the number of features
+    that count for a settled vehicle, ``calm`` the spread of the forward acceleration that a
+    standing vehicle reads, m/s^2.
+    """
+
+    means: Floats
+    slopes: Floats
+    squares: Floats
+    new_means: Floats
+    new_slopes: Floats
+    new_squares: Floats
+    noise: Floats
+    levels: Floats
+    heights: Floats
+    columns: Floats
+    bends: Floats
+    at_rest: Floats
+    slow_from: Floats
+    tail: float
+    sharpness: float
+    persistence: float
+    new_level: float
+    freedom: float
+    calm: float
+
+
+class Placeless(NamedTuple):
+    """
+    Densities of a ``RouteLikelihood``, and what else does not depend on the place.
+
+    ``starts`` (2,) are the chances that drives of the training started rolling and standing,
+    ``apart`` (f,) is scratch.
+    """
+
+    rest: Density
+    rest_alone: Density
+    rest_means: Density
+    other: Density
+    other_means: Density
+    slow: Density
+    starts: Floats
+    apart: Floats
+
+
+class Stream(NamedTuple):
+    """
+    From an observation to features (f,).
+
+    ``gains`` (m,) are its shares in the slow ``means`` (m, d); ``features`` (f,) those of a
+    stream, ``whitened`` by ``whitening`` (f, f), and ``newest`` (d,) the observation alone by its
+    own.
+    """
+
+    gains: Floats
+    means: Floats
+    features: Floats
+    whitening: Floats
+    whitened: Floats
+    new_whitening: Floats
+    newest: Floats
+
+
+class Prepared(NamedTuple):
+    """A ``RouteLikelihood`` laid out, and the stream that it looks at."""
+
+    placeless: Placeless
+    usual: Usual
+    stream: Stream
+
+
+class Known(NamedTuple):
+    """
+    Groups of the ``Route``, the indices of the geometry unsigned, and what follows of them.
+
+    ``variances`` (J,) are those of the moves, ``gained`` is the variance of a speed ratio that a
+    tick adds at the usual speed, and ``states`` (P, k) are the mean states.
+    """
+
+    likelihood: Prepared
+    geometry: RouteGeometry
+    motion: RouteMotion
+    switching: RouteSwitching
+    variances: Floats
+    gained: float
+    states: Floats
+
+
+class Nowhere(NamedTuple):
+    """
+    Log-likelihoods of an observation that do not depend on the place.
+
+    Tempered: of a vehicle that ``stands``; and of one that does ``anything``, the largest of
+    standing, a low speed and any road, at a start their mean. The ``offset`` is added to that of a
+    new vehicle; ``moves_by`` is the log-likelihood ratio of moving over standing.
+    """
+
+    stands: float
+    anything: float
+    offset: float
+    moves_by: float
+
+
+class Readout(NamedTuple):
+    """Targets about their centre, drifts, covariances, see `RouteReadout`, least variances."""
+
+    targets: Floats
+    drifts: Floats
+    covariances: Floats
+    least: Floats
+
+
+class Offsets(NamedTuple):
+    """
+    What `follow_offsets` takes and fills.
+
+    ``usual`` and ``slopes`` (P, d) are usual observations and what they gain per unit of speed
+    ratio, ``shifts`` (d,) as in `RouteLikelihood`; ``gain`` is the share of a new residual in the
+    mean, and ``bound`` the largest difference of a speed ratio from one. The ``offsets`` (d,), and
+    what is ``applied`` of them, are filled; ``expected`` (d,) is scratch.
+    """
+
+    usual: Floats
+    slopes: Floats
+    shifts: Floats
+    gain: float
+    bound: float
+    expected: Floats
+    offsets: Floats
+    applied: Floats
 
 
 @subroutine
@@ -66,21 +261,20 @@ def _next_ratio(
 
 
 @subroutine
-def move(
-    cells: Cells, reach: Reach, geometry: RouteGeometry, motion: RouteMotion, variances: Floats,
-    moved: Floats, gained: float, forward: float, resting: float, count: int,
-) -> int:  # fmt: skip
+def move(buffers: Buffers, known: Known, forward: float, resting: float, count: int) -> int:
     """
     Predict: move every probability along the map, each at its speed ratio.
 
     Fills ``moved`` (P, 7, 3) at the places that are reached: probabilities, and weighted by them
     the sums of the speed ratios and of their squares. Returns how many places are reached.
-    ``variances`` and ``gained`` as in `arrays.Known`; ``forward`` and ``resting`` are the forward
-    acceleration now and what the sensor reads at rest, m/s^2.
+    ``forward`` and ``resting`` are the forward acceleration now and what the sensor reads at rest,
+    m/s^2.
     """
-    chances, ratios, spreads = cells
-    active, reached, order = reach
-    begins, targets, steps, shares = geometry
+    chances, ratios, spreads = buffers.cells
+    active, reached, order = buffers.reach
+    moved, motion = buffers.scratch.moved, known.motion
+    begins, targets, steps, shares = known.geometry
+    variances, gained = known.variances, known.gained
     moves, rates, fastest = motion.moves, motion.rates, motion.fastest
     met, last = 0, len(moves) - 1
     for a in range(count):
@@ -166,9 +360,8 @@ def _above(least: float, mean: float, variance: float) -> tuple[float, float, fl
 
 @subroutine
 def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bits
-    cells: Cells, order: Indices, scratch: Scratch, carry: Floats, switching: RouteSwitching,
-    motion: RouteMotion, usual: Usual, forward: float, push: float, observed: bool,
-    elsewhere: float, count: int,
+    buffers: Buffers, known: Known, forward: float, push: float, observed: bool, elsewhere: float,
+    count: int,
 ) -> float:  # fmt: skip
     """
     Predict: switch between hypotheses; return the probability of being at no place.
@@ -184,10 +377,12 @@ def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bit
     weight, 1 at first, that falls to 0 once in a memory the vehicle drove on the route as usual:
     until then what drives as on the route is rather on it than off it.
     """
-    chances, ratios, spreads = cells
+    chances, ratios, spreads = buffers.cells
+    order, scratch = buffers.reach.order, buffers.scratch
     moved, jumped = scratch.moved, scratch.jumped
+    motion, switching, usual = known.motion, known.switching, known.likelihood.usual
     exchanges, jumps, stops = switching.exchanges, switching.jumps, switching.stops
-    resting, halts, moving, rolling, unfound = carry
+    resting, halts, moving, rolling, unfound = buffers.carry
     # While nothing is observed, nothing says that a vehicle which stood still does.
     drives_on = moving if observed else 1.0
     spread = motion.ratio_spread
@@ -322,33 +517,33 @@ def _measure_slow(
 
 @subroutine
 def measure(
-    cells: Cells, order: Indices, usual: Usual, whitened: Floats, newest: Floats, logs: Floats,
-    offset: float, spread: float, stands: float, anything: float, count: int,
+    cells: Cells, order: Indices, logs: Floats, likelihood: Prepared, nowhere: Nowhere,
+    spread: float, count: int,
 ) -> float:  # fmt: skip
     """
     Fill tempered log-likelihoods (P, 7) at the places reached, and update the speed ratios there.
 
     Student-t densities of the whitened difference to what is usual at the place and speed ratio:
-    of the observation given its slow means and, weighing less, of these (``whitened``, (f,)),
-    where the vehicle is settled; and of the observation alone (``newest``, (d,)) where it is new.
+    of the observation given its slow means and, weighing less, of these where the vehicle is
+    settled; and of the observation alone where it is new.
     The speed ratio is marginalised, and updated as by a Kalman filter whose noise is that of a
     Student-t density at this distance. What a likelihood loses because the speed ratio is unknown
     is taken from the probability at once: a root costs less than a logarithm.
 
-    ``logs`` are in the order of ``order``; ``offset`` is added to the log-likelihood of a new
-    vehicle; ``stands`` and ``anything`` are tempered log-likelihoods of standing and of doing
-    anything. Returns the largest of the whole log-likelihoods.
+    ``logs`` are in the order of ``order``. Returns the largest of the whole log-likelihoods.
     """
     chances, ratios, spreads = cells
+    usual, stream = likelihood.usual, likelihood.stream
+    whitened, newest = stream.whitened, stream.newest
     means, slopes, squares = usual.means, usual.slopes, usual.squares
     new_means, new_slopes, new_squares = usual.new_means, usual.new_slopes, usual.new_squares
-    tail, sharpness = usual.tail, usual.sharpness
+    tail, sharpness, offset = usual.tail, usual.sharpness, nowhere.offset
     channels, features = len(newest), len(whitened)
     bound = LIMITS.usual_ratios * spread
-    largest = max(stands, anything)
+    largest = max(nowhere.stands, nowhere.anything)
     for a in range(count):
         i = order[a]
-        logs[a, FREE], logs[a, STANDS] = anything, stands
+        logs[a, FREE], logs[a, STANDS] = nowhere.anything, nowhere.stands
         scale = tail * usual.noise[i]
         inverse_scale = 1.0 / scale
         logs[a, SLOW], slow = _measure_slow(cells, usual, newest, offset, i)
@@ -396,12 +591,13 @@ def measure(
 
 @subroutine
 def _weigh_unreached(
-    cells: Cells, reached: Bools, usual: Usual, newest: Floats, scratch: Scratch, offset: float,
-    spread: float, highest: float, shift: float, evidence: float,
+    buffers: Buffers, likelihood: Prepared, offset: float, spread: float, highest: float,
+    shift: float, evidence: float,
 ) -> float:  # fmt: skip
     """Add probabilities that restart at places not reached, unless faint; return the evidence."""
-    chances, ratios, spreads = cells
-    jumped, distances = scratch.jumped, scratch.distances
+    chances, ratios, spreads = buffers.cells
+    jumped, distances = buffers.scratch.jumped, buffers.scratch.distances
+    reached, usual, newest = buffers.reach.reached, likelihood.usual, likelihood.stream.newest
     noise, heights, columns = usual.noise, usual.heights, usual.columns
     tail, sharpness = usual.tail, usual.sharpness
     channels, places = len(newest), len(chances)
@@ -431,8 +627,8 @@ def _weigh_unreached(
 
 @subroutine
 def weigh(
-    cells: Cells, reach: Reach, usual: Usual, newest: Floats, scratch: Scratch, totals: Floats,
-    offset: float, spread: float, anything: float, shift: float, elsewhere: float, count: int,
+    buffers: Buffers, likelihood: Prepared, nowhere: Nowhere, spread: float, shift: float,
+    elsewhere: float, count: int,
 ) -> tuple[float, int]:  # fmt: skip
     """
     Multiply every probability by its likelihood and normalise.
@@ -443,11 +639,12 @@ def weigh(
     each log-likelihood from `measure`; ``totals`` (8,) of ``HYPOTHESES`` are filled. Returns the
     mean likelihood, the shift left out, 0 if nothing is left; and the number of active places.
     """
-    chances, logs, jumped = cells.chances, scratch.logs, scratch.jumped
-    active, reached, order = reach
-    sharpness = usual.sharpness
-    power = 0.5 * (usual.tail + len(newest)) * sharpness
-    elsewhere *= math.exp(anything - shift)
+    chances, logs, jumped = buffers.cells.chances, buffers.scratch.logs, buffers.scratch.jumped
+    active, reached, order = buffers.reach
+    totals, offset = buffers.totals, nowhere.offset
+    sharpness = likelihood.usual.sharpness
+    power = 0.5 * (likelihood.usual.tail + len(likelihood.stream.newest)) * sharpness
+    elsewhere *= math.exp(nowhere.anything - shift)
     evidence = elsewhere
     for a in range(count):
         i = order[a]
@@ -462,9 +659,7 @@ def weigh(
         highest = math.exp(min((sharpness * offset - faintest) / power, 700.0))
     else:
         faintest, highest = -1e300, math.inf
-    evidence = _weigh_unreached(
-        cells, reached, usual, newest, scratch, offset, spread, highest, shift, evidence
-    )
+    evidence = _weigh_unreached(buffers, likelihood, offset, spread, highest, shift, evidence)
     if not evidence > 0.0:
         return 0.0, count
     totals[ROWS] = elsewhere / evidence
@@ -494,3 +689,279 @@ def _normalise(
         for h in range(ROWS):
             totals[h] += chances[i, h]
     return kept
+
+
+@shared
+def take_features(
+    observation: Floats, gains: Floats, means: Floats, features: Floats, first: bool
+) -> None:
+    """
+    Fill features (d (1 + m),) of an observation (d,), then update the slow means (m, d) with it.
+
+    ``gains`` (m,) are its share in each mean. At the ``first`` one every mean starts there.
+    """
+    channels = len(observation)
+    for m in range(len(gains)):
+        for k in range(channels):
+            mean = observation[k] if first else means[m, k]
+            features[m * channels + k] = mean
+            means[m, k] = mean + gains[m] * (observation[k] - mean)
+    for k in range(channels):
+        features[len(gains) * channels + k] = observation[k]
+
+
+@subroutine
+def whiten(root: Floats, features: Floats, whitened: Floats) -> None:
+    """Fill the product (f,) of the inverse root (f, f) of a covariance and features (f,)."""
+    for i in range(len(whitened)):
+        value = 0.0
+        for k in range(len(features)):
+            value += root[i, k] * features[k]
+        whitened[i] = value
+
+
+@shared
+def mean_state(chances: Floats, active: Indices, states: Floats, state: Floats) -> None:
+    """Fill the mean (k,) of states (P, k), the constant first, over active places on the route."""
+    state[:] = 0.0
+    total = 0.0
+    for i in active:
+        weight = 0.0
+        for h in range(OFF):
+            weight += chances[i, h]
+        if weight > LIMITS.least_share:
+            total += weight
+            for k in range(len(state)):
+                state[k] += weight * states[i, k]
+    for k in range(1, len(state)):
+        state[k] = state[k] / total if total > 0.0 else 0.0
+    state[0] = 1.0
+
+
+@compiled
+def follow_offsets(
+    observation: Floats, chances: Floats, ratios: Floats, active: Indices, known: Offsets
+) -> None:
+    """Update `Offsets`, a plain tuple, with an observation (d,) as it came."""
+    usual, slopes, shifts, gain, bound, expected, offsets, applied = known
+    expected[:] = 0.0
+    total, standing = 0.0, 0.0
+    for i in active:
+        chance = chances[i, ON]
+        standing += chances[i, STANDS]
+        if chance > LIMITS.nothing:
+            total += chance
+            ratio = min(max(ratios[i, ON] - 1.0, -bound), bound)
+            for k in range(len(expected)):
+                expected[k] += chance * (usual[i, k] + ratio * slopes[i, k])
+    for k in range(len(expected)):
+        # Off the route offsets fade as slowly as they were learned; standing keeps them.
+        change = -max(1.0 - total - standing, 0.0) * offsets[k]
+        if total > LIMITS.nothing:
+            apart = observation[k] - expected[k] / total
+            clipped = min(max(apart, -LIMITS.farthest_off), LIMITS.farthest_off)
+            change += total * (clipped - offsets[k])
+        offsets[k] += gain * change
+        beyond = 0.0
+        if abs(offsets[k]) > shifts[k] > 0.0:
+            # Shrunk as by James and Stein: all of it where it is many times what is usual.
+            beyond = 1.0 - (shifts[k] / offsets[k]) ** 2
+        applied[k] = beyond * offsets[k]
+
+
+@subroutine
+def _sum_all(targets: Floats, covariances: Floats, means: Floats, sums: Floats) -> float:
+    """Sum over all places alike: certainly off the route, all that is known is the route."""
+    for i in range(len(targets)):
+        for c in range(targets.shape[1]):
+            x, y = targets[i, c, 0], targets[i, c, 1]
+            means[c, 0] += x
+            means[c, 1] += y
+            sums[c, 0, 0] += x * x + covariances[i, c, 0, 0]
+            sums[c, 0, 1] += x * y + covariances[i, c, 0, 1]
+            sums[c, 1, 1] += y * y + covariances[i, c, 1, 1]
+    return float(len(targets))
+
+
+@compiled
+def sum_targets(  # noqa: C901 - split, it is compiled to other bits
+    cells: Cells, active: Indices, spread: float, readout: Any, means: Floats, sums: Floats,  # noqa: ANN401
+) -> None:  # fmt: skip
+    """
+    Fill means (H + 1, 2) and covariances of positions ahead, and of the velocity, under a belief.
+
+    Positions ahead are those of a usual speed. All places count alike if nothing is left of the
+    route. No variance is below the ``least`` (H + 1,). Cells and `Readout` are plain tuples.
+    """
+    chances, ratios, spreads = cells
+    targets, drifts, covariances, least = readout
+    count = targets.shape[1]
+    bound = LIMITS.usual_ratios * spread
+    means[:] = 0.0
+    sums[:] = 0.0
+    largest, total = 0.0, 0.0
+    for i in active:
+        weight = 0.0
+        for h in range(OFF):
+            weight += chances[i, h]
+        largest = max(largest, weight)
+    for i in active:
+        weight, ratio, square, speed, speeds = 0.0, 0.0, 0.0, 0.0, 0.0
+        for h in range(OFF):
+            weight += chances[i, h]
+        if weight < LIMITS.least_share * largest or not weight > 0.0:
+            continue
+        for h in range(OFF):
+            lowest = -1.0 if h == SLOW else -bound
+            here = 0.0 if h == STANDS else min(max(ratios[i, h] - 1.0, lowest), bound)
+            own = 0.0 if h == STANDS else min(spreads[i, h], bound * bound)
+            ratio += chances[i, h] * here
+            square += chances[i, h] * (here * here + own)
+            # A vehicle on a slow lap, in free motion or standing is as fast as that.
+            share = ratios[i, h] if h in (SLOW, FREE, STANDS) else 1.0
+            speed += chances[i, h] * share
+            speeds += chances[i, h] * share * share
+        ratio /= weight
+        speed /= weight
+        within = max(square / weight - ratio * ratio, 0.0)
+        speeds = max(speeds / weight - speed * speed, 0.0)
+        total += weight
+        for c in range(count):
+            dx, dy = drifts[i, c, 0], drifts[i, c, 1]
+            x, y = targets[i, c, 0] + ratio * dx, targets[i, c, 1] + ratio * dy
+            a, b, d = covariances[i, c, 0, 0], covariances[i, c, 0, 1], covariances[i, c, 1, 1]
+            if c == count - 1:
+                a, b, d = a + speeds * x * x, b + speeds * x * y, d + speeds * y * y
+                x, y = speed * x, speed * y
+            means[c, 0] += weight * x
+            means[c, 1] += weight * y
+            sums[c, 0, 0] += weight * (x * x + within * dx * dx + a)
+            sums[c, 0, 1] += weight * (x * y + within * dx * dy + b)
+            sums[c, 1, 1] += weight * (y * y + within * dy * dy + d)
+    if not total > 0.0:
+        total = _sum_all(targets, covariances, means, sums)
+    for c in range(count):
+        x, y = means[c, 0] / total, means[c, 1] / total
+        means[c, 0] = x
+        means[c, 1] = y
+        sums[c, 0, 0] = max(sums[c, 0, 0] / total - x * x, least[c])
+        sums[c, 1, 1] = max(sums[c, 1, 1] / total - y * y, least[c])
+        sums[c, 0, 1] = sums[c, 0, 1] / total - x * y
+        sums[c, 1, 0] = sums[c, 0, 1]
+
+
+@subroutine
+def log_density(density: Density, observation: Floats, features: Floats, apart: Floats) -> float:
+    """Return the log-density at an observation (d,) after slow means; ``apart`` is scratch."""
+    slopes, offset, root, level, tail = density
+    square = 0.0
+    for i in range(len(observation)):
+        value = observation[i] - offset[i]
+        for k in range(slopes.shape[1]):
+            value -= slopes[i, k] * features[k]
+        apart[i] = value
+        whitened = 0.0
+        for k in range(i + 1):
+            whitened += root[i, k] * apart[k]
+        square += whitened * whitened
+    return float(level - 0.5 * (tail + len(observation)) * math.log1p(square / tail))
+
+
+@subroutine
+def log_placeless(
+    likelihood: Prepared, observation: Floats, means: Floats, first: bool
+) -> Nowhere:
+    """Return log-likelihoods of an observation (d,) after slow means (m,) at no known place."""
+    rest, alone, rest_means, other, other_means, slow, starts, apart = likelihood.placeless
+    persistence, sharpness = likelihood.usual.persistence, likelihood.usual.sharpness
+    lasting = persistence * log_density(other_means, means, means, apart)
+    stands = log_density(alone, observation, means, apart) + lasting
+    # The first observation has no slow means: they start with it.
+    if not first:
+        resting = log_density(rest, observation, means, apart)
+        stands = max(stands, resting + persistence * log_density(rest_means, means, means, apart))
+    moves = log_density(slow, observation, means, apart)
+    moves = max(moves, log_density(other, observation, means, apart)) + lasting
+    moves_by = moves - stands
+    stands, moves = sharpness * stands, sharpness * moves
+    anything = max(stands, moves)
+    if first:
+        # Wherever it is, it stands at a start as likely as drives of the training did.
+        rolls = starts[0] * math.exp(moves - anything)
+        anything += math.log(rolls + starts[1] * math.exp(stands - anything))
+    return Nowhere(stands, anything, lasting + likelihood.usual.new_level, moves_by)
+
+
+@subroutine
+def see(
+    observation: Floats, first: bool, likelihood: Prepared, cells: Cells, order: Indices,
+    logs: Floats, spread: float, count: int,
+) -> tuple[Nowhere, float]:  # fmt: skip
+    """
+    Fill log-likelihoods (P, 7) of an observation (d,) at places, see `measure`.
+
+    Returns those at no place, and the largest of all.
+    """
+    stream = likelihood.stream
+    take_features(observation, stream.gains, stream.means, stream.features, first)
+    means = stream.features[: len(stream.features) - len(observation)]
+    nowhere = log_placeless(likelihood, observation, means, first)
+    whiten(stream.whitening, stream.features, stream.whitened)
+    whiten(stream.new_whitening, observation, stream.newest)
+    return nowhere, measure(cells, order, logs, likelihood, nowhere, spread, count)
+
+
+@compiled
+def step(
+    observation: Floats, observed: bool, first: bool, arrays: Buffers, route: Known, count: int,
+    elsewhere: float,
+) -> tuple[float, int, float]:  # fmt: skip
+    """
+    Predict by a tick and, if it was ``observed``, update with its observation (d,).
+
+    One function for both: compiled on its own, the prediction takes half a second more. ``first``
+    is whether the observation is the first of a drive, ``count`` the number of active places;
+    `Buffers` and `Known` are plain tuples.
+
+    Returned are the mean likelihood over the largest of all, 0 if nothing is left, and the arrays
+    are no belief any more, and of a tick that was not observed; the active places, or those that a
+    prediction reaches; and the predicted probability of being elsewhere.
+    """
+    cells, reach, scratch = Cells(*arrays[0]), Reach(*arrays[1]), Scratch(*arrays[2])
+    carry, totals, state = arrays[3:]
+    buffers = Buffers(cells, reach, scratch, carry, totals, state)
+    likelihood = Prepared(Placeless(*route[0][0]), Usual(*route[0][1]), Stream(*route[0][2]))
+    motion, switching = RouteMotion(*route[2]), RouteSwitching(*route[3])
+    variances, gained, states = route[4:]
+    known = Known(
+        likelihood, RouteGeometry(*route[1]), motion, switching, variances, gained, states
+    )
+    resting, _, _, rolling, unfound = carry
+    forward, push = 0.0, 0.0
+    if observed:
+        forward = motion.forward_offset
+        for k in range(len(observation)):
+            forward += motion.forward[k] * observation[k]
+        if not abs(forward) <= LIMITS.largest_pull:
+            forward = resting
+        push = (forward - resting) / likelihood.usual.calm
+    count = move(buffers, known, forward, resting, count)
+    elsewhere = switch(buffers, known, forward, push, observed, elsewhere, count)
+    if not observed:
+        return 0.0, count, elsewhere
+    spread = motion.ratio_spread
+    nowhere, shift = see(
+        observation, first, likelihood, cells, reach.order, scratch.logs, spread, count
+    )
+    moves_by, likeliest = nowhere.moves_by, LIMITS.most_apart
+    carry[1] = switching.halts / (1.0 + math.exp(min(moves_by + switching.mistakable, likeliest)))
+    carry[2] = 1.0 / (1.0 + math.exp(min(-moves_by, likeliest)))
+    carry[3] = min(carry[2], rolling + switching.rolls * (1.0 - rolling))
+    evidence, count = weigh(buffers, likelihood, nowhere, spread, shift, elsewhere, count)
+    # As long as it stands, the sensor shows what it reads at rest on this day and slope.
+    resting += totals[STANDS] * likelihood.usual.persistence * (forward - resting)
+    carry[0] = resting
+    driving = min(totals[ON] + totals[ON_NEW], 1.0)
+    carry[4] = unfound * (1.0 - driving) ** likelihood.usual.persistence
+    mean_state(cells.chances, reach.active[:count], states, state)
+    return evidence, count, elsewhere

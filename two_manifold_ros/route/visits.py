@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 import itertools
@@ -15,17 +16,17 @@ from scipy.sparse import csr_matrix
 
 from two_manifold_ros.hse_hmm.readout import segment_targets
 from two_manifold_ros.recordings.recording import GRAVITY
-from two_manifold_ros.route.forks import merge_forked
-from two_manifold_ros.route.merging import Places, SAME_WAY
+from two_manifold_ros.route.merging import merge_forked, Places, SAME_WAY
 from two_manifold_ros.route.route import MEMORIES, PLACES_ALONG, SETTLED
-from two_manifold_ros.route.transitions import main_ways, ways_of
-from two_manifold_ros.route.updating import take_features
+from two_manifold_ros.route.steps import take_features
 from two_manifold_ros.ticks.standing import STANDS_S, stretches_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from two_manifold_ros.typing import Bools, Floats, Ints
+
+    Ways = dict[int, list[tuple[int, float]]]
 
 RATIO_PLACES = 2 * PLACES_ALONG
 """
@@ -37,6 +38,42 @@ LEAST_TICKS = 4.0
 
 LARGEST_LOG_RATIO = 0.6
 """Of a visit that counts for the spread of speed ratios: beyond, it stopped or was carried."""
+
+
+def ways_of(places: Places, kept: Bools) -> Ways:
+    """Return where the kept visits (V,) bool went on to from each place, and in which shares."""
+    counts: dict[int, dict[int, float]] = defaultdict(lambda: defaultdict(float))
+    runs, visited = places.runs, places.visited
+    going = np.flatnonzero((runs[1:] == runs[:-1]) & (visited[1:] != visited[:-1]))
+    going = going[kept[going] & kept[going + 1]]
+    for a, b in zip(visited[going].tolist(), visited[going + 1].tolist(), strict=True):
+        counts[a][b] += 1.0
+    main = {a: max(to, key=lambda b: (to[b] + 0.5 * (b == a + 1), -b)) for a, to in counts.items()}
+
+    def follows(a: int, b: int) -> bool:
+        for _ in range(6):
+            a = main.get(a, -1)
+            if a == b:
+                return True
+        return False
+
+    ways = {}
+    for a, to in counts.items():
+        # A visit that skips a place, or slips back to it by noise, is still on the same way.
+        real = {
+            b: n for b, n in to.items() if b == main[a] or not (follows(a, b) or follows(b, a))
+        }
+        total = sum(real.values())
+        ways[a] = [(b, n / total) for b, n in sorted(real.items())]
+    return ways
+
+
+def main_ways(ways: Ways, count: int) -> Ints:
+    """Return the place that most drives went on to from each: (P,), itself at a dead end."""
+    after = np.arange(count)
+    for a, to in ways.items():
+        after[a] = max(to, key=lambda each: each[1])[0]
+    return after
 
 
 def features_along(observations: Floats, gains: Floats) -> Floats:
@@ -56,6 +93,19 @@ class Forward(NamedTuple):
     explained: float
 
 
+class Traits(NamedTuple):
+    """
+    What is known of the channels (d,) of an observation, standardised.
+
+    ``at_rest`` is the observation of no motion, ``shifts`` is what may be off from one day to
+    another, ``exponents`` are as in `RouteLikelihood`.
+    """
+
+    at_rest: Floats
+    shifts: Floats
+    exponents: Floats
+
+
 @dataclass(frozen=True)
 class Passes:
     """
@@ -69,11 +119,10 @@ class Passes:
     Of the places (P,): ``stays``, ticks that a vehicle usually takes to the next; ``gears``, 1, or
     -1 where the vehicle drives in reverse; ``after``, where most drives went on to.
 
-    ``rest`` and ``series`` (n, f) are features of ticks at rest, and of all others. Of the
-    channels (d,): ``at_rest``, the observation of no motion; ``shifts``, what may be off from one
-    day to another; ``exponents`` as in ``RouteLikelihood``. ``memory_s`` see `memory_of`;
-    ``begins`` (S,) are the segments that begin where drives do: on a network neither those behind
-    a gap, nor those at the end that nobody drove.
+    ``rest`` and ``series`` (n, f) are features of ticks at rest, and of all others. ``at_rest``,
+    ``shifts`` and ``exponents`` see `Traits`, ``memory_s`` see `memory_of`. ``begins`` (S,) are
+    the segments that begin where drives do: on a network neither those behind a gap, nor those at
+    the end that nobody drove.
     """
 
     places: Places
@@ -197,10 +246,8 @@ def lay_out(
     tracks: Sequence[Floats],
     horizons: Sequence[int],
     period_s: float,
-    at_rest: Floats,
-    shifts: Floats,
     memory_s: float,
-    exponents: Floats,
+    traits: Traits,
     *,
     network: bool = False,
 ) -> Passes | None:
@@ -228,13 +275,11 @@ def lay_out(
         period_s=period_s,
         gains=gains,
         channels=observations[0].shape[1],
-        at_rest=at_rest,
-        shifts=shifts,
+        **traits._asdict(),
         # As a time constant is a product: another rounding would change models.
         memory_s=MEMORIES[-1] * memory_s / MEMORIES[-1],
         forward=forward,
         gears=gears,
-        exponents=exponents,
         halts=halts,
         starts=starts,
         begins=np.ones(len(tracks), dtype=np.bool_),

@@ -92,14 +92,13 @@ def unchanged(series: Floats) -> Bools:
 
 def longest_stuck(series: Floats) -> int:
     """Return the most ticks in a row that changed nothing in a (d, N) series."""
-    return int(_longest(np.asarray(unchanged(series).all(axis=0, keepdims=True)))[0])
+    return _longest(np.asarray(unchanged(series).all(axis=0)))
 
 
 def longest_runs(series: Floats) -> Ints:
     """Return the most ticks in a row that did not change each channel of a (d, N) series: (d,)."""
-    return _longest(unchanged(series))
+    return np.array([_longest(each) for each in unchanged(series)], dtype=np.int64)
 
 
-def _longest(flags: Bools) -> Ints:
-    lengths = [[end - begin for begin, end in stretches_of(each)] for each in flags]
-    return np.array([max(each, default=0) for each in lengths], dtype=np.int64)
+def _longest(flags: Bools) -> int:
+    return max((end - begin for begin, end in stretches_of(flags)), default=0)

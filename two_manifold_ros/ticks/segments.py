@@ -102,9 +102,8 @@ def measure_channels(values: Floats, largest: Floats, names: tuple[str, ...]) ->
     return Channels(mean, scale, limit, live, names)
 
 
-def possible(values: Floats) -> Bools:
-    """Return which numbers a sensor may give, in any unit."""
-    return np.asarray(np.abs(values) <= 1e9)
+LARGEST = 1e9
+"""Largest number that a sensor may give, in any unit."""
 
 
 def unmeasured_axes(samples: Floats) -> Bools:
@@ -126,13 +125,13 @@ def largest_believable(samples: Sequence[Floats]) -> Floats:
 
     A bit flipped on a bus makes one sample of 10^4 m/s^2 or 10^308; it must neither enter the
     training nor widen the range in which the filter believes the sensor. One sample in a thousand,
-    and at least one, may be absurd; more of them where they are not `possible`.
+    and at least one, may be absurd; more of them if they exceed ``LARGEST``.
     """
     usable, cleaned = usable_samples(np.concatenate(samples))
     magnitudes = np.abs(cleaned[usable])
     if not len(magnitudes):
         return np.zeros(magnitudes.shape[1])
-    largest: Floats = np.where(possible(magnitudes), magnitudes, 0.0).max(axis=0)
+    largest: Floats = np.where(magnitudes <= LARGEST, magnitudes, 0.0).max(axis=0)
     # What np.quantile calls the lower one, by a name that changed with NumPy 1.22.
     rank = int((len(magnitudes) - 1) * (1.0 - 0.001))
     usual: Floats = np.partition(magnitudes, rank, axis=0)[rank]
@@ -140,16 +139,15 @@ def largest_believable(samples: Sequence[Floats]) -> Floats:
     return believed
 
 
-def absurd_values(samples: Floats, usable: Bools) -> Bools:
-    """Return which values of (N, 6) samples, among the usable ones, training refuses."""
-    limit = LIMIT_FACTOR * largest_believable([samples[usable]]) + np.finfo(float).tiny
+def absurd_values(samples: Floats, usable: Bools, largest: Floats | None = None) -> Bools:
+    """
+    Return which values (N, 6) of samples, among the usable ones (N,), training refuses.
+
+    Those far beyond the ``largest`` (6,), by default beyond `largest_believable` of the usable.
+    """
+    largest = largest_believable([samples[usable]]) if largest is None else largest
+    limit = LIMIT_FACTOR * largest + np.finfo(float).tiny
     return np.asarray(usable[:, None] & (np.abs(samples) > limit))
-
-
-def believable(samples: Floats, largest: Floats) -> Bools:
-    """Return where every channel of (N, 6) samples is within the range of ``Channels.limit``."""
-    inside = np.abs(samples) <= LIMIT_FACTOR * largest + np.finfo(float).tiny
-    return np.asarray(inside.all(axis=1))
 
 
 def only_near_fixes(
@@ -298,7 +296,7 @@ def cut_segments(
     usable, cleaned = usable_samples(imu.samples)
     counts['non_finite'] = int(np.count_nonzero(~usable))
     if largest is not None:
-        absurd = usable & ~believable(cleaned, largest)
+        absurd = absurd_values(cleaned, usable, largest).any(axis=1)
         counts['out_of_range'] = int(np.count_nonzero(absurd))
         usable &= ~absurd
     names = [name for stream in recording.sensors for name in stream.names]

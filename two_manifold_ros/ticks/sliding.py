@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.compilation import compiled
+from two_manifold_ros.ticks.windows import move_on
 
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats, Ints
@@ -35,17 +36,9 @@ def slide(distances: Floats, series: Floats, stream: Floats, position: int, widt
     for j in range(last, 0, -1):
         distances[j] = distances[j - 1]
     moved = distances[1:]
+    move_on(moved, stream, position, series, 1, width)
     first = 0.0
     for c in range(series.shape[0]):
-        newest = stream[c, position + width - 1]
-        oldest = stream[c, position - 1]
-        # Slices: numba's check for a negative index such as j - 1 would cost three times as much.
-        entered = series[c, width : width + last]
-        left = series[c, :last]
-        for j in range(last):
-            gained = newest - entered[j]
-            lost = oldest - left[j]
-            moved[j] += gained * gained - lost * lost
         now = stream[c, position : position + width]
         begin = series[c, :width]
         for i in range(width):
@@ -64,16 +57,6 @@ def direct_distances(series: Floats, window: Floats) -> Floats:
     for i in range(width):
         total += np.square(series[:, i : i + count] - window[:, i : i + 1]).sum(axis=0)
     return total
-
-
-def nearest(distances: Floats, count: int) -> Ints:
-    """Return the indices of the smallest entries of (n,) distances, smallest first."""
-    if count < len(distances):
-        candidates = np.argpartition(distances, count - 1)[:count]
-    else:
-        candidates = np.arange(len(distances))
-    order = np.lexsort((candidates, distances[candidates]))
-    return candidates[order].astype(np.int64)
 
 
 @compiled

@@ -68,7 +68,8 @@ class StampGate(Generic[Item]):
 
     ``jump_ns``, by default the longest gap and how late samples may come, may change on the way. A
     sample may come ``reorder_ns`` late, less than ``JUMP_BACK_NS``; all others wait as long.
-    During ``aside_ns`` before the newest stamp nothing was used.
+    During ``aside_ns`` before the newest stamp nothing was used. A stamp that
+    ``jumped`` is there with its item until the next one decides what that means.
     """
 
     def __init__(self, max_gap_ns: int, jump_ns: int | None = None, reorder_ns: int = 0) -> None:
@@ -78,34 +79,31 @@ class StampGate(Generic[Item]):
 
     def _forget(self) -> None:
         self.aside_ns = 0
-        # Newest that came without a jump; one that jumped; late ones by stamp; newest one used,
-        # and the first and last of the older ones since.
+        # Newest that came without a jump; late ones by stamp; newest one used, and the first and
+        # last of the older ones since.
         self._came: int | None = None
-        self._jumped: tuple[int, Item] | None = None
+        self.jumped: tuple[int, Item] | None = None
         self._late: list[tuple[int, Item]] = []
         self._used: int | None = None
         self._older: tuple[int, int] | None = None
 
     @property
-    def jumped(self) -> bool:
-        """True if the newest stamp jumped, so that the next one decides what that means."""
-        return self._jumped is not None
-
-    @property
     def waiting(self) -> int:
         """Samples that were not judged yet."""
-        return len(self._late) + self.jumped
+        return len(self._late) + (self.jumped is not None)
 
     def push(self, stamp: int, item: Item) -> list[tuple[Verdict, int, Item]]:
         """Take an item and its stamp, ns; return what is judged now, in order."""
         judged: list[tuple[Verdict, int, Item]] = []
-        for passed in self._settle(stamp, item, judged):
-            judged += [(self._judge(each[0]), *each) for each in self._sort(*passed)]
+        ready = self._settle(stamp, item, judged)
+        if self._reorder:
+            ready = [each for passed in ready for each in self._sort(*passed)]
+        judged += [(self._judge(each[0]), *each) for each in ready]
         return judged
 
     def drain(self) -> list[tuple[Verdict, int, Item]]:
         """Judge all that waited, of which a jump was none, and forget the stream."""
-        judged = [] if self._jumped is None else [(Verdict.WILD, *self._jumped)]
+        judged = [] if self.jumped is None else [(Verdict.WILD, *self.jumped)]
         judged += [(self._judge(each[0]), *each) for each in self._late]
         self._forget()
         return judged
@@ -114,7 +112,7 @@ class StampGate(Generic[Item]):
         self, stamp: int, item: Item, judged: list[tuple[Verdict, int, Item]]
     ) -> list[tuple[int, Item]]:
         """Return what jumps no more, of this one and one that waited; add what is dropped."""
-        came, waiting = self._came, self._jumped
+        came, waiting = self._came, self.jumped
         # Without a time it cannot confirm a jump.
         if stamp <= 0 or came is None:
             self._came = came if stamp <= 0 else stamp
@@ -124,7 +122,7 @@ class StampGate(Generic[Item]):
             if -JUMP_BACK_NS < step <= self.jump_ns:
                 self._came = max(came, stamp)
                 return [(stamp, item)]
-            self._jumped = stamp, item
+            self.jumped = stamp, item
             return []
         onward = stamp - waiting[0]
         if onward == 0:
@@ -134,18 +132,18 @@ class StampGate(Generic[Item]):
         # One between the two is in order: the longest gap has become longer.
         if 0 < step <= self.jump_ns and not came < waiting[0] < stamp:
             judged.append((Verdict.WILD, *waiting))
-            self._came, self._jumped = stamp, None
+            self._came, self.jumped = stamp, None
             return [(stamp, item)]
         if -JUMP_BACK_NS < step <= 0 and not 0 < onward <= self.jump_ns:
             # A late one or a copy from before the jump may still be on its way in either case.
             return [(stamp, item)]
-        self._came, self._jumped = waiting[0], None
+        self._came, self.jumped = waiting[0], None
         return [waiting, *self._settle(stamp, item, judged)]
 
     def _sort(self, stamp: int, item: Item) -> list[tuple[int, Item]]:
         """Return those before which none is expected any more, the oldest first."""
         late = self._late
-        if not self._reorder or stamp <= 0:
+        if stamp <= 0:
             return [(stamp, item)]
         ready: list[tuple[int, Item]] = []
         if late and stamp <= late[-1][0] - JUMP_BACK_NS:
@@ -271,7 +269,7 @@ def judge_stamps(stamps: Ints, max_gap_ns: int) -> Stretches:
                 kept[place] = verdict in USED
                 if kept[place] and verdict is not Verdict.ACCEPT:
                     begins.append(place)
-            settled = bool(kept[index - 1]) and not gate.jumped
+            settled = bool(kept[index - 1]) and gate.jumped is None
         after = np.searchsorted(odd, index)
         regular = (int(odd[after]) if after < len(odd) else len(stamps)) - index
         if regular:
@@ -342,34 +340,30 @@ class TickAverager:
     """
     Average a live stream of (c,) samples over ticks.
 
-    ``max_gap_ns``, the longest step between samples, bounds the ticks that one sample can end.
+    ``max_gap_ns``, the longest step between samples, bounds the ticks that one sample can end. The
+    ``clock`` (2,) has the newest stamp and the end of the running tick, ns.
     """
 
     def __init__(self, channels: int, period_ns: int, max_gap_ns: int) -> None:
         self._period = period_ns
-        self._clock = np.zeros(2, dtype=np.int64)
+        self.clock = np.zeros(2, dtype=np.int64)
         self._held = np.zeros(channels)
         self._integral = np.zeros(channels)
         most = max_gap_ns // period_ns + 2
         self._means = np.zeros((most, channels))
         self._ends = np.zeros(most, dtype=np.int64)
 
-    @property
-    def tick_began(self) -> int:
-        """Stamp at which the running tick started, ns."""
-        return int(self._clock[1]) - self._period
-
     def start(self, stamp: int, sample: Floats) -> None:
         """Restart the grid of ticks at this sample."""
-        self._clock[0] = stamp
-        self._clock[1] = stamp + self._period
+        self.clock[0] = stamp
+        self.clock[1] = stamp + self._period
         self._integral[:] = 0.0
         self._held[:] = sample
 
     def push(self, stamp: int, sample: Floats) -> tuple[int, Ints, Floats]:
         """Return how many ticks ended; ends and means (>= count, c), valid until the next call."""
         count = hold_until(
-            self._clock, self._held, self._integral, stamp, self._period, self._means, self._ends
+            self.clock, self._held, self._integral, stamp, self._period, self._means, self._ends
         )
         self._held[:] = sample
         return count, self._ends, self._means

@@ -1,17 +1,30 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Windows of ticks, none of which crosses a seam of the series."""
+"""
+Windows of ticks, none of which crosses a seam of the series, and their nearest neighbours.
+
+Two windows that begin ``k`` ticks apart differ from the next two as far apart by one tick that
+enters and one that leaves:
+
+    D(i, i + k) = D(i - 1, i - 1 + k) + ||x_{i+w-1} - x_{i+k+w-1}||^2 - ||x_{i-1} - x_{i+k-1}||^2,
+
+mathematics (8.3). So distances are carried along diagonals, a band of them at once: a band stays
+in the cache of the processor while the series goes by. Each pair is visited once, for both of its
+windows. Rounding cannot build up for ever, since a diagonal has an end.
+"""
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 import itertools
-from typing import TYPE_CHECKING
+import os
+from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
-from two_manifold_ros.ticks.neighbours import window_neighbours
+from two_manifold_ros.compilation import subroutine, unlocked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -119,3 +132,144 @@ def find_training_ticks(series: Floats, begins: Ints, width: int) -> TrainingTic
         own,
         own + 1,
     )
+
+
+BAND = 1024
+"""Diagonals of a band, 8 kB of distances, which stay in the cache."""
+
+
+class Found(NamedTuple):
+    """
+    Nearest windows found so far of each tick at which a window begins.
+
+    Distances (N, k), ascending, infinite where none is found yet; the ``ticks`` (N, k) at which
+    they begin; and the last of the distances (N,), -1 where no window begins.
+    """
+
+    squared: Floats
+    ticks: Ints
+    farthest: Floats
+
+
+def window_neighbours(
+    series: Floats, starts: Ints, width: int, count: int, threads: int | None = None
+) -> tuple[Ints, Floats]:
+    """
+    Return indices and squared distances (n, count) of the nearest other windows of each window.
+
+    Of a contiguous series (d, N) windows of ``width`` ticks begin at ``starts`` (n,), increasing.
+    Neighbours, at most n - 1, are sorted by distance; of equal ones by index. The result does not
+    depend on the ``threads``, by default as many as there are processors.
+    """
+    if count < 1:
+        return np.empty((len(starts), 0), np.int64), np.empty((len(starts), 0))
+    last = series.shape[1] - width
+    threads = threads or os.cpu_count() or 1
+    bands = range(1, int(starts[-1] - starts[0]) + 1, BAND) if len(starts) else range(0)
+    threads = max(min(threads, len(bands)), 1)
+
+    def search(number: int) -> Found:
+        squared = np.full((last + 1, count), np.inf)
+        found = Found(squared, np.zeros(squared.shape, np.int64), np.full(last + 1, -1.0))
+        found.farthest[starts] = np.inf
+        apart = np.empty(BAND)
+        # The first bands are the longest: each thread has as many long ones.
+        for band in bands[number::threads]:
+            _follow_band(series, width, band, int(starts[0]), int(starts[-1]), apart, found)
+        return found
+
+    with ThreadPoolExecutor(threads) as pool:
+        parts = list(pool.map(search, range(threads)))
+    squared = np.concatenate([each.squared[starts] for each in parts], axis=1)
+    ticks = np.concatenate([each.ticks[starts] for each in parts], axis=1)
+    del parts
+    if threads > 1:
+        order = np.lexsort((ticks, squared), axis=1)[:, :count]
+        squared = np.take_along_axis(squared, order, axis=1)
+        ticks = np.take_along_axis(ticks, order, axis=1)
+    return np.searchsorted(starts, ticks), squared
+
+
+@unlocked
+def _follow_band(
+    series: Floats, width: int, band: int, first: int, last: int, apart: Floats, found: Found
+) -> None:
+    """Visit all pairs of windows from ``band`` to ``band`` + ``BAND`` ticks apart."""
+    size = min(len(apart), last - first - band + 1)
+    _begin(series, width, first, band, apart[:size])
+    for i in range(first, last - band + 1):
+        size = min(size, last - i - band + 1)
+        if i > first:
+            move_on(apart[:size], series, i, series, i + band, width)
+        if found.farthest[i] >= 0.0:
+            _look(i, i + band, apart[:size], found)
+
+
+@subroutine
+def _begin(series: Floats, width: int, i: int, band: int, apart: Floats) -> None:
+    """Fill the squared distances (size,) of the window at ``i`` to those from ``band`` on."""
+    size = len(apart)
+    for k in range(size):
+        apart[k] = 0.0
+    for c in range(series.shape[0]):
+        for tick in range(i, i + width):
+            own = series[c, tick]
+            others = series[c, band + tick : band + tick + size]
+            for k in range(size):
+                difference = own - others[k]
+                apart[k] += difference * difference
+
+
+@subroutine
+def move_on(apart: Floats, own: Floats, i: int, others: Floats, j: int, width: int) -> None:
+    """
+    Carry squared distances (size,) on by one tick.
+
+    Given are distances of windows that began a tick earlier. Then they are distances of the window
+    of ``own`` (d, L) at ``i`` to the windows of ``others`` (d, N) from ``j`` on.
+    """
+    size = len(apart)
+    for c in range(others.shape[0]):
+        newest, oldest = own[c, i + width - 1], own[c, i - 1]
+        # Slices: numba's check for a negative index would cost three times as much.
+        entered = others[c, j + width - 1 : j + width - 1 + size]
+        left = others[c, j - 1 : j - 1 + size]
+        for k in range(size):
+            gained = newest - entered[k]
+            lost = oldest - left[k]
+            apart[k] += gained * gained - lost * lost
+
+
+@subroutine
+def _look(i: int, begin: int, apart: Floats, found: Found) -> None:
+    """Keep the pairs of the window at ``i`` with those from ``begin`` on that are near."""
+    own, others = found.farthest[i], found.farthest[begin : begin + len(apart)]
+    # Hardly any is, and that is known of all of them at once.
+    near = 0
+    for k in range(len(apart)):
+        near += apart[k] <= max(others[k], own)
+    if not near:
+        return
+    for k in range(len(apart)):
+        if others[k] >= 0.0 and apart[k] <= max(others[k], found.farthest[i]):
+            squared = max(apart[k], 0.0)
+            keep(found, i, squared, begin + k)
+            keep(found, begin + k, squared, i)
+
+
+@subroutine
+def keep(found: Found, own: int, apart: float, tick: int) -> None:
+    """Insert a window among the nearest ones of another one, unless all of them are nearer."""
+    squared, ticks = found.squared[own], found.ticks[own]
+    place = len(squared) - 1
+    if apart > squared[place] or (apart == squared[place] and tick > ticks[place]):
+        return
+    while place > 0 and (
+        apart < squared[place - 1] or (apart == squared[place - 1] and tick < ticks[place - 1])
+    ):
+        squared[place] = squared[place - 1]
+        ticks[place] = ticks[place - 1]
+        place -= 1
+    squared[place] = apart
+    ticks[place] = tick
+    found.farthest[own] = squared[len(squared) - 1]

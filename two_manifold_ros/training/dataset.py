@@ -106,7 +106,10 @@ def build_dataset(
         raise InputError(msg)
     interval = int(np.median([each for each in intervals if each]))
     native_hz = 1e9 / interval
-    rate_hz = settings.rate_hz or _usual_rate(native_hz)
+    usual_hz = round(native_hz, 0 if native_hz >= 2.0 else 2)
+    if native_hz > 1.5 * USUAL_RATE_HZ:
+        usual_hz = USUAL_RATE_HZ
+    rate_hz = settings.rate_hz or usual_hz
     if rate_hz > 1.25 * native_hz:
         msg = (
             f'the IMU of {recordings[0].name} runs at {native_hz:.1f} Hz, slower than the '
@@ -117,7 +120,13 @@ def build_dataset(
     max_gap_ns = longest_step_ns(interval, period_ns)
     # Three seconds: several bends of an indoor track.
     window = settings.window or max(LEAST_WINDOW, round(3.0 * rate_hz))
-    recordings = _without_unmeasured_axes(recordings)
+    missing = np.any([unmeasured_axes(each.imu.samples) for each in recordings], axis=0)
+    if missing.any() and not missing.all():
+        # An axis that one did not measure is zero in all of them.
+        recordings = [
+            replace(each, imu=replace(each.imu, samples=np.where(missing, 0.0, each.imu.samples)))
+            for each in recordings
+        ]
     largest = largest_believable([each.imu.samples for each in recordings])
     segments: list[Segment] = []
     counts: Counter[str] = Counter()
@@ -162,23 +171,6 @@ def build_dataset(
 def longest_step_ns(interval_ns: int, period_ns: int) -> int:
     """Return the longest step between samples that is no gap, ns, by the usual one and a tick."""
     return max(200_000_000, 3 * interval_ns, 2 * period_ns)
-
-
-def _usual_rate(native_hz: float) -> float:
-    if native_hz > 1.5 * USUAL_RATE_HZ:
-        return USUAL_RATE_HZ
-    return float(round(native_hz)) if native_hz >= 2.0 else round(native_hz, 2)
-
-
-def _without_unmeasured_axes(recordings: Sequence[Recording]) -> list[Recording]:
-    """Set an axis that one recording did not measure to zero in all of them."""
-    missing = np.any([unmeasured_axes(each.imu.samples) for each in recordings], axis=0)
-    if not missing.any() or missing.all():
-        return list(recordings)
-    return [
-        replace(each, imu=replace(each.imu, samples=np.where(missing, 0.0, each.imu.samples)))
-        for each in recordings
-    ]
 
 
 def velocity_noise(

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Follow parts of the drives on the map of the others, calibrate, and choose by log scores."""
+"""Follow parts of the drives on the map of the others, choose by log scores, or a network."""
 
 from __future__ import annotations
 
@@ -20,16 +20,30 @@ from two_manifold_ros.hse_hmm.readout import (
     Calibration,
     calibration_factors,
     floors,
+    segment_targets,
     squared_mahalanobis,
 )
+from two_manifold_ros.inspection.positions import LEAST_DRIVES
+from two_manifold_ros.network.belief import NetworkBelief
+from two_manifold_ros.network.learning import lay_out_network, learn_network, NetworkPasses
+from two_manifold_ros.network.network import shakes_of
 from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.learning import learn_route, Tuning
 from two_manifold_ros.route.merging import FINENESS, merge_passes
-from two_manifold_ros.route.visits import lay_out, longest_lag, memory_of, motionless, Passes
-from two_manifold_ros.training.dataset import Dataset, USUAL_RATE_HZ
+from two_manifold_ros.route.visits import (
+    lay_out,
+    longest_lag,
+    memory_of,
+    motionless,
+    Passes,
+    Traits,
+    ways_of,
+)
+from two_manifold_ros.training.dataset import build_dataset, Dataset, USUAL_RATE_HZ
 from two_manifold_ros.training.held_out import (
     beside_mean_position,
     capped_mean,
+    FOLDS,
     follow,
     joined,
     LOST_SHARE,
@@ -42,8 +56,9 @@ from two_manifold_ros.training.held_out import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
+    from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.training.settings import RouteSettings
     from two_manifold_ros.typing import Bools, Floats
 
@@ -96,10 +111,15 @@ Powers of the speed with which what an IMU reads on a path grows: acceleration, 
 """
 
 
-def steps_of(belief: RouteBelief) -> Callable[[Floats], tuple[Any, ...]]:
-    """Return the steps of a fresh belief for `follow`."""
+def steps_of(
+    belief: RouteBelief, shakes: Iterable[Floats] = ()
+) -> Callable[[Floats], tuple[Any, ...]]:
+    """Return the steps of a fresh belief for `follow`; that of a network takes ``shakes``."""
+    shaken = iter(shakes)
 
     def step(observation: Floats) -> tuple[Any, ...]:
+        if isinstance(belief, NetworkBelief):
+            belief.take(next(shaken))
         evidence = belief.update(observation)
         return (*belief.read(), belief.driving > 0.5, float(len(belief.support)), evidence)
 
@@ -243,11 +263,13 @@ def lay_out_drives(
         tracks,
         horizons,
         period_s,
-        channels.standardise(still[None])[0],
-        # Only of the channels of an IMU is known how they drift.
-        (SHIFTS[live] if channels.of_imu else 0.0) / channels.scale[live],
         memory_of(observations, period_s),
-        EXPONENTS[live] if channels.of_imu else np.zeros(1),
+        Traits(
+            channels.standardise(still[None])[0],
+            # Only of the channels of an IMU is known how they drift.
+            (SHIFTS[live] if channels.of_imu else 0.0) / channels.scale[live],
+            EXPONENTS[live] if channels.of_imu else np.zeros(1),
+        ),
         network=network,
     )
     if passes is None:
@@ -296,11 +318,6 @@ def memory_between_laps(
         if not alike.any():
             return lag * period_s
     return longest * period_s
-
-
-def usual_tuning(settings: RouteSettings) -> Tuning:
-    """Return the numbers of the likelihood: those given, and the usual ones for the rest."""
-    return Tuning(settings.sharpness or Tuning.sharpness, settings.persistence)
 
 
 class Drives(NamedTuple):
@@ -394,9 +411,10 @@ def choose_by_parts(
 
         return follow_parts(drives, tunings, most, every, done, client)
 
-    own = usual_tuning(usual.settings)
+    given = usual.settings.sharpness
+    own = Tuning(given or Tuning.sharpness, usual.settings.persistence)
     # A sharpness that vibration set, see `with_time_scales`, has to be better than the usual one.
-    vibrates = most_load > 0.0 and usual.settings.sharpness is not None
+    vibrates = most_load > 0.0 and given is not None
     found = follow_at(
         0, usual, [replace(own, sharpness=Tuning.sharpness)] * vibrates + [own], MOST_FOLLOWED
     )
@@ -498,3 +516,125 @@ def validate(
             names = ('followed_m', 'mean_m', 'published_share')
             return replace(validation, **{name: getattr(other, name) for name in names})
     return validation
+
+
+LOST = 0.5
+"""Share of the error of a lost vehicle from which on a route map is taken not to follow."""
+
+
+class Roads(NamedTuple):
+    """Drives as those of a network, and how they were followed on the network of the others."""
+
+    network: NetworkPasses
+    followed: Followed
+    notes: tuple[str, ...]
+
+
+def choose_network(
+    drives: Drives, followed: Followed, recordings: Sequence[Recording], report: Callable[[], None]
+) -> Roads | None:
+    """
+    Return the drives as those of a network of roads; None where a route follows them better.
+
+    They are tried, behind a ``report``, if a route map is lost on its parts though it has forks,
+    and `LEAST_DRIVES` show where drives begin.
+    """
+    most_m = LOST * followed.lost_m
+    begun = [
+        number
+        for number, each in enumerate(drives.dataset.segments)
+        if each.begins and np.isfinite(each.positions).all(axis=1).any()
+    ]
+    evenly = np.linspace(0, len(begun) - 1, min(FOLDS, len(begun))).round().astype(np.int64)
+    held = [begun[each] for each in evenly]
+    if len(held) < LEAST_DRIVES or not drives.dataset.channels.of_imu:
+        return None
+    places = drives.passes.places
+    ways = ways_of(places, np.ones(len(places.visited), dtype=np.bool_))
+    if not followed.score_m >= most_m or not any(len(to) > 1 for to in ways.values()):
+        return None
+    report()
+    dataset = build_dataset(recordings, drives.settings, spreads=True)
+    live, scale = dataset.channels.live, dataset.channels.scale
+    shakes = [
+        shakes_of(each.spreads[:, live] / scale[live])
+        for each in dataset.segments
+        if each.spreads is not None
+    ]
+    lay_out = partial(_lay_out, drives, dataset, shakes)
+    count = len(dataset.segments)
+    runs: list[tuple[Run, ...]] = []
+    for out in held:
+        network = lay_out([each for each in range(count) if each != out])
+        if network is None:
+            return None
+        truth = segment_targets(dataset.tracks[out], drives.settings.horizons, dataset.period_s)
+        every = np.ones(len(network.passes.places.visited), dtype=np.bool_)
+        route = learn_route(network.passes, every, followed.tuning)
+        roads = learn_network(network, dataset.window)
+        step = steps_of(NetworkBelief(route, roads, dataset.period_s), shakes[out])
+        seen, most = dataset.observations[out], MOST_FOLLOWED // FOLDS
+        runs.append((follow(step, seen[:most], truth[:most], dataset.window),))
+    whole = lay_out(list(range(count)))
+    if whole is None:
+        return None
+    positions = whole.passes.places.positions
+    result = Followed(tuple(runs), followed.tuning, positions, dataset.velocity_noise)
+    if not result.score_m < most_m:
+        return None
+    note = (
+        f'followed as a network of roads that look alike: drives left out err by '
+        f'{result.score_m:.2f} m on it, parts left out by {followed.score_m:.2f} m on a map of '
+        'the route'
+    )
+    passes = whole.passes
+    near_m = passes.places.usual_mps * passes.memory_s
+    return Roads(whole, result, (note, *where_drives_begin(recordings, near_m)))
+
+
+def where_drives_begin(recordings: Sequence[Recording], near_m: float) -> list[str]:
+    """Return sentences on where recordings begin, those that begin alone by their names."""
+    known = [
+        (each.name, each.positions.positions[each.positions.usable][0])
+        for each in recordings
+        if each.positions is not None and each.positions.usable.any()
+    ]
+    groups: list[list[tuple[str, Floats]]] = []
+    for name, place in known:
+        near = (each for each in groups if np.linalg.norm(each[0][1] - place) < near_m)
+        group = next(near, None)
+        if group is None:
+            groups.append([(name, place)])
+        else:
+            group.append((name, place))
+    said = []
+    for group in groups:
+        (name, (x, y)), *others = group
+        if others:
+            said.append(f'{len(group)} of {len(known)} drives begin at ({x:.1f}, {y:.1f}) m')
+        else:
+            said.append(
+                f'{name} alone begins at ({x:.1f}, {y:.1f}) m: leave it out if that is on the '
+                'way and not where drives begin'
+            )
+    return said
+
+
+def _lay_out(
+    drives: Drives, dataset: Dataset, shakes: Sequence[Floats], chosen: Sequence[int]
+) -> NetworkPasses | None:
+    """Return the network of ``chosen`` segments; None where too little of them is driven."""
+
+    def lay_out(seen: list[Floats], driven: list[Floats]) -> Passes:
+        return lay_out_drives(seen, driven, drives.dataset, drives.settings.horizons, network=True)
+
+    begins = [dataset.segments[number].begins for number in chosen]
+    observations, tracks = dataset.observations, dataset.tracks
+    seen, driven, shaken = (
+        [each[number] for number in chosen] for each in (observations, tracks, shakes)
+    )
+    try:
+        return lay_out_network(lay_out, seen, driven, shaken, begins)
+    except InputError:
+        # All that moves may be what is left out.
+        return None

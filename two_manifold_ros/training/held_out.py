@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-import itertools
+from itertools import accumulate, pairwise
 import math
 from typing import Any, NamedTuple, TYPE_CHECKING, TypeAlias
 from warnings import catch_warnings, simplefilter
@@ -90,17 +90,12 @@ class Stretch(NamedTuple):
 
 def stretches_between(lengths: Sequence[int], begin: int, end: int, least: int) -> list[Stretch]:
     """Return what of each segment lies between two ticks, counted over all, if long enough."""
-    found = []
-    for segment, (first, length) in enumerate(zip(begins_of(lengths), lengths, strict=False)):
+    found, firsts = [], accumulate(lengths, initial=0)
+    for segment, (first, length) in enumerate(zip(firsts, lengths, strict=False)):
         low, high = max(begin - first, 0), min(end - first, length)
         if high - low >= least:
             found.append(Stretch(segment, low, high))
     return found
-
-
-def begins_of(lengths: Sequence[int]) -> list[int]:
-    """Return the first tick of each segment, counted over all, and the number of all ticks."""
-    return list(itertools.accumulate(lengths, initial=0))
 
 
 def hold_out(segments: Sequence[Segment], window: int) -> Split:
@@ -117,14 +112,14 @@ def hold_out(segments: Sequence[Segment], window: int) -> Split:
     ends = [int((block + 0.5) * total / blocks + length / 2) for block in range(blocks)]
     if blocks == 1:
         # Anywhere else a seam could cut the only block in two that are both too short.
-        ends = [begins_of(lengths)[1 + lengths.index(max(lengths))]]
+        ends = [sum(lengths[: 1 + lengths.index(max(lengths))])]
     return _split(segments, [(end - length, end) for end in ends], window)
 
 
 def hold_out_in_turn(segments: Sequence[Segment], window: int) -> list[Split]:
     """Split segments four times, each time with another quarter held out, if positions allow."""
     total = sum(map(len, segments))
-    quarters = itertools.pairwise([total * block // FOLDS for block in range(FOLDS + 1)])
+    quarters = pairwise([total * block // FOLDS for block in range(FOLDS + 1)])
     return with_positions([_split(segments, [quarter], window) for quarter in quarters])
 
 
@@ -172,7 +167,7 @@ def parts_to_follow(
     """
     places = passes.places
     lengths = [len(each) for each in observations]
-    begins = begins_of(lengths)
+    begins = list(accumulate(lengths, initial=0))
     total = begins[-1]
     # As few as two of a drive so short that a part would not be twice a window.
     folds = min(max(total // (2 * lead + 1), 2), FOLDS)
@@ -185,7 +180,7 @@ def parts_to_follow(
         edges[1:-1] = np.quantile(when, np.arange(1, folds) / folds)
     truths = [segment_targets(each, passes.horizons, passes.period_s) for each in tracks]
     parts = []
-    for low, high in itertools.pairwise(edges.tolist()):
+    for low, high in pairwise(edges.tolist()):
         kept = (when < low) | (when >= high)
         if not kept.any() or kept.all():
             continue

@@ -16,13 +16,15 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.circuit_learning import learn_circuit
 from two_manifold_ros.model.line_learning import learn_lines
 from two_manifold_ros.model.model import RouteModel, SensedRouteModel
-from two_manifold_ros.network.network import learn_network
+from two_manifold_ros.network.learning import learn_network
 from two_manifold_ros.recordings.recording import median_interval_ns, Recording
-from two_manifold_ros.route.densities import density, OTHER_TAIL, shared
 from two_manifold_ros.route.learning import (
+    density,
     learn_features,
     learn_likelihood,
     learn_route,
+    OTHER_TAIL,
+    shared,
     Tuning,
     UsualFeatures,
 )
@@ -34,16 +36,21 @@ from two_manifold_ros.ticks.segments import largest_believable, measure_channels
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.following import (
     choose_by_parts,
+    choose_network,
     compared_row,
     Drives,
     lay_out_drives,
-    usual_tuning,
     validate,
 )
 from two_manifold_ros.training.held_out import Stretch, Validation
-from two_manifold_ros.training.networks import choose_network
 from two_manifold_ros.training.spectral import embed, impute_dataset, NEIGHBOURS
-from two_manifold_ros.training.summary import check_horizons, head_fields, join_tracks, TWICE
+from two_manifold_ros.training.summary import (
+    check_horizons,
+    head_fields,
+    join_tracks,
+    Learned,
+    TWICE,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -113,7 +120,8 @@ def train_route(
     directions = embeddings.directions(20 if settings.states is None else settings.states)
     states = embeddings.tables(directions).states
     progress('learning the map', 0.85)
-    tuning = usual_tuning(settings) if followed is None else followed.tuning
+    tuning = Tuning(settings.sharpness or Tuning.sharpness, settings.persistence)
+    tuning = tuning if followed is None else followed.tuning
     everything = np.ones(len(passes.places.visited), dtype=np.bool_)
     mean_states = states_at_places(passes.places, stretches, embeddings.training.ticks, states)
     route = learn_route(passes, everything, tuning, mean_states)
@@ -133,17 +141,9 @@ def train_route(
         'states': states.shape[1],
         'neighbours': settings.neighbours or NEIGHBOURS[0],
     } | ({} if roads is None else {'network': True})
-    fields = head_fields(
-        recordings,
-        dataset,
-        settings,
-        reports,
-        validation,
-        chosen,
-        states.shape[1],
-        len(embeddings.training.ticks),
-        (*embeddings.notes, *heard),
-    )
+    ticks, notes = len(embeddings.training.ticks), (*embeddings.notes, *heard)
+    learned = Learned(validation, chosen, states.shape[1], ticks, notes)
+    fields = head_fields(recordings, dataset, settings, reports, learned)
     fields['summary']['places'] = route.places
     progress('learning the map', 1.0)
     # Some laps of all of the route, so that the file does not grow with the recordings: four, as
@@ -359,7 +359,12 @@ def choose_stretches(
     for segment, total in enumerate(lengths):
         edges = np.linspace(0, total, 1 + max(-(-total // length), 1)).round().astype(int)
         parts += [Stretch(segment, *pair) for pair in itertools.pairwise(edges.tolist())]
-    visits = [_visited(part, places, window) for part in parts]
+    visits = []
+    for segment, begin, end in parts:
+        # There is a window before and after.
+        inside = (places.segments == segment) & (places.times >= begin + window)
+        inside &= places.times < end - window
+        visits.append(set(places.visited[inside].tolist()))
     chosen: list[int] = []
     left = most
     seen: set[int] = set()
@@ -383,16 +388,6 @@ def choose_stretches(
         else:
             joined.append(part)
     return joined
-
-
-def _visited(part: Stretch, places: Places, window: int) -> set[int]:
-    """Return which places are visited where there is a window before and after."""
-    inside: Ints = np.flatnonzero(
-        (places.segments == part.segment)
-        & (places.times >= part.begin + window)
-        & (places.times < part.end - window)
-    )
-    return set(places.visited[inside].tolist())
 
 
 def states_at_places(

@@ -8,7 +8,7 @@ Options of commands, parameters of the trainer node, checks and pages are loops 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, MISSING, replace
 import math
 from typing import Any, NamedTuple, TYPE_CHECKING
 
@@ -74,10 +74,6 @@ def about(record: type[TrainingSettings], name: str) -> Setting:
     """Return the facts about a setting."""
     known: Setting = record.__dataclass_fields__[name].metadata['about']
     return known
-
-
-def _default(record: type[TrainingSettings], name: str) -> Any:  # noqa: ANN401 - of any setting
-    return record.__dataclass_fields__[name].default
 
 
 def _again(record: type[TrainingSettings], name: str, default: Any, **changes: Any) -> Any:  # noqa: ANN401 - a field
@@ -212,18 +208,18 @@ class TrainingSettings:
 
     def with_method(self, method: str, **changes: Any) -> TrainingSettings:  # noqa: ANN401
         """Return the record of a method with what it has in common, unless it settles that."""
-        record, own = RECORDS[method], type(self)
+        record, own = RECORDS[method], {each.name: each.default for each in fields(self)}
         common = {
-            name: getattr(self, name)
-            for name in record.names() & own.names() - {'method'}
-            if _default(record, name) == _default(own, name)
+            each.name: getattr(self, each.name)
+            for each in fields(record)
+            if each.name != 'method' and own.get(each.name, MISSING) == each.default
         }
         return record(**common | changes)
 
     @property
     def imputes_positions(self) -> bool:
         """True if positions are estimated where none is known."""
-        return False
+        return getattr(self, 'readout', None) == 'mkdr'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -262,12 +258,7 @@ class EmbeddedSettings(TrainingSettings):
     @property
     def guarded(self) -> bool:
         """True unless the spectral filter runs as the papers print it."""
-        return True
-
-    @property
-    def imputes_positions(self) -> bool:
-        """True if positions are estimated where none is known."""
-        return self.readout == 'mkdr'
+        return getattr(self, 'guards', GUARDS[0]) == GUARDS[0]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -354,11 +345,6 @@ class SpectralSettings(EmbeddedSettings, ObservingSettings):
         choices=GUARDS,
         option='guards',
     )
-
-    @property
-    def guarded(self) -> bool:
-        """True unless the spectral filter runs as the papers print it."""
-        return self.guards == 'on'
 
 
 @dataclass(frozen=True, kw_only=True)

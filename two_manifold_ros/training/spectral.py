@@ -56,7 +56,7 @@ from two_manifold_ros.training.held_out import (
     Validation,
     with_positions,
 )
-from two_manifold_ros.training.summary import check_horizons, head_fields, TWICE
+from two_manifold_ros.training.summary import check_horizons, head_fields, Learned, TWICE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -234,24 +234,6 @@ def impute_positions(
             'the positions of the others; let the vehicle be seen more often'
         )
         return list(tracks), note
-    estimates, error_m = _best_estimates(embeddings, wanted, known)
-    every[ticks[~known]] = estimates
-    note = (
-        f'{len(estimates)} of {len(ticks)} training ticks have no position; it was estimated '
-        f'with an error of about {error_m:.2g} m'
-    )
-    left = np.count_nonzero(np.isnan(estimates[:, 0]))
-    if left:
-        note += (
-            f', but {left} of them are unlike all that have one and stay without: let the '
-            'vehicle be seen all along the track'
-        )
-    ends = np.cumsum([len(segment) for segment in tracks])[:-1]
-    return np.split(every, ends), note
-
-
-def _best_estimates(embeddings: Embeddings, wanted: Floats, known: Bools) -> tuple[Floats, float]:
-    """Return the unknown positions, NaN out of reach, and the error of known ones left out."""
     best_m, best = np.inf, (wanted, wanted[~known])
     for coordinates in embed_surroundings(embeddings):
         for penalty in (1e-4, 1e-3, 1e-2):
@@ -261,7 +243,20 @@ def _best_estimates(embeddings: Embeddings, wanted: Floats, known: Bools) -> tup
                 best_m, best = error_m, (coordinates, found(coordinates[~known]))
     coordinates, estimates = best
     inside = within_reach(coordinates[known], coordinates[~known])
-    return np.where(inside[:, None], estimates, np.nan), best_m
+    estimates = np.where(inside[:, None], estimates, np.nan)
+    every[ticks[~known]] = estimates
+    note = (
+        f'{len(estimates)} of {len(ticks)} training ticks have no position; it was estimated '
+        f'with an error of about {best_m:.2g} m'
+    )
+    left = np.count_nonzero(np.isnan(estimates[:, 0]))
+    if left:
+        note += (
+            f', but {left} of them are unlike all that have one and stay without: let the '
+            'vehicle be seen all along the track'
+        )
+    ends = np.cumsum([len(segment) for segment in tracks])[:-1]
+    return np.split(every, ends), note
 
 
 def embed_surroundings(embeddings: Embeddings) -> Iterator[Floats]:
@@ -551,23 +546,15 @@ def train_spectral(
     tables, readout = fitted.tables, fitted.readout
     if not isinstance(validation, str):
         readout = readout.calibrated(validation.calibration)
-    fields = head_fields(
-        recordings,
-        dataset,
-        settings,
-        drives,
-        validation,
-        chosen_of(best),
-        tables.states.shape[1],
-        len(ticks),
-        embeddings.notes,
-    )
+    states = tables.states.shape[1]
+    learned = Learned(validation, chosen_of(best), states, len(ticks), embeddings.notes)
+    fields = head_fields(recordings, dataset, settings, drives, learned)
     progress('learning from everything', 1.0)
     # A state that leaves three times the 99 % quantile of its norm over 2000 ticks of training is
     # of a filter that broke (mathematics, section 6.5): one that works exceeds it by a half now
     # and then.
-    states = training_states(embeddings, fitted.belief(), 2_000)
-    norms = np.linalg.norm(states[:, 1:], axis=1)
+    followed = training_states(embeddings, fitted.belief(), 2_000)
+    norms = np.linalg.norm(followed[:, 1:], axis=1)
     return Model(
         **fields,
         series=embeddings.series,

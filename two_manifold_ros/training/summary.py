@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
@@ -70,25 +70,21 @@ def check_streams(recordings: Sequence[Recording]) -> None:
     check_one_plane(recordings)
     check_units(recordings)
     for recording in recordings:
-        _check_speed(recording)
-
-
-def _check_speed(recording: Recording) -> None:
-    """Refuse positions whose unit no sensor shows, but that move as no vehicle in metres does."""
-    # Phases of laps are no positions.
-    if recording.positions is None or recording.positions.frame_id == LAP_FRAME:
-        return
-    usual_mps = usual_speed([positions_apart(recording, LOOK_S)], LOOK_S)
-    if not usual_mps or SLOWEST_MPS < usual_mps < FAST:
-        return
-    off, limit = ('slower', SLOWEST_MPS) if usual_mps <= SLOWEST_MPS else ('faster', FAST)
-    msg = (
-        f'{recording.name}: positions on {recording.positions.topic} usually move at '
-        f'{usual_mps:.2g} m/s, {off} than the limit of a model, {limit:g} m/s, so they are '
-        'probably not in metres: have what publishes them convert to metres, and record '
-        'while the vehicle drives'
-    )
-    raise InputError(msg)
+        # Phases of laps are no positions.
+        if recording.positions is None or recording.positions.frame_id == LAP_FRAME:
+            continue
+        usual_mps = usual_speed([positions_apart(recording, LOOK_S)], LOOK_S)
+        if not usual_mps or SLOWEST_MPS < usual_mps < FAST:
+            continue
+        # Their unit is shown by no sensor, but they move as no vehicle in metres does.
+        off, limit = ('slower', SLOWEST_MPS) if usual_mps <= SLOWEST_MPS else ('faster', FAST)
+        msg = (
+            f'{recording.name}: positions on {recording.positions.topic} usually move at '
+            f'{usual_mps:.2g} m/s, {off} than the limit of a model, {limit:g} m/s, so they are '
+            'probably not in metres: have what publishes them convert to metres, and record '
+            'while the vehicle drives'
+        )
+        raise InputError(msg)
 
 
 def check_horizons(targets: Floats, settings: TrainingSettings) -> None:
@@ -194,18 +190,25 @@ def lag_summary(
     return rows
 
 
+class Learned(NamedTuple):
+    """What a training found: errors on parts left out, or why there are none, and its choices."""
+
+    validation: Validation | str
+    chosen: dict[str, Any]
+    states: int
+    ticks: int
+    notes: Sequence[str] = ()
+
+
 def head_fields(
     recordings: Sequence[Recording],
     dataset: Dataset,
     settings: TrainingSettings,
     drives: Sequence[PositionReport],
-    validation: Validation | str,
-    chosen: dict[str, Any],
-    states: int,
-    training_ticks: int,
-    notes: Sequence[str] = (),
+    learned: Learned,
 ) -> dict[str, Any]:
     """Return the fields that all models have, by name: also a summary of the training as JSON."""
+    validation, chosen, states, training_ticks, notes = learned
     first, positions = recordings[0], recordings[0].positions
     validated = None if isinstance(validation, str) else validation
     lap_s = median_lap_s(drives)

@@ -12,15 +12,14 @@ import numpy as np
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.readout import Calibration, segment_targets, SharpenedReadout
 from two_manifold_ros.hse_hmm.tables import median_observation_distance
-from two_manifold_ros.manifold.affinity import median_distance
+from two_manifold_ros.manifold.learner import median_distance
 from two_manifold_ros.model.model import TpsrModel
 from two_manifold_ros.ticks.rest import spreads_along
 from two_manifold_ros.ticks.segments import cut_segments, Segment
 from two_manifold_ros.ticks.windows import find_training_ticks, lay_end_to_end, TrainingTicks
-from two_manifold_ros.tpsr.features import WithConstant
+from two_manifold_ros.tpsr.features import fourier_features, WithConstant
 from two_manifold_ros.tpsr.learner import LearnerSettings
 from two_manifold_ros.tpsr.parameters import RememberingBelief
-from two_manifold_ros.tpsr.random_features import fourier_features
 from two_manifold_ros.tpsr.thin_svd import Move
 from two_manifold_ros.tpsr.window_learner import stretches_of, WindowLearner
 from two_manifold_ros.training.dataset import driving_dataset
@@ -33,7 +32,7 @@ from two_manifold_ros.training.held_out import (
     Validation,
 )
 from two_manifold_ros.training.spectral import anchors_of, check_count
-from two_manifold_ros.training.summary import check_horizons, head_fields
+from two_manifold_ros.training.summary import check_horizons, head_fields, Learned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -278,9 +277,9 @@ def train_tpsr(
         row = {name: each for name, each in chosen.items() if name != 'neighbours'}
         validation = replace(validation, table=({**row, 'score_m': validation.score_m},))
         readout = readout.calibrated(validation.calibration)
-    states, ticks = belief.tpsr.states, len(training.ticks)
+    found = Learned(validation, chosen, belief.tpsr.states, len(training.ticks))
     model = TpsrModel(
-        **head_fields(recordings, dataset, settings, drives, validation, chosen, states, ticks),
+        **head_fields(recordings, dataset, settings, drives, found),
         series=series,
         starts=training.pasts.starts,
         novelty=novelty,

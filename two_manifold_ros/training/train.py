@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from two_manifold_ros.inspection.positions import PositionReport
-    from two_manifold_ros.model.head import TrainedModel
+    from two_manifold_ros.model.model import TrainedModel
 
 
 def train_model(

@@ -1,0 +1,23 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Tables as files, and the drives in files; not beside `logger_files`, which a fuzzer imports."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from two_manifold_ros.loggers import to_bag
+from two_manifold_ros.loggers.columns import parse_columns
+from two_manifold_ros.loggers.reading import read_log
+
+
+def read(*paths: Path, columns: str = '') -> to_bag.Drive:
+    """Return the drive in files."""
+    return to_bag.drive_of(read_log(paths, parse_columns(columns)))
+
+
+def written(folder: Path, head: str, cells: Callable[[int], Any], count: int = 100) -> Path:
+    """Return a table with the cells of each row."""
+    path = folder / 'a.csv'
+    path.write_text('\n'.join([head, *(','.join(map(str, cells(i))) for i in range(count))]))
+    return path
