@@ -24,7 +24,7 @@ from two_manifold_ros.interface.messages import (
 from two_manifold_ros.interface.status import CODES, diagnostics_message, status_message
 from two_manifold_ros.model.path_ahead import is_dense
 from two_manifold_ros.pages.live_page import LivePage
-from two_manifold_ros.pages.vehicle import Moment, moment_of, Scene, Vehicle
+from two_manifold_ros.pages.vehicle import Ear, Moment, moment_of, Scene, Vehicle
 
 
 def moment(seconds: float, status: Status = Status.TRACKING, why: str = '') -> Moment:
@@ -78,13 +78,14 @@ def test_states_are_stretches_with_their_first_cause_and_a_trail_is_what_was_pub
 
 def test_a_live_vehicle_forgets_and_one_of_a_bag_does_not(monkeypatch):
     vehicle = Vehicle('car', live=True)
+    hear = Ear(vehicle)
     for second in range(100):
-        vehicle.hear('imu', raw_imu(0, np.arange(6.0) + second), float(second))
+        hear('imu', raw_imu(0, np.arange(6.0) + second), float(second))
     seconds, samples = vehicle.imu(97.5, 99.0)
     assert seconds.tolist() == [98.0, 99.0]
     assert samples[-1].tolist() == [99.0, 100.0, 101.0, 102.0, 103.0, 104.0]
     # Samples of the last minute are kept.
-    vehicle.hear('imu', raw_imu(0, np.zeros(6)), 100.0)
+    hear('imu', raw_imu(0, np.zeros(6)), 100.0)
     assert vehicle.imu(-1.0, 100.0)[0][0] == 40.0
     monkeypatch.setattr('two_manifold_ros.pages.vehicle._MOST_LIVE', 10)
     for live, kept in ((True, 11), (False, 21)):
@@ -117,15 +118,16 @@ def test_messages_of_a_node_become_moments(slot_car_model):
         velocity=np.array([1.0, 0.0]),
     )
     vehicle = Vehicle('filter_node', live=True)
-    vehicle.hear('diagnostics', diagnostics('lost', 'diverged', 'lost: moved; drive on'), 1.0)
+    hear = Ear(vehicle)
+    hear('diagnostics', diagnostics('lost', 'diverged', 'lost: moved; drive on'), 1.0)
     assert vehicle.at(1.0).sentence == 'Moved; drive on'
     assert not vehicle.at(1.0).usable
     assert vehicle.at(1.0).numbers['input_rate_hz'] == 100.0
     numbers = {'status': CODES[Status.TRACKING], 'novelty': 1.5}
-    vehicle.hear('status', as_object(status_message(0, numbers)), 2.0)
+    hear('status', as_object(status_message(0, numbers)), 2.0)
     assert vehicle.at(2.0).status == 'tracking'
-    vehicle.hear('position', as_object(position_message(estimate, scene)), 2.1)
-    vehicle.hear('predicted_path', as_object(predicted_path_message(estimate, scene)), 2.11)
+    hear('position', as_object(position_message(estimate, scene)), 2.1)
+    hear('predicted_path', as_object(predicted_path_message(estimate, scene)), 2.11)
     newest = vehicle.at(3.0)
     assert newest.position.tolist() == [1.0, 2.0]
     assert newest.covariance.tolist() == [[4.0, 0.0], [0.0, 1.0]]
@@ -137,7 +139,7 @@ def test_messages_of_a_node_become_moments(slot_car_model):
     assert newest.path()[at, :2].tolist() == estimate.positions.tolist()
     assert newest.ellipse_m == pytest.approx(2.0 * 2.4477, rel=1e-4)
     assert newest.numbers['novelty'] == 1.5
-    vehicle.hear('markers', as_object(markers_message(replace(estimate, tick=0), scene)), 2.2)
+    hear('markers', as_object(markers_message(replace(estimate, tick=0), scene)), 2.2)
     assert len(vehicle.routes) == len(scene.drawn.runs)
     assert np.array_equal(vehicle.routes[0], scene.drawn.runs[0])
 
@@ -207,15 +209,16 @@ def test_messages_that_are_none_are_counted_and_the_page_drawn():
     document = Document()
     page = LivePage(document, scene)
     vehicle = scene.vehicle('car')
-    vehicle.hear('status', status_of('status', [3.0]), 0.5)
-    vehicle.hear('position', position_at(1.0, 1.0, USUAL), 1.0)
+    hear = scene.ears['car']
+    hear('status', status_of('status', [3.0]), 0.5)
+    hear('position', position_at(1.0, 1.0, USUAL), 1.0)
     for messages, counted in ((FINE, False), (BAD, True)):
         for kind, message in messages:
             before = vehicle.passed_over
-            vehicle.hear(kind, message, 1.9)
+            hear(kind, message, 1.9)
             assert vehicle.passed_over == before + counted, (kind, message)
             for _ in range(14):
                 page.draw()
         assert ('bad messages' in json.dumps(document.to_json(), default=str)) is counted
-    vehicle.hear('position', position_at(2.0, 1.0, USUAL), 1.95)
+    hear('position', position_at(2.0, 1.0, USUAL), 1.95)
     assert vehicle.at(2.0).position.tolist() == [2.0, 1.0]
