@@ -175,13 +175,13 @@ def _write_report(
     verdict: Verdict,
     tables: Sequence[Table],
 ) -> None:
+    from two_manifold_ros.pages.report import title_of, write_page  # noqa: PLC0415 - an extra
     from two_manifold_ros.pages.sections import run_sections  # noqa: PLC0415 - an extra
 
     part = f', from {args.start:g} s on; times count from there' if args.start else ''
     made_of = f'{args.model} on {", ".join(args.bags)}{part}'
-    report = options.begin_report(args.bags, 'evaluation', made_of, verdict)
-    run_sections(report, evaluation, recordings, tables)
-    report.write(args.report)
+    parts = [' '.join(verdict.lines), *run_sections(evaluation, recordings, tables)]
+    write_page(args.report, title_of(args.bags, 'evaluation'), made_of, parts)
 
 
 def score_tables(evaluation: Evaluation, model: ModelHead) -> list[Table]:

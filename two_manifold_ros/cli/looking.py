@@ -97,13 +97,14 @@ def _write_page(
     reading: ReadingOptions,
     verdict: Verdict,
 ) -> None:
+    from two_manifold_ros.pages.report import title_of, write_page  # noqa: PLC0415 - an extra
     from two_manifold_ros.pages.sections import inspection_sections, MOST_DRAWN  # noqa: PLC0415 - an extra
 
     # Those that are drawn are read again: all would not fit into memory.
     drawn = [read_recording(each, reading) for each in bags[:MOST_DRAWN]]
-    page = options.begin_report([each.name for each in reports], 'recording', '', verdict)
-    inspection_sections(page, reports, drawn)
-    page.write(args.report)
+    title = title_of([each.name for each in reports], 'recording')
+    parts = [' '.join(verdict.lines), *inspection_sections(reports, drawn)]
+    write_page(args.report, title, '', parts)
 
 
 MOST_NAMES = len(IMU_CHANNELS)
