@@ -46,19 +46,9 @@ def diagnostics(status: str, cause: str, why: str) -> Any:  # noqa: ANN401 - fie
     return as_object(diagnostics_message(0, 'filter_node', 0, why, values)).status[0]
 
 
-def test_the_newest_moment_that_is_not_later():
+def test_the_newest_moment_states_with_their_first_cause_and_the_trail_that_was_published():
     vehicle = Vehicle('car')
     assert vehicle.at(1.0) is None
-    vehicle.add(moment(float(second)) for second in range(5))
-    assert vehicle.at(2.5).seconds == 2.0
-    assert vehicle.at(-0.1) is None
-    assert vehicle.at(math.inf).seconds == 4.0
-    vehicle.add([moment(3.0)])
-    assert vehicle.count == 5
-
-
-def test_states_are_stretches_with_their_first_cause_and_a_trail_is_what_was_published():
-    vehicle = Vehicle('car')
     lost = [moment(each, Status.LOST, 'lost: a; do b') for each in (2.0, 3.0)]
     vehicle.add([moment(0.0), moment(1.0), *lost, moment(4.0), moment(9.0)])
     found = [(each.start, each.end, each.status) for each in vehicle.stretches()]
@@ -66,6 +56,10 @@ def test_states_are_stretches_with_their_first_cause_and_a_trail_is_what_was_pub
     assert found == [
         (0.0, 2.0, 'tracking'), (2.0, 4.0, 'lost'), (4.0, 4.0, 'tracking'), (9.0, 9.0, 'tracking'),
     ]  # fmt: skip
+    newest = [vehicle.at(each).seconds for each in (2.5, 0.0, math.inf)]
+    assert (newest, vehicle.at(-0.1)) == ([2.0, 0.0, 9.0], None)
+    vehicle.add([moment(3.0)])
+    assert vehicle.count == 6
     assert vehicle.stretches()[1].why == 'A; do b'
     assert vehicle.first_usable() == 0.0
     assert [each.start for each in vehicle.stretches(3.5)] == [2.0, 4.0, 9.0]
