@@ -7,7 +7,6 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 import math
 from operator import attrgetter
 from threading import Lock
@@ -85,25 +84,25 @@ def _published(moments: Iterable[Moment]) -> Floats:
     return np.array(places).reshape(-1, 2)
 
 
-def _path_of(frames: Frames, positions: Floats, name: str) -> Floats:
-    """Return a path ahead, as of a `Moment`."""
-    ahead = frames.along(positions, name)
-    return np.column_stack([ahead.positions, ahead.ticks * frames.model.period_ns * 1e-9])
-
-
 def moment_of(
     estimate: Estimate, frames: Frames, origin_ns: int, error_m: float, took_s: float
 ) -> Moment:
     """Return the moment of an estimate, which may be one that a node would not publish."""
     known, own = math.isfinite(estimate.ellipse_m), frames.of(estimate)
+    # Of an hour a few thousand are looked at; and an estimate holds more than its path takes.
+    positions, name = estimate.path, estimate.path_name
+
+    def path() -> Floats:
+        ahead = own.along(positions, name)
+        return np.column_stack([ahead.positions, ahead.ticks * own.model.period_ns * 1e-9])
+
     return Moment(
         seconds=(estimate.stamp_ns - origin_ns) * 1e-9,
         status=estimate.status.value,
         why=estimate.why,
         position=estimate.positions[0] if known else None,
         covariance=estimate.covariances[0] if known else None,
-        # Of an hour a few thousand are looked at; and an estimate holds more than its path takes.
-        path=partial(_path_of, own, estimate.path, estimate.path_name) if known else None,
+        path=path if known else None,
         ellipse_m=estimate.ellipse_m,
         error_m=error_m,
         numbers={
@@ -284,7 +283,10 @@ class Ear:
     def _hear_diagnostics(self, status: Any, seconds: float) -> None:  # noqa: ANN401
         values = {each.key: each.value for each in status.values}
         if {'status', 'cause'} <= values.keys():
-            numbers = {**self._known.numbers, **_numbers_of(values)}
+            numbers = dict(self._known.numbers)
+            for name, text in values.items():
+                with suppress(ValueError):
+                    numbers[name] = float(text)
             self._known = self._known._replace(
                 status=values['status'], why=status.message, numbers=numbers,
                 route=values.get('route', ''),
@@ -360,14 +362,6 @@ def stamp_of(message: Any) -> int:  # noqa: ANN401 - anything with a header
     stamp = message.header.stamp
     # The two libraries that decode messages have names of their own.
     return int(stamp.sec) * 10**9 + int(stamp.nanosec)
-
-
-def _numbers_of(values: Mapping[str, str]) -> dict[str, float]:
-    found = {}
-    for key, text in values.items():
-        with suppress(ValueError):
-            found[key] = float(text)
-    return found
 
 
 @dataclass
