@@ -10,7 +10,7 @@ states.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple, TYPE_CHECKING
 
@@ -364,7 +364,7 @@ def score(settings: VideoSettings, films: list[Found]) -> list[lab.Claim]:
     closed = int(below.argmax()) + 1 if below.any() else np.inf
     late = settings.late * settings.film.window
     states, maps, least = 'Fig. 3B, by eye', 'Fig. 3C, by eye', 0.9 - settings.live
-    closing = lab.at_most('steps between return and closing', maps, abs(closed - back), late)
+    closing = 'steps between return and closing'
     return [
         lab.at_least('position from the state, R2', states, found.reading.r2, 0.9),
         lab.at_least('share of directions right', states, found.reading.right, 0.9),
@@ -372,7 +372,7 @@ def score(settings: VideoSettings, films: list[Found]) -> list[lab.Claim]:
         lab.at_least('share of directions right live', states, found.live.right, least),
         lab.at_least(f'gap in the map after {BEFORE} of a circuit', maps, ahead, 0.3),
         lab.at_most(f'gap in the map after {last} steps', maps, found.gaps[last - 1], 0.2),
-        replace(closing, ours=f'{closing.ours}, return after {back}'),
+        lab.at_most(closing, maps, abs(closed - back), late, f', return after {back}'),
     ]
 
 

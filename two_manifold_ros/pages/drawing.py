@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from itertools import accumulate, groupby, pairwise
-from typing import Any, Literal, TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 from bokeh.models import (
     CustomJS,
@@ -194,14 +194,9 @@ def dress_legend(drawn: figure) -> None:
         drawn.add_layout(legend, 'above')
 
 
-def add_hover(
-    drawn: figure,
-    renderers: list[Any],
-    shown: Mapping[str, str],
-    mode: Literal['mouse', 'vline'] = 'mouse',
-) -> None:
+def add_hover(drawn: figure, renderers: list[Any], shown: Mapping[str, str]) -> None:
     """Show names and values of the point under the mouse."""
-    drawn.add_tools(HoverTool(renderers=renderers, tooltips=list(shown.items()), mode=mode))
+    drawn.add_tools(HoverTool(renderers=renderers, tooltips=list(shown.items())))
 
 
 def dots_by_value(

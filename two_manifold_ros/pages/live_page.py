@@ -367,21 +367,15 @@ class LivePage:
     def _draw_numbers(self, vehicle: Vehicle, shown: Moment) -> None:
         numbers = shown.numbers
         chance = _number(100.0 * numbers.get('route_chance', math.nan), '%')
-        place = '' if shown.position is None else '{:.2f}, {:.2f}'.format(*shown.position)
+        route = escape(f'{shown.route}, {chance}') if shown.route else ''
         error = _number(shown.error_m, 'm') if len(vehicle.truth) else ''
+        place = '' if shown.position is None else '{:.2f}, {:.2f}'.format(*shown.position)
+        ellipse, passed = _number(shown.ellipse_m, 'm'), str(vehicle.passed_over or '')
         cells = [
-            (
-                'route',
-                escape(f'{shown.route}, {chance}' if shown.route else ''),
-                'The most probable route, and its probability',
-            ),
-            ('half 95 % ellipse', _number(shown.ellipse_m, 'm'), 'Half the length of the ellipse'),
+            ('route', route, 'The most probable route, and its probability'),
+            ('half 95 % ellipse', ellipse, 'Half the length of the ellipse'),
             ('error', error, 'Distance to the true position'),
-            (
-                'bad messages',
-                str(vehicle.passed_over or ''),
-                'Messages that could not be read',
-            ),
+            ('bad messages', passed, 'Messages that could not be read'),
             ('x, y (m)', place, 'Estimated position in the frame of the map'),
         ]
         cells += [
