@@ -90,20 +90,7 @@ def test_a_live_vehicle_forgets_and_one_of_a_bag_does_not(monkeypatch):
         assert len(vehicle.curves()[0]) == kept
 
 
-def test_an_estimate_becomes_a_moment(slot_car_model):
-    estimate = estimate_with(stamp_ns=3 * 10**9, why='tracking', positions=np.ones((3, 2)))
-    frames = choose_scene(slot_car_model)
-    made = moment_of(estimate, frames, 10**9, 0.25, 1e-4)
-    assert (made.seconds, made.status, made.error_m) == (2.0, 'tracking', 0.25)
-    farthest_s = slot_car_model.horizons[-1] / slot_car_model.rate_hz
-    assert made.path()[[0, -1]] == pytest.approx(
-        np.array([[1.0, 1.0, 0.0], [1.0, 1.0, farthest_s]])
-    )
-    assert made.numbers['tick_us'] == pytest.approx(100.0)
-    assert moment_of(replace(estimate, ellipse_m=math.nan), frames, 0, 0.0, 0.0).position is None
-
-
-def test_messages_of_a_node_become_moments(slot_car_model):
+def test_an_estimate_and_messages_of_a_node_become_moments(slot_car_model):
     scene = choose_scene(slot_car_model)
     estimate = estimate_with(
         stamp_ns=5 * 10**9,
@@ -111,6 +98,12 @@ def test_messages_of_a_node_become_moments(slot_car_model):
         covariances=np.stack([np.diag([4.0, 1.0])] * 3),
         velocity=np.array([1.0, 0.0]),
     )
+    made = moment_of(estimate, scene, 10**9, 0.25, 1e-4)
+    assert (made.seconds, made.status, made.error_m) == (4.0, 'tracking', 0.25)
+    farthest_s = slot_car_model.horizons[-1] / slot_car_model.rate_hz
+    assert made.path()[[0, -1]] == pytest.approx(np.array([[1, 2, 0], [5, 6, farthest_s]]))
+    assert made.numbers['tick_us'] == pytest.approx(100.0)
+    assert moment_of(replace(estimate, ellipse_m=math.nan), scene, 0, 0.0, 0.0).position is None
     vehicle = Vehicle('filter_node', live=True)
     hear = Ear(vehicle)
     hear('diagnostics', diagnostics('lost', 'diverged', 'lost: moved; drive on'), 1.0)
