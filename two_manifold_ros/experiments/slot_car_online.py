@@ -27,9 +27,9 @@ from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 from two_manifold_ros.ticks.segments import cut_segments, fit_channels, largest_believable
 from two_manifold_ros.ticks.windows import WindowSet
-from two_manifold_ros.tpsr.features import fourier_features, FourierFeatures, WithConstant
+from two_manifold_ros.tpsr.features import fourier_features, WithConstant
 from two_manifold_ros.tpsr.learner import LearnerSettings
-from two_manifold_ros.tpsr.parameters import Tpsr, TpsrBelief
+from two_manifold_ros.tpsr.parameters import TpsrBelief
 from two_manifold_ros.tpsr.window_learner import WindowLearner
 from two_manifold_ros.training.settings import RouteSettings
 from two_manifold_ros.training.spectral import embed, filtered_states
@@ -168,16 +168,10 @@ class OnlineTpsr:
         tpsr, weights = self._windows.parameters()
         ticks = self._windows.remembered.numbers
         table = np.stack([self._stream[ticks + h].T @ weights for h in range(self._horizons)])
-        return Forecaster(partial(_filter, tpsr, self.observation_map), table)
-
-
-def _filter(tpsr: Tpsr, feature_map: FourierFeatures, observations: Floats) -> Floats:
-    belief = TpsrBelief(tpsr)
-    states = np.empty((len(observations), tpsr.states))
-    for tick, features in enumerate(feature_map.transform(observations)):
-        belief.update(features)
-        states[tick] = belief.state
-    return states
+        return Forecaster(
+            lambda seen: filtered_states(TpsrBelief(tpsr), self.observation_map.transform(seen)),
+            table,
+        )
 
 
 class Course(NamedTuple):

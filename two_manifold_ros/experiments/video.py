@@ -27,6 +27,7 @@ from two_manifold_ros.tpsr.features import (
 )
 from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner
 from two_manifold_ros.tpsr.parameters import Tpsr, TpsrBelief
+from two_manifold_ros.training.spectral import filtered_states
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -223,12 +224,7 @@ class VideoLearner:
 
     def follow(self) -> Floats:
         """Return the (n, states) beliefs at the same frames with all that is known by now."""
-        belief = self._new_belief()
-        trail = np.zeros((len(self._observed), len(belief.state)))
-        for row, features in zip(trail, self._observed, strict=True):
-            belief.update(features)
-            row[:] = belief.state
-        return trail
+        return filtered_states(self._new_belief(), self._observed)
 
     def _new_belief(self) -> FrameBelief:
         return FrameBelief(self._learner.parameters(), self._settings.lost)
