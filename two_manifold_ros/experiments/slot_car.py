@@ -215,9 +215,8 @@ def draw(found: list[Comparison]) -> list[lab.Panel]:
                 )
             )
             title = f'{result.title}: RMSE {first.reading_rmse_m(result):.2f} m'
-            low, high = (
-                edge(np.concatenate(first.tracks), axis=0) for edge in (np.nanmin, np.nanmax)
-            )
+            track = np.concatenate(first.tracks)
+            low, high = np.nanmin(track, axis=0), np.nanmax(track, axis=0)
             # The track is in sight, the outliers of a method are not.
             x, y = np.stack([low - 0.3, high + 0.3], axis=1)
             panels.append(lab.panel(title, true, read, aspect='equal', xlim=x, ylim=y))
