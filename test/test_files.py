@@ -29,7 +29,7 @@ from two_manifold_ros.loggers.reading import read_log
 from two_manifold_ros.loggers.track_files import Track, write_track
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.model.vehicle import load_vehicle, UNKNOWN
-from two_manifold_ros.pages.report import Report
+from two_manifold_ros.pages.report import write_page
 from two_manifold_ros.recordings.reading import ReadingOptions
 from two_manifold_ros.recordings.recording import GeodeticOrigin
 
@@ -40,7 +40,7 @@ PICTURE = Experiment('picture', '', '', 'x:x')
 WRITE: dict[str, Callable[[Path], object]] = {
     'track.csv': lambda path: write_track(str(path), TRACK),
     'track.gpx': lambda path: write_track(str(path), TRACK),
-    'report.html': lambda path: Report('title').write(path),
+    'report.html': lambda path: write_page(path, 'title', '', []),
     'vehicle.json': lambda path: UNKNOWN.save(str(path)),
     'journal': ItemJournal,
     'picture.png': lambda path: PICTURE.run(path.parent, lambda *_: None),

@@ -94,13 +94,10 @@ def largest_error(tpsr, ahead: int) -> float:
     return worst
 
 
-@pytest.mark.parametrize('ahead', [1, 2, 3])
-def test_with_importance_weights_it_predicts_as_bayes_does_whoever_drives(ahead):
+def test_with_importance_weights_alone_it_predicts_as_bayes_does_whoever_drives():
     tpsr = learn(population(weighted=True), np.ones(6), 3, 1e-12)
-    assert largest_error(tpsr, ahead) < 1e-6
-
-
-def test_without_them_it_takes_actions_for_what_the_driver_saw():
+    assert max(largest_error(tpsr, ahead) for ahead in (1, 2, 3)) < 1e-6
+    # Without them it takes actions for what the driver saw.
     tpsr = learn(population(weighted=False), np.ones(6), 3, 1e-12)
     assert largest_error(tpsr, 2) > 0.02
 

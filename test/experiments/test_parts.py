@@ -43,7 +43,6 @@ from two_manifold_ros.experiments.two_views import draw_views, embed, RollSettin
 from two_manifold_ros.experiments.video import FilmSettings, FrameBelief, FrameWindows, reduced
 from two_manifold_ros.manifold.independent_components import local_covariances
 from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner
-from two_manifold_ros.typing import Floats
 
 X = np.random.default_rng(0).random((300, 2))
 
@@ -70,9 +69,7 @@ def test_scores():
     assert place_error(np.sqrt(2.0) * turned, X) > 0.15
     lines = lines_of(np.exp(-0.005 * np.pi**2 / 2.0 * np.array([1, 1, 2, 4, 4, 5, 5.5])), 0.005)
     assert worst_line(lines) == pytest.approx(0.5)
-
-
-def test_the_indicator_of_a_point_is_no_coordinate():
+    # The indicator of a point is no coordinate.
     smooth = np.cos(np.linspace(0.0, np.pi, 200))
     indicator = np.full(200, -0.01)
     indicator[17] = 2.0
@@ -96,9 +93,7 @@ def test_a_projection_rises_with_the_response_and_hides_some():
     noise = project(rng.standard_normal((50, 30)), rng.standard_normal(50), seed=0)
     assert noise.correlation > 0.6
     assert abs(noise.hidden_correlation) < 0.4
-
-
-def test_a_response_whose_square_takes_another_direction():
+    # A response whose square takes another direction.
     torus = grid_on_torus(14)
     eigenvectors = eigenvectors_of(torus.points, 20, 10)
     claims = [
@@ -109,26 +104,20 @@ def test_a_response_whose_square_takes_another_direction():
     assert claims[0].ours.endswith(' (rank 2)')
 
 
-def chances_of_codes() -> Floats:
-    """Return the probability of every code, by the forward algorithm."""
+def test_the_chain_is_the_one_of_the_paper_and_learned_online_as_in_batch():
+    np.testing.assert_allclose(TRANSITION.sum(axis=1), 1.0, atol=1e-12)
+    assert np.linalg.matrix_rank(TRANSITION, tol=1e-6) == 3
+    np.testing.assert_allclose(true_eigenvalues(), [1.0, 0.7144, 0.7142], atol=1e-4)
+    # Exact frequencies give them.
     chances = np.empty(WordFeatures.codes)
+    # By the forward algorithm.
     for code in range(WordFeatures.codes):
         state = np.full(4, 0.25)
         for symbol in f'{code:011b}':
             state = TRANSITION.T @ (state * (int(symbol) == SYMBOLS))
         chances[code] = state.sum()
-    return chances
-
-
-def test_the_chain_is_the_one_of_the_paper():
-    np.testing.assert_allclose(TRANSITION.sum(axis=1), 1.0, atol=1e-12)
-    assert np.linalg.matrix_rank(TRANSITION, tol=1e-6) == 3
-    np.testing.assert_allclose(true_eigenvalues(), [1.0, 0.7144, 0.7142], atol=1e-4)
-    # Exact frequencies give them.
-    assert errors_of(eigenvalues_of(chances_of_codes())) < 1e-6
-
-
-def test_online_is_batch_where_nothing_is_cut_off():
+    assert errors_of(eigenvalues_of(chances)) < 1e-6
+    # Online is batch where nothing is cut off.
     symbols = sample_symbols(4_000, seed=11)
     batch = errors_of(learn_in_batch(symbols, (4_000,)))
     online = learn_online(symbols, (2_000, 4_000))

@@ -63,24 +63,20 @@ def test_what_is_drawn_in_few_points_hides_no_peak(values, most):
         np.testing.assert_array_equal(np.nanmin(curves, axis=0), np.nanmin(rows, axis=0))
 
 
-@given(st.integers(0, 200), st.integers(1, 50))
-def test_what_is_drawn_evenly_has_both_ends(count, most):
-    chosen = evenly(count, most)
-    assert len(chosen) == min(count, most)
-    assert np.array_equal(chosen, np.unique(chosen))
-    if count and most > 1:
-        assert chosen[[0, -1]].tolist() == [0, count - 1]
-
-
-@given(st.lists(st.integers(0, 3), max_size=60))
-def test_stretches_are_the_runs_of_equal_codes(codes):
-    parts = stretches(np.array(codes, dtype=np.int64))
+@given(st.lists(st.integers(0, 3), max_size=60), st.integers(1, 50))
+def test_stretches_are_the_runs_of_equal_codes_and_what_is_drawn_evenly_has_both_ends(codes, most):
+    parts = stretches(codes)
     assert [code for first, last in parts for code in codes[first:last]] == codes
     for first, last in parts:
         assert len(set(codes[first:last])) == 1
     for (_, last), (first, _) in pairwise(parts):
         assert last == first
         assert codes[last - 1] != codes[first]
+    count, chosen = len(codes), evenly(len(codes), most)
+    assert len(chosen) == min(count, most)
+    assert np.array_equal(chosen, np.unique(chosen))
+    if count and most > 1:
+        assert chosen[[0, -1]].tolist() == [0, count - 1]
 
 
 def test_no_colour_of_a_status_means_anything_else():

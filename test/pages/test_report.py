@@ -19,7 +19,7 @@ from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.inspection.inspecting import inspect_recording
 from two_manifold_ros.pages.drawing import plot
-from two_manifold_ros.pages.report import Report
+from two_manifold_ros.pages.report import Figure, Findings, Heading, page_of, write_page
 from two_manifold_ros.pages.sections import inspection_sections, run_sections
 from two_manifold_ros.typing import Table
 
@@ -38,35 +38,8 @@ class Loaded(HTMLParser):
         self.found += [value for name, value in attrs if name in loading and value]
 
 
-def small_report() -> Report:
-    report = Report('A <title> & more', 'bag.mcap')
-    report.section('First')
-    report.say('One sentence.', 'Another one, 3 < 4.')
-    report.findings([('warning', 'The clock is wrong: set it.'), ('info', 'Nothing to do.')])
-    report.table('Numbers', ['name', 'value'], [['a & b', '1.5']])
-    report.section('Second')
+def test_a_page_has_all_parts_in_their_order_loads_nothing_and_draws_in_single_precision():
     drawn = plot('time (s)', 'error (m)', name='curve')
-    drawn.line([0.0, 1.0], [2.0, 3.0])
-    report.figure('A curve', drawn, 'Lower is better.')
-    report.show(['As printed.', Table('', ['n'], [['12']])])
-    return report
-
-
-def test_a_report_has_all_parts_in_their_order_and_loads_nothing():
-    html = small_report().html()
-    parts = ['A &lt;title&gt; &amp; more', 'bag.mcap', 'First', '3 &lt; 4', 'set it', 'a &amp; b',
-             'Second', 'A curve', 'Lower is better', 'As printed', '12']  # fmt: skip
-    places = [html.rindex(part) for part in parts]
-    assert places == sorted(places)
-    parser = Loaded()
-    parser.feed(html)
-    assert not parser.found
-    assert not re.search(r'@import|url\(\s*["\']?https?:', html)
-    assert len(html) < MOST_BYTES
-
-
-def test_what_is_drawn_is_in_single_precision_which_is_seen_by_nobody():
-    drawn = plot('x', 'y')
     columns = {
         't': np.ones(2),
         'ring': [np.ones(3)] * 2,
@@ -75,7 +48,23 @@ def test_what_is_drawn_is_in_single_precision_which_is_seen_by_nobody():
     }
     source = ColumnDataSource(dict(columns))
     drawn.line('t', 't', source=source)
-    Report('title').figure('A curve', column(drawn), 'Lower is better.')
+    parts = [
+        Heading('First'), 'One sentence. Another one, 3 < 4.',
+        Findings([('warning', 'The clock is wrong: set it.'), ('info', 'Nothing to do.')]),
+        Table('Numbers', ['name', 'value'], [['a & b', '1.5']]), Heading('Second'),
+        Figure('A curve', column(drawn), 'Lower is better.'), 'As printed.',
+        Table('', ['n'], [['12']]),
+    ]  # fmt: skip
+    html = page_of('A <title> & more', 'bag.mcap', parts)
+    shown = ['A &lt;title&gt; &amp; more', 'bag.mcap', 'First', '3 &lt; 4', 'set it', 'a &amp; b',
+             'Second', 'A curve', 'Lower is better', 'As printed', '12']  # fmt: skip
+    places = [html.rindex(part) for part in shown]
+    assert places == sorted(places)
+    parser = Loaded()
+    parser.feed(html)
+    assert not parser.found
+    assert not re.search(r'@import|url\(\s*["\']?https?:', html)
+    assert len(html) < MOST_BYTES
     assert source.data['t'].dtype == source.data['ring'][0].dtype == np.float32
     assert source.data['count'] is columns['count']
     assert source.data['state'] == columns['state']
@@ -87,36 +76,10 @@ def laps(slot_car_laps):
     return slot_car_laps[1]
 
 
-def words_of(report: Report) -> str:
+def words_of(html: str) -> str:
     """Return what a page says, without its library, tags and data."""
-    body = report.html().partition('<main>')[2]
-    body = re.sub(r'<script.*?</script>', '', body, flags=re.DOTALL)
+    body = re.sub(r'<script.*?</script>', '', html.partition('<main>')[2], flags=re.DOTALL)
     return ' '.join(re.sub(r'<[^>]+>', ' ', body).split())
-
-
-def test_an_inspection_shows_findings_laps_and_what_to_look_at(laps):
-    report = Report('recorded')
-    found = inspect_recording(laps)
-    inspection_sections(report, [found], [laps])
-    words = words_of(report)
-    for finding in found.findings:
-        assert finding.sentence in words
-    for title in ('Where it was driven', 'gaps'):
-        assert title in words
-    assert str(found.imu.timing.count) in words
-    assert str(found.positions.lag) in words
-
-
-def test_a_run_shows_its_scores_and_its_causes(slot_car_model, laps):
-    evaluation = evaluate(slot_car_model, [laps])
-    report = Report('run')
-    run_sections(report, evaluation, [laps])
-    words = words_of(report)
-    run = evaluation.runs[0]
-    for code, cause in zip(run.statuses, run.causes, strict=True):
-        if cause:
-            assert cause in words
-            assert list(Status)[code].value in words
 
 
 def test_an_hour_of_driving_is_two_megabytes_at_most(slot_car_model, laps):
@@ -145,41 +108,46 @@ def test_an_hour_of_driving_is_two_megabytes_at_most(slot_car_model, laps):
         imu=repeated(imu, *of_hour, 'samples'),
         positions=repeated(laps.positions, *of_hour, 'positions'),
     )
-    report = Report('an hour')
-    run_sections(report, replace(evaluation, runs=(long,), truths=(truth,)), [hour])
-    inspection_sections(report, [inspect_recording(hour)], [hour])
-    assert len(report.html().encode()) <= MOST_BYTES
+    found = replace(evaluation, runs=(long,), truths=(truth,))
+    parts = *run_sections(found, [hour]), *inspection_sections([inspect_recording(hour)], [hour])
+    assert len(page_of('an hour', '', parts).encode()) <= MOST_BYTES
 
 
 def test_many_recordings_fit_as_well(slot_car_model, laps):
     many = [replace(laps, name=f'drive {number}') for number in range(9)]
-    evaluation = evaluate(slot_car_model, many)
-    report = Report('many')
-    run_sections(report, evaluation, many)
-    assert len(report.html().encode()) <= MOST_BYTES
-    assert '4 of 9 recordings' in words_of(report)
+    html = page_of('many', '', run_sections(evaluate(slot_car_model, many), many))
+    assert len(html.encode()) <= MOST_BYTES
+    assert '4 of 9 recordings' in words_of(html)
 
 
 @pytest.fixture(scope='module')
 def page(slot_car_model, slot_car_laps, tmp_path_factory):
-    """Return the evaluation of a drive with a broken stretch, and the file of its report."""
+    """Return evaluation, inspection and the file of the report of a drive with a broken part."""
     laps = slot_car_laps[1]
     samples = laps.imu.samples.copy()
     third = len(samples) // 3
     samples[third : third + 60] *= 5.0
     broken = replace(laps, imu=replace(laps.imu, samples=samples))
-    evaluation = evaluate(slot_car_model, [broken])
-    report = Report('A drive', 'slot car')
-    run_sections(report, evaluation, [broken])
-    inspection_sections(report, [inspect_recording(broken)], [broken])
+    evaluation, found = evaluate(slot_car_model, [broken]), inspect_recording(broken)
     path = tmp_path_factory.mktemp('reports') / 'report.html'
-    report.write(path)
-    return evaluation, path.as_uri()
+    parts = *run_sections(evaluation, [broken]), *inspection_sections([found], [broken])
+    write_page(path, 'A drive', 'slot car', parts)
+    return evaluation, found, path
+
+
+def test_a_page_shows_causes_findings_and_what_to_look_at(page):
+    evaluation, found, path = page
+    words, run = words_of(path.read_text(encoding='utf-8')), evaluation.runs[0]
+    for code, cause in set(zip(run.statuses.tolist(), run.causes, strict=True)):
+        assert not cause or (cause in words and list(Status)[code].value in words)
+    expected = [each.sentence for each in found.findings] + ['Where it was driven', 'gaps']
+    expected += [str(found.imu.timing.count), str(found.positions.lag)]
+    assert [each for each in expected if each not in words] == []
 
 
 def test_what_is_on_the_page_is_what_was_computed_and_the_wheel_zooms_the_map(page, browse):
-    evaluation, address = page
-    tab = browse(address, ready='track')
+    evaluation, _, path = page
+    tab = browse(path.as_uri(), ready='track')
     run, truth = evaluation.runs[0], evaluation.truths[0]
     source = 'Bokeh.documents[0].get_model_by_name("track").renderers[2].data_source.data'
     xs, errors = (
@@ -202,8 +170,7 @@ def test_what_is_on_the_page_is_what_was_computed_and_the_wheel_zooms_the_map(pa
 
 
 def test_on_a_phone_nothing_is_wider_than_the_page(page, browse):
-    _, address = page
-    tab = browse(address, width=390, height=844, ready='track')
+    tab = browse(page[-1].as_uri(), width=390, height=844, ready='track')
     tab.page.wait_for_timeout(500)
     assert tab.page.evaluate('document.documentElement.scrollWidth') <= 391
     assert tab.value('errors', 'inner_width') > 150

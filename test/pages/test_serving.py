@@ -40,7 +40,7 @@ def serve(scene: Scene, host: str = LOOPBACK, port: int | None = 0) -> AbstractC
     return serve_page(lambda document: LivePage(document, scene) and None, host, port)
 
 
-def test_it_listens_on_loopback_alone():
+def test_it_listens_on_loopback_alone_on_a_port_that_is_free():
     with serve(a_scene()) as url:
         port = urlsplit(url).port
         with urlopen(url) as answer:  # noqa: S310 - our own server
@@ -48,8 +48,14 @@ def test_it_listens_on_loopback_alone():
         # All of 127/8 is this computer, and only one address of it was bound.
         with pytest.raises(OSError, match='refused'):
             socket.create_connection(('127.0.0.2', port), timeout=5.0)
+        with pytest.raises(InputError, match=f'port {port} is in use: name another'):
+            serve(a_scene(), port=port).__enter__()
     with pytest.raises(OSError, match='refused'):
         socket.create_connection((LOOPBACK, port), timeout=5.0)
+    # The usual one that is in use is passed over.
+    with serve(a_scene(), port=None) as first, serve(a_scene(), port=None) as second:
+        ports = [urlsplit(each).port for each in (first, second)]
+        assert USUAL_PORT <= ports[0] < ports[1]
 
 
 EVERYWHERE = '0.0.0.0'  # noqa: S104 - it is what is tried
@@ -71,36 +77,29 @@ EVERYWHERE = '0.0.0.0'  # noqa: S104 - it is what is tried
         (EVERYWHERE, 'evil.example', 'evil.example', False),
     ],
 )
-@pytest.mark.parametrize('route', ['/ws', '/', '/static/js/bokeh.min.js'])
-def test_a_page_of_another_site_may_not_read_it(listens, asked, origin, served, route):
+def test_a_page_of_another_site_may_not_read_it(listens, asked, origin, served):
     with serve(a_scene(), listens) as url:
         where = urlsplit(url)
-        status = (101 if route == '/ws' else 200) if served else 403
-        own = f'http://{origin}:{where.port}'
-        with socket.create_connection((LOOPBACK, where.port), timeout=10.0) as talk:
-            talk.sendall(
-                f'GET {route} HTTP/1.1\r\nHost: {asked}:{where.port}\r\nUpgrade: websocket\r\n'
-                f'Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n'
-                f'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: bokeh, none\r\n'
-                f'Origin: {own}\r\n\r\n'.encode()
-            )
-            assert talk.recv(4096).startswith(f'HTTP/1.1 {status} '.encode())
+        for route, answer in (('/ws', 101), ('/', 200), ('/static/js/bokeh.min.js', 200)):
+            with socket.create_connection((LOOPBACK, where.port), timeout=10.0) as talk:
+                talk.sendall(
+                    f'GET {route} HTTP/1.1\r\nHost: {asked}:{where.port}\r\n'
+                    'Upgrade: websocket\r\nConnection: Upgrade\r\n'
+                    'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n'
+                    'Sec-WebSocket-Protocol: bokeh, none\r\n'
+                    f'Origin: http://{origin}:{where.port}\r\n\r\n'.encode()
+                )
+                status = f'HTTP/1.1 {answer if served else 403} '
+                assert talk.recv(4096).startswith(status.encode()), route
 
 
-def test_a_port_in_use_is_refused_and_the_usual_one_passed_over():
-    with serve(a_scene()) as url:
-        port = urlsplit(url).port
-        with pytest.raises(InputError, match=f'port {port} is in use: name another'):
-            serve(a_scene(), port=port).__enter__()
-    with serve(a_scene(), port=None) as first, serve(a_scene(), port=None) as second:
-        ports = [urlsplit(each).port for each in (first, second)]
-        assert USUAL_PORT <= ports[0] < ports[1]
-
-
-@pytest.mark.parametrize('host', ['192.0.2.1', '2001:db8::1', 'no.such.invalid'])
-def test_an_address_of_another_computer_is_refused(host):
-    with pytest.raises(InputError, match=rf'no page can be served on {host} .*--host'):
-        serve(a_scene(), host, 5006).__enter__()
+def test_an_address_of_another_computer_and_whatever_keeps_it_from_starting_is_raised(monkeypatch):
+    for host in ('192.0.2.1', '2001:db8::1', 'no.such.invalid'):
+        with pytest.raises(InputError, match=rf'no page can be served on {host} .*--host'):
+            serve(a_scene(), host, 5006).__enter__()
+    monkeypatch.setattr('two_manifold_ros.pages.serving._bind', lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError), serve_page(lambda _: None, port=0):
+        pass
 
 
 def test_a_page_loads_little_and_counts_as_looked_at_until_its_tab_is_closed(browse):
@@ -116,9 +115,3 @@ def test_a_page_loads_little_and_counts_as_looked_at_until_its_tab_is_closed(bro
         assert 100_000 < sum(loaded.values()) < MOST_BYTES
         tab.page.close()
         until(lambda: not scene.looking, 'the page to be gone')
-
-
-def test_whatever_keeps_it_from_starting_is_raised_and_nothing_waits(monkeypatch):
-    monkeypatch.setattr('two_manifold_ros.pages.serving._bind', lambda *_: 1 / 0)
-    with pytest.raises(ZeroDivisionError), serve_page(lambda _: None, port=0):
-        pass

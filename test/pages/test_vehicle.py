@@ -24,7 +24,7 @@ from two_manifold_ros.interface.messages import (
 from two_manifold_ros.interface.status import CODES, diagnostics_message, status_message
 from two_manifold_ros.model.path_ahead import is_dense
 from two_manifold_ros.pages.live_page import LivePage
-from two_manifold_ros.pages.vehicle import Moment, moment_of, Scene, Vehicle
+from two_manifold_ros.pages.vehicle import Ear, Moment, moment_of, Scene, Vehicle
 
 
 def moment(seconds: float, status: Status = Status.TRACKING, why: str = '') -> Moment:
@@ -46,19 +46,9 @@ def diagnostics(status: str, cause: str, why: str) -> Any:  # noqa: ANN401 - fie
     return as_object(diagnostics_message(0, 'filter_node', 0, why, values)).status[0]
 
 
-def test_the_newest_moment_that_is_not_later():
+def test_the_newest_moment_states_with_their_first_cause_and_the_trail_that_was_published():
     vehicle = Vehicle('car')
     assert vehicle.at(1.0) is None
-    vehicle.add(moment(float(second)) for second in range(5))
-    assert vehicle.at(2.5).seconds == 2.0
-    assert vehicle.at(-0.1) is None
-    assert vehicle.at(math.inf).seconds == 4.0
-    vehicle.add([moment(3.0)])
-    assert vehicle.count == 5
-
-
-def test_states_are_stretches_with_their_first_cause_and_a_trail_is_what_was_published():
-    vehicle = Vehicle('car')
     lost = [moment(each, Status.LOST, 'lost: a; do b') for each in (2.0, 3.0)]
     vehicle.add([moment(0.0), moment(1.0), *lost, moment(4.0), moment(9.0)])
     found = [(each.start, each.end, each.status) for each in vehicle.stretches()]
@@ -66,6 +56,10 @@ def test_states_are_stretches_with_their_first_cause_and_a_trail_is_what_was_pub
     assert found == [
         (0.0, 2.0, 'tracking'), (2.0, 4.0, 'lost'), (4.0, 4.0, 'tracking'), (9.0, 9.0, 'tracking'),
     ]  # fmt: skip
+    newest = [vehicle.at(each).seconds for each in (2.5, 0.0, math.inf)]
+    assert (newest, vehicle.at(-0.1)) == ([2.0, 0.0, 9.0], None)
+    vehicle.add([moment(3.0)])
+    assert vehicle.count == 6
     assert vehicle.stretches()[1].why == 'A; do b'
     assert vehicle.first_usable() == 0.0
     assert [each.start for each in vehicle.stretches(3.5)] == [2.0, 4.0, 9.0]
@@ -78,13 +72,14 @@ def test_states_are_stretches_with_their_first_cause_and_a_trail_is_what_was_pub
 
 def test_a_live_vehicle_forgets_and_one_of_a_bag_does_not(monkeypatch):
     vehicle = Vehicle('car', live=True)
+    hear = Ear(vehicle)
     for second in range(100):
-        vehicle.hear('imu', raw_imu(0, np.arange(6.0) + second), float(second))
+        hear('imu', raw_imu(0, np.arange(6.0) + second), float(second))
     seconds, samples = vehicle.imu(97.5, 99.0)
     assert seconds.tolist() == [98.0, 99.0]
     assert samples[-1].tolist() == [99.0, 100.0, 101.0, 102.0, 103.0, 104.0]
     # Samples of the last minute are kept.
-    vehicle.hear('imu', raw_imu(0, np.zeros(6)), 100.0)
+    hear('imu', raw_imu(0, np.zeros(6)), 100.0)
     assert vehicle.imu(-1.0, 100.0)[0][0] == 40.0
     monkeypatch.setattr('two_manifold_ros.pages.vehicle._MOST_LIVE', 10)
     for live, kept in ((True, 11), (False, 21)):
@@ -95,20 +90,7 @@ def test_a_live_vehicle_forgets_and_one_of_a_bag_does_not(monkeypatch):
         assert len(vehicle.curves()[0]) == kept
 
 
-def test_an_estimate_becomes_a_moment(slot_car_model):
-    estimate = estimate_with(stamp_ns=3 * 10**9, why='tracking', positions=np.ones((3, 2)))
-    frames = choose_scene(slot_car_model)
-    made = moment_of(estimate, frames, 10**9, 0.25, 1e-4)
-    assert (made.seconds, made.status, made.error_m) == (2.0, 'tracking', 0.25)
-    farthest_s = slot_car_model.horizons[-1] / slot_car_model.rate_hz
-    assert made.path()[[0, -1]] == pytest.approx(
-        np.array([[1.0, 1.0, 0.0], [1.0, 1.0, farthest_s]])
-    )
-    assert made.numbers['tick_us'] == pytest.approx(100.0)
-    assert moment_of(replace(estimate, ellipse_m=math.nan), frames, 0, 0.0, 0.0).position is None
-
-
-def test_messages_of_a_node_become_moments(slot_car_model):
+def test_an_estimate_and_messages_of_a_node_become_moments(slot_car_model):
     scene = choose_scene(slot_car_model)
     estimate = estimate_with(
         stamp_ns=5 * 10**9,
@@ -116,16 +98,23 @@ def test_messages_of_a_node_become_moments(slot_car_model):
         covariances=np.stack([np.diag([4.0, 1.0])] * 3),
         velocity=np.array([1.0, 0.0]),
     )
+    made = moment_of(estimate, scene, 10**9, 0.25, 1e-4)
+    assert (made.seconds, made.status, made.error_m) == (4.0, 'tracking', 0.25)
+    farthest_s = slot_car_model.horizons[-1] / slot_car_model.rate_hz
+    assert made.path()[[0, -1]] == pytest.approx(np.array([[1, 2, 0], [5, 6, farthest_s]]))
+    assert made.numbers['tick_us'] == pytest.approx(100.0)
+    assert moment_of(replace(estimate, ellipse_m=math.nan), scene, 0, 0.0, 0.0).position is None
     vehicle = Vehicle('filter_node', live=True)
-    vehicle.hear('diagnostics', diagnostics('lost', 'diverged', 'lost: moved; drive on'), 1.0)
+    hear = Ear(vehicle)
+    hear('diagnostics', diagnostics('lost', 'diverged', 'lost: moved; drive on'), 1.0)
     assert vehicle.at(1.0).sentence == 'Moved; drive on'
     assert not vehicle.at(1.0).usable
     assert vehicle.at(1.0).numbers['input_rate_hz'] == 100.0
     numbers = {'status': CODES[Status.TRACKING], 'novelty': 1.5}
-    vehicle.hear('status', as_object(status_message(0, numbers)), 2.0)
+    hear('status', as_object(status_message(0, numbers)), 2.0)
     assert vehicle.at(2.0).status == 'tracking'
-    vehicle.hear('position', as_object(position_message(estimate, scene)), 2.1)
-    vehicle.hear('predicted_path', as_object(predicted_path_message(estimate, scene)), 2.11)
+    hear('position', as_object(position_message(estimate, scene)), 2.1)
+    hear('predicted_path', as_object(predicted_path_message(estimate, scene)), 2.11)
     newest = vehicle.at(3.0)
     assert newest.position.tolist() == [1.0, 2.0]
     assert newest.covariance.tolist() == [[4.0, 0.0], [0.0, 1.0]]
@@ -137,7 +126,7 @@ def test_messages_of_a_node_become_moments(slot_car_model):
     assert newest.path()[at, :2].tolist() == estimate.positions.tolist()
     assert newest.ellipse_m == pytest.approx(2.0 * 2.4477, rel=1e-4)
     assert newest.numbers['novelty'] == 1.5
-    vehicle.hear('markers', as_object(markers_message(replace(estimate, tick=0), scene)), 2.2)
+    hear('markers', as_object(markers_message(replace(estimate, tick=0), scene)), 2.2)
     assert len(vehicle.routes) == len(scene.drawn.runs)
     assert np.array_equal(vehicle.routes[0], scene.drawn.runs[0])
 
@@ -207,15 +196,16 @@ def test_messages_that_are_none_are_counted_and_the_page_drawn():
     document = Document()
     page = LivePage(document, scene)
     vehicle = scene.vehicle('car')
-    vehicle.hear('status', status_of('status', [3.0]), 0.5)
-    vehicle.hear('position', position_at(1.0, 1.0, USUAL), 1.0)
+    hear = scene.ears['car']
+    hear('status', status_of('status', [3.0]), 0.5)
+    hear('position', position_at(1.0, 1.0, USUAL), 1.0)
     for messages, counted in ((FINE, False), (BAD, True)):
         for kind, message in messages:
             before = vehicle.passed_over
-            vehicle.hear(kind, message, 1.9)
+            hear(kind, message, 1.9)
             assert vehicle.passed_over == before + counted, (kind, message)
             for _ in range(14):
                 page.draw()
         assert ('bad messages' in json.dumps(document.to_json(), default=str)) is counted
-    vehicle.hear('position', position_at(2.0, 1.0, USUAL), 1.95)
+    hear('position', position_at(2.0, 1.0, USUAL), 1.95)
     assert vehicle.at(2.0).position.tolist() == [2.0, 1.0]

@@ -127,13 +127,14 @@ def _report(
         shown += [f'\n{name}:'] if several else []
         shown += [*tables, *_sentences(each, own, name)]
         if args.report:
+            from two_manifold_ros.pages.report import title_of, write_page  # noqa: PLC0415 - an extra
             from two_manifold_ros.pages.sections import run_sections  # noqa: PLC0415 - an extra
 
             part = f', from {args.start:g} s on; times count from there' if args.start else ''
             made_of = f'{args.model} on {", ".join(args.bags)}{part}'
-            report = options.begin_report(args.bags, 'evaluation', made_of, verdicts[name])
-            run_sections(report, each, by_route[name], tables)
-            report.write(args.report)
+            sections = run_sections(each, by_route[name], tables)
+            parts = [' '.join(verdicts[name].lines), *sections]
+            write_page(args.report, title_of(args.bags, 'evaluation'), made_of, parts)
     content = {'model': args.model, 'bags': args.bags}
     if several:
         content['routes'] = {name: each.to_json() for name, each in found.items()}

@@ -83,14 +83,14 @@ def run_inspect(args: Namespace) -> int:
         )
     verdict = of_inspection(reports, args) if reports else None
     if args.report and verdict:
+        from two_manifold_ros.pages.report import title_of, write_page  # noqa: PLC0415 - an extra
         from two_manifold_ros.pages.sections import inspection_sections, MOST_DRAWN  # noqa: PLC0415 - an extra
 
         # Those that are drawn are read again: all would not fit into memory.
         read = [each for each in args.bags if each not in unread][:MOST_DRAWN]
         drawn = [read_recording(each, reading) for each in read]
-        page = options.begin_report([each.name for each in reports], 'recording', '', verdict)
-        inspection_sections(page, reports, drawn)
-        page.write(args.report)
+        parts = [' '.join(verdict.lines), *inspection_sections(reports, drawn)]
+        write_page(args.report, title_of([each.name for each in reports], 'recording'), '', parts)
     if verdict or args.json:
         options.answer(args, content, shown, verdict)
     return BAD_INPUT if unread else 0

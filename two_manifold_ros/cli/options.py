@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.cli.verdict import Verdict
     from two_manifold_ros.model.model import ModelHead
-    from two_manifold_ros.pages.report import Report
     from two_manifold_ros.recordings.reading import ReadingOptions
     from two_manifold_ros.recordings.recording import GeodeticOrigin, Recording
     from two_manifold_ros.typing import Table
@@ -338,15 +337,6 @@ def add_fleet(parser: ArgumentParser) -> _ArgumentGroup:
 def fleet_of(args: Namespace) -> AbstractContextManager[Any]:
     """Return a context with the client of the workers asked for, or with ``None``."""
     return client_of(args.workers, lambda text: on_stderr(f'two-manifold: note: {text}'))
-
-
-def begin_report(names: Sequence[str], what: str, made_of: str, verdict: Verdict) -> Report:
-    """Return a page about files, which begins with a verdict."""
-    from two_manifold_ros.pages.report import Report, title_of  # noqa: PLC0415 - an extra
-
-    page = Report(title_of(names, what), made_of)
-    page.say(*verdict.lines)
-    return page
 
 
 def add_report(parser: ArgumentParser, shown: str) -> None:

@@ -244,7 +244,7 @@ def _view_live(args: Namespace) -> int:
 
     def hear(name: str, kind: str, message: Any) -> None:  # noqa: ANN401 - of any type
         if kind != Topics.MARKERS.name or model is None:
-            scene.vehicle(name).hear(kind, message, scene.clock())
+            scene.hear(name, kind, message)
 
     over = Event()
     with until_ctrl_c(), _served(args, scene), ThreadPoolExecutor(1) as pool:

@@ -27,6 +27,7 @@ from two_manifold_ros.tpsr.features import (
 )
 from two_manifold_ros.tpsr.learner import learn, LearnerSettings, OnlineLearner, Triples
 from two_manifold_ros.tpsr.parameters import Tpsr, TpsrBelief
+from two_manifold_ros.training.spectral import filtered_states
 
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats, Ints
@@ -178,12 +179,8 @@ class Forecaster:
 
     def _filter(self, drive: Drive) -> Floats:
         """Return the (n, k) states before the action of each tick."""
-        belief = TpsrBelief(self._tpsr)
-        states = np.empty((len(drive.actions), self._tpsr.states))
-        for tick, features in enumerate(self._features.present(drive)):
-            states[tick] = belief.state
-            belief.update(features)
-        return states
+        after = filtered_states(TpsrBelief(self._tpsr), self._features.present(drive))
+        return np.concatenate([self._tpsr.start[None], after[:-1]])
 
     def errors(self, drive: Drive) -> Floats:
         """Return the mean squared error, summed over channels, at each of `HORIZONS_S`."""

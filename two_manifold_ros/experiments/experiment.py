@@ -8,13 +8,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from importlib import import_module
+import itertools
 import math
+from operator import methodcaller
 from typing import Any, NamedTuple, TYPE_CHECKING, TypeAlias
 
 from two_manifold_ros.errors import did_you_mean, InputError
 from two_manifold_ros.files import replace_file
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from matplotlib.figure import Figure
@@ -53,20 +56,27 @@ def verdict(*, passed: bool) -> str:
     return 'pass' if passed else 'fail'
 
 
-def at_most(what: str, paper: str, ours: float, limit: float) -> Claim:
-    """Claim that a number is no more than a limit; NaN fails."""
-    return _number(f'{what}, at most {limit:.3g}', paper, ours, limit, passed=ours <= limit)
+def at_most(what: str, paper: str, ours: float, limit: float | None, note: str = '') -> Claim:
+    """Claim that a number is no more than a limit; NaN fails, and ``None`` is no limit."""
+    if limit is None:
+        return _number(f'{what}, no limit', paper, ours, None, note, passed=True)
+    words = f'{what}, at most {limit:.3g}'
+    return _number(words, paper, ours, limit, note, passed=ours <= limit)
 
 
-def at_least(what: str, paper: str, ours: float, limit: float) -> Claim:
-    """Claim that a number is no less than a limit; NaN fails."""
-    return _number(f'{what}, at least {limit:.3g}', paper, ours, limit, passed=ours >= limit)
+def at_least(what: str, paper: str, ours: float, limit: float, note: str = '') -> Claim:
+    """Claim that a number is no less than a limit; NaN fails. The note stands behind it."""
+    words = f'{what}, at least {limit:.3g}'
+    return _number(words, paper, ours, limit, note, passed=ours >= limit)
 
 
-def _number(what: str, paper: str, ours: float, limit: float, *, passed: bool) -> Claim:
+def _number(
+    what: str, paper: str, ours: float, limit: float | None, note: str, *, passed: bool
+) -> Claim:
     # JSON has no number for what is not finite.
     value = float(ours) if math.isfinite(ours) else None
-    return Claim(what, paper, f'{ours:.3g}', bool(passed), value, float(limit))
+    shown = f'{ours:.3g}{note}'
+    return Claim(what, paper, shown, bool(passed), value, None if limit is None else float(limit))
 
 
 class Runner(NamedTuple):
@@ -95,12 +105,9 @@ class Runner(NamedTuple):
         return self.score(settings, found), _picture(self.draw(found))
 
 
-class Layer(NamedTuple):
-    """A call of a method of axes, such as ``plot``."""
-
-    method: str
-    given: tuple[Any, ...]
-    style: dict[str, Any]
+Layer: TypeAlias = methodcaller
+layer = methodcaller
+"""What is drawn by a method of axes, such as ``plot``: its name, and what it is given."""
 
 
 class Panel(NamedTuple):
@@ -111,9 +118,18 @@ class Panel(NamedTuple):
     settings: dict[str, Any]
 
 
-def layer(method: str, *given: Any, **style: Any) -> Layer:  # noqa: ANN401 - of matplotlib
-    """Return what is drawn by a method of axes."""
-    return Layer(method, given, style)
+def curves(
+    x: Floats,
+    named: Mapping[str, Floats],
+    *markers: str,
+    **style: Any,  # noqa: ANN401 - as above
+) -> list[Layer]:
+    """Return a curve over (n,) with a label, and a marker if there are some, of each of (n,)."""
+    marked = itertools.zip_longest(named.items(), markers)
+    return [
+        layer('plot', x[: len(y)], y, *filter(None, (marker,)), label=name, **style)
+        for (name, y), marker in marked
+    ]
 
 
 def dots(places: Floats, colours: Floats, **style: Any) -> Layer:  # noqa: ANN401 - as above
@@ -140,8 +156,8 @@ def _picture(panels: list[Panel]) -> Figure:
         projection = '3d' if settings.pop('solid', False) else None
         bar = settings.pop('bar', '')
         axes: Any = figure.add_subplot(rows, columns, place, projection=projection)
-        for method, values, style in layers:
-            drawn = getattr(axes, method)(*values, **style)
+        for each in layers:
+            drawn = each(axes)
         axes.set(**settings)
         axes.set_title(title, fontsize='medium')
         if bar:

@@ -11,7 +11,6 @@ behind a fast one, from short stretches of both.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import NamedTuple, TYPE_CHECKING
 
@@ -211,36 +210,25 @@ def score_square(settings: SquareSettings, found: list[tuple[Draw, Draw]]) -> li
     for name, each in (('spectrum', draws), ('as published', published)):
         lines = np.stack([draw.lines[: len(EXPECTED_LINES)] for draw in each])
         what = f'{name}: largest distance of 7 lines from n^2 + m^2, mean of {count}'
-        mean = worst_line(lines.mean(axis=0))
-        claim = lab.at_most(what, 'Fig. 2, identified', mean, settings.line)
-        claims.append(_with_worst(claim, worst_line(lines)))
+        mean, note = worst_line(lines.mean(axis=0)), f' (worst draw {worst_line(lines):.3g})'
+        claims.append(lab.at_most(what, 'Fig. 2, identified', mean, settings.line, note))
     matches = [agreement(each.coordinates, each.x) for each in published]
-    what, paper = f'as published: correlation with cos(pi x), mean of {count}', 'Figs. 3 and 4'
-    claim = lab.at_least(what, f'{paper}, left', float(np.mean(matches)), settings.match)
+    mean, note = float(np.mean(matches)), f' (worst draw {min(matches):.3g})'
+    least = min(agreement(each.coordinates, each.x) for each in draws)
+    far = max(place_error(each.coordinates, each.x) for each in draws)
+    what, paper, match = 'correlation with cos(pi x)', 'Figs. 3 and 4, left', settings.match
+    distance = 'RMS distance of places from the true ones'
     maps = _maps(first)
     return [
         *claims,
-        _with_worst(claim, min(matches)),
-        lab.at_least(
-            f'anisotropic: worst correlation with cos(pi x) in {count}',
-            f'{paper}, left',
-            min(agreement(each.coordinates, each.x) for each in draws),
-            settings.match,
-        ),
+        lab.at_least(f'as published: {what}, mean of {count}', paper, mean, match, note),
+        lab.at_least(f'anisotropic: worst {what} in {count}', paper, least, match),
         lab.at_most(
-            f'anisotropic: RMS distance of places from the true ones, worst of {count}',
-            'Fig. 4, a square',
-            max(place_error(each.coordinates, each.x) for each in draws),
-            settings.place,
+            f'anisotropic: {distance}, worst of {count}', 'Fig. 4, a square', far, settings.place
         ),
         _mixed('isotropic', 'centre, mixed', maps['isotropic'], first, settings.mixed),
         _mixed('Beltrami', 'right, mixed', maps['Beltrami'], first, settings.mixed),
     ]
-
-
-def _with_worst(claim: lab.Claim, worst: float) -> lab.Claim:
-    """Add the worst of the draws to the result of a claim about their mean."""
-    return replace(claim, ours=f'{claim.ours} (worst draw {worst:.3g})')
 
 
 def _mixed(name: str, paper: str, functions: Floats, draw: Draw, limit: float) -> lab.Claim:

@@ -9,7 +9,6 @@ points, that predicts a response.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
@@ -178,8 +177,8 @@ def claim_one_direction(name: str, projections: list[Projection], least: float) 
         found.append(find_predictive_directions(each.eigenvectors, powers))
     share = float(np.mean([each.strengths[0] for each in found]))
     what = f'{name}: share of the trace in the first direction, of the response and its square'
-    claim = lab.at_least(what, 'nearly rank 1', share, least)
-    return replace(claim, ours=f'{claim.ours} (rank {max(each.rank for each in found)})')
+    rank = f' (rank {max(each.rank for each in found)})'
+    return lab.at_least(what, 'nearly rank 1', share, least, rank)
 
 
 def draw_torus(found: list[Torus]) -> list[lab.Panel]:

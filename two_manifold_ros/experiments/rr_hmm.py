@@ -8,7 +8,6 @@ Boots & Gordon (2011), Fig. 1: a chain of four states and two symbols, learned i
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
@@ -224,11 +223,11 @@ def score(settings: RankSettings, found: list[Learned]) -> list[lab.Claim]:
     what = 'online: slope of the RMS error of eigenvalues in a log-log plot'
     # The slope is -.5, as of a mean. A deviation of .2 in each of four points a factor of ten
     # apart is one of .04 in the slope, of which the limit is 2.5.
-    falls = lab.at_most(what, paper, slope, -0.4)
-    found_errors = ', '.join(f'{error:.3g}' for error in errors)
+    note = f' (errors {", ".join(f"{error:.3g}" for error in errors)})'
+    falls = lab.at_most(what, paper, slope, -0.4, note)
     what = 'online: largest ratio of the error to that with a tenth of the samples'
     claims = [
-        replace(falls, ours=f'{falls.ours} (errors {found_errors})'),
+        falls,
         lab.at_most(what, paper, float((errors[1:] / errors[:-1]).max()), 1.0),
     ]
     for name, curve in (('online', errors), ('one by one', means['single'])):
@@ -248,11 +247,9 @@ def draw(found: list[Learned]) -> list[lab.Panel]:
         for each in (np.concatenate([one.online[index] for one in found]),)
     ]
     crosses = lab.layer('plot', true, 0.0 * true, 'kx', ms=9, label='true (two are at .714)')
-    curves = [
-        lab.layer('plot', samples[: len(errors)], errors, marker, ms=9, mfc='none', label=name)
-        for (name, errors), marker in zip(_mean_errors(found).items(), 'os^', strict=True)
-    ]
-    law = _mean_errors(found)['batch'][-1] * np.sqrt(samples[-1] / samples)
+    errors = _mean_errors(found)
+    curves = lab.curves(samples, errors, *'os^', ms=9, mfc='none')
+    law = errors['batch'][-1] * np.sqrt(samples[-1] / samples)
     curves.append(lab.layer('plot', samples, law, ls=':', label='1/sqrt(samples)'))
     logarithms = {'xscale': 'log', 'yscale': 'log', 'xlabel': 'samples'}
     return [

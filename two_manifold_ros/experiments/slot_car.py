@@ -154,7 +154,7 @@ def score(settings: SlotCarRuns, comparisons: Sequence[Comparison]) -> list[lab.
     others = np.minimum.reduce([means[name] for name in ('kalman', 'hmm', 'gaussian')])
     largest = float(np.max(means['manifold'] / others))
     what = f'the manifold HSE-HMM / least other model, largest of {len(others)} horizons'
-    claims.append(_limited(f'error of {what}', paper, largest, None))
+    claims.append(lab.at_most(f'error of {what}', paper, largest, None))
     for where, limit in (('on the training data', None), ('where followed', slack)):
         readings = {each: _readings_m(comparisons, each, learned=limit is None) for each in names}
         claims += [
@@ -191,21 +191,14 @@ def _rmse_m(comparison: Comparison, index: int) -> Floats:
     return np.array([score.all.rmse_m for score in scores[1:]], dtype=np.float64)
 
 
-def _limited(what: str, paper: str, ours: float, limit: float | None) -> lab.Claim:
-    """Claim that a number is at most a limit, or state it where there is none."""
-    if limit is not None:
-        return lab.at_most(what, paper, ours, limit)
-    return lab.Claim(f'{what}, no limit', paper, f'{ours:.3g}', passed=True, value=ours)
-
-
 def _smaller(
     what: str, errors: Floats, others: Floats, limit: float | None, paper: str
 ) -> lab.Claim:
     """Claim that one mean over the cars is smaller than another, and say on how many cars."""
     error_m, other_m = float(errors.mean()), float(others.mean())
-    claim = _limited(what, paper, error_m / other_m, limit)
     cars = f'smaller on {np.count_nonzero(errors < others)} of {len(errors)} cars'
-    return replace(claim, ours=f'{claim.ours} ({error_m:.3g} m / {other_m:.3g} m), {cars}')
+    note = f' ({error_m:.3g} m / {other_m:.3g} m), {cars}'
+    return lab.at_most(what, paper, error_m / other_m, limit, note)
 
 
 def draw(found: list[Comparison]) -> list[lab.Panel]:
@@ -222,21 +215,19 @@ def draw(found: list[Comparison]) -> list[lab.Panel]:
                 )
             )
             title = f'{result.title}: RMSE {first.reading_rmse_m(result):.2f} m'
-            low, high = (
-                edge(np.concatenate(first.tracks), axis=0) for edge in (np.nanmin, np.nanmax)
-            )
+            track = np.concatenate(first.tracks)
+            low, high = np.nanmin(track, axis=0), np.nanmax(track, axis=0)
             # The track is in sight, the outliers of a method are not.
             x, y = np.stack([low - 0.3, high + 0.3], axis=1)
             panels.append(lab.panel(title, true, read, aspect='equal', xlim=x, ylim=y))
     seconds = np.array(first.horizons[1:]) / first.rate_hz
-    curves = [
-        lab.layer('plot', seconds, errors, label=result.title)
+    errors = {
+        result.title: np.mean([_rmse_m(each, index) for each in found], axis=0)
         for index, result in enumerate(first.results)
-        for errors in (np.mean([_rmse_m(each, index) for each in found], axis=0),)
         if result.name in METHODS
-    ]
+    }
     title = f'RMSE of predictions (m), mean of {len(found)} cars'
-    return [*panels, lab.panel(title, *curves, xlabel='seconds ahead')]
+    return [*panels, lab.panel(title, *lab.curves(seconds, errors), xlabel='seconds ahead')]
 
 
 run = lab.Runner(SlotCarRuns(), SlotCarRuns(1, SMALL, 1.5), fit, score, draw)

@@ -10,7 +10,6 @@ weighted as the state implies. Ridges are chosen in closed loop on the end of th
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import NamedTuple, TYPE_CHECKING
 
@@ -28,9 +27,9 @@ from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 from two_manifold_ros.ticks.segments import cut_segments, fit_channels, largest_believable
 from two_manifold_ros.ticks.windows import WindowSet
-from two_manifold_ros.tpsr.features import fourier_features, FourierFeatures, WithConstant
+from two_manifold_ros.tpsr.features import fourier_features, WithConstant
 from two_manifold_ros.tpsr.learner import LearnerSettings
-from two_manifold_ros.tpsr.parameters import Tpsr, TpsrBelief
+from two_manifold_ros.tpsr.parameters import TpsrBelief
 from two_manifold_ros.tpsr.window_learner import WindowLearner
 from two_manifold_ros.training.settings import RouteSettings
 from two_manifold_ros.training.spectral import embed, filtered_states
@@ -169,16 +168,10 @@ class OnlineTpsr:
         tpsr, weights = self._windows.parameters()
         ticks = self._windows.remembered.numbers
         table = np.stack([self._stream[ticks + h].T @ weights for h in range(self._horizons)])
-        return Forecaster(partial(_filter, tpsr, self.observation_map), table)
-
-
-def _filter(tpsr: Tpsr, feature_map: FourierFeatures, observations: Floats) -> Floats:
-    belief = TpsrBelief(tpsr)
-    states = np.empty((len(observations), tpsr.states))
-    for tick, features in enumerate(feature_map.transform(observations)):
-        belief.update(features)
-        states[tick] = belief.state
-    return states
+        return Forecaster(
+            lambda seen: filtered_states(TpsrBelief(tpsr), self.observation_map.transform(seen)),
+            table,
+        )
 
 
 class Course(NamedTuple):
@@ -279,25 +272,17 @@ def score(settings: OnlineSettings, found: list[Curves]) -> list[lab.Claim]:
     ratios = mean.online / mean.hse
     worst = f'error online / HSE-HMM, largest of {len(ratios)} horizons'
     same, below, limit = 'Fig. 2B: 1', 'Fig. 2B: below 1', settings.limit
-    claims = [
-        lab.at_most(f'{name}: {what}', paper, ours, most)
-        for what, paper, ours, most in (
-            (worst, same, float(np.max(ratios)), limit),
-            (
-                'the same, of the mean over the horizons',
-                same,
-                float(mean.online.mean() / mean.hse.mean()),
-                limit,
-            ),
-            ('mean error online / HMM', below, online / float(mean.hmm.mean()), 1.0),
-            ('mean error online / mean measurement', below, online / float(mean.mean.mean()), 1.0),
-        )
+    single = sorted(float(one.online.mean() / one.hse.mean()) for one in found)
+    note = f' ({single[0]:.3g} to {single[-1]:.3g} of single cars)' if len(found) > 1 else ''
+    over = [float(online / each.mean()) for each in mean]
+    return [
+        lab.at_most(f'{name}: {worst}', same, float(np.max(ratios)), limit),
+        lab.at_most(
+            f'{name}: the same, of the mean over the horizons', same, over[2], limit, note
+        ),
+        lab.at_most(f'{name}: mean error online / HMM', below, over[1], 1.0),
+        lab.at_most(f'{name}: mean error online / mean measurement', below, over[0], 1.0),
     ]
-    if len(found) > 1:
-        least, *_, most = sorted(float(one.online.mean() / one.hse.mean()) for one in found)
-        ours = f'{claims[1].ours} ({least:.3g} to {most:.3g} of single cars)'
-        claims[1] = replace(claims[1], ours=ours)
-    return claims
 
 
 def draw(found: list[Curves]) -> list[lab.Panel]:

@@ -249,11 +249,10 @@ def score_rolls(settings: RollSettings, found: list[list[Embeddings]]) -> list[l
     """Claim how well the place on the sheet can be read in each case."""
     claims = []
     for case, each in zip(CASES, found[0], strict=True):
+        fails = case.paper.endswith('fails')
+        claim, slack = (lab.at_most, settings.slack) if fails else (lab.at_least, -settings.slack)
         what = f'{case.name}: R2 on new pairs'
-        if case.paper.endswith('fails'):
-            claims.append(lab.at_most(what, case.paper, each.score, case.limit + settings.slack))
-        else:
-            claims.append(lab.at_least(what, case.paper, each.score, case.limit - settings.slack))
+        claims.append(claim(what, case.paper, each.score, case.limit + slack))
     return claims
 
 

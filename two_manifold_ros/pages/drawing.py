@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-from typing import Any, Literal, TYPE_CHECKING
+from itertools import accumulate, groupby, pairwise
+from typing import Any, TYPE_CHECKING
 
 from bokeh.models import (
     CustomJS,
@@ -26,12 +26,12 @@ from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.hse_hmm.readout import CHI_SQUARE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from bokeh.models import ColumnDataSource
     from bokeh.models.renderers import GlyphRenderer
 
-    from two_manifold_ros.typing import Bools, Floats, Ints
+    from two_manifold_ros.typing import Floats, Ints
 
 BLUE, ORANGE, GREEN, PINK, SKY, VERMILION, GREY = (
     '#0072B2', '#E69F00', '#009E73', '#CC79A7', '#56B4E9', '#D55E00', '#8A8F98',
@@ -194,14 +194,9 @@ def dress_legend(drawn: figure) -> None:
         drawn.add_layout(legend, 'above')
 
 
-def add_hover(
-    drawn: figure,
-    renderers: list[Any],
-    shown: Mapping[str, str],
-    mode: Literal['mouse', 'vline'] = 'mouse',
-) -> None:
+def add_hover(drawn: figure, renderers: list[Any], shown: Mapping[str, str]) -> None:
     """Show names and values of the point under the mouse."""
-    drawn.add_tools(HoverTool(renderers=renderers, tooltips=list(shown.items()), mode=mode))
+    drawn.add_tools(HoverTool(renderers=renderers, tooltips=list(shown.items())))
 
 
 def dots_by_value(
@@ -267,10 +262,7 @@ def evenly(count: int, most: int) -> Ints:
     return np.unique(np.linspace(0, max(count - 1, 0), min(count, most)).astype(np.int64))
 
 
-def stretches(codes: Ints) -> list[tuple[int, int]]:
-    """Return the first index and the one after the last of each run of equal codes (n,)."""
-    if not len(codes):
-        return []
-    begins: Bools = np.concatenate([[True], codes[1:] != codes[:-1]])
-    edges = [*np.flatnonzero(begins).tolist(), len(codes)]
-    return list(pairwise(edges))
+def stretches(codes: Sequence[object]) -> list[tuple[int, int]]:
+    """Return the first index and the one after the last of each run of equal codes."""
+    lengths = (len(list(run)) for _, run in groupby(codes))
+    return list(pairwise(accumulate(lengths, initial=0)))

@@ -9,7 +9,7 @@ import math
 from typing import Any, TYPE_CHECKING
 
 from bokeh.layouts import column, row
-from bokeh.models import GlobalInlineStyleSheet
+from bokeh.models import GlobalInlineStyleSheet, Range1d
 from bokeh.models.widgets.buttons import Button
 from bokeh.models.widgets.inputs import Select
 from bokeh.models.widgets.sliders import Slider
@@ -69,6 +69,80 @@ _PLAYED_S = 3600.0
 """Age of a sample from which on a bag is played with stamps of its own time: it says nothing."""
 
 
+class Controls:
+    """
+    What a reader chooses: the vehicle and, of a bag, the time ``now`` and whether it plays.
+
+    ``whole`` is the range of all times.
+    """
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene, self._live = scene, scene.duration_s is None
+        self.now, self._playing, self._begun = 0.0, not self._live, False
+        self.whole = Range1d(start=0.0, end=1.0)
+        self._picker = Select(
+            name='robot', title='robot', options=[], value='', width=170, visible=False
+        )
+        self._play = Button(name='play', label='Pause', width=80)
+        self._play.on_click(self._toggle)
+        speeds: list[Any] = ['0.25', '1', '2', '5', '20']
+        self._speed = Select(name='speed', title='speed', options=speeds, value='1', width=80)
+        self._slider = Slider(
+            name='time', title='time (s)', start=0.0, end=1.0, step=0.05, value=0.0,
+            css_classes=['long'], sizing_mode='stretch_width',
+        )  # fmt: skip
+        self._slider.on_change('value', self._scrub)
+        of_bag = [] if self._live else [self._play, self._speed, self._slider]
+        shown = self._picker, *of_bag
+        self.bar = row(*shown, sizing_mode='stretch_width', stylesheets=[_BAR_CSS])
+
+    def choose(self) -> Vehicle | None:
+        """Return the vehicle that is chosen, the first one until another one is."""
+        names: list[Any] = sorted(list(self._scene.vehicles))  # noqa: C414 - others may add
+        if names != self._picker.options:
+            self._picker.options = names
+            self._picker.visible = len(names) > 1
+            if names and self._picker.value not in names:
+                self._picker.value = names[0]
+        return self._scene.vehicles.get(self._picker.value)
+
+    def _toggle(self) -> None:
+        self._playing = not self._playing
+        if self._playing and self.now >= (self._scene.duration_s or 0.0):
+            self.now = 0.0
+        self._play.label = 'Pause' if self._playing else 'Play'
+
+    def _scrub(self, _: str, __: float, seconds: float) -> None:
+        # Else it is `advance` that moved the slider.
+        if seconds != self.now:
+            self.now, self._begun = float(seconds), True
+
+    def jump(self, event: Any) -> None:  # noqa: ANN401 - a Tap
+        """Go to where a plot is clicked."""
+        if event.x is not None and not self._live:
+            self._slider.value = min(max(float(event.x), 0.0), float(self._slider.end))
+
+    def advance(self, vehicle: Vehicle | None) -> None:
+        """Go on to the present, or in a bag, from where estimates begin."""
+        if self._live:
+            self.now = self._scene.clock()
+            return
+        lasts_s = known_s = self._scene.duration_s or 0.0
+        if lasts_s and self._slider.end != lasts_s:
+            self._slider.end = self.whole.end = lasts_s
+        if vehicle is not None and not self._begun and vehicle.count:
+            first = vehicle.first_usable()
+            self._begun = first is not None or not self._scene.note
+            self.now = first or self.now
+        if self._playing and lasts_s:
+            # A filter may still be at work.
+            if self._scene.note and vehicle is not None and (last := vehicle.at(math.inf)):
+                known_s = last.seconds
+            step_s = float(self._speed.value) * PERIOD_MS / 1000
+            self.now = min(self.now + step_s, max(known_s, self.now))
+        self._slider.value = self.now
+
+
 class LivePage:
     """The page of one browser: fills its document and draws a scene until the browser is gone."""
 
@@ -76,36 +150,29 @@ class LivePage:
         self._document, self._scene = document, scene
         self._live = scene.duration_s is None
         self._pictures = 0
-        self._now, self._playing, self._begun = 0.0, not self._live, False
+        self._shown: Vehicle | None = None
         self._loaded = (math.inf, -math.inf)
-        self._drawn: tuple[object, ...] = ()
+        self._drawn = -1
         self._routes: list[Floats] | None = None
         self._corners: Floats = np.full((2, 2), np.nan)
         names = 'banner', 'numbers', 'states_key', 'map_key'
         self._banner, self._numbers, self._states, self._map_key = map(text, names)
-        self._bar = self._make_controls()
-        plots = self._plots = LivePlots(live=self._live, jump=self._jump)
+        self._controls = Controls(scene)
+        plots = self._plots = LivePlots(self._controls.jump, self._controls.whole, live=self._live)
+        wide: dict[str, Any] = {'sizing_mode': 'stretch_width'}
         halves = row(
-            column(plots.map, self._map_key, css_classes=['wide'], sizing_mode='stretch_width'),
-            column(
-                self._numbers, *plots.traces, css_classes=['side'], sizing_mode='stretch_width'
-            ),
-            sizing_mode='stretch_width',
+            column(plots.map, self._map_key, css_classes=['wide'], **wide),
+            column(self._numbers, *plots.traces, css_classes=['side'], **wide),
             stylesheets=[_HALVES_CSS],
+            **wide,
         )
         document.add_root(
             column(
-                self._banner,
-                self._bar,
-                halves,
-                self._states,
-                plots.timeline,
-                plots.curves,
-                sizing_mode='stretch_width',
-                styles={'padding': '8px', 'box-sizing': 'border-box'},
-                stylesheets=[GlobalInlineStyleSheet(css=drawing.SCREEN_CSS)],
+                self._banner, self._controls.bar, halves, self._states, plots.timeline,
+                plots.curves, styles={'padding': '8px', 'box-sizing': 'border-box'},
+                stylesheets=[GlobalInlineStyleSheet(css=drawing.SCREEN_CSS)], **wide,
             )
-        )
+        )  # fmt: skip
         document.title = scene.title
         document.on_session_destroyed(self._leave)
         scene.looking[self] = ''
@@ -117,154 +184,74 @@ class LivePage:
 
     def draw(self) -> None:
         """Draw what is new."""
-        scene = self._scene
-        vehicle = self._choose()
+        vehicle = self._controls.choose()
+        self._document.hold('combine')
+        if vehicle is not self._shown and vehicle is not None:
+            self._shown, self._drawn, self._pictures = vehicle, -1, 0
+            self._loaded = (math.inf, -math.inf)
+            self._plots.sources['imu'].data = {'t': [], **{name: [] for name in IMU_CHANNELS}}
+            self._scene.looking[self] = vehicle.name
         slow = self._pictures % _SLOW == 0
         self._pictures += 1
-        self._document.hold('combine')
-        if self._live:
-            self._now = scene.clock()
-        else:
-            self._advance(vehicle)
+        self._controls.advance(vehicle)
+        now = self._controls.now
+        moment = vehicle.at(now) if vehicle is not None else None
+        state, why = self._state(vehicle, moment, now)
         if vehicle is not None:
-            moment = vehicle.at(self._now)
-            self._draw_map(vehicle, moment)
-            self._draw_traces(vehicle)
+            self._draw_map(vehicle, moment, now)
+            self._draw_traces(vehicle, now)
             if self._pictures % 3 == 1:
-                self._draw_numbers(vehicle, moment)
+                self._draw_numbers(vehicle, moment or Moment(now, '', ''))
             if slow:
-                self._draw_minutes(vehicle)
-                self._draw_map_key(vehicle)
+                self._draw_minutes(vehicle, now)
+                self._draw_map_key(vehicle, _colour(state))
                 self._fit()
-        self._draw_banner(vehicle)
+        self._banner.text = (
+            f'<div class="banner" role="status" style="--state: {_colour(state)}">'
+            f'<b>{escape(state)}</b><span class="why">{escape(why)}</span>'
+            f'<span class="note">{escape(self._scene.note)}</span></div>'
+        )
         # Last of all, so that where they are the rest of the picture is of that time.
         for cursor in self._plots.cursors:
-            cursor.location = self._now
+            cursor.location = now
         self._document.unhold()
 
-    def _choose(self) -> Vehicle | None:
-        names: list[Any] = sorted(list(self._scene.vehicles))  # noqa: C414 - others may add
-        if names != self._picker.options:
-            self._picker.options = names
-            self._picker.visible = len(names) > 1
-            if names and self._picker.value not in names:
-                self._picker.value = names[0]
-        if not names:
-            return None
-        chosen: str = self._picker.value
-        self._scene.looking[self] = chosen
-        return self._scene.vehicles.get(chosen)
-
-    def _make_controls(self) -> Any:  # noqa: ANN401 - Bokeh is not typed
-        self._picker = Select(
-            name='robot', title='robot', options=[], value='', width=170, visible=False
-        )
-        self._picker.on_change('value', self._pick)
-        self._play = Button(name='play', label='Pause', width=80)
-        self._play.on_click(self._toggle)
-        speeds: list[Any] = ['0.25', '1', '2', '5', '20']
-        self._speed = Select(name='speed', title='speed', options=speeds, value='1', width=80)
-        self._slider = Slider(
-            name='time', title='time (s)', start=0.0, end=1.0, step=0.05, value=0.0,
-            css_classes=['long'], sizing_mode='stretch_width',
-        )  # fmt: skip
-        self._slider.on_change('value', self._scrub)
-        self._sets_slider = False
-        shown = [self._picker] if self._live else [
-            self._picker, self._play, self._speed, self._slider
-        ]  # fmt: skip
-        return row(*shown, sizing_mode='stretch_width', stylesheets=[_BAR_CSS])
-
-    def _pick(self, _: str, __: str, ___: str) -> None:
-        self._loaded, self._drawn = (math.inf, -math.inf), ()
-        self._plots.sources['imu'].data = {'t': [], **{name: [] for name in IMU_CHANNELS}}
-        self._pictures = 0
-
-    def _toggle(self) -> None:
-        self._playing = not self._playing
-        if self._playing and self._now >= (self._scene.duration_s or 0.0):
-            self._now = 0.0
-        self._play.label = 'Pause' if self._playing else 'Play'
-
-    def _scrub(self, _: str, __: float, seconds: float) -> None:
-        if not self._sets_slider:
-            self._now, self._begun = float(seconds), True
-
-    def _jump(self, event: Any) -> None:  # noqa: ANN401 - a Tap
-        if event.x is not None and not self._live:
-            self._now, self._begun = min(max(float(event.x), 0.0), float(self._slider.end)), True
-            self._slider.value = self._now
-
-    def _advance(self, vehicle: Vehicle | None) -> None:
-        """Move on in a bag, from where estimates begin."""
-        lasts_s = self._scene.duration_s or 0.0
-        if lasts_s and self._slider.end != lasts_s:
-            self._slider.end = self._plots.whole.end = lasts_s
-        if vehicle is not None and not self._begun and vehicle.count:
-            first = vehicle.first_usable()
-            self._begun = first is not None or not self._scene.note
-            self._now = first or self._now
-        if self._playing and lasts_s:
-            step_s = float(self._speed.value) * PERIOD_MS / 1000
-            known_s = self._known_s(vehicle)
-            self._now = min(self._now + step_s, max(known_s, self._now))
-        if abs(self._slider.value - self._now) > 1e-6:
-            self._sets_slider = True
-            self._slider.value = self._now
-            self._sets_slider = False
-
-    def _known_s(self, vehicle: Vehicle | None) -> float:
-        """Return up to when there is something to show: a filter may still be at work."""
-        last = vehicle.at(math.inf) if vehicle is not None else None
-        if not self._scene.note or last is None:
-            return self._scene.duration_s or 0.0
-        return last.seconds
-
-    def _draw_map(self, vehicle: Vehicle, moment: Moment | None) -> None:
-        now, spots = self._now, _spots
-        routes = vehicle.routes
-        if routes is not self._routes:
-            self._routes = routes
-            self._plots.put('route', **_lines(routes))
-        fresh = moment is not None and now - moment.seconds < drawing.SILENT_S
-        if moment is None or not fresh or moment.position is None or moment.covariance is None:
-            self._plots.put('ellipse', x=[], y=[], colour=[], alpha=[])
-            for name in ('outline', 'trail'):
-                self._plots.put(name, x=[], y=[])
-            self._draw_path(_NO_PATH)
-        else:
-            colour = _COLOURS.get(moment.status, drawing.NOT_RUNNING)
-            place = spots(moment.position[None])
-            self._plots.put(
-                'ellipse', **place, colour=[colour], alpha=[1.0 if moment.usable else 0.25]
-            )
-            self._plots.ellipse.fill_color = self._plots.ellipse.line_color = colour
-            shape = drawing.outlines(moment.position[None], moment.covariance[None])[0]
-            self._plots.put('outline', **spots(shape))
-            self._plots.put('trail', **spots(vehicle.trail(now - _TRAIL_S, now)))
-            # A path comes right after its position: until then that of before stays.
-            if moment.path is not None or not moment.usable:
-                path = moment.path if moment.usable else None
-                self._draw_path(_NO_PATH if path is None else path())
-        trail = vehicle.true_trail(now - _TRAIL_S, now)
-        self._plots.put('true_trail', **spots(trail))
-        self._plots.put('truth', **spots(trail[-1:]))
+    def _draw_map(self, vehicle: Vehicle, moment: Moment | None, now: float) -> None:
+        put = self._plots.put
+        if vehicle.routes is not self._routes:
+            self._routes = vehicle.routes
+            xs, ys = ([run[:, axis].tolist() for run in vehicle.routes] for axis in (0, 1))
+            put('route', xs=xs, ys=ys)
+        spot, places = _place(moment, now), np.zeros((0, 2))
+        ring = trail = places
+        path: Floats | None = _NO_PATH
+        colours, alphas = list[str](), list[float]()
+        if moment is not None and spot is not None and moment.covariance is not None:
+            colours, alphas = [_colour(moment.status)], [1.0 if moment.usable else 0.25]
+            self._plots.ellipse.fill_color = self._plots.ellipse.line_color = colours[0]
+            places = spot[None]
+            ring = drawing.outlines(places, moment.covariance[None])[0]
+            trail = vehicle.trail(now - _TRAIL_S, now)
+            if moment.usable:
+                # A path comes right after its position: until then that of before stays.
+                path = moment.path() if moment.path is not None else None
+        put('ellipse', **_spots(places), colour=colours, alpha=alphas)
+        put('outline', **_spots(ring))
+        put('trail', **_spots(trail))
+        if path is not None:
+            self._draw_path(path)
+        true_trail = vehicle.true_trail(now - _TRAIL_S, now)
+        put('true_trail', **_spots(true_trail))
+        put('truth', **_spots(true_trail[-1:]))
         others = [
-            (each.name, there)
+            (each.name, there.status, spot)
             for each in list(self._scene.vehicles.values())
-            if each is not vehicle
-            and (there := each.at(now)) is not None
-            and there.position is not None
-            and now - there.seconds < drawing.SILENT_S
+            if each is not vehicle and (there := each.at(now)) is not None
+            if (spot := _place(there, now)) is not None
         ]
-        places = np.array([there.position for _, there in others]).reshape(-1, 2)
-        self._plots.put(
-            'others',
-            **spots(places),
-            **self._inwards(places),
-            name=[name for name, _ in others],
-            colour=[_COLOURS.get(there.status, drawing.NOT_RUNNING) for _, there in others],
-        )
+        names, colours = [each[0] for each in others], [_colour(each[1]) for each in others]
+        places = np.array([each[2] for each in others]).reshape(-1, 2)
+        put('others', **_spots(places), **self._inwards(places), name=names, colour=colours)
 
     def _draw_path(self, path: Floats) -> None:
         """Draw a path ahead as a line along the route, or as its points alone, with times."""
@@ -288,8 +275,7 @@ class LivePage:
             'offset': [10.0 if each else -10.0 for each in left],
         }
 
-    def _draw_traces(self, vehicle: Vehicle) -> None:
-        now = self._now
+    def _draw_traces(self, vehicle: Vehicle, now: float) -> None:
         self._plots.recent.update(start=max(now - TRACES_S, 0.0), end=max(now, TRACES_S))
         first, last = self._loaded
         source = self._plots.sources['imu']
@@ -300,41 +286,34 @@ class LivePage:
             if len(seconds):
                 self._loaded = (0.0, float(seconds[-1]))
                 span_s = max(float(seconds[-1] - seconds[0]), PERIOD_MS / 1000)
-                new = _columns(*drawing.envelope(seconds, rows, math.ceil(span_s * _TRACE_HZ)))
+                new = _columns(seconds, rows, math.ceil(span_s * _TRACE_HZ))
                 source.stream(new, rollover=round(1.5 * TRACES_S * _TRACE_HZ))
         elif not (first <= max(now - TRACES_S, 0.0) and now <= last):
             self._loaded = (max(now - _LOADED_S, 0.0), now + _LOADED_S)
             seconds, rows = vehicle.imu(self._loaded[0] - 1e-9, self._loaded[1])
-            source.data = _columns(
-                *drawing.envelope(seconds, rows, round(2 * _LOADED_S * _TRACE_HZ))
-            )
+            source.data = _columns(seconds, rows, round(2 * _LOADED_S * _TRACE_HZ))
 
-    def _draw_minutes(self, vehicle: Vehicle) -> None:
+    def _draw_minutes(self, vehicle: Vehicle, now: float) -> None:
         """Draw the states and curves of the bag, or of the last minutes."""
-        start = -math.inf
+        start = now - _LIVE_S if self._live else -math.inf
         if self._live:
-            start = self._now - _LIVE_S
-            self._plots.whole.start, self._plots.whole.end = max(start, 0.0), self._now
-        state = vehicle.name, vehicle.count
-        if state == self._drawn:
+            self._controls.whole.update(start=max(start, 0.0), end=now)
+        if vehicle.count == self._drawn:
             return
-        self._drawn = state
+        self._drawn = vehicle.count
         stretches = vehicle.stretches(start)
         # One tick of a state has no length, and would not be seen.
         self._plots.put(
             'states',
             left=[each.start for each in stretches],
             right=[max(each.end, each.start + 0.05) for each in stretches],
-            colour=[_COLOURS.get(each.status, drawing.NOT_RUNNING) for each in stretches],
+            colour=[_colour(each.status) for each in stretches],
             status=[each.status for each in stretches],
             why=[each.why for each in stretches],
         )
-        seen = list(dict.fromkeys(each.status for each in stretches))
-        keys = {status: _COLOURS.get(status, drawing.NOT_RUNNING) for status in seen}
-        curves = {'below': '', 'half the 95 % ellipse': drawing.BLUE}
-        if len(vehicle.truth):
-            curves['error'] = drawing.PINK
-        self._states.text = key({'states': ''} | keys | curves)
+        keys = {'states': ''} | {each.status: _colour(each.status) for each in stretches}
+        keys |= {'below': '', 'half the 95 % ellipse': drawing.BLUE}
+        self._states.text = key(keys | ({'error': drawing.PINK} if len(vehicle.truth) else {}))
         seconds, ellipses, errors = vehicle.curves(start)
         at, both = drawing.envelope(seconds, np.stack([ellipses, errors], axis=1), _CURVE_POINTS)
         # No line joins what a gap parts.
@@ -347,84 +326,58 @@ class LivePage:
             low, high = 0.5 * float(np.quantile(known, 0.05)), 1.5 * float(known.max())
             self._plots.curves.y_range.update(start=max(low, 1e-4), end=max(high, 1e-3))
 
-    def _draw_map_key(self, vehicle: Vehicle) -> None:
+    def _draw_map_key(self, vehicle: Vehicle, colour: str) -> None:
         """Name what is drawn: a real robot has no true position, a bare recording no estimate."""
-        drawn = {'route of the model': drawing.GREY} if vehicle.routes else {}
-        if vehicle.count:
-            drawn |= {'path ahead (pale: the last 10 s)': drawing.BLUE}
-        if len(vehicle.truth):
-            drawn |= {'true position': drawing.PINK}
-        if vehicle.count:
-            colour = self._state(vehicle)[2]
-            drawn |= {'position with its 95 % ellipse, colour of the state': colour}
-        self._map_key.text = key(drawn)
+        rows = (
+            ('route of the model', drawing.GREY, vehicle.routes),
+            ('path ahead (pale: the last 10 s)', drawing.BLUE, vehicle.count),
+            ('true position', drawing.PINK, len(vehicle.truth)),
+            ('position with its 95 % ellipse, colour of the state', colour, vehicle.count),
+        )
+        self._map_key.text = key({name: each for name, each, there in rows if there})
 
     def _fit(self) -> None:
         """Show the whole route when it is first known, and again where it has grown."""
         corners = np.array([each.corners() for each in list(self._scene.vehicles.values())])
-        if not corners.size or np.isnan(corners).all():
+        if np.isnan(corners).all():
             return
         low, high = np.nanmin(corners[:, 0], axis=0), np.nanmax(corners[:, 1], axis=0)
         room = 0.02 * max(float(np.max(high - low)), 1.0)
-        known = self._corners
-        if (
-            (low < known[0] - room).any()
-            or (high > known[1] + room).any()
-            or np.isnan(known).any()
-        ):
+        # What is not known yet is near nothing.
+        if not ((low >= self._corners[0] - room) & (high <= self._corners[1] + room)).all():
             self._corners = np.stack([low, high])
             drawing.fit_to(self._plots.map, low, high)
 
-    def _draw_banner(self, vehicle: Vehicle | None) -> None:
-        status, why, colour = self._state(vehicle)
-        note = escape(self._scene.note)
-        self._banner.text = (
-            f'<div class="banner" role="status" style="--state: {colour}"><b>{escape(status)}</b>'
-            f'<span class="why">{escape(why)}</span><span class="note">{note}</span></div>'
-        )
-
-    def _state(self, vehicle: Vehicle | None) -> tuple[str, str, str]:
-        """Return state, cause with cure, and colour."""
-        moment = vehicle.at(self._now) if vehicle is not None else None
-        silent_s = self._now - (moment.seconds if moment else 0.0)
+    def _state(
+        self, vehicle: Vehicle | None, moment: Moment | None, now: float
+    ) -> tuple[str, str]:
+        """Return state, and cause with cure."""
         if vehicle is None:
-            return (
-                ('no node', _NOBODY, drawing.NOT_RUNNING)
-                if self._live
-                else ('reading', '', drawing.NOT_RUNNING)
-            )
-        if self._live and self._now - vehicle.heard_s > _GONE_S:
-            silent_s = self._now - vehicle.heard_s
-            return (
-                'gone',
-                f'{vehicle.name} was not heard for {silent_s:.0f} s',
-                drawing.NOT_RUNNING,
-            )
+            return ('no node', _NOBODY) if self._live else ('reading', '')
+        if self._live and now - vehicle.heard_s > _GONE_S:
+            return 'gone', f'{vehicle.name} was not heard for {now - vehicle.heard_s:.0f} s'
         if moment is None:
-            return Status.WAITING.value, '', _COLOURS[Status.WAITING.value]
+            return Status.WAITING.value, ''
+        silent_s = now - moment.seconds
         if not self._live and silent_s > drawing.SILENT_S:
             why = f'No estimate for {silent_s:.1f} s: the recording has a gap, or ends'
-            return Status.NO_DATA.value, why, _COLOURS[Status.NO_DATA.value]
-        return moment.status, moment.sentence, _COLOURS.get(moment.status, drawing.NOT_RUNNING)
+            return Status.NO_DATA.value, why
+        return moment.status, moment.sentence
 
-    def _draw_numbers(self, vehicle: Vehicle, moment: Moment | None) -> None:
-        numbers = moment.numbers if moment is not None else {}
-        shown = moment or Moment(self._now, '', '')
+    def _draw_numbers(self, vehicle: Vehicle, shown: Moment) -> None:
+        numbers = shown.numbers
+        chance = _number(100.0 * numbers.get('route_chance', math.nan), '%')
+        route = escape(f'{shown.route}, {chance}') if shown.route else ''
+        error = _number(shown.error_m, 'm') if len(vehicle.truth) else ''
+        place = '' if shown.position is None else '{:.2f}, {:.2f}'.format(*shown.position)
+        ellipse, passed = _number(shown.ellipse_m, 'm'), str(vehicle.passed_over or '')
         cells = [
-            ('half 95 % ellipse', _number(shown.ellipse_m, 'm'), 'Half the length of the ellipse')
+            ('route', route, 'The most probable route, and its probability'),
+            ('half 95 % ellipse', ellipse, 'Half the length of the ellipse'),
+            ('error', error, 'Distance to the true position'),
+            ('bad messages', passed, 'Messages that could not be read'),
+            ('x, y (m)', place, 'Estimated position in the frame of the map'),
         ]
-        if shown.route:
-            chance = _number(100.0 * numbers.get('route_chance', math.nan), '%')
-            words = escape(f'{shown.route}, {chance}')
-            cells.insert(0, ('route', words, 'The most probable route, and its probability'))
-        if len(vehicle.truth):
-            cells.append(('error', _number(shown.error_m, 'm'), 'Distance to the true position'))
-        if vehicle.passed_over:
-            passed = str(vehicle.passed_over)
-            cells.append(('bad messages', passed, 'Messages that could not be read'))
-        if shown.position is not None:
-            place = '{:.2f}, {:.2f}'.format(*shown.position)
-            cells.append(('x, y (m)', place, 'Estimated position in the frame of the map'))
         cells += [
             (label, _number(factor * numbers[name], unit), tip)
             for name, (label, unit, factor, tip) in _TILES.items()
@@ -434,8 +387,20 @@ class LivePage:
         inner = ''.join(
             f'<div title="{tip}"><span>{label}</span><b>{value}</b></div>'
             for label, value, tip in cells
+            if value
         )
         self._numbers.text = f'<div class="numbers">{inner}</div>'
+
+
+def _colour(status: str) -> str:
+    """Return the colour of a state by its word, also of a node that is not heard."""
+    return _COLOURS.get(status, drawing.NOT_RUNNING)
+
+
+def _place(moment: Moment | None, now: float) -> Floats | None:
+    """Return the position (2,), if one is known at this time."""
+    fresh = moment is not None and now - moment.seconds < drawing.SILENT_S
+    return moment.position if moment is not None and fresh else None
 
 
 def _times(last_s: float) -> Floats:
@@ -446,16 +411,13 @@ def _times(last_s: float) -> Floats:
     return times
 
 
-def _columns(seconds: Floats, rows: Floats) -> dict[str, Any]:
-    return {'t': seconds, **{name: rows[:, index] for index, name in enumerate(IMU_CHANNELS)}}
+def _columns(seconds: Floats, rows: Floats, most: int) -> dict[str, Any]:
+    seconds, rows = drawing.envelope(seconds, rows, most)
+    return {'t': seconds, **dict(zip(IMU_CHANNELS, rows.T, strict=True))}
 
 
 def _spots(places: Floats) -> dict[str, list[float]]:
     return {'x': places[:, 0].tolist(), 'y': places[:, 1].tolist()}
-
-
-def _lines(runs: list[Floats]) -> dict[str, list[Any]]:
-    return {'xs': [run[:, 0].tolist() for run in runs], 'ys': [run[:, 1].tolist() for run in runs]}
 
 
 def _number(value: float, unit: str) -> str:

@@ -42,32 +42,73 @@ _TEXT_CSS = """:host { color: var(--ink); font: 15px/1.45 system-ui, "Segoe UI",
   vertical-align: middle; }"""
 
 
+_PLACES = 'x', 'y'
+_NAMED = *_PLACES, 'align', 'offset'
+_COLUMNS: dict[str, tuple[str, ...]] = {
+    'route': ('xs', 'ys'),
+    **dict.fromkeys(('true_trail', 'trail', 'outline', 'path', 'truth'), _PLACES),
+    'ellipse': (*_PLACES, 'colour', 'alpha'),
+    'ahead': (*_NAMED, 'ahead'),
+    'others': (*_NAMED, 'name', 'colour'),
+    'imu': ('t', *IMU_CHANNELS),
+    'states': ('left', 'right', 'colour', 'status', 'why'),
+    **dict.fromkeys(('ellipse_curve', 'error_curve'), ('t', 'm')),
+}
+"""Columns of each source."""
+
+_TAG = {'x_offset': 'offset', 'text_align': 'align'}
+_MAP: tuple[tuple[str, str, dict[str, Any], dict[str, str]], ...] = (
+    ('route', 'multi_line', {'color': drawing.GREY, 'line_width': 5, 'alpha': 0.45}, {}),
+    ('true_trail', 'line', {'color': drawing.PINK, 'line_width': 2, 'line_dash': 'dashed'}, {}),
+    ('trail', 'line', {'color': drawing.BLUE, 'line_width': 5, 'line_alpha': 0.35}, {}),
+    ('outline', 'patch', {'color': drawing.GREY, 'alpha': 0.25, 'line_width': 2}, {}),
+    ('path', 'line', {'color': drawing.BLUE, 'line_width': 3}, {}),
+    ('ahead', 'scatter', {'color': drawing.BLUE, 'size': 9},
+     {'ahead': '@ahead', 'x, y (m)': '@x{0.00}, @y{0.00}'}),
+    ('ahead', 'text', {'text': 'ahead', **_TAG, 'y_offset': -5, 'text_font_size': '12px',
+                       'text_color': drawing.BLUE, 'text_font_style': 'bold'}, {}),
+    ('others', 'scatter', {'size': 14, 'fill_color': 'colour', 'line_color': 'white',
+                           'marker': 'square'}, {'robot': '@name'}),
+    ('truth', 'scatter', {'marker': 'x', 'size': 14, 'color': drawing.PINK, 'line_width': 4}, {}),
+    ('ellipse', 'scatter', {'size': 13, 'fill_color': 'colour', 'line_color': 'white',
+                            'line_width': 2, 'fill_alpha': 'alpha'}, {}),
+    ('others', 'text', {'text': 'name', **_TAG, 'y_offset': -6, 'text_font_size': '13px',
+                        'text_color': 'colour'}, {}),
+)  # fmt: skip
+"""The map from the bottom up: a source, how it is drawn, and what the mouse shows of it."""
+
+
 class LivePlots:
     """
     Map, traces, timeline and curves; what they show is put into ``sources`` by their names.
 
     Live there is neither a truth nor a time to go to; else ``jump`` gets a click on the timeline
-    or the curves. The traces have the range ``recent``, timeline and curves ``whole``.
+    or the curves, whose range is ``whole``. The traces have the range ``recent``.
     """
 
-    def __init__(self, *, live: bool, jump: Callable[[Any], None]) -> None:
-        self._live, self._jump = live, jump
-        self.sources: dict[str, ColumnDataSource] = {}
+    def __init__(self, jump: Callable[[Any], None], whole: Range1d, *, live: bool) -> None:
+        self._live, self._jump, self._whole = live, jump, whole
+        self.sources = {
+            name: ColumnDataSource({each: [] for each in columns}, name=name)
+            for name, columns in _COLUMNS.items()
+        }
         self.cursors: list[Span] = []
         self.recent = Range1d(start=0.0, end=TRACES_S)
-        self.whole = Range1d(start=0.0, end=1.0)
-        self.map = self._make_map()
+        self.map = drawing.map_plot(
+            np.zeros((0, 2)), 375, name='map', css_classes=['map'], lod_threshold=None
+        )
+        for name, method, style, hover in _MAP:
+            source = self.sources[name]
+            made = getattr(self.map, method)(*_COLUMNS[name][:2], source=source, **style)
+            if hover:
+                drawing.add_hover(self.map, [made], hover)
+            if method == 'patch':
+                self.ellipse = made.glyph
         self.traces = [
             self._make_traces('acceleration', 'm/s²', IMU_CHANNELS[:3]),
             self._make_traces('turn rate', 'rad/s', IMU_CHANNELS[3:]),
         ]
         self.timeline, self.curves = self._make_timeline(), self._make_curves()
-
-    def _source(self, name: str, /, **columns: list[Any]) -> ColumnDataSource:
-        """Return the source of a name, with these columns where it is new."""
-        if name not in self.sources:
-            self.sources[name] = ColumnDataSource(columns, name=name)
-        return self.sources[name]
 
     def put(self, name: str, /, **columns: list[Any]) -> None:
         """Show other columns of a source, if they are others."""
@@ -75,83 +116,35 @@ class LivePlots:
         if source.data != columns:
             source.data = columns
 
-    def _make_map(self) -> figure:
-        drawn = drawing.map_plot(
-            np.zeros((0, 2)), 375, name='map', css_classes=['map'], lod_threshold=None
-        )
-        places: dict[str, list[Any]] = {'x': [], 'y': []}
-        lines: dict[str, list[Any]] = {'xs': [], 'ys': []}
-        named = {**places, 'align': [], 'offset': []}
-        route = self._source('route', **lines)
-        drawn.multi_line('xs', 'ys', source=route, color=drawing.GREY, line_width=5, alpha=0.45)
-        true_trail = self._source('true_trail', **places)
-        drawn.line(
-            'x', 'y', source=true_trail, color=drawing.PINK, line_width=2, line_dash='dashed'
-        )
-        trail = self._source('trail', **places)
-        drawn.line('x', 'y', source=trail, color=drawing.BLUE, line_width=5, line_alpha=0.35)
-        ellipse = self._source('ellipse', **places, colour=[], alpha=[])
-        patch = drawn.patch(
-            'x', 'y', source=self._source('outline', **places), color=drawing.GREY, alpha=0.25,
-            line_width=2, name='ellipse_patch',
-        )  # fmt: skip
-        self.ellipse = patch.glyph
-        path = self._source('path', **places)
-        drawn.line('x', 'y', source=path, color=drawing.BLUE, line_width=3)
-        ahead = self._source('ahead', **named, ahead=[])
-        points = drawn.scatter('x', 'y', source=ahead, color=drawing.BLUE, size=9)
-        drawn.text(
-            'x', 'y', 'ahead', source=ahead, x_offset='offset', y_offset=-5,
-            text_align='align', text_font_size='12px', text_color=drawing.BLUE,
-            text_font_style='bold',
-        )  # fmt: skip
-        drawing.add_hover(drawn, [points], {'ahead': '@ahead', 'x, y (m)': '@x{0.00}, @y{0.00}'})
-        others = self._source('others', **named, name=[], colour=[])
-        rivals = drawn.scatter(
-            'x', 'y', source=others, size=14, fill_color='colour', line_color='white',
-            marker='square',
-        )  # fmt: skip
-        drawing.add_hover(drawn, [rivals], {'robot': '@name'})
-        truth = self._source('truth', **places)
-        drawn.scatter(
-            'x', 'y', source=truth, marker='x', size=14, color=drawing.PINK, line_width=4
-        )
-        drawn.scatter(
-            'x', 'y', source=ellipse, size=13, fill_color='colour', line_color='white',
-            line_width=2, fill_alpha='alpha',
-        )  # fmt: skip
-        drawn.text(
-            'x', 'y', 'name', source=others, x_offset='offset', y_offset=-6,
-            text_align='align', text_font_size='13px', text_color='colour',
-        )  # fmt: skip
-        return drawn
-
     def _make_traces(self, label: str, unit: str, names: tuple[str, ...]) -> figure:
-        imu = self._source('imu', t=[], **{name: [] for name in IMU_CHANNELS})
-        drawn = drawing.plot(
-            '', f'{label} ({unit})', 165, name=label.replace(' ', '_'),
-            x_range=self.recent, tools='', active_drag=None, toolbar_location=None,
+        drawn = self._bare(
+            f'{label} ({unit})', 165, name=label.replace(' ', '_'), x_range=self.recent,
             min_border_left=55, visible=False, lod_threshold=None,
         )  # fmt: skip
         for name, colour in zip(names, drawing.CURVES, strict=False):
             axis = name.rpartition('.')[2]
-            drawn.line('t', name, source=imu, color=colour, legend_label=axis)
+            drawn.line('t', name, source=self.sources['imu'], color=colour, legend_label=axis)
         drawing.dress_legend(drawn)
         return drawn
 
+    @staticmethod
+    def _bare(label: str, height: int, **settings: Any) -> figure:  # noqa: ANN401 - of Bokeh
+        """Return a plot without tools."""
+        bare = {'tools': '', 'active_drag': None, 'toolbar_location': None}
+        return drawing.plot('', label, height, **bare, **settings)
+
     def _make_timeline(self) -> figure:
-        states = self._source('states', left=[], right=[], colour=[], status=[], why=[])
-        drawn = drawing.plot(
-            '', 'state', 40, name='timeline', css_classes=['timeline'], x_range=self.whole,
-            y_range=(0.0, 1.0), tools='', active_drag=None, toolbar_location=None,
+        drawn = self._bare(
+            'state', 40, name='timeline', css_classes=['timeline'], x_range=self._whole,
+            y_range=(0.0, 1.0),
         )  # fmt: skip
         drawn.yaxis.ticker = []
         # Its time is that of the plot below it.
-        drawn.xaxis.visible = False
-        drawn.ygrid.visible = False
+        drawn.xaxis.visible = drawn.ygrid.visible = False
         bars = drawn.quad(
-            left='left', right='right', bottom=0.0, top=1.0, color='colour', source=states
-        )
+            left='left', right='right', bottom=0.0, top=1.0, color='colour',
+            source=self.sources['states'],
+        )  # fmt: skip
         shown = {'': '@status', 'why': '@why', 'from': '@left{0.0} s', 'to': '@right{0.0} s'}
         drawing.add_hover(drawn, [bars], shown)
         self._cross(drawn)
@@ -159,14 +152,13 @@ class LivePlots:
 
     def _make_curves(self) -> figure:
         drawn = drawing.plot(
-            'time (s)', 'metres', 170, name='curves', x_range=self.whole,
+            'time (s)', 'metres', 170, name='curves', x_range=self._whole,
             tools='xpan,xwheel_zoom,reset', active_drag=None, y_axis_type='log',
             y_range=Range1d(start=0.01, end=10.0),
         )  # fmt: skip
         for name, colour in (('ellipse_curve', drawing.BLUE), ('error_curve', drawing.PINK)):
-            source = self._source(name, t=[], m=[])
             if name == 'ellipse_curve' or not self._live:
-                drawn.line('t', 'm', source=source, color=colour)
+                drawn.line('t', 'm', source=self.sources[name], color=colour)
         self._cross(drawn)
         return drawn
 

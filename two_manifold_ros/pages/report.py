@@ -5,9 +5,10 @@
 from __future__ import annotations
 
 from html import escape
+import itertools
 from pathlib import Path
 import re
-from typing import Any, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING, TypeAlias
 
 from bokeh.embed import components
 from bokeh.models import ColumnDataSource
@@ -21,7 +22,7 @@ from two_manifold_ros.pages.drawing import SCREEN_CSS
 from two_manifold_ros.typing import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from bokeh.models.ui import UIElement
 
@@ -47,102 +48,101 @@ def title_of(paths: Sequence[str], what: str) -> str:
     return f'{Path(paths[0]).name or paths[0]}{more}: {what}'
 
 
-class Report:
-    """A page that is put together from the top to the bottom; the subtitle names its sources."""
+class Heading(NamedTuple):
+    """The heading of a section, which the list at the top of the page leads to."""
 
-    def __init__(self, title: str, subtitle: str = '') -> None:
-        self._title = title
-        self._parts: list[str | UIElement] = [f'<h1>{escape(title)}</h1>']
-        if subtitle:
-            self._parts.append(f'<p class="faint">{escape(subtitle)}</p>')
-        self._sections: list[str] = []
+    words: str
 
-    def section(self, heading: str) -> None:
-        """Begin a section, which the list at the top of the page leads to."""
-        self._sections.append(heading)
-        self._parts.append(f'<h2 id="s{len(self._sections)}">{escape(heading)}</h2>')
 
-    def say(self, *sentences: str) -> None:
-        """Add a paragraph."""
-        self._parts.append(f'<p>{escape(" ".join(sentences))}</p>')
+class Findings(NamedTuple):
+    """Pairs of ``warning`` or ``info`` and a sentence with its cure."""
 
-    def findings(self, rows: Sequence[tuple[str, str]]) -> None:
-        """Add findings: ``warning`` or ``info``, and a sentence with its cure."""
-        lines = [
+    rows: Sequence[tuple[str, str]]
+
+
+class Figure(NamedTuple):
+    """A plot, or a layout of some, with its title above and how to read it below."""
+
+    title: str
+    drawn: UIElement
+    how_to_read: str
+
+
+Part: TypeAlias = 'str | Table | Heading | Findings | Figure'
+"""What a page is put together from; sentences and tables are those of a terminal."""
+
+
+def page_of(title: str, subtitle: str, parts: Iterable[Part]) -> str:
+    """Return a page, whose subtitle names its sources; the same parts give the same bytes."""
+    parts = list(parts)
+    drawn = [each.drawn for each in parts if isinstance(each, Figure)]
+    sources: Any = (each for plot in drawn for each in plot.select({'type': ColumnDataSource}))
+    for source in sources:
+        source.data = {name: _halved(each) for name, each in source.data.items()}
+    script, divs = components(drawn) if drawn else ('', ())
+    script, *divs = renumbered([script, *divs])
+    waiting, numbers = iter(divs), itertools.count(1)
+    below = f'<p class="faint">{escape(subtitle)}</p>' if subtitle else ''
+    body = ''.join(_html(each, waiting, numbers) for each in parts)
+    headings = (each.words for each in parts if isinstance(each, Heading))
+    contents = ''.join(
+        f'<a href="#s{number}">{escape(name)}</a>' for number, name in enumerate(headings, 1)
+    )
+    # Only what plots need: with buttons and formulas the page would be twice as large.
+    library = Resources(mode='inline', components=['bokeh']).render() if drawn else ''
+    return (
+        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<meta name="generator" content="two_manifold_ros {__version__}">'
+        f'<title>{escape(title)}</title><style>{SCREEN_CSS}{_CSS}</style>{library}'
+        f'</head><body><nav>{contents}</nav><main><h1>{escape(title)}</h1>{below}{body}</main>{script}'
+        '<noscript><p>The plots of this page need JavaScript.</p></noscript></body></html>\n'
+    )
+
+
+def write_page(path: str | Path, title: str, subtitle: str, parts: Iterable[Part]) -> None:
+    """Write a page into a file; raise ``InputError`` where that is not possible."""
+    replace_text(path, [page_of(title, subtitle, parts)], 'report')
+
+
+def _html(part: Part, divs: Iterator[str], numbers: Iterator[int]) -> str:
+    """Return a part; figures have the next of the ``divs``, headings the next of the numbers."""
+    if isinstance(part, Table):
+        return _table(part)
+    if isinstance(part, Heading):
+        return f'<h2 id="s{next(numbers)}">{escape(part.words)}</h2>'
+    if isinstance(part, Findings):
+        lines = (
             f'<li class="{escape(kind)}"><b>{escape(kind)}</b> {escape(words)}</li>'
-            for kind, words in rows
-        ]
-        if lines:
-            self._parts.append(f'<ul class="findings">{"".join(lines)}</ul>')
-
-    def table(self, caption: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """Add a table of texts; columns of numbers are aligned to the right."""
-        numeric = [
-            all(_NUMBER.match(row[column]) for row in rows) for column in range(len(header))
-        ]
-        tags = [' class="number"' if each else '' for each in numeric]
-        head = ''.join(
-            f'<th scope="col"{tag}>{escape(name)}</th>'
-            for tag, name in zip(tags, header, strict=True)
+            for kind, words in part.rows
         )
-        body = ''.join(
-            '<tr>'
-            + ''.join(
-                f'<td{tag}>{escape(cell)}</td>' for tag, cell in zip(tags, row, strict=False)
-            )
-            + '</tr>'
-            for row in rows
-        )
-        shown = f'<thead><tr>{head}</tr></thead>' if any(header) else ''
-        self._parts.append(
-            f'<div class="wide"><table><caption>{escape(caption)}</caption>{shown}'
-            f'<tbody>{body}</tbody></table></div>'
-        )
-
-    def show(self, parts: Iterable[str | Table]) -> None:
-        """Add sentences and tables as a terminal shows them."""
-        for each in parts:
-            if isinstance(each, Table):
-                self.table(*each)
-            else:
-                self.say(each)
-
-    def figure(self, title: str, drawn: UIElement, how_to_read: str) -> None:
-        """Add a plot, or a layout of some, with its title above and how to read it below."""
-        sources: Any = drawn.select({'type': ColumnDataSource})
-        for source in sources:
-            source.data = {name: _halved(each) for name, each in source.data.items()}
-        self._parts += [
-            f'<figure><figcaption><b>{escape(title)}</b></figcaption>',
-            drawn,
-            f'<p class="faint">{escape(how_to_read)}</p></figure>',
-        ]
-
-    def html(self) -> str:
-        """Return the page; the same parts give the same bytes."""
-        drawn = [part for part in self._parts if not isinstance(part, str)]
-        script, divs = components(drawn) if drawn else ('', ())
-        script, *divs = renumbered([script, *divs])
-        waiting = iter(divs)
-        body = ''.join(part if isinstance(part, str) else next(waiting) for part in self._parts)
-        contents = ''.join(
-            f'<a href="#s{number}">{escape(name)}</a>'
-            for number, name in enumerate(self._sections, start=1)
-        )
-        # Only what plots need: with buttons and formulas the page would be twice as large.
-        library = Resources(mode='inline', components=['bokeh']).render() if drawn else ''
+        return f'<ul class="findings">{"".join(lines)}</ul>' if part.rows else ''
+    if isinstance(part, Figure):
         return (
-            '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
-            '<meta name="viewport" content="width=device-width, initial-scale=1">'
-            f'<meta name="generator" content="two_manifold_ros {__version__}">'
-            f'<title>{escape(self._title)}</title><style>{SCREEN_CSS}{_CSS}</style>{library}'
-            f'</head><body><nav>{contents}</nav><main>{body}</main>{script}'
-            '<noscript><p>The plots of this page need JavaScript.</p></noscript></body></html>\n'
+            f'<figure><figcaption><b>{escape(part.title)}</b></figcaption>{next(divs)}'
+            f'<p class="faint">{escape(part.how_to_read)}</p></figure>'
         )
+    return f'<p>{escape(str(part))}</p>'
 
-    def write(self, path: str | Path) -> None:
-        """Write the page into a file; raise ``InputError`` where that is not possible."""
-        replace_text(path, [self.html()], 'report')
+
+def _table(table: Table) -> str:
+    """Return a table of texts; columns of numbers are aligned to the right."""
+    columns = range(len(table.header))
+    numeric = [all(_NUMBER.match(row[each]) for row in table.rows) for each in columns]
+    tags = [' class="number"' if each else '' for each in numeric]
+
+    def cells(row: Sequence[str], tag: str) -> str:
+        name = tag.partition(' ')[0]
+        made = (f'<{tag}{n}>{escape(each)}</{name}>' for n, each in zip(tags, row, strict=False))
+        return f'<tr>{"".join(made)}</tr>'
+
+    head = cells(table.header, 'th scope="col"')
+    body = ''.join(cells(row, 'td') for row in table.rows)
+    shown = f'<thead>{head}</thead>' if any(table.header) else ''
+    return (
+        f'<div class="wide"><table><caption>{escape(table.title)}</caption>{shown}'
+        f'<tbody>{body}</tbody></table></div>'
+    )
 
 
 def _halved(column: Any) -> Any:  # noqa: ANN401 - whatever is drawn

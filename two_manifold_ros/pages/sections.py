@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,19 +18,18 @@ from two_manifold_ros.inspection.motion import Motion, put_together
 from two_manifold_ros.inspection.streams import advancing
 from two_manifold_ros.interface.status import CODES
 from two_manifold_ros.pages import drawing
+from two_manifold_ros.pages.report import Figure, Findings, Heading, Part
 from two_manifold_ros.recordings.recording import IMU_CHANNELS, ImuStream, Recording
 from two_manifold_ros.ticks.segments import usable_samples
 from two_manifold_ros.typing import Floats, Ints, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from bokeh.plotting import figure
 
     from two_manifold_ros.evaluation.evaluate import Evaluation, FilterRun
     from two_manifold_ros.inspection.inspecting import Report as Inspection
-    from two_manifold_ros.pages.report import Report
-
 
 MOST_POINTS = 1_400
 """Points of a curve: both extremes of each column of a plot 700 wide; more would not be seen."""
@@ -56,26 +56,24 @@ def short_name(name: str) -> str:
 
 
 def inspection_sections(
-    report: Report, inspections: Sequence[Inspection], recordings: Sequence[Recording]
-) -> None:
-    """Add a section for each recording; those of the first are drawn."""
-    for number, found in enumerate(inspections):
-        report.section(f'Recording {short_name(found.name)}')
+    inspections: Sequence[Inspection], recordings: Sequence[Recording]
+) -> Iterator[Part]:
+    """Yield a section for each recording; the first ones, which are given, are drawn."""
+    for found, recording in itertools.zip_longest(inspections, recordings):
+        yield Heading(f'Recording {short_name(found.name)}')
         rows = [(each.severity, each.sentence) for each in found.findings]
-        report.findings(rows + [('info', note) for note in found.notes])
-        report.show(describe(found))
-        if number >= len(recordings):
-            report.say(f'The first {len(recordings)} recordings are drawn.')
+        yield Findings(rows + [('info', note) for note in found.notes])
+        yield from describe(found)
+        if recording is None:
+            yield f'The first {len(recordings)} recordings are drawn.'
             continue
-        recording = recordings[number]
         if recording.positions is not None:
             motion = put_together(recording.positions, recording.imu)
-            if motion is not None:
-                _speed_on_the_map(report, motion)
-        _signals(report, recording.imu)
+            yield from () if motion is None else (_speed_on_the_map(motion),)
+        yield from _signals(recording.imu)
 
 
-def _speed_on_the_map(report: Report, motion: Motion) -> None:
+def _speed_on_the_map(motion: Motion) -> Figure:
     speed = np.where(motion.known, motion.speed, np.nan)
     chosen = drawing.evenly(len(speed), MOST_POINTS)
     x, y = motion.positions[chosen].T
@@ -86,7 +84,7 @@ def _speed_on_the_map(report: Report, motion: Motion) -> None:
         drawn, ColumnDataSource(columns), 'speed', span, 'speed (m/s)', size=4
     )
     drawing.add_hover(drawn, [dots], {'time': '@t{0.0} s', 'speed': '@speed{0.00} m/s'})
-    report.figure(
+    return Figure(
         'Where it was driven',
         drawn,
         'Positions, smoothed; yellow is fast. One route, driven again and again, is what can be '
@@ -94,7 +92,7 @@ def _speed_on_the_map(report: Report, motion: Motion) -> None:
     )
 
 
-def _signals(report: Report, imu: ImuStream) -> None:
+def _signals(imu: ImuStream) -> Iterator[Figure]:
     usable, samples = usable_samples(imu.samples)
     good = usable & advancing(imu.stamps)
     seconds = (imu.stamps[good] - imu.first_stamp) / 1e9
@@ -110,7 +108,7 @@ def _signals(report: Report, imu: ImuStream) -> None:
             axis = IMU_CHANNELS[column].rpartition('.')[2]
             drawn.line(x, y, color=colour, legend_label=axis, line_width=1.2)
         drawing.dress_legend(drawn)
-        report.figure(
+        yield Figure(
             f'IMU: {unit.partition(" (")[0]}',
             drawn,
             'What the IMU measured, highest and lowest value of each stretch; flat parts are '
@@ -119,16 +117,13 @@ def _signals(report: Report, imu: ImuStream) -> None:
 
 
 def run_sections(
-    report: Report,
-    evaluation: Evaluation,
-    recordings: Sequence[Recording],
-    tables: Iterable[Table] = (),
-) -> None:
-    """Add what a run of the filter over each recording was like, and how far ahead it is right."""
+    evaluation: Evaluation, recordings: Sequence[Recording], tables: Iterable[Table] = ()
+) -> Iterator[Part]:
+    """Yield what a run of the filter over each recording was like, and how far ahead it holds."""
     if evaluation.withheld:
-        report.findings([('info', f'{evaluation.describe_withheld()}.')])
-    report.section('How far ahead can it be trusted')
-    report.show(tables)
+        yield Findings([('info', f'{evaluation.describe_withheld()}.')])
+    yield Heading('How far ahead can it be trusted')
+    yield from tables
     errors = [
         np.linalg.norm(run.positions[:, 0] - truth[:, 0], axis=1)
         for run, truth in zip(evaluation.runs, evaluation.truths, strict=True)
@@ -137,19 +132,18 @@ def run_sections(
     shown = sorted(np.argsort(means)[::-1][:MOST_DRAWN].tolist())
     for index in shown:
         recording, run = recordings[index], evaluation.runs[index]
-        report.section(f'Drive {short_name(recording.name)}')
+        yield Heading(f'Drive {short_name(recording.name)}')
         seconds = (run.stamps - recording.imu.first_stamp).astype(np.float64) * 1e-9
-        _drive(report, run, evaluation.truths[index], errors[index], seconds, len(shown))
+        yield from _drive(run, evaluation.truths[index], errors[index], seconds, len(shown))
     if len(shown) < len(recordings):
-        report.say(
-            f'Drawn are the {len(shown)} of {len(recordings)} recordings with the largest errors.'
-        )
+        count = f'{len(shown)} of {len(recordings)}'
+        yield f'Drawn are the {count} recordings with the largest errors.'
 
 
 def _drive(
-    report: Report, run: FilterRun, truth: Floats, errors: Floats, seconds: Floats, drives: int
-) -> None:
-    """Add a drive with errors (T,) at times (T,), one of so many ``drives`` in the report."""
+    run: FilterRun, truth: Floats, errors: Floats, seconds: Floats, drives: int
+) -> Iterator[Part]:
+    """Yield a drive with errors (T,) at times (T,), one of so many ``drives`` in the report."""
     axes = np.array([half_axis(each) for each in np.ascontiguousarray(run.covariances[:, 0])])
     chosen = drawing.worst_of_bins(errors, MOST_TICKS // drives)
     # All plots of a drive share the ticks, so that a choice in one shows in all.
@@ -166,7 +160,7 @@ def _drive(
             'marker': ['circle' if each else 'x' for each in run.published[chosen].tolist()],
         }
     )
-    report.figure(
+    yield Figure(
         'Where it was, and where it was thought to be',
         _track(run, truth, errors, chosen, source, MOST_ELLIPSES // drives),
         'Grey is the true route; each point is an estimate, yellow where it is far off, a cross '
@@ -185,21 +179,21 @@ def _drive(
         time, [dots], {'time': '@t{0.0} s', 'error': '@error{0.000} m', 'state': '@state @cause'}
     )
     if (run.statuses == CODES[Status.TRACKING]).all():
-        report.say('It was never unsure: all of the drive it was tracking.')
-    report.figure(
+        yield 'It was never unsure: all of the drive it was tracking.'
+    yield Figure(
         'When it was unsure, and why',
         _state_plot(run, seconds, chosen, time),
         'One row for each state; point at a bar to see its cause. Between the first and the last '
         'bar of tracking there should be few others.',
     )
-    report.figure(
+    yield Figure(
         'Error over time',
         time,
         'Blue: how far the position is off; orange: half the long axis of the 95 % ellipse, which '
         'should mostly be above it. The largest error of each stretch is drawn, so more points '
         'than one in twenty may lie above; the share of all is in the summary.',
     )
-    report.show(_causes(run, seconds))
+    yield from _causes(run, seconds)
 
 
 def holes(seconds: Floats) -> Ints:
@@ -242,28 +236,24 @@ def _track(
 
 
 def _state_plot(run: FilterRun, seconds: Floats, chosen: Ints, beside: figure) -> figure:
-    # A change of the cause is a change as well.
-    numbers = {cause: number for number, cause in enumerate(dict.fromkeys(run.causes))}
-    codes = run.statuses * len(numbers) + np.array(
-        [numbers[each] for each in run.causes], dtype=np.int64
-    )
-    # And a hole in the recording is in no state.
-    codes += holes(seconds) * len(Status) * len(numbers)
+    # A change of the cause is a change as well, and a hole in the recording is in no state.
+    states = run.statuses.tolist(), run.causes, holes(seconds).tolist()
+    codes = list(zip(*states, strict=True))
     ticks = np.arange(len(codes))
     parts = drawing.stretches(codes)
     if len(parts) > MOST_STRETCHES:
         ticks = chosen
-        parts = drawing.stretches(codes[chosen])
+        parts = drawing.stretches([codes[each] for each in chosen.tolist()])
     step_s = float(np.median(np.diff(seconds[ticks]))) if len(ticks) > 1 else 0.0
     rows = [_WORDS[code] for code in sorted(set(run.statuses.tolist()))]
     firsts = [int(ticks[first]) for first, _ in parts]
-    states = [_WORDS[run.statuses[first]] for first in firsts]
+    words = [_WORDS[run.statuses[first]] for first in firsts]
     source = ColumnDataSource(
         {
             'left': [float(seconds[first]) for first in firsts],
             'right': [float(seconds[ticks[last - 1]]) + step_s for _, last in parts],
-            'y': states,
-            'colour': [drawing.STATUS_COLOURS[Status(each)] for each in states],
+            'y': words,
+            'colour': [drawing.STATUS_COLOURS[Status(each)] for each in words],
             'cause': [run.causes[first] or 'all is well' for first in firsts],
         }
     )

@@ -7,7 +7,6 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 import math
 from operator import attrgetter
 from threading import Lock
@@ -24,7 +23,7 @@ from two_manifold_ros.recordings.decoding import ImuDecoder
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from two_manifold_ros.interface.messages import Scene as Frames
     from two_manifold_ros.typing import Floats
@@ -79,10 +78,10 @@ class Stretch(NamedTuple):
     why: str
 
 
-def _path_of(frames: Frames, positions: Floats, name: str) -> Floats:
-    """Return a path ahead, as of a `Moment`."""
-    ahead = frames.along(positions, name)
-    return np.column_stack([ahead.positions, ahead.ticks * frames.model.period_ns * 1e-9])
+def _published(moments: Iterable[Moment]) -> Floats:
+    """Return the positions (n, 2) of moments that were published."""
+    places = [each.position for each in moments if each.position is not None and each.usable]
+    return np.array(places).reshape(-1, 2)
 
 
 def moment_of(
@@ -90,14 +89,20 @@ def moment_of(
 ) -> Moment:
     """Return the moment of an estimate, which may be one that a node would not publish."""
     known, own = math.isfinite(estimate.ellipse_m), frames.of(estimate)
+    # Of an hour a few thousand are looked at; and an estimate holds more than its path takes.
+    positions, name = estimate.path, estimate.path_name
+
+    def path() -> Floats:
+        ahead = own.along(positions, name)
+        return np.column_stack([ahead.positions, ahead.ticks * own.model.period_ns * 1e-9])
+
     return Moment(
         seconds=(estimate.stamp_ns - origin_ns) * 1e-9,
         status=estimate.status.value,
         why=estimate.why,
         position=estimate.positions[0] if known else None,
         covariance=estimate.covariances[0] if known else None,
-        # Of an hour a few thousand are looked at; and an estimate holds more than its path takes.
-        path=partial(_path_of, own, estimate.path, estimate.path_name) if known else None,
+        path=path if known else None,
         ellipse_m=estimate.ellipse_m,
         error_m=error_m,
         numbers={
@@ -128,15 +133,11 @@ class Vehicle:
         self.passed_over = 0
         self._live = live
         self._lock = Lock()
-        self._decode_imu = ImuDecoder()
         self._moments: list[Moment] = []
         self._stretches: list[Stretch] = []
         self._imu_s: Floats = np.zeros(0)
         self._imu: Floats = np.zeros((0, len(IMU_CHANNELS)))
         self._fresh: list[tuple[float, ...]] = []
-        self._status, self._why = Status.WAITING.value, ''
-        self._numbers: dict[str, float] = {}
-        self._route = ''
 
     def add(self, moments: Iterable[Moment]) -> None:
         """Add moments in the order of their times; one that is older than the last is left out."""
@@ -177,17 +178,14 @@ class Vehicle:
     def first_usable(self) -> float | None:
         """Return when the first estimate was published."""
         with self._lock:
-            return next(
-                (each.start for each in self._stretches if each.status in _USABLE_WORDS), None
-            )
+            usable = (each.start for each in self._stretches if each.status in _USABLE_WORDS)
+            return next(usable, None)
 
     def trail(self, start: float, end: float, most: int = 100) -> Floats:
         """Return the positions (n, 2) that were published in a time, at most about so many."""
         with self._lock:
             first, last = self._between(start, end)
-            chosen = self._moments[first : last : max(1, (last - first) // most)]
-        places = [each.position for each in chosen if each.position is not None and each.usable]
-        return np.array(places).reshape(-1, 2)
+            return _published(self._moments[first : last : max(1, (last - first) // most)])
 
     def true_trail(self, start: float, end: float) -> Floats:
         """Return the true positions (n, 2) of a time."""
@@ -207,10 +205,21 @@ class Vehicle:
         with self._lock:
             return [each for each in self._stretches if each.end >= start]
 
+    def set_path(self, path: Floats) -> None:
+        """Set the path ahead of the newest moment, if its position is known."""
+        with self._lock:
+            if self._moments and self._moments[-1].position is not None:
+                self._moments[-1] = self._moments[-1]._replace(path=lambda: path)
+
     def set_imu(self, seconds: Floats, samples: Floats) -> None:
         """Set all samples of the IMU, (N,) and (N, 6)."""
         with self._lock:
             self._imu_s, self._imu = seconds, samples
+
+    def add_imu(self, seconds: float, sample: Sequence[float]) -> None:
+        """Add the next sample of the IMU, (6,)."""
+        with self._lock:
+            self._fresh.append((seconds, *sample))
 
     def imu(self, start: float, end: float) -> tuple[Floats, Floats]:
         """Return times (n,) and samples (n, 6) of the IMU, after ``start`` up to ``end``."""
@@ -228,76 +237,96 @@ class Vehicle:
         """Return the corners (2, 2) of the box around all positions; NaN where there is none."""
         with self._lock:
             # A box that is asked for each second need not look at an hour of them.
-            some = self._moments[:: max(1, len(self._moments) // 500)]
-        places = [each.position for each in some if each.position is not None and each.usable]
-        known = np.concatenate([*self.routes, self.truth, np.array(places).reshape(-1, 2)])
+            some = _published(self._moments[:: max(1, len(self._moments) // 500)])
+        known = np.concatenate([*self.routes, self.truth, some])
         known = known[np.isfinite(known).all(axis=1)]
         if not len(known):
             return np.full((2, 2), np.nan)
         return np.stack([known.min(axis=0), known.max(axis=0)])
 
-    def hear(self, kind: str, message: Any, seconds: float) -> None:  # noqa: ANN401
+
+class Ear:
+    """What is heard of one filter node, which becomes moments of its vehicle."""
+
+    def __init__(self, vehicle: Vehicle) -> None:
+        self._vehicle = vehicle
+        self._decode_imu = ImuDecoder()
+        self._known = Moment(math.nan, Status.WAITING.value, '')
+        self._takers: dict[str, Callable[[Any, float], None]] = {
+            Topics.IMU.name: self._hear_imu,
+            Topics.DIAGNOSTICS.name: self._hear_diagnostics,
+            Topics.STATUS.name: self._hear_status,
+            Topics.POSITION.name: self._hear_position,
+            Topics.PREDICTED_PATH.name: self._hear_path,
+            Topics.MARKERS.name: self._hear_markers,
+        }
+
+    def __call__(self, kind: str, message: Any, seconds: float) -> None:  # noqa: ANN401
         """
-        Take a message of its filter node; pass over and count what is none.
+        Take a message; pass over and count what is none.
 
         ``kind`` is the name of its topic in `Topics`, ``message`` has the fields of its type, or
         is one status of diagnostics; it was received at a time of the page.
         """
         # The driver of the IMU is heard as well where the filter has ended.
         if kind != Topics.IMU.name:
-            self.heard_s = seconds
-        taker: Callable[..., None] = getattr(self, f'_hear_{kind}')
-        try:
-            taker(message, seconds)
+            self._vehicle.heard_s = seconds
         # Whoever is in the domain may send anything, and none of it may end the page.
+        try:
+            self._takers[kind](message, seconds)
         except Exception:  # noqa: BLE001 - counted and shown
-            self.passed_over += 1
+            self._vehicle.passed_over += 1
+
+    def _hear_imu(self, raw: bytes, seconds: float) -> None:
+        self._vehicle.add_imu(seconds, self._decode_imu(bytes(raw))[2])
 
     def _hear_diagnostics(self, status: Any, seconds: float) -> None:  # noqa: ANN401
         values = {each.key: each.value for each in status.values}
         if {'status', 'cause'} <= values.keys():
-            self._status, self._why = values['status'], status.message
-            self._numbers = self._numbers | _numbers_of(values)
-            self._route = values.get('route', '')
+            numbers = dict(self._known.numbers)
+            for name, text in values.items():
+                with suppress(ValueError):
+                    numbers[name] = float(text)
+            self._known = self._known._replace(
+                status=values['status'], why=status.message, numbers=numbers,
+                route=values.get('route', ''),
+            )  # fmt: skip
             self._add_bare(seconds)
-
-    def _hear_imu(self, raw: bytes, seconds: float) -> None:
-        sample = self._decode_imu(bytes(raw))[2]
-        with self._lock:
-            self._fresh.append((seconds, *sample))
 
     def _hear_status(self, message: Any, seconds: float) -> None:  # noqa: ANN401
         names = message.layout.dim[0].label.split(',') if message.layout.dim else []
         if 'status' not in names:
             return
         numbers = dict(zip(names, map(float, message.data), strict=False))
-        status = _WORDS.get(numbers.get('status'), self._status)
-        if status != self._status:
+        status = _WORDS.get(numbers.get('status'), self._known.status)
+        if status != self._known.status:
             # The sentence of the new state comes with the next diagnostics.
-            self._status, self._why = status, ''
-        self._numbers = {**self._numbers, **numbers}
+            self._known = self._known._replace(status=status, why='')
+        self._known = self._known._replace(numbers={**self._known.numbers, **numbers})
         self._add_bare(seconds)
 
     def _add_bare(self, seconds: float) -> None:
         """Add a moment without a position, where none was heard for a while."""
         # At the 2 Hz of the slowest ticks there is a position each half a second.
-        last = self._moments[-1].seconds if self._moments else -math.inf
-        if self._status not in _USABLE_WORDS or seconds - last > 0.5:
-            bare = Moment(seconds, self._status, self._why, numbers=self._numbers)
-            self.add([bare._replace(route=self._route)])
+        last = self._vehicle.at(math.inf)
+        if not self._known.usable or last is None or seconds - last.seconds > 0.5:
+            self._vehicle.add([self._known._replace(seconds=seconds)])
 
     def _hear_position(self, message: Any, seconds: float) -> None:  # noqa: ANN401
         place = message.pose.pose.position
-        position = _drawable([[place.x, place.y]])[0]
         covariance = _drawable(np.array(message.pose.covariance).reshape(6, 6)[:2, :2])
-        # What is published is usable: the word that says so may still be on its way.
-        status, why = self._status, self._why
-        if status not in _USABLE_WORDS:
-            status, why = Status.TRACKING.value, ''
-        known = position, covariance, None, half_axis(covariance), math.nan
-        self.add([Moment(seconds, status, why, *known, self._numbers, self._route)])
+        moment = self._known._replace(
+            seconds=seconds,
+            position=_drawable([[place.x, place.y]])[0],
+            covariance=covariance,
+            ellipse_m=half_axis(covariance),
+        )
+        if not moment.usable:
+            # What is published is usable: the word that says so may still be on its way.
+            moment = moment._replace(status=Status.TRACKING.value, why='')
+        self._vehicle.add([moment])
 
-    def _hear_predicted_path(self, message: Any, _: float) -> None:  # noqa: ANN401
+    def _hear_path(self, message: Any, _: float) -> None:  # noqa: ANN401
         places = [each.pose.position for each in message.poses]
         begin_ns = stamp_of(message)
         ahead_ns = [stamp_of(each) - begin_ns for each in message.poses]
@@ -305,16 +334,14 @@ class Vehicle:
             msg = 'a path whose poses do not follow each other in time'
             raise ValueError(msg)
         spots = _drawable([(place.x, place.y) for place in places])
-        path = np.column_stack([spots, 1e-9 * np.array(ahead_ns)])
-        with self._lock:
-            # It is published right after the position that it begins with.
-            if self._moments and self._moments[-1].position is not None:
-                self._moments[-1] = self._moments[-1]._replace(path=lambda: path)
+        self._vehicle.set_path(np.column_stack([spots, 1e-9 * np.array(ahead_ns)]))
 
     def _hear_markers(self, message: Any, _: float) -> None:  # noqa: ANN401
         lines = [each.points for each in message.markers if each.ns == 'track']
         if lines:
-            self.routes = [_drawable([(at.x, at.y) for at in each]) for each in lines if each]
+            self._vehicle.routes = [
+                _drawable([(at.x, at.y) for at in at_all]) for at_all in lines if at_all
+            ]
 
 
 _FARTHEST_M = 1e12
@@ -337,14 +364,6 @@ def stamp_of(message: Any) -> int:  # noqa: ANN401 - anything with a header
     return int(stamp.sec) * 10**9 + int(stamp.nanosec)
 
 
-def _numbers_of(values: Mapping[str, str]) -> dict[str, float]:
-    found = {}
-    for key, text in values.items():
-        with suppress(ValueError):
-            found[key] = float(text)
-    return found
-
-
 @dataclass
 class Scene:
     """
@@ -361,11 +380,18 @@ class Scene:
     clock: Callable[[], float] = lambda: 0.0
     routes: list[Floats] = field(default_factory=list)
     looking: dict[object, str] = field(default_factory=dict)
+    ears: dict[str, Ear] = field(default_factory=dict)
 
     def vehicle(self, name: str) -> Vehicle:
         """Return the vehicle of a name, which is made where it is new."""
         if name not in self.vehicles:
             made = Vehicle(name, live=self.duration_s is None)
             made.routes = self.routes
+            self.ears[name] = Ear(made)
             self.vehicles[name] = made
         return self.vehicles[name]
+
+    def hear(self, name: str, kind: str, message: Any) -> None:  # noqa: ANN401 - of any type
+        """Take a message of a filter node, as an `Ear` does."""
+        self.vehicle(name)
+        self.ears[name](kind, message, self.clock())

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.inspection.positions import PositionReport
     from two_manifold_ros.manifold.learner import Extension
     from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.tpsr.parameters import TpsrBelief
     from two_manifold_ros.training.settings import EmbeddedSettings, SpectralSettings
     from two_manifold_ros.typing import Bools, Floats, Ints
 
@@ -347,7 +348,9 @@ def fit_filter(
     return fitted
 
 
-def filtered_states(belief: Belief, observations: Floats) -> Floats:
+def filtered_states(
+    belief: Belief | TpsrBelief, observations: Floats | Sequence[Floats]
+) -> Floats:
     """Return the (T, k) states after each observation of one segment, from the prior."""
     belief.start()
     states = np.empty((len(observations), len(belief.state)))
