@@ -11,11 +11,11 @@ import sys
 from types import SimpleNamespace
 from typing import Any
 
-from fault import HealthyDrive, Look, Published, Sample, StreamFault, TICK_NS, Word
 import numpy as np
 import pytest
 from raw_imu import raw_imu
 from ros_talk import configured, numbers_of
+from stream_faults import HealthyDrive, Look, Published, Sample, StreamFault, TICK_NS, Word
 
 from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.interface.assessment import Publisher
