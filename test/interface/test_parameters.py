@@ -81,23 +81,19 @@ def test_a_text_that_may_be_a_number_is_no_list_and_no_truth_value():
 
 
 @pytest.mark.parametrize(
-    ('keys', 'missed'),
+    ('path', 'missed'),
     [
-        (['/**'], False),
-        (['/**/filter_node'], False),
-        (['/*/filter_node'], False),
-        (['/car1/filter_node'], False),
-        (['car1', 'filter_node'], False),
-        (['/updater_node'], False),
-        (['car2', 'filter_node'], False),
-        (['filter_node'], True),
-        (['/filter_node'], True),
-        (['/', 'filter_node'], True),
+        *(
+            (each, False)
+            for each in ('/**', '/**/filter_node', '/*/filter_node', 'car1 filter_node')
+        ),
+        *((each, False) for each in ('/car1/filter_node', '/updater_node', 'car2 filter_node')),
+        *((each, True) for each in ('filter_node', '/filter_node', '/ filter_node')),
     ],
 )
-def test_a_section_without_the_namespace_is_found(keys, missed):
+def test_a_section_without_the_namespace_is_found(path, missed):
     content: object = {'ros__parameters': {'track_frame': 'odom'}}
-    for key in reversed(keys):
+    for key in reversed(path.split()):
         content = {key: content}
     assert names_without_namespace(content, '/car1/filter_node') == missed
     assert not names_without_namespace(content, '/filter_node')
