@@ -263,29 +263,24 @@ class Laps:
         self.before = before
 
 
-def laps_publishers(laps: Laps, subscribers: int) -> tuple[EstimatePublishers, list[bytes]]:
-    """Return publishers of a model of laps alone, and what is published as bytes."""
-    published: list[bytes] = []
-    own = SimpleNamespace(
-        get_subscription_count=lambda: subscribers,
-        publish=lambda each: published.append(each) if isinstance(each, bytes) else None,
-    )
-    node: Any = SimpleNamespace(create_publisher=lambda *_: own, destroy_publisher=None)
+def test_laps_are_placed_once_for_subscribers_and_go_on_in_the_frame_of_their_fixes():
+    """Those of each route on their own."""
     model: Any = SimpleNamespace(
         frame_id=LAP_FRAME, period_ns=10**8, horizons=(0,), route_names=(), route_model=None
     )
     scene = Scene(model, LAP_FRAME, 'base_link')
-    taker: Any = laps
-    return EstimatePublishers(
-        node, scene, transform=False, laps={'': taker}, placed=True
-    ), published
-
-
-def test_laps_are_placed_once_for_subscribers_and_go_on_in_the_frame_of_their_fixes():
-    """Those of each route on their own."""
     for subscribers in (0, 1):
         one: Any = Laps('map')
-        publishers, published = laps_publishers(one, subscribers)
+        published: list[bytes] = []
+        own = SimpleNamespace(
+            get_subscription_count=lambda subscribers=subscribers: subscribers,
+            publish=lambda each, to=published: isinstance(each, bytes) and to.append(each),
+        )
+        node: Any = SimpleNamespace(
+            create_publisher=lambda *_, own=own: own, destroy_publisher=None
+        )
+        laps = {'': one}
+        publishers = EstimatePublishers(node, scene, transform=False, laps=laps, placed=True)
         publishers.publish(estimate(0))
         assert one.asked == subscribers
         assert len(published) == 2 * subscribers

@@ -42,15 +42,6 @@ def slug(heading: str) -> str:
 
 
 @pytest.fixture(scope='module')
-def pages(checkout: Path) -> dict[Path, str]:
-    """All pages without their programs, which have comments like headings."""
-    return {
-        path: re.sub('```.*?```', '', path.read_text(), flags=re.DOTALL)
-        for path in (checkout / 'docs').rglob('*.md')
-    }
-
-
-@pytest.fixture(scope='module')
 def site(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the site; any warning is an error."""
     for name in ('sphinx', 'myst_parser', 'furo'):
@@ -91,15 +82,16 @@ def test_the_site_has_every_page_and_loads_nothing_from_elsewhere(site, checkout
     assert (site / program).stat().st_size > 1e6
 
 
-def test_the_contents_lead_to_every_page(pages, checkout):
+def test_the_contents_lead_to_every_page_and_links_to_headings_to_one(checkout):
     docs = checkout / 'docs'
-    listed = {'index'}
+    # Without their programs, which have comments like headings.
+    pages = {
+        path: re.sub('```.*?```', '', path.read_text(), flags=re.DOTALL)
+        for path in docs.rglob('*.md')
+    }
     items = re.findall(r'^\* .*', pages[docs / 'index.md'], re.MULTILINE)
-    listed |= set(re.findall(r'\]\(([\w/-]+)\.', ' '.join(items)))
+    listed = {'index', *re.findall(r'\]\(([\w/-]+)\.', ' '.join(items))}
     assert {str(path.relative_to(docs).with_suffix('')) for path in pages} <= listed
-
-
-def test_links_to_headings_lead_to_one(pages):
     lost, found = [], 0
     for path, text in pages.items():
         for target, anchor in re.findall(r'\]\(([\w./-]*)#([^)]+)\)', text):

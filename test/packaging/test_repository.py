@@ -43,31 +43,21 @@ def texts(checkout: Path) -> dict[str, str]:
     return texts
 
 
-def is_shell(text: str) -> bool:
-    return text.startswith('#!/bin/sh\n')
-
-
-def test_no_file_names_a_machine(texts, checkout):
+def test_every_file_names_its_licence_and_no_machine_and_shell_scripts_can_be_run(texts, checkout):
     home = str(Path.home())
+    scripts = []
     for name, text in texts.items():
         assert not MACHINE_PATHS.search(text), name
         assert str(checkout) not in text, name
         assert len(home) == 1 or f'{home}/' not in text, name
-
-
-def test_every_source_names_copyright_and_licence(texts):
-    for name, text in texts.items():
-        if name.endswith('.py') or is_shell(text):
-            first = 1 if is_shell(text) else 0
-            assert tuple(text.splitlines()[first : first + 2]) == HEADER, name
-
-
-def test_every_shell_script_parses_and_is_executable(texts, checkout):
-    scripts = [checkout / name for name, text in texts.items() if is_shell(text)]
-    assert checkout / 'run' in scripts
-    for script in scripts:
-        subprocess.run(['/bin/sh', '-n', str(script)], check=True)
-        assert script.stat().st_mode & 0o111 == 0o111, script
+        is_shell = text.startswith('#!/bin/sh\n')
+        if name.endswith('.py') or is_shell:
+            assert tuple(text.splitlines()[is_shell : is_shell + 2]) == HEADER, name
+        if is_shell:
+            scripts.append(name)
+            subprocess.run(['/bin/sh', '-n', str(checkout / name)], check=True)
+            assert (checkout / name).stat().st_mode & 0o111 == 0o111, name
+    assert 'run' in scripts
 
 
 def test_every_link_inside_the_repository_leads_somewhere(texts, checkout):
