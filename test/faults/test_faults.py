@@ -345,7 +345,8 @@ def _soundness(trial: Trial) -> Iterator[str]:
         yield f'before the fault it said {before[-1]!r}'
     if trial.not_finite:
         yield f'{trial.not_finite} published messages hold a number that is not finite'
-    unnoticed = _unnoticed(trial)
+    sure = [each for each in trial.published if trial.statuses(each.after) == {TRACKING}]
+    unnoticed = sum(not _right(trial, each) for each in sure)
     if unnoticed > trial.fault.blind:
         yield f'{unnoticed} positions are published as sure and wrong, not {trial.fault.blind}'
     for each in trial.published:
@@ -353,12 +354,6 @@ def _soundness(trial: Trial) -> Iterator[str]:
         if not statuses & {TRACKING, UNSURE}:
             yield f'an estimate was published while it said {" and ".join(map(repr, statuses))}'
             return
-
-
-def _unnoticed(trial: Trial) -> int:
-    """Count positions that were published as sure and are wrong."""
-    sure = [each for each in trial.published if trial.statuses(each.after) == {TRACKING}]
-    return sum(not _right(trial, each) for each in sure)
 
 
 def _right(trial: Trial, published: Published) -> bool:
@@ -443,29 +438,24 @@ def _recovery(trial: Trial) -> Iterator[str]:
         return
     if recovered > trial.fault.recovers:
         yield f'it tracked again after {recovered} ticks, not within {trial.fault.recovers}'
-    ratio = _error_ratio(trial)
-    if ratio is None:
-        yield 'it published nothing afterwards'
-    elif ratio > MOST_ERROR:
-        yield f'its error afterwards is {ratio:.2f} times that without the fault'
-
-
-def _error_ratio(trial: Trial) -> float | None:
-    """Compare errors once it has to be recovered, or from the fault on where it was harmless."""
+    # Errors are compared once it has to be recovered, or from the fault on where it was harmless.
     since = trial.begin if trial.fault.harmless else trial.end
     published = [
-        each
+        (each, taken_ns)
         for each in trial.published
         if each.after > since
         and trial.ticks_between(since, each.after) >= trial.fault.recovers
-        and _taken(trial.sent, each) is not None
+        and (taken_ns := _taken(trial.sent, each)) is not None
     ]
     if not published:
-        return None
-    taken = np.array([_taken(trial.sent, each) for each in published])
-    errors = np.array([each.place for each in published]) - trial.drive.places(taken)
+        yield 'it published nothing afterwards'
+        return
+    taken = np.array([taken_ns for _, taken_ns in published])
+    errors = np.array([each.place for each, _ in published]) - trial.drive.places(taken)
     error = float(np.sqrt(np.mean(np.sum(np.square(errors), axis=1))))
-    return max(error, LEAST_ERROR_M) / max(trial.drive.error(taken), LEAST_ERROR_M)
+    ratio = max(error, LEAST_ERROR_M) / max(trial.drive.error(taken), LEAST_ERROR_M)
+    if ratio > MOST_ERROR:
+        yield f'its error afterwards is {ratio:.2f} times that without the fault'
 
 
 def _counts(trial: Trial) -> Iterator[str]:

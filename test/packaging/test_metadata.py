@@ -76,9 +76,7 @@ def test_package_xml_agrees_with_setup_py(manifest, setup_arguments, checkout):
     assert re.findall(r'^(\d+\.\d+\.\d+) \(', changes, re.MULTILINE)[0] == manifest.version
     citation = (checkout / 'CITATION.cff').read_text()
     assert re.findall(r'^version: "?([\d.]+)', citation, re.MULTILINE) == [manifest.version]
-
-
-def test_all_name_the_same_oldest_versions(checkout, manifest, setup_arguments):
+    # All name the same oldest versions.
     asked = re.findall(r'(\w+)>=([\d.]+)', ' '.join(setup_arguments['install_requires']))
     assert [name for name, _ in asked] == ['numpy', 'scipy']
     depends = {(each.name, each.version_gte) for each in manifest.exec_depends if each.version_gte}
@@ -102,14 +100,12 @@ def test_package_xml_names_what_is_imported_and_no_more(checkout, manifest, setu
     # The launch files' own commands; what only tests use is a test_depend.
     used = {OTHER_NAMES.get(word, word) for word in words} | {'ros2bag', 'ros2launch'}
     assert declared <= used
-
-
-def test_package_xml_names_the_packages_of_the_messages(checkout, manifest):
-    # Recordings may hold, and read by their own means, what no node needs.
+    # The packages of messages are named too. Recordings may hold, and read by their own
+    # means, what no node needs.
     folders = [checkout / 'two_manifold_ros' / name for name in ('nodes', 'interface')]
     named = set(re.findall(r'(\w+)/(?:msg|srv)/\w', sources(folders)))
     assert 'sensor_msgs' in named
-    assert named <= {dependency.name for dependency in manifest.exec_depends}
+    assert named <= declared
 
 
 def test_locks_satisfy_setup_py_agree_with_each_other_and_name_no_index(checkout, setup_arguments):

@@ -274,25 +274,6 @@ def wrong_of(stream: PositionStream, clean: PositionStream) -> Bools:
     return np.asarray(~(away < WRONG_M))
 
 
-def places_of(recording: Recording) -> Floats:
-    """Return the place at each tick of a training."""
-    return np.concatenate(build_dataset([recording], SETTINGS).tracks)
-
-
-def is_reached(faulty: Recording, clean: Recording) -> bool:
-    """Return whether a training gets other places, or too few."""
-    given, right = places_of(faulty), places_of(clean)
-    known = np.isfinite(given).all(axis=1)
-    if len(given) == len(right):
-        away = np.linalg.norm(given - right, axis=1)
-    else:
-        # Behind a gap the ticks are others: each has to be of some place of the drive.
-        away = np.full(len(given), np.nan)
-        away[known] = cKDTree(clean.positions.positions).query(given[known])[0]
-    few = known.sum() < LEAST_KNOWN * np.isfinite(right).all(axis=1).sum()
-    return bool(few or away[known].max() > LEAST_ERROR_M)
-
-
 @pytest.mark.parametrize('fault', POSITION_FAULTS, ids=lambda fault: fault.name)
 def test_position_fault(fault, clean, codes):
     faulty = fault.change(clean, np.random.default_rng(crc32(fault.name.encode())))
@@ -309,7 +290,18 @@ def test_position_fault(fault, clean, codes):
         with pytest.raises(InputError, match=fault.refused):
             build_dataset([faulty], SETTINGS)
     else:
-        assert is_reached(faulty, clean) == fault.reaches
+        # Whether a training gets other places, or too few.
+        given, right = (
+            np.concatenate(build_dataset([each], SETTINGS).tracks) for each in (faulty, clean)
+        )
+        known = np.isfinite(given).all(axis=1)
+        if len(given) == len(right):
+            away = np.linalg.norm(given - right, axis=1)[known]
+        else:
+            # Behind a gap the ticks are others: each has to be of some place of the drive.
+            away, _ = cKDTree(clean.positions.positions).query(given[known])
+        few = known.sum() < LEAST_KNOWN * np.isfinite(right).all(axis=1).sum()
+        assert bool(few or away.max() > LEAST_ERROR_M) == fault.reaches
     if fault.updater is None:
         return
     monitor = ReferenceMonitor()

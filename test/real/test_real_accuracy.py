@@ -53,11 +53,6 @@ def six_runs(read_real: Read) -> RouteModel:
     return train_model(runs, TrainingSettings(horizons=(0, 25, 50)))
 
 
-def first_and_rest(recording: Recording, share: float) -> tuple[Recording, Recording]:
-    seconds = share * float(np.ptp(recording.imu.stamps)) / 1e9
-    return recording.between(None, seconds), recording.between(seconds, None)
-
-
 def check(evaluation: Evaluation, most: dict[int, float], fewest: int) -> None:
     """Each horizon is within its bound over all ticks, and far below the mean."""
     assert [each.horizon for each in evaluation.scores] == list(most)
@@ -69,10 +64,15 @@ def check(evaluation: Evaluation, most: dict[int, float], fewest: int) -> None:
 
 
 def test_the_rest_of_a_drive(read_real):
-    training, test = first_and_rest(read_real('f1tenth_ipz10'), 0.7)
-    model = train_model([training], TrainingSettings())
+    drive = read_real('f1tenth_ipz10')
+    seconds = 0.7 * float(np.ptp(drive.imu.stamps)) / 1e9
+    model = train_model([drive.between(None, seconds)], TrainingSettings())
     assert model.rate_hz == 80.0
-    check(evaluate(model, [test]), {0: 0.12, 40: 0.15, 200: 0.25, 400: 0.33}, 800)
+    check(
+        evaluate(model, [drive.between(seconds, None)]),
+        {0: 0.12, 40: 0.15, 200: 0.25, 400: 0.33},
+        800,
+    )
 
 
 def test_one_road_at_different_speeds_is_of_use(read_real):
