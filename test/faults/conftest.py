@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from fault import HealthyDrive, RATE_HZ
 import pytest
+from stream_faults import HealthyDrive, RATE_HZ
 
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.model.model_file import save_model

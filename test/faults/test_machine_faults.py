@@ -11,8 +11,8 @@ import subprocess
 import sys
 from time import monotonic, sleep
 
-from fault import HealthyDrive, RATE_HZ
 import pytest
+from stream_faults import HealthyDrive, RATE_HZ
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 

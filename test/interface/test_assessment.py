@@ -164,14 +164,11 @@ def test_reasons_in_other_circumstances(cause, known, words):
     assert 'look for lost messages' not in assessment.why
 
 
-def test_not_to_be_configured_yet_is_no_error():
+def test_not_to_be_configured_yet_is_no_error_and_all_that_is_odd_is_reported_at_once():
     waits = Health(trouble='waiting', managed=True)
     assert assess(waits)[:3] == (WARN, None, 'unconfigured')
     assert assess(replace(waits, failed=True)).level is ERROR
     assert set(LEVELS) == set(Status)
-
-
-def test_all_that_is_odd_is_reported_at_once():
     found = oddities(
         Health(
             publishers=DRIVER * 2,

@@ -148,36 +148,27 @@ def test_trouble_of_the_ros_clock_also_before_a_second_is_over(
     assert health(monitor, now_ns=20).clock == ''
 
 
-@pytest.mark.parametrize(
-    ('frame', 'covariance', 'causes'),
-    [
+def test_what_does_not_fit_the_model_and_the_topic_of_the_training_beside_another_one():
+    # Only what the model needs has to be measured.
+    for frame, covariance, causes in (
         ('imu_link', 0.0, []),
         ('', 0.0, []),
         ('camera_imu', 0.0, ['frame']),
         ('imu_link', -1.0, ['linear_acceleration_not_measured']),
-    ],
-)
-def test_what_does_not_fit_the_model(frame, covariance, causes):
-    # Only what the model needs has to be measured.
-    covariances = {'linear_acceleration': covariance, 'angular_velocity': covariance}
-    assert list(imu_complaints(frame, covariances, MODEL, '/imu')) == causes
-    model = SimpleNamespace(imu_frame_id='', imu_topic='/imu/data_raw', live_channels=())
+    ):
+        covariances = {'linear_acceleration': covariance, 'angular_velocity': covariance}
+        assert list(imu_complaints(frame, covariances, MODEL, '/imu')) == causes
+    model: Any = SimpleNamespace(imu_frame_id='', imu_topic='/imu/data_raw', live_channels=())
     assert imu_complaints('', {}, model, '/imu/data') == {}
     # The topic of the training is missed if it is published too.
     ((cause, words),) = imu_complaints('', {}, model, '/imu/data', '/imu/data_raw').items()
     assert (cause, '/imu/data_raw' in words) == ('other_topic', True)
-
-
-@pytest.mark.parametrize(
-    ('trained', 'topic', 'beside'),
-    [
+    for trained, topic, beside in (
         ('/imu/data_raw', '/imu/data', '/imu/data_raw'),
         ('/imu/data_raw', '/car1/imu/data', '/car1/imu/data_raw'),
         # The same topic of another robot.
         ('/car1/imu', '/car2/imu', ''),
         ('/imu/data_raw', '/imu/data_raw', ''),
         ('', '/imu', ''),
-    ],
-)
-def test_the_topic_of_the_training_beside_another_one(trained, topic, beside):
-    assert trained_beside(trained, topic) == beside
+    ):
+        assert trained_beside(trained, topic) == beside

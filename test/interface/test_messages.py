@@ -71,12 +71,13 @@ def test_every_topic_of_an_estimate_is_published_if_it_is_valid_and_in_its_type(
         assert len(builder.serialise(msgtype, message)) > 0
     scene.model.frame_id = 'lap'
     assert names() == {'latent_state'}
-
-
-def test_every_number_is_finite(estimate, scene):
+    # Every number is finite.
+    scene.model.frame_id = 'arena'
     scene.model.track = np.full((4, 2), np.nan)
     still = replace(estimate, velocity=np.zeros(2), evidence=math.nan, novelty=math.nan, tick=0)
-    for name, _, message in messages_of(still, scene):
+    sent = messages_of(still, scene)
+    assert sent
+    for name, _, message in sent:
         assert all(math.isfinite(number) for number in numbers(message)), name
 
 
@@ -88,8 +89,8 @@ def test_frames_are_the_users_or_those_of_positions_and_vehicle(model):
     assert choose_scene(model).track == 'map'
 
 
-def test_the_position_faces_along_the_course(build, estimate):
-    message = build('position')
+def test_position_and_odometry_face_along_the_course(build, estimate):
+    message = position = build('position')
     assert message['header'] == HEADER
     pose, half = message['pose']['pose'], math.sqrt(0.5)
     assert pose['position'] == {'x': 1.0, 'y': 2.0, 'z': 0.0}
@@ -104,10 +105,8 @@ def test_the_position_faces_along_the_course(build, estimate):
     for speed in (0.0, 1e-200, 1e-3):
         slow = build('position', velocity=np.array([speed, 0.0]))
         assert slow['pose']['covariance'][35] == UNIFORM_ANGLE_VARIANCE
-
-
-def test_odometry_is_the_position_and_a_twist_in_the_child_frame(build):
-    message, position = build('odometry'), build('position')
+    # Odometry is the position and a twist in the child frame.
+    message = build('odometry')
     assert (message['header'], message['child_frame_id']) == (HEADER, 'base_link')
     assert message['pose']['pose'] == position['pose']['pose']
     np.testing.assert_array_equal(message['pose']['covariance'], position['pose']['covariance'])
@@ -193,9 +192,7 @@ def test_runs_are_split_at_seams_and_thinned_but_keep_their_ends_and_shape():
     for run, whole in zip(runs, parts, strict=True):
         np.testing.assert_array_equal(run[[0, -1]], whole[[0, -1]])
         np.testing.assert_allclose(np.hypot(*run.T), 1.0)
-
-
-def test_a_track_is_drawn_as_large_and_as_finely_wherever_it_is():
+    # As large and as finely wherever it is.
     angle = np.linspace(0, 2 * np.pi, 1000)
     track = np.column_stack([30.0 * np.cos(angle), 10.0 * np.sin(angle)])
     shift = np.array([5e5, 5.4e6])

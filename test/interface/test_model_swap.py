@@ -114,7 +114,9 @@ def bench(drive: SlotCarRun, model_path: Path) -> Bench:
     return Bench(drive, model_path)
 
 
-def test_the_other_model_takes_over_without_a_gap(bench, other, other_path, drive):
+def test_the_other_model_takes_over_without_a_gap_and_the_one_before_again(
+    bench, other, model_path, other_path, drive
+):
     bench.load(other_path, before=400)
     before = bench.session.counts()
     bench.go(100)
@@ -138,6 +140,14 @@ def test_the_other_model_takes_over_without_a_gap(bench, other, other_path, driv
     wanted = [each for stamp, sample in samples for each in alone.push(stamp, sample)]
     assert wanted[-1].stamp_ns == bench.published[-1].stamp_ns
     np.testing.assert_array_equal(wanted[-1].state, bench.published[-1].state)
+    bench.load(model_path)
+    bench.go(100)
+    assert (bench.swap.path, bench.swap.swaps) == (str(model_path), 2)
+    assert [len(each.positions) for each in bench.published[-15:]] == [3] * 15
+    assert bench.gaps().max() < 2.0
+    counts = bench.session.counts()
+    assert (counts['received'], counts['resets']) == (600, 0)
+    assert bench.said[-1] == f'Model {model_path} runs in place of {other_path}'
 
 
 def test_what_comes_while_it_loads_is_not_missed(bench, other_path, monkeypatch):
@@ -159,47 +169,30 @@ def test_what_comes_while_it_loads_is_not_missed(bench, other_path, monkeypatch)
     assert bench.gaps().max() < 2.0
 
 
-def test_the_model_before_runs_again_by_its_file(bench, model_path, other_path):
-    bench.load(other_path, before=300)
-    bench.load(model_path, before=100)
-    bench.go(100)
-    assert (bench.swap.path, bench.swap.swaps) == (str(model_path), 2)
-    assert [len(each.positions) for each in bench.published[-15:]] == [3] * 15
-    assert bench.gaps().max() < 2.0
-    counts = bench.session.counts()
-    assert (counts['received'], counts['resets']) == (500, 0)
-    assert bench.said[-1] == f'Model {model_path} runs in place of {other_path}'
-
-
-def test_the_one_that_runs_is_swapped_only_if_its_file_has_changed(
+def test_a_file_that_is_no_model_or_runs_already_unchanged_changes_nothing(
     bench, model_path, other, tmp_path
 ):
-    path, link = tmp_path / 'new.npz', tmp_path / 'link.npz'
-    save_model(other, path)
-    link.symlink_to(path)
-    assert 'this model runs already' in bench.swap.start(str(model_path))
-    bench.load(path, before=200)
-    bench.go(1)
-    for same in (path, link):
-        assert bench.swap.start(str(same)).startswith(f'{same}: this model runs already')
-    save_model(other, path)
-    bench.load(path)
-
-
-def test_a_file_that_is_no_model_changes_nothing(bench, tmp_path):
-    broken = tmp_path / 'broken.npz'
-    broken.write_bytes(b'no model')
     assert bench.swap.start('') == (
         'No next model is given: set the parameter next_model to the path of one.'
     )
     for missing in (f'{tmp_path}/none.npz', 'null\0byte'):
         assert bench.swap.start(missing).startswith(f'{missing}: there is no such file')
+    assert 'this model runs already' in bench.swap.start(str(model_path))
     assert bench.swap.state == 'none'
-    bench.go(200)
-    bench.load(broken)
+    broken, path, link = (tmp_path / f'{name}.npz' for name in ('broken', 'new', 'link'))
+    broken.write_bytes(b'no model')
+    bench.load(broken, before=200)
     bench.go(20)
     bench.assert_failed(f'^{broken}: ')
     assert bench.said[-1] == bench.swap.trouble
+    save_model(other, path)
+    link.symlink_to(path)
+    bench.load(path)
+    bench.go(1)
+    for same in (path, link):
+        assert bench.swap.start(str(same)).startswith(f'{same}: this model runs already')
+    save_model(other, path)
+    bench.load(path)
 
 
 def divide_by_zero(*_: object) -> Any:  # noqa: ANN401
@@ -297,31 +290,28 @@ def test_it_waits_until_the_other_one_has_seen_a_window_or_nothing_comes(
     assert few.swap.swaps == 1
 
 
-@pytest.mark.parametrize(
-    ('changes', 'of_present', 'words'),
-    [
-        ({'frame_id': 'odom'}, {}, "positions are in the frame 'odom', but the model in use has"),
-        ({'imu_frame_id': 'upside_down'}, {}, "its IMU was in the frame 'upside_down'"),
-        ({'origin': GeodeticOrigin(49.0, 8.0, 100.0)}, {}, 'another geodetic origin'),
-        ({'frame_id': 'lap'}, {'frame_id': ''}, 'only one of it and the model in use knows'),
-        ({'frame_id': ''}, {'frame_id': 'lap'}, 'only one of it and the model in use knows'),
-    ],
-    ids=str,
-)
-def test_what_would_change_the_meaning_of_the_numbers_is_refused(
-    changes, of_present, words, other, model_path
-):
+def test_what_would_change_the_meaning_of_the_numbers_is_refused(other, model_path):
     present = load_model(model_path)
     check_successor(other, present, 'm')
     check_successor(replace(other, frame_id='', imu_frame_id=''), present, 'm')
-    with pytest.raises(InputError, match=f'^m: .*{words}'):
-        check_successor(replace(other, **changes), replace(present, **of_present), 'm')
     names = tuple(f'pixel.{number}' for number in range(6))
     camera = replace(other, channels=replace(other.channels, names=names))
+    laps, knows = {'frame_id': 'lap'}, 'only one of it and the model in use knows'
+    for changed, of_present, words in (
+        (
+            replace(other, frame_id='odom'), {},
+            "positions are in the frame 'odom', but the model in use has",
+        ),
+        (replace(other, imu_frame_id='upside_down'), {}, "its IMU was in the frame 'upside_down'"),
+        (replace(other, origin=GeodeticOrigin(49.0, 8.0, 100.0)), {}, 'another geodetic origin'),
+        (replace(other, **laps), {'frame_id': ''}, knows),
+        (replace(other, frame_id=''), laps, knows),
+        (camera, {}, 'subscribes to an IMU'),
+    ):  # fmt: skip
+        with pytest.raises(InputError, match=f'^m: .*{words}'):
+            check_successor(changed, replace(present, **of_present), 'm')
     with pytest.raises(InputError, match=r'm: the model takes pixel\.0 and similar channels'):
         check_input(camera, 'm')
-    with pytest.raises(InputError, match='subscribes to an IMU'):
-        check_successor(camera, present, 'm')
 
 
 def test_an_estimate_of_what_it_was_made_with_is_not_about_the_present(drive, other):

@@ -18,23 +18,20 @@ from two_manifold_ros.manifold.selection import make_learner
 from two_manifold_ros.names import KERNELS, LEARNERS, METHODS
 from two_manifold_ros.route.learning import Tuning
 
-ALL = [(node, parameter) for node, kind in PARAMETERS.items() for parameter in kind.table()]
 
-
-@pytest.mark.parametrize(
-    ('node', 'parameter'), ALL, ids=lambda value: getattr(value, 'name', value)
-)
-def test_every_entry_is_complete(node, parameter):
-    assert [each.name for each in PARAMETERS[node].table()].count(parameter.name) == 1
-    assert parameter.description.endswith('.'), node
-    assert (parameter.low is None) == (parameter.high is None)
-    assert parameter.refusal(parameter.default) == ''
-    if isinstance(parameter.default, int | float) and not isinstance(parameter.default, bool):
-        assert parameter.low <= parameter.default <= parameter.high
-
-
-def test_the_sharpness_is_the_one_that_a_training_takes():
-    (sharpness,) = (each for _, each in ALL if each.name == 'sharpness')
+def test_every_entry_is_complete():
+    for node, kind in PARAMETERS.items():
+        table = kind.table()
+        assert len({each.name for each in table}) == len(table)
+        for each in table:
+            assert each.description.endswith('.'), (node, each.name)
+            assert (each.low is None) == (each.high is None), (node, each.name)
+            assert each.refusal(each.default) == '', (node, each.name)
+            if isinstance(each.default, int | float) and not isinstance(each.default, bool):
+                assert each.low <= each.default <= each.high, (node, each.name)
+    # The sharpness is the one that a training takes.
+    tables = [each for kind in PARAMETERS.values() for each in kind.table()]
+    (sharpness,) = (each for each in tables if each.name == 'sharpness')
     assert f' 0 means: {Tuning.sharpness:g} at 20 Hz, ' in sharpness.description
 
 
@@ -81,23 +78,19 @@ def test_a_text_that_may_be_a_number_is_no_list_and_no_truth_value():
 
 
 @pytest.mark.parametrize(
-    ('keys', 'missed'),
+    ('path', 'missed'),
     [
-        (['/**'], False),
-        (['/**/filter_node'], False),
-        (['/*/filter_node'], False),
-        (['/car1/filter_node'], False),
-        (['car1', 'filter_node'], False),
-        (['/updater_node'], False),
-        (['car2', 'filter_node'], False),
-        (['filter_node'], True),
-        (['/filter_node'], True),
-        (['/', 'filter_node'], True),
+        *(
+            (each, False)
+            for each in ('/**', '/**/filter_node', '/*/filter_node', 'car1 filter_node')
+        ),
+        *((each, False) for each in ('/car1/filter_node', '/updater_node', 'car2 filter_node')),
+        *((each, True) for each in ('filter_node', '/filter_node', '/ filter_node')),
     ],
 )
-def test_a_section_without_the_namespace_is_found(keys, missed):
+def test_a_section_without_the_namespace_is_found(path, missed):
     content: object = {'ros__parameters': {'track_frame': 'odom'}}
-    for key in reversed(keys):
+    for key in reversed(path.split()):
         content = {key: content}
     assert names_without_namespace(content, '/car1/filter_node') == missed
     assert not names_without_namespace(content, '/filter_node')

@@ -108,7 +108,7 @@ def test_a_frame_that_does_not_drift_stays(at):
     np.testing.assert_allclose(found, [wanted] * 200, atol=1e-4)
 
 
-def test_it_keeps_its_yaw_while_the_course_is_not_sure(at):
+def test_it_keeps_its_yaw_while_the_course_is_not_sure_or_against_it(at):
     frame = OdometryFrame('map', 'base_link')
     frame.take(odometry(0.0, (0.0, 0.0, 0.0)))
     slow = 4.0 * (1.1 * SURE_YAW) ** 2 * np.eye(2)
@@ -120,9 +120,7 @@ def test_it_keeps_its_yaw_while_the_course_is_not_sure(at):
     frame.take(odometry(1.0, (0.0, 0.0, 0.02), speed=0.0))
     stands = at(1.0, (1.0, 1.0, 0.0), velocity=np.zeros(2), velocity_covariance=SLOW)
     np.testing.assert_allclose(frame.locate(stands), (1.0, 1.0, 0.5))
-
-
-def test_in_reverse_it_faces_against_its_course(at):
+    # In reverse it faces against its course.
     frame = OdometryFrame('map', 'base_link')
     frame.take(odometry(0.0, (0.0, 0.0, 0.3), speed=-2.0))
     found = frame.locate(at(0.0, (1.0, 2.0, 1.3 - math.pi)))
@@ -173,7 +171,7 @@ def test_a_stall_is_bridged_and_silence_is_not(at):
     assert x == pytest.approx(-2.599)
 
 
-def test_what_cannot_be_used_says_why_and_changes_nothing(at):
+def test_what_cannot_be_used_or_starts_again_says_why_and_changes_nothing(at):
     frame = OdometryFrame('map', 'base_link')
     assert 'no odometry came' in frame.trouble
     frame.take(odometry(0.0, (0.0, 0.0, 0.0), child='wheels'))
@@ -187,9 +185,7 @@ def test_what_cannot_be_used_says_why_and_changes_nothing(at):
     frame.take(odometry(0.0, (0.0, 0.0, 0.0)))
     assert not frame.trouble
     assert frame.locate(at(0.0, (1.0, 0.0, 0.0))) is not None
-
-
-def test_an_odometry_that_starts_again_is_another_one(at):
+    # An odometry that starts again is another one.
     frame = OdometryFrame('map', 'base_link')
     frame.take(odometry(5.0, (1.0, 0.0, 0.0)))
     assert frame.locate(at(5.0, (0.0, 0.0, 1.0))) is not None
@@ -202,7 +198,8 @@ def test_an_odometry_that_starts_again_is_another_one(at):
     assert frame.locate(at(5.0, (0.0, 0.0, 1.0))) is None
 
 
-def test_messages(estimate, scene, at):
+def test_messages_also_on_a_route_in_another_frame(estimate, scene, at):
+    """The frames of two routes say nothing of each other: no yaw of one is one of the other."""
     fields = transform_message(estimate, scene)
     (transform,) = fields['transforms']
     pose = position_message(estimate, scene)
@@ -216,10 +213,7 @@ def test_messages(estimate, scene, at):
     (transform,) = transform_message(at(0.0, (1.0, 2.0, 0.0)), scene, frame)['transforms']
     assert (transform['header']['frame_id'], transform['child_frame_id']) == ('arena', 'odom')
     assert transform['transform']['translation'] == {'x': 1.0, 'y': 2.0, 'z': 0.0}
-
-
-def test_on_a_route_in_another_frame_the_odometry_is_turned_anew(scene, at):
-    """The frames of two routes say nothing of each other: no yaw of one is one of the other."""
+    # On a route in another frame the odometry is turned anew.
     frame = OdometryFrame(scene.track, 'base_link')
     hall = replace(scene, track='hall')
     for tick in range(40):

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launch files, executed on stand-ins, and files of parameters, against the package."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 import importlib
 from pathlib import Path
 from types import SimpleNamespace
@@ -34,58 +34,25 @@ TYPES = {
 }
 
 
-@pytest.fixture(params=FILES, ids=lambda path: path.name)
-def path(request: pytest.FixtureRequest) -> Path:
-    return Path(request.param)
-
-
-@pytest.fixture
-def description(path: Path) -> Remembered:
-    return describe(path, **GIVEN, rviz='true')
-
-
-def our_nodes(description: Remembered) -> list[dict[str, Any]]:
-    nodes = [node.kwargs for node in named(description, 'Node')]
-    return [node for node in nodes if node['package'] == 'two_manifold_ros']
-
-
 def argument_names(description: Remembered) -> set[str]:
     return {argument.args[0] for argument in named(description, 'DeclareLaunchArgument')}
 
 
-def words(description: object) -> set[str]:
-    """Return all words among the arguments of a description, and of its programs."""
-    return {
-        word
-        for part in everything(description)
-        for word in flat([part.args, part.kwargs.get('arguments', ())])
-    }
-
-
-def flat(part: object) -> list[str]:
-    """Return all words in nested lists."""
-    if isinstance(part, str):
-        return [part]
-    if isinstance(part, list | tuple):
-        return [word for each in part for word in flat(each)]
-    return []
-
-
-def test_every_argument_is_described_and_used_and_no_other(description):
+@pytest.mark.parametrize('path', FILES, ids=lambda path: path.name)
+def test_what_a_launch_file_names_is_there_and_described_and_used(path):
+    description = describe(path, **GIVEN, rviz='true')
     for argument in named(description, 'DeclareLaunchArgument'):
         assert argument.kwargs['description'].endswith('.'), argument.args
     used = {each.args[0] for each in named(description, 'LaunchConfiguration')}
     used |= description.asked
     assert used == argument_names(description)
-
-
-def test_packages_and_executables_and_their_parameters_and_topics_exist(description):
-    for node in named(description, 'Node'):
-        assert node.kwargs['package'] in {'two_manifold_ros', 'rviz2'}
     for name, (file, _) in parameters(description).items():
         assert file == f'two_manifold_ros/config/{name}.yaml'
     entry_points = importlib.import_module('two_manifold_ros.nodes.__main__')
-    for node in our_nodes(description):
+    for node in (each.kwargs for each in named(description, 'Node')):
+        if node['package'] == 'rviz2':
+            continue
+        assert node['package'] == 'two_manifold_ros'
         name = node['executable']
         assert callable(getattr(entry_points, name))
         assert (ROOT / 'resource' / 'lib' / name).is_file()
@@ -100,13 +67,21 @@ def test_packages_and_executables_and_their_parameters_and_topics_exist(descript
                 assert not isinstance(value.args[0], str) or value.kwargs['value_type'] is str
             else:
                 assert type(value) is TYPES[kinds[key]], key
-
-
-def test_included_files_exist_and_know_the_arguments(description):
+    # Included files exist and know the arguments.
     for include in named(description, 'IncludeLaunchDescription'):
-        (name,) = (word for word in words(include) if word.endswith('.launch.py'))
+        said = {word for part in everything(include) for word in words(part.args)}
+        (name,) = (word for word in said if word.endswith('.launch.py'))
         known = argument_names(describe(ROOT / 'launch' / name))
         assert {key for key, _ in include.kwargs['launch_arguments']} <= known
+
+
+def words(part: object) -> Iterator[str]:
+    """Yield all words in nested lists."""
+    if isinstance(part, str):
+        yield part
+    elif isinstance(part, list | tuple):
+        for each in part:
+            yield from words(each)
 
 
 def test_without_rviz_a_warning_takes_its_place():
@@ -196,11 +171,8 @@ def handlers(path: Path, **given: str) -> dict[str, Callable[..., list[Any]]]:
     }
 
 
-def ended(returncode: int) -> SimpleNamespace:
-    return SimpleNamespace(returncode=returncode)
-
-
 LIVE, ENDING = SimpleNamespace(is_shutdown=False), SimpleNamespace(is_shutdown=True)
+DONE, FAILED = SimpleNamespace(returncode=0), SimpleNamespace(returncode=1)
 
 
 @pytest.mark.parametrize(
@@ -216,14 +188,14 @@ def test_what_fails_makes_the_launch_fail_unless_it_is_ended(name, program):
     path = ROOT / 'launch' / f'{name}.launch.py'
     end = handlers(path, namespace='a', rviz='false')[program]
     with pytest.raises(RuntimeError):
-        end(ended(1), LIVE)
-    end(ended(1), ENDING)
-    end(ended(0), LIVE)
+        end(FAILED, LIVE)
+    end(FAILED, ENDING)
+    end(DONE, LIVE)
 
 
 def test_a_bag_is_played_after_the_filter_is_active_and_ends_the_launch_unless_it_is_shown():
     path = ROOT / 'launch' / 'replay.launch.py'
-    (bag,) = handlers(path)['filter_node'](ended(0), LIVE)
+    (bag,) = handlers(path)['filter_node'](DONE, LIVE)
     assert bag.kwargs['cmd'][:4] == ['ros2', 'bag', 'play', GIVEN['bag']]
     for rviz, missing, kinds in (
         ('false', '', ['Shutdown']),
@@ -232,7 +204,7 @@ def test_a_bag_is_played_after_the_filter_is_active_and_ends_the_launch_unless_i
     ):
         description = describe(path, missing, **GIVEN, rviz=rviz)
         (_, end) = (each.kwargs['on_exit'] for each in named(description, 'OnProcessExit'))
-        assert [type(each).__name__ for each in end(ended(0), LIVE)] == kinds
+        assert [type(each).__name__ for each in end(DONE, LIVE)] == kinds
     with pytest.raises(RuntimeError, match='install ros-'):
         describe(path, 'ros2bag', **GIVEN)
 

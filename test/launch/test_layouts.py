@@ -90,22 +90,14 @@ def wanted_by_plotjuggler(root: ET.Element, topics: list[str]) -> Iterator[Wante
 
 
 @pytest.fixture(scope='module')
-def layout() -> dict[str, Any]:
-    yaml = pytest.importorskip('yaml', reason='PyYAML is not installed')
-    return yaml.safe_load((CONFIG / 'two_manifold.rviz').read_text())
-
-
-@pytest.fixture(scope='module')
-def displays(layout: dict[str, Any]) -> list[dict[str, Any]]:
-    return [each for each in layout['Visualization Manager']['Displays'] if 'Topic' in each]
-
-
-@pytest.fixture(scope='module')
 def panels() -> dict[str, dict[str, Any]]:
     return dict(json.loads((CONFIG / FOXGLOVE).read_text())['configById'])
 
 
-def test_topics_types_and_quality_are_what_is_advertised(displays):
+def test_rviz_shows_all_that_can_be_drawn_as_it_is_advertised(panels):
+    yaml = pytest.importorskip('yaml', reason='PyYAML is not installed')
+    layout = yaml.safe_load((CONFIG / 'two_manifold.rviz').read_text())
+    displays = [each for each in layout['Visualization Manager']['Displays'] if 'Topic' in each]
     for display in displays:
         wanted = display['Topic']
         # A relative name follows the namespace of rviz.
@@ -117,9 +109,6 @@ def test_topics_types_and_quality_are_what_is_advertised(displays):
         # A display draws the newest message; more may be kept for who records.
         assert 0 < wanted['Depth'] <= topic.depth
         assert wanted['History Policy'] == 'Keep Last'
-
-
-def test_rviz_shows_all_that_can_be_drawn_and_the_frames(displays, layout):
     shown = {display['Topic']['Value']: display for display in displays}
     assert set(shown) == {
         name for name, each in ADVERTISED.items() if each.msgtype in DISPLAYS.values()
@@ -133,9 +122,7 @@ def test_rviz_shows_all_that_can_be_drawn_and_the_frames(displays, layout):
     drawn = markers_message(estimate_with(), Scene(model, 'map', 'car'))['markers']
     names = sorted({marker['ns'] for marker in drawn})
     assert shown['markers']['Namespaces'] == dict.fromkeys(names, True)
-
-
-def test_the_fixed_frame_is_that_of_the_launch_file(layout, panels):
+    # The fixed frame is that of the launch file.
     frame = layout['Visualization Manager']['Global Options']['Fixed Frame']
     description = describe(CONFIG.parent / 'launch' / 'onboard.launch.py')
     (declared,) = (

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from time import monotonic, sleep
 from types import SimpleNamespace
@@ -63,14 +62,6 @@ class Logging(GuardedNode):
         self.lines.append(text)
 
 
-@pytest.fixture
-def node(domain: str) -> Iterator[Logging]:
-    with ros(domain):
-        node = Logging()
-        yield node
-        node.destroy_node()
-
-
 @pytest.mark.parametrize('asked', ['', 'reliable'])
 def test_a_parameter_of_ros_asks_for_samples_without_loss(domain, asked):
     override = {'qos_overrides./imu.subscription.reliability': asked} if asked else {}
@@ -85,49 +76,50 @@ def test_a_parameter_of_ros_asks_for_samples_without_loss(domain, asked):
         node.destroy_node()
 
 
-def test_an_exception_is_counted_and_logged_once_per_kind(node):
+def test_an_exception_is_counted_and_logged_once_per_kind_unless_ros_goes_down(
+    domain, monkeypatch
+):
     def broken(value: int) -> None:
         raise ValueError(value % 2)
 
-    guarded = node.guard(broken)
-    # To a service the last argument is the answer.
-    assert [guarded(value) for value in range(10)] == [*range(10)]
-    assert node.errors == 10
-    assert len(node.lines) == 2
-    assert 'in broken' in node.lines[0]
-
-
-def test_what_fails_while_the_middleware_goes_down_is_no_bug(node, monkeypatch):
     def published_in_the_middle_of_it() -> None:
         monkeypatch.setattr(callbacks, 'ok', lambda: False)
         raise RuntimeError
 
-    node.guard(published_in_the_middle_of_it)()
-    assert (node.errors, node.lines) == (0, [])
+    with ros(domain):
+        node = Logging()
+        guarded = node.guard(broken)
+        # To a service the last argument is the answer.
+        assert [guarded(value) for value in range(10)] == [*range(10)]
+        node.guard(published_in_the_middle_of_it)()
+        assert node.errors == 10
+        assert len(node.lines) == 2
+        assert 'in broken' in node.lines[0]
+        node.destroy_node()
 
 
-@pytest.mark.parametrize(
-    ('publishers', 'others'),
-    [
-        ([('/', 'mine')], None),
-        ([('/', 'mine'), ('/car', 'other')], ('/car/other',)),
+def test_other_publishers_of_an_output():
+    mine = '/', 'mine'
+    for publishers, others in (
+        ([mine], None),
+        ([mine, ('/car', 'other')], ('/car/other',)),
         # A second node of our own name, and one of which only the endpoint is known.
-        ([('/', 'mine'), ('/', 'mine')], ('another node of the same name (/mine)',)),
-        ([('/', 'mine'), ('_NODE_NAMESPACE_UNKNOWN_', '_NODE_NAME_UNKNOWN_')], ('',)),
-    ],
-)
-def test_other_publishers_of_an_output(publishers, others):
-    infos = [
-        SimpleNamespace(topic_type='t', node_namespace=namespace, node_name=name)
-        for namespace, name in publishers
-    ]
-    node: Any = SimpleNamespace(
-        count_publishers=lambda _: len(infos),
-        resolve_topic_name=lambda name: name,
-        get_publishers_info_by_topic=lambda _: infos,
-        get_fully_qualified_name=lambda: '/mine',
-    )
-    assert find_shared(node, ['/odometry']) == ({} if others is None else {'/odometry': others})
+        ([mine, mine], ('another node of the same name (/mine)',)),
+        ([mine, ('_NODE_NAMESPACE_UNKNOWN_', '_NODE_NAME_UNKNOWN_')], ('',)),
+    ):
+        infos = [
+            SimpleNamespace(topic_type='t', node_namespace=namespace, node_name=name)
+            for namespace, name in publishers
+        ]
+        node: Any = SimpleNamespace(
+            count_publishers=lambda _, infos=infos: len(infos),
+            resolve_topic_name=lambda name: name,
+            get_publishers_info_by_topic=lambda _, infos=infos: infos,
+            get_fully_qualified_name=lambda: '/mine',
+        )
+        assert find_shared(node, ['/odometry']) == (
+            {} if others is None else {'/odometry': others}
+        )
 
 
 def test_a_topic_that_is_only_subscribed_as_the_type_is_no_hint():
@@ -199,13 +191,10 @@ def test_every_field_arrives(topic, name):
         # Messages and not bytes are compared: the padding before the numbers holds anything.
         heard = deserialize_message(layout.serialise(fields), message_class(topic.msgtype))
         assert heard == to_message(topic.msgtype, fields)
-
-
-def test_an_example_without_all_numbers_is_refused():
-    fields = position_message(estimate(0), Scene(MODEL, track='map', child='base_link'))
+    # An example without all numbers is refused.
     del fields['pose']['covariance']
     with pytest.raises(ValueError, match='does not end in the numbers'):
-        FixedLayout(Topics.POSITION.msgtype, fields)
+        FixedLayout(topic.msgtype, fields)
 
 
 def test_a_plain_node_publishes_under_a_prefix(talk, model_path):
@@ -274,37 +263,27 @@ class Laps:
         self.before = before
 
 
-def laps_publishers(laps: Laps, subscribers: int) -> tuple[EstimatePublishers, list[bytes]]:
-    """Return publishers of a model of laps alone, and what is published as bytes."""
-    published: list[bytes] = []
-    own = SimpleNamespace(
-        get_subscription_count=lambda: subscribers,
-        publish=lambda each: published.append(each) if isinstance(each, bytes) else None,
-    )
-    node: Any = SimpleNamespace(create_publisher=lambda *_: own, destroy_publisher=None)
+def test_laps_are_placed_once_for_subscribers_and_go_on_in_the_frame_of_their_fixes():
+    """Those of each route on their own."""
     model: Any = SimpleNamespace(
         frame_id=LAP_FRAME, period_ns=10**8, horizons=(0,), route_names=(), route_model=None
     )
     scene = Scene(model, LAP_FRAME, 'base_link')
-    taker: Any = laps
-    return EstimatePublishers(
-        node, scene, transform=False, laps={'': taker}, placed=True
-    ), published
-
-
-@pytest.mark.parametrize('subscribers', [0, 1])
-def test_an_estimate_is_placed_by_fixes_once_and_only_for_subscribers(subscribers):
-    laps = Laps('map')
-    publishers, published = laps_publishers(laps, subscribers)
-    publishers.publish(estimate(0))
-    assert laps.asked == subscribers
-    assert len(published) == 2 * subscribers
-
-
-def test_laps_go_on_in_the_frame_of_their_fixes_and_those_of_each_route_on_their_own():
-    one: Any = Laps('map')
-    publishers, published = laps_publishers(one, 1)
-    publishers.publish(estimate(0))
+    for subscribers in (0, 1):
+        one: Any = Laps('map')
+        published: list[bytes] = []
+        own = SimpleNamespace(
+            get_subscription_count=lambda subscribers=subscribers: subscribers,
+            publish=lambda each, to=published: isinstance(each, bytes) and to.append(each),
+        )
+        node: Any = SimpleNamespace(
+            create_publisher=lambda *_, own=own: own, destroy_publisher=None
+        )
+        laps = {'': one}
+        publishers = EstimatePublishers(node, scene, transform=False, laps=laps, placed=True)
+        publishers.publish(estimate(0))
+        assert one.asked == subscribers
+        assert len(published) == 2 * subscribers
     # A model that knows no laps comes in between.
     publishers.go_on_with(publishers.scene, {})
     publishers.publish(estimate(0))

@@ -199,19 +199,6 @@ def atlas_path(model_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
     return path
 
 
-@pytest.fixture(scope='module')
-def lines_path(model_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the model of the slot car as a line of a network; the other one is never driven."""
-    own = load_model(model_path)
-    passes = np.tile([1.0, 0.0], (own.route.places, 1))
-    nowhere = np.zeros((0, 2, len(own.horizons), 2))
-    forks = np.zeros(0, dtype=np.int64)
-    lines = NetworkLines(('loop', 'spur'), 100.0, passes, forks, nowhere, 1.0)
-    path = tmp_path_factory.mktemp('lines') / 'lines.npz'
-    save_model(replace(own, lines=lines), path)
-    return path
-
-
 @pytest.fixture
 def half_driven(talk, start, drive):
     """Return a function that runs a model over half a drive: its health, and what it published."""
@@ -230,8 +217,15 @@ def half_driven(talk, start, drive):
     return run
 
 
-def test_lines_of_one_map_are_named_too(half_driven, lines_path):
-    health, heard = half_driven(lines_path)
+def test_lines_of_one_map_are_named_too(half_driven, model_path, tmp_path):
+    """The slot car drives one line of a network; the other one is never driven."""
+    own = load_model(model_path)
+    passes = np.tile([1.0, 0.0], (own.route.places, 1))
+    nowhere = np.zeros((0, 2, len(own.horizons), 2))
+    forks = np.zeros(0, dtype=np.int64)
+    lines = NetworkLines(('loop', 'spur'), 100.0, passes, forks, nowhere, 1.0)
+    save_model(replace(own, lines=lines), tmp_path / 'lines.npz')
+    health, heard = half_driven(tmp_path / 'lines.npz')
     health.until_value('route', 'loop')
     numbers = numbers_of(heard['routes'][-1])
     assert list(numbers) == ['sec', 'nanosec', 'loop', 'spur', 'none']

@@ -42,17 +42,15 @@ from two_manifold_ros.recordings.satellite_fixes import east_north
 
 POSE = 'geometry_msgs/msg/PoseStamped'
 PLACE = {'x': 1.5, 'y': -2.5, 'z': 9.0}
+FIX = 'sensor_msgs/msg/NavSatFix'
+POINT = 'geometry_msgs/msg/PointStamped'
 REFERENCES = {
-    'geometry_msgs/msg/PoseStamped': {'pose': {'position': PLACE}},
+    POSE: {'pose': {'position': PLACE}},
     'geometry_msgs/msg/PoseWithCovarianceStamped': {'pose': {'pose': {'position': PLACE}}},
-    'geometry_msgs/msg/PointStamped': {'point': PLACE},
+    POINT: {'point': PLACE},
     'geometry_msgs/msg/TransformStamped': {'transform': {'translation': PLACE}},
     'nav_msgs/msg/Odometry': {'pose': {'pose': {'position': PLACE}}},
 }
-
-
-FIX = 'sensor_msgs/msg/NavSatFix'
-POINT = 'geometry_msgs/msg/PointStamped'
 
 
 def raw(msgtype: str, fields: Message, seconds: int = 7, frame: str = 'arena') -> bytes:
@@ -132,12 +130,8 @@ class Recorder:
         return self.live.assessment.level, self.live.assessment.cause
 
 
-@pytest.fixture
-def recorder(monkeypatch: pytest.MonkeyPatch) -> Recorder:
-    return Recorder(monkeypatch)
-
-
-def test_both_topics_are_recorded_and_what_is_missing_is_named(recorder):
+def test_both_topics_are_recorded_and_what_is_missing_is_named(monkeypatch):
+    recorder = Recorder(monkeypatch)
     with pytest.raises(InputError, match='No IMU message came on /imu'):
         recorder.live.recording(use_receive_time=False)
     recorder.take_imu(raw('sensor_msgs/msg/Imu', {'angular_velocity': {'z': 3.0}}))
@@ -158,7 +152,8 @@ def test_both_topics_are_recorded_and_what_is_missing_is_named(recorder):
         assert any('Receive times' in note for note in recording.notes) == is_received
 
 
-def test_what_is_awaited_or_comes_no_more_is_named_with_its_cause(recorder):
+def test_what_is_awaited_or_comes_no_more_is_named_with_its_cause(monkeypatch):
+    recorder = Recorder(monkeypatch)
     assert recorder.state == (Level.WARN, 'waiting')
     recorder.heard['silence_s'] = SILENT
     assert recorder.state == (Level.ERROR, 'no_publisher')
@@ -254,13 +249,18 @@ class Reference:
 
 
 @pytest.mark.parametrize('msgtype', REFERENCES)
-def test_every_type(msgtype):
+def test_every_type_and_how_long_nothing_could_be_used(msgtype, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(live_input, 'monotonic', lambda: now[0])
     positions = Reference(msgtype)
+    assert np.isnan(positions.input.silence_s)
     assert positions.take(raw(msgtype, REFERENCES[msgtype]))
     assert positions.seen == [(7_000_000_005, 1.5, -2.5)]
     assert positions.session.head.frame_id == 'arena'
+    now[0] = 6.0
     assert not positions.take(b'\x00\x01')
     assert not positions.take(raw(msgtype, REFERENCES[msgtype]))
+    assert positions.input.silence_s == pytest.approx(6.0)
     assert positions.counts() == {'used': 1, 'malformed': 1, 'duplicate_stamp': 1}
 
 
@@ -297,30 +297,16 @@ def test_a_fix_that_waited_is_not_used_where_stamps_are_those_of_arrival():
     assert positions.counts()['used'] == 2
 
 
-@pytest.mark.parametrize(
-    ('msgtype', 'known', 'messages'),
-    [
+def test_positions_of_another_origin_are_not_used():
+    for msgtype, known, messages in (
         (POINT, GeodeticOrigin(50.0, 10.0, 0.0), [raw(POINT, REFERENCES[POINT])]),
         (FIX, None, [fix(50.0, 10.0, 100.0, second) for second in (8, 9)]),
-    ],
-    ids=['plane', 'geodetic'],
-)
-def test_positions_of_another_origin_are_not_used(msgtype, known, messages):
-    positions = Reference(msgtype)
-    positions.session.head = replace(positions.session.head, frame_id='map', origin=known)
-    assert not any(map(positions.take, messages))
-    assert positions.counts() == {'other_origin': len(messages)}
-    assert positions.session.head.origin == known
-
-
-def test_it_knows_how_long_nothing_could_be_used(monkeypatch):
-    now = [0.0]
-    monkeypatch.setattr(live_input, 'monotonic', lambda: now[0])
-    positions = Reference(POINT)
-    assert np.isnan(positions.input.silence_s)
-    for now[0] in (0.0, 6.0):
-        positions.take(raw(POINT, REFERENCES[POINT]))
-    assert positions.input.silence_s == pytest.approx(6.0)
+    ):
+        positions = Reference(msgtype)
+        positions.session.head = replace(positions.session.head, frame_id='map', origin=known)
+        assert not any(map(positions.take, messages))
+        assert positions.counts() == {'other_origin': len(messages)}
+        assert positions.session.head.origin == known
 
 
 GRID = 4, 3
@@ -352,32 +338,25 @@ def test_images_are_samples_and_one_that_cannot_be_used_is_reported_and_costs_no
     assert session.head.imu_frame_id == 'cam'
 
 
-class Marked:
-    """Marks of a type, and what of them reaches the laps."""
-
-    def __init__(self, msgtype: str) -> None:
-        self.stamps: list[int] = []
-        self.taken: list[Callable[[bytes], object]] = []
-        laps: Any = SimpleNamespace(take_mark=self.stamps.append, mark_problem='')
-        node = stand_in(msgtype, subscribe=lambda _, take: self.taken.append(take))
-        self.marks = live_marks(node, 'line', lambda: laps)
-
-
-def test_marks_count_by_their_stamp_or_when_they_were_received() -> None:
+def test_marks_count_by_stamp_or_arrival_and_a_type_that_is_not_installed_is_a_complaint():
+    """The node subscribes them while it is configured, and does not crash."""
     empty = serialize_message(to_message('std_msgs/msg/Empty', {}))
     for msgtype, message, stamp_ns in (
         (POINT, raw(POINT, {}), 7_000_000_005),
         ('std_msgs/msg/Empty', empty, 77),
+        ('pit_wall_msgs/msg/Beacon', b'', None),
+        ('std_msgs/msg/Beacon', b'', None),
     ):
-        marked = Marked(msgtype)
-        (take,) = marked.taken
-        take(message)
-        assert (marked.stamps, marked.marks.complaints) == ([stamp_ns], {})
-
-
-@pytest.mark.parametrize('msgtype', ['pit_wall_msgs/msg/Beacon', 'std_msgs/msg/Beacon'])
-def test_marks_of_a_type_that_is_not_installed_are_a_complaint_and_no_crash(msgtype: str) -> None:
-    """The node subscribes them while it is configured."""
-    marked = Marked(msgtype)
-    assert not marked.taken
-    assert f'as {msgtype}, which is not installed' in marked.marks.complaints['mark_topic']
+        stamps: list[int] = []
+        taken: list[Callable[[bytes], object]] = []
+        laps: Any = SimpleNamespace(take_mark=stamps.append, mark_problem='')
+        node = stand_in(msgtype, subscribe=lambda _, take, taken=taken: taken.append(take))
+        marks = live_marks(node, 'line', lambda laps=laps: laps)
+        if stamp_ns is None:
+            assert not taken
+            words = f'as {msgtype}, which is not installed'
+            assert words in marks.complaints['mark_topic']
+        else:
+            (take,) = taken
+            take(message)
+            assert (stamps, marks.complaints) == ([stamp_ns], {})

@@ -81,8 +81,7 @@ def doing(
         return found
 
 
-def test_filter_node(model_path, monkeypatch):
-    wanted = allowed('filter_node')
+def test_each_node_does_what_the_policy_allows_and_nothing_else(model_path, tmp_path, monkeypatch):
     # Messages of transforms are not among the wheels.
     monkeypatch.setattr(
         callbacks,
@@ -90,27 +89,21 @@ def test_filter_node(model_path, monkeypatch):
         lambda msgtype: String if msgtype == TRANSFORM_TYPE else message_class(msgtype),
     )
     transforms = {'publish_tf': 'true', 'odometry_topic': 'odom'}
-    assert doing(wanted, FilterNode, model=model_path, **transforms) == wanted
-
-
-def test_updater_node(model_path, tmp_path):
-    both = allowed('updater_node')
-    of_imu = {**both, 'subscribe': both['subscribe'] - {'/image'}}
-    options = {'model': model_path, 'filter_node': 'filter_node', 'checkpoint_folder': tmp_path}
-    assert doing(of_imu, UpdaterNode, reference_type=REFERENCE, **options) == of_imu
-    # Nothing is handed over to a filter node then.
-    of_image = {
-        **both,
-        'request': set(),
-        'subscribe': both['subscribe'] - {'/imu', '/diagnostics'},
-    }
-    assert doing(of_image, UpdaterNode, reference_type=REFERENCE, input='image') == of_image
-
-
-def test_trainer_and_slot_car_node(tmp_path):
-    wanted, options = allowed('trainer_node'), {'model': tmp_path / 'new.npz'}
-    assert doing(wanted, TrainerNode, reference_type=REFERENCE, **options) == wanted
-    assert doing(allowed('slot_car_node'), SlotCarNode) == allowed('slot_car_node')
+    update = {'model': model_path, 'filter_node': 'filter_node', 'checkpoint_folder': tmp_path}
+    reference = {'reference_type': REFERENCE}
+    # Of an updater neither both inputs, nor a filter node to which pictures are handed over.
+    no_image, no_imu = {'subscribe': {'/image'}}, {'subscribe': {'/imu', '/diagnostics'}}
+    no_imu['request'] = allowed('updater_node')['request']
+    for name, kind, left_out, options in (
+        ('filter_node', FilterNode, {}, {'model': model_path, **transforms}),
+        ('updater_node', UpdaterNode, no_image, update | reference),
+        ('updater_node', UpdaterNode, no_imu, {'input': 'image', **reference}),
+        ('trainer_node', TrainerNode, {}, {'model': tmp_path / 'new.npz', **reference}),
+        ('slot_car_node', SlotCarNode, {}, {}),
+    ):
+        both = allowed(name)
+        wanted = {right: both[right] - left_out.get(right, set()) for right in RIGHTS}
+        assert doing(wanted, kind, **options) == wanted
 
 
 def test_the_policy_of_a_robot_is_made_as_the_page_says(tmp_path):

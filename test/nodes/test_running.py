@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 import subprocess
 import sys
 from typing import ClassVar
@@ -109,37 +110,29 @@ def _nothing_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-@pytest.mark.parametrize(
-    ('name', 'below'), [('ROS_LOG_DIR', '.'), ('ROS_HOME', 'log'), ('HOME', '.ros/log')]
-)
 @pytest.mark.usefixtures('_nothing_is_set')
-def test_the_folder_is_made_where_ros_would_make_it(tmp_path, monkeypatch, name, below):
-    monkeypatch.setenv(name, str(tmp_path / 'new'))
-    assert log_trouble() == ''
-    assert list((tmp_path / 'new' / below).iterdir()) == []
+def test_the_folder_of_logs_is_made_where_ros_would_make_it_or_trouble_is_named(tmp_path):
+    with pytest.MonkeyPatch.context() as patch:
+        assert 'HOME is not set' in log_trouble()
+        for name, below in (('HOME', '.ros/log'), ('ROS_HOME', 'log'), ('ROS_LOG_DIR', '.')):
+            patch.setenv(name, str(tmp_path / name))
+            assert log_trouble() == ''
+            assert list((tmp_path / name / below).iterdir()) == []
+        (tmp_path / 'file').touch()
+        patch.setenv('ROS_LOG_DIR', str(tmp_path / 'file' / 'log'))
+        assert f'{tmp_path}/file/log cannot be written (Not a directory)' in log_trouble()
 
 
-@pytest.mark.usefixtures('_nothing_is_set')
-def test_without_a_home_or_in_a_file_there_is_none(tmp_path, monkeypatch):
-    assert 'HOME is not set' in log_trouble()
-    (tmp_path / 'file').touch()
-    monkeypatch.setenv('HOME', str(tmp_path))
-    monkeypatch.setenv('ROS_LOG_DIR', str(tmp_path / 'file' / 'log'))
-    assert f'{tmp_path}/file/log cannot be written (Not a directory)' in log_trouble()
-
-
-@pytest.mark.parametrize('name', NODES)
-def test_every_node_has_help(name, capsys):
-    assert run_node(name, [name, '--help']) == 0
-    assert f'usage: {name} --ros-args' in capsys.readouterr().out
-
-
-@pytest.mark.parametrize('wrong', ['--version', 'model.npz', '-p'])
-def test_arguments_of_no_node_are_refused(wrong, capsys):
-    assert run_node('filter_node', ['filter_node', wrong, '--ros-args', '-p', 'model:=m']) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert wrong in line
-    assert '--ros-args' in line
+def test_every_node_has_help_and_arguments_of_none_are_refused(capsys):
+    for name in NODES:
+        assert run_node(name, [name, '--help']) == 0
+        assert f'usage: {name} --ros-args' in capsys.readouterr().out
+    for wrong in ('--version', 'model.npz', '-p'):
+        given = [wrong, '--ros-args', '-p', 'model:=m']
+        assert run_node('filter_node', ['filter_node', *given]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert wrong in line
+        assert '--ros-args' in line
 
 
 @dataclass(frozen=True)
@@ -156,11 +149,10 @@ class Chosen(NodeParameters):
     numbers: list[int] = parameter('', [1, 2], settable=Settable.NEVER)  # noqa: RUF009 - a field
 
 
-@pytest.mark.parametrize('option', ['-p', '--param', '-r', '--remap'])
-@pytest.mark.parametrize('wrong', ['model=/m.npz', 'model'])
-def test_arguments_of_ros_without_a_colon_are_named(option, wrong):
-    with pytest.raises(InputError, match=f'{option} {wrong}: write NAME:=VALUE'):
-        start_middleware(['/run=3/node', '--ros-args', '-p', 'rate:=2', option, wrong])
+def test_arguments_of_ros_without_a_colon_are_named():
+    for option, wrong in product(('-p', '--param', '-r', '--remap'), ('model=/m.npz', 'model')):
+        with pytest.raises(InputError, match=f'{option} {wrong}: write NAME:=VALUE'):
+            start_middleware(['/run=3/node', '--ros-args', '-p', 'rate:=2', option, wrong])
     # No other cause is taken for it.
     with pytest.raises(InputError, match='run=3/none') as caught:
         start_middleware(['node=1', '--ros-args', '--params-file', '/run=3/none.yaml'])

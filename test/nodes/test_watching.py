@@ -50,21 +50,20 @@ def robots(start: Start, talk: Talk, model_path: Path, drive: SlotCarRun) -> Cal
     return send
 
 
-def heard_from(
-    talk: Talk, names: tuple[str, ...] = ()
+def follow(
+    talk: Talk, send: Callable[[], object], chosen: set[str], names: tuple[str, ...] = ()
 ) -> tuple[Watcher, dict[tuple[str, str], list[Any]]]:
-    """Return a watcher on the node of the test, and what it hears by node and kind."""
+    """
+    Drive, and search, whenever the test waits for something.
+
+    Returns a watcher on the node of the test, and what it hears by node and kind.
+    """
     heard: dict[tuple[str, str], list[Any]] = {}
     watcher = Watcher(
         talk.node,
         lambda name, kind, message: heard.setdefault((name, kind), []).append(message),
         names,
     )
-    return watcher, heard
-
-
-def feed(talk: Talk, send: Callable[[], object], watcher: Watcher, chosen: set[str]) -> None:
-    """Drive, and search, whenever the test waits for something."""
     steps = count()
 
     def step() -> None:
@@ -74,11 +73,11 @@ def feed(talk: Talk, send: Callable[[], object], watcher: Watcher, chosen: set[s
         talk.rest(0.002)
 
     talk.meanwhile = step
+    return watcher, heard
 
 
 def test_every_topic_is_found_by_type_and_node(robots, talk):
-    watcher, heard = heard_from(talk)
-    feed(talk, robots, watcher, {'car2/filter_node'})
+    watcher, heard = follow(talk, robots, {'car2/filter_node'})
     kinds = ('position', 'predicted_path', 'status', 'diagnostics', 'markers')
     wanted = {(name, kind) for name in NAMES for kind in kinds} | {('car2/filter_node', 'imu')}
     talk.until(lambda: heard.keys() >= wanted, f'{wanted}')
@@ -100,8 +99,7 @@ def test_every_topic_is_found_by_type_and_node(robots, talk):
     assert talk.node.count_subscribers('/car2/chip') == 1
     # Nodes that were not asked for are left alone, and others are no filters.
     talk.node.create_publisher(PoseStamped, 'status', 10)
-    watcher, heard = heard_from(talk, ('/car1/filter_node',))
-    feed(talk, robots, watcher, {''})
+    _, heard = follow(talk, robots, {''}, ('/car1/filter_node',))
     talk.until(lambda: ('car1/filter_node', 'position') in heard, 'a position')
     assert {name for name, _ in heard} == {'car1/filter_node'}
     assert talk.node.count_subscribers('/status') == 0

@@ -1,8 +1,11 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The documentation: it can be built, leads everywhere, loads nothing, and shows what is true."""
+"""The documentation can be built, leads everywhere, loads nothing, and shows what is true."""
 
+import argparse
 import ast
+from collections.abc import Iterator
+import itertools
 from pathlib import Path
 import re
 import runpy
@@ -12,7 +15,8 @@ import sys
 
 import pytest
 
-from two_manifold_ros.__main__ import main
+from two_manifold_ros.__main__ import command_named, COMMANDS, main
+from two_manifold_ros.experiments.experiment import EXPERIMENTS
 
 LOADED = re.compile(
     r'<(?:script|img|iframe|source|embed)\b[^>]*\bsrc="((?:https?:)?//[^"]*)"'
@@ -35,15 +39,6 @@ MOST_MB = 20.0
 def slug(heading: str) -> str:
     """Return the anchor of a heading, as forges and MyST make it."""
     return re.sub(r'[^\w -]', '', heading.lower()).replace(' ', '-')
-
-
-@pytest.fixture(scope='module')
-def pages(checkout: Path) -> dict[Path, str]:
-    """All pages without their programs, which have comments like headings."""
-    return {
-        path: re.sub('```.*?```', '', path.read_text(), flags=re.DOTALL)
-        for path in (checkout / 'docs').rglob('*.md')
-    }
 
 
 @pytest.fixture(scope='module')
@@ -87,15 +82,16 @@ def test_the_site_has_every_page_and_loads_nothing_from_elsewhere(site, checkout
     assert (site / program).stat().st_size > 1e6
 
 
-def test_the_contents_lead_to_every_page(pages, checkout):
+def test_the_contents_lead_to_every_page_and_links_to_headings_to_one(checkout):
     docs = checkout / 'docs'
-    listed = {'index'}
+    # Without their programs, which have comments like headings.
+    pages = {
+        path: re.sub('```.*?```', '', path.read_text(), flags=re.DOTALL)
+        for path in docs.rglob('*.md')
+    }
     items = re.findall(r'^\* .*', pages[docs / 'index.md'], re.MULTILINE)
-    listed |= set(re.findall(r'\]\(([\w/-]+)\.', ' '.join(items)))
+    listed = {'index', *re.findall(r'\]\(([\w/-]+)\.', ' '.join(items))}
     assert {str(path.relative_to(docs).with_suffix('')) for path in pages} <= listed
-
-
-def test_links_to_headings_lead_to_one(pages):
     lost, found = [], 0
     for path, text in pages.items():
         for target, anchor in re.findall(r'\]\(([\w./-]*)#([^)]+)\)', text):
@@ -106,6 +102,56 @@ def test_links_to_headings_lead_to_one(pages):
                 lost.append((path.name, target, anchor))
     assert lost == []
     assert found > 50
+
+
+def defined(tree: ast.AST) -> Iterator[str]:
+    """Yield the names that a module or a class defines, members with the name of their class."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+            if isinstance(node, ast.ClassDef):
+                yield from (f'{node.name}.{each}' for each in defined(node))
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, 'target', None)]
+        yield from (target.id for target in targets if isinstance(target, ast.Name))
+
+
+def missing(checkout: Path, reference: str) -> str:
+    """Return what is wrong with ``path:name`` or ``path``, or nothing."""
+    path, _, name = reference.partition(':')
+    inside = path.split('/')[0] in {'test', 'benchmarks'}
+    folder = checkout if inside else checkout / 'two_manifold_ros'
+    if not (folder / path).is_file():
+        return f'there is no file {path}'
+    if name and name not in defined(ast.parse((folder / path).read_text())):
+        return f'{path} does not define {name}'
+    return ''
+
+
+def test_the_page_about_the_papers_names_what_exists_and_every_experiment(checkout):
+    pytest.importorskip('rich')
+    page = (checkout / 'docs' / 'papers.md').read_text()
+    references = re.findall(r'`([\w/]+\.py(?::[\w.]+)?)`', page)
+    assert len(references) > 60
+    assert list(filter(None, (missing(checkout, each) for each in references))) == []
+    rows = re.findall(r'\| `([\w-]+)` \| `(experiments/[^`]+)`', page)
+    assert dict(rows) == {
+        each.name: 'experiments/' + each.function.replace(':', '.py:') for each in EXPERIMENTS
+    }
+    # Commands as far as the page writes them: bags and files to write are left out there.
+    commands = sorted(set(re.findall(r'`two-manifold ([^`]*)`', page)))
+    assert commands
+    for command in commands:
+        name, *words = shlex.split(command)
+        assert name in COMMANDS
+        parser = argparse.ArgumentParser()
+        command_named(name).add_arguments(parser)
+        options = {option: each for each in parser._actions for option in each.option_strings}
+        for word, value in itertools.pairwise([*words, '']):
+            if word.startswith('--'):
+                choices = options[word].choices
+                assert choices is None or value in choices, f'{command}: {word} {value}'
+        if name == 'reproduce' and words[0] != 'NAME' and not words[0].startswith('--'):
+            assert words[0] in {each.name for each in EXPERIMENTS}
 
 
 def same(shown: str, printed: str) -> bool:

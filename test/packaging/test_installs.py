@@ -34,16 +34,6 @@ def site_packages(prefix: Path) -> Path:
     return folder
 
 
-@pytest.fixture(scope='module')
-def pip_prefix(copied_checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder that pip installed the package into, as a plain (not editable) install."""
-    prefix = tmp_path_factory.mktemp('pip')
-    options = ['--quiet', '--no-index', '--no-deps', '--no-build-isolation', '--ignore-installed']
-    pip = [sys.executable, '-m', 'pip', 'install', *options, '--prefix', prefix]
-    run(*pip, copied_checkout, cwd=prefix)
-    return prefix
-
-
 @pytest.fixture(scope='module', params=['copied', 'symlinked'])
 def colcon_workspace(copied_checkout: Path, request: pytest.FixtureRequest) -> Path:
     """Workspace that colcon has built the package in."""
@@ -61,23 +51,25 @@ def colcon_workspace(copied_checkout: Path, request: pytest.FixtureRequest) -> P
     return workspace
 
 
-def test_pip_installs_all_sources_all_data_files_and_the_command(pip_prefix, checkout, data_files):
-    assert [name for name in data_files if not (pip_prefix / name).is_file()] == []
-    packages = site_packages(pip_prefix)
+def test_pip_installs_all_sources_and_data_files_and_commands_where_ros2_run_looks(
+    copied_checkout, tmp_path, checkout, data_files
+):
+    """As a plain (not editable) install."""
+    options = ['--quiet', '--no-index', '--no-deps', '--no-build-isolation', '--ignore-installed']
+    pip = [sys.executable, '-m', 'pip', 'install', *options, '--prefix', tmp_path]
+    run(*pip, copied_checkout, cwd=tmp_path)
+    assert [name for name in data_files if not (tmp_path / name).is_file()] == []
+    packages = site_packages(tmp_path)
     sources = [*checkout.glob('two_manifold_ros/**/*.py'), checkout / 'two_manifold_ros/py.typed']
     names = [path.relative_to(checkout) for path in sources]
     assert [name for name in names if not (packages / name).is_file()] == []
-    command = pip_prefix / 'bin' / 'two-manifold'
-    text = run(command, '--help', cwd=pip_prefix, PYTHONPATH=str(site_packages(pip_prefix)))
-    assert 'train' in text
-
-
-@pytest.mark.parametrize('node', [*NODES, 'two-manifold'])
-def test_ros2_run_would_find_what_pip_installed(pip_prefix, node):
-    assert os.access(pip_prefix / 'bin' / node, os.X_OK)
-    stand_in = pip_prefix / 'bin' / node
-    stand_in.write_text('#!/bin/sh\necho "$# $2"\n')
-    assert run(pip_prefix / LIB / node, '--ros-args', 'a b', cwd=pip_prefix) == '2 a b\n'
+    command = tmp_path / 'bin' / 'two-manifold'
+    assert 'train' in run(command, '--help', cwd=tmp_path, PYTHONPATH=str(packages))
+    for node in (*NODES, 'two-manifold'):
+        stand_in = tmp_path / 'bin' / node
+        assert os.access(stand_in, os.X_OK)
+        stand_in.write_text('#!/bin/sh\necho "$# $2"\n')
+        assert run(tmp_path / LIB / node, '--ros-args', 'a b', cwd=tmp_path) == '2 a b\n'
 
 
 def test_colcon_installs_the_data_files_and_its_own_scripts_where_ros2_run_looks(

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""package.xml, setup.py and the sources say the same."""
+"""package.xml, setup.py, the sources and the locks say the same."""
 
 import ast
 from collections.abc import Iterator
@@ -76,9 +76,7 @@ def test_package_xml_agrees_with_setup_py(manifest, setup_arguments, checkout):
     assert re.findall(r'^(\d+\.\d+\.\d+) \(', changes, re.MULTILINE)[0] == manifest.version
     citation = (checkout / 'CITATION.cff').read_text()
     assert re.findall(r'^version: "?([\d.]+)', citation, re.MULTILINE) == [manifest.version]
-
-
-def test_all_name_the_same_oldest_versions(checkout, manifest, setup_arguments):
+    # All name the same oldest versions.
     asked = re.findall(r'(\w+)>=([\d.]+)', ' '.join(setup_arguments['install_requires']))
     assert [name for name, _ in asked] == ['numpy', 'scipy']
     depends = {(each.name, each.version_gte) for each in manifest.exec_depends if each.version_gte}
@@ -102,11 +100,40 @@ def test_package_xml_names_what_is_imported_and_no_more(checkout, manifest, setu
     # The launch files' own commands; what only tests use is a test_depend.
     used = {OTHER_NAMES.get(word, word) for word in words} | {'ros2bag', 'ros2launch'}
     assert declared <= used
-
-
-def test_package_xml_names_the_packages_of_the_messages(checkout, manifest):
-    # Recordings may hold, and read by their own means, what no node needs.
+    # The packages of messages are named too. Recordings may hold, and read by their own
+    # means, what no node needs.
     folders = [checkout / 'two_manifold_ros' / name for name in ('nodes', 'interface')]
     named = set(re.findall(r'(\w+)/(?:msg|srv)/\w', sources(folders)))
     assert 'sensor_msgs' in named
-    assert named <= {dependency.name for dependency in manifest.exec_depends}
+    assert named <= declared
+
+
+def test_locks_satisfy_setup_py_agree_with_each_other_and_name_no_index(checkout, setup_arguments):
+    requirements = pytest.importorskip('packaging.requirements')
+    utils = pytest.importorskip('packaging.utils')
+    oldest = [f'oldest-{python}' for python in ('3.11', '3.12', '3.13', '3.14')]
+    locks = {'build': [], 'runtime': ['ros', 'train'], 'tools': ['test', 'dev'], 'docs': ['docs']}
+    locks |= {name: [] for name in oldest}
+    assert {each.stem for each in (checkout / 'requirements').glob('*.txt')} == {*locks}
+    seen: dict[str, str] = {}
+    for lock, extras in locks.items():
+        text = (checkout / 'requirements' / f'{lock}.txt').read_text()
+        assert not re.search(r'://|--(extra-)?index-url|--find-links|--trusted', text)
+        versions = {}
+        for line in text.replace('\\\n', ' ').splitlines():
+            if line.startswith('#'):
+                continue
+            assert re.search(r'--hash=sha256:[0-9a-f]{64}', line), line
+            parsed = requirements.Requirement(line.split(' --hash')[0])
+            (pin,) = parsed.specifier
+            assert pin.operator == '=='
+            versions[utils.canonicalize_name(parsed.name)] = pin.version
+        other = {name for name, version in versions.items() if seen.get(name, version) != version}
+        assert other == ({'numpy', 'scipy', 'numba', 'llvmlite'} if lock in oldest else set())
+        seen = versions | seen
+        asked = [name for extra in extras for name in setup_arguments['extras_require'][extra]]
+        if lock in {'runtime', *oldest}:
+            asked += setup_arguments['install_requires']
+        for requirement in map(requirements.Requirement, asked):
+            version = versions[utils.canonicalize_name(requirement.name)]
+            assert requirement.specifier.contains(version), requirement

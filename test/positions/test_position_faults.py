@@ -1,11 +1,20 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong with positions is said, left out, refused by an updater, and not learned."""
+"""
+Faults of the positions of a drive.
 
+What is wrong with positions is said, left out, refused by an updater, and not learned.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+import math
+from typing import Any, TypeAlias
 from zlib import crc32
 
 import numpy as np
-from position_faults import POSITION_FAULTS
+from numpy.random import Generator
+from other_recordings import with_imu, with_positions
 import pytest
 from scipy.spatial import cKDTree
 
@@ -17,7 +26,225 @@ from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.settings import TrainingSettings
-from two_manifold_ros.typing import Bools, Floats
+from two_manifold_ros.typing import Bools, Floats, Ints
+
+Streams: TypeAlias = tuple[Ints, Floats]
+
+DAY_S = 86_400.0
+
+
+@dataclass(frozen=True)
+class PositionFault:
+    """A fault of the positions of a drive, and what has to hold."""
+
+    name: str  # what goes wrong
+    # Makes the faulty drive of the clean one; the generator has a seed of its own.
+    change: Callable[[Recording, Generator], Recording]
+    # Codes of findings of `inspect` that it has to give beside those of the clean drive, and of
+    # nothing else may it warn; those that are warnings are what `train` prints as well.
+    says: tuple[str, ...] = ()
+    # Wrong positions that may stay in the drive; infinite where all are by their stamps.
+    wrong: float = 0
+    right: float = 0.0  # largest share of right positions that may be left out
+    # Wrong positions that an updater may use; of right ones it may refuse one in fifty, or the
+    # share `right`. None where not tried.
+    updater: int | None = 0
+    # Whether a training gets other places than of the clean drive, or too few; otherwise it learns
+    # the same.
+    reaches: bool = False
+    refused: str = ''  # part of the sentence by which training refuses; empty where it trains
+
+
+POSITION_FAULTS: list[PositionFault] = []
+
+
+def fault(name: str, *options: Any, says: str = '', **facts: Any) -> Callable[..., Any]:  # noqa: ANN401
+    """Make a row of a function that changes stamps (M,) and places (M, 2), or a recording."""
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        def change(recording: Recording, rng: Generator) -> Recording:
+            if 'recording' in function.__annotations__:
+                changed: Recording = function(recording, rng, *options)
+                return changed
+            stream = recording.positions
+            stamps, places = function(stream.stamps.copy(), stream.positions.copy(), rng, *options)
+            return with_positions(recording, stamps=stamps, positions=places)
+
+        POSITION_FAULTS.append(PositionFault(name, change, tuple(says.split()), **facts))
+        return function
+
+    return register
+
+
+@fault('2 % of the positions off by 1 m to 100 km, each alone', says='positions_left_out')
+def glitches(stamps: Ints, places: Floats, rng: Generator) -> Streams:
+    # Never two in a row.
+    chosen = 2 * rng.choice(len(places) // 2, 24, replace=False)
+    metres = np.exp(rng.uniform(0.0, np.log(1e5), 24))
+    angle = rng.uniform(0.0, 2.0 * np.pi, 24)
+    places[chosen] += metres[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    return stamps, places
+
+
+# Nobody knows better until the sixth.
+@fault('the first and the last five positions off by 100 m', says='positions_left_out', updater=5)
+def first_and_last(stamps: Ints, places: Floats, _: Generator) -> Streams:
+    places[:5] += [100.0, 0.0]
+    places[-5:] += [0.0, 100.0]
+    return stamps, places
+
+
+# Of the reference it is known for a second only that it was moved.
+@fault('one burst of 3 s off by 100 m', says='positions_left_out', updater=100)
+def burst(stamps: Ints, places: Floats, rng: Generator) -> Streams:
+    begin = stamps[0] + int(rng.uniform(0.1, 0.6) * np.ptp(stamps))
+    places[(stamps >= begin) & (stamps < begin + 3_000_000_000)] += [60.0, 80.0]
+    return stamps, places
+
+
+@fault(
+    'localisation moved for good by 1 m',
+    says='position_jumps', updater=1419, wrong=1419, reaches=True,
+)  # fmt: skip
+def moved_for_good(stamps: Ints, places: Floats, _: Generator) -> Streams:
+    places[3 * len(places) // 5 :] += [1.0, 0.0]
+    return stamps, places
+
+
+@fault('a fifth of the positions twice', says='position_duplicates')
+def doubled(stamps: Ints, places: Floats, rng: Generator) -> Streams:
+    times = 1 + (rng.random(len(places)) < 0.2)
+    return np.repeat(stamps, times), np.repeat(places, times, axis=0)
+
+
+@fault('a third of the positions missing', 0.33, says='position_uneven')
+@fault('95 % of the positions missing', 0.95, says='position_gaps positions_missing', reaches=True)
+def missing(stamps: Ints, places: Floats, rng: Generator, share: float) -> Streams:
+    kept = rng.random(len(stamps)) >= share
+    return stamps[kept], places[kept]
+
+
+@fault('positions at 1 Hz', 1.0, 0.0, reaches=True)
+@fault('positions at 100 Hz, with noise', 100.0, 0.005)
+def at_rate(
+    stamps: Ints, places: Floats, rng: Generator, rate_hz: float, noise_m: float
+) -> Streams:
+    asked = np.arange(stamps[0], stamps[-1], round(1e9 / rate_hz))
+    between = [np.interp(asked - stamps[0], stamps - stamps[0], axis) for axis in places.T]
+    return asked, np.stack(between, axis=1) + rng.normal(scale=noise_m, size=(len(asked), 2))
+
+
+@fault('throttled half-way, from 50 Hz to 2 Hz', reaches=True)
+def throttled(stamps: Ints, places: Floats, _: Generator) -> Streams:
+    rows = np.arange(len(stamps))
+    kept = (rows < len(rows) // 2) | (rows % 25 == 0)
+    return stamps[kept], places[kept]
+
+
+# As after a bridge: each is given for 0.1 s, so that they are late by half of that.
+@fault('positions at 10 Hz, each given five times', says='time_offset')
+def repeated(stamps: Ints, places: Floats, _: Generator) -> Streams:
+    return stamps, places[np.arange(len(places)) // 5 * 5]
+
+
+@fault('parked for five minutes first', says='standing')
+def parked_first(recording: Recording, rng: Generator) -> Recording:
+    imu, positions = recording.imu, recording.positions
+    earlier, sooner = (
+        each[0] - np.arange(300_000_000_000, 0, -int(np.median(np.diff(each))))
+        for each in (imu.stamps, positions.stamps)
+    )
+    rest = np.array([0.0, 0.0, 9.81, 0.0, 0.0, 0.0])
+    still = rest + rng.normal(scale=0.02, size=(len(earlier), 6))
+    every = np.concatenate([earlier, imu.stamps])
+    samples = np.concatenate([still, imu.samples])
+    there = positions.positions[0] + rng.normal(scale=0.005, size=(len(sooner), 2))
+    return with_positions(
+        with_imu(recording, stamps=every, receive_stamps=every, samples=samples),
+        stamps=np.concatenate([sooner, positions.stamps]),
+        positions=np.concatenate([there, positions.positions]),
+    )
+
+
+# A stamp is a moment by which positions are compared with the truth, so those of a clock that was
+# set are all wrong by it, and right for the IMU.
+BY_STAMP: dict[str, Any] = {'wrong': math.inf, 'updater': None}
+FIVE = slice(500, 505)
+BACKWARD: dict[str, Any] = {'says': 'position_backward', 'wrong': 5, 'updater': 5}
+
+
+@fault('the first position stamped a day back', 0, -DAY_S, says='position_wild', wrong=1)
+@fault('five positions in a row stamped a day ahead', FIVE, DAY_S, **BACKWARD)
+@fault('five positions in a row stamped 20 s ahead', FIVE, 20.0, **BACKWARD)
+@fault(
+    'all positions stamped 0.3 s late', slice(None), 0.3,
+    says='time_offset', reaches=True, **BY_STAMP,
+)  # fmt: skip
+@fault(
+    'positions stamped an hour late throughout', slice(None), 3600.0,
+    says='time_offset', refused='no position falls into the time of the IMU', **BY_STAMP,
+)  # fmt: skip
+def stamped(
+    stamps: Ints, places: Floats, _: Generator, where: slice | int, by_s: float
+) -> Streams:
+    stamps[where] += round(1e9 * by_s)
+    return stamps, places
+
+
+@fault('every fiftieth position stamped 0', says='position_zero', wrong=math.inf)
+def unstamped(stamps: Ints, places: Floats, _: Generator) -> Streams:
+    stamps[::50] = 0
+    return stamps, places
+
+
+@fault(
+    'a few positions stamped up to a day ahead or back, each alone',
+    says='position_wild', wrong=10,
+)  # fmt: skip
+def wild(stamps: Ints, places: Floats, rng: Generator) -> Streams:
+    # Never two in a row.
+    chosen = 2 * rng.choice(len(stamps) // 2, 10, replace=False)
+    off_s = np.exp(rng.uniform(0.0, np.log(DAY_S), 10))
+    stamps[chosen] += np.round(1e9 * off_s * rng.choice([-1.0, 1.0], 10)).astype(np.int64)
+    return stamps, places
+
+
+@fault(
+    'every tenth position delivered 0.3 s late, rightly stamped',
+    says='position_backward', right=0.11,
+)  # fmt: skip
+def delivered_late(stamps: Ints, places: Floats, _: Generator) -> Streams:
+    rows = np.arange(len(stamps))
+    order = np.argsort(np.where(rows % 10 == 0, rows + 15.5, rows), kind='stable')
+    return stamps[order], places[order]
+
+
+AHEAD: dict[str, Any] = {'says': 'imu_gaps position_gaps', **BY_STAMP}
+
+
+@fault('all clocks set two seconds ahead after a quarter (NTP)', 0.25, 2.0, **AHEAD)
+@fault('all clocks set twelve hours ahead after a quarter (NTP)', 0.25, DAY_S / 2, **AHEAD)
+@fault(
+    'all clocks set two seconds back after a quarter (NTP)', 0.25, -2.0,
+    says='imu_backward position_backward', **BY_STAMP,
+)  # fmt: skip
+@fault(
+    'the clock of the positions alone set a day ahead near the end', 0.8, DAY_S, False,
+    says='positions_missing position_gaps', reaches=True, **BY_STAMP,
+)  # fmt: skip
+def clock_set(
+    recording: Recording, _: Generator, share: float, by_s: float, both: bool = True
+) -> Recording:
+    imu, positions = recording.imu, recording.positions
+    at = positions.stamps[int(share * len(positions.stamps))]
+    moved, later = (
+        np.where(each >= at, each + round(1e9 * by_s), each)
+        for each in (imu.stamps, positions.stamps)
+    )
+    if both:
+        recording = with_imu(recording, stamps=moved, receive_stamps=moved)
+    return with_positions(recording, stamps=later)
+
 
 SETTINGS = TrainingSettings(rate_hz=10.0, window=20, horizons=(0, 5))
 
@@ -47,25 +274,6 @@ def wrong_of(stream: PositionStream, clean: PositionStream) -> Bools:
     return np.asarray(~(away < WRONG_M))
 
 
-def places_of(recording: Recording) -> Floats:
-    """Return the place at each tick of a training."""
-    return np.concatenate(build_dataset([recording], SETTINGS).tracks)
-
-
-def is_reached(faulty: Recording, clean: Recording) -> bool:
-    """Return whether a training gets other places, or too few."""
-    given, right = places_of(faulty), places_of(clean)
-    known = np.isfinite(given).all(axis=1)
-    if len(given) == len(right):
-        away = np.linalg.norm(given - right, axis=1)
-    else:
-        # Behind a gap the ticks are others: each has to be of some place of the drive.
-        away = np.full(len(given), np.nan)
-        away[known] = cKDTree(clean.positions.positions).query(given[known])[0]
-    few = known.sum() < LEAST_KNOWN * np.isfinite(right).all(axis=1).sum()
-    return bool(few or away[known].max() > LEAST_ERROR_M)
-
-
 @pytest.mark.parametrize('fault', POSITION_FAULTS, ids=lambda fault: fault.name)
 def test_position_fault(fault, clean, codes):
     faulty = fault.change(clean, np.random.default_rng(crc32(fault.name.encode())))
@@ -82,7 +290,18 @@ def test_position_fault(fault, clean, codes):
         with pytest.raises(InputError, match=fault.refused):
             build_dataset([faulty], SETTINGS)
     else:
-        assert is_reached(faulty, clean) == fault.reaches
+        # Whether a training gets other places, or too few.
+        given, right = (
+            np.concatenate(build_dataset([each], SETTINGS).tracks) for each in (faulty, clean)
+        )
+        known = np.isfinite(given).all(axis=1)
+        if len(given) == len(right):
+            away = np.linalg.norm(given - right, axis=1)[known]
+        else:
+            # Behind a gap the ticks are others: each has to be of some place of the drive.
+            away, _ = cKDTree(clean.positions.positions).query(given[known])
+        few = known.sum() < LEAST_KNOWN * np.isfinite(right).all(axis=1).sum()
+        assert bool(few or away.max() > LEAST_ERROR_M) == fault.reaches
     if fault.updater is None:
         return
     monitor = ReferenceMonitor()

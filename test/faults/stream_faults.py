@@ -1,0 +1,545 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Faults of the messages of a driver: the healthy drive, what is done to it, and what follows."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from two_manifold_ros.filtering.estimate import Estimate
+from two_manifold_ros.simulation.slot_car import ImuNoise, true_imu
+from two_manifold_ros.simulation.slot_car_run import SlotCarRun
+from two_manifold_ros.simulation.track import Track
+
+Stretch: TypeAlias = 'list[Sample]'
+Change: TypeAlias = 'Callable[[Stretch, HealthyDrive], Stretch]'
+
+RATE_HZ = 50.0
+TICK_NS = 100_000_000
+FRAME = 'imu_link'
+
+ANY, FILLING, TRACKING, UNSURE = '', 'filling the window', 'tracking', 'unsure'
+LOST, REFUSED, NO_DATA = 'lost', 'input rejected', 'no data'
+
+
+class Sample(NamedTuple):
+    """One message of a driver."""
+
+    at_ns: int  # when it is sent, on the clock of the drive
+    # When it was taken on the drive, which shows where the car was; None if not in our car.
+    taken_ns: int | None
+    stamp_ns: int  # what its header says
+    values: np.ndarray  # (6,), specific force in m/s^2, angular rate in rad/s
+    frame: str = FRAME
+    refused: str = ''  # cause under which the node has to count it; empty if it has to use it
+    raw: bytes = b''  # bytes that are sent in its place
+    clock_ns: int | None = 0  # what `/clock` is ahead of its stamp; None if it stops
+    source: int = 0  # which of two publishers sends it
+
+
+class HealthyDrive:
+    """
+    The samples of a run, where the car was, and what the filter makes of them undisturbed.
+
+    The run is on the track of the model and not in its training.
+    """
+
+    def __init__(self, run: SlotCarRun, estimates: list[Estimate]) -> None:
+        self.run = run
+        self.begin_ns = int(run.stamps_ns[0])
+        self._tick_ends = np.array([each.stamp_ns for each in estimates])
+        means = np.array([each.positions[0] for each in estimates])
+        self._errors = np.linalg.norm(means - self.places(self._tick_ends), axis=1)
+        self._errors[[not each.valid for each in estimates]] = np.nan
+
+    def between(self, begin_s: float, end_s: float) -> list[Sample]:
+        """Return the samples of a part of the drive, both ends in seconds from its start."""
+        begin, end = (round(each * RATE_HZ) for each in (begin_s, end_s))
+        assert 0 <= begin <= end <= len(self.run.stamps_ns)
+        stamps = self.run.stamps_ns[begin:end].tolist()
+        rows = zip(stamps, self.run.imu[begin:end], strict=True)
+        return [Sample(stamp, stamp, stamp, values) for stamp, values in rows]
+
+    def places(self, taken_ns: np.ndarray) -> np.ndarray:
+        """Return the (n, 2) true positions at some times of the drive."""
+        elapsed = np.asarray(taken_ns) - self.begin_ns
+        known = self.run.stamps_ns - self.begin_ns
+        xy = [np.interp(elapsed, known, self.run.positions[:, axis]) for axis in (0, 1)]
+        return np.stack(xy, axis=1)
+
+    @property
+    def usual_error(self) -> float:
+        """The undisturbed filter's root mean square error, metres."""
+        return float(np.sqrt(np.nanmean(np.square(self._errors))))
+
+    def error(self, taken_ns: np.ndarray) -> float:
+        """Return the undisturbed filter's root mean square error at some times, metres."""
+        errors = np.interp(
+            np.asarray(taken_ns) - self.begin_ns, self._tick_ends - self.begin_ns, self._errors
+        )
+        return float(np.sqrt(np.mean(np.square(errors))))
+
+
+class Word(NamedTuple):
+    """Diagnostics of the node, after how many messages."""
+
+    received: int
+    status: str
+    cause: str
+    why: str
+    heard_s: float
+
+
+class Look(NamedTuple):
+    """Numbers of the node on `status`, after how many messages."""
+
+    received: int
+    numbers: dict[str, float]
+
+
+class Published(NamedTuple):
+    """A published position."""
+
+    after: int
+    stamp_ns: int
+    place: np.ndarray
+    covariance: np.ndarray
+
+
+def unchanged(stretch: Stretch, _: HealthyDrive) -> Stretch:
+    """Be the `Change` of a stretch that is as it should be."""
+    return stretch
+
+
+@dataclass(frozen=True)
+class StreamFault:
+    """A fault of the messages that a driver sends, and what the node has to do about it."""
+
+    name: str  # what goes wrong
+    # Status and cause that have to be reported, empty for any, and in which time; 0 where there is
+    # nothing to report.
+    says: tuple[str, str] = (TRACKING, '')
+    within_s: float = 0.0
+    # Ticks after the end of the fault in which the node has to track again, as well as before.
+    recovers: int = 1
+    # Ticks in which a position may be published as sure and be wrong until the fault is noticed.
+    blind: int = 0
+
+    seconds: float = 4.0  # how long the fault lasts on the drive
+    change: Change = unchanged  # makes the faulty stretch out of the healthy one
+    after: Change = unchanged  # changes what follows, where that is not as usual
+    # How often something has to be counted, by counter; rejected messages go without saying.
+    counts: Mapping[str, int] = field(default_factory=dict)
+    may_count: tuple[str, ...] = ()  # counters of which it does not matter
+    words: str = ''  # part of the sentence that has to be reported
+    counter: str = ''  # by which the fault shows, where it does no harm that would be reported
+    # Parameters of the node: trials pause, which is no silence but where it is meant.
+    timeout_s: float = 60.0
+    reorder_s: float = 0.0
+    simulated: bool = False
+    batch: int = 1  # messages that are sent at once during the fault
+    # Time after the faulty stretch in which nothing is sent, unless the fault is reported sooner.
+    silent_s: float = 0.0
+
+    @property
+    def harmless(self) -> bool:
+        """True if the node has to track as without the fault."""
+        return self.says[0] == TRACKING
+
+
+FAULTS: list[StreamFault] = []
+
+
+def fault(name: str, *options: Any, then: bool = False, **facts: Any) -> Callable[..., Any]:  # noqa: ANN401
+    """Make a row of a change: of what is faulty, or of what follows if nothing is."""
+
+    def register(function: Callable[..., Stretch]) -> Callable[..., Stretch]:
+        def change(stretch: Stretch, drive: HealthyDrive) -> Stretch:
+            return function(stretch, drive, *options)
+
+        changes: dict[str, Any] = {'after': change, 'seconds': 0.0} if then else {'change': change}
+        FAULTS.append(StreamFault(name, **changes | facts))
+        return function
+
+    return register
+
+
+SECOND_NS = 1_000_000_000
+GRAVITY = 9.80665
+GARBAGE = b'\x00\x01\x00\x00' + b'\xff' * 60
+X, Y, YAW = 0, 1, 5
+
+AGAIN = 40
+"""Ticks: the window, and as long again until a better status is believed."""
+
+WITHIN_S = 10.0
+"""Of driving, until wrong units, axes or signs are named."""
+
+AFTER = 50
+"""Ticks until an input that has become right again is believed: two windows."""
+
+AFTER_LOOKS = 60
+"""
+The same where it was named what was wrong.
+
+The window leaves it behind (20), four looks at it, five ticks apart, agree that it is good (20),
+and the better status is believed (10); a look or two may find even a healthy window novel.
+"""
+
+SOON: dict[str, Any] = {'within_s': 1.0}
+STEPPED: dict[str, Any] = {'within_s': 0.5, 'recovers': AGAIN, 'then': True}
+NAMED: dict[str, Any] = {'within_s': WITHIN_S, 'recovers': AFTER_LOOKS, 'seconds': WITHIN_S}
+SENSED: dict[str, Any] = {**NAMED, 'recovers': AFTER}
+ALL: dict[str, Any] = {'within_s': 1.0, 'recovers': AFTER}
+
+
+@fault(
+    'clock set ahead by 0.1 s', 0.1,
+    then=True, says=(UNSURE, 'unlikely'), within_s=1.0, recovers=20, blind=3,
+)  # fmt: skip
+@fault(
+    'clock set ahead by 30 s (NTP)', 30.0, **STEPPED, says=(FILLING, 'stepped_ahead'),
+    words='the stamps stepped ahead', counts={'gaps': 1, 'resets': 1},
+)  # fmt: skip
+@fault(
+    'clock set back by 30 s (NTP)', -30.0,
+    **STEPPED, says=(FILLING, 'stepped_back'), counts={'resets': 1},
+)  # fmt: skip
+@fault(
+    '/clock and stamps go back by 30 s (use_sim_time)', -30.0,
+    **STEPPED, says=(FILLING, 'stepped_back'), counts={'resets': 1}, simulated=True,
+)  # fmt: skip
+def later(stretch: Stretch, _: HealthyDrive, seconds: float) -> Stretch:
+    """Let the clock be ahead, or behind where negative."""
+    shift = round(seconds * SECOND_NS)
+    return [each._replace(stamp_ns=each.stamp_ns + shift) for each in stretch]
+
+
+@fault(
+    'clock set back by 0.3 s', 0.3,
+    **STEPPED, says=(UNSURE, 'stepped_back'), counts={'gaps': 1, 'resets': 0},
+)  # fmt: skip
+def set_back(stretch: Stretch, _: HealthyDrive, seconds: float) -> Stretch:
+    """Let the clock be behind by less than a jump; until it has caught up nothing is used."""
+    newest = stretch[0].stamp_ns - round(SECOND_NS / RATE_HZ)
+    sent = []
+    for each in stretch:
+        stamp = each.stamp_ns - round(seconds * SECOND_NS)
+        repeats = {newest: 'duplicate_stamp'}.get(stamp, '')
+        refused = 'out_of_order' if stamp < newest else repeats
+        sent.append(each._replace(stamp_ns=stamp, refused=refused))
+    return sent
+
+
+@fault('clock slower by 1 %', -0.01, seconds=8.0, after=partial(later, seconds=-0.08))
+def drifting(stretch: Stretch, _: HealthyDrive, share: float) -> Stretch:
+    """Let the clock go faster or slower by a share, from where it was right."""
+    begin = stretch[0].stamp_ns
+    return [
+        each._replace(stamp_ns=each.stamp_ns + round(share * (each.stamp_ns - begin)))
+        for each in stretch
+    ]
+
+
+@fault('jitter of the stamps by 45 % of their distance', 0.45)
+def jittering(stretch: Stretch, _: HealthyDrive, share: float) -> Stretch:
+    """Move stamps by up to a share of their distance, either way, without changing their order."""
+    period = stretch[1].stamp_ns - stretch[0].stamp_ns
+    shifts = np.random.default_rng(0).uniform(-share, share, len(stretch)) * period
+    pairs = zip(stretch, shifts.astype(int).tolist(), strict=True)
+    return [each._replace(stamp_ns=each.stamp_ns + shift) for each, shift in pairs]
+
+
+@fault(
+    'zero stamps',
+    says=(REFUSED, 'zero_stamp'), words='use_receive_time', within_s=1.0, recovers=AGAIN,
+)  # fmt: skip
+def unstamped(stretch: Stretch, _: HealthyDrive) -> Stretch:
+    """Leave the stamps zero."""
+    return [each._replace(stamp_ns=0, refused='zero_stamp') for each in stretch]
+
+
+@fault('2 % of the messages lost at random', 0.02)
+def lost(stretch: Stretch, _: HealthyDrive, share: float) -> Stretch:
+    """Lose messages at random."""
+    kept = np.random.default_rng(1).random(len(stretch)) >= share
+    return [each for each, keep in zip(stretch, kept, strict=True) if keep]
+
+
+@fault(
+    '10 % of the messages twice', 0.1,
+    says=(TRACKING, 'duplicate_stamp'), within_s=6.0, seconds=6.0,
+)  # fmt: skip
+def doubled(stretch: Stretch, _: HealthyDrive, share: float) -> Stretch:
+    """Send messages twice, at random."""
+    twice = np.random.default_rng(2).random(len(stretch)) < share
+    sent: Stretch = []
+    for each, again in zip(stretch, twice, strict=True):
+        sent += [each, each._replace(refused='duplicate_stamp')] if again else [each]
+    return sent
+
+
+@fault(
+    'disorder within 50 ms', 0.05, 'out_of_order',
+    says=(TRACKING, 'out_of_order'), words='reorder_s', within_s=6.0, seconds=6.0,
+)  # fmt: skip
+@fault('disorder within 50 ms, with reorder_s', 0.05, reorder_s=0.06)
+def disordered(stretch: Stretch, _: HealthyDrive, within_s: float, refused: str = '') -> Stretch:
+    """Let messages overtake each other that are less than a span apart."""
+    delays = np.random.default_rng(3).uniform(0.0, within_s * SECOND_NS, len(stretch))
+    arrived = [each.at_ns + delay for each, delay in zip(stretch, delays, strict=True)]
+    sent, newest = [], 0
+    for index in np.argsort(arrived, kind='stable').tolist():
+        late = stretch[index].stamp_ns < newest
+        sent.append(stretch[index]._replace(refused=refused if late else ''))
+        newest = max(newest, stretch[index].stamp_ns)
+    return sent
+
+
+@fault('IMU at double the rate of training', 100.0)
+@fault('IMU at half the rate of training', 25.0)
+@fault(
+    'IMU at half the rate of the ticks', 5.0, says=(UNSURE, 'too_slow'),
+    words='but the model needs 10 Hz', within_s=10.0, seconds=6.0, recovers=AGAIN, blind=2,
+)  # fmt: skip
+def at_rate(stretch: Stretch, _: HealthyDrive, rate_hz: float) -> Stretch:
+    """Let the IMU send at another rate."""
+    begin, end = stretch[0].stamp_ns, stretch[-1].stamp_ns
+    stamps = range(begin, end, round(SECOND_NS / rate_hz))
+    known = [each.stamp_ns for each in stretch]
+    rows = np.searchsorted(known, stamps, side='right') - 1
+    pairs = zip(rows.tolist(), stamps, strict=True)
+    return [stretch[row]._replace(stamp_ns=stamp) for row, stamp in pairs]
+
+
+@fault('one wild stamp', 40_000_000.0, **SOON, counter='wild_stamp')
+def one_wild(stretch: Stretch, _: HealthyDrive, seconds: float) -> Stretch:
+    """Give a single message an impossible stamp."""
+    stamp = stretch[0].stamp_ns + round(seconds * SECOND_NS)
+    return [stretch[0]._replace(stamp_ns=stamp, refused='wild_stamp'), *stretch[1:]]
+
+
+@fault(
+    'bag played in a loop', 5.0, **STEPPED, says=(FILLING, 'stepped_back'), counts={'resets': 1}
+)
+def played_again(stretch: Stretch, drive: HealthyDrive, seconds: float) -> Stretch:
+    """Start the bag again: the same messages as so long before, stamps and all."""
+    begin_s = (stretch[0].taken_ns - drive.begin_ns) / SECOND_NS - seconds
+    again = drive.between(begin_s, begin_s + len(stretch) / RATE_HZ)
+    return [each._replace(at_ns=here.at_ns) for here, each in zip(stretch, again, strict=True)]
+
+
+DEAD: dict[str, Any] = {
+    'timeout_s': 1.0, 'says': (NO_DATA, 'silent'), 'within_s': 2.0, 'silent_s': 5.0,
+    'seconds': 1.0, 'recovers': AGAIN,
+}  # fmt: skip
+
+
+@fault('driver dies and comes back after 1 s', **DEAD, counts={'gaps': 1, 'resets': 0})
+@fault(
+    'driver dies and comes back after 1 h',
+    **DEAD, counts={'gaps': 1, 'resets': 1}, after=partial(later, seconds=3599.0),
+)  # fmt: skip
+def nothing(_: Stretch, __: HealthyDrive) -> Stretch:
+    """Send nothing at all."""
+    return []
+
+
+fault('batches of 50 messages at once', batch=50)(unchanged)
+
+
+@fault(
+    '/clock stops (use_sim_time)', None,
+    says=(TRACKING, 'clock_stands'), within_s=6.0, seconds=6.0, simulated=True,
+)  # fmt: skip
+@fault('/clock goes back by 30 s, stamps go on (use_sim_time)', -30 * SECOND_NS, simulated=True)
+def clock_set(stretch: Stretch, _: HealthyDrive, ahead_ns: int | None) -> Stretch:
+    """Stop or set ``/clock``, not the IMU."""
+    return [each._replace(clock_ns=ahead_ns) for each in stretch]
+
+
+@fault(
+    'two publishers on the topic', says=(UNSURE, 'several_publishers'),
+    words='stop all but one', within_s=4.0, recovers=AGAIN, blind=5,
+)  # fmt: skip
+def from_two(stretch: Stretch, _: HealthyDrive) -> Stretch:
+    """Let a second driver, of an IMU that lies on a table, publish in between."""
+    half = (stretch[1].stamp_ns - stretch[0].stamp_ns) // 2
+    still = {'values': np.array([0.0, 0.0, 9.81, 0.0, 0.0, 0.0]), 'taken_ns': None, 'source': 1}
+    pairs = ((each, each._replace(stamp_ns=each.stamp_ns + half, **still)) for each in stretch)
+    return [each for pair in pairs for each in pair]
+
+
+@fault(
+    'acceleration in g', [1.0 / GRAVITY] * 3 + [1.0] * 3,
+    says=(REFUSED, 'accelerations_in_g'), words='g, not m/s^2', **NAMED,
+)  # fmt: skip
+@fault(
+    'angular rate in deg/s', [1.0] * 3 + [180.0 / np.pi] * 3, says=(REFUSED, 'rates_in_degrees'),
+    words='deg/s, not rad/s', **NAMED, may_count=('out_of_range',),
+)  # fmt: skip
+@fault(
+    'gyroscope with the wrong sign', [1.0] * 3 + [-1.0] * 3,
+    says=(REFUSED, 'sign_of_rates'), **NAMED,
+)  # fmt: skip
+@fault(
+    'axes forward, right, down (NED)', [1.0, -1.0, -1.0] * 2,
+    says=(REFUSED, 'turned_about_x'), **NAMED,
+)  # fmt: skip
+# For half a second it may be another place of the route.
+@fault(
+    'IMU turned half round', [-1.0, -1.0, 1.0] * 2,
+    says=(REFUSED, 'turned_about_z'), **NAMED, blind=6,
+)  # fmt: skip
+def scaled(stretch: Stretch, _: HealthyDrive, factors: list[float]) -> Stretch:
+    """Give wrong units, signs or axes."""
+    return [each._replace(values=each.values * factors) for each in stretch]
+
+
+@fault('gravity removed', says=(REFUSED, 'gravity_removed'), words='gravity', **NAMED)
+def without_gravity(stretch: Stretch, _: HealthyDrive) -> Stretch:
+    pull = np.array([0.0, 0.0, GRAVITY, 0.0, 0.0, 0.0])
+    return [each._replace(values=each.values - pull) for each in stretch]
+
+
+@fault('NaN now and then', X, np.nan, 'non_finite', 10, **SOON, counter='non_finite')
+@fault('giant values now and then', Y, 1e30, 'out_of_range', 10, **SOON, counter='out_of_range')
+@fault('nothing but NaN', slice(None), np.nan, 'non_finite', says=(REFUSED, 'non_finite'), **ALL)
+@fault('one channel dead', YAW, 0.0, says=(UNSURE, 'channel_stuck'), **SENSED)
+def set_to(
+    stretch: Stretch,
+    _: HealthyDrive,
+    channels: slice | int,
+    value: float,
+    refused: str = '',
+    every: int = 1,
+) -> Stretch:
+    """Put a number in the place of what was measured, in each so-manieth message."""
+    changed = list(stretch)
+    for index in range(0, len(stretch), every):
+        values = stretch[index].values.copy()
+        values[channels] = value
+        changed[index] = stretch[index]._replace(values=values, refused=refused)
+    return changed
+
+
+@fault('malformed bytes now and then', 10, **SOON, counter='malformed')
+@fault('nothing but malformed bytes', 1, says=(REFUSED, 'malformed'), **ALL)
+def garbled(stretch: Stretch, _: HealthyDrive, every: int) -> Stretch:
+    """Send bytes that are no message."""
+    return [
+        each if index % every else each._replace(raw=GARBAGE, refused='malformed')
+        for index, each in enumerate(stretch)
+    ]
+
+
+@fault('saturated', 1.5, says=(UNSURE, 'cut_off'), **SENSED)
+def clipped(stretch: Stretch, _: HealthyDrive, at: float) -> Stretch:
+    """Let the channel of the yaw saturate."""
+    most = np.full(6, np.inf)
+    most[YAW] = at
+    return [each._replace(values=np.clip(each.values, -most, most)) for each in stretch]
+
+
+@fault('quantised coarsely', 0.5, says=(UNSURE, 'coarse'), **SENSED)
+def quantised(stretch: Stretch, _: HealthyDrive, step: float) -> Stretch:
+    return [each._replace(values=np.round(each.values / step) * step) for each in stretch]
+
+
+@fault('stuck: the same values again and again', says=(REFUSED, 'stuck'), **SENSED)
+def frozen(stretch: Stretch, _: HealthyDrive) -> Stretch:
+    """Repeat the first values, with stamps that go on."""
+    return [each._replace(values=stretch[0].values) for each in stretch]
+
+
+@fault(
+    'wrong frame_id', 'gps', says=(UNSURE, 'frame_changed'), words="'gps'", within_s=2.0,
+    recovers=20,
+)  # fmt: skip
+def framed(stretch: Stretch, _: HealthyDrive, name: str) -> Stretch:
+    """Name another frame in every header."""
+    return [each._replace(frame=name) for each in stretch]
+
+
+OVAL = np.array(
+    [
+        (1.9 * np.cos(angle), 1.2 * np.sin(angle) + 0.3 * np.cos(3 * angle), 0.0, 0.0)
+        for angle in np.linspace(0.0, 2.0 * np.pi, 20, endpoint=False)
+    ]
+)
+"""Control points of another track, as long as that of the model and with as tight bends."""
+
+WINDOW_S = 2.0
+
+
+@fault(
+    'kidnapped: put down elsewhere in an instant', 5.0,
+    then=True, says=(LOST, ANY), within_s=WINDOW_S, recovers=AGAIN, blind=3,
+)  # fmt: skip
+def elsewhere(stretch: Stretch, drive: HealthyDrive, seconds: float) -> Stretch:
+    """Lift the car off and put it down where it would have been later, driving."""
+    begin_s = (stretch[0].taken_ns - drive.begin_ns) / 1e9 + seconds
+    there = drive.between(begin_s, begin_s + len(stretch) / RATE_HZ)
+    return [
+        here._replace(taken_ns=other.taken_ns, values=other.values)
+        for here, other in zip(stretch, there, strict=True)
+    ]
+
+
+@fault(
+    'kidnapped: carried in the hand for 1.5 s, then put down elsewhere', says=(LOST, ANY),
+    within_s=WINDOW_S, recovers=AFTER, blind=1, seconds=1.5,
+    after=partial(elsewhere, seconds=5.0),
+)  # fmt: skip
+def in_the_hand(stretch: Stretch, _: HealthyDrive) -> Stretch:
+    """Carry the car: tilted, turned and shaken."""
+    random = np.random.default_rng(4)
+    time = np.arange(len(stretch)) / RATE_HZ
+    tilt = np.minimum(time, 1.0)
+    values = random.normal(scale=[1.0, 1.0, 1.0, 0.5, 0.5, 0.5], size=(len(stretch), 6))
+    values[:, 1] += 9.81 * np.sin(tilt)
+    values[:, 2] += 9.81 * np.cos(tilt)
+    values[:, 3] += tilt < 1.0
+    rows = zip(stretch, values, strict=True)
+    return [each._replace(taken_ns=None, values=row) for each, row in rows]
+
+
+# On from where it was so long before this stretch.
+@fault(
+    'driven the wrong way round', says=(REFUSED, 'wrong_way'), within_s=10.0,
+    recovers=AFTER_LOOKS, blind=5, seconds=12.0, after=partial(elsewhere, seconds=-24.0),
+)  # fmt: skip
+def backwards(stretch: Stretch, drive: HealthyDrive) -> Stretch:
+    """
+    Turn the car round and let it drive back the way it came, as quickly.
+
+    Turned round in time forces stay and rates turn; turned round in space x and y turn.
+    """
+    end = (stretch[0].taken_ns - drive.begin_ns) / 1e9
+    before = drive.between(end - len(stretch) / RATE_HZ, end)[::-1]
+    signs = np.array([-1.0, -1.0, 1.0, 1.0, 1.0, -1.0])
+    return [
+        here._replace(taken_ns=there.taken_ns, values=there.values * signs)
+        for here, there in zip(stretch, before, strict=True)
+    ]
+
+
+@fault(
+    'driven on another track',
+    says=(LOST, ANY), within_s=6.0, recovers=AGAIN, blind=12, seconds=10.0,
+)  # fmt: skip
+def on_another_track(stretch: Stretch, drive: HealthyDrive) -> Stretch:
+    """Put the car on another track and let it drive there as quickly."""
+    run = drive.run
+    rows = np.searchsorted(run.stamps_ns, [each.taken_ns for each in stretch])
+    speed = run.speeds
+    pull = np.gradient(speed, (run.stamps_ns - run.stamps_ns[0]) / 1e9)
+    felt = true_imu(Track(OVAL), run.distances[rows], speed[rows], pull[rows])
+    noisy = ImuNoise(run.settings).disturb(felt, speed[rows])
+    return [
+        each._replace(taken_ns=None, values=values)
+        for each, values in zip(stretch, noisy, strict=True)
+    ]
