@@ -87,7 +87,7 @@ def test_labels_are_counted_within_stretches_and_where_they_are_known():
         np.testing.assert_allclose(found, shares / shares.sum(axis=1, keepdims=True))
 
 
-def test_a_symbol_never_seen_shows_and_spoils_nothing():
+def test_each_pass_of_em_raises_the_likelihood_and_what_is_never_seen_spoils_nothing():
     pytest.importorskip('hmmlearn')
     unseen = replace(TRUTH, emission=np.hstack([TRUTH.emission, np.zeros((3, 1))]))
     learned = improve(unseen, [symbols_of(TRUTH, 500, 1)], 5)
@@ -95,21 +95,13 @@ def test_a_symbol_never_seen_shows_and_spoils_nothing():
     assert np.isfinite(log_likelihood)
     assert (states > 0.0).all()
     np.testing.assert_allclose(states[1], states[0] @ learned.transition, rtol=0.05, atol=0.01)
-
-
-def test_each_pass_of_em_raises_the_likelihood():
-    pytest.importorskip('hmmlearn')
     stretches = [symbols_of(TRUTH, 300, 2)]
     rng = np.random.default_rng(6)
     begun = MarkovTables(np.full(4, 0.25), *rng.dirichlet(np.ones(4), (2, 4)))
     learned = [improve(begun, stretches, passes) for passes in range(8)]
     likelihoods = [tables.filter_all(stretches)[1] for tables in learned]
     assert (np.diff(likelihoods) > 0.0).all()
-
-
-def test_a_state_that_dies_out_does_not_end_the_learning():
-    """Left to itself, hmmlearn refuses a row of zeros."""
-    pytest.importorskip('hmmlearn')
+    # A state that dies out: left to itself, hmmlearn refuses a row of zeros.
     symbols = np.array([0, 1] * 50)
     begun = MarkovTables(np.eye(3)[0], np.eye(3)[[1, 0, 2]], np.eye(3))
     learned = improve(begun, [symbols], 10)

@@ -176,7 +176,7 @@ def test_a_survey_has_as_many_cells_as_it_may_and_no_more(laps):
         assert survey_recording(none).cells == frozenset()
 
 
-def test_a_bag_in_which_the_vehicle_stands_is_named(laps):
+def test_a_bag_in_which_the_vehicle_stands_is_named_and_a_wild_fix_changes_no_cells(laps):
     noise = np.random.default_rng(0).normal(0.0, 0.005, laps.positions.positions.shape)
     drives = [
         replace(survey_recording(laps.between(begin_s, None)), path=str(begin_s))
@@ -186,6 +186,11 @@ def test_a_bag_in_which_the_vehicle_stands_is_named(laps):
     choice = choose([*drives, stands])
     assert set(choice.trained) == {0, 1, 2}
     assert 'no position moves' in choice.troubles[3]
+    wild = laps.positions.positions.copy()
+    wild[[30, 70]] = 1e5
+    survey, far = survey_recording(laps), survey_recording(moved(laps, lambda _: wild))
+    assert far.level == survey.level
+    assert len(survey.cells - far.cells) < 0.05 * len(survey.cells)
 
 
 def ranked_naively(surveys):
@@ -270,6 +275,8 @@ def test_what_is_driven_by_few_is_kept_beside_what_is_driven_by_many():
         (bag('odd', range(100, 120)), 'another route'),
         (replace(bag('odd', ()), cells=frozenset((n, 0, 2) for n in range(20))), 'another route'),
         (replace(bag('odd', range(20)), frame_id='other'), 'another route'),
+        # Nor does one that reaches far make cells coarse.
+        (replace(bag('far', range(20)), level=11), 'times as far'),
     ],
 )
 def test_a_bag_of_no_use_is_named_and_costs_nothing_else(odd, word):
@@ -278,25 +285,9 @@ def test_a_bag_of_no_use_is_named_and_costs_nothing_else(odd, word):
     assert (beside.trained, beside.tried, beside.rest) == (alone.trained, alone.tried, alone.rest)
     assert list(beside.troubles) == [10]
     assert word in beside.troubles[10]
-
-
-def test_a_bag_that_reaches_far_is_named_and_makes_no_cells_coarse():
-    surveys = [bag(f'{number:02d}', range(20)) for number in range(10)]
-    far = replace(bag('far', range(20)), level=11)
-    beside = choose([*surveys, far], 300.0)
-    assert beside.trained == choose(surveys, 300.0).trained
-    assert 'times as far' in beside.troubles[10]
     # A line that is a few times as long as most drives is no other route.
     long = replace(bag('long', range(40)), level=2)
     assert not choose([*surveys, long], math.inf).troubles
-
-
-def test_a_wild_fix_or_two_leaves_the_cells_as_they_are(laps):
-    wild = laps.positions.positions.copy()
-    wild[[30, 70]] = 1e5
-    survey, far = survey_recording(laps), survey_recording(moved(laps, lambda _: wild))
-    assert far.level == survey.level
-    assert len(survey.cells - far.cells) < 0.05 * len(survey.cells)
 
 
 def test_fixes_are_surveyed_alike_about_any_origin(laps):
@@ -349,11 +340,6 @@ def names(routes):
     return {route: [each.name for each in group] for route, group in routes.items()}
 
 
-def moved_to_town(drive, metres):
-    places = drive.positions.positions + np.array([metres, 0.0])
-    return with_positions(drive, frame_id='town', positions=places)
-
-
 def named(recording, name):
     return replace(recording, name=name)
 
@@ -387,7 +373,9 @@ def lines(routes):
 def test_given_names_are_lines_on_one_map_where_they_share_places_or_as_is_said(kart_drives):
     # hall_0, hall_1, paddock_0, paddock_1, ring_0, ring_1
     drives = [drive for both in kart_drives.values() for drive in both]
-    drives = [moved_to_town(each, 2000.0 * (number // 2)) for number, each in enumerate(drives)]
+    for number, each in enumerate(drives):
+        places = each.positions.positions + np.array([2000.0 * (number // 2), 0.0])
+        drives[number] = with_positions(each, frame_id='town', positions=places)
     found = sort_by_route(drives, ['b', 'b', 'a', 'a', 'd', 'c'])
     assert names(found) == {
         'a': ['paddock_0', 'paddock_1'], 'b': ['hall_0', 'hall_1'], 'c': ['ring_0', 'ring_1']
@@ -406,9 +394,7 @@ def test_given_names_are_lines_on_one_map_where_they_share_places_or_as_is_said(
         sort_by_route(drives, ['a', 'b'])
     with pytest.raises(InputError, match='names no map, or no line'):
         sort_by_route(drives, ['a/', 'b', 'b', 'b', 'b', 'b'])
-
-
-def test_one_name_in_two_frames_is_refused(kart_drives):
+    # One name is in one frame.
     bags = [kart_drives['hall'][0], kart_drives['ring'][0]]
     with pytest.raises(InputError, match='bags of the name a are in several frames'):
         sort_by_route(bags, ['a', 'a'])

@@ -211,7 +211,7 @@ def test_any_forward_drive_counts_laps_by_its_way(steps, begin):
     assert all(each > 0.0 for each in times_of(timer))
 
 
-def test_a_start_line_by_share_and_by_place_are_the_same(slot_car_model):
+def test_start_line_and_sectors_by_share_and_by_place_are_the_same(slot_car_model):
     circuit = slot_car_model.circuit
     point = circuit.points[len(circuit) // 4]
     by_place = make_timer(slot_car_model, f' {point[0]}, {point[1]} ').circuit
@@ -219,9 +219,7 @@ def test_a_start_line_by_share_and_by_place_are_the_same(slot_car_model):
     for timed in (by_place, by_share):
         assert timed.points[0] == pytest.approx(point)
         assert timed.lap_s == pytest.approx(circuit.lap_s)
-
-
-def test_sectors_count_from_the_start_line_that_is_named(slot_car_model):
+    # Sectors count from the start line that is named.
     timer = make_timer(slot_car_model, '0.5', '0.25;0.5')
     assert timer.sectors == pytest.approx((0.25, 0.5))
     place = timer.circuit.points[round(0.25 * len(timer.circuit))]
@@ -275,11 +273,11 @@ def test_the_track_of_a_spectral_model_has_the_lap_of_the_route(slot_car_model, 
     assert np.diff(circuit.seconds).argmin() == 0
 
 
-@pytest.mark.parametrize(('start_line', 'sectors'), [('1.0,2.0', ''), ('', '0.2 3,4')])
-def test_a_place_on_a_lap_without_positions_is_refused(slot_car_model, start_line, sectors):
+def test_a_place_on_a_lap_without_positions_is_refused(slot_car_model):
     laps_alone = replace(slot_car_model, frame_id=LAP_FRAME)
-    with pytest.raises(InputError, match='no positions: write shares of a lap'):
-        make_timer(laps_alone, start_line, sectors)
+    for lines in (('1.0,2.0', ''), ('', '0.2 3,4')):
+        with pytest.raises(InputError, match='no positions: write shares of a lap'):
+            make_timer(laps_alone, *lines)
     assert make_timer(laps_alone, '0.25', '0.2 0.7').sectors == pytest.approx((0.2, 0.7))
 
 

@@ -170,9 +170,7 @@ def test_the_path_is_the_cheapest_of_all(seed: int) -> None:
         find_path(seen, *template, np.zeros(5, dtype=np.int64), SMALL.bins, SMALL).tolist()
         == wanted.tolist()
     )
-
-
-def test_without_evidence_the_speed_is_the_usual_one() -> None:
+    # Without evidence the speed is the usual one.
     nothing, low = np.full((9, 2), np.nan), np.zeros(9, dtype=np.int64)
     path = find_path(nothing, np.zeros((SMALL.bins, 2)), np.ones(2), low, SMALL.bins, SMALL)
     assert np.diff(path).tolist() == [SMALL.bins_a_step] * 8
@@ -445,7 +443,7 @@ def test_two_drives_without_positions_have_the_same_phases():
     assert error_of(stamps, found, recording, phases) < 0.01
 
 
-def test_marks_come_from_a_file(tmp_path: Path):
+def test_marks_come_from_a_file_or_a_topic(tmp_path: Path):
     recording, phases = driven(seed=1)
     marks = marks_of(recording, phases)
     seconds = (marks - recording.imu.first_stamp) * 1e-9
@@ -458,11 +456,6 @@ def test_marks_come_from_a_file(tmp_path: Path):
     file.write_text('1.0\n2.0\nlap three\n')
     with pytest.raises(InputError, match='line 3'):
         read_marks(str(file), recording)
-
-
-def test_marks_come_from_a_topic(tmp_path: Path):
-    recording, phases = driven(seed=1)
-    marks = marks_of(recording, phases)
     with BagWriter(tmp_path / 'bag') as bag:
         for number, mark in enumerate(marks.tolist()):
             bag.write('/line', 'std_msgs/msg/Float64', mark, {'data': float(number)})
