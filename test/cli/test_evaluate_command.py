@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""`two-manifold evaluate` and `learn`."""
+"""`two-manifold evaluate` and `learn`, and sensors beside the IMU."""
 
 from dataclasses import replace
 import json
@@ -13,9 +13,11 @@ from other_recordings import multiplied_imu
 import pytest
 
 from two_manifold_ros.evaluation.evaluate import evaluate
-from two_manifold_ros.model.model_file import save_model
+from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.recordings.recording import Recording
+from two_manifold_ros.simulation.slot_car import SlotCarSettings
+from two_manifold_ros.simulation.slot_car_run import simulate, write_run
 
 
 def untimed(content: dict[str, Any]) -> dict[str, Any]:
@@ -38,10 +40,7 @@ def test_the_json_is_what_the_library_says(model_file, slot_car_model, slot_car_
     assert set(content) == {*files, *wanted}
     assert list(content['horizons']) == ['0', '5', '20']
     assert content['horizons']['5']['rmse_m'] < 0.5 * content['horizons']['5']['mean']['rmse_m']
-
-
-def test_from_and_until_are_seconds_from_the_first_imu_stamp(slot_car_model, slot_car_bag, scores):
-    """Nothing outside is seen: neither samples, to fill the window, nor positions."""
+    # Of a part nothing outside is seen: neither samples, to fill the window, nor positions.
     content = scores.json('--from', '10', '--until', '30')
     part = read_recording(str(slot_car_bag)).between(10.0, 30.0)
     assert content['samples']['received'] == len(part.imu.stamps) == 200
@@ -59,12 +58,6 @@ def test_positions_are_put_in_step_as_in_training(slot_car_model, slot_car_bag, 
     assert 'positions made 0.255 s earlier, as in the training' in usual.err
     found = [json.loads(each.out)['horizons'] for each in (usual, same, other)]
     assert found[0] == found[1] != found[2]
-
-
-def test_a_table_where_a_horizon_has_no_truth(scores):
-    text = scores('--until', '3').out
-    assert cells(text, '20') == ['0', *['-'] * 10]
-    assert ' 20 (2 s) ' in text
 
 
 def cells(text: str, horizon: str) -> list[str]:
@@ -105,6 +98,10 @@ def test_the_row_of_a_horizon_has_all_ticks_and_those_reported(model_file, novel
     assert sum(content['withheld'].values()) == withheld
     assert f'{withheld} of the {content["ticks_after_first_window"]} ticks after' in text
     assert 'were withheld, most often (' in text
+    # A horizon may have no truth.
+    text = command('evaluate', model_file, novel_bag, '--until', '3').out
+    assert cells(text, '20') == ['0', *['-'] * 10]
+    assert ' 20 (2 s) ' in text
 
 
 def test_a_drive_that_is_refused_throughout_is_scored_with_a_warning(
@@ -158,3 +155,64 @@ def test_a_table_and_json_say_how_soon_the_route_is_known(slot_car_bag, command)
     assert alone['map']['rmse_m'] < 0.25 * alone['mean']['rmse_m']
     assert content['verdict']['word'] in {'good', 'fair'}
     assert content['verdict']['next'].endswith('learner:=map')
+
+
+SENSORS = ('magnetometer', 'wheel')
+NAMED = ['--sensor-topic', '/magnetometer', '--sensor-topic', '/wheel:twist.linear.x']
+
+
+@pytest.fixture(scope='module')
+def sensed(tmp_path_factory):
+    """Return models with sensors and without, and a bag with sensors and without."""
+    pytest.importorskip('rosbags')
+    from two_manifold_ros.__main__ import main  # noqa: PLC0415 - needs rosbags
+
+    folder = tmp_path_factory.mktemp('sensed')
+    first, second = (simulate(SlotCarSettings(seed, rate_hz=10.0), laps=10) for seed in (1, 2))
+    for name, run, sensors in (
+        ('first', first, SENSORS), ('second', second, SENSORS), ('without', second, ()),
+    ):  # fmt: skip
+        write_run(run, folder / name, sensors)
+    models = [folder / 'with.npz', folder / 'without.npz']
+    for model, given in zip(models, (NAMED, []), strict=True):
+        arguments = [folder / 'first', '-o', model, '--window', '20', '--horizons', '0,5', *given]
+        assert main(['train', *map(str, arguments)]) == 0
+    return models, folder / 'second', folder / 'without'
+
+
+def rmse(content: dict) -> float:
+    """Return the error of the present position."""
+    found: float = content['horizons']['0']['all']['rmse_m']
+    return found
+
+
+def test_a_model_knows_its_sensors_and_is_better_with_them(sensed, command, tmp_path):
+    models, bag, without = sensed
+    known, alone = map(load_model, models)
+    fields = [f'/magnetometer:magnetic_field.{axis}' for axis in 'xyz']
+    assert known.further_names == (*fields, '/wheel:twist.linear.x')
+    assert alone.further_names == ()
+    errors = [rmse(command.json('evaluate', each, bag)) for each in models]
+    assert errors[0] < errors[1]
+    # A bag without its sensors is filtered as if there were none.
+    said = command('evaluate', models[0], without, '--json')
+    assert 'The model goes on without this sensor.' in said.err
+    assert rmse(json.loads(said.out)) == errors[1]
+    assert rmse(command.json('evaluate', models[0], bag, *NAMED)) == errors[0]
+    written = command.json('replay', models[0], bag, '-o', tmp_path / 'bag')
+    assert written['messages']['position']
+    assert command.json('info', models[0])['sensors'][1]['topic'] == '/wheel'
+
+
+@pytest.mark.parametrize(
+    ('topics', 'words'),
+    [
+        (['/wheel'], 'the model takes 2'),
+        (['/wheel', '/wheel'], 'named as a sensor twice'),
+        (['/magnetometer', '/wheel:x'], 'the model takes twist.linear.x there'),
+    ],
+)
+def test_other_sensors_than_those_of_the_model_are_refused(topics, words, sensed, command):
+    models, bag, _ = sensed
+    named = [each for topic in topics for each in ('--sensor-topic', topic)]
+    assert words in command.refused('evaluate', models[0], bag, *named)

@@ -256,7 +256,7 @@ def test_a_gap_makes_two_segments_and_positions_reach_across_it(train, drive):
     assert np.isfinite(first.truth[-1]).all()
 
 
-def test_the_last_share_is_followed(drive):
+def test_the_last_share_or_bags_one_by_one_are_followed(drive):
     plan = plan_share(drive(48.0), SETTINGS, 0.25)
     (learned,) = plan.train.recordings
     (test,) = plan.tests
@@ -269,9 +269,6 @@ def test_the_last_share_is_followed(drive):
     for share, end_s, words in ((np.nan, 48.0, 'between 0 and 1'), (0.25, 0.01, 'no two IMU sam')):
         with pytest.raises(InputError, match=words):
             plan_share(drive(48.0).between(0, end_s), SETTINGS, share)
-
-
-def test_bags_are_followed_one_by_one(drive):
     lengths_s = {'a': 20.0, 'b': 24.0, 'c': 16.0, 'd': 12.0}
     drives = [replace(drive(seconds), name=name) for name, seconds in lengths_s.items()]
     learned, followed = drives[:2], drives[2:]

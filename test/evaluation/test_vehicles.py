@@ -1,10 +1,13 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""A vehicle whose IMU is turned, scaled and offset is measured against the map, and followed."""
+"""A vehicle whose IMU differs: corrections, their file, a step of learning, and drives."""
 
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
+from other_recordings import with_imu
 import pytest
 from scipy.spatial.transform import Rotation
 
@@ -14,32 +17,203 @@ from two_manifold_ros.evaluation.vehicles import corrected, measure_vehicle
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.interface.model_swap import load_session
 from two_manifold_ros.interface.parameters import FilterParameters
+from two_manifold_ros.model.model import Model, RouteModel
 from two_manifold_ros.model.model_file import save_model
-from two_manifold_ros.model.vehicle import PRIOR, Vehicle
+from two_manifold_ros.model.vehicle import (
+    load_vehicle,
+    PRIOR,
+    rotation_of,
+    UNKNOWN,
+    Vehicle,
+    VehicleLearner,
+)
 from two_manifold_ros.recordings.recording import Recording
+from two_manifold_ros.route.learning import TAIL
+from two_manifold_ros.route.route import LIMITS, ON, ON_NEW, ROWS
 from two_manifold_ros.ticks.segments import positions_at
 from two_manifold_ros.typing import Floats
 
 
-def distorted(recording: Recording, seed: int, times: float = 1.0) -> tuple[Recording, Floats]:
-    """Return a recording by an IMU that differs, and by what: angles, scales and biases (15,)."""
+def drawn(seed: int, times: float = 1.0) -> Vehicle:
+    """Return a vehicle of the prior, or one that differs so many times as much."""
     random = np.random.default_rng(seed)
-    spread = np.repeat([PRIOR.angle, PRIOR.scale, PRIOR.bias, PRIOR.turning_bias], [3, 6, 3, 3])
-    truth = times * spread * random.standard_normal(15)
-    imu = recording.imu
-    back = Rotation.from_rotvec(truth[:3]).inv()
-    turned = [back.apply(imu.samples[:, part]) for part in (slice(0, 3), slice(3, 6))]
-    samples = (1.0 + truth[3:9]) * np.concatenate(turned, axis=1) + truth[9:]
-    return replace(recording, imu=replace(imu, samples=samples)), truth
+    return Vehicle(
+        times * PRIOR.angle * random.standard_normal(3),
+        times * PRIOR.scale * random.standard_normal(6),
+        times * np.repeat([PRIOR.bias, PRIOR.turning_bias], 3) * random.standard_normal(6),
+        random.uniform(0.1, 0.9, 15),
+    )
+
+
+def numbers_of(vehicle: Vehicle) -> Floats:
+    return np.concatenate([vehicle.angles, vehicle.scales, vehicle.biases])
+
+
+def measured_by(vehicle: Vehicle, samples: Floats) -> Floats:
+    """Return what the IMU of a vehicle measures in place of (..., 6) samples."""
+    back = Rotation.from_rotvec(vehicle.angles).inv()
+    turned = np.concatenate([back.apply(samples[:, :3]), back.apply(samples[:, 3:])], axis=1)
+    return (1.0 + vehicle.scales) * turned + vehicle.biases
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_a_correction_is_the_inverse_of_what_differs(seed: int) -> None:
+    samples = np.random.default_rng(seed).standard_normal((9, 6))
+    vehicle = drawn(seed)
+    back = vehicle.correct(measured_by(vehicle, samples))
+    np.testing.assert_allclose(back, samples, rtol=0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize('size', [0.0, 1e-13, 1e-5, 0.1, 3.0])
+def test_rotation_vectors_are_those_of_scipy(size: float) -> None:
+    angles = size * np.array([2.0, -1.0, 2.0]) / 3.0
+    rotation = rotation_of(angles)
+    np.testing.assert_allclose(rotation, Rotation.from_rotvec(angles).as_matrix(), atol=1e-12)
+
+
+def test_a_file_holds_all_numbers(tmp_path: Path) -> None:
+    vehicle = drawn(1)
+    vehicle.save(str(tmp_path / 'vehicle.json'))
+    again = load_vehicle(str(tmp_path / 'vehicle.json'))
+    for name in ('angles', 'scales', 'biases', 'deviations'):
+        np.testing.assert_allclose(getattr(again, name), getattr(vehicle, name), rtol=1e-14)
+    with pytest.raises(InputError, match='cannot be written'):
+        vehicle.save(str(tmp_path))
+
+
+def test_only_a_route_has_a_map_to_measure_against(spectral_model: Model) -> None:
+    with pytest.raises(InputError, match='map of one route'):
+        VehicleLearner(spectral_model)
+
+
+def belief_at(places: int, seed: int, count: int = 12) -> SimpleNamespace:
+    """Return a belief that is spread over a ``count`` of places."""
+    random = np.random.default_rng(seed)
+    chances = np.zeros((places, ROWS))
+    support = random.choice(places, count, replace=False).astype(np.uint32)
+    chances[support] = random.dirichlet(np.ones(count * ROWS)).reshape(count, ROWS)
+    ratios = 1.0 + 0.2 * random.standard_normal((places, ROWS))
+    spreads = 0.01 * random.uniform(size=(places, ROWS))
+    return SimpleNamespace(chances=chances, ratios=ratios, spreads=spreads, support=support)
+
+
+class Naive:
+    """The step of a `VehicleLearner` as its equations stand, by matrices and differences."""
+
+    def __init__(self, model: RouteModel) -> None:
+        self.model = model
+        spread = np.repeat(
+            [PRIOR.angle, PRIOR.scale, PRIOR.bias, PRIOR.turning_bias, PRIOR.speed],
+            [3, 6, 3, 3, 1],
+        )
+        self.rotation, self.state = Rotation.identity(), np.zeros(13)
+        self.covariance = np.diag(spread**2)
+
+    def expected(self, belief: SimpleNamespace) -> tuple[Floats, Floats, float]:
+        """Return mean and covariance of what the map expects, and its probability."""
+        likelihood, channels = self.model.route.likelihood, self.model.channels
+        live = channels.live
+        scale, root = channels.scale[live], np.linalg.inv(likelihood.new_whitening)
+        bound = LIMITS.usual_ratios * self.model.route.motion.ratio_spread
+        rows = [(i, h) for i in belief.support for h in (ON, ON_NEW)]
+        chances = np.array([belief.chances[row] for row in rows])
+        shares = chances / chances.sum()
+        values, spreads = [], []
+        for i, h in rows:
+            slope = root @ likelihood.new_slopes[i] * scale
+            ratio = np.clip(belief.ratios[i, h] - 1.0, -bound, bound)
+            usual = root @ likelihood.new_means[i] * scale + channels.mean[live]
+            values.append(usual + ratio * slope)
+            spreads.append(belief.spreads[i, h] * slope**2)
+        mean = channels.mean.copy()
+        mean[live] = shares @ np.array(values)
+        left = shares @ (np.square(np.array(values) - mean[live]) + np.array(spreads))
+        noise = shares @ np.array([likelihood.noise[i] for i, _ in rows])
+        scatter = np.linalg.inv(likelihood.new_whitening.T @ likelihood.new_whitening)
+        return mean, noise * scatter * np.outer(scale, scale) + np.diag(left), chances.sum()
+
+    def sample(self, mean: Floats, angles: Floats, state: Floats) -> Floats:
+        """Return what the vehicle measures where the map expects a mean (6,)."""
+        likelihood, channels = self.model.route.likelihood, self.model.channels
+        exponents, rest = np.zeros(6), channels.mean.copy()
+        exponents[channels.live] = likelihood.exponents
+        rest[channels.live] += likelihood.rest_alone.offset * channels.scale[channels.live]
+        moved = mean + state[12] * exponents * (mean - rest)
+        turned = (Rotation.from_rotvec(angles) * self.rotation).inv()
+        body = np.concatenate([turned.apply(moved[:3]), turned.apply(moved[3:])])
+        return (1.0 + state[:6]) * body + state[6:12]
+
+    def learn(self, sample: Floats, belief: SimpleNamespace) -> None:
+        mean, covariance, chance = self.expected(belief)
+        live = self.model.channels.live
+
+        def at(change: Floats) -> Floats:
+            return self.sample(mean, change[:3], self.state + change[3:])[live]
+
+        step = 1e-6
+        slopes = np.stack(
+            [(at(step * row) - at(-step * row)) / (2.0 * step) for row in np.eye(16)], axis=1
+        )
+        apart = (sample - self.sample(mean, np.zeros(3), self.state))[live]
+        root = np.linalg.inv(np.linalg.cholesky(covariance))
+        white, rest = root @ slopes, root @ apart
+        unlikely = sum(
+            r**2 / (1.0 + row @ self.covariance @ row) for r, row in zip(rest, white, strict=True)
+        )
+        weight = chance * self.model.route.likelihood.persistence
+        weight *= (TAIL + live.sum()) / (TAIL + unlikely)
+        whole = white @ self.covariance @ white.T + np.eye(live.sum()) / weight
+        gain = self.covariance @ white.T @ np.linalg.inv(whole)
+        change = gain @ rest
+        self.covariance = self.covariance - gain @ white @ self.covariance
+        self.state = self.state + change[3:]
+        self.rotation = Rotation.from_rotvec(change[:3]) * self.rotation
+
+
+@pytest.mark.parametrize('corrected', [UNKNOWN, drawn(2)], ids=['as it is', 'corrected'])
+def test_a_step_is_that_of_the_equations(slot_car_model: RouteModel, corrected: Vehicle) -> None:
+    """Whatever corrects the samples meanwhile."""
+    model = slot_car_model
+    learner, naive = VehicleLearner(model), Naive(model)
+    random = np.random.default_rng(0)
+    for seed in range(30):
+        # Surely at one place more often than not: then much is learned of each sample.
+        belief = belief_at(model.route.places, seed, 12 if seed % 3 == 0 else 1)
+        sample = 0.8 * naive.expected(belief)[0] + model.channels.scale * random.uniform(size=6)
+        learner.learn(corrected.measured(corrected.correct(sample)), belief)  # type: ignore[arg-type]
+        naive.learn(sample, belief)
+    vehicle = learner.vehicle
+    np.testing.assert_allclose(vehicle.angles, naive.rotation.as_rotvec(), atol=1e-7)
+    np.testing.assert_allclose(vehicle.scales, naive.state[:6], atol=1e-7)
+    np.testing.assert_allclose(vehicle.biases, naive.state[6:12], atol=1e-7)
+    spread = np.sqrt(np.diag(naive.covariance))
+    np.testing.assert_allclose(vehicle.deviations, spread[:15], rtol=1e-5)
+
+
+def test_a_belief_that_is_elsewhere_teaches_nothing(slot_car_model: RouteModel) -> None:
+    model = slot_car_model
+    learner = VehicleLearner(model)
+    before = learner.vehicle
+    belief = belief_at(model.route.places, 0)
+    belief.chances[:, [ON, ON_NEW]] = 0.0
+    learner.learn(model.channels.mean + 1.0, belief)  # type: ignore[arg-type]
+    after = learner.vehicle
+    assert not learner.ticks
+    assert not numbers_of(after).any()
+    np.testing.assert_array_equal(after.deviations, before.deviations)
+
+
+def distorted(recording: Recording, vehicle: Vehicle) -> Recording:
+    return with_imu(recording, samples=measured_by(vehicle, recording.imu.samples))
 
 
 def test_what_an_imu_differs_by_is_found_within_what_is_stated(slot_car_model, slot_car_laps):
     missed = []
     for seed in range(4):
-        other, truth = distorted(slot_car_laps[1], seed)
+        true = drawn(seed)
+        other = distorted(slot_car_laps[1], true)
         vehicle = measure_vehicle(slot_car_model, [other]).vehicle
-        found = np.concatenate([vehicle.angles, vehicle.scales, vehicle.biases])
-        missed.append((found - truth) / vehicle.deviations)
+        missed.append((numbers_of(vehicle) - numbers_of(true)) / vehicle.deviations)
     size = np.abs(missed)
     assert np.sqrt(np.mean(np.square(size))) < 1.5
     assert size.max() < 4.0
@@ -64,7 +238,7 @@ def test_another_vehicle_is_followed_as_well_as_that_of_the_training(
     without, offline = [], []
     # The next seed turns the sensor by 33 degrees: from there the place is never found.
     for seed in range(3):
-        other, _ = distorted(laps, seed, times=2.0)
+        other = distorted(laps, drawn(seed, times=2.0))
         without.append(errors_of(Filter(model), other))
         vehicle = measure_vehicle(model, [other]).vehicle
         offline.append(errors_of(Filter(model), corrected(other, vehicle)))
@@ -90,17 +264,17 @@ def test_nothing_to_follow_is_refused(slot_car_model, slot_car_laps):
 def test_a_filter_node_corrects_by_its_parameter(slot_car_model, slot_car_laps, tmp_path):
     model = tmp_path / 'model.npz'
     save_model(slot_car_model, model)
-    other, truth = distorted(slot_car_laps[1], 2)
     path = tmp_path / 'vehicle.json'
-    known = Vehicle(truth[:3], truth[3:9], truth[9:], np.full(15, 0.01))
+    known = replace(drawn(2), deviations=np.full(15, 0.01))
+    other = distorted(slot_car_laps[1], known)
     known.save(str(path))
     plain = load_session(FilterParameters(model=str(model))).session.filter
     assert plain.correction is None
     still = load_session(FilterParameters(model=str(model), vehicle=str(path))).session.filter
     list(estimates_along(still, other, lambda *_: None))
     assert still.correction is not None
-    np.testing.assert_allclose(still.correction.angles, truth[:3])
+    np.testing.assert_allclose(still.correction.angles, known.angles)
     found = still.correction.numbers
-    assert found['imu_turned_deg'] == pytest.approx(np.degrees(np.linalg.norm(truth[:3])))
+    assert found['imu_turned_deg'] == pytest.approx(np.degrees(np.linalg.norm(known.angles)))
     assert found['imu_turned_std_deg'] == pytest.approx(np.degrees(0.01 * 3**0.5))
-    assert found['imu_scale'] == pytest.approx(truth[3:9][np.abs(truth[3:9]).argmax()])
+    assert found['imu_scale'] == pytest.approx(known.scales[np.abs(known.scales).argmax()])

@@ -274,13 +274,6 @@ def test_wild_stamps_of_positions_leave_all_others_as_they_are(count, by_s):
     assert_driven(report, 47.96, 0.01)
 
 
-def test_no_positions():
-    recording = replace(drive(), positions=None)
-    assert codes(recording) == {'no_positions'}
-    fast = changed(recording, 'samples', scale(slice(3, 6), DEGREES))
-    assert codes(fast) == {'no_positions', 'gyroscope_too_fast'}
-
-
 def test_a_few_samples_and_none_at_all():
     short = drive()
     few = [each.select(np.arange(len(each.stamps)) < 2) for each in (short.imu, short.positions)]
@@ -298,6 +291,10 @@ def test_a_few_samples_and_none_at_all():
 
 
 def test_where_positions_are_missing_is_said():
+    recording = replace(drive(), positions=None)
+    assert codes(recording) == {'no_positions'}
+    fast = changed(recording, 'samples', scale(slice(3, 6), DEGREES))
+    assert codes(fast) == {'no_positions', 'gyroscope_too_fast'}
     recording = drive()
     elapsed = (recording.positions.stamps - recording.imu.stamps[0]) / 1e9
     seen = recording.positions.select((elapsed < 10) | (elapsed >= 13))

@@ -259,26 +259,26 @@ def test_real_runs_of_one_machine_agree(recordings_folder):
     assert len(set(agreed_lags(lags))) == 1
 
 
-@pytest.mark.parametrize(
-    ('wanted', 'words'), [('0.2', '0.200 s earlier'), ('-1', '1.000 s later')]
-)
-def test_seconds_are_taken_as_they_are(wanted, words):
+def test_seconds_are_taken_as_they_are_and_anything_else_is_refused():
     recording = replace(drive(), notes=('old',))
-    (moved,) = put_in_step([recording], wanted)
-    steps = recording.positions.stamps - moved.positions.stamps
-    assert set(steps.tolist()) == {round(float(wanted) * 1e9)}
-    assert moved.notes == ('old', f'positions made {words}, as asked for')
+    for wanted, words in (('0.2', '0.200 s earlier'), ('-1', '1.000 s later')):
+        (moved,) = put_in_step([recording], wanted)
+        steps = recording.positions.stamps - moved.positions.stamps
+        assert set(steps.tolist()) == {round(float(wanted) * 1e9)}
+        assert moved.notes == ('old', f'positions made {words}, as asked for')
+    for text in ('soon', 'nan', 'inf', 'AUTO'):
+        with pytest.raises(InputError, match=f"'{text}' is neither auto nor a number of seconds"):
+            parse_position_lag(text)
+        with pytest.raises(InputError, match='neither'):
+            put_in_step([recording], text)
 
 
-@pytest.mark.parametrize('late_s', [0.3, -0.15])
-def test_the_lag_that_is_found_is_undone(late_s):
-    (moved,) = put_in_step([drive(late_s=late_s)], 'auto')
-    assert moved.positions.earlier_s == pytest.approx(late_s, abs=0.003)
-    assert estimate_lag(moved).seconds == pytest.approx(0.0, abs=0.002)
-    assert 'as found (+- 0.01' in moved.notes[0]
-
-
-def test_recordings_of_one_setup_move_together():
+def test_the_lag_that_is_found_is_undone_and_recordings_of_one_setup_move_together():
+    for late_s in (0.3, -0.15):
+        (moved,) = put_in_step([drive(late_s=late_s)], 'auto')
+        assert moved.positions.earlier_s == pytest.approx(late_s, abs=0.003)
+        assert estimate_lag(moved).seconds == pytest.approx(0.0, abs=0.002)
+        assert 'as found (+- 0.01' in moved.notes[0]
     late = drive(late_s=0.2)
     silent = with_imu(late, samples=np.zeros_like(late.imu.samples))
     moved = put_in_step([late, drive(late_s=0.205), silent], 'auto')
@@ -289,11 +289,3 @@ def test_recordings_of_one_setup_move_together():
     found = [each.positions.earlier_s for each in apart]
     assert found == pytest.approx([0.2, 0.5], abs=0.005)
     assert all(each.notes[0].startswith('ellipse: positions made') for each in apart)
-
-
-@pytest.mark.parametrize('text', ['soon', 'nan', 'inf', 'AUTO'])
-def test_anything_else_is_refused(text):
-    with pytest.raises(InputError, match=f"'{text}' is neither auto nor a number of seconds"):
-        parse_position_lag(text)
-    with pytest.raises(InputError, match='neither'):
-        put_in_step([drive(seconds=1.0)], text)

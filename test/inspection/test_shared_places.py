@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Which recordings go onto one map, and which of many bags are trained on."""
+"""Which recordings go onto one map, how routes are named, and which bags are trained on."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,9 +15,11 @@ import numpy as np
 from other_recordings import with_positions
 import pytest
 from rounds import recording_of
+from worlds.network import rounds, tram_network, travel, Yard, yard_network
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.fleet import ItemJournal
+from two_manifold_ros.inspection import shared_places as shared_places_module
 from two_manifold_ros.inspection.coverage import (
     choose,
     MOST_CELLS,
@@ -26,7 +28,13 @@ from two_manifold_ros.inspection.coverage import (
     survey_bags,
     survey_recording,
 )
-from two_manifold_ros.inspection.shared_places import group_by_places, sort_by_route
+from two_manifold_ros.inspection.shared_places import (
+    group_by_places,
+    LOOK_S,
+    SHARED,
+    shared_places,
+    sort_by_route,
+)
 from two_manifold_ros.recordings.reading import ReadingOptions
 from two_manifold_ros.recordings.recording import GeodeticOrigin, Recording
 from two_manifold_ros.recordings.satellite_fixes import in_plane
@@ -168,7 +176,7 @@ def test_a_survey_has_as_many_cells_as_it_may_and_no_more(laps):
         assert survey_recording(none).cells == frozenset()
 
 
-def test_a_bag_in_which_the_vehicle_stands_is_named(laps):
+def test_a_bag_in_which_the_vehicle_stands_is_named_and_a_wild_fix_changes_no_cells(laps):
     noise = np.random.default_rng(0).normal(0.0, 0.005, laps.positions.positions.shape)
     drives = [
         replace(survey_recording(laps.between(begin_s, None)), path=str(begin_s))
@@ -178,6 +186,11 @@ def test_a_bag_in_which_the_vehicle_stands_is_named(laps):
     choice = choose([*drives, stands])
     assert set(choice.trained) == {0, 1, 2}
     assert 'no position moves' in choice.troubles[3]
+    wild = laps.positions.positions.copy()
+    wild[[30, 70]] = 1e5
+    survey, far = survey_recording(laps), survey_recording(moved(laps, lambda _: wild))
+    assert far.level == survey.level
+    assert len(survey.cells - far.cells) < 0.05 * len(survey.cells)
 
 
 def ranked_naively(surveys):
@@ -262,6 +275,8 @@ def test_what_is_driven_by_few_is_kept_beside_what_is_driven_by_many():
         (bag('odd', range(100, 120)), 'another route'),
         (replace(bag('odd', ()), cells=frozenset((n, 0, 2) for n in range(20))), 'another route'),
         (replace(bag('odd', range(20)), frame_id='other'), 'another route'),
+        # Nor does one that reaches far make cells coarse.
+        (replace(bag('far', range(20)), level=11), 'times as far'),
     ],
 )
 def test_a_bag_of_no_use_is_named_and_costs_nothing_else(odd, word):
@@ -270,25 +285,9 @@ def test_a_bag_of_no_use_is_named_and_costs_nothing_else(odd, word):
     assert (beside.trained, beside.tried, beside.rest) == (alone.trained, alone.tried, alone.rest)
     assert list(beside.troubles) == [10]
     assert word in beside.troubles[10]
-
-
-def test_a_bag_that_reaches_far_is_named_and_makes_no_cells_coarse():
-    surveys = [bag(f'{number:02d}', range(20)) for number in range(10)]
-    far = replace(bag('far', range(20)), level=11)
-    beside = choose([*surveys, far], 300.0)
-    assert beside.trained == choose(surveys, 300.0).trained
-    assert 'times as far' in beside.troubles[10]
     # A line that is a few times as long as most drives is no other route.
     long = replace(bag('long', range(40)), level=2)
     assert not choose([*surveys, long], math.inf).troubles
-
-
-def test_a_wild_fix_or_two_leaves_the_cells_as_they_are(laps):
-    wild = laps.positions.positions.copy()
-    wild[[30, 70]] = 1e5
-    survey, far = survey_recording(laps), survey_recording(moved(laps, lambda _: wild))
-    assert far.level == survey.level
-    assert len(survey.cells - far.cells) < 0.05 * len(survey.cells)
 
 
 def test_fixes_are_surveyed_alike_about_any_origin(laps):
@@ -335,3 +334,125 @@ def test_bags_are_surveyed_once_and_a_damaged_one_is_named(tmp_path, laps, monke
     ]
     other = survey_bags(paths[:1], ReadingOptions(use_receive_time=True), None, ItemJournal(file))
     assert other == [Survey('new', 'again')]
+
+
+def names(routes):
+    return {route: [each.name for each in group] for route, group in routes.items()}
+
+
+def named(recording, name):
+    return replace(recording, name=name)
+
+
+@pytest.mark.parametrize('share', [0.5, 1.0])
+def test_lines_with_a_common_trunk_and_errands_in_a_yard_are_networks(share, monkeypatch):
+    monkeypatch.setattr(shared_places_module, 'LOOK_S', share * LOOK_S)
+    network = tram_network()
+    drives = [
+        named(travel(network, rounds(network, [line] * 2), seed=seed).recording, line)
+        for seed, line in enumerate(network.lines)
+    ]
+    found = sort_by_route(drives)
+    assert names(found) == {'east': ['east', 'north', 'south']}
+    assert [each.line for each in found['east']] == ['east', 'north', 'south']
+    yard = Yard()
+    errands = [
+        named(travel(yard_network(), yard.errands(40, seed), seed=seed).recording, f'day_{seed}')
+        for seed in range(3)
+    ]
+    found = sort_by_route(errands)
+    assert names(found) == {'day_0': ['day_0', 'day_1', 'day_2']}
+    # They drive the same aisles: none is a line of its own.
+    assert {each.line for each in found['day_0']} == {''}
+
+
+def lines(routes):
+    return {route: sorted({each.line for each in group}) for route, group in routes.items()}
+
+
+def test_given_names_are_lines_on_one_map_where_they_share_places_or_as_is_said(kart_drives):
+    # hall_0, hall_1, paddock_0, paddock_1, ring_0, ring_1
+    drives = [drive for both in kart_drives.values() for drive in both]
+    for number, each in enumerate(drives):
+        places = each.positions.positions + np.array([2000.0 * (number // 2), 0.0])
+        drives[number] = with_positions(each, frame_id='town', positions=places)
+    found = sort_by_route(drives, ['b', 'b', 'a', 'a', 'd', 'c'])
+    assert names(found) == {
+        'a': ['paddock_0', 'paddock_1'], 'b': ['hall_0', 'hall_1'], 'c': ['ring_0', 'ring_1']
+    }  # fmt: skip
+    assert lines(found) == {'a': ['a'], 'b': ['b'], 'c': ['c', 'd']}
+    # Of one name is one map, whatever is shared.
+    found = sort_by_route(drives, ['a', 'a', 'a', 'a', 'b', 'b'])
+    assert names(found)['a'] == ['hall_0', 'hall_1', 'paddock_0', 'paddock_1']
+    # And a map that is named has what is said.
+    found = sort_by_route(drives, ['x/1', 'y/1', 'x/2', 'x/2', 'p', 'p'])
+    assert names(found) == {
+        'p': ['ring_0', 'ring_1'], 'x': ['hall_0', 'paddock_0', 'paddock_1'], 'y/1': ['hall_1']
+    }  # fmt: skip
+    assert lines(found) == {'p': ['p'], 'x': ['x/1', 'x/2'], 'y/1': ['y/1']}
+    with pytest.raises(InputError, match='2 names of routes for 6 bags'):
+        sort_by_route(drives, ['a', 'b'])
+    with pytest.raises(InputError, match='names no map, or no line'):
+        sort_by_route(drives, ['a/', 'b', 'b', 'b', 'b', 'b'])
+    # One name is in one frame.
+    bags = [kart_drives['hall'][0], kart_drives['ring'][0]]
+    with pytest.raises(InputError, match='bags of the name a are in several frames'):
+        sort_by_route(bags, ['a', 'a'])
+    with pytest.raises(
+        InputError, match=r'bags of the map m are in several frames \(hall, ring\)'
+    ):
+        sort_by_route(bags, ['m/a', 'm/b'])
+
+
+@pytest.mark.parametrize(
+    ('paths', 'expected'),
+    [
+        (['x/run_1', 'y/run_1/'], ['x', 'y']),
+        (['/data/set/x/run_1', '/data/set/y/run_1'], ['x', 'y']),
+        (['x/in/run_1.mcap', 'y/in/run_1.mcap'], ['x', 'y']),
+        (['x/run_1', 'y/run_2'], ['run_1', 'run_2']),
+        (['run_1', 'y/run_1'], ['run_1', 'y_run_1']),
+        (['a/x/run', 'a/y/run', 'b/x/run'], ['a_x_run', 'a_y_run', 'b_x_run']),
+        # Folders that are there, and a file beside them: it alone has an ending.
+        (['run_1.2', 'run_1.3/', 'run_1.4.mcap'], ['run_1.2', 'run_1.3', 'run_1.4']),
+    ],
+)
+def test_routes_are_named_by_the_least_that_tells_bags_apart(
+    kart_drives, paths, expected, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    for folder in ('run_1.2', 'run_1.3'):
+        (tmp_path / folder).mkdir()
+    drives = [kart_drives[each][0] for each in ('hall', 'ring', 'paddock')]
+    bags = [named(each, path) for each, path in zip(drives, paths, strict=False)]
+    assert sorted(sort_by_route(bags)) == expected
+
+
+def test_roads_beside_each_other_are_apart_from_a_distance_on():
+    random = np.random.default_rng(0)
+
+    def shared(apart_m: float, look_s: float) -> np.ndarray:
+        along = np.arange(0.0, 600.0, 20.0 * look_s)
+        roads = [np.stack([along, np.full(len(along), y)], axis=1) for y in (0.0, apart_m)]
+        return shared_places(
+            [road + random.normal(0.0, 0.1, road.shape) for road in roads], look_s
+        )
+
+    assert shared(24.0, LOOK_S)[0, 1] > SHARED
+    assert shared(40.0, LOOK_S)[0, 1] < SHARED
+    # Fewer positions would let them fall together.
+    assert shared(40.0, 2.0 * LOOK_S)[0, 1] > SHARED
+
+
+@pytest.mark.parametrize('jump_s', [-1000, 3600 * 24 * 365 * 5])
+def test_a_clock_that_is_set_on_the_way_parts_no_day_from_its_route(jump_s, kart_drives):
+    # As on a computer without a battery, which asks for the time when it has a network.
+    one, other = kart_drives['hall']
+    later_ns = one.imu.stamps[len(one.imu.stamps) // 3]
+
+    imu, positions = (
+        replace(each, stamps=each.stamps + (each.stamps >= later_ns) * jump_s * 10**9)
+        for each in (one.imu, one.positions)
+    )
+    jumped = replace(one, imu=imu, positions=positions)
+    assert names(sort_by_route([jumped, other])) == {'hall_0': ['hall_0', 'hall_1']}

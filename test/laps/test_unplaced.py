@@ -1,19 +1,344 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Drives placed along their laps by marks and by the IMU, and marks from files and topics."""
+"""Laps without positions: the loop, its alignment, drives placed by marks, and a ring."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-from lap_drives import driven, recorded
+from lap_drives import driven, phases_driven, RATE_HZ, recorded, signal, wrong_by
 import numpy as np
 import pytest
+from worlds.drive import drive
+from worlds.shuttle import Line, shuttle
+from worlds.table import world_named
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.laps import alignment
+from two_manifold_ros.laps.alignment import align_marks, drive_series, find_path, Grid
+from two_manifold_ros.laps.loop import find_loop, unevenness
+from two_manifold_ros.laps.ring import ClosedLine, HARMONICS, NOISES, on_ring, on_route, REACHES
 from two_manifold_ros.laps.unplaced import place, place_by_imu, place_by_marks, read_marks
+from two_manifold_ros.names import LAP_FRAME, MARKS
 from two_manifold_ros.recordings.bag_writer import BagWriter
-from two_manifold_ros.recordings.recording import Recording
+from two_manifold_ros.recordings.recording import PositionStream, Recording
 from two_manifold_ros.typing import Floats, Ints
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_the_loop_is_found(seed: int) -> None:
+    recording, phases = driven(seed=seed)
+    loop = find_loop(recording)
+    assert loop.laps == pytest.approx(phases[-1] - phases[0], abs=0.15)
+    assert wrong_by(loop.phases, phases[: len(loop.phases)]) < 0.01
+    assert (np.diff(loop.phases) >= -1e-9).all()
+    assert 0.95 <= loop.confidence <= 1.0
+    assert loop.confidence == pytest.approx(
+        1.0 - (1.0 - loop.explained) ** (loop.laps - 1.0), abs=0.02
+    )
+
+
+def alike_halves() -> tuple[Recording, float]:
+    phases = phases_driven(8.0, 20.0, 3)
+    seen = signal(2.0 * phases, 3) + 0.7 * signal(phases, 4)
+    seen += 0.3 * np.random.default_rng(0).standard_normal(seen.shape)
+    return recorded(seen), float(phases[-1])
+
+
+def many_laps(laps: float, seed: int) -> tuple[Recording, float]:
+    """Return a drive in which windows that are most alike lie any number of laps apart."""
+    recording, phases = driven(laps=laps, noise=1.0, seed=seed)
+    return recording, float(phases[-1] - phases[0])
+
+
+def kart() -> tuple[Recording, float]:
+    """Return a drive of which only windows some laps apart look alike."""
+    made = drive(world_named('kart_25hz'), day=1, laps=12, seed=1)
+    return made.recording, float(made.laps[-1] - made.laps[0])
+
+
+@pytest.mark.parametrize(
+    ('made', 'within'),
+    [
+        (alike_halves, 0.3),
+        (partial(many_laps, 60.0, 0), 0.5),
+        pytest.param(partial(many_laps, 300.0, 2), 0.5, marks=pytest.mark.slow),
+        (kart, 0.5),
+        # There and back: the ways look alike to a vehicle that turns at its ends, and not quite.
+        (lambda: (shuttle(16, Line(turns=True), day=1, seed=1).recording, 7.85), 0.3),
+    ],
+)
+def test_neither_half_a_lap_nor_several_are_taken_for_one(made, within) -> None:
+    recording, laps = made()
+    assert find_loop(recording).laps == pytest.approx(laps, abs=within)
+
+
+def changed(recording: Recording, how: str) -> Recording:
+    samples = recording.imu.samples
+    if how == 'scaled':
+        return recorded(samples * np.array([1.0, 0.01, 30.0, 2.0, 5.0, 0.3]) + 7.0)
+    if how == 'reversed':
+        return recorded(samples[::-1].copy())
+    if how == 'later':
+        return recorded(samples[300:])
+    return recorded(np.repeat(samples, 2, axis=0), 40.0)
+
+
+@pytest.mark.parametrize('how', ['scaled', 'reversed', 'later', 'faster'])
+def test_the_lap_is_the_same(how: str) -> None:
+    recording, _ = driven(laps=8.0, seed=5)
+    usual = find_loop(recording).lap_s
+    assert find_loop(changed(recording, how)).lap_s == pytest.approx(usual, rel=0.02)
+
+
+def without_a_loop(kind: str, seed: int) -> Floats:
+    random = np.random.default_rng(seed)
+    noise: Floats = random.standard_normal((3000, 6))
+    if kind == 'one lap':
+        return signal(np.linspace(0.0, 1.0, 3000), seed) + 0.3 * noise
+    if kind == 'errands':
+        knots = random.normal(size=(151, 6))
+        return np.stack([np.interp(np.arange(3000), 20 * np.arange(151), k) for k in knots.T], 1)
+    return noise if kind == 'noise' else 1e-3 * noise
+
+
+@pytest.mark.parametrize('kind', ['one lap', 'errands', 'noise', 'standing'])
+@pytest.mark.parametrize('seed', range(2))
+def test_nothing_is_claimed_where_nothing_repeats(kind: str, seed: int) -> None:
+    with pytest.raises(InputError, match='nothing repeats'):
+        find_loop(recorded(without_a_loop(kind, seed)))
+
+
+def test_a_steady_drive_is_even_and_a_wild_one_is_not() -> None:
+    steady = np.arange(500)
+    stops = np.concatenate([steady[:200], np.full(100, 199), steady[200:]])
+    wild = np.cumsum(np.random.default_rng(0).permutation(np.repeat([0, 3], [30, 30]).repeat(8)))
+    # Between two drives the way leaps, and nothing is seen.
+    leaps = np.concatenate([np.arange(200), 260 + np.arange(300)])
+    seen = abs(np.arange(500) - 200) > 5
+    assert unevenness(steady, 50, seen) == unevenness(leaps, 50, seen) == 0.0
+    # Where it stands it has no speed.
+    assert unevenness(stops, 50, np.ones(len(stops), dtype=np.bool_)) < 0.3
+    assert unevenness(wild, 50, np.ones(len(wild), dtype=np.bool_)) > 0.5
+    assert unevenness(leaps, 50, np.zeros(500, dtype=np.bool_)) == np.inf
+
+
+SMALL = Grid(6, 2, np.array([0, 1, 2, 3, 4]))
+
+
+def cost_of(seen: Floats, means: Floats, variances: Floats, start: int, gears: list[int]) -> float:
+    """Return what a way costs, as the module says it: gears are indices, the first of tick 1."""
+    unlike = 0.5 * alignment.TEMPER * alignment.UNLIKE * seen.shape[1]
+
+    def emission(t: int, at: int) -> float:
+        away = np.square(seen[t] - means[at % SMALL.bins])
+        return min(float((0.5 * alignment.TEMPER * away / variances).sum()), unlike)
+
+    at, total = start, emission(0, start)
+    for t, gear in enumerate(gears, start=1):
+        at += int(SMALL.gears[gear])
+        if gear == 0:
+            total += alignment.STANDING + min(emission(t, at), 0.4 * unlike)
+        else:
+            ratio = SMALL.gears[gear] / SMALL.bins_a_step - 1.0
+            total += emission(t, at) + alignment.UNUSUAL * ratio**2
+        if t > 1 and gear != gears[t - 2]:
+            before = gears[t - 2]
+            if 0 in (gear, before):
+                total += alignment.HALT
+            elif abs(gear - before) == 1:
+                total += alignment.CHANGE
+            else:
+                return float('inf')
+    return total
+
+
+@pytest.mark.parametrize('seed', range(4))
+def test_the_path_is_the_cheapest_of_all(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    seen = random.standard_normal((5, 2))
+    template = random.standard_normal((SMALL.bins, 2)), np.array([0.5, 0.2])
+    ways = [
+        (start, list(gears))
+        for start in range(SMALL.bins)
+        for gears in np.ndindex(*(len(SMALL.gears),) * 4)
+    ]
+    costs = [cost_of(seen, *template, *each) for each in ways]
+    start, gears = ways[int(np.argmin(costs))]
+    wanted = start + np.concatenate([[0], np.cumsum(SMALL.gears[gears])])
+    assert (
+        find_path(seen, *template, np.zeros(5, dtype=np.int64), SMALL.bins, SMALL).tolist()
+        == wanted.tolist()
+    )
+    # Without evidence the speed is the usual one.
+    nothing, low = np.full((9, 2), np.nan), np.zeros(9, dtype=np.int64)
+    path = find_path(nothing, np.zeros((SMALL.bins, 2)), np.ones(2), low, SMALL.bins, SMALL)
+    assert np.diff(path).tolist() == [SMALL.bins_a_step] * 8
+
+
+def aligned(seen: Recording, phases: Floats) -> Floats:
+    """Return the phases that marks at the passages of the line give."""
+    marks = np.interp(np.arange(1, int(phases[-1]) + 1), phases, np.arange(len(phases)))
+    return align_marks(drive_series(seen), marks, np.arange(float(len(marks))))
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_marks_give_phases_to_one_per_cent(seed: int) -> None:
+    recording, phases = driven(laps=10.5, seed=seed)
+    found = aligned(recording, phases)
+    assert (np.diff(found) >= -1e-9).all()
+    assert wrong_by(found, phases[: len(found)]) < 0.01
+
+
+def test_a_halt_a_gap_and_a_bad_lap_do_not_disturb_the_others() -> None:
+    phases = phases_driven(9.5, 20.0, 1)
+    rest = int(3.4 * 20.0 * RATE_HZ)
+    phases = np.concatenate([phases[:rest], np.full(200, phases[rest]), phases[rest:]])
+    seen = signal(phases, 1)
+    seen[rest : rest + 200] = 0.0
+    random = np.random.default_rng(0)
+    seen += 0.3 * random.standard_normal(seen.shape)
+    bad = (phases > 6.0) & (phases < 6.5)
+    seen[bad] = random.standard_normal((int(bad.sum()), 6))
+    seen[(phases > 7.2) & (phases < 7.4)] = np.nan
+    found = aligned(recorded(seen), phases + 1e-9 * np.arange(len(phases)))
+    usual = ~bad & ((phases < 3.3) | (phases > 3.8))
+    assert wrong_by(found[usual[: len(found)]], phases[: len(found)][usual[: len(found)]]) < 0.01
+    stands = found[rest + 40 : rest + 160]
+    assert np.ptp(stands) < 0.05
+
+
+def track(phases: Floats) -> Floats:
+    angles = 2.0 * np.pi * phases
+    return np.stack([30.0 * np.cos(angles), 12.0 * np.sin(angles) + 4.0 * np.cos(angles)], 1)
+
+
+def test_a_lap_on_the_ring_is_as_long_as_it_takes():
+    recording = recorded(np.zeros((400, 6)))
+    stamps = recording.imu.stamps
+    phases = np.linspace(0.0, 2.0, len(stamps))
+    phases[:10] = np.nan
+    placed = on_ring(recording, stamps, phases, 7.5, MARKS)
+    stream = placed.positions
+    assert stream is not None
+    assert placed.marked
+    assert stream.frame_id == LAP_FRAME
+    assert stream.stamps.tolist() == stamps[10:].tolist()
+    way = np.linalg.norm(np.diff(stream.positions, axis=0), axis=1).sum()
+    assert way == pytest.approx(7.5 * (2.0 - phases[10]), rel=1e-3)
+    turned = np.arctan2(*stream.positions[0, ::-1]) / (2.0 * np.pi)
+    assert turned == pytest.approx(phases[10])
+
+
+def test_more_fixes_make_the_line_better_and_it_closes():
+    random = np.random.default_rng(0)
+    wanted, errors = np.linspace(0.0, 1.0, 200), []
+    for count in (6, 20, 80):
+        at = random.uniform(0.0, 3.0, count)
+        line = ClosedLine()
+        line.add(at, track(at) + 0.05 * random.standard_normal((count, 2)))
+        found = line.draw().at(wanted)
+        errors.append(np.sqrt(np.square(found - track(wanted)).sum(1).mean()))
+        assert found == pytest.approx(line.draw().at(wanted + 5.0), abs=1e-6)
+    assert errors[2] < 0.1
+    assert errors[2] < errors[0]
+
+
+def naive(at: Floats, places: Floats, wanted: Floats) -> tuple[Floats, Floats, float]:
+    """Return line, variances and noise by a Gaussian process in the space of the fixes."""
+    middle = places.mean(axis=0)
+    size = np.sqrt(np.square(places - middle).sum() / len(at))
+    numbers = np.arange(1, HARMONICS + 1)
+    evidences, lines, variances, noises = [], [], [], []
+    for reach in REACHES:
+        shape = 1.0 / (1.0 + (numbers / reach) ** 4)
+        shape /= 2.0 * shape.sum()
+
+        def kernel(one: Floats, other: Floats, shape: Floats = shape) -> Floats:
+            turns = 2.0 * np.pi * (one[:, None] - other[None])
+            return 1.0 + (shape * np.cos(turns[..., None] * numbers)).sum(axis=2)
+
+        for noise in NOISES:
+            covariance = kernel(at, at) + noise * np.eye(len(at))
+            solved = np.linalg.solve(covariance, (places - middle) / size)
+            quadratic = ((places - middle) / size * solved).sum()
+            evidences.append(-0.5 * quadratic - np.linalg.slogdet(covariance)[1])
+            cross = kernel(wanted, at)
+            known = np.einsum('ij,ji->i', cross, np.linalg.solve(covariance, cross.T))
+            lines.append(middle + size * cross @ solved)
+            variances.append(size**2 * (np.diagonal(kernel(wanted, wanted)) - known))
+            noises.append(size**2 * noise)
+    chances = np.exp(np.array(evidences) - np.max(evidences))
+    chances /= chances.sum()
+    line = np.tensordot(chances, np.array(lines), 1)
+    apart = np.square(np.array(lines) - line).mean(axis=2)
+    return line, chances @ (np.array(variances) + apart), float(chances @ noises)
+
+
+@pytest.mark.parametrize('count', [5, 30, 200])
+def test_sums_of_fixes_draw_the_line_that_all_fixes_draw(count: int):
+    random = np.random.default_rng(count)
+    wanted = np.linspace(0.0, 1.0, 37)
+    at = random.uniform(-1.0, 3.0, count)
+    places = track(at) + 0.3 * random.standard_normal((count, 2)) + [4e5, -2e5]
+    line = ClosedLine()
+    for part in np.array_split(np.arange(count), 4):
+        line.add(at[part], places[part])
+    drawn = line.draw()
+    expected, variances, noise_m2 = naive(at, places, wanted)
+    assert drawn.at(wanted) == pytest.approx(expected, abs=1e-4)
+    assert drawn.variances(wanted) == pytest.approx(variances, rel=1e-3, abs=1e-6)
+    assert drawn.noise_m2 == pytest.approx(noise_m2, rel=1e-6)
+
+
+def test_the_line_is_as_unsure_as_it_errs():
+    random = np.random.default_rng(2)
+    wanted, squares = np.linspace(0.0, 1.0, 100), []
+    for _ in range(40):
+        at = random.uniform(0.0, 1.0, 40)
+        line = ClosedLine()
+        line.add(at, track(at) + 0.5 * random.standard_normal((40, 2)))
+        drawn = line.draw()
+        apart = np.square(drawn.at(wanted) - track(wanted)).sum(axis=1)
+        squares.append(apart / drawn.variances(wanted))
+    # Two coordinates; priors of a rougher line than the ellipse make it somewhat less.
+    assert 0.5 < np.mean(squares) < 2.5
+
+
+def fixes_at(recording: Recording, every: slice) -> Recording:
+    """Return a drive of three laps with fixes on the track at some of its samples."""
+    phases = np.linspace(0.0, 3.0, len(recording.imu.stamps))
+    stream = PositionStream('/fix', 'map', '', recording.imu.stamps[every], track(phases[every]))
+    return replace(recording, positions=stream)
+
+
+@pytest.mark.parametrize(
+    ('every', 'words'),
+    [(slice(50, 250, 50), '4 fixes in whole laps'), (slice(0, 60, 5), 'no fix lies on 5[0-9]%')],
+)
+def test_too_few_fixes_and_those_of_one_part_are_refused(every: slice, words: str):
+    recording = recorded(np.zeros((400, 6)))
+    phases = np.linspace(0.0, 3.0, 400)
+    with pytest.raises(InputError, match=words):
+        on_route([(fixes_at(recording, every), recording.imu.stamps, phases)])
+
+
+def test_fixes_of_one_drive_place_the_other_too():
+    recording = recorded(np.zeros((400, 6)))
+    stamps, phases = recording.imu.stamps, np.linspace(0.0, 3.0, 400)
+    # A fix before the first mark is at no phase.
+    phases[:5] = np.nan
+    later = phases + 0.25
+    later[:20] = np.nan
+    one, other = on_route(
+        [(fixes_at(recording, slice(0, None, 8)), stamps, phases), (recording, stamps, later)]
+    )
+    assert one.positions is not None
+    assert other.positions is not None
+    assert one.positions.positions == pytest.approx(track(phases[5:]), abs=0.1)
+    assert other.positions.positions == pytest.approx(track(later[20:]), abs=0.1)
+    assert other.positions.stamps.tolist() == stamps[20:].tolist()
+    assert (other.positions.topic, other.positions.frame_id) == ('/fix', 'map')
 
 
 def marks_of(recording: Recording, phases: Floats) -> Ints:
@@ -118,7 +443,7 @@ def test_two_drives_without_positions_have_the_same_phases():
     assert error_of(stamps, found, recording, phases) < 0.01
 
 
-def test_marks_come_from_a_file(tmp_path: Path):
+def test_marks_come_from_a_file_or_a_topic(tmp_path: Path):
     recording, phases = driven(seed=1)
     marks = marks_of(recording, phases)
     seconds = (marks - recording.imu.first_stamp) * 1e-9
@@ -131,11 +456,6 @@ def test_marks_come_from_a_file(tmp_path: Path):
     file.write_text('1.0\n2.0\nlap three\n')
     with pytest.raises(InputError, match='line 3'):
         read_marks(str(file), recording)
-
-
-def test_marks_come_from_a_topic(tmp_path: Path):
-    recording, phases = driven(seed=1)
-    marks = marks_of(recording, phases)
     with BagWriter(tmp_path / 'bag') as bag:
         for number, mark in enumerate(marks.tolist()):
             bag.write('/line', 'std_msgs/msg/Float64', mark, {'data': float(number)})

@@ -209,9 +209,7 @@ def test_behind_a_hole_in_a_recording_no_drive_begins(short_drives, begin_s, end
     depot = last.positions.positions[0]
     away_m = np.linalg.norm(passes.places.positions - depot, axis=1)
     assert away_m[begun > 1.01 * np.median(begun)].max() < 2.0
-
-
-def test_where_drives_begin_is_among_the_notes(short_drives):
+    # Where drives begin is among the notes.
     first, *others = (
         replace(each, name=name) for each, name in zip(short_drives, 'abc', strict=True)
     )

@@ -9,6 +9,7 @@ Windows, Gram matrices, their product and the filter share nothing with the pack
 
 from dataclasses import replace
 
+from filter_runs import feed
 import naive
 import numpy as np
 import pytest
@@ -126,10 +127,9 @@ def test_a_node_publishes_only_finite_numbers(model, slot_car_laps):
     imu = slot_car_laps[1].imu
     for each, restarts in ((model, False), (cancelled, True)):
         live = Filter(each)
-        for stamp, sample in zip(imu.stamps.tolist(), imu.samples, strict=True):
-            for estimate in live.push(stamp, sample):
-                assert np.isfinite(estimate.state).all()
-                assert np.isfinite(estimate.positions).all() or not estimate.valid
-                assert np.isfinite(estimate.evidence)
+        for estimate in feed(live, zip(imu.stamps.tolist(), imu.samples, strict=True)):
+            assert np.isfinite(estimate.state).all()
+            assert np.isfinite(estimate.positions).all() or not estimate.valid
+            assert np.isfinite(estimate.evidence)
         assert bool(live.counters['restarts']) == restarts
         assert not live.counters['rejected_observations']

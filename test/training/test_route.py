@@ -1,12 +1,13 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Training of a map: parts that are followed without knowing them, and what a model keeps."""
+"""Training of a map: parts that are held out and followed, and what a model keeps."""
 
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 from circuit import AT_REST, Circuit, Drive, laid, LAP_TICKS
 from hypothesis import given
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 import numpy as np
 import pytest
 from rounds import on_circle
+from scipy.special import stdtrit
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.fleet import LostWorkersError
@@ -22,6 +24,7 @@ from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.learning import learn_route, Tuning
 from two_manifold_ros.route.merging import Places
 from two_manifold_ros.route.visits import Passes
+from two_manifold_ros.ticks.segments import Segment
 from two_manifold_ros.training import following as module
 from two_manifold_ros.training import route as training_route
 from two_manifold_ros.training.following import (
@@ -34,15 +37,99 @@ from two_manifold_ros.training.following import (
 from two_manifold_ros.training.held_out import (
     FOLDS,
     follow,
+    hold_out,
+    hold_out_in_turn,
     MOST_FOLLOWED,
     parts_to_follow,
     Run,
     Stretch,
+    surely_lower,
     Validation,
 )
 from two_manifold_ros.training.route import choose_stretches, MOST_TICKS, states_at_places
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
+
+Split = tuple[list[Segment], list[Segment]]
+
+
+def segments_of(lengths: list[int]) -> list[Segment]:
+    """Return segments whose stamps number the ticks through."""
+    begins = np.cumsum([0, *lengths]).tolist()
+    return [
+        Segment(begin + np.arange(length), np.zeros((length, 6)), np.zeros((length, 2)))
+        for begin, length in zip(begins, lengths, strict=False)
+    ]
+
+
+def ticks_of(segments: list[Segment]) -> list[int]:
+    return [tick for each in segments for tick in each.stamps.tolist()]
+
+
+@given(st.lists(st.integers(1, 2000), min_size=1, max_size=8), st.integers(2, 150), st.booleans())
+def test_fit_and_held_share_no_tick_and_cross_no_seam(extra, window, in_turn):
+    lengths = [2 * window + each for each in extra]
+    segments, seams = segments_of(lengths), np.cumsum(lengths)
+    every = ticks_of(segments)
+    turns: list[Split] = [hold_out(segments, window)]
+    if in_turn:
+        turns = hold_out_in_turn(segments, window)
+        assert len(turns) <= 4
+    all_held: list[int] = []
+    for fit, held in turns:
+        fit_ticks, held_ticks = ticks_of(fit), ticks_of(held)
+        assert len(set(fit_ticks) | set(held_ticks)) == len(fit_ticks) + len(held_ticks)
+        assert set(fit_ticks) | set(held_ticks) <= set(every)
+        assert fit_ticks == sorted(fit_ticks)
+        assert all(len(each) >= round(2.5 * window) for each in held)
+        assert all(len(each) > 2 * window for each in fit)
+        assert len(held_ticks) <= len(every) / 4 + in_turn
+        for each in [*fit, *held]:
+            assert (np.diff(each.stamps) == 1).all()
+            first, last = np.searchsorted(seams, each.stamps[[0, -1]], 'right')
+            assert first == last
+        all_held += held_ticks
+    assert all_held == sorted(set(all_held))
+
+
+def test_where_blocks_lie():
+    """The only one is not cut by a seam; several are spread; in turn they are everything."""
+    _, held = hold_out(segments_of([900, 100]), 100)
+    assert ticks_of(held) == list(range(650, 900))
+    _, held = hold_out(segments_of([4000]), 20)
+    assert [int(each.stamps[0]) for each in held] == [375, 1375, 2375, 3375]
+    assert [len(each) for each in held] == [250] * 4
+    turns = hold_out_in_turn(segments_of([803]), 20)
+    assert [tick for _, held in turns for tick in ticks_of(held)] == list(range(803))
+    assert all(sorted(ticks_of(fit) + ticks_of(held)) == list(range(803)) for fit, held in turns)
+    # Nor is a quarter held out without a position.
+    (whole,) = segments_of([800])
+    whole.positions[:400] = np.nan
+    turns = hold_out_in_turn([whole], 20)
+    assert [int(held[0].stamps[0]) for _, held in turns] == [400, 600]
+    whole.positions[600:] = np.nan
+    assert [int(held[0].stamps[0]) for _, held in hold_out_in_turn([whole], 20)] == []
+
+
+@given(st.integers(2, 48), st.floats(0.0, 0.9), st.sampled_from([0.975, 0.9999]), st.integers(0))
+def test_a_gain_is_sure_by_the_formula(count, alike, sure, seed):
+    rng = np.random.default_rng(seed)
+    old = rng.normal(1.0, 0.3, count)
+    gains = rng.uniform(0.0, 0.3) + rng.uniform(0.01, 0.3) * rng.normal(size=count)
+    least = stdtrit(count - 1, sure) * gains.std(ddof=1) / np.sqrt(count)
+    expected = gains.mean() > least * np.sqrt((1.0 + alike) / (1.0 - alike))
+    assert surely_lower(old - gains, old, sure, alike) == expected
+
+
+def test_a_gain_without_spread_is_sure_and_no_gain_is_not():
+    old = np.ones(8)
+    with catch_warnings():
+        simplefilter('error')
+        for errors in (old - 0.5, 0.9 * old):
+            assert surely_lower(errors, old, 0.9999)
+        for others in (old, old - 0.5):
+            assert not surely_lower(old, others, 0.9999)
+
 
 LEAD = 30
 
@@ -173,8 +260,8 @@ def test_ellipses_are_calibrated_where_it_drives_on_the_route(
     assert found.score_m > calibrated.score_m + 0.5
 
 
-def faster_where_asked_for(slot_car_laps, monkeypatch, given: dict[str, float]) -> list[float]:
-    """Train up to where a rate is chosen, and return for which loads that was to be done."""
+def test_no_rate_is_tried_where_the_time_scales_are_given(slot_car_laps, monkeypatch):
+    """Trained up to where a rate is chosen, and for which loads."""
     loads = []
 
     def choose(_: Drives, __: object, most_load: float, **_others: object) -> Any:  # noqa: ANN401
@@ -183,17 +270,11 @@ def faster_where_asked_for(slot_car_laps, monkeypatch, given: dict[str, float]) 
         raise InputError(msg)
 
     monkeypatch.setattr(training_route, 'choose_by_parts', choose)
-    with pytest.raises(InputError, match='far enough'):
-        train_model(slot_car_laps[:1], TrainingSettings(**given))
-    return loads
-
-
-@pytest.mark.parametrize(
-    'given', [{'rate_hz': 10.0}, {'window': 40}, {'sharpness': 0.2}, {'persistence': 0.2}]
-)
-def test_no_rate_is_tried_where_the_time_scales_are_given(given, slot_car_laps, monkeypatch):
-    assert faster_where_asked_for(slot_car_laps, monkeypatch, given) == [0.0]
-    assert faster_where_asked_for(slot_car_laps, monkeypatch, {'max_step_load': 0.07}) == [0.07]
+    scales = {'rate_hz': 10.0, 'window': 40, 'sharpness': 0.2, 'persistence': 0.2}
+    for name, value in [*scales.items(), ('max_step_load', 0.07)]:
+        with pytest.raises(InputError, match='far enough'):
+            train_model(slot_car_laps[:1], TrainingSettings(**{name: value}))
+    assert loads == [0.0] * 4 + [0.07]
 
 
 def test_a_rate_that_cannot_be_laid_out_is_passed_over_but_not_one_that_workers_lost(
@@ -326,14 +407,11 @@ def test_of_a_drive_that_is_parked_first_each_part_has_some_driving(circuit):
     assert all(0.5 < kept.mean() < 0.9 for _, kept in parts)
 
 
-SETTINGS = TrainingSettings(window=20, horizons=(0, 5, 20))
-
-
 @pytest.mark.slow
 def test_the_file_does_not_grow_with_the_recording(monkeypatch, slot_car_laps):
     """The kept part of the drives is bounded, and still shows all of the route."""
     monkeypatch.setattr('two_manifold_ros.training.route.MOST_TICKS', 400)
-    model = train_model([slot_car_laps[0]], SETTINGS)
+    model = train_model([slot_car_laps[0]], TrainingSettings(window=20, horizons=(0, 5, 20)))
     known = np.isfinite(model.track).all(axis=1)
     assert 300 < known.sum() <= 400
     apart = model.route.readout.targets[:, 0, None] - model.track[known]

@@ -5,6 +5,7 @@
 from dataclasses import replace
 import pickle
 
+from filter_runs import feed
 import numpy as np
 import pytest
 
@@ -113,20 +114,16 @@ def test_a_filter_goes_on_with_newer_parameters(laps):
     _, learned = learn_model([laps.between(None, 40.0)], replace(SETTINGS, features=500))
     live = Filter(learned.model)
     imu = laps.imu
-    stamps = imu.stamps - imu.first_stamp
-    until = int(np.searchsorted(stamps, 60e9))
-    for stamp, sample in zip(imu.stamps[:until].tolist(), imu.samples[:until], strict=True):
-        live.push(stamp, sample)
+    until = int(np.searchsorted(imu.stamps - imu.first_stamp, 60e9))
+    stream = list(zip(imu.stamps.tolist(), imu.samples, strict=True))[: until + 50]
+    feed(live, stream[:until])
     move = learned.go_on(laps.between(None, 60.0))
     live.ticks.adopt(learned.model, move)
     other = Filter(learned.model)
-    for stamp, sample in zip(imu.stamps[:until].tolist(), imu.samples[:until], strict=True):
-        other.push(stamp, sample)
-    for stamp, sample in zip(
-        imu.stamps[until : until + 50].tolist(), imu.samples[until : until + 50], strict=True
-    ):
-        for mine, theirs in zip(live.push(stamp, sample), other.push(stamp, sample), strict=True):
-            assert np.hypot(*(mine.positions[0] - theirs.positions[0])) < 0.1
+    feed(other, stream[:until])
+    both = [feed(each, stream[until:]) for each in (live, other)]
+    for mine, theirs in zip(*both, strict=True):
+        assert np.hypot(*(mine.positions[0] - theirs.positions[0])) < 0.1
 
 
 def test_features_are_as_many_and_as_drawn_as_asked_for(laps):
