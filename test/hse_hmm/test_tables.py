@@ -10,7 +10,6 @@ import itertools
 import naive
 import numpy as np
 import pytest
-from small_hmm import factors_of, kernel_of
 from two_views import cosines, coupled_features, ridged_covariance
 
 from two_manifold_ros.errors import InputError
@@ -458,3 +457,19 @@ def test_the_next_observation_decides_between_what_is_recalled_and_believed():
     factors = np.exp(-np.square(SERIES.T[WIDTH - 1 :] - observation).sum(axis=1) / (2.0 * 1.5**2))
     joint = ((1.0 - SHARE) * believed + SHARE * recalled) * factors
     np.testing.assert_allclose(belief.weights, joint / joint.sum(), rtol=1e-9, atol=1e-12)
+
+
+def kernel_of(
+    observations: np.ndarray, bandwidth: float, ridge: float | None
+) -> ObservationOperator:
+    if ridge is None:
+        return RawKernel(observations, bandwidth)
+    return make_ridge_kernel(observations, bandwidth, ridge)
+
+
+def factors_of(operator: ObservationOperator, observation: np.ndarray) -> np.ndarray:
+    """Return the factor of each training tick for an observation, in plain NumPy."""
+    kernel = naive.gaussian(observation[None], operator.kernel_points, operator.bandwidth)[0]
+    if isinstance(operator, RawKernel):
+        return kernel
+    return operator.features @ (kernel @ operator.responses)

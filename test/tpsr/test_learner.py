@@ -8,11 +8,10 @@ import itertools
 import math
 import warnings
 
-from exact_tpsr import learn_by_tensor
-import naive_tpsr
+import exact_tpsr
+from exact_tpsr import evidences, learn_by_tensor, part, rows_of, unit, wandering
 import numpy as np
 import pytest
-from tpsr_streams import evidences, part, rows_of, unit, wandering
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.tpsr.learner import (
@@ -39,7 +38,7 @@ def learner(**changes: float) -> OnlineLearner:
 def test_is_the_online_algorithm_as_the_paper_writes_it(rank, memory):
     triples = wandering(300)
     ours = learner(rank=rank, memory=memory)
-    naive = naive_tpsr.NaiveOnline(SIZE, SIZE, OBSERVATIONS, rank)
+    naive = exact_tpsr.NaiveOnline(SIZE, SIZE, OBSERVATIONS, rank)
     for row in rows_of(triples):
         ours.add(*row)
         naive.add(*row, decay=ours.settings.decay)
