@@ -219,9 +219,7 @@ def test_noise_takes_half_of_an_axis_at_most_and_none_that_errors_contradict():
     ]
     # No step: both are estimates.
     np.testing.assert_allclose(shares, [0.25, 0.625, 1.0], rtol=1e-6)
-
-
-def test_a_shrinking_is_believed_as_far_as_the_errors_are_independent():
+    # A shrinking is believed as far as the errors are independent.
     factors = np.array([0.25, 1.0, 4.0])
     np.testing.assert_allclose(tempered(factors, 0.0), [1.0, 1.0, 4.0])
     np.testing.assert_allclose(tempered(factors, 20.0), [0.5, 1.0, 4.0])

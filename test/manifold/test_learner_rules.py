@@ -114,15 +114,12 @@ def test_pieces_are_joined_and_said(name):
         assert np.abs(np.corrcoef(embedding.coordinates[:, 0], pieces)[0, 1]) > 0.9
 
 
-def test_too_few_points(name):
+def test_too_few_points_and_an_embedding_of_nothing(name):
     learner = learner_of(name, 3, 8)
     least = 9 if name in WITH_GRAPH else 4
     learner.fit(PointSet(sheet()[:least]))
     with pytest.raises(InputError, match='points are too few for 3 dimensions'):
         learner.fit(PointSet(sheet()[: least - 1]))
-
-
-def test_an_embedding_of_nothing(name):
     with pytest.raises(InputError, match='dimension is 0'):
         fitted(name, sheet(), dimension=0)
     with pytest.raises(InputError, match=r'dimension is 2\.5, but must be a whole number'):

@@ -169,14 +169,14 @@ def test_usual_ratios_are_normal_in_their_logarithm_and_stay_so(spread):
     assert np.sqrt(last @ (logs - mean) ** 2) == pytest.approx(spread, rel=0.25)
 
 
-def learned(stands_s: float) -> tuple[Network, NetworkPasses, list[np.ndarray]]:
+def learned() -> tuple[Network, NetworkPasses, list[np.ndarray]]:
     """Learn a network of drives at three speeds, which begin at rest, and return their speeds."""
     rng = np.random.default_rng(3)
     line = line_of([(0, 0), (1, 0), (1, 1), (2, 1), (2, 0), (1, 0), (0, 0)])
     tracks, seen, shakes, speeds = [], [], [], []
     for number, stride in enumerate((0.32, 0.55, 1.0)):
         strides = np.full(1000, stride)
-        strides[: round(stands_s / PERIOD_S)] = 0.0
+        strides[: round(10.0 / PERIOD_S)] = 0.0
         drive = driven(line, strides, seed=number)
         speed = strides[: len(drive.track)] / PERIOD_S
         spreads = (0.01 + 0.05 * speed)[:, None] * [1.0, 3.0, 0.5]
@@ -189,8 +189,8 @@ def learned(stands_s: float) -> tuple[Network, NetworkPasses, list[np.ndarray]]:
     return learn_network(passes, WINDOW), passes, speeds
 
 
-def test_how_much_ticks_shake_is_learned_of_each_speed():
-    network, passes, speeds = learned(stands_s=10.0)
+def test_how_much_ticks_shake_is_learned_of_each_speed_and_how_likely_turns_are_on_any_road():
+    network, passes, speeds = learned()
     assert (np.diff(network.speeds) > 0.0).all()
     # Standing is the first, and the others are those driven.
     assert network.speeds[0] == 0.0
@@ -200,28 +200,21 @@ def test_how_much_ticks_shake_is_learned_of_each_speed():
         mine = shakes[np.abs(speed - here) < 0.1]
         assert np.allclose(network.shakes[row], np.median(mine, axis=0), atol=0.05)
         assert np.allclose(network.scales[row], 0.2, rtol=0.3)
-
-
-def test_a_misfit_is_what_shakes_unlike_any_speed():
-    network, passes, _ = learned(stands_s=10.0)
+    # A misfit is what shakes unlike any speed.
     means = []
-    for shakes in passes.shakes:
+    for driven_so in passes.shakes:
         expected = []
-        for shaken in shakes:
+        for shaken in driven_so:
             at_speeds = []
             for middle, scale in zip(network.shakes, network.scales, strict=True):
                 apart = ((shaken - middle) / scale) ** 2
                 at_speeds.append(sum(np.log(1.0 + each / 5.0) for each in apart) / len(apart))
             expected.append(min(at_speeds))
-        assert np.allclose(misfits(shakes, network.shakes, network.scales), expected)
+        assert np.allclose(misfits(driven_so, network.shakes, network.scales), expected)
         means += [np.mean(expected[i : i + WINDOW]) for i in range(len(expected) - WINDOW + 1)]
     usual = np.median(means)
     largest = usual + 2.0 * max(max(means) - usual, 0.5 * usual)
     assert network.largest_misfit == pytest.approx(largest)
-
-
-def test_turns_are_as_likely_on_any_road_as_they_were_driven():
-    network, passes, _ = learned(stands_s=10.0)
     turned = np.concatenate(passes.observations) @ network.turning + network.turning_offset
     assert 0.02 <= network.turning_spread < 0.2
     for turn, chance in zip(network.turns, network.chances, strict=True):
@@ -280,7 +273,7 @@ def test_headings_and_what_shows_turning_are_learned(seed):
     assert straight == pytest.approx(0.0, abs=0.005)
 
 
-def test_places_have_the_mean_heading_of_their_visits():
+def test_places_have_the_mean_heading_of_their_visits_and_too_short_a_drive_none():
     places, courses = courses_for(both_ways())
     along = courses_of(places, courses)
     for place in range(0, len(places), 17):
@@ -290,9 +283,6 @@ def test_places_have_the_mean_heading_of_their_visits():
     # One that no heading is known of has that of its positions.
     none = courses_of(places, replace(courses, known=np.zeros_like(courses.known)))
     assert np.allclose(none, np.arctan2(places.headings[:, 1], places.headings[:, 0]))
-
-
-def test_too_short_a_drive_shows_no_headings():
     line = np.stack([np.linspace(0.0, BLOCK_M, 800), np.zeros(800)], axis=1)
     drives = [driven(line[:280])]
     tracks, seen = [each.track for each in drives], [each.seen for each in drives]
@@ -441,19 +431,12 @@ def takes(track: np.ndarray, way: Way) -> bool:
     return ticks == sorted(ticks)
 
 
-@pytest.fixture(scope='module')
-def joined() -> NetworkPasses:
-    """Return the network of a drive that takes all turns but one."""
-    return laid(walk(BANNED))
-
-
-def test_a_turn_that_nobody_took_is_joined(joined):
+def test_a_turn_that_nobody_took_is_joined_and_sees_what_was_seen_where_it_is_taken_from():
+    """Of a drive that takes all turns but one."""
+    joined = laid(walk(BANNED))
     drives = joined.tracks[len(joined.shakes) :]
     assert 1 <= len(drives) <= 2
     assert any(takes(each, BANNED) for each in drives)
-
-
-def test_joined_drives_see_what_was_seen_where_they_are_taken_from(joined):
     rows = {row.tobytes() for row in joined.observations[0]}
     for track, seen in zip(joined.tracks[1:], joined.observations[1:], strict=True):
         assert len(track) == len(seen)

@@ -133,6 +133,7 @@ def test_readings_against_sums_over_all_cells():
 
 @pytest.mark.parametrize(('spread', 'sharpness'), [(0.1, 0.1), (2.0, 0.3), (10.0, 1.0)])
 def test_sums_are_one_and_evidence_is_a_share(spread, sharpness):
+    """Also after observations far from everything."""
     belief = RouteBelief(small_route(spread=spread, sharpness=sharpness))
     assert_consistent(belief)
     for tick, observation in enumerate(3.0 * observations(80)):
@@ -141,9 +142,6 @@ def test_sums_are_one_and_evidence_is_a_share(spread, sharpness):
         if tick % 20 == 10:
             belief.skip(tick)
             assert_consistent(belief)
-
-
-def test_an_observation_far_from_everything_is_survived(belief):
     for size in (1e3, 1e8, 1e30):
         assert 0.0 < belief.update(np.full(2, size)) <= 1.0
         assert_consistent(belief)
@@ -190,9 +188,7 @@ def test_readings_when_all_is_off_the_route(mode, belief):
     np.testing.assert_allclose(covariances[0], spread, atol=1e-9)
     belief.update(np.zeros(2))
     assert_consistent(belief)
-
-
-def test_readings_at_one_place_without_any_spread():
+    # And at one place without any spread.
     route = changed(small_route(), covariances=np.zeros((PLACES, 3, 2, 2)))
     belief = RouteBelief(route)
     belief.chances[:] = 0.0

@@ -211,7 +211,8 @@ def test_positions_ahead_and_the_velocity(passes, route):
     assert np.median(gained) == pytest.approx(way, rel=0.35)
 
 
-def test_what_is_left_out_is_not_learned(laps, passes):
+def test_what_is_left_out_is_not_learned_and_expects_nothing(laps, passes):
+    """Places are there, but hardly anything observed speaks for or against them."""
     half = len(laps.track) // 2
     kept = passes.places.times < half
     broken = laps.observations.copy()
@@ -225,10 +226,6 @@ def test_what_is_left_out_is_not_learned(laps, passes):
         np.testing.assert_allclose(first[name], second[name], atol=1e-9)
     means = [learned(each).likelihood.means for each in (passes, other)]
     assert not np.allclose(*means, atol=0.1)
-
-
-def test_places_that_no_kept_pass_visited_expect_nothing(passes):
-    """They are there, but hardly anything observed speaks for or against them."""
     shares = shares_at(passes)
     kept = shares[passes.places.visited] < 0.6
     route = learned(passes, kept)
@@ -277,11 +274,6 @@ def made_up(along: np.ndarray, visited: np.ndarray, runs: np.ndarray) -> Places:
     )
 
 
-def ways(*visits: list[int]) -> dict[int, list[tuple[int, float]]]:
-    places = drives(*visits)
-    return ways_of(places, np.ones(len(places.visited), dtype=np.bool_))
-
-
 WAY = list(range(20))
 LEFT, RIGHT = [0, 1, 2, 3, 4, 5], [0, 1, 10, 11, 12, 13]
 
@@ -306,20 +298,18 @@ LEFT, RIGHT = [0, 1, 2, 3, 4, 5], [0, 1, 10, 11, 12, 13]
     ids=['round', 'drives', 'fork', 'noise', 'short cut', 'equal'],
 )
 def test_ways_and_their_shares(visits, wanted):
-    found = ways(*visits)
+    places = drives(*visits)
+    found = ways_of(places, np.ones(len(places.visited), dtype=np.bool_))
     for place, to in wanted.items():
         assert dict(found.get(place, [])) == pytest.approx(to)
 
 
-def test_only_kept_visits_show_ways():
+def test_only_kept_visits_show_ways_and_main_ones_are_those_of_most():
     places = drives([0, 1, 2, 3], [0, 1, 20, 21])
     kept = np.arange(8) < 4
     assert ways_of(places, kept) == {0: [(1, 1.0)], 1: [(2, 1.0)], 2: [(3, 1.0)]}
     kept[2] = False
     assert ways_of(places, kept) == {0: [(1, 1.0)]}
-
-
-def test_main_ways_are_those_of_most():
     found = main_ways({0: [(1, 0.3), (4, 0.7)], 1: [(2, 1.0)]}, 5)
     np.testing.assert_array_equal(found, [4, 2, 2, 3, 4])
 

@@ -89,24 +89,16 @@ def test_compiled_it_is_a_belief_whatever_is_read(seed):
     assert len(getattr(compiled, 'signatures', [0])) == 1
 
 
-def bad(kind: str) -> np.ndarray:
+@pytest.mark.parametrize(
+    ('channels', 'value'), [([0, 1, 2], np.nan), ([2], np.nan), ([0], np.inf), ([0], 1e6)]
+)
+def test_what_cannot_be_read_costs_nothing_to_the_bit(channels, value):
+    """As it is missing, or far beyond all training."""
     values = readings(60)
-    if kind == 'missing':
-        values[:] = np.nan
-    elif kind == 'one missing':
-        values[:, 2] = np.nan
-    elif kind == 'infinite':
-        values[:, 0] = np.inf
-    elif kind == 'far beyond all training':
-        values[:, 0] = 1e6
-    return values
-
-
-@pytest.mark.parametrize('kind', ['missing', 'one missing', 'infinite', 'far beyond all training'])
-def test_what_cannot_be_read_costs_nothing_to_the_bit(kind):
+    values[:, channels] = value
     belief = SensedBelief(small_route(), [small_sensor()], PERIOD_S)
     alone = RouteBelief(small_route())
-    for observation, reading in zip(observations(60), bad(kind), strict=True):
+    for observation, reading in zip(observations(60), values, strict=True):
         belief.update(observation)
         belief.sense([reading])
         alone.update(observation)
@@ -178,15 +170,12 @@ def test_a_field_helps_and_a_lie_costs_next_to_nothing(route, field_sensor):
         assert error_of(route, drive, [field_sensor], wrong) < 1.02 * alone
 
 
-def test_a_sensor_that_never_changes_is_none(laps, passes):
+def test_held_readings_count_as_often_as_they_come_and_what_never_changes_is_none(passes, laps):
     stream = HeldStream('/m', 'std_msgs/msg/Float32', ('data',), np.arange(3), np.zeros((3, 1)))
     still = [np.full((len(laps.track), 1), 4.0)]
     assert learn_sensor(passes, still, [True], stream, Tuning()) is None
     unknown = [each * np.nan for each in still]
     assert learn_sensor(passes, unknown, [True], stream, Tuning()) is None
-
-
-def test_held_readings_count_as_often_as_they_come(passes, laps):
     values = landmarks(laps, 0)
     slow_ns = (1e9 * 10.0 * passes.period_s * np.arange(50)).astype(np.int64)
     fast_ns = slow_ns // 20

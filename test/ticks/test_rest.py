@@ -28,14 +28,11 @@ def test_the_spread_is_that_of_the_newest_ticks(ticks):
         assert found[tick] == pytest.approx(np.sqrt(newest.var(axis=0).mean()), rel=1e-12)
 
 
-def test_what_is_forgotten_is_not_compared():
+def test_observations_that_change_nothing_are_counted_and_what_is_forgotten_is_not_compared():
     rest = Rest(3, 3)
     before = [rest.push(each) for each in SEEN[:7]]
     rest.clear()
     assert [rest.push(each) for each in SEEN[:7]] == before
-
-
-def test_observations_that_change_nothing_are_counted():
     rest = Rest(4, 2)
     given = [[0, 0], [0, 0], [0, 0], [0, 1], [0, 1], [2, 1], [2, 1]]
     found = [rest.push(np.array(each, dtype=float))[1] for each in given]
@@ -45,14 +42,11 @@ def test_observations_that_change_nothing_are_counted():
     assert rest.push(np.array([2.0, 1.0])) == (np.inf, 0)
 
 
-def test_rounding_is_no_change():
+def test_rounding_is_no_change_and_the_longest_run_of_each_channel_and_of_all():
     first = np.array([1.0, -2.0])
     assert alike(first, first + 0.4 * ROUNDING)
     assert not alike(first, first - 3.0 * ROUNDING)
     assert not alike(first, np.full(2, np.nan))
-
-
-def test_the_longest_of_each_channel_and_of_all():
     series = np.array([[1.0, 1.0, 2.0, 2.0, 2.0, 3.0, 3.0], np.arange(7.0), np.zeros(7)])
     assert longest_runs(series).tolist() == [2, 0, 6]
     assert longest_runs(series[:, :1]).tolist() == [0, 0, 0]
