@@ -56,15 +56,11 @@ def test_it_reads_the_same_recording(bag, tmp_path, monkeypatch, storage, mode):
     assert_same(read_recording(tmp_path / 'copy'), expected)
 
 
-def test_one_file_is_read_as_its_folder(bag, monkeypatch):
+def test_one_file_is_read_as_its_folder_and_dropped_messages_are_a_note(bag, monkeypatch):
     (file,) = bag.glob('*.mcap')
     expected = read_recording(file)
     without_rosbags(monkeypatch)
     assert_same(read_recording(file), expected)
-
-
-def test_dropped_messages_are_a_note(bag, monkeypatch):
-    without_rosbags(monkeypatch)
     library = sys.modules['rosbag2_py']
     read = library.Info.read_metadata
 
