@@ -6,7 +6,7 @@ from circuit import Circuit
 from naive_route import NaiveBelief
 import numpy as np
 import pytest
-from small_route import changed, interpret, leads_to, PLACES, small_route
+from small_route import changed, interpret, leads_to, observations, PLACES, small_route
 
 from two_manifold_ros.route.belief import RouteBelief, SensorOffsets
 from two_manifold_ros.route.route import (
@@ -23,24 +23,16 @@ from two_manifold_ros.route.route import (
 )
 
 
-def observations(ticks: int, seed: int = 1) -> np.ndarray:
-    return np.random.default_rng(seed).normal(size=(ticks, 2))
-
-
 def both(route: Route) -> tuple[RouteBelief, NaiveBelief]:
     return RouteBelief(route), NaiveBelief(route, leads_to())
 
 
 def assert_same(belief: RouteBelief, naive: NaiveBelief, atol: float) -> None:
-    chances, ratios, spreads = naive.table()
-    np.testing.assert_allclose(belief.chances, chances, rtol=0.0, atol=atol)
+    chances = naive.assert_same(belief, atol)
     assert belief.elsewhere == pytest.approx(naive.elsewhere, abs=atol * PLACES)
     on = chances[:, :OFF].sum(axis=1)
     assert belief.on_route == pytest.approx(on.sum(), abs=atol * PLACES)
     np.testing.assert_allclose(belief.weights, on / on.sum(), rtol=0.0, atol=10.0 * atol)
-    moving = (chances > 1e-9) & (np.arange(ROWS) != STANDS)
-    np.testing.assert_allclose(belief.ratios[moving], ratios[moving], atol=1e-6)
-    np.testing.assert_allclose(belief.spreads[moving], spreads[moving], atol=1e-6)
 
 
 def assert_consistent(belief: RouteBelief) -> None:
