@@ -60,8 +60,11 @@ def raising(code: int) -> Callable[..., None]:
     return fail
 
 
-def names_in(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
+def names_in(folder: Path, pattern: str = '*') -> list[str]:
+    return sorted(path.name for path in folder.glob(pattern))
+
+
+written_in = partial(names_in, pattern='*.npz')
 
 
 def test_the_last_few_are_kept_and_those_in_use_and_counting_goes_on(files, tmp_path):
@@ -136,10 +139,6 @@ def keeper(
         checkpoint_s=MINUTE,
     )
     return Checkpoints(chosen, session, clock)
-
-
-def written_in(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.glob('*.npz'))
 
 
 @pytest.fixture

@@ -104,7 +104,7 @@ class Saving:
         self.written += 1
 
 
-def test_a_file_that_is_being_written_is_waited_for(monkeypatch):
+def test_a_file_that_is_being_written_is_waited_for_and_none_is_started_afterwards(monkeypatch):
     saving = Saving(monkeypatch)
     job = TrainingJob(list, TrainingSettings(), 'model.npz')
     assert saving.begun.wait(10)
@@ -116,9 +116,6 @@ def test_a_file_that_is_being_written_is_waited_for(monkeypatch):
     closing.join(10)
     assert not closing.is_alive()
     assert saving.written == 1
-
-
-def test_none_is_started_after_it_was_given_up(monkeypatch):
     saving, reading = Saving(monkeypatch), Event()
     saving.over.set()
 

@@ -122,7 +122,7 @@ def test_reset_keeps_what_was_learned_and_forget_does_not(drive, learned):
     assert 'learning the route' in said(learned)
 
 
-def test_times_of_arrival_take_the_place_of_stamps(drive):
+def test_every_message_is_accounted_for_and_times_of_arrival_take_the_place_of_stamps(drive):
     ticking = iter(range(10**9, 10**12, 2 * 10**7))
     stamped = tpsr_session(
         small_session().head, lambda raw: (0, 'imu', drive.imu[len(raw)]), ticking.__next__
@@ -132,9 +132,7 @@ def test_times_of_arrival_take_the_place_of_stamps(drive):
     assert stamped.counts()['used'] == 20
     assert stamped.arrivals.newest_ns == 10**9 + 19 * 2 * 10**7
     assert stamped.head.imu_frame_id == 'imu'
-
-
-def test_every_message_is_accounted_for_at_any_moment(drive):
+    # At any moment.
     session = small_session()
     for index, message in enumerate(odd_stream(drive, 600)):
         session.take(message)
@@ -161,15 +159,6 @@ def test_a_given_model_is_what_runs_first(learner, model_path):
         stream_head(chosen(model='none.npz'), '/imu')
 
 
-def test_what_makes_no_sense_is_refused_at_the_start():
-    ellipses = {'ellipse_warn_m': 5.0, 'ellipse_error_m': 1.0}
-    for wrong in ({'position_lag': '0.2 s'}, ellipses, {'horizons': [5, 7]}):
-        values = chosen(learner='map', **wrong)
-        with pytest.raises(InputError):
-            learner_of(values, stream_head(values, '/imu'))
-    assert not [each for each in active_children() if 'Spawn' in each.name]
-
-
 def test_what_learns_follows_the_input_unless_it_is_chosen():
     """Images have a channel for each box."""
     head = stream_head(chosen(input='image', image_width=5, image_height=4), '/image')
@@ -179,6 +168,13 @@ def test_what_learns_follows_the_input_unless_it_is_chosen():
     assert learner_name(chosen(learner='tpsr')) == 'tpsr'
     with pytest.raises(InputError, match='a map is learned from an IMU'):
         learner_name(chosen(learner='map', input='image'))
+    # What makes no sense is refused at the start.
+    ellipses = {'ellipse_warn_m': 5.0, 'ellipse_error_m': 1.0}
+    for wrong in ({'position_lag': '0.2 s'}, ellipses, {'horizons': [5, 7]}):
+        values = chosen(learner='map', **wrong)
+        with pytest.raises(InputError):
+            learner_of(values, stream_head(values, '/imu'))
+    assert not [each for each in active_children() if 'Spawn' in each.name]
     # A map is trained in a process that ends with the learner.
     values = chosen(learner='map')
     learner = learner_of(values, stream_head(values, '/imu'))

@@ -16,13 +16,9 @@ from two_manifold_ros.filtering.status import CAUSES, Status
 from two_manifold_ros.model.atlas import atlas_of
 
 
-def stream_of(recording, shift_ns=0):
-    stamps = (recording.imu.stamps + shift_ns).tolist()
-    return list(zip(stamps, recording.imu.samples, strict=True))
-
-
 def later(kart_drives, name):
-    return stream_of(kart_drives[name][1])
+    imu = kart_drives[name][1].imu
+    return list(zip(imu.stamps.tolist(), imu.samples, strict=True))
 
 
 def joined(*streams: Stream, pause_s: float = 20.0) -> Stream:
@@ -36,8 +32,16 @@ def joined(*streams: Stream, pause_s: float = 20.0) -> Stream:
 
 
 def test_every_member_of_a_filter_is_that_of_the_chosen_route(kart_atlas, kart_drives):
-    live = make_filter(kart_atlas)
-    feed(live, later(kart_drives, 'ring')[:3000])
+    """The newest estimate stays between two ticks, and a reset leaves no trace."""
+    live, stream = make_filter(kart_atlas), later(kart_drives, 'ring')[:3000]
+    said, newest = [], None
+    for stamp, sample in stream:
+        found = live.push(stamp, sample)
+        newest = found[-1] if found else newest
+        assert live.latest is newest
+        said += found
+    assert newest is not None
+    assert newest.route
     one = Filter(kart_atlas.routes['ring'])
     public = {name for name, _ in inspect.getmembers(one) if not name.startswith('_')}
     own = {'model', 'latest', 'tick_ends', 'correction'}
@@ -45,6 +49,9 @@ def test_every_member_of_a_filter_is_that_of_the_chosen_route(kart_atlas, kart_d
         mine, other = getattr(live, name), getattr(live.chosen, name)
         assert callable(mine) or repr(mine) == repr(other)
     assert live.counters['received'] == 3000
+    live.reset('again')
+    assert live.said.status is Status.WAITING
+    assert bits(feed(live, stream)) == bits(said)
 
 
 def test_one_route_alone_is_filtered_as_by_its_own_model(kart_atlas, kart_drives):
@@ -132,25 +139,6 @@ def test_what_the_followed_route_refuses_wakes_the_others(kart_atlas, kart_drive
     assert len(live.awake) == len(kart_atlas.members)
 
 
-def test_the_newest_estimate_stays_with_its_name_between_two_ticks(kart_atlas, kart_drives):
-    live, newest = make_filter(kart_atlas), None
-    for stamp, sample in later(kart_drives, 'hall')[:2000]:
-        found = live.push(stamp, sample)
-        newest = found[-1] if found else newest
-        assert live.latest is newest
-    assert newest is not None
-    assert newest.route
-
-
-def test_the_same_samples_give_the_same_bits_after_a_reset_too(kart_atlas, kart_drives):
-    stream = later(kart_drives, 'ring')[:3000]
-    live = make_filter(kart_atlas)
-    first = bits(feed(live, stream))
-    live.reset('again')
-    assert live.said.status is Status.WAITING
-    assert bits(feed(live, stream)) == first
-
-
 @pytest.mark.slow
 def test_twins_of_one_place_are_no_rivals_and_of_two_places_are(kart_atlas, kart_drives):
     own = kart_atlas.routes['ring']
@@ -161,9 +149,7 @@ def test_twins_of_one_place_are_no_rivals_and_of_two_places_are(kart_atlas, kart
     assert max(last.chances.values()) < 0.6
     assert last.off_route < 0.5
     assert not last.branches
-    away = replace(own.route.readout, targets=own.route.readout.targets + 500.0)
-    moved = replace(own, route=replace(own.route, readout=away))
-    apart = feed(make_filter(atlas_of({'one': own, 'two': moved})), stream)
+    apart = feed(make_filter(atlas_of({'one': own, 'two': moved(own, 500.0)})), stream)
     assert not any(each.status is Status.TRACKING for each in apart)
     both = [each for each in apart if each.branches]
     assert both
@@ -252,9 +238,9 @@ NAMES = ('hall', 'paddock', 'ring')
 
 def samples_of(kart_drives, name, seconds):
     """Return stamps and samples of the second day, up to that time."""
-    imu = kart_drives[name][1].imu
-    count = int(np.searchsorted(imu.stamps, imu.stamps[0] + round(1e9 * seconds)))
-    return imu.stamps[:count].tolist(), imu.samples[:count]
+    stream = later(kart_drives, name)
+    end_ns = stream[0][0] + round(1e9 * seconds)
+    return tuple(zip(*(each for each in stream if each[0] < end_ns), strict=True))
 
 
 def true_place(kart_drives, name, stamp):
@@ -295,7 +281,9 @@ def test_after_huge_numbers_and_none_it_finds_the_route_again(huge, kart_atlas, 
     assert np.argmax(belief.shares) == 0
 
 
-def test_a_filter_that_starts_at_places_knows_its_own_at_once(kart_atlas, kart_drives):
+def test_a_filter_of_a_route_that_starts_at_places_knows_its_own_at_once(
+    kart_atlas, kart_drives, spectral_model
+):
     stamps, samples = samples_of(kart_drives, 'hall', 41.0)
     belief, member = CoarseBelief(kart_atlas.members), kart_atlas.members[0]
     begins = int(np.searchsorted(stamps, stamps[0] + 40e9))
@@ -312,8 +300,5 @@ def test_a_filter_that_starts_at_places_knows_its_own_at_once(kart_atlas, kart_d
             live.push(stamp, sample)
         apart.append(np.linalg.norm(live.latest.positions[0] - true))
     assert apart[1] < 20.0 < apart[0]
-
-
-def test_only_a_filter_of_a_route_starts_at_places(spectral_model):
     with pytest.raises(TypeError, match='places'):
         Filter(spectral_model).ticks.place(np.ones(3) / 3.0)

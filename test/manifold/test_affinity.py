@@ -55,9 +55,7 @@ def test_pieces_are_joined(probes):
     # Each edge goes to the neighbouring cluster, and far ones weigh enough to be felt.
     assert (np.abs(added.row // 12 - added.col // 12) == 1).all()
     assert added.data.min() == pytest.approx(1e-3)
-
-
-def test_pieces_are_joined_where_they_are_nearest():
+    # They are joined where they are nearest.
     points = PointSet(np.array([0.0, 1.0, 2.0, 9.0, 10.0, 11.0])[:, None])
     graph = affinity_graph(*points.neighbours(2), 5.0)
     joined, (note,) = connect(graph, points, 5.0, 2)

@@ -82,13 +82,6 @@ def test_permutation(name):
     assert_alike(gram(name, sheet()[order]), gram(name, sheet())[np.ix_(order, order)])
 
 
-def test_twice_the_same_bytes(name):
-    first, second = (fitted(name, sheet()) for _ in range(2))
-    assert first.coordinates.tobytes() == second.coordinates.tobytes()
-    one, other = (encode(each.extension)[1] for each in (first, second))
-    assert {key: one[key].tobytes() for key in one} == {key: other[key].tobytes() for key in other}
-
-
 def test_copies(name):
     """A few, and of one point more than it has neighbours."""
     few = [sheet()[:5], sheet()[:1], sheet()[:1]]
@@ -129,10 +122,14 @@ def test_too_few_points_and_an_embedding_of_nothing(name):
             learner_of(name, 3, 0).fit(PointSet(sheet()))
 
 
-def test_there_and_back_through_a_file(name):
-    embedding = fitted(name, sheet())
+def test_twice_the_same_bytes_and_there_and_back_through_a_file(name):
+    embedding, again = (fitted(name, sheet()) for _ in range(2))
+    assert embedding.coordinates.tobytes() == again.coordinates.tobytes()
+    (numbers, arrays), (_, other) = (encode(each.extension) for each in (embedding, again))
+    assert {key: each.tobytes() for key, each in arrays.items()} == {
+        key: each.tobytes() for key, each in other.items()
+    }
     check_extension(embedding.extension, COUNT)
-    numbers, arrays = encode(embedding.extension)
     again = decode(Extension, json.loads(json.dumps(numbers)), arrays)
     squared = PointSet(sheet()).distances_from(np.array([[0.3, 0.9, 0.4]]))[:, 0]
     np.testing.assert_array_equal(again.transform(squared), embedding.extension.transform(squared))

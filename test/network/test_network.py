@@ -450,7 +450,9 @@ def test_a_turn_that_nobody_took_is_joined_and_sees_what_was_seen_where_it_is_ta
 
 
 @pytest.mark.parametrize('seed', [0, 1])
-def test_nothing_is_joined_where_all_turns_were_taken(seed):
+def test_nothing_is_joined_where_all_turns_were_taken_or_too_little_is_driven(seed):
+    drive = driven(line_of([(0, 0), (1, 0)])[:300])
+    assert lay_out_network(passes_of, [drive.seen], [drive.track], [drive.seen], [True]) is None
     found = laid(walk(None, seed))
     assert len(found.tracks) == len(found.shakes)
 
@@ -467,8 +469,3 @@ def test_a_turn_is_joined_that_was_taken_often_and_at_several_crossings(crossing
     assert (len(found.tracks) > len(found.shakes)) == joins
     drives = found.tracks[len(ways) + len(turns) :]
     assert any(takes(each, ((1, 2), (2, 2), (2, 3))) for each in drives) == joins
-
-
-def test_too_little_is_driven_to_join_anything():
-    drive = driven(line_of([(0, 0), (1, 0)])[:300])
-    assert lay_out_network(passes_of, [drive.seen], [drive.track], [drive.seen], [True]) is None

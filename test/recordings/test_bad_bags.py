@@ -287,12 +287,6 @@ def bag(whole: Path, tmp_path: Path) -> Path:
     return shutil.copytree(whole, tmp_path / 'bag')
 
 
-@pytest.fixture
-def database(tmp_path: Path) -> Path:
-    """Return the SQLite file of a bag of 80 samples."""
-    return file_of(write_bag(tmp_path / 'sqlite', drive(seconds=SECONDS), storage='sqlite3'))
-
-
 def test_every_cut(bag):
     file = file_of(bag)
     content = file.read_bytes()
@@ -354,17 +348,17 @@ def test_damaged_metadata_and_missing_files_are_passed_over_once_removed(bag, li
     assert len(read_recording(bag).imu.stamps) == 80
 
 
-def test_damaged_sqlite_is_refused_with_the_tool_that_saves_it(database):
+def test_damaged_sqlite_is_refused_and_a_log_that_was_never_merged_is_named(tmp_path):
+    """As a recorder leaves it that was killed."""
+    bag = write_bag(tmp_path / 'sqlite', drive(seconds=SECONDS), storage='sqlite3')
+    database = file_of(bag)
     content = bytearray(database.read_bytes())
     for damaged in (content[:-20], content[: 8 * 4096] + bytes([77]) + content[8 * 4096 + 1 :]):
         database.write_bytes(damaged)
         words = refusal(database)
         assert 'is damaged, cut short or not supported' in words
         assert 'sqlite3 FILE .recover' in words
-
-
-def test_a_log_that_was_never_merged_is_named(database, tmp_path):
-    """As a recorder leaves it that was killed."""
+    database.write_bytes(content)
     connection = sqlite3.connect(database)
     connection.execute('PRAGMA journal_mode = WAL')
     connection.execute('PRAGMA wal_autocheckpoint = 0')

@@ -149,23 +149,17 @@ def test_heights_do_not_matter(read, altitude):
     np.testing.assert_array_equal(right, wrong)
 
 
-@pytest.mark.parametrize(
-    ('latitude', 'longitude', 'altitude', 'expected'),
-    [
+def test_known_points_and_the_origin_is_zero_and_axes_point_east_and_north():
+    for latitude, longitude, altitude, expected in (
         (0.0, 0.0, 0.0, (RADIUS, 0.0, 0.0)),
         (0.0, 90.0, 10.0, (0.0, RADIUS + 10.0, 0.0)),
         (90.0, 0.0, 0.0, (0.0, 0.0, POLAR_RADIUS)),
         (-90.0, 45.0, 5.0, (0.0, 0.0, -POLAR_RADIUS - 5.0)),
         # Closed form at 45 degrees: normal = a / sqrt(1 - e^2 / 2).
         (45.0, 0.0, 0.0, (4_517_590.878849, 0.0, 4_487_348.408866)),
-    ],
-)
-def test_known_points(latitude, longitude, altitude, expected):
-    point = earth_centred(np.array([latitude]), np.array([longitude]), np.array([altitude]))
-    np.testing.assert_allclose(point[0], expected, atol=1e-5)
-
-
-def test_the_origin_is_zero_and_axes_point_east_and_north():
+    ):
+        point = earth_centred(np.array([latitude]), np.array([longitude]), np.array([altitude]))
+        np.testing.assert_allclose(point[0], expected, atol=1e-5)
     latitude = np.array([48.0, 48.0, 48.001])
     longitude = np.array([11.0, 11.001, 11.0])
     plane = east_north(latitude, longitude, np.full(3, 500.0), ORIGIN)

@@ -74,7 +74,14 @@ def test_split_bags_are_joined_in_order(tmp_path, recording, with_metadata):
     assert with_metadata or 'has no metadata.yaml' in notes[0]
 
 
-def test_a_split_file_may_lack_the_topics(bag, tmp_path, recording):
+def test_a_split_file_may_lack_the_topics_and_several_bags_are_read_in_turn(
+    bag, tmp_path, recording
+):
+    bags = [bag, write_bag(tmp_path / 'b', recording)]
+    shares: list[float] = []
+    read = read_recordings(bags, progress=shares.append)
+    assert [each.name for each in read] == [str(bag) for bag in bags]
+    assert shares == [0.0, 0.5]
     row = ('/other', 'std_msgs/msg/String', 1, {'data': 'x'})
     more = write_messages(tmp_path / 'more', row)
     (more / 'more.mcap').rename(bag / 'more.mcap')
@@ -187,14 +194,6 @@ def test_positions_in_another_frame_than_most_are_left_out(tmp_path):
     (note,) = recording.notes
     assert "/at changes its frame_id ('odom', 'map', '')" in note
     assert "2 of 5 messages are not in 'map' and are left out" in note
-
-
-def test_several_bags_are_read_in_turn_with_progress_over_all(bag, tmp_path, recording):
-    bags = [bag, write_bag(tmp_path / 'b', recording)]
-    shares: list[float] = []
-    read = read_recordings(bags, progress=shares.append)
-    assert [each.name for each in read] == [str(bag) for bag in bags]
-    assert shares == [0.0, 0.5]
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,7 @@ def test_rounding_is_no_change_and_the_longest_run_of_each_channel_and_of_all():
     series = np.array([[1.0, 1.0, 2.0, 2.0, 2.0, 3.0, 3.0], np.arange(7.0), np.zeros(7)])
     assert longest_runs(series).tolist() == [2, 0, 6]
     assert longest_runs(series[:, :1]).tolist() == [0, 0, 0]
+    assert longest_stuck(series) == 0
     assert longest_stuck(series[:1]) == 2
     assert longest_stuck(series[1:2]) == 0
 
