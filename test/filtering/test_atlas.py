@@ -127,18 +127,6 @@ def test_a_road_that_is_none_of_them_is_off_all(fast_kart_atlas, kart_drives):
     assert np.mean([sum(each.chances.values()) < 0.5 for each in found[200:]]) > 0.9
 
 
-def test_what_the_followed_route_refuses_wakes_the_others(kart_atlas, kart_drives):
-    live = make_filter(kart_atlas)
-    stream = later(kart_drives, 'hall')
-    feed(live, stream)
-    assert len(live.awake) == 1
-    last_ns, sample = stream[-1]
-    window_ns = max(each.window * each.period_ns for each in kart_atlas.members)
-    for step in range(1, window_ns // 10_000_000 + 2):
-        assert live.push(last_ns + step * 10_000_000, 1e4 * sample) == []
-    assert len(live.awake) == len(kart_atlas.members)
-
-
 @pytest.mark.slow
 def test_twins_of_one_place_are_no_rivals_and_of_two_places_are(kart_atlas, kart_drives):
     own = kart_atlas.routes['ring']
@@ -205,19 +193,28 @@ def test_after_a_long_gap_the_search_starts_again_over_all_routes(kart_atlas, ka
     assert found[-1].status is cold[-1].status is Status.TRACKING
 
 
-def test_what_is_withheld_says_so_as_a_filter_does(kart_atlas, kart_drives):
-    stream = later(kart_drives, 'hall')[:4000]
+def test_what_is_withheld_says_so_as_a_filter_does_and_what_is_refused_wakes_the_others(
+    kart_atlas, kart_drives
+):
+    stream = later(kart_drives, 'hall')
     live = make_filter(kart_atlas)
     feed(live, stream[:3900])
     assert live.said.status is Status.TRACKING
     live.withheld = True
-    (*_, last) = feed(live, stream[3900:])
+    (*_, last) = feed(live, stream[3900:4000])
     for each in (live.said, last):
         assert each.status is Status.LOST
         assert each.cause == 'not_useful'
         assert each.why.endswith(CAUSES['not_useful'])
     live.withheld = False
     assert live.said.status is Status.TRACKING
+    feed(live, stream[4000:])
+    assert len(live.awake) == 1
+    last_ns, sample = stream[-1]
+    window_ns = max(each.window * each.period_ns for each in kart_atlas.members)
+    for step in range(1, window_ns // 10_000_000 + 2):
+        assert live.push(last_ns + step * 10_000_000, 1e4 * sample) == []
+    assert len(live.awake) == len(kart_atlas.members)
 
 
 @pytest.mark.slow

@@ -65,7 +65,7 @@ def test_a_full_disk_is_named_and_nothing_stays_of_it_or_of_a_broken_run(
     refused = r'bag: the bag cannot be written \(No space left on device\)'
     for failure, raised, words in (
         (OSError(28, 'No space left on device'), InputError, refused),
-        (KeyboardInterrupt(), KeyboardInterrupt, ''),
+        (KeyboardInterrupt(), KeyboardInterrupt, None),
     ):
         broken = Mock(side_effect=failure)
         monkeypatch.setattr(rosbag2.Writer, step, broken)
@@ -79,6 +79,13 @@ def test_a_target_that_cannot_be_made_is_refused_and_a_topic_keeps_its_type(tmp_
         BagWriter(tmp_path)
     with pytest.raises(InputError, match='none does not exist'):
         BagWriter(tmp_path / 'none' / 'bag')
+    # A bag whose block never began leaves nothing.
+    writer = BagWriter(tmp_path / 'bag')
+    writer.__enter__()
+    assert list(tmp_path.iterdir())
+    del writer
+    gc.collect()
+    assert not list(tmp_path.iterdir())
     with BagWriter(tmp_path / 'bag') as bag:
         bag.write('/a', TWIST, 1, {})
         with pytest.raises(ValueError, match='/a holds geometry_msgs/msg/Twist'):
@@ -101,12 +108,3 @@ def test_without_a_library_it_is_said_what_to_install(use, words, tmp_path, monk
     monkeypatch.delattr('two_manifold_ros.recordings.message_building', raising=False)
     with pytest.raises(InputError, match=words):
         use(tmp_path / 'bag')
-
-
-def test_a_bag_whose_block_never_began_leaves_nothing(tmp_path):
-    writer = BagWriter(tmp_path / 'bag')
-    writer.__enter__()
-    assert list(tmp_path.iterdir())
-    del writer
-    gc.collect()
-    assert not list(tmp_path.iterdir())
