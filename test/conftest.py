@@ -138,13 +138,17 @@ def ellipse_bag(tmp_path_factory: pytest.TempPathFactory, write_bag: Callable[..
     return write_bag(tmp_path_factory.mktemp('bags') / 'ellipse', ellipse.drive())
 
 
+def laps_with(*sensors: str) -> tuple[Recording, Recording]:
+    run = simulate(SlotCarSettings(seed=1, rate_hz=10.0), laps=20)
+    seconds = 0.8 * float(np.ptp(run.stamps_ns)) / 1e9
+    recording = run_to_recording(run, sensors)
+    return recording.between(None, seconds), recording.between(seconds, None)
+
+
 @pytest.fixture(scope='session')
 def slot_car_laps() -> tuple[Recording, Recording]:
     """Return laps of the slot car at 10 Hz: 16 to train on, and the next 4 to test on."""
-    run = simulate(SlotCarSettings(seed=1, rate_hz=10.0), laps=20)
-    seconds = 0.8 * float(np.ptp(run.stamps_ns)) / 1e9
-    recording = run_to_recording(run)
-    return recording.between(None, seconds), recording.between(seconds, None)
+    return laps_with()
 
 
 @pytest.fixture(scope='session')
@@ -156,10 +160,7 @@ def slot_car_model(slot_car_laps: tuple[Recording, Recording]) -> RouteModel:
 @pytest.fixture(scope='session')
 def sensed_laps() -> tuple[Recording, Recording]:
     """Return the laps of `slot_car_laps` with a magnetometer and the speed of a wheel."""
-    run = simulate(SlotCarSettings(seed=1, rate_hz=10.0), laps=20)
-    seconds = 0.8 * float(np.ptp(run.stamps_ns)) / 1e9
-    recording = run_to_recording(run, ('magnetometer', 'wheel'))
-    return recording.between(None, seconds), recording.between(seconds, None)
+    return laps_with('magnetometer', 'wheel')
 
 
 @pytest.fixture(scope='session')

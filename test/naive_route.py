@@ -5,6 +5,7 @@
 import numpy as np
 from scipy.stats import norm, truncnorm
 
+from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.route import Density, Route, RouteLikelihood
 
 Array = np.ndarray
@@ -405,6 +406,15 @@ class NaiveBelief:
         return np.array(
             [[self.cells[row, place] for row in ROWS] for place in range(self.places)]
         ).transpose(2, 0, 1)
+
+    def assert_same(self, belief: RouteBelief, atol: float) -> Array:
+        """Compare chances (P, 7) of a belief, and the speed ratios of what moves; return them."""
+        chances, ratios, spreads = self.table()
+        np.testing.assert_allclose(belief.chances, chances, rtol=0.0, atol=atol)
+        moving = (chances > 1e-9) & (np.arange(len(ROWS)) != ROWS.index('stands'))
+        np.testing.assert_allclose(belief.ratios[moving], ratios[moving], atol=1e-6)
+        np.testing.assert_allclose(belief.spreads[moving], spreads[moving], atol=1e-6)
+        return chances
 
 
 def student(squares: Array, count: float, noise: float, tail: float) -> float:

@@ -67,10 +67,7 @@ def test_algorithm_1_to_the_letter():
     signs = naive.align(wanted[0], fitted.embedding_)
     np.testing.assert_allclose(fitted.embedding_ * signs, wanted[0], atol=1e-8 * values[0])
     np.testing.assert_allclose(fitted.second_embedding_ * signs, wanted[1], atol=1e-8 * values[0])
-
-
-def test_learners_of_the_views():
-    first, second = ring()
+    # Each view may have a learner of its own.
     both = InstrumentalEigenmaps(2, learner=EIGENMAP, second_learner=DiffusionMap(6, 8))
     other = InstrumentalEigenmaps(2, learner=DiffusionMap(6, 8), second_learner=EIGENMAP)
     swapped = other.fit(second, first)
@@ -261,10 +258,9 @@ def test_manners_of_scikit_learn_and_bad_input(estimator):
     first, second = views()
     copy = clone(estimator)
     assert copy.get_params() == estimator.get_params()
-    with pytest.raises(NotFittedError):
-        copy.transform(first)
-    with pytest.raises(NotFittedError):
-        copy.transform_second(second)
+    for transform, view in ((copy.transform, first), (copy.transform_second, second)):
+        with pytest.raises(NotFittedError):
+            transform(view)
     # In a pipeline the second view is what is to be predicted.
     pipeline = make_pipeline(StandardScaler(), copy, LinearRegression()).fit(first, second)
     assert pipeline.score(first, second) > 0.6

@@ -50,6 +50,8 @@ def test_nothing_listens_but_on_loopback_and_with_keys(client):
     ]
     assert len(sockets) >= 3
     assert set(sockets) <= {'127.0.0.1', '::1'}
+    # Ctrl-C is left to the command.
+    assert set(client.run(signal.getsignal, signal.SIGINT).values()) == {signal.SIG_IGN}
     address = client.scheduler.address
     assert address.startswith('tls://127.0.0.1:')
     with pytest.raises(OSError, match='in <TCP'):
@@ -65,12 +67,11 @@ def test_results_come_in_the_order_of_the_items(client, count):
     assert spread(squared, items) == [each**2 for each in items]
 
 
-def test_what_a_killed_worker_had_is_done_again(client, tmp_path):
+def test_what_a_killed_worker_had_is_done_again_and_work_that_kills_each_is_refused(
+    client, tmp_path
+):
     assert spread(partial(dying_once, tmp_path), list(range(40)), client) == list(range(40))
     assert (tmp_path / 'died').exists()
-
-
-def test_work_that_kills_each_worker_is_refused():
     with client_of(workers=1) as own, pytest.raises(InputError, match='lost again and again'):
         spread(dying, [1], own)
 
@@ -103,14 +104,6 @@ def test_a_function_is_sent_once_to_each_worker(client):
         assert sorted(counts) == list(range(1, len(counts) + 1))
 
 
-def test_when_no_worker_is_left_that_is_said(monkeypatch):
-    monkeypatch.setattr(fleet, 'START_S', 0.5)
-    with client_of(workers=1) as own:
-        own.cluster.scale(0)
-        with pytest.raises(InputError, match='no worker is left'):
-            spread(squared, [1], own)
-
-
 def test_recordings_are_evaluated_as_here(client, slot_car_model, slot_car_laps):
     last = slot_car_laps[-1]
     parts = [last.between(begin_s, begin_s + 10.0) for begin_s in (0.0, 5.0, 10.0)]
@@ -121,11 +114,7 @@ def test_recordings_are_evaluated_as_here(client, slot_car_model, slot_car_laps)
     assert [each.model for each in here.scores] == [each.model for each in there.scores]
 
 
-def test_ctrl_c_is_left_to_the_command(client):
-    assert set(client.run(signal.getsignal, signal.SIGINT).values()) == {signal.SIG_IGN}
-
-
-def test_a_scheduler_that_runs_is_used(running, tmp_path):
+def test_a_scheduler_that_runs_is_used(running, tmp_path, monkeypatch):
     address = running.scheduler.address
     with client_of(address) as other:
         assert spread(squared, [2, 3], other) == [4, 9]
@@ -133,8 +122,11 @@ def test_a_scheduler_that_runs_is_used(running, tmp_path):
     file.write_text(json.dumps({'address': address}))
     with client_of(str(file)) as other:
         assert spread(squared, [4], other) == [16]
-    # It goes on for others.
+    # It goes on for others, but not for workers with another version.
     assert spread(squared, [5], running) == [25]
+    monkeypatch.setattr(fleet, '__version__', '99.0')
+    with pytest.raises(InputError, match='install the same version'), client_of(address):
+        pass
 
 
 def test_what_cannot_work_is_refused_in_a_sentence(monkeypatch):
@@ -147,15 +139,10 @@ def test_what_cannot_work_is_refused_in_a_sentence(monkeypatch):
     ):
         with pytest.raises(InputError, match=words), client_of(asked):
             pass
-
-
-def test_workers_with_another_version_are_refused(running, monkeypatch):
-    monkeypatch.setattr(fleet, '__version__', '99.0')
-    with (
-        pytest.raises(InputError, match='install the same version'),
-        client_of(running.scheduler.address),
-    ):
-        pass
+    with client_of(workers=1) as own:
+        own.cluster.scale(0)
+        with pytest.raises(InputError, match='no worker is left'):
+            spread(squared, [1], own)
 
 
 def test_without_dask_workers_are_refused_and_all_else_works(monkeypatch):

@@ -7,7 +7,6 @@ import pytest
 
 pytest.importorskip('sklearn')
 
-
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.nonlinear_ica import NonlinearICA
 

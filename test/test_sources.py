@@ -222,7 +222,9 @@ def test_a_local_path_is_left_as_it_is(fleet, monkeypatch):
     assert expand([str(odd)]) == [str(odd)]
 
 
-def test_folders_and_globs_are_the_bags_in_them(fleet, monkeypatch):
+def test_folders_and_globs_are_the_bags_in_them_and_one_bag_is_not_several(
+    fleet, monkeypatch, said
+):
     monkeypatch.chdir(fleet.parent)
     every = ['broken.mcap', DEEP, 'one/monday', 'one/tuesday', 'single.mcap', 'two/monday']
     # Loose parts of a rosbag2 are a bag of their folder, as they always were.
@@ -236,9 +238,6 @@ def test_folders_and_globs_are_the_bags_in_them(fleet, monkeypatch):
     for pattern in ('fleet/*.txt', 'none/*'):
         with pytest.raises(InputError, match=r'no bag is there'):
             expand([pattern])
-
-
-def test_files_make_bags_by_folder_and_one_bag_is_not_several(fleet, said):
     files = [
         'a/metadata.yaml', 'a/a_0.db3.zstd', 'a/extra/x.mcap', 'b/x.bag', 'b/y.bag', 'b/c/z.txt',
         'b/c/d/w.db3', 'b/c/d/w.db3-wal', 'http://h/e/1.mcap',
@@ -349,6 +348,23 @@ def test_a_copy_is_there_once_while_it_is_read_and_removed_whatever_happens(s3, 
             read(place, error)
         assert caught.value is error
         assert list(temporary.iterdir()) == []
+    # Also after a signal.
+    program = (
+        'import sys, time\n'
+        'from two_manifold_ros.stopping import Stopping\n'
+        'from two_manifold_ros.sources import fetched\n'
+        'with Stopping(), fetched(sys.argv[1]):\n'
+        '    print("there", flush=True)\n'
+        '    time.sleep(60)\n'
+    )
+    command = [sys.executable, '-c', program, f'{s3}/one/monday']
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == 'there\n'
+        assert list(temporary.iterdir())
+        process.send_signal(signal.SIGTERM)
+        process.wait(30)
+    assert list(temporary.iterdir()) == []
 
 
 def test_what_an_object_store_refuses_is_one_sentence(s3, s3_server, said, monkeypatch):
@@ -377,25 +393,6 @@ def test_what_an_object_store_refuses_is_one_sentence(s3, s3_server, said, monke
     assert f'{s3}/single.mcap: the connection fails' in refused(f'{s3}/single.mcap')
     monkeypatch.delenv('AWS_ACCESS_KEY_ID')
     assert f'{s3}/one: access is refused' in refused(f'{s3}/one')
-
-
-def test_a_signal_leaves_no_copy(s3, temporary):
-    program = (
-        'import sys, time\n'
-        'from two_manifold_ros.stopping import Stopping\n'
-        'from two_manifold_ros.sources import fetched\n'
-        'with Stopping(), fetched(sys.argv[1]):\n'
-        '    print("there", flush=True)\n'
-        '    time.sleep(60)\n'
-    )
-    command = [sys.executable, '-c', program, f'{s3}/one/monday']
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == 'there\n'
-        assert list(temporary.iterdir())
-        process.send_signal(signal.SIGTERM)
-        process.wait(30)
-    assert list(temporary.iterdir()) == []
 
 
 # A web server
@@ -427,7 +424,7 @@ def test_bags_of_a_web_server_are_read_and_their_secrets_kept(web, fleet, said, 
     np.testing.assert_array_equal(read_recording(found[0]).imu.samples, local.imu.samples)
 
 
-def test_what_a_web_server_refuses_is_one_sentence(web, said):
+def test_what_a_web_server_refuses_is_one_sentence(web, said, monkeypatch):
     signed = f'?X-Amz-Signature={SIGNATURE}'
     for address, cause in {
         f'http://{web}/single.mcap?x={PASSWORD}': 'access is refused',
@@ -440,6 +437,13 @@ def test_what_a_web_server_refuses_is_one_sentence(web, said):
         _, err = said('inspect', address, status=2)
         assert err.startswith(f'two-manifold: error: {public(address)}: {cause}')
         assert len(err.splitlines()) == 1
+    # A copy has a bound, whether its size is declared or not.
+    for name, end in (('LARGEST_UNDECLARED', '&undeclared'), ('LARGEST_COPY', '')):
+        with monkeypatch.context() as patch:
+            patch.setattr(f'two_manifold_ros.sources.{name}', 1000)
+            _, err = said('inspect', f'http://{web}/single.mcap?{SIGNATURE}{end}', status=2)
+            assert 'it is larger than' in err
+            assert 'copy it by hand' in err
 
 
 @pytest.mark.parametrize(
@@ -463,16 +467,6 @@ def test_no_secret_is_printed_where_no_address_is_expected(given, scheme, said):
     address = f'{scheme}://{USER}:{PASSWORD}@127.0.0.1:9/a.mcap?x={SECRET}'
     _, err = said(*(each.replace('ADDRESS', address) for each in given), status=2)
     assert len(err.splitlines()) == 1
-
-
-@pytest.mark.parametrize('declared', [True, False])
-def test_a_copy_has_a_bound(declared, web, said, monkeypatch):
-    name = 'LARGEST_COPY' if declared else 'LARGEST_UNDECLARED'
-    monkeypatch.setattr(f'two_manifold_ros.sources.{name}', 1000)
-    address = f'http://{web}/single.mcap?{SIGNATURE}{"" if declared else "&undeclared"}'
-    _, err = said('inspect', address, status=2)
-    assert 'it is larger than' in err
-    assert 'copy it by hand' in err
 
 
 def test_a_missing_library_is_named_and_local_bags_need_none(fleet, monkeypatch):

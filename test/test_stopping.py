@@ -54,7 +54,9 @@ class Dying:
         self._act()
 
 
-def test_a_signal_that_comes_in_a_destructor_is_not_lost():
+def test_a_signal_that_comes_in_a_destructor_is_not_lost_and_what_else_is_lost_is_reported(
+    monkeypatch,
+):
     done = []
     with Stopping() as stop:
         Dying(lambda: signal.raise_signal(signal.SIGTERM))
@@ -63,9 +65,6 @@ def test_a_signal_that_comes_in_a_destructor_is_not_lost():
         done.append('went on')
     assert done == []
     assert stop.signal == signal.SIGTERM
-
-
-def test_what_else_is_lost_is_reported_as_before(monkeypatch):
     lost: list[object] = []
     monkeypatch.setattr(sys, 'unraisablehook', lambda each: lost.append(each.exc_type))
     before = sys.unraisablehook

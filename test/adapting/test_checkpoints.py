@@ -60,20 +60,15 @@ def raising(code: int) -> Callable[..., None]:
     return fail
 
 
-@pytest.fixture
-def before_unlink(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Return a function that makes another one look at each file before it is removed."""
-    unlink = Path.unlink
-    return lambda look: monkeypatch.setattr(
-        Path, 'unlink', lambda path, **how: (look(path), unlink(path, **how))[1]
-    )
+def names_in(folder: Path, pattern: str = '*') -> list[str]:
+    return sorted(path.name for path in folder.glob(pattern))
 
 
-def names_in(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
+written_in = partial(names_in, pattern='*.npz')
 
 
-def test_the_last_few_are_kept_and_those_in_use(files, tmp_path):
+def test_the_last_few_are_kept_and_those_in_use_and_counting_goes_on(files, tmp_path):
+    """And beyond the digits that a name has by default, where names no longer sort."""
     first, *_ = write(files, 4)
     assert names_in(tmp_path) == names_of(2, 3, 4)
     (second,) = [path for path in files.paths() if '000002' in path.name]
@@ -83,12 +78,7 @@ def test_the_last_few_are_kept_and_those_in_use(files, tmp_path):
     write(files)
     assert names_in(tmp_path) == names_of(5, 6, 7)
     assert not first.exists()
-
-
-def test_counting_goes_on_after_a_start(files, tmp_path):
-    """And beyond the digits that a name has by default, where names no longer sort."""
-    write(files)
-    (tmp_path / 'car.000001.npz').rename(tmp_path / 'car.999999.npz')
+    (tmp_path / 'car.000007.npz').rename(tmp_path / 'car.999999.npz')
     files.close()
     again = NumberedFiles(tmp_path, 'car', 'checkpoint')
     write(again, 2)
@@ -96,10 +86,15 @@ def test_counting_goes_on_after_a_start(files, tmp_path):
     assert numbers == [999_999, 1_000_000, 1_000_001]
 
 
-def test_the_oldest_goes_after_the_newest_is_on_the_disk(files, before_unlink, monkeypatch):
+def test_the_oldest_goes_after_the_newest_is_on_the_disk(files, monkeypatch):
     oldest, *_ = write(files, 3)
     steps: list[str] = []
-    real = os.fsync
+    real, unlink = os.fsync, Path.unlink
+
+    def before_unlink(look: Callable[[Path], object]) -> None:
+        patched = lambda path, **how: (look(path), unlink(path, **how))[1]  # noqa: E731
+        monkeypatch.setattr(Path, 'unlink', patched)
+
     monkeypatch.setattr(os, 'fsync', lambda handle: (steps.append('on disk'), real(handle))[1])
     before_unlink(lambda path: steps.append(path.name) if path.suffix == '.npz' else None)
     write(files)
@@ -110,28 +105,25 @@ def test_the_oldest_goes_after_the_newest_is_on_the_disk(files, before_unlink, m
     assert len(files.paths()) == 4
 
 
-def test_a_name_in_use_is_refused(files, tmp_path):
+def test_a_name_in_use_is_refused_and_half_written_files_of_the_dead_are_removed(files, tmp_path):
+    """But neither those of another name, whose writer may live, nor files of no writer."""
+    others = ['.car-2.000002.npz.abcdefgh', '.carts.txt', '.xcar.000002.npz.abcdefgh']
+    others += ['.car.model.000002.npz.abcdefgh', 'car.x.npz', 'car.model.000001.npz']
     begun = tmp_path / '.car.000001.npz.abcdefgh'
-    begun.touch()
+    for name in [begun.name, *others]:
+        (tmp_path / name).touch()
     other = NumberedFiles(tmp_path, 'car', 'checkpoint')
     with pytest.raises(InputError, match='another process writes checkpoints named car here'):
         write(other)
     assert 'another process' in other.obstacle()
-    # What the living have half written stays; another kind is another name.
+    # What the living have half written stays.
     assert begun.exists()
-    assert NumberedFiles(tmp_path, 'car.model', 'model').obstacle() == ''
     files.close()
     assert other.obstacle() == ''
-
-
-def test_half_written_files_of_the_dead_are_removed(tmp_path):
-    """But neither those of another name, whose writer may live, nor files of no writer."""
-    others = ['.car-2.000002.npz.abcdefgh', '.carts.txt', '.xcar.000002.npz.abcdefgh']
-    others += ['.car.model.000002.npz.abcdefgh', 'car.x.npz', 'car.model.000001.npz']
-    for name in ['.car.000002.npz.abcdefgh', *others]:
-        (tmp_path / name).touch()
-    NumberedFiles(tmp_path, 'car', 'checkpoint').lock()
+    other.lock()
     assert names_in(tmp_path) == sorted(['.car.lock', *others])
+    # Another kind is another name.
+    assert NumberedFiles(tmp_path, 'car.model', 'model').obstacle() == ''
 
 
 MINUTE = 60.0
@@ -147,10 +139,6 @@ def keeper(
         checkpoint_s=MINUTE,
     )
     return Checkpoints(chosen, session, clock)
-
-
-def written_in(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.glob('*.npz'))
 
 
 @pytest.fixture
@@ -270,7 +258,9 @@ def test_one_of_something_else_is_refused_and_left_alone(header, refusal, tmp_pa
     assert names_in(tmp_path) == before
 
 
-def test_a_disk_that_is_full_stops_nothing(drive, learned, tmp_path, monkeypatch):
+def test_a_disk_that_is_full_and_a_folder_that_cannot_be_made_stop_nothing(
+    drive, learned, tmp_path, monkeypatch
+):
     keeping = keeper(tmp_path, learned)
     keeping.save()
     keeping.finish()
@@ -286,9 +276,6 @@ def test_a_disk_that_is_full_stops_nothing(drive, learned, tmp_path, monkeypatch
     keeping.end()
     assert keeping.trouble == ''
     assert len(written_in(tmp_path)) == 2
-
-
-def test_a_folder_that_cannot_be_made_is_reported_at_once_and_stops_nothing(learned, tmp_path):
     (tmp_path / 'file').touch()
     keeping = keeper(tmp_path / 'file', learned)
     assert 'file: no checkpoint can be written here' in keeping.trouble
@@ -316,18 +303,6 @@ def test_what_is_reported_of_is_on_the_disk_already(learned, tmp_path, monkeypat
     assert keeping.values['checkpoint_samples'] == first
 
 
-@pytest.mark.parametrize(
-    ('chosen', 'namespace', 'name'),
-    [
-        ('', '/', 'updater'),
-        ('', '/fleet/robot1', 'fleet_robot1_updater'),
-        ('mine', '/fleet/robot1', 'mine'),
-    ],
-)
-def test_files_are_named_after_the_robot(chosen, namespace, name):
-    assert name_of_files(UpdaterParameters(checkpoint_name=chosen), namespace) == name
-
-
 def test_a_checkpoint_in_another_plane_than_the_given_model_is_refused(tmp_path, learned):
     keeper(tmp_path, learned).end()
     model, origin = learned.learner.model(), GeodeticOrigin(48.0, 11.0, 3.0)
@@ -339,7 +314,13 @@ def test_a_checkpoint_in_another_plane_than_the_given_model_is_refused(tmp_path,
         assert (session.head.frame_id, session.head.origin) == (frame, around)
 
 
-def test_what_cannot_be_a_name_or_a_folder(tmp_path):
+def test_files_are_named_after_the_robot_and_what_cannot_be_a_name_or_a_folder(tmp_path):
+    for chosen, namespace, name in (
+        ('', '/', 'updater'),
+        ('', '/fleet/robot1', 'fleet_robot1_updater'),
+        ('mine', '/fleet/robot1', 'mine'),
+    ):
+        assert name_of_files(UpdaterParameters(checkpoint_name=chosen), namespace) == name
     for name in ('', 'a/b', '../a', 'a.b', 'a*'):
         with pytest.raises(InputError, match='name of checkpoints'):
             NumberedFiles(tmp_path, name, 'checkpoint')

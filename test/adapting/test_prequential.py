@@ -60,7 +60,7 @@ def test_it_sums_what_the_last_seconds_were_worth(rows, span):
     assert len(score) == min(span + 1, len(rows))
 
 
-def test_what_was_withheld_for_being_no_better_is_judged_as_reported():
+def test_what_was_withheld_for_being_no_better_is_judged_as_reported_and_the_unknown_not():
     score = Prequential(100.0)
     for stamp_ns, cause in enumerate(('not_useful', 'diverged')):
         score.add(estimate(stamp_ns, 3.0, 4.0, valid=False, cause=cause))
@@ -69,9 +69,7 @@ def test_what_was_withheld_for_being_no_better_is_judged_as_reported():
     assert score.lost == 0.5
     assert score.rmse_m == pytest.approx(np.sqrt(12.5))
     assert score.published == 0.5
-
-
-def test_only_what_is_known_counts_and_only_once():
+    # Only what is known counts, and only once.
     score = Prequential(100.0)
     assert math.isnan(score.rmse_m)
     assert math.isnan(score.published)
@@ -83,6 +81,12 @@ def test_only_what_is_known_counts_and_only_once():
         assert (len(score), score.rmse_m, score.published) == (count, 5.0, 1.0)
     # What lies apart is no time of which anything is known.
     assert score.seconds == 1.0
+    # Estimates of before a clock was set back do not hold up those after it.
+    score = Prequential(100.0)
+    for second in (1000, 1001, 5, 6):
+        score.add(estimate(second * SECOND_NS, 1.0))
+    score.settle(6 * SECOND_NS, lambda _: (0.0, 0.0))
+    assert len(score) == 2
 
 
 @given(st.integers(1, 30), st.integers(1, 30), st.floats(2.0, 50.0))
@@ -93,14 +97,6 @@ def test_it_finds_where_errors_rise(before, after, factor):
         score.add(estimate(second * SECOND_NS, error))
     score.settle((before + after) * SECOND_NS, lambda _: (0.0, 0.0))
     assert score.rise_ns() == before * SECOND_NS
-
-
-def test_estimates_of_before_a_clock_was_set_back_do_not_hold_up_those_after_it():
-    score = Prequential(100.0)
-    for second in (1000, 1001, 5, 6):
-        score.add(estimate(second * SECOND_NS, 1.0))
-    score.settle(6 * SECOND_NS, lambda _: (0.0, 0.0))
-    assert len(score) == 2
 
 
 RATE_HZ, LAP_S, BLOCK_TICKS = 20, 8.0, 40
@@ -215,9 +211,7 @@ def test_from_estimates_to_the_outcome():
     follow(contest, erring(0.2), erring(0.1), range(10 * LAP, 11 * LAP))
     assert contest.is_won
     assert contest.errors_m == pytest.approx((0.2, 0.1), abs=0.02)
-
-
-def test_a_filter_without_ticks_knows_no_more_than_the_mean_position():
+    # A filter without ticks knows no more than the mean position.
     contest = Contest(LAP_S)
     follow(contest, lambda _: None, erring(0.1), range(3 * LAP))
     assert contest.is_won

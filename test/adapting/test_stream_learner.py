@@ -156,7 +156,8 @@ def test_from_nothing_it_publishes_positions_after_some_laps_and_goes_on_alone(k
     assert rmse_m(alone) < 0.1
 
 
-def test_the_map_is_trained_on_all_of_the_stream(learned):
+def test_the_same_stream_gives_the_same_bits_of_a_map_of_all_of_it(learned):
+    """And no tick is lost or reported twice."""
     ((recording,),) = learned.trained_on[-1:]
     count = len(recording.imu.stamps)
     assert count > 0.7 * LEARNED
@@ -166,9 +167,6 @@ def test_the_map_is_trained_on_all_of_the_stream(learned):
     offline = train_model([recording], SETTINGS)
     model = learned.learner.model()
     assert model.route.likelihood.means.tobytes() == offline.route.likelihood.means.tobytes()
-
-
-def test_the_same_stream_gives_the_same_bits_and_no_tick_is_lost_or_reported_twice(learned):
     again = new_learner()
     published = feed(again, 0, 600)
     assert again.models > 1
@@ -275,16 +273,13 @@ def test_a_training_that_fails_is_reported_and_the_next_one_is_tried(raised, wor
     assert learner.has_model
 
 
-def test_what_cannot_be_restored_changes_nothing(kept):
+def test_what_cannot_be_restored_changes_nothing_and_other_horizons_are_learned(kept):
     """Limits that suit no map of so short a route are refused by the map alone."""
     learner = new_learner(ellipse_m=(50.0, 0.0))
     with pytest.raises(InputError, match='ellipse_warn_m'):
         resume(learner, *kept, make_head((0, 10)))
     assert (learner.counters['samples_learned'], learner.schedule.known_s) == (0, 0.0)
     assert (learner.head, learner.has_model) == (HEAD, False)
-
-
-def test_other_horizons_are_learned_from_the_same_drives(kept):
     settings = TrainingSettings(horizons=(0, 5))
     learner = StreamLearner(make_head((0, 5)), settings, at_once=True)
     resume(learner, *kept, learner.head)
@@ -448,8 +443,17 @@ def test_what_errs_no_less_than_the_mean_position_is_not_reported(kept):
 TPSR = TrainingSettings(method='tpsr', horizons=(0, 10), features=200)
 
 
-def test_a_tpsr_goes_on_learning_between_trainings():
+def tpsr_learner(stop: int = 0) -> StreamLearner:
+    """Return a learner of a TPSR that has learned so many samples, and is not trained again."""
     learner = StreamLearner(HEAD, TPSR, at_once=True)
+    feed(learner, 0, stop)
+    if stop:
+        learner.schedule.due_s = np.inf
+    return learner
+
+
+def test_a_tpsr_goes_on_learning_between_trainings():
+    learner = tpsr_learner()
     found, models = [], []
     for begin in range(0, 1000, 10):
         feed(learner, begin, begin + 10)
@@ -476,9 +480,7 @@ def test_a_tpsr_goes_on_learning_between_trainings():
 
 @pytest.mark.slow
 def test_a_tpsr_does_not_go_on_with_a_part_that_is_unlike_those_before():
-    learner = StreamLearner(HEAD, TPSR, at_once=True)
-    feed(learner, 0, 1000)
-    learner.schedule.due_s = np.inf
+    learner = tpsr_learner(1000)
     before = len(learner.filter.running.weights)
     # Less than the two laps that are a change.
     feed(learner, 1000, 1300, place=lambda each: np.add(place(each), [3.0, 0.0]))
@@ -489,9 +491,7 @@ def test_a_tpsr_does_not_go_on_with_a_part_that_is_unlike_those_before():
 @pytest.mark.slow
 def test_a_tpsr_does_not_go_on_over_a_seam_that_is_passed_without_positions():
     """The clock is set back, and positions come again after the old time is passed."""
-    learner = StreamLearner(HEAD, TPSR, at_once=True)
-    feed(learner, 0, 700)
-    learner.schedule.due_s = np.inf
+    learner = tpsr_learner(700)
     back_ns = -20 * 10**9
     feed(learner, 700, 1110, later_ns=back_ns, reference=False)
     before = len(learner.filter.running.weights)
@@ -506,7 +506,7 @@ def test_a_tpsr_does_not_go_on_over_a_seam_that_is_passed_without_positions():
 @pytest.mark.parametrize('in_training', [False, True])
 def test_a_tpsr_goes_on_learning_after_the_clock_was_set_back(in_training):
     """Also if it was in training then; and no tick of the old clock is learned again."""
-    learner = StreamLearner(HEAD, TPSR, at_once=True)
+    learner = tpsr_learner()
     index = 0
     while index < 700 or (learner.trainings.candidate is not None) != in_training:
         feed(learner, index, index + 1)

@@ -21,9 +21,6 @@ from two_manifold_ros.interface.parameters import TrainerParameters
 from two_manifold_ros.names import METHODS
 from two_manifold_ros.training.settings import FIELDS, PaperSettings, TrainingSettings
 
-NAN = float('nan')
-
-
 DEFAULTS = vars(TrainerParameters())
 
 
@@ -36,7 +33,11 @@ def test_every_setting_takes_its_range_and_nothing_else_of_node_and_library(name
     else:
         below = about.kind(about.low - 1)
         allowed = about.kind(max(about.low, 1e-3)), about.kind(about.high)
-        refused = below, about.kind(about.high * 2), *((NAN,) if about.kind is float else ())
+        refused = (
+            below,
+            about.kind(about.high * 2),
+            *((float('nan'),) if about.kind is float else ()),
+        )
         # For a float that training chooses if it is left out, 0 is no value.
         refused += (0.0,) if about.kind is float and offered.default is None else ()
     for value in allowed:
@@ -58,10 +59,7 @@ def test_without_changes_the_settings_of_a_node_are_those_of_a_training():
         training_settings({**DEFAULTS, 'position_lag': 'late'})
     chosen = training_settings({**DEFAULTS, 'horizons': [0, 3], 'method': 'paper'})
     assert chosen == PaperSettings(horizons=(0, 3))
-
-
-def test_every_record_keeps_what_it_has_in_common_with_another():
-    """A copy of another process, too: fleets and the updater send settings."""
+    # Every record keeps what it has in common with another, and so does a copy elsewhere.
     for method in METHODS:
         asked = TrainingSettings(method=method, rate_hz=7.0, window=30, horizons=(0, 4))
         assert pickle.loads(pickle.dumps(asked)) == asked  # noqa: S301 - our own
@@ -106,7 +104,7 @@ class Saving:
         self.written += 1
 
 
-def test_a_file_that_is_being_written_is_waited_for(monkeypatch):
+def test_a_file_that_is_being_written_is_waited_for_and_none_is_started_afterwards(monkeypatch):
     saving = Saving(monkeypatch)
     job = TrainingJob(list, TrainingSettings(), 'model.npz')
     assert saving.begun.wait(10)
@@ -118,9 +116,6 @@ def test_a_file_that_is_being_written_is_waited_for(monkeypatch):
     closing.join(10)
     assert not closing.is_alive()
     assert saving.written == 1
-
-
-def test_none_is_started_after_it_was_given_up(monkeypatch):
     saving, reading = Saving(monkeypatch), Event()
     saving.over.set()
 

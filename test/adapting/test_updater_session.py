@@ -67,7 +67,13 @@ def test_no_message_whatever_it_holds_breaks_it(drive, learned):
         assert not learned.take_position(stamp, 'map', value, 0.0)
     counts = learned.counts()
     assert (counts['non_finite'], counts['out_of_range']) == (2, 1)
-    assert feed(learned, drive, slice(LEARNED, LEARNED + 100))
+    # Who listens gets every sample and what is said of it.
+    samples = []
+    learned.on_sample = lambda *each: samples.append(each)
+    published = feed(learned, drive, slice(LEARNED, LEARNED + 100))
+    assert [each[0] for each in samples] == drive.stamps_ns[LEARNED : LEARNED + 100].tolist()
+    assert samples[3][1] == pytest.approx(drive.imu[LEARNED + 3])
+    assert [each for *_, said in samples for each in said] == published != []
     assert learned.counts()['estimates_not_finite'] == 0
 
 
@@ -103,15 +109,6 @@ def test_positions_in_another_frame_are_refused_and_named(drive, learned, model_
     assert session.take_position(stamp, session.head.frame_id, 0.0, 0.0)
 
 
-def test_who_listens_gets_every_sample_and_what_is_said_of_it(drive, learned):
-    samples = []
-    learned.on_sample = lambda *each: samples.append(each)
-    published = feed(learned, drive, slice(LEARNED, LEARNED + 20))
-    assert [each[0] for each in samples] == drive.stamps_ns[LEARNED : LEARNED + 20].tolist()
-    assert samples[3][1] == pytest.approx(drive.imu[LEARNED + 3])
-    assert [each for *_, said in samples for each in said] == published
-
-
 def test_reset_keeps_what_was_learned_and_forget_does_not(drive, learned):
     before = learned.learner.counters['samples_learned']
     learned.reset('test')
@@ -125,7 +122,7 @@ def test_reset_keeps_what_was_learned_and_forget_does_not(drive, learned):
     assert 'learning the route' in said(learned)
 
 
-def test_times_of_arrival_take_the_place_of_stamps(drive):
+def test_every_message_is_accounted_for_and_times_of_arrival_take_the_place_of_stamps(drive):
     ticking = iter(range(10**9, 10**12, 2 * 10**7))
     stamped = tpsr_session(
         small_session().head, lambda raw: (0, 'imu', drive.imu[len(raw)]), ticking.__next__
@@ -135,9 +132,7 @@ def test_times_of_arrival_take_the_place_of_stamps(drive):
     assert stamped.counts()['used'] == 20
     assert stamped.arrivals.newest_ns == 10**9 + 19 * 2 * 10**7
     assert stamped.head.imu_frame_id == 'imu'
-
-
-def test_every_message_is_accounted_for_at_any_moment(drive):
+    # At any moment.
     session = small_session()
     for index, message in enumerate(odd_stream(drive, 600)):
         session.take(message)
@@ -164,15 +159,6 @@ def test_a_given_model_is_what_runs_first(learner, model_path):
         stream_head(chosen(model='none.npz'), '/imu')
 
 
-def test_what_makes_no_sense_is_refused_at_the_start():
-    ellipses = {'ellipse_warn_m': 5.0, 'ellipse_error_m': 1.0}
-    for wrong in ({'position_lag': '0.2 s'}, ellipses, {'horizons': [5, 7]}):
-        values = chosen(learner='map', **wrong)
-        with pytest.raises(InputError):
-            learner_of(values, stream_head(values, '/imu'))
-    assert not [each for each in active_children() if 'Spawn' in each.name]
-
-
 def test_what_learns_follows_the_input_unless_it_is_chosen():
     """Images have a channel for each box."""
     head = stream_head(chosen(input='image', image_width=5, image_height=4), '/image')
@@ -182,9 +168,14 @@ def test_what_learns_follows_the_input_unless_it_is_chosen():
     assert learner_name(chosen(learner='tpsr')) == 'tpsr'
     with pytest.raises(InputError, match='a map is learned from an IMU'):
         learner_name(chosen(learner='map', input='image'))
-
-
-def test_a_learner_trains_in_a_process_that_ends_with_it():
+    # What makes no sense is refused at the start.
+    ellipses = {'ellipse_warn_m': 5.0, 'ellipse_error_m': 1.0}
+    for wrong in ({'position_lag': '0.2 s'}, ellipses, {'horizons': [5, 7]}):
+        values = chosen(learner='map', **wrong)
+        with pytest.raises(InputError):
+            learner_of(values, stream_head(values, '/imu'))
+    assert not [each for each in active_children() if 'Spawn' in each.name]
+    # A map is trained in a process that ends with the learner.
     values = chosen(learner='map')
     learner = learner_of(values, stream_head(values, '/imu'))
     (process,) = [each for each in active_children() if 'Spawn' in each.name]

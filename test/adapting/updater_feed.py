@@ -2,25 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """A small updater session without ROS, and a drive to feed it with."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import Any
 
 from raw_imu import raw_imu
 
 from two_manifold_ros.adapting.stream_learner import StreamLearner
 from two_manifold_ros.adapting.stream_memory import make_head
 from two_manifold_ros.adapting.updater_session import UpdaterSession
+from two_manifold_ros.filtering.estimate import Estimate
+from two_manifold_ros.model.model import ModelHead
 from two_manifold_ros.recordings.decoding import ImuDecoder
+from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 from two_manifold_ros.training.settings import TpsrSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from two_manifold_ros.adapting.updater_session import Decode
-    from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.model.model import ModelHead
-    from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 
 SMALL = TpsrSettings(
     rate_hz=10.0,
@@ -38,7 +32,7 @@ LEARNED = 2000
 
 def tpsr_session(
     head: ModelHead,
-    decode: Decode | None = None,
+    decode: Callable[..., Any] | None = None,
     clock_ns: Callable[[], int] | None = None,
 ) -> UpdaterSession:
     """Return a session whose samples wait for its trainings."""

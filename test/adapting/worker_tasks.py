@@ -2,17 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Work for a process; a module, so that spawned processes find it."""
 
-from __future__ import annotations
-
+from multiprocessing.connection import Connection
 import os
 from time import sleep
-from typing import TYPE_CHECKING
 
 from two_manifold_ros.adapting.worker import Worker
 from two_manifold_ros.errors import InputError
-
-if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
 
 
 def answer(given: float) -> int:

@@ -10,18 +10,15 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.filtering.atlas import make_filter
+from two_manifold_ros.filtering.coarse import CoarseBelief
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import CAUSES, Status
 from two_manifold_ros.model.atlas import atlas_of
 
 
-def stream_of(recording, shift_ns=0):
-    stamps = (recording.imu.stamps + shift_ns).tolist()
-    return list(zip(stamps, recording.imu.samples, strict=True))
-
-
 def later(kart_drives, name):
-    return stream_of(kart_drives[name][1])
+    imu = kart_drives[name][1].imu
+    return list(zip(imu.stamps.tolist(), imu.samples, strict=True))
 
 
 def joined(*streams: Stream, pause_s: float = 20.0) -> Stream:
@@ -35,8 +32,16 @@ def joined(*streams: Stream, pause_s: float = 20.0) -> Stream:
 
 
 def test_every_member_of_a_filter_is_that_of_the_chosen_route(kart_atlas, kart_drives):
-    live = make_filter(kart_atlas)
-    feed(live, later(kart_drives, 'ring')[:3000])
+    """The newest estimate stays between two ticks, and a reset leaves no trace."""
+    live, stream = make_filter(kart_atlas), later(kart_drives, 'ring')[:3000]
+    said, newest = [], None
+    for stamp, sample in stream:
+        found = live.push(stamp, sample)
+        newest = found[-1] if found else newest
+        assert live.latest is newest
+        said += found
+    assert newest is not None
+    assert newest.route
     one = Filter(kart_atlas.routes['ring'])
     public = {name for name, _ in inspect.getmembers(one) if not name.startswith('_')}
     own = {'model', 'latest', 'tick_ends', 'correction'}
@@ -44,6 +49,9 @@ def test_every_member_of_a_filter_is_that_of_the_chosen_route(kart_atlas, kart_d
         mine, other = getattr(live, name), getattr(live.chosen, name)
         assert callable(mine) or repr(mine) == repr(other)
     assert live.counters['received'] == 3000
+    live.reset('again')
+    assert live.said.status is Status.WAITING
+    assert bits(feed(live, stream)) == bits(said)
 
 
 def test_one_route_alone_is_filtered_as_by_its_own_model(kart_atlas, kart_drives):
@@ -119,37 +127,6 @@ def test_a_road_that_is_none_of_them_is_off_all(fast_kart_atlas, kart_drives):
     assert np.mean([sum(each.chances.values()) < 0.5 for each in found[200:]]) > 0.9
 
 
-def test_what_the_followed_route_refuses_wakes_the_others(kart_atlas, kart_drives):
-    live = make_filter(kart_atlas)
-    stream = later(kart_drives, 'hall')
-    feed(live, stream)
-    assert len(live.awake) == 1
-    last_ns, sample = stream[-1]
-    window_ns = max(each.window * each.period_ns for each in kart_atlas.members)
-    for step in range(1, window_ns // 10_000_000 + 2):
-        assert live.push(last_ns + step * 10_000_000, 1e4 * sample) == []
-    assert len(live.awake) == len(kart_atlas.members)
-
-
-def test_the_newest_estimate_stays_with_its_name_between_two_ticks(kart_atlas, kart_drives):
-    live, newest = make_filter(kart_atlas), None
-    for stamp, sample in later(kart_drives, 'hall')[:2000]:
-        found = live.push(stamp, sample)
-        newest = found[-1] if found else newest
-        assert live.latest is newest
-    assert newest is not None
-    assert newest.route
-
-
-def test_the_same_samples_give_the_same_bits_after_a_reset_too(kart_atlas, kart_drives):
-    stream = later(kart_drives, 'ring')[:3000]
-    live = make_filter(kart_atlas)
-    first = bits(feed(live, stream))
-    live.reset('again')
-    assert live.said.status is Status.WAITING
-    assert bits(feed(live, stream)) == first
-
-
 @pytest.mark.slow
 def test_twins_of_one_place_are_no_rivals_and_of_two_places_are(kart_atlas, kart_drives):
     own = kart_atlas.routes['ring']
@@ -160,9 +137,7 @@ def test_twins_of_one_place_are_no_rivals_and_of_two_places_are(kart_atlas, kart
     assert max(last.chances.values()) < 0.6
     assert last.off_route < 0.5
     assert not last.branches
-    away = replace(own.route.readout, targets=own.route.readout.targets + 500.0)
-    moved = replace(own, route=replace(own.route, readout=away))
-    apart = feed(make_filter(atlas_of({'one': own, 'two': moved})), stream)
+    apart = feed(make_filter(atlas_of({'one': own, 'two': moved(own, 500.0)})), stream)
     assert not any(each.status is Status.TRACKING for each in apart)
     both = [each for each in apart if each.branches]
     assert both
@@ -218,19 +193,28 @@ def test_after_a_long_gap_the_search_starts_again_over_all_routes(kart_atlas, ka
     assert found[-1].status is cold[-1].status is Status.TRACKING
 
 
-def test_what_is_withheld_says_so_as_a_filter_does(kart_atlas, kart_drives):
-    stream = later(kart_drives, 'hall')[:4000]
+def test_what_is_withheld_says_so_as_a_filter_does_and_what_is_refused_wakes_the_others(
+    kart_atlas, kart_drives
+):
+    stream = later(kart_drives, 'hall')
     live = make_filter(kart_atlas)
     feed(live, stream[:3900])
     assert live.said.status is Status.TRACKING
     live.withheld = True
-    (*_, last) = feed(live, stream[3900:])
+    (*_, last) = feed(live, stream[3900:4000])
     for each in (live.said, last):
         assert each.status is Status.LOST
         assert each.cause == 'not_useful'
         assert each.why.endswith(CAUSES['not_useful'])
     live.withheld = False
     assert live.said.status is Status.TRACKING
+    feed(live, stream[4000:])
+    assert len(live.awake) == 1
+    last_ns, sample = stream[-1]
+    window_ns = max(each.window * each.period_ns for each in kart_atlas.members)
+    for step in range(1, window_ns // 10_000_000 + 2):
+        assert live.push(last_ns + step * 10_000_000, 1e4 * sample) == []
+    assert len(live.awake) == len(kart_atlas.members)
 
 
 @pytest.mark.slow
@@ -244,3 +228,74 @@ def test_one_wild_stamp_starts_no_search(wrong_ns, kart_atlas, kart_drives):
     assert live.counters['wild_stamp'] == 1
     assert len(live.awake) == 1
     assert bits(again) == bits(found)
+
+
+NAMES = ('hall', 'paddock', 'ring')
+
+
+def samples_of(kart_drives, name, seconds):
+    """Return stamps and samples of the second day, up to that time."""
+    stream = later(kart_drives, name)
+    end_ns = stream[0][0] + round(1e9 * seconds)
+    return tuple(zip(*(each for each in stream if each[0] < end_ns), strict=True))
+
+
+def true_place(kart_drives, name, stamp):
+    stream = kart_drives[name][1].positions
+    return np.array([np.interp(stamp, stream.stamps, column) for column in stream.positions.T])
+
+
+@pytest.mark.parametrize('number', range(3))
+def test_the_route_that_is_driven_becomes_the_likeliest_and_its_place_is_known(
+    number, kart_atlas, kart_drives
+):
+    belief = CoarseBelief(kart_atlas.members)
+    assert np.allclose(belief.shares, 1.0 / 3.0)
+    best, apart = [], []
+    stamps, samples = samples_of(kart_drives, NAMES[number], 60.0)
+    for stamp, sample in zip(stamps, samples, strict=True):
+        if belief.push(stamp, sample) and stamp > stamps[0] + 15e9:
+            best.append(int(np.argmax(belief.shares)))
+            place = belief.positions[number]
+            apart.append(np.linalg.norm(place - true_place(kart_drives, NAMES[number], stamp)))
+            assert belief.shares.sum() == pytest.approx(1.0)
+    assert np.mean(np.array(best) == number) > 0.9
+    assert np.median(apart) < 20.0
+    places = belief.places(number)
+    assert len(places) == kart_atlas.members[number].route.places
+    assert places.sum() == pytest.approx(1.0)
+    belief.start()
+    assert np.allclose(belief.shares, 1.0 / 3.0)
+
+
+@pytest.mark.parametrize('huge', [1e4, 1e200, 1e308, np.nan])
+def test_after_huge_numbers_and_none_it_finds_the_route_again(huge, kart_atlas, kart_drives):
+    belief = CoarseBelief(kart_atlas.members)
+    stamps, samples = samples_of(kart_drives, 'hall', 50.0)
+    for number, (stamp, sample) in enumerate(zip(stamps, samples, strict=True)):
+        belief.push(stamp, np.full(6, huge) if 1000 < number < 1100 else sample)
+        assert np.isfinite(belief.shares).all()
+    assert np.argmax(belief.shares) == 0
+
+
+def test_a_filter_of_a_route_that_starts_at_places_knows_its_own_at_once(
+    kart_atlas, kart_drives, spectral_model
+):
+    stamps, samples = samples_of(kart_drives, 'hall', 41.0)
+    belief, member = CoarseBelief(kart_atlas.members), kart_atlas.members[0]
+    begins = int(np.searchsorted(stamps, stamps[0] + 40e9))
+    for stamp, sample in zip(stamps[:begins], samples[:begins], strict=True):
+        belief.push(stamp, sample)
+    true = true_place(kart_drives, 'hall', stamps[-1])
+    apart = []
+    for placed in (False, True):
+        live = Filter(member)
+        live.reset('a test')
+        if placed:
+            live.ticks.place(belief.places(0))
+        for stamp, sample in zip(stamps[begins:], samples[begins:], strict=True):
+            live.push(stamp, sample)
+        apart.append(np.linalg.norm(live.latest.positions[0] - true))
+    assert apart[1] < 20.0 < apart[0]
+    with pytest.raises(TypeError, match='places'):
+        Filter(spectral_model).ticks.place(np.ones(3) / 3.0)

@@ -41,13 +41,10 @@ def is_valid_gaussian(*parts: np.ndarray) -> bool:
     return not np.isnan(ellipse_m)
 
 
-def test_the_long_axis_of_the_ellipse():
+def test_the_long_axis_of_the_ellipse_and_one_bad_number_is_enough():
     for covariance in [*numbers()[2], np.eye(2), np.diag([1e-12, 4.0]), np.zeros((2, 2))]:
         wanted = np.sqrt(5.991464547 * np.linalg.eigvalsh(covariance)[-1])
         assert half_axis(covariance) == pytest.approx(wanted, rel=1e-9, abs=1e-12)
-
-
-def test_one_bad_number_is_enough():
     assert is_valid_gaussian(*numbers())
     for part in range(3):
         for place in range(numbers()[part].size):
@@ -138,7 +135,7 @@ def pixels(slot_car_model: RouteModel) -> OtherModel:
     return OtherModel(**shared | {'window': 3, 'horizons': (0,), 'channels': channels})
 
 
-def test_any_number_of_channels(pixels):
+def test_any_number_of_channels_and_a_gap_reach_the_tick_filter(pixels):
     adding = Adding()
     live = Filter(pixels, 10.0, tick_filter=adding)
     live.warm_up()
@@ -150,13 +147,13 @@ def test_any_number_of_channels(pixels):
     assert found[-1].places is not None
     assert pixels.live_channels == tuple(f'pixel.{number}' for number in range(8))
     assert pixels.channels.dead_names == ('pixel.8', 'pixel.9')
-
-
-def test_a_gap_reaches_the_tick_filter(pixels):
     live = Filter(replace(pixels, max_gap_ns=pixels.period_ns), tick_filter=Adding())
     assert pushed(live, 1, 2, 5, 6)[-1].state[1] == 3.0
     live.reset('a test')
     assert live.said.why == 'reset: a test'
+    # Without a filter of its own an unknown kind of model is a bug.
+    with pytest.raises(TypeError, match='no filter runs a OtherModel'):
+        make_tick_filter(pixels)
 
 
 @pytest.mark.parametrize('part', ['state', 'means', 'covariances'])
@@ -183,11 +180,6 @@ def test_ticks_at_rest_are_neither_rejected_nor_restarts(pixels, monkeypatch):
         assert live.counters['rejected_observations'] == (0 if standing else 2)
         assert live.counters['restarts'] == (0 if standing else 2)
         live.reset('a test')
-
-
-def test_an_unknown_kind_of_model_is_a_bug(pixels):
-    with pytest.raises(TypeError, match='no filter runs a OtherModel'):
-        make_tick_filter(pixels)
 
 
 def test_a_uniform_prior_is_beyond_them_and_a_usual_drive_is_not(each_model, stream):

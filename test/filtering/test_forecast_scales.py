@@ -63,11 +63,9 @@ def test_factors_are_those_of_a_naive_count(believed):
     np.testing.assert_allclose(followed(estimates, believed).factors, wanted, rtol=1e-9)
 
 
-def test_forecasts_of_a_vehicle_that_may_not_drive_as_in_training_do_not_count():
-    np.testing.assert_array_equal(followed(walk(400, 2), 0.1, driving=0.5).factors, 1.0)
-
-
 def test_a_pause_forgets_the_forecasts_and_a_start_the_factors_too():
+    """And forecasts of a vehicle that may not drive as in training do not count."""
+    np.testing.assert_array_equal(followed(walk(400, 2), 0.1, driving=0.5).factors, 1.0)
     estimates = walk(400, 3)
     scales = followed(estimates, 0.1)
     factors = scales.factors.copy()

@@ -99,19 +99,18 @@ def test_what_was_coarse_in_training_is_no_fault(watch, slot_car_model, samples)
     assert 'channel_stuck' not in causes_along(InputWatch(trained_so), still)
 
 
-def test_what_never_reached_further_is_not_cut_off(watch, slot_car_model, samples):
+def test_what_never_reached_further_is_not_cut_off_nor_are_large_steps_of_large_values_coarse(
+    watch, slot_car_model, samples
+):
     clipped = channel(5, lambda values: np.minimum(values, 2.0))(samples)
     limit = slot_car_model.channels.limit.copy()
     limit[5] = LIMIT_FACTOR * (2.0 + abs(slot_car_model.channels.mean[5]))
     trained_so = replace(slot_car_model, channels=replace(slot_car_model.channels, limit=limit))
     assert 'cut_off' in causes_along(watch, clipped)
     assert set(causes_along(InputWatch(trained_so), clipped)) == {''}
-
-
-def test_large_steps_of_large_values_are_not_coarse(watch, samples):
-    """Another unit has them too."""
+    # Another unit has them too.
     louder = channel(0, lambda values: 300.0 * values)(samples)
-    assert set(causes_along(watch, louder)) == {''}
+    assert set(causes_along(InputWatch(slot_car_model), louder)) == {''}
 
 
 def test_samples_out_of_range_show_the_unit(watch, samples):
@@ -214,13 +213,11 @@ def test_it_is_what_one_sees_by_looking_at_the_columns():
         assert record.step[c] == min(abs(column[i] - column[i - 1]) for i in changes)
 
 
-def test_the_ticks_are_those_of_a_recording_however_they_are_taken():
+def test_the_ticks_are_those_of_a_recording_however_they_are_taken_and_stay_small_enough():
     _, wanted = average_ticks(STAMPS, RECORDED, PERIOD)
     for parts in (1, 7, COUNT - 1):
         np.testing.assert_array_equal(recorded(parts)[1], wanted)
-
-
-def test_what_is_beyond_all_sensors_stays_small_enough_to_reckon_with():
+    # To reckon with, whatever is beyond all sensors.
     record = Record(0, np.array([1e300, -np.inf]))
     means = record.take(np.array([PERIOD]), np.array([[-1e300, np.nan]]))
     assert means.tolist() == [[1e6, 0.0]]

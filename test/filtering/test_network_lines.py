@@ -85,15 +85,13 @@ def test_on_a_trunk_the_line_of_the_last_branch_is_remembered_and_slowly_forgott
     assert lines.read().chances == pytest.approx({'left': 1.0, 'right': 0.0}, abs=1e-3)
 
 
-def test_the_same_evidence_is_not_counted_again_at_each_tick():
+def test_the_same_evidence_is_not_counted_again_at_each_tick_nor_for_the_longer_line():
     lines, belief = follower(trunk=(1.0, 0.8), kept_s=1e9)
     belief.at([1.0, 0.0, 0.0])
     for _ in range(1000):
         lines.follow()
     assert lines.read().chances == pytest.approx({'left': 1.0 / 1.8, 'right': 0.8 / 1.8}, rel=1e-3)
-
-
-def test_a_belief_that_is_anywhere_does_not_prefer_the_longer_line():
+    # A belief that is anywhere does not prefer the longer line.
     lines, belief = follower(left=90, beside=0, kept_s=1e9)
     for _ in range(100):
         lines.follow()
@@ -127,9 +125,7 @@ def test_ways_ahead_are_those_of_each_line_with_its_chance():
     assert read.branches[0].positions.tolist() == [[0.0, 0.0], [10.0, 9.0]]
     assert read.branches[1].positions.tolist() == [[0.0, 0.0], [10.0, -9.0]]
     assert read.branches[0].ahead_s == (0.0, 1.0)
-
-
-def test_lines_that_go_the_same_way_are_one_branch():
+    # Lines that go the same way are one branch.
     lines, belief = follower(apart_m=20.0)
     belief.at([1.0, 0.0, 0.0])
     lines.follow()

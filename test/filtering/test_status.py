@@ -195,12 +195,9 @@ def test_each_cause(cause):
     assert set(CAUSES) - {'waiting', 'not_useful'} == set(CASES) - {'reversed', 'biased'}
 
 
-def test_an_ellipse_and_the_limit_that_it_is_above_are_written_apart():
+def test_a_finding_names_why_the_input_is_novel_and_an_ellipse_and_its_limit_are_written_apart():
     verdict = run([GOOD, GOOD._replace(ellipse_m=1.0004)])[-1]
     assert '1.0004 m, above 1.0000 m' in verdict.why
-
-
-def test_a_finding_names_why_the_input_is_novel():
     verdict = run([GOOD._replace(finding=DOUBTFUL, novelty=3.0)])[-1]
     assert (verdict.status, verdict.cause) == (Status.REFUSED, 'biased')
 
@@ -214,16 +211,15 @@ def test_nothing_is_sure_from_a_gap_on(machine):
     assert machine.step(GOOD).status is Status.TRACKING
 
 
-def test_what_was_wrong_before_a_gap_is_not_blamed_for_it(machine):
+def test_what_was_wrong_before_a_gap_is_not_blamed_for_it_nor_made_better(machine):
+    """Contradictions are forgiven."""
     assert run([GOOD, GOOD._replace(finding=REFUSING)], machine)[-1].status is Status.REFUSED
     machine.pause()
     after = run([GAP] * STEADY, machine)
     assert [each.cause for each in after[-2:]] == ['reversed', 'gap']
     assert after[-1].why.startswith('lost: after a gap in the input, the window has 3 of 20 ticks')
     assert run([GAP._replace(finding=REFUSING)] * STEADY, machine)[-1].cause == 'reversed'
-
-
-def test_a_gap_makes_nothing_better_and_forgives_contradictions(machine):
+    machine.reset()
     run([GOOD, GOOD._replace(novelty=3.0)], machine)
     machine.pause()
     assert {each.status for each in run([GAP] * 30, machine)} == {Status.LOST}

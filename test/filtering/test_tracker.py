@@ -33,16 +33,8 @@ def restarted_state(model: Model, stream: Stream, tick: int) -> np.ndarray:
     return belief.state
 
 
-@pytest.fixture
-def contrary_model(spectral_model: Model) -> Model:
-    """Return a model whose observation operator is negative, so that nothing ever fits."""
-    landmarks = spectral_model.operator.kernel_points[:50]
-    features = np.ones((len(spectral_model.tables.weights), 1))
-    operator = RidgeKernel(landmarks, 2.0, -np.ones((50, 1)), features)
-    return replace(spectral_model, operator=operator)
-
-
-def test_an_escaped_state_starts_from_the_window(spectral_model, stream):
+def test_an_escaped_state_starts_from_the_window_or_at_the_prior(spectral_model, stream):
+    """If the window is unlike all of the training."""
     narrow = replace(spectral_model, state_bound=1e-9)
     live = Filter(narrow)
     found = feed(live, stream[:60])
@@ -51,10 +43,7 @@ def test_an_escaped_state_starts_from_the_window(spectral_model, stream):
         np.testing.assert_allclose(
             estimate.state, restarted_state(narrow, stream, tick), rtol=1e-7, atol=1e-9
         )
-
-
-def test_a_window_unlike_all_of_the_training_starts_at_the_prior(spectral_model):
-    tracker = Tracker(replace(spectral_model, state_bound=1e-9))
+    tracker = Tracker(narrow)
     channels = spectral_model.channels
     for tick in range(spectral_model.window + 1):
         tracker.update(channels.mean + 30.0 * (-1.0) ** tick * channels.scale)
@@ -63,7 +52,12 @@ def test_a_window_unlike_all_of_the_training_starts_at_the_prior(spectral_model)
     np.testing.assert_array_equal(tracker.belief.state, prior.state)
 
 
-def test_observations_that_fit_nothing(contrary_model, stream):
+def test_observations_that_fit_nothing(spectral_model, stream):
+    """As the observation operator is negative."""
+    landmarks = spectral_model.operator.kernel_points[:50]
+    features = np.ones((len(spectral_model.tables.weights), 1))
+    operator = RidgeKernel(landmarks, 2.0, -np.ones((50, 1)), features)
+    contrary_model = replace(spectral_model, operator=operator)
     live = Filter(contrary_model)
     found = feed(live, stream[: 1 + 4 * REJECTED_BEFORE_RESTART])
     assert all(each.evidence <= 0.0 for each in found)

@@ -183,6 +183,11 @@ def test_each_target_by_its_known_errors():
     errors[19, 0] = 0.0
     factors = calibration_factors(errors, covariances, np.zeros(3))
     assert factors[0] != 1.0
+    # Of too few errors nothing is learned.
+    errors = whiten_back(5.0 * RNG_CAL.normal(size=(N_CAL, 2)))[:, None].copy()
+    errors[19:] = np.nan
+    found = calibrate(errors, COVARIANCES[:, None], 1.0)
+    assert (found.added.tolist(), found.factors.tolist()) == ([0.0], [1.0])
 
 
 @pytest.mark.parametrize('scale', [0.7, 1.0, 3.0])
@@ -219,9 +224,7 @@ def test_noise_takes_half_of_an_axis_at_most_and_none_that_errors_contradict():
     ]
     # No step: both are estimates.
     np.testing.assert_allclose(shares, [0.25, 0.625, 1.0], rtol=1e-6)
-
-
-def test_a_shrinking_is_believed_as_far_as_the_errors_are_independent():
+    # A shrinking is believed as far as the errors are independent.
     factors = np.array([0.25, 1.0, 4.0])
     np.testing.assert_allclose(tempered(factors, 0.0), [1.0, 1.0, 4.0])
     np.testing.assert_allclose(tempered(factors, 20.0), [0.5, 1.0, 4.0])
@@ -264,10 +267,3 @@ def test_the_smallest_ellipses_that_hold_their_share_are_chosen():
     found = calibrate(errors[:, None], covariances[:, None], 1e12)
     np.testing.assert_allclose(found.added, [tried[best]], rtol=1e-9)
     np.testing.assert_allclose(found.factors, [factors[best]], rtol=1e-6)
-
-
-def test_of_too_few_errors_nothing_is_learned():
-    errors = whiten_back(5.0 * RNG_CAL.normal(size=(N_CAL, 2)))[:, None].copy()
-    errors[19:] = np.nan
-    found = calibrate(errors, COVARIANCES[:, None], 1.0)
-    assert (found.added.tolist(), found.factors.tolist()) == ([0.0], [1.0])

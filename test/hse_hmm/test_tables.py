@@ -10,7 +10,6 @@ import itertools
 import naive
 import numpy as np
 import pytest
-from small_hmm import factors_of, kernel_of
 from two_views import cosines, coupled_features, ridged_covariance
 
 from two_manifold_ros.errors import InputError
@@ -118,16 +117,13 @@ def test_spectral_regression_is_the_smallest(coupling):
     np.testing.assert_allclose(found.past_map, smallest, rtol=1e-8, atol=1e-9)
 
 
-def test_weak_directions_are_left_out():
+def test_weak_directions_are_left_out_and_nothing_shared_or_an_unknown_coupling_is_refused():
     left, values, right = np.linalg.svd(FUTURE.T @ PAST, full_matrices=False)
     weakened = values * [1.0, 1.0, 1.0, 1.1 * SMALLEST_RATIO * values[0] / values[3], 0.0]
     weakened[4] = 0.9 * SMALLEST_RATIO * values[0]
     orthonormal = np.linalg.qr(np.random.default_rng(1).normal(size=(60, 5)))[0]
     found = shared_directions(orthonormal @ (left * weakened).T, orthonormal @ right, 5)
     assert found.future_map.shape[1] == found.past_map.shape[1] == 4
-
-
-def test_nothing_shared_or_an_unknown_coupling():
     for coupling in COUPLINGS:
         with pytest.raises(InputError, match='share nothing'):
             shared_directions(FUTURE, 0.0 * PAST, 3, coupling)
@@ -179,6 +175,7 @@ def states_with(inner: np.ndarray) -> np.ndarray:
 
 
 def test_only_growing_modes_shrink():
+    """And stable tables are left alone."""
     states = states_with(inner_matrix(1.05 * TURN, 0.5, -1.2, 0.9))
     assert spectral_radius(transition(WEIGHTS, states)) == pytest.approx(1.2, rel=1e-9)
     found = transition(WEIGHTS, stabilised(WEIGHTS, states))
@@ -188,9 +185,6 @@ def test_only_growing_modes_shrink():
     # What the constant drives moves with its modes: c becomes S c.
     shrink = inner_matrix(1.0 / 1.05 + 0.0j, 1.0, 1.0 / 1.2, 1.0)
     np.testing.assert_allclose(found[1:, 0], shrink @ [0.1, 0.2, -0.3, 0.4, -0.5], atol=1e-9)
-
-
-def test_stable_tables_are_left_alone():
     states = states_with(inner_matrix(0.99 * TURN, 0.5, -0.8, 0.9))
     assert stabilised(WEIGHTS, states) is states
     matrix = transition(WEIGHTS, states)
@@ -215,16 +209,13 @@ def test_modes_that_cannot_be_separated_are_all_scaled():
         assert np.abs(np.linalg.eigvals(shrunk)).max() <= 1.0 + 1e-7
 
 
-OBSERVATIONS = np.random.default_rng(0).normal(size=(70, 3))
-NEW = np.random.default_rng(1).normal(size=(10, 3))
-
-
 @pytest.mark.parametrize('ridge', [1e-3, 0.1, 1.0])
 def test_ridge_at_full_rank(ridge):
-    operator = make_ridge_kernel(OBSERVATIONS, 1.0, ridge, features=70)
-    for new in NEW:
+    seen = np.random.default_rng(0).normal(size=(70, 3))
+    operator = make_ridge_kernel(seen, 1.0, ridge, features=70)
+    for new in np.random.default_rng(1).normal(size=(10, 3)):
         # As in mathematics (4.3), (5.1).
-        expected = 70 * naive.gram_ridge(OBSERVATIONS, 1.0, ridge, new)
+        expected = 70 * naive.gram_ridge(seen, 1.0, ridge, new)
         np.testing.assert_allclose(factors_of(operator, new), expected, atol=1e-8)
 
 
@@ -249,13 +240,6 @@ def triples() -> np.ndarray:
     return np.array(rows)
 
 
-def learned_from_triples() -> tuple[Tables, np.ndarray]:
-    past, observed, following = (np.eye(SYMBOLS)[column] for column in triples().T)
-    past, mean = past - past.mean(axis=0), observed.mean(axis=0)
-    directions = shared_directions(observed - mean, past, rank=2)
-    return build_tables(past, following - mean, directions), observed
-
-
 def emitted(length: int) -> np.ndarray:
     rng = np.random.default_rng(0)
     state, symbols = 0, []
@@ -270,7 +254,9 @@ def emitted(length: int) -> np.ndarray:
 )
 def test_predicts_as_bayes_does(ridge, gaps):
     """Also through missing symbols."""
-    tables, observed = learned_from_triples()
+    past, observed, following = (np.eye(SYMBOLS)[column] for column in triples().T)
+    past, mean = past - past.mean(axis=0), observed.mean(axis=0)
+    tables = build_tables(past, following - mean, shared_directions(observed - mean, past, rank=2))
     # A bandwidth far below the distance of two symbols makes the kernel one or nothing.
     belief = Belief(tables, kernel_of(observed, 0.01, ridge))
     believed = np.full(3, 1 / 3)
@@ -360,20 +346,14 @@ def test_update(operator):
         assert belief.state[0] == pytest.approx(1.0, abs=1e-12)
 
 
-def make_cancelling(excess: float) -> tuple[Belief, np.ndarray]:
-    """Make a belief with weights 1.5 and -0.5, and an observation that leaves their balance."""
-    tables = Tables(np.array([[0.5, 1.0], [0.5, -1.0]]), np.array([[1.0, 0.2], [1.0, -0.3]]))
-    apart = np.sqrt(2.0 * np.log(3.0 / (1.0 + excess)))
-    belief = Belief(tables, RawKernel(np.array([[0.0], [apart]]), 1.0))
-    belief.start(np.array([1.0, 1.0]))
-    return belief, np.array([apart])
-
-
 def test_cancelling_evidence_is_passed_over():
-    # The weights become 0.5 (1 + excess) and -0.5, of which excess / 2 is left.
+    """Weights of 1.5 and -0.5 become 0.5 (1 + excess) and -0.5, of which excess / 2 is left."""
+    tables = Tables(np.array([[0.5, 1.0], [0.5, -1.0]]), np.array([[1.0, 0.2], [1.0, -0.3]]))
     for excess, passed_over in ((-0.5, True), (0.0, True), (0.21, True), (0.23, False)):
-        belief, observation = make_cancelling(excess)
-        evidence = belief.update(observation)
+        apart = np.sqrt(2.0 * np.log(3.0 / (1.0 + excess)))
+        belief = Belief(tables, RawKernel(np.array([[0.0], [apart]]), 1.0))
+        belief.start(np.array([1.0, 1.0]))
+        evidence = belief.update(np.array([apart]))
         assert evidence == pytest.approx(excess / (2.0 + excess), abs=1e-12)
         assert (evidence <= SMALLEST_EVIDENCE) == passed_over
         moved = np.array([1.0, 0.2 * 1.5 + 0.3 * 0.5])
@@ -458,3 +438,19 @@ def test_the_next_observation_decides_between_what_is_recalled_and_believed():
     factors = np.exp(-np.square(SERIES.T[WIDTH - 1 :] - observation).sum(axis=1) / (2.0 * 1.5**2))
     joint = ((1.0 - SHARE) * believed + SHARE * recalled) * factors
     np.testing.assert_allclose(belief.weights, joint / joint.sum(), rtol=1e-9, atol=1e-12)
+
+
+def kernel_of(
+    observations: np.ndarray, bandwidth: float, ridge: float | None
+) -> ObservationOperator:
+    if ridge is None:
+        return RawKernel(observations, bandwidth)
+    return make_ridge_kernel(observations, bandwidth, ridge)
+
+
+def factors_of(operator: ObservationOperator, observation: np.ndarray) -> np.ndarray:
+    """Return the factor of each training tick for an observation, in plain NumPy."""
+    kernel = naive.gaussian(observation[None], operator.kernel_points, operator.bandwidth)[0]
+    if isinstance(operator, RawKernel):
+        return kernel
+    return operator.features @ (kernel @ operator.responses)

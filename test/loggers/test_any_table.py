@@ -176,10 +176,14 @@ SPELLED = {
 }  # fmt: skip
 
 
-def test_units_as_loggers_spell_them():
+def test_units_and_missing_cells_as_loggers_spell_them(tmp_path):
     for (role, factor), units in SPELLED.items():
         for unit in units.split(';'):
             assert factor_of(role, unit, 'a file') == pytest.approx(factor), unit
+    # And so are words for missing cells.
+    for word in ('#N/A', '-nan(ind)', '?', 'NaN', 'null', '-1.#IND'):
+        path = written(tmp_path, 'time,ax', lambda i, word=word: (i / 9, word if i % 2 else i))
+        assert len(read_log([path], {}).channels['accel_x'].stamps) == 50
 
 
 @pytest.mark.parametrize('head', ['time', 'date,time', 'date,TIME', 'datetime'])
@@ -250,12 +254,6 @@ def test_a_clock_that_was_not_set_is_left_out_and_no_other_time_is_repaired(
     assert len(drive_read.imu.stamps) == len(unique)
     np.testing.assert_allclose(np.diff(drive_read.imu.stamps) / 1e9, np.diff(unique), atol=1e-5)
     assert set(drive_read.imu.values[:, 0]) <= {*np.array(found)[order]}
-
-
-@pytest.mark.parametrize('word', ['#N/A', '-nan(ind)', '?', 'NaN', 'null', '-1.#IND'])
-def test_words_for_missing_cells(word, tmp_path):
-    path = written(tmp_path, 'time,ax', lambda i: (i / 9, word if i % 2 else i))
-    assert len(read_log([path], {}).channels['accel_x'].stamps) == 50
 
 
 @pytest.mark.parametrize(

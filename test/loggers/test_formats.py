@@ -34,13 +34,8 @@ def test_each_format_gives_the_drive(name, tmp_path):
     np.testing.assert_allclose(found.fixes.values[:, 2], MADE.fixes[:, 2], rtol=0, atol=0.01)
     assert all(DRIVER not in note for note in found.notes)
     # A map counts in files of loggers, too.
-    forward = {
-        'vbo': 'LongAcc',
-        'racechrono': 'x_acc',
-        'racecapture': 'AccelX',
-        'aim': 'InlineAcc',
-    }
-    turned = read(tmp_path / file, columns=f'ax=-{forward[name]}:m/s2')
+    forward = dict(zip(WRITERS, ('LongAcc', 'x_acc', 'AccelX', 'InlineAcc'), strict=True))[name]
+    turned = read(tmp_path / file, columns=f'ax=-{forward}:m/s2')
     np.testing.assert_allclose(turned.imu.values[:, 0], -found.imu.values[:, 0] / G)
     np.testing.assert_array_equal(turned.imu.values[:, 1:], found.imu.values[:, 1:])
 

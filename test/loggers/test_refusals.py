@@ -186,9 +186,7 @@ def test_what_is_not_clear_is_refused_with_its_cure(head, cells, columns, words,
         read(path, columns=columns)
 
 
-@pytest.mark.parametrize(
-    'columns', ['t', 't=', 'speed=v', 't=a,t=b', 't=a:parsec', 'time=a,t=b', '=a', 't=-a']
-)
-def test_a_map_that_is_none_is_refused(columns):
-    with pytest.raises(InputError, match='--columns'):
-        parse_columns(columns)
+def test_a_map_that_is_none_is_refused():
+    for columns in ('t', 't=', 'speed=v', 't=a,t=b', 't=a:parsec', 'time=a,t=b', '=a', 't=-a'):
+        with pytest.raises(InputError, match='--columns'):
+            parse_columns(columns)

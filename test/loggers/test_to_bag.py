@@ -62,6 +62,10 @@ def test_the_bag_is_read_as_it_was_written(tmp_path):
     positions = read_recording(tmp_path / 'poses').positions
     assert positions is not None
     np.testing.assert_array_equal(positions.positions, metres)
+    # A drive before 1970 is refused.
+    log = Log('a file', 'a format', {'accel_x': Channel(np.array([-5, 5]), np.zeros(2))})
+    with pytest.raises(InputError, match='1970'):
+        write_drive(drive_of(log), tmp_path / 'old')
 
 
 def test_repeated_positions_and_none_are_left_out_but_not_a_standstill():
@@ -80,9 +84,3 @@ def test_repeated_positions_and_none_are_left_out_but_not_a_standstill():
     found = drive_of(log)
     assert found.fixes.stamps[0] == made.stamps[21]
     assert any('21 of 200' in note for note in found.notes)
-
-
-def test_a_drive_before_1970_is_refused(tmp_path):
-    log = Log('a file', 'a format', {'accel_x': Channel(np.array([-5, 5]), np.zeros(2))})
-    with pytest.raises(InputError, match='1970'):
-        write_drive(drive_of(log), tmp_path / 'bag')

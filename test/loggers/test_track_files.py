@@ -17,8 +17,6 @@ from two_manifold_ros.recordings.satellite_fixes import east_north, latitude_lon
 
 ORIGIN = GeodeticOrigin(38.16, -122.45, 30.0)
 COUNT = 40
-# Two seconds before midnight.
-START_NS = 1_772_927_998 * 1_000_000_000
 GPX = '{http://www.topografix.com/GPX/1/1}'
 
 
@@ -32,7 +30,8 @@ def track() -> Track:
     deviations = np.full((COUNT, 2), 3.0)
     deviations[0] = np.nan
     return Track(
-        stamps=START_NS + np.arange(COUNT) * 100_000_000,
+        # From two seconds before midnight on.
+        stamps=1_772_927_998 * 10**9 + np.arange(COUNT) * 100_000_000,
         positions=positions,
         deviations=deviations,
         # To the east, which is a heading of 90 degrees.
@@ -75,7 +74,7 @@ def test_gpx_has_published_ticks_in_utc_and_parts(track, tmp_path):
     assert not list(ET.parse(path).getroot().iter(f'{GPX}trkpt'))  # noqa: S314 - as above
 
 
-def test_csv_has_every_tick(track, tmp_path):
+def test_csv_has_every_tick_and_what_cannot_be_written_is_refused(track, tmp_path):
     path = tmp_path / 'a.csv'
     assert write_track(str(path), track) == COUNT
     rows = list(csv.DictReader(path.read_text().splitlines()))
@@ -88,9 +87,6 @@ def test_csv_has_every_tick(track, tmp_path):
     check_track_path(str(path), None, 'model.npz')
     write_track(str(path), replace(track, origin=None))
     assert 'latitude' not in path.read_text()
-
-
-def test_what_cannot_be_written_is_refused(track, tmp_path):
     with pytest.raises(InputError, match=r'model\.npz'):
         check_track_path('A.GPX', None, 'model.npz')
     with pytest.raises(InputError, match=r'a\.kml'):

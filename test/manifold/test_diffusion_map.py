@@ -114,9 +114,7 @@ def test_given_covariances(rank):
         metric.frames(some, squared[:, 5]),
         [metric.frame(3, squared[:, 5]), metric.frame(9, squared[:, 5])],
     )
-
-
-def test_no_variance_is_that_of_the_nearest():
+    # No variance is that of the nearest.
     covariances = np.tile(np.eye(3), (40, 1, 1))
     covariances[4] = 0.0
     distances = POINTS.distances_to(np.array([4]))[:, 0]

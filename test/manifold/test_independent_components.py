@@ -17,11 +17,14 @@ from two_manifold_ros.manifold.independent_components import (
 )
 
 
-def test_one_step_is_second_moments_about_the_start():
+def test_one_step_is_second_moments_about_the_start_and_ends_have_sample_covariances():
     bursts = np.random.default_rng(0).normal(size=(3, 40, 2, 2))
     moved = bursts[:, :, 1] - bursts[:, :, 0]
     for found, each in zip(local_covariances(bursts, 0.5), moved, strict=True):
         np.testing.assert_allclose(found, sum(np.outer(row, row) for row in each) / 40 / 0.5)
+    ends = np.random.default_rng(0).normal(size=(3, 9, 2)) + 5.0
+    found = covariances_of_ends(ends, 0.25)
+    np.testing.assert_allclose(found, [np.cov(each.T) / 0.25 for each in ends])
 
 
 def test_more_steps_see_less_of_a_wall():
@@ -32,12 +35,6 @@ def test_more_steps_see_less_of_a_wall():
     # Folding takes 2 / pi off the variance of a path's end.
     ends = bursts[:, :, -1] - bursts[:, :, -1].mean(axis=1, keepdims=True)
     assert np.square(ends).mean() == pytest.approx(1.0 - 2.0 / np.pi, abs=0.02)
-
-
-def test_covariances_of_ends_are_sample_covariances():
-    ends = np.random.default_rng(0).normal(size=(3, 9, 2)) + 5.0
-    found = covariances_of_ends(ends, 0.25)
-    np.testing.assert_allclose(found, [np.cov(each.T) / 0.25 for each in ends])
 
 
 def test_a_ball_of_known_size_shows_the_jacobian():
@@ -140,9 +137,7 @@ def test_places_on_an_interval():
     errors = [np.abs(places - each).max(axis=0) for each in (x, 1.0 - x)]
     assert np.min(errors, axis=0).max() < 0.02
     assert place_on_interval(np.array([-2.0, 2.0])).tolist() == [1.0, 0.0]
-
-
-def test_too_few_or_constant():
+    # Too few or constant functions are refused.
     functions, eigenvalues = functions_of_box(box(2))
     with pytest.raises(InputError, match='of 2 variables at least 3'):
         separate(functions[:, :2], eigenvalues[:2], 2)

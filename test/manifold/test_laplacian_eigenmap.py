@@ -13,8 +13,6 @@ from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap, LARG
 from two_manifold_ros.ticks.windows import WindowSet
 
 KAPPA = 8
-
-
 KINDS = {
     'default': {},
     'binary': {'weights': 'binary'},
@@ -78,9 +76,7 @@ def test_equations_for_the_normalised_and_the_plain_laplacian():
     assert RESPONSE.weights(SQUARED + 120.0) is not None
     for squared in (SQUARED + 140.0, np.full(4, 1e300), np.full(4, np.nan)):
         assert RESPONSE.weights(squared) is None
-
-
-def test_a_bridge_counts_at_its_ends_alone():
+    # A bridge counts at its ends alone.
     without = replace(PLAIN, bridges=PLAIN.bridges[:0], bridge_weights=np.empty(0))
     at_end = np.array([0.0, 2.0, 3.0, 16.0])
     near = np.exp(-at_end[:3] / (2.0 * 1.5**2))

@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 import itertools
 
-from grid_drives import BLOCK_M, Drive, driven, line_of, Node, passes_of, PERIOD_S, Sensor
 import numpy as np
 import pytest
 
@@ -35,7 +35,92 @@ from two_manifold_ros.network.network import (
     usual_ratios,
 )
 from two_manifold_ros.route.merging import Places
-from two_manifold_ros.route.visits import Passes
+from two_manifold_ros.route.visits import lay_out, Passes, Traits
+
+PERIOD_S, MEMORY_S = 0.1, 0.5
+BLOCK_M, BEND_M, STRIDE_M = 40.0, 4.0, 1.0
+"""Of a street between crossings, the radius of a bend, and what is driven in a tick."""
+
+Node = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Drive:
+    """Positions (T, 2), headings (T,), and observations (T, 3), of which one shows turning."""
+
+    track: np.ndarray
+    headings: np.ndarray
+    seen: np.ndarray
+
+
+@dataclass(frozen=True)
+class Sensor:
+    """Standard deviations of noise, and what is read of a turn: ``gain`` times it and ``bias``."""
+
+    gain: float = 2.0
+    bias: float = 0.3
+    noise: float = 0.02
+
+
+def line_of(nodes: Sequence[Node]) -> np.ndarray:
+    """Return points (n, 2) every 5 cm along streets, with round corners."""
+    corners = BLOCK_M * np.array(nodes, dtype=np.float64)
+    parts, last = [], corners[0]
+    for before, here, behind in zip(corners, corners[1:], corners[2:], strict=False):
+        came, goes = (here - before) / BLOCK_M, (behind - here) / BLOCK_M
+        if (came == goes).all():
+            continue
+        begin = here - BEND_M * came
+        parts.append(straight(last, begin))
+        angle = np.linspace(0.0, 0.5 * np.pi, round(0.5 * np.pi * BEND_M / 0.05), endpoint=False)
+        parts.append(
+            begin
+            + BEND_M * np.sin(angle)[:, None] * came
+            + BEND_M * (1.0 - np.cos(angle))[:, None] * goes
+        )
+        last = here + BEND_M * goes
+    return np.concatenate([*parts, straight(last, corners[-1])])
+
+
+def straight(begin: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """Return points every 5 cm from one to another, without the last."""
+    count = max(round(float(np.linalg.norm(end - begin)) / 0.05), 1)
+    return np.linspace(begin, end, count, endpoint=False)
+
+
+def driven(
+    line: np.ndarray,
+    strides: np.ndarray | float = STRIDE_M,
+    *,
+    seed: int = 0,
+    sensor: Sensor | None = None,
+    noise_m: float = 0.02,
+) -> Drive:
+    """Drive along a line to its end by ``strides``, metres in each tick, with noisy positions."""
+    rng, sensor = np.random.default_rng(seed), sensor or Sensor()
+    steps = np.diff(line, axis=0)
+    along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(steps, axis=1))])
+    heading = np.unwrap(np.arctan2(*np.vstack([steps, steps[-1:]]).T[::-1]))
+    if np.ndim(strides):
+        wanted = np.cumsum(strides)
+        wanted = wanted[wanted < along[-1]]
+    else:
+        wanted = np.arange(0.0, along[-1], strides)
+    track = np.stack([np.interp(wanted, along, column) for column in line.T], axis=1)
+    headings = np.interp(wanted, along, heading)
+    turned = np.diff(headings, prepend=headings[0])
+    seen = sensor.noise * rng.normal(size=(len(wanted), 3))
+    seen[:, 1] += sensor.gain * turned + sensor.bias
+    return Drive(track + noise_m * rng.normal(size=track.shape), headings, seen)
+
+
+def passes_of(seen: list[np.ndarray], tracks: list[np.ndarray]) -> Passes:
+    """Lay out drives as those of a network."""
+    none = Traits(*np.zeros((3, 3)))
+    passes = lay_out(seen, tracks, (0,), PERIOD_S, MEMORY_S, none, network=True)
+    assert passes is not None
+    return passes
+
 
 WINDOW = 60
 
@@ -84,14 +169,14 @@ def test_usual_ratios_are_normal_in_their_logarithm_and_stay_so(spread):
     assert np.sqrt(last @ (logs - mean) ** 2) == pytest.approx(spread, rel=0.25)
 
 
-def learned(stands_s: float) -> tuple[Network, NetworkPasses, list[np.ndarray]]:
+def learned() -> tuple[Network, NetworkPasses, list[np.ndarray]]:
     """Learn a network of drives at three speeds, which begin at rest, and return their speeds."""
     rng = np.random.default_rng(3)
     line = line_of([(0, 0), (1, 0), (1, 1), (2, 1), (2, 0), (1, 0), (0, 0)])
     tracks, seen, shakes, speeds = [], [], [], []
     for number, stride in enumerate((0.32, 0.55, 1.0)):
         strides = np.full(1000, stride)
-        strides[: round(stands_s / PERIOD_S)] = 0.0
+        strides[: round(10.0 / PERIOD_S)] = 0.0
         drive = driven(line, strides, seed=number)
         speed = strides[: len(drive.track)] / PERIOD_S
         spreads = (0.01 + 0.05 * speed)[:, None] * [1.0, 3.0, 0.5]
@@ -104,8 +189,8 @@ def learned(stands_s: float) -> tuple[Network, NetworkPasses, list[np.ndarray]]:
     return learn_network(passes, WINDOW), passes, speeds
 
 
-def test_how_much_ticks_shake_is_learned_of_each_speed():
-    network, passes, speeds = learned(stands_s=10.0)
+def test_how_much_ticks_shake_is_learned_of_each_speed_and_how_likely_turns_are_on_any_road():
+    network, passes, speeds = learned()
     assert (np.diff(network.speeds) > 0.0).all()
     # Standing is the first, and the others are those driven.
     assert network.speeds[0] == 0.0
@@ -115,28 +200,21 @@ def test_how_much_ticks_shake_is_learned_of_each_speed():
         mine = shakes[np.abs(speed - here) < 0.1]
         assert np.allclose(network.shakes[row], np.median(mine, axis=0), atol=0.05)
         assert np.allclose(network.scales[row], 0.2, rtol=0.3)
-
-
-def test_a_misfit_is_what_shakes_unlike_any_speed():
-    network, passes, _ = learned(stands_s=10.0)
+    # A misfit is what shakes unlike any speed.
     means = []
-    for shakes in passes.shakes:
+    for driven_so in passes.shakes:
         expected = []
-        for shaken in shakes:
+        for shaken in driven_so:
             at_speeds = []
             for middle, scale in zip(network.shakes, network.scales, strict=True):
                 apart = ((shaken - middle) / scale) ** 2
                 at_speeds.append(sum(np.log(1.0 + each / 5.0) for each in apart) / len(apart))
             expected.append(min(at_speeds))
-        assert np.allclose(misfits(shakes, network.shakes, network.scales), expected)
+        assert np.allclose(misfits(driven_so, network.shakes, network.scales), expected)
         means += [np.mean(expected[i : i + WINDOW]) for i in range(len(expected) - WINDOW + 1)]
     usual = np.median(means)
     largest = usual + 2.0 * max(max(means) - usual, 0.5 * usual)
     assert network.largest_misfit == pytest.approx(largest)
-
-
-def test_turns_are_as_likely_on_any_road_as_they_were_driven():
-    network, passes, _ = learned(stands_s=10.0)
     turned = np.concatenate(passes.observations) @ network.turning + network.turning_offset
     assert 0.02 <= network.turning_spread < 0.2
     for turn, chance in zip(network.turns, network.chances, strict=True):
@@ -195,7 +273,7 @@ def test_headings_and_what_shows_turning_are_learned(seed):
     assert straight == pytest.approx(0.0, abs=0.005)
 
 
-def test_places_have_the_mean_heading_of_their_visits():
+def test_places_have_the_mean_heading_of_their_visits_and_too_short_a_drive_none():
     places, courses = courses_for(both_ways())
     along = courses_of(places, courses)
     for place in range(0, len(places), 17):
@@ -205,9 +283,6 @@ def test_places_have_the_mean_heading_of_their_visits():
     # One that no heading is known of has that of its positions.
     none = courses_of(places, replace(courses, known=np.zeros_like(courses.known)))
     assert np.allclose(none, np.arctan2(places.headings[:, 1], places.headings[:, 0]))
-
-
-def test_too_short_a_drive_shows_no_headings():
     line = np.stack([np.linspace(0.0, BLOCK_M, 800), np.zeros(800)], axis=1)
     drives = [driven(line[:280])]
     tracks, seen = [each.track for each in drives], [each.seen for each in drives]
@@ -356,19 +431,12 @@ def takes(track: np.ndarray, way: Way) -> bool:
     return ticks == sorted(ticks)
 
 
-@pytest.fixture(scope='module')
-def joined() -> NetworkPasses:
-    """Return the network of a drive that takes all turns but one."""
-    return laid(walk(BANNED))
-
-
-def test_a_turn_that_nobody_took_is_joined(joined):
+def test_a_turn_that_nobody_took_is_joined_and_sees_what_was_seen_where_it_is_taken_from():
+    """Of a drive that takes all turns but one."""
+    joined = laid(walk(BANNED))
     drives = joined.tracks[len(joined.shakes) :]
     assert 1 <= len(drives) <= 2
     assert any(takes(each, BANNED) for each in drives)
-
-
-def test_joined_drives_see_what_was_seen_where_they_are_taken_from(joined):
     rows = {row.tobytes() for row in joined.observations[0]}
     for track, seen in zip(joined.tracks[1:], joined.observations[1:], strict=True):
         assert len(track) == len(seen)
@@ -382,7 +450,9 @@ def test_joined_drives_see_what_was_seen_where_they_are_taken_from(joined):
 
 
 @pytest.mark.parametrize('seed', [0, 1])
-def test_nothing_is_joined_where_all_turns_were_taken(seed):
+def test_nothing_is_joined_where_all_turns_were_taken_or_too_little_is_driven(seed):
+    drive = driven(line_of([(0, 0), (1, 0)])[:300])
+    assert lay_out_network(passes_of, [drive.seen], [drive.track], [drive.seen], [True]) is None
     found = laid(walk(None, seed))
     assert len(found.tracks) == len(found.shakes)
 
@@ -399,8 +469,3 @@ def test_a_turn_is_joined_that_was_taken_often_and_at_several_crossings(crossing
     assert (len(found.tracks) > len(found.shakes)) == joins
     drives = found.tracks[len(ways) + len(turns) :]
     assert any(takes(each, ((1, 2), (2, 2), (2, 3))) for each in drives) == joins
-
-
-def test_too_little_is_driven_to_join_anything():
-    drive = driven(line_of([(0, 0), (1, 0)])[:300])
-    assert lay_out_network(passes_of, [drive.seen], [drive.track], [drive.seen], [True]) is None

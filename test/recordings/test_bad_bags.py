@@ -5,6 +5,7 @@
 from collections.abc import Callable
 import os
 from pathlib import Path
+import re
 import shutil
 import sqlite3
 import warnings
@@ -17,7 +18,7 @@ from two_manifold_ros.recordings.recording import Recording
 
 pytest.importorskip('rosbags')
 
-from bag_builders import file_of, read_or_refused, refusal, WITHOUT_POSITIONS
+from bag_builders import add_checksums, file_of, read_or_refused, refusal, WITHOUT_POSITIONS
 from ellipse import drive, IMU, POSE, stamped, write_bag, write_messages
 from lz4 import frame as lz4
 from rosbags import rosbag1
@@ -49,7 +50,7 @@ def pipe(folder: Path) -> Path:
     return folder / 'x.mcap'
 
 
-def database(statements: str) -> Make:
+def database_after(statements: str) -> Make:
     """Return what makes a database of one topic and changes it."""
 
     def make(folder: Path) -> Path:
@@ -135,9 +136,9 @@ REFUSED: list[tuple[str, Make]] = [
     ('try "rosbag reindex"', ros_1_bag(100, share=0.7)),
     ('holds no messages at all', ros_2_bag()),
     ('A message on /imu in', ros_2_bag(b'\x00\x01\x00\x00\x01\x00')),
-    ('it holds views, triggers or calculated columns', database(CALCULATED)),
-    (NO_TEXT, database("UPDATE topics SET name = x'00ff'")),
-    (NO_TEXT, database("UPDATE topics SET type = x'00ff'")),
+    ('it holds views, triggers or calculated columns', database_after(CALCULATED)),
+    (NO_TEXT, database_after("UPDATE topics SET name = x'00ff'")),
+    (NO_TEXT, database_after("UPDATE topics SET type = x'00ff'")),
 ]
 
 
@@ -169,12 +170,15 @@ def test_flipped_bytes_never_raise_anything_else(tmp_path):
     assert refused > 5
 
 
-def test_a_bomb_in_a_packed_file(tmp_path, monkeypatch):
+def test_a_bomb_in_a_packed_file_or_a_message(tmp_path, monkeypatch):
     monkeypatch.setattr(opening, 'ALWAYS_ALLOWED', 1_000_000)
     packed = tmp_path / 'bag.mcap.zstd'
     packed.write_bytes(zstd.compress(bytes(50_000_000)))
     assert packed.stat().st_size < 10_000
     assert 'bytes are packed into it' in refusal(packed)
+    monkeypatch.setattr(opening.unpack, '__defaults__', (1_000_000,))
+    bag = ros_2_bag(zstd.compress(bytes(5_000_000)))(tmp_path)
+    assert 'more than 1000000 bytes are packed' in refusal(file_of(bag))
 
 
 @pytest.mark.parametrize('compression', ['zstd', 'lz4'])
@@ -184,12 +188,6 @@ def test_a_bomb_in_a_chunk(compression):
     with pytest.raises(ValueError, match='more than 1000 bytes are packed into a part of it'):
         storage_mcap.decompress(bomb, compression, 1000, 0)
     assert len(opening.unpack(bomb, compression)) == 30_000_000
-
-
-def test_a_message_that_is_a_bomb(tmp_path, monkeypatch):
-    monkeypatch.setattr(opening.unpack, '__defaults__', (1_000_000,))
-    bag = ros_2_bag(zstd.compress(bytes(5_000_000)))(tmp_path)
-    assert 'more than 1000000 bytes are packed' in refusal(file_of(bag))
 
 
 @pytest.mark.parametrize(
@@ -202,6 +200,11 @@ def test_paths_in_the_metadata_lead_nowhere_else(tmp_path, ellipse_bag, listed):
     text = f'rosbag2_bagfile_information: {{relative_file_paths: {listed}}}'
     message = refusal(metadata(text)(tmp_path / 'a' / 'bag'))
     assert 'but not there' in message or 'is damaged' in message or 'is no bag' in message
+    # A link that leads out of the folder is followed, and reported.
+    (tmp_path / 'linked').mkdir()
+    (tmp_path / 'linked' / 'x.mcap').symlink_to(file_of(ellipse_bag))
+    notes = ' '.join(read_recording(tmp_path / 'linked').notes)
+    assert f'x.mcap is a link to {file_of(ellipse_bag)}' in notes
 
 
 @pytest.mark.parametrize(
@@ -245,21 +248,11 @@ def test_a_bag_in_thousands_of_files_is_read(tmp_path, indent, quote, end):
     assert read_metadata(tmp_path / 'metadata.yaml') == (names, 2000)
 
 
-def test_a_link_out_of_the_folder_is_reported(tmp_path, ellipse_bag):
-    (tmp_path / 'bag').mkdir()
-    (tmp_path / 'bag' / 'x.mcap').symlink_to(file_of(ellipse_bag))
-    notes = ' '.join(read_recording(tmp_path / 'bag').notes)
-    assert f'x.mcap is a link to {file_of(ellipse_bag)}' in notes
-
-
-def test_frames_that_change_all_the_time_are_not_all_kept(tmp_path):
+def test_names_are_not_all_kept_nor_reach_the_terminal_as_they_are(tmp_path):
     rows = [('/imu', IMU, each, stamped(each, f'frame_{each}')) for each in range(1, 40)]
-    (note,) = read_recording(write_messages(tmp_path / 'bag', *rows), WITHOUT_POSITIONS).notes
+    (note,) = read_recording(write_messages(tmp_path / 'many', *rows), WITHOUT_POSITIONS).notes
     assert 'frame_10' in note
     assert 'frame_11' not in note
-
-
-def test_names_do_not_reach_the_terminal_as_they_are(tmp_path):
     row = ('/imu\n\x1b[2J', IMU, 1, {})
     bag = write_messages(tmp_path / 'bag', row, storage='sqlite3')
     words = "'/imu\\n\\x1b[2J' (sensor_msgs/msg/Imu, 1 messages)"
@@ -276,3 +269,109 @@ def test_other_peoples_bags_are_read_or_refused_clearly(recordings_folder):
     found = [(path.name, read_or_refused(path)) for path in paths]
     read = {name for name, each in found if isinstance(each, Recording) and len(each.imu.stamps)}
     assert read >= {'robot_localization_test1.bag', 'test_bag_mcap', 'test_bag_sqlite3'}
+
+
+SECONDS = 0.8
+
+
+@pytest.fixture(scope='module')
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a bag of 80 samples, with checksums and a chunk for about every 10 messages."""
+    bag = write_bag(tmp_path_factory.mktemp('damaged') / 'bag', drive(seconds=SECONDS))
+    add_checksums(file_of(bag), 4_000)
+    return bag
+
+
+@pytest.fixture
+def bag(whole: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(whole, tmp_path / 'bag')
+
+
+def test_every_cut(bag):
+    file = file_of(bag)
+    content = file.read_bytes()
+    for share in range(1, 100, 3):
+        file.write_bytes(content[: len(content) * share // 100])
+        assert 'mcap recover' in refusal(file) or share < 2
+    assert sorted(each.name for each in bag.iterdir()) == sorted(['metadata.yaml', file.name])
+
+
+def test_changed_bytes_are_refused_or_change_nothing(bag, whole):
+    """Wherever they are: in the data, a length, a checksum, or what nobody reads."""
+    file, known, rng = file_of(bag), read_recording(whole), np.random.default_rng(3)
+    content, refused = file.read_bytes(), 0
+    for begin in rng.integers(len(content), size=80):
+        changed = bytearray(content)
+        changed[begin : begin + 20] = rng.bytes(len(changed[begin : begin + 20]))
+        file.write_bytes(changed)
+        found = read_or_refused(file)
+        if isinstance(found, str):
+            refused += 1
+        else:
+            np.testing.assert_array_equal(found.imu.samples, known.imu.samples)
+            np.testing.assert_array_equal(found.imu.stamps, known.imu.stamps)
+    assert refused > 40
+
+
+def test_a_record_that_vanishes_without_a_checksum_is_missed(tmp_path, monkeypatch):
+    monkeypatch.setattr('rosbags.rosbag2.Writer.set_compression', lambda *_: None)
+    bag = write_bag(tmp_path / 'unvouched', drive(seconds=SECONDS))
+    content = bytearray(file_of(bag).read_bytes())
+    # Each record begins with its code, 5 of a message, and its length.
+    begins = [each.start() for each in re.finditer(rb'\x05.\x01\0{6}', content, re.DOTALL)]
+    assert len(begins) == 80
+    content[begins[60]] = 77
+    file_of(bag).write_bytes(content)
+    assert '1 of 80 messages on' in refusal(file_of(bag))
+
+
+@pytest.mark.parametrize(('said', 'lost'), [(130, 30), (70, 0)])
+def test_metadata_that_count_otherwise_refuse_nothing(bag, said, lost):
+    """As of a recorder that dropped messages which it had counted, or was taken up again."""
+    metadata = (bag / 'metadata.yaml').read_text()
+    changed = metadata.replace('message_count: 100', f'message_count: {said}')
+    (bag / 'metadata.yaml').write_text(changed)
+    notes = read_recording(bag).notes
+    assert len(notes) == bool(lost)
+    assert all(f'holds 100 messages, and its metadata count {said}' in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    ('listed', 'refused'), [(None, 'remove it'), ('b.mcap', 'b.mcap is listed')]
+)
+def test_damaged_metadata_and_missing_files_are_passed_over_once_removed(bag, listed, refused):
+    metadata, name = bag / 'metadata.yaml', file_of(bag).name
+    text = metadata.read_text().replace(f'- {name}', f'- {name}\n  - {listed}', 1)
+    metadata.write_text(text if listed else '{')
+    assert refused in refusal(bag)
+    metadata.unlink()
+    assert len(read_recording(bag).imu.stamps) == 80
+
+
+def test_damaged_sqlite_is_refused_and_a_log_that_was_never_merged_is_named(tmp_path):
+    """As a recorder leaves it that was killed."""
+    bag = write_bag(tmp_path / 'sqlite', drive(seconds=SECONDS), storage='sqlite3')
+    database = file_of(bag)
+    content = bytearray(database.read_bytes())
+    for damaged in (content[:-20], content[: 8 * 4096] + bytes([77]) + content[8 * 4096 + 1 :]):
+        database.write_bytes(damaged)
+        words = refusal(database)
+        assert 'is damaged, cut short or not supported' in words
+        assert 'sqlite3 FILE .recover' in words
+    database.write_bytes(content)
+    connection = sqlite3.connect(database)
+    connection.execute('PRAGMA journal_mode = WAL')
+    connection.execute('PRAGMA wal_autocheckpoint = 0')
+    columns = 'topic_id, timestamp, data'
+    connection.execute(f'INSERT INTO messages ({columns}) SELECT {columns} FROM messages')  # noqa: S608
+    connection.commit()
+    killed = tmp_path / 'killed'
+    killed.mkdir()
+    for name in (database.name, f'{database.name}-wal'):
+        shutil.copyfile(database.with_name(name), killed / name)
+    connection.close()
+    before = {each.name: each.read_bytes() for each in killed.iterdir()}
+    recording = read_recording(killed / database.name)
+    assert len(recording.imu.stamps) == 80
+    assert any('PRAGMA wal_checkpoint' in note for note in recording.notes)
+    assert {each.name: each.read_bytes() for each in killed.iterdir()} == before

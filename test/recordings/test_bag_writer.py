@@ -5,6 +5,7 @@
 import gc
 from pathlib import Path
 import sys
+from unittest.mock import Mock
 
 import pytest
 
@@ -57,37 +58,34 @@ def write_one(path: Path, **options: object) -> None:
         bag.write('/a', TWIST, 1, {})
 
 
-def test_a_broken_run_leaves_nothing_behind(tmp_path, monkeypatch):
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(rosbag2.Writer, 'write', interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        write_one(tmp_path / 'bag')
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.parametrize('step', ['open', 'add_connection', 'write', 'close'])
-def test_a_full_disk_is_named_and_nothing_stays(tmp_path, monkeypatch, step):
-    def full(*_: object, **__: object) -> None:
-        raise OSError(28, 'No space left on device')
-
-    monkeypatch.setattr(rosbag2.Writer, step, full)
+def test_a_full_disk_is_named_and_nothing_stays_of_it_or_of_a_broken_run(
+    tmp_path, monkeypatch, step
+):
     refused = r'bag: the bag cannot be written \(No space left on device\)'
-    with pytest.raises(InputError, match=refused):
-        write_one(tmp_path / 'bag')
-    assert list(tmp_path.iterdir()) == []
+    for failure, raised, words in (
+        (OSError(28, 'No space left on device'), InputError, refused),
+        (KeyboardInterrupt(), KeyboardInterrupt, None),
+    ):
+        broken = Mock(side_effect=failure)
+        monkeypatch.setattr(rosbag2.Writer, step, broken)
+        with pytest.raises(raised, match=words):
+            write_one(tmp_path / 'bag')
+        assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    ('name', 'words'), [('', 'exists already: remove it'), ('none/bag', 'none does not exist')]
-)
-def test_a_target_that_cannot_be_made_is_refused(tmp_path, name, words):
-    with pytest.raises(InputError, match=words):
-        BagWriter(tmp_path / name)
-
-
-def test_a_topic_keeps_its_type(tmp_path):
+def test_a_target_that_cannot_be_made_is_refused_and_a_topic_keeps_its_type(tmp_path):
+    with pytest.raises(InputError, match='exists already: remove it'):
+        BagWriter(tmp_path)
+    with pytest.raises(InputError, match='none does not exist'):
+        BagWriter(tmp_path / 'none' / 'bag')
+    # A bag whose block never began leaves nothing.
+    writer = BagWriter(tmp_path / 'bag')
+    writer.__enter__()
+    assert list(tmp_path.iterdir())
+    del writer
+    gc.collect()
+    assert not list(tmp_path.iterdir())
     with BagWriter(tmp_path / 'bag') as bag:
         bag.write('/a', TWIST, 1, {})
         with pytest.raises(ValueError, match='/a holds geometry_msgs/msg/Twist'):
@@ -110,12 +108,3 @@ def test_without_a_library_it_is_said_what_to_install(use, words, tmp_path, monk
     monkeypatch.delattr('two_manifold_ros.recordings.message_building', raising=False)
     with pytest.raises(InputError, match=words):
         use(tmp_path / 'bag')
-
-
-def test_a_bag_whose_block_never_began_leaves_nothing(tmp_path):
-    writer = BagWriter(tmp_path / 'bag')
-    writer.__enter__()
-    assert list(tmp_path.iterdir())
-    del writer
-    gc.collect()
-    assert not list(tmp_path.iterdir())

@@ -56,13 +56,9 @@ def test_every_imu_message_is_decoded_as_rosbags_does(sec, nanosec, frame_id, nu
     )
 
 
-def test_padding_behind_the_message_changes_nothing():
+def test_padding_changes_nothing_and_an_encapsulation_that_aligns_otherwise_is_refused():
     raw = BUILDER.serialise(IMU, message(1, 2, 'imu', [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]))
     assert ImuDecoder()(raw + bytes(8)) == ImuDecoder()(raw)
-
-
-def test_an_encapsulation_that_aligns_otherwise_is_refused():
-    raw = BUILDER.serialise(IMU, message(1, 2, 'imu', [0.0] * 6))
     with pytest.raises(InputError, match=r'starts with 00070000, which is not plain CDR'):
         ImuDecoder()(b'\x00\x07\x00\x00' + raw[4:])
 
@@ -102,16 +98,11 @@ def test_fields_of_a_message(msgtype, values, field, wanted):
     assert (found.tolist() if isinstance(found, np.ndarray) else found) == wanted
 
 
-@pytest.mark.parametrize(
-    ('msgtype', 'values', 'words'),
-    [
-        ('geometry_msgs/msg/Point', {'w': 1.0}, r"Point has no field 'w': it has x, y, z"),
-        ('my_msgs/msg/Mine', {}, "'my_msgs/msg/Mine' is not one of ROS 2 Jazzy"),
-    ],
-)
-def test_what_is_unknown_is_named(msgtype, values, words):
-    with pytest.raises(ValueError, match=words):
-        BUILDER.serialise(msgtype, values)
+def test_what_is_unknown_is_named():
+    with pytest.raises(ValueError, match=r"Point has no field 'w': it has x, y, z"):
+        BUILDER.serialise('geometry_msgs/msg/Point', {'w': 1.0})
+    with pytest.raises(ValueError, match="'my_msgs/msg/Mine' is not one of ROS 2 Jazzy"):
+        BUILDER.serialise('my_msgs/msg/Mine', {})
 
 
 MARKED = [-1.0] + [0.0] * 8

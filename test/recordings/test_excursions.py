@@ -38,14 +38,6 @@ def test_one_glitch_is_left_out_and_nothing_else(metres, row):
     assert left_out(stamps, places) == [row]
 
 
-@pytest.mark.parametrize('none', [0, -1, -(10**18)])
-def test_a_stamp_that_says_no_time_cuts_no_drive(none):
-    stamps, places = drive()
-    stamps[::10] = none
-    places[500:520, 1] += 2.0
-    assert left_out(stamps, places) == [row for row in range(500, 520) if row % 10]
-
-
 @pytest.mark.parametrize('noise_m', [0.0, 0.01, 0.1])
 @pytest.mark.parametrize('rate_hz', [1.0, 5.0, 25.0, 100.0])
 def test_of_a_clean_drive_nothing_is_left_out(rate_hz, noise_m):
@@ -68,27 +60,22 @@ def test_a_tenth_of_the_positions_are_glitches_of_any_size():
 
 @pytest.mark.parametrize(('seconds', 'metres'), [(0.5, 2.0), (1.0, 10.0), (10.0, 1e3)])
 def test_a_burst_is_left_out_if_it_is_shorter_than_the_way(seconds, metres):
+    """Also one of positions anywhere."""
     stamps, places = drive()
     burst = slice(500, 500 + round(25 * seconds))
     places[burst] += [0.0, metres]
     assert left_out(stamps, places) == list(range(burst.start, burst.stop))
-
-
-def test_a_burst_of_positions_anywhere():
     stamps, places = drive()
     places[500:550] = np.random.default_rng(0).normal(scale=30.0, size=(50, 2))
     assert set(left_out(stamps, places)) == set(range(500, 550))
 
 
-def test_localisation_that_is_moved_for_good_is_a_jump_and_stays():
+def test_what_is_moved_for_good_is_a_jump_and_stays_but_not_the_shorter_part_far_away():
     stamps, places = drive()
     places[500:] += [0.0, 2.0]
     assert left_out(stamps, places) == []
     jumps = unexplained_steps((stamps - stamps[0]) * 1e-9, places)
     assert np.flatnonzero(jumps).tolist() == [499]
-
-
-def test_what_is_another_place_by_far_is_left_out_where_it_is_the_shorter_part():
     stamps, places = drive()
     places[:400] += [8e5, 4e6]
     assert left_out(stamps, places) == list(range(400))
@@ -139,9 +126,13 @@ def test_what_is_not_finite_or_not_on_earth_is_not_usable():
     assert left_out(stamps[:10], places[:10]) == []
     places[3], places[4], places[5] = np.nan, np.inf, -1e300
     assert left_out(stamps, places) == [3, 4, 5]
-
-
-def test_positions_that_are_anywhere_are_left_as_they_are_in_time():
+    # A stamp that says no time cuts no drive.
+    for none in (0, -1, -(10**18)):
+        stamps, places = drive()
+        stamps[::10] = none
+        places[500:520, 1] += 2.0
+        assert left_out(stamps, places) == [row for row in range(500, 520) if row % 10]
+    # Positions that are anywhere all the time are left as they are.
     rng = np.random.default_rng(0)
     stamps = stamps_of(np.arange(20_000) / 25.0)
     assert len(left_out(stamps, rng.normal(size=(20_000, 2)))) < 100

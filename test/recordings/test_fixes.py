@@ -90,13 +90,6 @@ def test_bags_of_another_city_share_a_plane_of_their_own(tmp_path):
     np.testing.assert_allclose(asked[0].positions.positions, [[0, 100.1], [0, 111.2]], atol=0.1)
 
 
-@pytest.mark.parametrize('fixes', [[HERE, (48.001, 11.0, NAN, 0)], [(48.0, 11.0, NAN, 0), HERE]])
-def test_a_fix_without_altitude_is_at_the_height_of_the_origin(read, fixes):
-    positions = read(*fixes).positions.positions
-    assert np.isfinite(positions).all()
-    assert len(positions) == 2
-
-
 def test_no_valid_fix_is_refused_and_noted_where_no_positions_are_needed(read):
     none = [(48.0, 11.0, 0.0, -1)] * 3
     with pytest.raises(InputError, match=r'/fix in .* holds 3 messages but no valid fix'):
@@ -146,30 +139,27 @@ def test_a_route_across_the_date_line_and_one_of_many_kilometres(read):
 
 @pytest.mark.parametrize('altitude', [NAN, -300.0, 9_000.0, 1e6])
 def test_heights_do_not_matter(read, altitude):
+    """A fix without one is at the height of the origin, also if it is the first."""
+    assert np.isfinite(read((48.0, 11.0, altitude, 0), HERE).positions.positions).all()
     right, wrong = (
         read(HERE, (48.03, 11.04, height, 0)).positions.positions for height in (500.0, altitude)
     )
+    assert len(right) == 2
     assert np.linalg.norm(right[1]) > 4e3
     np.testing.assert_array_equal(right, wrong)
 
 
-@pytest.mark.parametrize(
-    ('latitude', 'longitude', 'altitude', 'expected'),
-    [
+def test_known_points_and_the_origin_is_zero_and_axes_point_east_and_north():
+    for latitude, longitude, altitude, expected in (
         (0.0, 0.0, 0.0, (RADIUS, 0.0, 0.0)),
         (0.0, 90.0, 10.0, (0.0, RADIUS + 10.0, 0.0)),
         (90.0, 0.0, 0.0, (0.0, 0.0, POLAR_RADIUS)),
         (-90.0, 45.0, 5.0, (0.0, 0.0, -POLAR_RADIUS - 5.0)),
         # Closed form at 45 degrees: normal = a / sqrt(1 - e^2 / 2).
         (45.0, 0.0, 0.0, (4_517_590.878849, 0.0, 4_487_348.408866)),
-    ],
-)
-def test_known_points(latitude, longitude, altitude, expected):
-    point = earth_centred(np.array([latitude]), np.array([longitude]), np.array([altitude]))
-    np.testing.assert_allclose(point[0], expected, atol=1e-5)
-
-
-def test_the_origin_is_zero_and_axes_point_east_and_north():
+    ):
+        point = earth_centred(np.array([latitude]), np.array([longitude]), np.array([altitude]))
+        np.testing.assert_allclose(point[0], expected, atol=1e-5)
     latitude = np.array([48.0, 48.0, 48.001])
     longitude = np.array([11.0, 11.001, 11.0])
     plane = east_north(latitude, longitude, np.full(3, 500.0), ORIGIN)

@@ -29,11 +29,6 @@ COUNT = 40
 FORCE, RATE = np.arange(3.0) + 1.0, np.arange(3.0) + 10.0
 
 
-def vector(types: Any, values: np.ndarray) -> Any:  # noqa: ANN401 - types of rosbags
-    """Return a vector of ROS."""
-    return types.types['geometry_msgs/msg/Vector3'](*values)
-
-
 def header(types: Any, stamp_ns: int) -> Any:  # noqa: ANN401 - types of rosbags
     """Return a header with a stamp."""
     seconds, rest = divmod(stamp_ns, 1_000_000_000)
@@ -47,6 +42,7 @@ def write(path: Path, outer_ns: int, inner_ns: int) -> Path:
     for text, name in ((DATA, 'car_msgs/msg/Data'), (STATE, 'car_msgs/msg/State')):
         types.register(typesys.get_types_from_msg(text, name))
     with rosbag2.Writer(path, version=9) as writer:
+        vector = types.types['geometry_msgs/msg/Vector3']
         topic = writer.add_connection('/car/state', 'car_msgs/msg/State', typestore=types)
         for index in range(COUNT):
             later = index * 100_000_000
@@ -55,9 +51,9 @@ def write(path: Path, outer_ns: int, inner_ns: int) -> Path:
                 header(types, inner_ns and inner_ns + later),
                 types.types['geometry_msgs/msg/Quaternion'](0.0, 0.0, 0.0, 1.0),
                 zeros,
-                vector(types, RATE + index),
+                vector(*(RATE + index)),
                 zeros,
-                vector(types, FORCE + index),
+                vector(*(FORCE + index)),
                 zeros,
             )
             state = types.types['car_msgs/msg/State'](
@@ -71,9 +67,9 @@ def write(path: Path, outer_ns: int, inner_ns: int) -> Path:
     return path
 
 
-def options(field: str, topic: str | None = '/car/state') -> ReadingOptions:
+def options(field: str) -> ReadingOptions:
     """Return how the IMU of the car is read."""
-    return ReadingOptions(imu_topic=topic, imu_field=field, need_positions=False)
+    return ReadingOptions(imu_topic='/car/state', imu_field=field, need_positions=False)
 
 
 @pytest.mark.parametrize(
@@ -91,31 +87,27 @@ def test_samples_and_stamps_are_those_inside(outer_ns, inner_ns, first, tmp_path
     assert imu.stamps.tolist() == (first + index * 100_000_000).tolist()
     expected = np.concatenate([FORCE, RATE]) + index[:, None]
     np.testing.assert_array_equal(imu.samples, expected)
-
-
-def test_six_fields_make_an_imu_too(tmp_path):
+    # Six fields make an IMU too.
     fields = ','.join(f'raw.{index}' for index in (5, 4, 3, 2, 1, 0))
-    imu = read_recording(write(tmp_path / 'bag', 10**9, 0), options(fields)).imu
+    imu = read_recording(tmp_path / 'bag', options(fields)).imu
     np.testing.assert_array_equal(imu.samples[3], [15.0, 12.0, 9.0, 6.0, 3.0, 0.0])
 
 
-@pytest.mark.parametrize(
-    ('field', 'words'),
-    [
+def test_what_is_not_there_is_named_and_leads_to_the_option(tmp_path):
+    path = write(tmp_path / 'bag', 10**9, 0)
+    for field, words in (
         ('data.imo', 'data.imo.linear_acceleration.x'),
         ('header', 'header.linear_acceleration.x'),
         ('raw.0,raw.1', 'six fields'),
-    ],
-)
-def test_a_field_that_is_not_there_is_named(field, words, tmp_path):
-    path = write(tmp_path / 'bag', 10**9, 0)
-    with pytest.raises(InputError, match=r'/car/state|--imu-topic') as caught:
-        read_recording(path, options(field))
-    assert words in str(caught.value)
-
-
-def test_a_bag_without_the_definition_is_refused(tmp_path):
-    path = write(tmp_path / 'bag', 10**9, 0)
+    ):
+        with pytest.raises(InputError, match=r'/car/state|--imu-topic') as caught:
+            read_recording(path, options(field))
+        assert words in str(caught.value)
+    with pytest.raises(InputError, match='--imu-topic T:FIELD'):
+        read_recording(path, ReadingOptions(imu_topic='/car/state', need_positions=False))
+    with pytest.raises(InputError) as caught:
+        read_recording(path, ReadingOptions(imu_topic='/none', need_positions=False))
+    assert 'T:FIELD' not in str(caught.value)
     with closing(sqlite3.connect(next(path.glob('*.db3')))) as database, database:
         # As recorders before Iron left them.
         database.execute('DELETE FROM message_definitions')
@@ -131,12 +123,3 @@ def test_definitions_run_no_code():
     text = 'string a "\\"); raise SystemExit  # "\nint32 B=1\nint32 c 1 # raise\n);raise\nbool d'
     types = types_with(typesys.Stores.ROS2_JAZZY, text, 'x_msgs/msg/X')
     assert [name for name, _ in types.fielddefs['x_msgs/msg/X'][1]] == ['a', 'c', 'd']
-
-
-def test_a_topic_of_another_type_leads_to_the_option(tmp_path):
-    path = write(tmp_path / 'bag', 10**9, 0)
-    with pytest.raises(InputError, match='--imu-topic T:FIELD'):
-        read_recording(path, ReadingOptions(imu_topic='/car/state', need_positions=False))
-    with pytest.raises(InputError) as caught:
-        read_recording(path, ReadingOptions(imu_topic='/none', need_positions=False))
-    assert 'T:FIELD' not in str(caught.value)

@@ -9,6 +9,9 @@ from ellipse import drive, IMU, POSE, stamped, write_bag, write_messages
 import numpy as np
 import pytest
 
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.recordings import bag_topics
+from two_manifold_ros.recordings.bag_topics import choose_topic, POSITION, Topic
 from two_manifold_ros.recordings.reading import read_recording, read_recordings, ReadingOptions
 from two_manifold_ros.recordings.recording import Recording
 
@@ -17,6 +20,8 @@ rosbag2 = pytest.importorskip('rosbags.rosbag2')
 typesys = pytest.importorskip('rosbags.typesys')
 yaml = pytest.importorskip('ruamel.yaml')
 pytest.importorskip('two_manifold_ros.recordings.bag')
+
+
 JAZZY = typesys.get_typestore(typesys.Stores.ROS2_JAZZY)
 
 
@@ -69,7 +74,14 @@ def test_split_bags_are_joined_in_order(tmp_path, recording, with_metadata):
     assert with_metadata or 'has no metadata.yaml' in notes[0]
 
 
-def test_a_split_file_may_lack_the_topics(bag, tmp_path, recording):
+def test_a_split_file_may_lack_the_topics_and_several_bags_are_read_in_turn(
+    bag, tmp_path, recording
+):
+    bags = [bag, write_bag(tmp_path / 'b', recording)]
+    shares: list[float] = []
+    read = read_recordings(bags, progress=shares.append)
+    assert [each.name for each in read] == [str(bag) for bag in bags]
+    assert shares == [0.0, 0.5]
     row = ('/other', 'std_msgs/msg/String', 1, {'data': 'x'})
     more = write_messages(tmp_path / 'more', row)
     (more / 'more.mcap').rename(bag / 'more.mcap')
@@ -184,14 +196,6 @@ def test_positions_in_another_frame_than_most_are_left_out(tmp_path):
     assert "2 of 5 messages are not in 'map' and are left out" in note
 
 
-def test_several_bags_are_read_in_turn_with_progress_over_all(bag, tmp_path, recording):
-    bags = [bag, write_bag(tmp_path / 'b', recording)]
-    shares: list[float] = []
-    read = read_recordings(bags, progress=shares.append)
-    assert [each.name for each in read] == [str(bag) for bag in bags]
-    assert shares == [0.0, 0.5]
-
-
 @pytest.mark.parametrize(
     ('imu', 'pose', 'asked', 'stamps', 'words'),
     [
@@ -213,3 +217,70 @@ def test_receive_times_are_taken_for_both_topics_if_asked_or_without_stamps(
     assert recording.imu.receive_stamps.tolist() == list(range(1000, 1000 + len(imu)))
     assert words in ''.join(recording.notes)
     assert len(recording.notes) == bool(words)
+
+
+BAG = Path('drive')
+FIRST = Topic('/imu/data', IMU, 100, 'cdr')
+SECOND = Topic('/imu/raw', IMU, 90, 'cdr')
+EMPTY = Topic('/imu/idle', IMU, 0, 'cdr')
+FOREIGN = Topic('/imu', IMU, 5, 'protobuf')
+ODOMETRY = Topic('/odom', 'nav_msgs/msg/Odometry', 5, 'cdr')
+POINT = Topic('/odom', 'geometry_msgs/msg/PointStamped', 5, 'cdr')
+MANY = [Topic(f'/{i}', 'std_msgs/msg/String', 1, 'cdr') for i in range(30)]
+
+
+@pytest.mark.parametrize(
+    ('topics', 'role', 'name', 'chosen'),
+    [
+        ([ODOMETRY, EMPTY, FIRST], bag_topics.IMU, None, FIRST),
+        ([ODOMETRY, EMPTY, FIRST], POSITION, None, ODOMETRY),
+        ([FIRST, SECOND], bag_topics.IMU, '/imu/raw', SECOND),
+        ([FIRST, SECOND], bag_topics.IMU, 'imu/raw', SECOND),
+        ([FOREIGN, ODOMETRY], POSITION, None, ODOMETRY),
+    ],
+)
+def test_a_topic_is_the_only_one_with_messages_or_named(topics, role, name, chosen):
+    assert choose_topic(BAG, topics, role, name) == chosen
+
+
+@pytest.mark.parametrize(
+    ('topics', 'role', 'name', 'words'),
+    [
+        (
+            [FIRST, EMPTY, SECOND, ODOMETRY],
+            bag_topics.IMU,
+            None,
+            r'drive holds 2 IMU topics, /imu/data .*, 100 .*, /imu/raw .*: name one with --imu-',
+        ),
+        (
+            [ODOMETRY, EMPTY],
+            bag_topics.IMU,
+            None,
+            r'no IMU topic \(sensor_msgs/Imu\), only /odom \(nav_msgs/msg/Odometry, 5 messages\)',
+        ),
+        (
+            [FIRST],
+            bag_topics.IMU,
+            '/none',
+            'which is not there: .* --imu-topic; .*/imu/data .*, 100 messages',
+        ),
+        (
+            [FIRST, ODOMETRY],
+            bag_topics.IMU,
+            '/odom',
+            r'which is there as /odom \(nav_msgs/msg/Odometry, 5 ',
+        ),
+        (
+            [FIRST, EMPTY],
+            bag_topics.IMU,
+            '/imu/idle',
+            r'which is there as /imu/idle \(.*, 0 messages\)',
+        ),
+        (MANY, bag_topics.IMU, None, r'/11 \(.*\) and 18 more: record one'),
+        ([FOREIGN, ODOMETRY], bag_topics.IMU, None, "/imu in drive is serialised as 'protobuf'"),
+        ([ODOMETRY, POINT], POSITION, '/odom', 'keep one of them in a copy of the bag'),
+    ],
+)
+def test_what_is_no_clear_choice_lists_what_there_is(topics, role, name, words):
+    with pytest.raises(InputError, match=words):
+        choose_topic(BAG, topics, role, name)

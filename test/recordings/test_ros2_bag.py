@@ -2,8 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where rosbags is missing, ROS's rosbag2_py reads the same bags."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
 import shutil
 import sys
+from types import ModuleType, SimpleNamespace
 
 from bag_builders import pack_bag
 from ellipse import drive, stamped, write_bag
@@ -17,7 +21,6 @@ from two_manifold_ros.recordings.reading import read_recording, ReadingOptions
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 rosbag2 = pytest.importorskip('rosbags.rosbag2')
-from rosbag2_stand_in import stand_in  # noqa: E402 - needs rosbags
 
 
 def without_rosbags(monkeypatch):
@@ -53,15 +56,11 @@ def test_it_reads_the_same_recording(bag, tmp_path, monkeypatch, storage, mode):
     assert_same(read_recording(tmp_path / 'copy'), expected)
 
 
-def test_one_file_is_read_as_its_folder(bag, monkeypatch):
+def test_one_file_is_read_as_its_folder_and_dropped_messages_are_a_note(bag, monkeypatch):
     (file,) = bag.glob('*.mcap')
     expected = read_recording(file)
     without_rosbags(monkeypatch)
     assert_same(read_recording(file), expected)
-
-
-def test_dropped_messages_are_a_note(bag, monkeypatch):
-    without_rosbags(monkeypatch)
     library = sys.modules['rosbag2_py']
     read = library.Info.read_metadata
 
@@ -117,3 +116,82 @@ def test_a_robot_without_pip_trains_and_evaluates_and_needs_it_to_write(
             monkeypatch.setitem(sys.modules, name, None)
     assert main(['replay', model, bag, '-o', str(tmp_path / 'replayed')]) == 2
     assert 'pip install rosbags' in ' '.join(capsys.readouterr().err.split())
+
+
+@dataclass
+class StorageOptions:
+    uri: str
+    storage_id: str = ''
+
+
+@dataclass
+class ConverterOptions:
+    input_serialization_format: str
+    output_serialization_format: str
+
+
+@dataclass
+class StorageFilter:
+    topics: list[str] = field(default_factory=list)
+
+
+class Info:
+    def read_metadata(self, uri: str, storage_id: str) -> SimpleNamespace:
+        path = Path(uri)
+        folder_fits = path.is_dir() and (path / 'metadata.yaml').exists()
+        if not folder_fits and not (path.is_file() and storage_id in {'mcap', 'sqlite3'}):
+            msg = f'No plugin detected that could open {path}'
+            raise RuntimeError(msg)
+        with rosbag2.Reader(path) as reader:
+            topics = []
+            for each in reader.connections:
+                form = each.ext.serialization_format
+                of = SimpleNamespace(name=each.topic, type=each.msgtype, serialization_format=form)
+                topics.append(SimpleNamespace(topic_metadata=of, message_count=each.msgcount))
+            return SimpleNamespace(
+                topics_with_message_count=topics,
+                compression_format=reader.compression_format or '',
+            )
+
+
+class SequentialReader:
+    compressed = False
+
+    def open(self, storage: StorageOptions, converter: ConverterOptions) -> None:
+        assert converter == ConverterOptions('', '')
+        metadata = Info().read_metadata(storage.uri, storage.storage_id)
+        if bool(metadata.compression_format) != self.compressed:
+            msg = 'No storage could be initialized from the inputs.'
+            raise RuntimeError(msg)
+        self._path = Path(storage.uri)
+
+    def set_filter(self, storage_filter: StorageFilter) -> None:
+        self._rows = self._read(storage_filter.topics)
+
+    def _read(self, topics: list[str]) -> Iterator[tuple[str, bytes, int]]:
+        with rosbag2.Reader(self._path) as reader:
+            wanted = [each for each in reader.connections if each.topic in topics]
+            for connection, stamp, raw in reader.messages(wanted):
+                yield connection.topic, bytes(raw), stamp
+
+    def has_next(self) -> bool:
+        self._next = next(self._rows, None)
+        return self._next is not None
+
+    def read_next(self) -> tuple[str, bytes, int]:
+        assert self._next is not None
+        return self._next
+
+
+class SequentialCompressionReader(SequentialReader):
+    compressed = True
+
+
+def stand_in() -> ModuleType:
+    """Return the module."""
+    module = ModuleType('rosbag2_py')
+    kinds = (ConverterOptions, Info, SequentialCompressionReader, SequentialReader)
+    module.__dict__.update(
+        {kind.__name__: kind for kind in (*kinds, StorageFilter, StorageOptions)}
+    )
+    return module

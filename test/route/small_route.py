@@ -114,6 +114,10 @@ def small_route(*, spread: float = 1.0, sharpness: float = 0.3, seed: int = 0) -
     return grouped(numbers)
 
 
+def observations(ticks: int, seed: int = 1) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=(ticks, CHANNELS))
+
+
 def changed(route: Route, **numbers: object) -> Route:
     """Return a route with other numbers, of any group."""
     return grouped(numbers_of(route) | numbers)

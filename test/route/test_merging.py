@@ -44,20 +44,14 @@ def circle(laps: float, seed: int = 0, noise: float = 0.05) -> np.ndarray:
 
 
 @pytest.mark.parametrize('laps', [2, 5, 20])
-def test_any_number_of_laps_gives_the_places_of_one(laps):
-    places = places_of(circle(laps))
+def test_any_number_of_laps_gives_the_places_of_one_which_are_where_they_say(laps):
+    track = circle(laps)
+    places = places_of(track)
     assert len(places) == pytest.approx(FINENESS * LAP_TICKS, rel=0.06)
     visits = np.bincount(places.visited, minlength=len(places))
     assert np.median(visits) == pytest.approx(laps, abs=1)
-
-
-def test_visits_are_where_and_when_they_say():
-    track = circle(4)
-    places = places_of(track)
-    apart = (
-        places.positions[places.visited]
-        - circle(4, noise=0.0)[np.clip(np.round(places.times).astype(int), 0, len(track) - 1)]
-    )
+    at = np.clip(np.round(places.times).astype(int), 0, len(track) - 1)
+    apart = places.positions[places.visited] - circle(laps, noise=0.0)[at]
     assert np.linalg.norm(apart, axis=1).max() < places.radius_m + 2.0 * STEP_M
     assert places.times.min() > -1.0
     assert places.times.max() < len(track) + 1.0
@@ -176,7 +170,6 @@ def test_a_line_driven_to_and_fro_has_each_place_twice(noise):
     assert np.bincount(most.visited)[most.visited[turns]].mean() > 5.0
 
 
-FORK_PERIOD_S = 0.1
 FORK_STEP_M = 0.2
 BRAKES_M = 3.0
 FORK_M = 30.0
@@ -200,10 +193,7 @@ def drive(turns: bool, seed: int) -> np.ndarray:
 
 
 def forked_places(*turns: bool) -> Places:
-    tracks = [drive(each, seed) for seed, each in enumerate(turns)]
-    places = merge_passes(tracks, FORK_PERIOD_S)
-    assert places is not None
-    return places
+    return places_of(*(drive(each, seed) for seed, each in enumerate(turns)))
 
 
 def shared(places: Places, begin_m: float, end_m: float, turned: list[int]) -> float:
@@ -226,13 +216,7 @@ def test_places_before_a_fork_are_split_by_where_they_lead():
     # Far from it they are not, and no visit is anywhere else than before.
     assert shared(split, 5.0, FORK_M - 10.0, [0, 1, 2]) > 0.8
     assert np.array_equal(split.positions[split.visited], places.positions[places.visited])
-
-
-def test_one_road_has_the_places_it_had():
-    places = forked_places(True, True, True)
-    assert split_before_forks(places, 60) is places
-
-
-def test_one_drive_alone_makes_no_fork():
-    places = forked_places(True, False, False, False)
-    assert split_before_forks(places, 60) is places
+    # One road has the places it had, and one drive alone makes no fork.
+    for turns in ((True, True, True), (True, False, False, False)):
+        places = forked_places(*turns)
+        assert split_before_forks(places, 60) is places

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from naive_route import NaiveBelief
 import numpy as np
 import pytest
-from small_route import leads_to, small_route
+from small_route import leads_to, observations, small_route
 
 from two_manifold_ros.recordings.recording import HeldStream
 from two_manifold_ros.route import sensors as sensors_module
 from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.learning import Tuning
-from two_manifold_ros.route.route import Route, ROWS, STANDS
+from two_manifold_ros.route.route import Route
 from two_manifold_ros.route.sensors import BREAK_S, HEAL_S, SensedBelief, Sensor, TRUSTED
 from two_manifold_ros.ticks.segments import Channels
 from two_manifold_ros.training.route import (
@@ -44,10 +44,6 @@ def readings(ticks: int, seed: int = 2) -> np.ndarray:
     return np.random.default_rng(seed).normal(size=(ticks, 3)) * [2.0, 0.0, 0.5] + [3.0, 0.0, -1.0]
 
 
-def observations(ticks: int, seed: int = 1) -> np.ndarray:
-    return np.random.default_rng(seed).normal(size=(ticks, 2))
-
-
 @pytest.mark.usefixtures('exact')
 def test_it_is_a_mixture_of_the_beliefs_with_the_sensor_and_without_it():
     route, sensor = small_route(), small_sensor()
@@ -64,11 +60,7 @@ def test_it_is_a_mixture_of_the_beliefs_with_the_sensor_and_without_it():
         lasts, stays = np.exp(-PERIOD_S / np.array([BREAK_S, HEAL_S]))
         trust = lasts * trust + (1.0 - stays) * (1.0 - trust)
         trust = naive.sense(seen, sensor.likelihood, trust)
-        chances, ratios, spreads = naive.table()
-        np.testing.assert_allclose(belief.chances, chances, rtol=0.0, atol=1e-9)
-        moving = (chances > 1e-9) & (np.arange(ROWS) != STANDS)
-        np.testing.assert_allclose(belief.ratios[moving], ratios[moving], atol=1e-6)
-        np.testing.assert_allclose(belief.spreads[moving], spreads[moving], atol=1e-6)
+        naive.assert_same(belief, 1e-9)
         assert belief.elsewhere == pytest.approx(naive.elsewhere, abs=1e-9)
         assert belief.heard[0].weight == pytest.approx(trust, abs=1e-9)
 
@@ -89,24 +81,16 @@ def test_compiled_it_is_a_belief_whatever_is_read(seed):
     assert len(getattr(compiled, 'signatures', [0])) == 1
 
 
-def bad(kind: str) -> np.ndarray:
+@pytest.mark.parametrize(
+    ('channels', 'value'), [([0, 1, 2], np.nan), ([2], np.nan), ([0], np.inf), ([0], 1e6)]
+)
+def test_what_cannot_be_read_costs_nothing_to_the_bit(channels, value):
+    """As it is missing, or far beyond all training."""
     values = readings(60)
-    if kind == 'missing':
-        values[:] = np.nan
-    elif kind == 'one missing':
-        values[:, 2] = np.nan
-    elif kind == 'infinite':
-        values[:, 0] = np.inf
-    elif kind == 'far beyond all training':
-        values[:, 0] = 1e6
-    return values
-
-
-@pytest.mark.parametrize('kind', ['missing', 'one missing', 'infinite', 'far beyond all training'])
-def test_what_cannot_be_read_costs_nothing_to_the_bit(kind):
+    values[:, channels] = value
     belief = SensedBelief(small_route(), [small_sensor()], PERIOD_S)
     alone = RouteBelief(small_route())
-    for observation, reading in zip(observations(60), bad(kind), strict=True):
+    for observation, reading in zip(observations(60), values, strict=True):
         belief.update(observation)
         belief.sense([reading])
         alone.update(observation)
@@ -178,15 +162,12 @@ def test_a_field_helps_and_a_lie_costs_next_to_nothing(route, field_sensor):
         assert error_of(route, drive, [field_sensor], wrong) < 1.02 * alone
 
 
-def test_a_sensor_that_never_changes_is_none(laps, passes):
+def test_held_readings_count_as_often_as_they_come_and_what_never_changes_is_none(passes, laps):
     stream = HeldStream('/m', 'std_msgs/msg/Float32', ('data',), np.arange(3), np.zeros((3, 1)))
     still = [np.full((len(laps.track), 1), 4.0)]
     assert learn_sensor(passes, still, [True], stream, Tuning()) is None
     unknown = [each * np.nan for each in still]
     assert learn_sensor(passes, unknown, [True], stream, Tuning()) is None
-
-
-def test_held_readings_count_as_often_as_they_come(passes, laps):
     values = landmarks(laps, 0)
     slow_ns = (1e9 * 10.0 * passes.period_s * np.arange(50)).astype(np.int64)
     fast_ns = slow_ns // 20

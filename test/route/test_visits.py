@@ -98,7 +98,7 @@ def test_features_against_a_loop():
         means += gains[:, None] * (seen[tick] - means)
 
 
-def test_visits_see_what_was_seen_when_they_were(laps, passes):
+def test_visits_see_what_was_seen_when_they_were_at_the_speed_ratios_driven(laps, passes):
     """Between two ticks what lies between."""
     along = features_along(laps.observations, passes.gains)
     ticks = np.arange(len(along))
@@ -112,11 +112,7 @@ def test_visits_see_what_was_seen_when_they_were(laps, passes):
             wanted = np.interp(times + horizon, ticks, laps.track[:, axis])
             found = passes.targets[:, column, axis]
             np.testing.assert_allclose(found[inside], wanted[inside], atol=1e-9)
-
-
-def test_speed_ratios_are_those_driven(laps, passes):
-    times = np.clip(np.round(passes.places.times).astype(int), 0, len(laps.log_ratios) - 1)
-    driven = laps.log_ratios[times]
+    driven = laps.log_ratios[np.round(times).astype(int)]
     visited = passes.places.visited
     usual = np.array([np.median(driven[visited == i]) for i in range(len(passes.places))])
     apart = np.abs(driven - usual[visited] - passes.log_ratios)
@@ -145,9 +141,7 @@ def test_where_and_how_long_vehicles_stood():
         assert np.linalg.norm(where - wanted, axis=1).max() < 1.0
     # Who stood on its way was no slower for it: the speed ratio is that of who drives.
     assert np.abs(passes.log_ratios[passes.halts > 0.0]).max() < LARGEST_LOG_RATIO
-
-
-def test_what_never_moves_cannot_be_laid():
+    # What never moves cannot be laid.
     still = np.zeros((50, CHANNELS))
     tracks = [np.zeros((50, 2))]
     assert lay_out([still], tracks, (0,), PERIOD_S, MEMORY_S, Traits(*[AT_REST] * 3)) is None
@@ -164,17 +158,14 @@ def forward(*drives: Drive) -> Forward:
     )
 
 
-def test_the_forward_acceleration_is_found_among_the_channels():
+def test_the_forward_acceleration_is_found_among_the_channels_however_the_sensor_is_mounted():
+    """The line turns with the axes, its values are the same."""
     found = forward(*map(stop_and_go, range(8)))
     # The noise of a sensor makes a regression on it flatter.
     assert found.weights[-1] == pytest.approx(PULL, rel=0.15)
     assert np.abs(found.weights[:-1]).max() < 0.1 * PULL
     assert abs(found.offset) < 0.1
     assert found.explained > 0.9
-
-
-def test_however_the_sensor_is_mounted():
-    """The line turns with the axes, its values are the same."""
     drive = stop_and_go()
     turn, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(CHANNELS, CHANNELS)))
     plain = forward(drive)

@@ -24,34 +24,23 @@ def pushed(novelty: NoveltyScore, contrasts: list[float]) -> list[float]:
     return [novelty.push(1e-3, 1e-3 / math.exp(value), 0) for value in contrasts]
 
 
-@pytest.mark.parametrize(
-    ('smallest', 'mean', 'wanted'),
-    [
+def test_one_is_the_own_route_and_two_another_by_the_mean_logarithm_of_the_last_windows():
+    """Before there are enough, of what there is."""
+    for smallest, mean, wanted in (
         (1.0, math.e**3, -3.0),
         (5.0, 5.0, 0.0),
         # What is there twice.
         (0.0, 4.0, math.log(SMALLEST_RATIO)),
         (0.0, 0.0, 0.0),
-    ],
-)
-def test_the_contrast_is_a_finite_logarithm(smallest, mean, wanted):
-    assert contrast(smallest, mean) == pytest.approx(wanted, abs=0.0)
-
-
-def test_one_is_the_own_route_and_two_another():
+    ):
+        assert contrast(smallest, mean) == pytest.approx(wanted, abs=0.0)
     novelty = NoveltyScore(ANCHORS, 1)
     assert pushed(novelty, [-2.0, -1.0, -3.0]) == pytest.approx([1.0, 2.0, 0.5])
-
-
-def test_the_last_windows_are_averaged_and_before_there_are_enough_what_there_is():
     values = np.random.default_rng(0).uniform(-4.0, 0.0, 50).tolist()
     means = [np.mean(values[max(i - 6, 0) : i + 1]) for i in range(50)]
     wanted = [2.0 ** (mean + 2.0) for mean in means]
     assert pushed(NoveltyScore(ANCHORS, 7), values) == pytest.approx(wanted, rel=1e-12)
-
-
-def test_rounding_does_not_build_up():
-    """After a full round of ones alike, the mean is theirs to the last bit but one or two."""
+    # After a full round of ones alike, the mean is theirs to the last bit but one or two.
     novelty = NoveltyScore(ANCHORS, 50)
     sizes = np.random.default_rng(1).uniform(-6.0, 0.9, 50 * 1_200)
     pushed(novelty, (-(10.0**sizes)).tolist())

@@ -125,16 +125,14 @@ def test_every_sample_is_used_or_set_aside_by_cause(steps, seed):
         assert np.isfinite(segment.values).all()
 
 
-def test_what_shakes_is_the_variance_of_noise_whatever_else_changes_evenly():
+def test_what_shakes_is_the_variance_of_noise_in_ticks_of_each_stretch_alone():
+    """Whatever else changes evenly."""
     noise = np.random.default_rng(0).normal(scale=[0.1, 2.0], size=(20000, 2))
     drifting = noise + np.outer(np.arange(20000), [0.5, -3.0])
     for samples in (noise, drifting):
         found = with_shakes(samples[2:], samples[1:-1], samples[:-2])
         assert np.array_equal(found[:, :2], samples[2:])
         assert np.allclose(np.sqrt(found[:, 2:].mean(axis=0)), [0.1, 2.0], rtol=0.02)
-
-
-def test_spreads_within_ticks_are_those_of_each_stretch_alone():
     rng = np.random.default_rng(1)
     samples = rng.normal(size=(40, 6))
     stamps = 10**10 + 10**8 * np.arange(40)
@@ -272,9 +270,6 @@ def test_channels_are_measured_over_all_segments():
     np.testing.assert_allclose(scaled.mean(axis=0), 0.0, atol=1e-9)
     np.testing.assert_allclose(scaled.std(axis=0), 1.0, atol=1e-9)
     np.testing.assert_array_equal(channels.standardise(values[7]), scaled[7])
-
-
-def test_no_live_channel_is_refused():
     with pytest.raises(InputError, match='no channel varies during training; record while'):
         fit_channels(segments(np.zeros(6)), LARGEST)
 

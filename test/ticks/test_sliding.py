@@ -4,7 +4,7 @@
 
 from collections.abc import Iterable
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 import naive
 import numpy as np
@@ -58,7 +58,6 @@ def follow(acts: Iterable[str], width: int) -> None:
 
 
 @given(st.integers(1, 9), st.lists(st.sampled_from(['push'] * 9 + ['clear']), max_size=60))
-@settings(derandomize=True, deadline=None)
 def test_pushing_and_clearing(width, acts):
     follow(acts, width)
 

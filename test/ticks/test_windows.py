@@ -4,7 +4,7 @@
 
 import itertools
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 import naive
 import numpy as np
@@ -31,7 +31,6 @@ def numbered_segments(lengths: list[int]) -> list[np.ndarray]:
 @given(st.lists(st.integers(0, 25), min_size=1, max_size=6), st.integers(1, 8))
 @example([17, 16, 17], 8)
 @example([2, 3, 0, 3], 1)
-@settings(derandomize=True, deadline=None)
 def test_no_window_crosses_a_seam(lengths, width):
     segments = numbered_segments(lengths)
     series, begins = lay_end_to_end(segments)
@@ -60,16 +59,13 @@ def flat_rows(windows: WindowSet) -> np.ndarray:
     )
 
 
-def test_distances_to_some():
+def test_distances_to_some_and_pairs_are_of_different_windows_of_the_set():
     windows = make_windows(list(range(2000)), 6)
     others = np.array([0, 5, 1999])
     rows = flat_rows(windows)
     expected = naive.squared_distances(rows, rows[others])
     np.testing.assert_allclose(windows.distances_to(others), expected, atol=1e-11)
     assert windows.distances_to(others).min() >= 0.0
-
-
-def test_pairs_are_different_windows_of_the_set():
     windows = make_windows([0, 3, 4, 20], 5)
     rows = flat_rows(windows)
     expected = naive.squared_distances(rows, rows)[np.triu_indices(4, 1)]
@@ -96,7 +92,6 @@ increasing_starts = st.lists(st.integers(0, 60), min_size=1, max_size=25, unique
 
 
 @given(increasing_starts, st.integers(1, 9), st.integers(1, 30), st.integers(0, 99))
-@settings(derandomize=True, deadline=None)
 def test_neighbours_are_those_of_all_distances(starts, width, count, seed):
     series = np.random.default_rng(seed).normal(size=(3, max(starts) + width + 3))
     windows = WindowSet(series, np.array(starts, dtype=np.int64), width)

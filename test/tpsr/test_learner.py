@@ -8,11 +8,10 @@ import itertools
 import math
 import warnings
 
-from exact_tpsr import learn_by_tensor
-import naive_tpsr
+import exact_tpsr
+from exact_tpsr import evidences, learn_by_tensor, part, rows_of, unit, wandering
 import numpy as np
 import pytest
-from tpsr_streams import evidences, part, rows_of, unit, wandering
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.tpsr.learner import (
@@ -39,7 +38,7 @@ def learner(**changes: float) -> OnlineLearner:
 def test_is_the_online_algorithm_as_the_paper_writes_it(rank, memory):
     triples = wandering(300)
     ours = learner(rank=rank, memory=memory)
-    naive = naive_tpsr.NaiveOnline(SIZE, SIZE, OBSERVATIONS, rank)
+    naive = exact_tpsr.NaiveOnline(SIZE, SIZE, OBSERVATIONS, rank)
     for row in rows_of(triples):
         ours.add(*row)
         naive.add(*row, decay=ours.settings.decay)
@@ -107,17 +106,11 @@ def test_features_that_cannot_be_computed_with_are_refused(column, value):
     assert ours.parameters().transition.tobytes() == clean.parameters().transition.tobytes()
 
 
-@pytest.mark.parametrize(
-    ('name', 'value'),
-    [('states', 0), ('ridge', 0.0), ('ridge', math.nan), ('memory', -1.0), ('fold_every', 0),
-     ('states', 9)],
-)  # fmt: skip
-def test_settings_that_make_no_learner_are_refused(name, value):
-    with pytest.raises(InputError, match=r'positive|rank'):
-        learner(**{name: value})
-
-
-def test_another_number_of_features_is_refused_by_name():
+def test_settings_that_make_no_learner_and_another_number_of_features_are_refused_by_name():
+    wrong = {'states': (0, 9), 'ridge': (0.0, math.nan), 'memory': (-1.0,), 'fold_every': (0,)}
+    for name, value in ((name, value) for name, values in wrong.items() for value in values):
+        with pytest.raises(InputError, match=r'positive|rank'):
+            learner(**{name: value})
     ours = learner()
     *features, _ = next(rows_of(wandering(20)))
     row = dict(zip(('test', 'next_test', 'history', 'observation'), features, strict=True))

@@ -4,9 +4,9 @@ from copy import copy
 from dataclasses import replace
 import warnings
 
+from exact_tpsr import part, unit, wandering
 import numpy as np
 import pytest
-from tpsr_streams import part, unit, wandering
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The thin SVD of a growing sum, its bases and their moves."""
 
+import exact_tpsr
 from hypothesis import given, strategies
-import naive_tpsr
 import numpy as np
 import pytest
 
@@ -45,7 +45,7 @@ def test_cuts_off_what_rank_one_updates_of_brand_do(decay):
     for _ in range(60):
         x, y, weight = rng.normal(size=9), rng.normal(size=7), rng.random()
         svd.fold(x[None], y[None], np.array([weight]), decay)
-        left, values, right = naive_tpsr.brand(left, decay * values, right, weight * x, y, 4)
+        left, values, right = exact_tpsr.brand(left, decay * values, right, weight * x, y, 4)
     np.testing.assert_allclose(svd.values, values, rtol=1e-11)
     np.testing.assert_allclose(whole(svd), left * values @ right.T, atol=1e-11)
 
