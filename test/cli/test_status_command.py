@@ -57,16 +57,13 @@ def test_a_line_for_each_change_goes_into_a_pipe(play, command):
     assert gone == 'filter_node  GONE   not heard for 4 s'
 
 
-def test_no_node_is_heard(play, command):
+def test_json_is_what_each_node_said_last_or_that_none_is_heard(play, command):
     asked = play()
     said = command('status', status=1)
     assert said.out == ''
     assert 'no filter or updater node was heard' in said.err
     assert json.loads(command('status', '--json', '--seconds', '2', status=1).out) == {'nodes': {}}
     assert asked == [None, 2.0]
-
-
-def test_json_is_what_each_node_said_last(play, command):
     rates = {'input_rate_hz': '99.5', 'estimate_rate_hz': 'unknown'}
     asked = play((0, 'tracking', WELL), (2, 'lost: a', LOST | rates), (0, 'x', {}))
     ((name, node),) = command.json('status')['nodes'].items()
@@ -106,9 +103,7 @@ def test_what_was_not_reached_is_said(play, command):
         assert said.endswith('note: car1/filter_node not heard\n')
         said = command('status', 'car1/filter_node', *more, status=1).err
         assert said.endswith('note: car1/filter_node not heard (but filter_node)\n')
-
-
-def test_a_node_that_could_not_be_configured_is_waited_for_in_vain(play, command):
+    # A node that could not be configured is waited for in vain.
     unconfigured = {'status': 'unconfigured', 'cause': 'unconfigured'}
     play((2, 'no such model', unconfigured), (0, 'tracking', WELL))
     said = command('status', '--until', 'tracking', status=1)

@@ -291,16 +291,13 @@ def test_a_gyroscope_bias_drifts_as_by_hand(fitted, bias):
     assert aside == pytest.approx(2.0 * bias * since**2 / 2.0, rel=0.1)
 
 
-def test_ahead_it_drives_on_as_now(fitted):
+def test_ahead_it_drives_on_as_now_and_standing_is_reported_until_it_sets_off(fitted):
     segment = steady(120, 0.5, 2.0)
     predicted = fitted.predict(segment).positions
     for column, horizon in ((1, 5), (2, 20)):
         apart = predicted[GIVEN + 5 : -horizon, column] - predicted[GIVEN + 5 + horizon :, 0]
         assert np.linalg.norm(apart, axis=1).max() < 0.15
-
-
-def test_standing_is_reported_until_it_sets_off(fitted):
-    """Without a course there is nothing to integrate; the start is where it drives off."""
+    # Without a course there is nothing to integrate; the start is where it drives off.
     segment = driven(200, lambda t: 0.2 * np.tanh(t - 8.0) + 0.2, lambda t: 1.0 + np.tanh(t - 8.0))
     course = fitted.predict(segment)
     begun = int(np.flatnonzero(np.isfinite(course.states[:, 0]))[0])

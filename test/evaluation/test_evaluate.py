@@ -293,7 +293,7 @@ def test_for_a_position_that_is_none_the_mean_stands(slot_car_model, laps, monke
     assert np.isfinite(run.positions).all()
 
 
-def test_recordings_are_sorted_by_their_positions(kart_atlas, kart_drives):
+def test_recordings_are_sorted_by_positions_and_direction_or_refused(kart_atlas, kart_drives):
     later = [drive for _, drive in kart_drives.values()]
     found = recordings_by_route(kart_atlas, [*later, later[0]])
     assert list(found) == ['hall', 'paddock', 'ring']
@@ -304,18 +304,14 @@ def test_recordings_are_sorted_by_their_positions(kart_atlas, kart_drives):
     by_places = recordings_by_route(kart_atlas, unnamed)
     assert [each.name for (each,) in by_places.values()] == [each.name for each in later]
     assert [*by_places] == [*kart_drives]
-
-
-def test_a_route_and_its_reverse_are_told_apart_by_the_direction(kart_atlas, kart_drives):
+    # A route and its reverse are told apart by the direction.
     forward = replace(kart_atlas.routes['hall'], frame_id='')
     both = atlas_of({'there': forward, 'back': replace(forward, track=forward.track[::-1])})
     drive = with_positions(kart_drives['hall'][1], frame_id='')
     assert list(recordings_by_route(both, [drive])) == ['there']
     turned = with_positions(drive, positions=drive.positions.positions[::-1])
     assert list(recordings_by_route(both, [turned])) == ['back']
-
-
-def test_a_recording_of_no_known_frame_or_road_is_refused(kart_atlas, kart_drives):
+    # One of no known frame or road is refused.
     drive = kart_drives['hall'][1]
     away = with_positions(drive, frame_id='elsewhere')
     for each in (away, replace(drive, positions=None)):

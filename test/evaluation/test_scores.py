@@ -54,6 +54,11 @@ def test_against_numbers_worked_out_by_hand():
     assert found.cross_rmse_m == pytest.approx(math.sqrt((16.0 + 1.0) / 3.0))
     ahead = scored(np.array([[3.0, 4.0]]), directions=np.array([[0.6, 0.8]]))
     assert (ahead.along_rmse_m, ahead.cross_rmse_m) == pytest.approx((5.0, 0.0))
+    # Where nothing is known there is no number.
+    number = dict.fromkeys(('published_share', 'along_rmse_m', 'cross_rmse_m'))
+    nothing = Score(*[None] * 6, n=0, all=ErrorSummary(*[None] * 6, n=0), **number)
+    for count in (0, 3):
+        assert scored(np.full((count, 2), np.nan)) == nothing
 
 
 @given(st.lists(st.tuples(st.floats(-9, 9), st.floats(-9, 9), st.booleans()), min_size=1))
@@ -87,14 +92,6 @@ def test_an_ellipse_that_is_none_holds_nothing(ellipse):
     found = scored(np.zeros((2, 2)), np.stack([ellipse, ellipse]))
     assert (found.coverage68, found.coverage95) == (None, None)
     assert found.rmse_m == 0.0
-
-
-@pytest.mark.parametrize('count', [0, 3])
-def test_nothing_known_is_no_number(count):
-    nothing = ErrorSummary(*[None] * 6, n=0)
-    assert scored(np.full((count, 2), np.nan)) == Score(
-        *[None] * 6, n=0, all=nothing, published_share=None, along_rmse_m=None, cross_rmse_m=None
-    )
 
 
 def positions(places: np.ndarray) -> PositionStream:
@@ -158,15 +155,11 @@ def test_a_standing_vehicle_keeps_the_last_direction():
     # Stamps asked for are judged each for itself, in any order.
     order = [3, 0, 5, 1, 4, 2]
     np.testing.assert_array_equal(travel_directions(stream, stamps[order]), found[order])
-
-
-@pytest.mark.parametrize(
-    'stream', [None, positions(np.empty((0, 2))), positions(np.ones((50, 2)))]
-)
-def test_a_vehicle_that_never_moves_has_no_direction(stream):
-    _, found = truth_ahead(stream, START_NS + np.arange(3), (0, 5), 100_000_000)
-    assert found.shape == (3, 2, 2)
-    assert np.isnan(found).all()
+    # A vehicle that never moves has none.
+    for still in (None, positions(np.empty((0, 2))), positions(np.ones((50, 2)))):
+        _, found = truth_ahead(still, START_NS + np.arange(3), (0, 5), 100_000_000)
+        assert found.shape == (3, 2, 2)
+        assert np.isnan(found).all()
 
 
 def test_the_direction_on_a_bend_is_its_tangent():

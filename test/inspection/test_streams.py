@@ -135,14 +135,11 @@ def test_gaps(steps, gaps):
         assert timing.jitter_std_s == pytest.approx(0.0, abs=1e-12)
 
 
-def test_gaps_of_what_is_interpolated_are_the_holes_of_training():
+def test_interpolated_gaps_are_the_holes_of_training_and_wrong_stamps_make_none():
     steps = np.random.default_rng(0).exponential(400 * MS, size=200).astype(np.int64) + MS
     timing = measure_timing(START + np.append(0, np.cumsum(steps)), START, interpolated=True)
     assert len(timing.gaps) == np.count_nonzero(holes(steps)) > 0
     assert measure_timing(START + np.arange(1) * MS, START, interpolated=True).gaps == ()
-
-
-def test_wrong_stamps_make_no_gap_and_are_counted():
     late = np.arange(300)
     late[::10] += 15
     assert measure_timing(EVEN[np.argsort(late, kind='stable')], START).gaps == ()
@@ -186,7 +183,7 @@ def measured(recording: Recording) -> PositionReport:
     return measure_positions(recording.positions, recording.imu)
 
 
-def test_speed_and_rate_of_turn_of_a_circle():
+def test_motion_of_a_circle_and_that_nothing_is_known_near_a_gap_and_a_jump():
     seconds = np.arange(0, 20, 0.04)
     angle = 2 * np.pi * seconds / 5
     circle = 3 * np.stack([np.cos(angle), np.sin(angle)], axis=1)
@@ -195,10 +192,6 @@ def test_speed_and_rate_of_turn_of_a_circle():
     np.testing.assert_allclose(motion.course_rate[inner], 2 * np.pi / 5, rtol=0.03)
     speed = np.linalg.norm(motion.velocities[inner], axis=1)
     np.testing.assert_allclose(speed, 6 * np.pi / 5, rtol=0.03)
-
-
-def test_nothing_is_known_near_a_gap_and_a_jump():
-    seconds = np.arange(0, 20, 0.04)
     seconds = seconds[(seconds < 5) | (seconds > 6)]
     positions = ellipse(seconds)
     positions[seconds > 12] += 3.0
@@ -240,15 +233,12 @@ def test_laps_are_counted_and_measured(lap_s, wider):
     assert laps_of(seconds[seen], places[seen]).time_s == pytest.approx(lap_s, rel=0.02)
 
 
-def test_a_crossing_is_not_a_lap():
+def test_a_crossing_is_no_lap_and_a_stop_and_a_gap_do_not_spoil_the_lap_time():
     seconds = np.arange(0, 60, 0.04)
     angle = 2 * np.pi * seconds / 12
     eight = np.stack([3 * np.sin(angle), 2 * np.sin(2 * angle)], axis=1)
     laps = laps_of(seconds, eight)
     assert laps.time_s == pytest.approx(12.0, rel=0.02)
-
-
-def test_a_stop_and_a_gap_do_not_spoil_the_lap_time():
     driven = np.arange(0, 48, 0.04)
     clock = np.where(driven > 20, driven + 15, driven)
     waiting = np.arange(20.04, 35, 0.04)

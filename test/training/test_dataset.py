@@ -53,16 +53,14 @@ def test_the_rate_is_twenty_or_the_imus_own(native_hz, rate_hz, window):
     assert dataset.window == window
 
 
-def test_a_rate_above_that_of_the_imu_is_refused_unless_it_may_be_jitter():
+def test_what_is_too_slow_too_short_or_of_another_time_is_refused():
+    """A rate above that of the IMU is not if it may be jitter."""
     assert refusal([drive(rate_hz=25.0)], TrainingSettings(rate_hz=50.0)) == (
         'the IMU of drive runs at 25.0 Hz, slower than the 50 Hz asked for; choose a lower --rate'
     )
     message = refusal([drive(rate_hz=20.0)], TrainingSettings(rate_hz=26.0))
     assert 'slower than the 26 Hz asked for' in message
     assert build_dataset([drive(30.0, 20.5)], TrainingSettings(rate_hz=25.0)).rate_hz == 25.0
-
-
-def test_no_more_than_two_windows_are_refused():
     for seconds in (1.0, 6.0):
         assert refusal([drive().between(None, seconds + 0.005)]) == (
             f'drive: the longest stretch without a gap is {seconds:.1f} s, but training needs '
@@ -71,6 +69,12 @@ def test_no_more_than_two_windows_are_refused():
     assert len(build_dataset([drive(6.05)], USUAL).segments[0]) == 121
     message = refusal([drive().between(None, 0.005)])
     assert 'drive: topic /imu has no two IMU samples with increasing' in message
+    whole = drive()
+    for shift_s in (-1000, 1000):
+        moved = with_positions(whole, stamps=whole.positions.stamps + shift_s * 10**9)
+        assert refusal([moved]) == (
+            'drive: no position falls into the time of the IMU; check the stamps of both'
+        )
 
 
 def noisy_drive(rate_hz: float, noise_m: float, seconds: float = 300.0) -> Recording:
@@ -103,15 +107,6 @@ def test_noise_of_positions_in_velocities(rate_hz, noise_m):
     jumped[:: len(jumped) // 10] += 3.0
     again = build_dataset([with_positions(recording, positions=jumped)], USUAL)
     assert np.sqrt(again.velocity_noise) == pytest.approx(wanted, rel=0.2)
-
-
-@pytest.mark.parametrize('shift_s', [-1000, 1000])
-def test_positions_of_another_time_are_refused(shift_s):
-    whole = drive()
-    moved = with_positions(whole, stamps=whole.positions.stamps + shift_s * 10**9)
-    assert refusal([moved]) == (
-        'drive: no position falls into the time of the IMU; check the stamps of both'
-    )
 
 
 def test_an_axis_that_one_recording_did_not_measure_is_dead_in_all():

@@ -256,38 +256,26 @@ def test_the_best_is_chosen_and_among_alike_the_narrowest(choose):
     assert best == Chosen(40, 1.4)
 
 
-@pytest.mark.parametrize(
-    ('change', 'windows', 'neighbours'),
-    [
+def test_only_what_is_not_given_is_chosen_and_more_neighbours_where_windows_are_enough(choose):
+    for given, windows, neighbours in (
         ({}, 1000, 100),
         ({}, 999, 30),
         ({'kernel': 'gaussian'}, 5000, 30),
         ({'kernel': 'diffusion-map'}, 1000, 100),
         ({'neighbours': 12}, 5000, 12),
-    ],
-)
-def test_more_neighbours_are_tried_where_there_are_windows_enough(
-    change, windows, neighbours, choose
-):
-    settings = replace(USUAL, **change)
-    best, _ = choose(lambda each: 100.0 / each.neighbours + each.states, settings, windows)
-    assert best == Chosen(20, 1.0, None, neighbours)
-
-
-@pytest.mark.parametrize(
-    ('given', 'best', 'compared'),
-    [
+    ):
+        settings = replace(USUAL, **given)
+        best, _ = choose(lambda each: 100.0 / each.neighbours + each.states, settings, windows)
+        assert best == Chosen(20, 1.0, None, neighbours)
+    for given, best, compared in (
         ({'bandwidth_factor': 3.0}, Chosen(7, 3.0), 1),
         ({'bandwidth_factor': 3.0, 'observation': 'ridge'}, Chosen(7, 3.0, 0.3), 2),
         ({'ridge': 0.5, 'observation': 'ridge'}, Chosen(7, 1.0, 0.5), 2),
         ({'ridge': 0.5}, Chosen(7, 1.0), 4),
-    ],
-)
-def test_of_the_spectral_filter_only_what_is_not_given_is_chosen(given, best, compared, choose):
-    settings = replace(USUAL, states=7, **given)
-    found, table = choose(lambda each: 1.0 + 1e-3 * (each.ridge or 0.0), settings)
-    assert found == best
-    assert len(table) == compared
+    ):
+        settings = replace(USUAL, states=7, **given)
+        found, table = choose(lambda each: 1.0 + 1e-3 * (each.ridge or 0.0), settings)
+        assert (found, len(table)) == (best, compared)
 
 
 @pytest.mark.parametrize('turns', [1, 3])
