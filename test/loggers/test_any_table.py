@@ -256,6 +256,22 @@ def test_a_clock_that_was_not_set_is_left_out_and_no_other_time_is_repaired(
     assert set(drive_read.imu.values[:, 0]) <= {*np.array(found)[order]}
 
 
+def test_damage_of_a_position_leaves_the_imu_of_its_row_and_a_torn_line_the_others(tmp_path):
+    path = written(
+        tmp_path,
+        'time,ax,lat,lon',
+        lambda i: (i / 9, i, 'nofix' if i in {3, 40} else 48 + i / 1e4, 11),
+    )
+    found = read(path)
+    assert len(found.imu.stamps) == 100
+    assert len(found.fixes.stamps) == 98
+    assert any("line 5: 'nofix'" in note and '1 others' in note for note in found.notes)
+    path.write_text('time,ax,ay\n0,1,2\n0.1,1,2\n0.2,1')
+    found = read(path)
+    assert len(found.imu.stamps) == 2
+    assert any('line 4, the last' in note for note in found.notes)
+
+
 @pytest.mark.parametrize(
     ('head', 'columns', 'found'),
     [
@@ -292,7 +308,9 @@ def test_a_unit_that_no_imu_has_is_refused(unit, as_unit, step_s, tmp_path):
     held = step * factors[as_unit[1:] or 's']
     path = written(tmp_path, 'time,ax', lambda i: (repr(i * step), i))
     if 1e-5 < held < (10.0 if as_unit else 1.0):
-        assert np.median(np.diff(read(path, columns=f'time=time{as_unit}').imu.stamps)) > 0
+        found = read(path, columns=f'time=time{as_unit}')
+        assert np.median(np.diff(found.imu.stamps)) > 0
+        assert f'time is time in {as_unit[1:] or "s"}' in found.notes
     else:
         with pytest.raises(InputError, match="state its unit, as in --columns 'time=time:ms'"):
             read(path, columns=f'time=time{as_unit}')

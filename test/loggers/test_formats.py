@@ -49,7 +49,11 @@ def test_each_format_gives_the_drive(name, tmp_path):
         ('vbo', rb'File created on [^\r]*', b'', DAY_NS + MADE.stamps[0] % DAY_NS),
         ('racecapture', rb'"Utc"', b'"Other"', DAY_NS),
         ('aim', rb'"Saturday, March 7, 2026"', b'""', DAY_NS),
-        ('aim', rb'"Saturday, March 7, 2026"', b'"03/07/2026"', MADE.stamps[0]),
+        ('aim', rb'"Saturday, March 7, 2026"', b'"Saturday March 7 2026"', MADE.stamps[0]),
+        *(
+            ('aim', rb'"Saturday, March 7, 2026"', day, MADE.stamps[0] - 35 * DAY_NS)
+            for day in (b'"01/31/2026"', b'"31/01/2026"')
+        ),
     ],
 )
 def test_a_drive_begins_on_its_date_or_in_1970(name, pattern, put, begin, tmp_path):
@@ -104,16 +108,30 @@ def test_the_clock_of_racecapture_runs_evenly(tmp_path):
     np.testing.assert_allclose(read(file).imu.stamps, MADE.stamps, rtol=0, atol=1_000_000)
 
 
-@pytest.mark.parametrize('device', ['calc', '100: gps', ''])
-def test_accelerations_by_satellites_are_no_imu(device, tmp_path):
+@pytest.mark.parametrize(
+    ('names', 'devices', 'found'),
+    [
+        *((f'{name},lateral_acc', f'{device},calc', None)
+          for name in ('longitudinal_acc', 'x_acc') for device in ('calc', '100: gps', '')),
+        ('x_acc,x_acc', 'calc,101: acc', [2.0, 0.0]),
+        ('x_acc,x_acc', '101: acc,calc', [1.0, 0.0]),
+        ('speed,lateral_acc', '100: gps,100: can', [0.0, 2.0]),
+    ],
+)  # fmt: skip
+def test_accelerations_by_satellites_are_no_imu(names, devices, found, tmp_path):
+    """The line of devices tells them from measured ones of the same name."""
     path = tmp_path / 'a.csv'
-    rows = [f'{1_700_000_000 + index / 10:.1f},0.1,{index / 100}' for index in range(20)]
+    rows = [f'{1_700_000_000 + index / 10:.1f},1,2' for index in range(20)]
     head = ['This file is created using RaceChrono Pro v9', 'Format,3', '']
-    head += ['timestamp,longitudinal_acc,lateral_acc', 'unix time,G,G', f',{device},calc']
+    head += [f'timestamp,{names}', 'unix time,G,G', f',{devices}']
     path.write_text('\n'.join([*head, *rows]))
-    with pytest.raises(InputError, match=r"hold samples.*'longitudinal_acc'"):
-        read(path)
-    assert len(read(path, columns='ax=longitudinal_acc').imu.values) == 20
+    name = names.split(',')[0]
+    if found is None:
+        with pytest.raises(InputError, match=rf"hold samples.*'{name}'"):
+            read(path)
+        assert len(read(path, columns=f'ax={name}').imu.values) == 20
+    else:
+        np.testing.assert_allclose(read(path).imu.values[0, :2], np.array(found) * G)
 
 
 def test_files_of_one_vehicle_become_one_drive_in_any_order(tmp_path):
@@ -256,6 +274,17 @@ def test_of_several_tables_each_has_its_part_of_a_map(tmp_path):
     assert sum('no date' in note for note in found.notes) == 1
     with pytest.raises(InputError, match='no table has the column'):
         read(tmp_path, columns='ax=W')
+    # Times of text have no unit of times, and of columns with one name the first counts.
+    for file in tmp_path.iterdir():
+        head, *rows = file.read_text().splitlines()
+        rows = [
+            f'{clock},{row.partition(",")[2]},9'
+            for clock, row in zip(SHORT.stamps.astype('datetime64[ns]'), rows, strict=True)
+        ]
+        file.write_text('\n'.join([head.replace('(s)', '(UTC)', 1) + ',X (V)', *rows]))
+    found = read(tmp_path, columns='t=Time,ax=X,ay=Y,az=Z')
+    np.testing.assert_allclose(found.imu.values, SHORT.imu)
+    assert found.imu.stamps.tolist() == SHORT.stamps.tolist()
 
 
 def library(found):
@@ -300,6 +329,10 @@ def test_xrk_files_are_read_by_their_library(tmp_path, monkeypatch, capsys):
     assert found.imu.stamps.tolist() == MADE.stamps.tolist()
     assert all(DRIVER not in note for note in found.notes)
     assert capsys.readouterr().out == ''
+    # Of a channel without a value nothing is read.
+    empty = Drive(MADE.seconds, MADE.imu, MADE.fixes * [1.0, 1.0, np.nan])
+    monkeypatch.setitem(sys.modules, 'libxrk', library(empty))
+    np.testing.assert_allclose(read(path).fixes.values, MADE.fixes * [1, 1, 0], atol=1e-9)
     for module, words in ((library(None), ''), (None, '.*pip install libxrk')):
         monkeypatch.setitem(sys.modules, 'libxrk', module)
         with pytest.raises(InputError, match=rf'run\.dat{words}'):

@@ -112,11 +112,11 @@ def test_tables_and_filter(model, slot_car_laps):
         )
         # What is left after cancellation is as inexact as it is small.
         scale = float(np.linalg.norm(expected)) / abs(result.evidence)
-        np.testing.assert_allclose(tracker.state, expected, rtol=0.0, atol=1e-3 * scale)
+        np.testing.assert_allclose(tracker.belief.state, expected, rtol=0.0, atol=1e-3 * scale)
         assert not result.restarted
         assert result.accepted
         # Small differences would grow from tick to tick.
-        state = tracker.state.copy()
+        state = tracker.belief.state.copy()
     assert min(evidences) < 0.1, 'there was something that guards would have rejected'
 
 

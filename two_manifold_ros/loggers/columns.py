@@ -28,7 +28,7 @@ from two_manifold_ros.loggers.log import (
     UNCLEAR,
 )
 from two_manifold_ros.loggers.tables import number_of, RARE
-from two_manifold_ros.loggers.times import stamps_of, times_of
+from two_manifold_ros.loggers.times import stamps_of, times_of, usual_unit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -180,7 +180,8 @@ def read_columns(table: Table, columns: Mapping[str, Column]) -> Log:
         count = table.names.count(table.names[at])
         first = f' (the first of {count} columns of this name)' if count > 1 else ''
         turned = '-' if (sign < 0) != unit.startswith('-') else ''
-        table.notes.append(f'{role} is {turned}{name} in {unit.removeprefix("-")}{first}')
+        said = unit.removeprefix('-') or usual_unit(table.numbers(at)) or SI[role]
+        table.notes.append(f'{role} is {turned}{name} in {said}{first}')
     time = chosen.pop('time')
     factors = {
         role: each.sign * factor_of(role, each.unit, f'{table.place}, column {each.name!r}')
@@ -189,7 +190,9 @@ def read_columns(table: Table, columns: Mapping[str, Column]) -> Log:
     for role, each in chosen.items():
         fault = f'in column {each.name!r} is no number' + f'; {_SIGNED}' * (role in _HALVES)
         cells = table.cells(each.at)
-        table.leave([f'{cell[:40]!r} {fault}' * (number_of(cell) is None) for cell in cells])
+        faults = [f'{cell[:40]!r} {fault}' * (number_of(cell) is None) for cell in cells]
+        # Rows without a fix have an IMU.
+        table.leave(faults, whole=role in IMU_ROLES)
     stamps = stamps_of(table, time.at, time.unit, of_imu=bool({*IMU_ROLES} & {*chosen}))
     channels = {
         role: Channel.of_cells(stamps, np.array(table.numbers(each.at)) * factors[role])

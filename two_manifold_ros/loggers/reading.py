@@ -53,12 +53,14 @@ def read_log(paths: Sequence[str | Path], columns: Mapping[str, Column]) -> Log:
             logs.append(read_xrk(path))
             continue
         table = _of_phone(_table_of(content, path), path)
-        units = dict(zip((*table.names, *table.heads), table.units * 2, strict=True))
+        names = [*table.heads, *table.names][::-1]
+        units = dict(zip(names, table.units[::-1] * 2, strict=True))
         # Of several tables each has its part of the map.
         own = {
             role: each
             for role, each in columns.items()
             if len(files) == 1
+            or (each.name in units and role == 'time')
             or (each.name in units and fits(role, each.unit or units[each.name] or SI[role]))
         }
         unnamed -= {*own}
@@ -222,4 +224,5 @@ def read_xrk(path: Path) -> Log:
             stamps = undated(table, since) if start is None else since + start
             factor = factor_of(role, unit, f'{path}, channel {name!r}')
             channels[role] = Channel.of_cells(stamps, values[at] * factor)
+    channels = {role: each for role, each in channels.items() if len(each.stamps)}
     return Log(str(path), 'AiM XRK', channels, tuple(dict.fromkeys(table.notes)))

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Ints
 
 DAY_NS = 86_400 * 10**9
+TWO_MONTHS = 'may be in two months, as 05/03/2026 in May or in March: write 2026-03-05'
 LAST_S = 2**31
 """Seconds since 1970 that a stamp of ROS can have, which are those until 2038."""
 RARE = 20
@@ -107,9 +108,11 @@ class Table:
         """Return whether most cells of a column are no numbers."""
         return 2 * sum(number_of(cell) is None for cell in self.cells(index)) > len(self.rows)
 
-    def leave(self, faults: Sequence[str]) -> None:
+    def leave(self, faults: Sequence[str], *, whole: bool = True) -> None:
         """
         Leave out the rows with a fault (N,), which is empty for the others, and note it.
+
+        If not ``whole``, the rows stay, as a cell that is no number is left out anyway.
 
         ``InputError`` names the first one if they are too many to be damage.
         """
@@ -124,7 +127,8 @@ class Table:
                 msg = f'{self.place}, {bad[0]}{more}; correct or remove such lines'
                 raise InputError(msg)
             self.notes.append(f'{bad[0]}{more}: left out')
-            self.rows = [row for row, bad in zip(self.rows, faults, strict=True) if not bad]
+            if whole:
+                self.rows = [row for row, bad in zip(self.rows, faults, strict=True) if not bad]
 
 
 def read_table(text: str, place: str) -> Table:
@@ -135,16 +139,24 @@ def read_table(text: str, place: str) -> Table:
         msg = f'{place}: this is no CSV v3 of RaceChrono; export the session as CSV v3'
         raise InputError(msg)
     heads, below, rows, above = read(text, place)
+    width = len(heads)
+    torn = rows.pop().line if rows and len(rows[-1].cells) < width else 0
     if not rows:
         msg = f'{place}: there is no line with data; choose another recording'
         raise InputError(msg)
-    width = len(heads)
     below = ['' if _MISSING.fullmatch(each) else each.strip('()[]{}<> ') for each in below]
     pairs = [name_and_unit(*each) for each in zip_longest(heads, below[:width], fillvalue='')]
-    names = [name + ' (other)' * bool(re.match(other, plain(name))) for name, _ in pairs]
+    # Several devices have columns of the same name.
+    sources = next((row.cells for row in above[::-1] if any(map(_SOURCE.match, row.cells))), None)
+    sources = [*sources, *[''] * width] if sources else ['?'] * width
+    marked = [f'{plain(name)} {of}' for (name, _), of in zip(pairs, sources, strict=False)]
+    names = [pair[0] + ' (other)' * bool(re.match(other, each))
+             for pair, each in zip(pairs, marked, strict=True)]  # fmt: skip
     units = [unit for _, unit in pairs]
     heads = [head[:LONGEST_NAME] for head in heads]
     table = Table(place, names, units, heads, rows, above, kind, times, clock)
+    if torn:
+        table.notes.append(f'line {torn}, the last one, is not whole: left out')
     table.leave([
         f'{len(row.cells)} values for {width} columns'
         * (len(row.cells) < width or any(row.cells[width:]))
@@ -157,6 +169,8 @@ def read_table(text: str, place: str) -> Table:
     return table
 
 
+_SOURCE = re.compile(r'calc$|\d+: ')
+"""What a column of RaceChrono is from: the device, or calculated."""
 _HEAD = 65_536
 """Characters in which a file shows its format; headers of loggers are shorter."""
 _Parts: TypeAlias = 'tuple[list[str], list[str], list[Row], list[Row]]'
@@ -263,11 +277,16 @@ def _racecapture_clock(table: Table, since: Ints) -> Ints:
 def _aim_clock(table: Table, since: Ints) -> Ints:
     """Return stamps of AiM Race Studio, by the start that the lines above the names state."""
     stated = {row.cells[0]: ', '.join(filter(None, row.cells[1:])) for row in table.above[::-1]}
-    start = aim_start(stated.get('Date', ''), stated.get('Time', ''), table.notes)
+    day = stated.get('Date', '')
+    numbers = re.fullmatch(r'(\d+)/(\d+)/\d{4}', day)
+    if numbers and numbers[1] != numbers[2] and max(map(int, numbers.groups())) <= 12:
+        msg = f'{table.place}: the date {day!r} {TWO_MONTHS}, or the month as a word'
+        raise InputError(msg)
+    start = aim_start(day, stated.get('Time', ''), table.notes)
     return undated(table, since) if start is None else since + start
 
 
-_DATES = ('%A, %B %d, %Y', '%B %d, %Y', '%m/%d/%Y', '%Y-%m-%d')
+_DATES = ('%A, %B %d, %Y', '%A %B %d %Y', '%B %d, %Y', '%m/%d/%Y', '%d/%m/%Y', '%Y-%m-%d')
 _CLOCKS = ('%I:%M %p', '%I:%M:%S %p', '%H:%M', '%H:%M:%S')
 
 
@@ -316,17 +335,17 @@ _Format: TypeAlias = (
 _RACECHRONO = 'RaceChrono CSV v3'
 FORMATS: tuple[_Format, ...] = (
     (r'\AThis file is created using RaceChrono', _RACECHRONO, 'timestamp',
-     '(lateral|longitudinal)acc$', _separated, undated),
+     r'(?!timestamp )\w* (calc)?$|\w+acc .*gps', _separated, undated),
     (r'\A\s*"Interval"\s*\|\s*"\w*"\s*\|', 'RaceCapture log', 'interval',
      '(?!)', _separated, _racecapture_clock),
     (r'(?i)\A\s*"?Format"?\s*,\s*"?AiM CSV File', 'AiM CSV', 'time',
      '(?!)', _separated, _aim_clock),
     (r'(?im)^[^\S\n]*\[(column names|header|data)\]\s*$', 'Racelogic VBO', 'time utctime',
-     r'\w?\w?$', _sections, _vbo_clock),
+     r'\w?\w? ', _sections, _vbo_clock),
     ('', 'plain CSV', '', '(?!)', _separated, undated),
 )  # fmt: skip
 """
 The beginning of a text file of each format, its name, and its columns with times.
 
-Then names of what is no measured quantity, what reads it, and the clock of times without a date.
+Then names and sources of what is not measured, what reads it, and the clock of times undated.
 """

@@ -12,7 +12,7 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.loggers.log import factor_of, OF_DAY, TEXT
-from two_manifold_ros.loggers.tables import DAY_NS, LAST_S, RARE
+from two_manifold_ros.loggers.tables import DAY_NS, LAST_S, RARE, TWO_MONTHS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,6 +44,8 @@ def stamps_of(table: Table, at: int, unit: str, *, of_imu: bool) -> Ints:
         if any(dates) and not all(each[1] for each in texts if each):
             table.notes.append('times without a zone are taken as UTC')
         fault = 'is no time such as 2026-01-31 12:00:00.5 +0100, 31.01.2026 1:00 PM or 12:00:00.5'
+        if not any(texts) and any(_time_of(each, months_first=False) for each in cells):
+            fault = TWO_MONTHS
     else:
         seconds = np.array(table.numbers(at))
         if unit == OF_DAY:
@@ -90,11 +92,17 @@ def stamps_of(table: Table, at: int, unit: str, *, of_imu: bool) -> Ints:
     return stamps
 
 
+def usual_unit(times: Sequence[float] | Floats) -> str:
+    """Return the unit of times (N,) since 1970, by their size, or nothing if they are others."""
+    known = np.asarray(times)[np.isfinite(times)]
+    size = np.median(known) if len(known) else 0.0
+    return next((each for each, least in _SINCE_1970.items() if size >= least), '')
+
+
 def _unit_s(table: Table, at: int, unit: str, times: Floats, *, of_imu: bool) -> float:
     """Return the seconds of a unit that an IMU can have, by the times (N,) if none is stated."""
     times, name = times[np.isfinite(times)], table.names[at]
-    size = float(np.median(times)) if len(times) else 0.0
-    stated = unit or next((each for each, least in _SINCE_1970.items() if size >= least), '')
+    stated = unit or usual_unit(times)
     unit_s = factor_of('time', stated or 's', f'{table.place}, column {name!r}')
     steps = np.diff(times)[np.diff(times) > 0.0]
     if of_imu and len(times) > 2 and len(steps):
