@@ -230,7 +230,8 @@ class _Unpickler(pickle.Unpickler):
     """Read compiled code without the modules that its parts were written in."""
 
     def find_class(self, module: str, name: str) -> Any:  # noqa: ANN401 - as that of the base
-        if name == '_rebuild_env':
+        # Another numba may keep them otherwise, and rebuild them itself.
+        if name == '_rebuild_env' and hasattr(Environment, '_memo'):
             return _environment
         return super().find_class(module, name)
 
