@@ -81,7 +81,10 @@ def choose(table: Table, columns: Mapping[str, Column]) -> dict[str, Column]:
         at = given[role] if role in given else _found(table, role, free)
         if at is not None:
             name, unit, sign, _ = columns.get(role, Column(table.names[at], '', 1.0))
-            chosen[role] = Column(name, unit or _unit_of(table, role, at), sign, at)
+            stated = _unit_of(table, role, at)
+            # The other sign of a format holds in whatever unit.
+            minus = '-' if stated.startswith('-') and not unit.startswith('-') else ''
+            chosen[role] = Column(name, minus + unit if unit else stated, sign, at)
     # A position is of both.
     if not {'x', 'y'} <= {*chosen}:
         chosen = {role: each for role, each in chosen.items() if role not in {'x', 'y'}}
@@ -125,13 +128,14 @@ def _unit_of(table: Table, role: str, at: int) -> str:
     """Return the unit that the file or a name states, or that of the format, or the SI unit."""
     if role == 'time' and table.holds_text(at):
         return TEXT
-    unit = table.units[at]
+    unit = table.units[at].removeprefix('-')
     if role in FIX_ROLES and not is_unit(unit):
         # Remarks such as WGS84; the first word of others is the unit, as of m MSL.
         unit = first if is_unit(first := unit.split(' ')[0]) else ''
     usual = table.usual.get(role, KNOWN[role].get(plain(table.names[at]), ''))
     # Times of no known unit have one by their size.
-    return unit or usual or SI[role] * (role != 'time')
+    minus = '-' if table.units[at].startswith('-') else ''
+    return minus + (unit or usual or SI[role] * (role != 'time'))
 
 
 def _found(table: Table, role: str, free: Sequence[int]) -> int | None:

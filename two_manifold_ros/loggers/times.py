@@ -86,7 +86,7 @@ def stamps_of(table: Table, at: int, unit: str, *, of_imu: bool) -> Ints:
         words = f'{abs(apart[number]) / 1e9:.3f} s {"after" if apart[number] > 0 else "before"}'
         msg = (
             f'{table.place}, line {table.rows[number].line}: the time is {words} the time of '
-            f'line {before}; make a file of each drive, or remove the wrong lines'
+            f'line {before}; make a file and a bag of each drive, or remove the wrong lines'
         )
         raise InputError(msg)
     return stamps
