@@ -131,11 +131,6 @@ class ModelHead(ABC):
         return None
 
     @property
-    def holds_maps(self) -> bool:
-        """True if each of its routes is a map, so that an atlas can hold them."""
-        return all(each.route_model is not None for each in self.routes.values())
-
-    @property
     def circuit(self) -> Circuit | None:
         """One lap of a map whose drives repeat one."""
         return None
