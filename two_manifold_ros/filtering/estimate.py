@@ -15,7 +15,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.route_tracker import RouteTracker
 from two_manifold_ros.filtering.status import EllipseLimits, Status, USABLE
 from two_manifold_ros.filtering.tracker import TickFilter, TpsrTracker, Tracker
-from two_manifold_ros.model.model import Model, ModelHead, RouteModel, TpsrModel, TrainedModel
+from two_manifold_ros.model.model import Model, ModelHead, RouteModel, TpsrModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -163,7 +163,7 @@ def limits_of(model: ModelHead, warn_m: float = 0.0, error_m: float = 0.0) -> El
     # Of a uniform prior over the route; the calibration may give less than the spread, since a
     # belief may err often but rarely by much.
     spreads = [np.cov(known.T, bias=True)] if len(known) > 1 else []
-    if isinstance(model, TrainedModel):
+    if model.trained_model is not None:
         spreads += make_tick_filter(model).spread_anywhere()
     whole_m = min((each for each in map(half_axis, spreads) if each > 0.0), default=math.inf)
     error = error_m or ERROR_SHARE * whole_m

@@ -31,7 +31,6 @@ from two_manifold_ros.filtering.status import (
     USABLE,
 )
 from two_manifold_ros.filtering.status import Verdict as Said
-from two_manifold_ros.model.model import ModelHead, TrainedModel
 from two_manifold_ros.ticks.segments import NO_LIMIT, with_shakes
 from two_manifold_ros.ticks.stamps import StampGate, TickAverager, USED, Verdict
 
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from two_manifold_ros.filtering.tracker import TickFilter
+    from two_manifold_ros.model.model import ModelHead
     from two_manifold_ros.model.vehicle import Vehicle
     from two_manifold_ros.typing import Floats
 
@@ -188,9 +188,9 @@ class Filter:
         self._machine = StateMachine(self.limits, model.window, self.ticks.steady)
         self._region = ANYWHERE
         self._watch: InputWatch | None = None
-        if tick_filter is None and isinstance(model, TrainedModel):
-            self._region = region_of(model, self.limits.error_m)
-            self._watch = InputWatch(model)
+        if tick_filter is None and (trained := model.trained_model) is not None:
+            self._region = region_of(trained, self.limits.error_m)
+            self._watch = InputWatch(trained)
         self._waits: Said | None = Said(
             Status.WAITING, 'waiting', 'waiting for the first IMU sample'
         )

@@ -29,7 +29,6 @@ from two_manifold_ros.interface.status import LEAST_CHANCE
 from two_manifold_ros.interface.transforms import OdometryFrame
 from two_manifold_ros.laps.live import LiveLaps
 from two_manifold_ros.laps.timing import lines_in_words, live_timer
-from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.nodes.callbacks import check_transform, EstimatePublishers, SensorTopic
 from two_manifold_ros.nodes.health import startup_lines, StatusPublisher
@@ -204,8 +203,8 @@ class FilterNode(BackgroundNode):
         found: dict[str, LiveLaps] = {}
         for name, each in model.routes.items():
             timer = live_timer(each, chosen.start_line, chosen.sectors)
-            if timer is not None and isinstance(each, RouteModel):
-                found[name] = LiveLaps(each, timer, clock_ns)
+            if timer is not None and (route := each.route_model) is not None:
+                found[name] = LiveLaps(route, timer, clock_ns)
         return found
 
     def _log_settings(self, path: str, session: Session) -> None:
