@@ -229,7 +229,7 @@ class _Kept(caching.FunctionCache):
 class _Unpickler(pickle.Unpickler):
     """Read compiled code without the modules that its parts were written in."""
 
-    def find_class(self, module: str, name: str) -> Any:  # noqa: ANN401 - as that of the base
+    def find_class(self, module: str, name: str) -> Any:  # noqa: ANN401 - as the base has it
         # Another numba may keep them otherwise, and rebuild them itself.
         if name == '_rebuild_env' and hasattr(Environment, '_memo'):
             return _environment
@@ -241,7 +241,7 @@ def _environment(module: str, constants: list[object], name: str) -> Any:  # noq
     Return what a compiled function finds its constants in, as numba does.
 
     Numba imports the module of each function that was compiled into this one, for globals that
-    only interpreted code reads: those of its array functions import SciPy, 25 MB.
+    only interpreted code reads: its array functions import SciPy, 25 MB.
     """
     found = lookup_environment(name)
     if found is None:

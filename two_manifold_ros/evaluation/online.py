@@ -68,7 +68,7 @@ class LearningCurve:
         }
 
     def shown(self) -> Iterator[str | Table]:
-        """Yield the errors by lap as a table, and what is in it."""
+        """Yield the errors by lap as a table, and a sentence on its columns."""
         found = {(row.lap, row.name): row for row in self.rows}
         header = ['lap' if self.laps else 'tenth', 'from, s']
         for name in self.names:

@@ -125,7 +125,7 @@ def _named(table: Table, name: str) -> int:
 
 
 def _unit_of(table: Table, role: str, at: int) -> str:
-    """Return the unit that the file or a name states, or that of the format, or the SI unit."""
+    """Return the unit that the file or a name states, else the usual one, else the SI unit."""
     if role == 'time' and table.holds_text(at):
         return TEXT
     unit = table.units[at].removeprefix('-')

@@ -168,7 +168,7 @@ def _of_phone(table: Table, path: Path) -> Table:
 
 
 def _phyphox_clock(table: Table) -> Callable[[Table, Ints], Ints] | None:
-    """Return the clock of phyphox: its own, and that of the phone, at each start."""
+    """Return the clock of phyphox: its own time and the time of the phone at each start."""
     event, *times = map(table.find, ('event', 'experimenttime', 'systemtime'))
     starts = [number for number, cell in enumerate(table.cells(event)) if cell.upper() == 'START']
     if None in times or not starts:

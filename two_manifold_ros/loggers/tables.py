@@ -314,7 +314,7 @@ def _vbo_clock(table: Table, since: Ints) -> Ints:
     created = next(filter(None, map(_CREATED.search, lines)), None)
     if created is None:
         return undated(table, since)
-    # Without a time, the day is that of noon.
+    # A file without a time counts as made about noon.
     date, month, year, hour, minute = map(int, created.groups('12'))
     try:
         written = datetime(year, month, date, hour, minute, tzinfo=timezone.utc).timestamp()

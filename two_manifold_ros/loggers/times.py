@@ -132,7 +132,7 @@ def times_of(texts: Sequence[str]) -> list[Time | None]:
     """
     Return ns since 1970 or midnight, whether there is a zone, and the date as written or nothing.
 
-    ``None`` stands for what is no time, and for 05/03/2026 where no date of the texts shows
+    ``None`` stands for a text that is no time, and for 05/03/2026 if no date of the texts shows
     whether it is in May or in March.
     """
     days, months = ([_time_of(each, months_first=way) for each in texts] for way in (False, True))
