@@ -161,7 +161,7 @@ class DrivenNode(FilterNode):
         """Keep an estimate that is published."""
         parts = estimate.positions, estimate.covariances, estimate.velocity, estimate.state
         self.not_finite += not all(np.isfinite(part).all() for part in parts)
-        taken = self._counts()['received']
+        taken = self._heard()[0]['received']
         place, covariance = estimate.positions[0], estimate.covariances[0]
         self.published.append(Published(taken, estimate.stamp_ns, place, covariance))
 

@@ -3,6 +3,7 @@
 """Status, cause and reason for whatever a node may know of itself, and what its log says."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from two_manifold_ros.interface.assessment import (
     assess,
     format_duration,
     Health,
+    imu_complaints,
     InputLimits,
     Interruption,
     Level,
@@ -133,7 +135,7 @@ MORE: list[tuple[str, dict[str, Any], str]] = [
     # What is known to be wrong is not forgotten where nothing is published.
     ('rates_in_degrees', FILLS | {'finding': DEGREES} | interrupted('gap', 2.6), 'input rejected'),
     ('rates_in_degrees', LOST | {'finding': DEGREES, 'publishers': DRIVER * 2}, '; 2 publishers'),
-    ('filling', FILLS | {'finding': replace(DEGREES, refuses=False)}, 'filling the window'),
+    ('filling', FILLS | {'finding': DEGREES._replace(refuses=False)}, 'filling the window'),
     # One message after a silence does not make old words true.
     ('silent', TRACKS | {'unused_s': 3600.0}, 'no IMU message on /imu for 3600.0 s until now'),
     ('filling', FILLS | {'unused_s': 3600.0}, ''),
@@ -183,6 +185,42 @@ def test_not_to_be_configured_yet_is_no_error_and_all_that_is_odd_is_reported_at
     assert list(found) == ['several_publishers', 'too_slow', 'frame', 'malformed', 'no_clock']
     # The rate may be all right.
     assert found['too_slow'].endswith(found['malformed'])
+
+
+def complained(
+    frame: str, covariance: float, published: str = '', trained: str = ''
+) -> dict[str, str]:
+    """Return complaints about a message on /car1/imu/data while another topic is published."""
+    message = SimpleNamespace(
+        header=SimpleNamespace(frame_id=frame),
+        linear_acceleration_covariance=[covariance],
+        angular_velocity_covariance=[covariance],
+    )
+    model: Any = SimpleNamespace(imu_frame_id='imu_link', live_channels=('linear_acceleration.x',))
+    return imu_complaints(message, model, trained, '/car1/imu/data', published.__eq__)
+
+
+def test_what_does_not_fit_the_model_and_the_topic_of_the_training_beside_another_one():
+    # Only what the model needs has to be measured.
+    for frame, covariance, causes in (
+        ('imu_link', 0.0, []),
+        ('', 0.0, []),
+        ('camera_imu', 0.0, ['frame']),
+        ('imu_link', -1.0, ['linear_acceleration_not_measured']),
+    ):
+        assert list(complained(frame, covariance)) == causes
+    # The topic of the training is missed if it is published too, in any namespace.
+    raw = '/car1/imu/data_raw'
+    for trained, published, missed in (
+        (raw, '', False),
+        (raw, raw, True),
+        ('/imu/data_raw', raw, True),
+        ('/car2/data', '/car1/imu/data', False),
+        ('', '/car1/imu/', False),
+    ):
+        words = complained('imu_link', 0.0, published, trained=trained).get('other_topic', '')
+        assert bool(words) == missed
+        assert (f'remap imu to {raw}' in words) == missed
 
 
 def test_durations():

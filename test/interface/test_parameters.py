@@ -9,8 +9,6 @@ import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.parameters import (
-    FilterParameters,
-    names_without_namespace,
     PARAMETERS,
     unknown_parameters,
 )
@@ -68,34 +66,3 @@ def test_every_word_has_what_it_stands_for():
         make_learner(kernel, 2, 2)
     with pytest.raises(InputError, match='there is no kernel'):
         make_learner('unknown', 2, 2)
-
-
-def test_a_text_that_may_be_a_number_is_no_list_and_no_truth_value():
-    start_line = next(each for each in FilterParameters.table() if each.name == 'start_line')
-    assert start_line.refusal('12,-3') == start_line.refusal(0.25) == start_line.refusal(0) == ''
-    for value in (True, [1, 2], ['0.25']):
-        assert 'give a text or a number' in start_line.refusal(value)
-
-
-@pytest.mark.parametrize(
-    ('path', 'missed'),
-    [
-        *(
-            (each, False)
-            for each in ('/**', '/**/filter_node', '/*/filter_node', 'car1 filter_node')
-        ),
-        *((each, False) for each in ('/car1/filter_node', '/updater_node', 'car2 filter_node')),
-        *((each, True) for each in ('filter_node', '/filter_node', '/ filter_node')),
-    ],
-)
-def test_a_section_without_the_namespace_is_found(path, missed):
-    content: object = {'ros__parameters': {'track_frame': 'odom'}}
-    for key in reversed(path.split()):
-        content = {key: content}
-    assert names_without_namespace(content, '/car1/filter_node') == missed
-    assert not names_without_namespace(content, '/filter_node')
-    for other in (None, 3, [], {'filter_node': None}, {1: {2: 3}}):
-        assert not names_without_namespace(other, '/car1/filter_node')
-    # A file of several robots misses none.
-    several = {f'{car}/filter_node': {'ros__parameters': {}} for car in ('', '/car1')}
-    assert not any(names_without_namespace(several, name) for name in several)

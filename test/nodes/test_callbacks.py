@@ -16,7 +16,6 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 from nav_msgs.msg import Path as PathMessage
 import numpy as np
 from rclpy.node import Node
-from rclpy.serialization import deserialize_message
 from ros_talk import ros, stamp_of
 from sensor_msgs.msg import Imu
 from snapshots import estimate_with
@@ -26,8 +25,6 @@ from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.interface.assessment import Publisher
 from two_manifold_ros.interface.messages import (
     choose_scene,
-    odometry_message,
-    position_message,
     Scene,
     stamp_fields,
     Topics,
@@ -40,7 +37,6 @@ from two_manifold_ros.nodes.callbacks import (
     EstimatePublishers,
     find_publishers,
     find_shared,
-    FixedLayout,
     GuardedNode,
     SensorTopic,
     TRANSFORM_TYPE,
@@ -135,16 +131,15 @@ def test_a_topic_that_is_only_subscribed_as_the_type_is_no_hint():
             for kind in kinds.get(name, [])
         ],
         get_namespace=lambda: '/',
-        get_node_names_and_namespaces=lambda: [('driver', '/'), ('driver', '/car1')],
     )
     # Nor is one named where the topic itself has a publisher of the type.
     for own, hints in (([], ('/spare',)), ([pose], ('/spare',)), ([imu], ())):
         kinds['/imu'] = own
         assert SensorTopic(node, Topics.IMU, 'IMU').health(1.0).elsewhere == hints
-    # A topic in the namespace of the node is meant rather than the topic of another robot.
+    # Topics outside the namespace of the node may be of another robot.
     kinds |= {'/imu': [], '/car1/imu_raw': [imu]}
     subscribed['/car1/imu_raw'] = [imu]
-    for namespace, hints in (('/car1', ('/car1/imu_raw',)), ('/car2', ('/spare',))):
+    for namespace, hints in (('/car1', ('/car1/imu_raw',)), ('/car2', ())):
         node.get_namespace = lambda namespace=namespace: namespace
         assert SensorTopic(node, Topics.IMU, 'IMU').health(1.0).elsewhere == hints
 
@@ -165,10 +160,6 @@ def test_no_remapping_of_the_node_hides_a_publisher(domain, rules):
             node.destroy_node()
 
 
-MODEL: Any = None  # which poses and odometry do not ask for
-BUILDERS = {Topics.POSITION: position_message, Topics.ODOMETRY: odometry_message}
-
-
 def estimate(seed: int) -> Estimate:
     generator = np.random.default_rng(seed)
     return estimate_with(
@@ -178,23 +169,6 @@ def estimate(seed: int) -> Estimate:
         velocity=generator.normal(size=2),
         velocity_covariance=np.array([[0.5, 0.1], [0.1, 0.2]]) * generator.random(),
     )
-
-
-@pytest.mark.parametrize('topic', BUILDERS, ids=lambda topic: topic.name)
-@pytest.mark.parametrize('name', ['', 'm', 'map', 'a_frame', 'robot_1/track'])
-def test_every_field_arrives(topic, name):
-    """Names of every length, because they decide where the numbers are aligned."""
-    scene = Scene(MODEL, track=name, child=f'{name}child')
-    layout = FixedLayout(topic.msgtype, BUILDERS[topic](estimate(0), scene))
-    for seed in range(5):
-        fields = BUILDERS[topic](estimate(seed), scene)
-        # Messages and not bytes are compared: the padding before the numbers holds anything.
-        heard = deserialize_message(layout.serialise(fields), message_class(topic.msgtype))
-        assert heard == to_message(topic.msgtype, fields)
-    # An example without all numbers is refused.
-    del fields['pose']['covariance']
-    with pytest.raises(ValueError, match='does not end in the numbers'):
-        FixedLayout(topic.msgtype, fields)
 
 
 def test_a_plain_node_publishes_under_a_prefix(talk, model_path):
@@ -271,10 +245,12 @@ def test_laps_are_placed_once_for_subscribers_and_go_on_in_the_frame_of_their_fi
     scene = Scene(model, LAP_FRAME, 'base_link')
     for subscribers in (0, 1):
         one: Any = Laps('map')
-        published: list[bytes] = []
+        published: list[str] = []
         own = SimpleNamespace(
             get_subscription_count=lambda subscribers=subscribers: subscribers,
-            publish=lambda each, to=published: isinstance(each, bytes) and to.append(each),
+            publish=lambda each, to=published: (
+                hasattr(each, 'pose') and to.append(each.header.frame_id)
+            ),
         )
         node: Any = SimpleNamespace(
             create_publisher=lambda *_, own=own: own, destroy_publisher=None
@@ -295,8 +271,4 @@ def test_laps_are_placed_once_for_subscribers_and_go_on_in_the_frame_of_their_fi
     later: dict[str, Any] = {name: Laps('map') for name in ('a', 'c')}
     publishers.go_on_with(publishers.scene, later)
     assert [each.before for each in later.values()] == [atlas['a'], None]
-    frames = [
-        deserialize_message(each, message_class(Topics.POSITION.msgtype)).header.frame_id
-        for each in published[::2]
-    ]
-    assert frames == ['map', 'arena']
+    assert published[::2] == ['map', 'arena']

@@ -41,7 +41,9 @@ CHI_SQUARE = 5.991
 
 
 def test_the_laps_of_the_node_are_those_without_a_node(talk, start, drive, model_path):
-    start('filter_node', model=model_path, start_line=0.25, sectors=0.5, input_timeout_s=60.0)
+    start(
+        'filter_node', model=model_path, start_line="'0.25'", sectors="'0.5'", input_timeout_s=60.0
+    )
     health = Health(talk)
     health.until('waiting for the first IMU message on /imu')
     heard = talk.listen(Float64MultiArray, 'laps', 1000)

@@ -31,7 +31,7 @@ from two_manifold_ros.nodes.live_input import (
     image_decoder,
     live_marks,
     live_odometry,
-    LiveSensor,
+    live_sensor,
     ReferenceInput,
 )
 from two_manifold_ros.nodes.trainer_node import LiveRecording
@@ -88,12 +88,12 @@ def test_an_odometry_is_taken_and_says_what_is_missing(monkeypatch):
     frame = OdometryFrame('map', 'base_link')
     live = live_odometry(node, 'odom', frame)
     # Nothing can be found at once.
-    assert live.complaints == {}
+    assert live.complaint == ('odometry', '')
     now_s[0] = 10.0
-    assert '/odom: no odometry came yet' in live.complaints['odometry']
+    assert '/odom: no odometry came yet' in live.complaint[1]
     (take,) = taken
     take(raw('nav_msgs/msg/Odometry', {'child_frame_id': 'base_link'}, frame='wheels'))
-    assert live.complaints == {}
+    assert live.complaint == ('odometry', '')
     assert frame.frame == 'wheels'
 
 
@@ -191,42 +191,42 @@ class HeardSensor:
         self.held: list[tuple[float, ...]] = []
         self.node = node = stand_in(msgtype, subscribe=lambda _, take: setattr(self, 'take', take))
         monkeypatch.setattr(live_input, 'monotonic', lambda: self.now_s)
-        self.live = LiveSensor(node, SensorTopic('wheel', ('data',)), self.held.append)
+        self.live = live_sensor(node, SensorTopic('wheel', ('data',)), self.held.append)
 
     def hear(self, value: float, at_s: float) -> None:
         self.now_s = at_s
         self.take(serialize_message(to_message(FLOAT, {'data': value})))
 
-    def causes(self, at_s: float) -> list[str]:
+    def cause(self, at_s: float) -> str:
         self.now_s = at_s
-        return [*self.live.complaints]
+        return self.live.complaint[0]
 
 
 def test_a_sensor_that_comes_no_more_is_reported_after_twice_its_longest_step_and_a_second(
     monkeypatch,
 ):
     wrong = HeardSensor(monkeypatch, POSE)
-    assert f'/wheel is published as {POSE}: publish it as one of' in str(wrong.live.complaints)
+    assert f'/wheel is published as {POSE}: publish it as one of' in wrong.live.complaint[1]
     sensor = HeardSensor(monkeypatch)
-    assert sensor.causes(11.0) == ['no_sensor']
-    assert 'set sensor_topics to its topic' in str(sensor.live.complaints)
+    assert sensor.cause(11.0) == 'no_sensor'
+    assert 'set sensor_topics to its topic' in sensor.live.complaint[1]
     sensor.hear(0.5, 12.0)
     # It may be one that is given once and holds.
-    assert sensor.causes(1000.0) == []
+    assert sensor.cause(1000.0) == ''
     sensor.hear(0.6, 1001.0)
     assert sensor.held == [(0.5,), (0.6,)]
     other = HeardSensor(monkeypatch)
     for at_s in (0.0, 0.5, 2.5, 3.0):
         other.hear(0.1 * at_s, at_s)
-    assert other.causes(7.9) == []
-    assert other.causes(8.1) == ['sensor_gone']
-    assert 'on /wheel for 5.1 s, where at most 2.0 s were usual' in str(other.live.complaints)
-    assert 'the filter goes on without it' in str(other.live.complaints)
+    assert other.cause(7.9) == ''
+    assert other.cause(8.1) == 'sensor_gone'
+    assert 'on /wheel for 5.1 s, where at most 2.0 s were usual' in other.live.complaint[1]
+    assert 'the filter goes on without it' in other.live.complaint[1]
     other.hear(1.0, 8.2)
-    assert other.causes(8.3) == []
+    assert other.cause(8.3) == ''
     other.node.get_publishers_info_by_topic = lambda _: []
-    assert other.causes(9.1) == []
-    assert other.causes(9.3) == ['sensor_gone']
+    assert other.cause(9.1) == ''
+    assert other.cause(9.3) == 'sensor_gone'
 
 
 class Reference:
@@ -355,8 +355,8 @@ def test_marks_count_by_stamp_or_arrival_and_a_type_that_is_not_installed_is_a_c
         if stamp_ns is None:
             assert not taken
             words = f'as {msgtype}, which is not installed'
-            assert words in marks.complaints['mark_topic']
+            assert words in marks.complaint[1]
         else:
             (take,) = taken
             take(message)
-            assert (stamps, marks.complaints) == ([stamp_ns], {})
+            assert (stamps, marks.complaint) == ([stamp_ns], ('mark_topic', ''))

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
 import subprocess
 import sys
 from typing import ClassVar
@@ -26,7 +25,6 @@ from two_manifold_ros.nodes.running import (
     declare,
     log_trouble,
     read,
-    start_middleware,
 )
 
 PROGRAM = """
@@ -147,16 +145,6 @@ class Chosen(NodeParameters):
     count: int = parameter('', 2, (1, 3))
     next: str = parameter('', 'a', choices=('a', 'b'), settable=Settable.ALWAYS)
     numbers: list[int] = parameter('', [1, 2], settable=Settable.NEVER)  # noqa: RUF009 - a field
-
-
-def test_arguments_of_ros_without_a_colon_are_named():
-    for option, wrong in product(('-p', '--param', '-r', '--remap'), ('model=/m.npz', 'model')):
-        with pytest.raises(InputError, match=f'{option} {wrong}: write NAME:=VALUE'):
-            start_middleware(['/run=3/node', '--ros-args', '-p', 'rate:=2', option, wrong])
-    # No other cause is taken for it.
-    with pytest.raises(InputError, match='run=3/none') as caught:
-        start_middleware(['node=1', '--ros-args', '--params-file', '/run=3/none.yaml'])
-    assert 'NAME:=VALUE' not in str(caught.value)
 
 
 def test_descriptors_carry_type_range_units_and_words(talk):

@@ -39,7 +39,6 @@ LEAST_STEADY, MOST_STEADY = 3, 10
 USABLE = frozenset({Status.TRACKING, Status.UNSURE})
 """The states in which an estimate may be used."""
 
-
 LOOK_FOR_LOST = '; look for lost messages'
 """What to do after a gap of which no more is known."""
 
@@ -120,14 +119,11 @@ brings cause and words of its own, see ``Finding``.
 """
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(NamedTuple):
     """
-    Something that is wrong with the input.
+    Something that is wrong with the input: its ``cause``, and ``words`` with the cure.
 
-    ``cause`` is a short key, the same as long as the finding is; ``words`` say what is wrong and
-    what helps, one sentence without a full stop; if it ``refuses``, estimates are withheld while
-    it holds, otherwise they are unsure.
+    If it ``refuses``, estimates are withheld while it holds, otherwise they are unsure.
     """
 
     cause: str
@@ -143,12 +139,10 @@ class TickDiagnostics(NamedTuple):
     ``accepted`` if it moved the belief, which may have had to be ``restarted``; while the vehicle
     is ``standing`` all is of the last tick before. ``off_route`` is the probability that the
     vehicle is not on the trained route, or on no way of a network from where drives begin, where
-    it ``stays_off`` until the filter starts again; ``unlike`` that it moves unlike all training;
-    NaN where unknown. An observation is ``unlikely`` if it is less likely where a vehicle that
-    drives as in training is believed to be than any on parts left out of the training. After a
-    gap the filter is ``recovering`` until ``seen`` ticks fill the window. The position is
-    ``outside`` where no training position can be, see `region_of`; the ``finding`` is the gravest
-    thing that is wrong with the input.
+    it ``stays_off`` until the filter starts again; ``unlike`` that it moves unlike all training.
+    An observation is ``unlikely`` if it is less likely than any on held-out parts of the training.
+    After a gap the filter is ``recovering`` until ``seen`` ticks fill the window. The position is
+    ``outside`` where no training position can be, see `region_of`; the ``finding`` is the gravest.
     """
 
     evidence: float = 0.0
@@ -181,35 +175,27 @@ class EllipseLimits:
 
 
 class Verdict(NamedTuple):
-    """
-    A status that needs no clock, and why.
-
-    The cause is a short key of ``CAUSES`` or of a `Finding`, empty if all is well; ``why`` are
-    status and cause as one sentence.
-    """
+    """A status that needs no clock, its cause (empty if all is well), and both as a sentence."""
 
     status: Status
     cause: str
     why: str
 
 
-_BY_SEVERITY = (
-    Status.TRACKING, Status.UNSURE, Status.LOCALISING, Status.LOST, Status.REFUSED, Status.FILLING
-)  # fmt: skip
-_RANKS = {status: rank for rank, status in enumerate(_BY_SEVERITY)}
+_STATES = 'TRACKING', 'UNSURE', 'LOCALISING', 'LOST', 'REFUSED', 'FILLING'
+_RANKS = {Status[name]: rank for rank, name in enumerate(_STATES)}
 _ALL_WELL = Verdict(Status.TRACKING, '', Status.TRACKING.value)
 
 
 class StateMachine:
     """
-    Status and cause along a stream, without flicker.
+    The ``verdict``, status and cause, along a stream, without flicker.
 
     What is worse holds at once, what is better after ``steady`` ticks. A reset leads back to
     ``FILLING``, and so does a window that restarts without a gap. A wide ellipse is ``LOCALISING``
-    until the position was first known, or lost. ``verdict`` is the present status. So many
-    ``doubts``, contradictions in a row, make an estimate unsure: one may be a pothole. Above a
-    probability ``leaving`` of being off the route the position is unsure, above ``likely`` lost;
-    above that of motion unlike all training it is unsure, too.
+    until the position was first known, or lost. So many ``doubts``, contradictions in a row, make
+    an estimate unsure: one may be a pothole. Above a probability ``leaving`` of being off the
+    route the position is unsure, above ``likely`` lost, or unsure if it is of unlike motion.
     """
 
     doubts = 3

@@ -8,15 +8,16 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 import math
-from typing import NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 from two_manifold_ros.filtering.status import Finding, LOOK_FOR_LOST, Status, USABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.filtering.filter import Filter
+    from two_manifold_ros.model.model import ModelHead
 
 
 REJECTIONS = {
@@ -257,14 +258,17 @@ class Assessment(NamedTuple):
 
 def assess(health: Health) -> Assessment:
     """Return how a node is, and the reason nearest to the root."""
-    return (
-        _assess_lifecycle(health)
-        or assess_silence(health)
-        or _assess_rejections(health)
-        or _assess_return(health)
-        or _assess_finding(health)
-        or _assess_filter(health)
-    )
+    unconfigured = Level.WARN if health.managed and not health.failed else Level.ERROR
+    idle = WORDS['managed' if health.managed else 'inactive']
+    for applies, level, cause, why in (
+        (health.configuring, Level.WARN, 'configuring', health.trouble),
+        (health.trouble, unconfigured, 'unconfigured', health.trouble),
+        (not health.active, Level.WARN, 'inactive', idle),
+        (not health.enabled, Level.WARN, 'disabled', WORDS['disabled']),
+    ):
+        if applies:
+            return Assessment(level, None, cause, why)
+    return assess_silence(health) or _assess_unused(health) or _assess_filter(health)
 
 
 def as_the_node(live: Filter, estimate: Estimate) -> Estimate:
@@ -297,7 +301,31 @@ def assess_offline(
 
 def oddities(health: Health) -> dict[str, str]:
     """Return warnings by cause that apply in any state, the gravest first."""
-    found = _input_oddities(health) if health.is_live else {}
+    found = {}
+    senders = [each.node for each in health.publishers if each.msgtype == health.msgtype]
+    if health.is_live and len(senders) > 1:
+        found['several_publishers'] = WORDS['several_publishers'].format(
+            health,
+            count=len(senders),
+            names=', '.join(name or 'unnamed' for name in senders),
+            sensor=health.sensor.lower(),
+            # One that was killed is there until its lease ends: ten to twenty seconds.
+            killed=', or wait if one was killed just now' if len({*senders}) == 1 else '',
+        )
+    if health.is_live:
+        rejected = ''
+        if health.rejected_share > InputLimits.most_rejected_share:
+            reason = _reason(health, health.rejected_most)[1]
+            rejected = WORDS['rejected'].format(health, reason=reason)
+        if health.usable_rate_hz < InputLimits.least_rate_share * health.rate_hz:
+            reason = rejected or 'set the driver to a higher rate'
+            found['too_slow'] = WORDS['too_slow'].format(health, reason=reason)
+        found.update(health.complaints)
+        if rejected:
+            found[health.rejected_most] = rejected
+        # Whose publisher has gone is about to be missed: then one sentence is enough.
+        if health.clock and health.publishers:
+            found[health.clock] = WORDS[health.clock]
     if health.shared_outputs:
         (topic, nodes), *more = health.shared_outputs.items()
         names = ', '.join(name or 'an unnamed node' for name in nodes)
@@ -307,53 +335,11 @@ def oddities(health: Health) -> dict[str, str]:
     return found
 
 
-def _input_oddities(health: Health) -> dict[str, str]:
-    found = {}
-    senders = [each.node for each in health.publishers if each.msgtype == health.msgtype]
-    if len(senders) > 1:
-        found['several_publishers'] = WORDS['several_publishers'].format(
-            health,
-            count=len(senders),
-            names=', '.join(name or 'unnamed' for name in senders),
-            sensor=health.sensor.lower(),
-            # One that was killed is there until its lease ends: ten to twenty seconds.
-            killed=', or wait if one was killed just now' if len({*senders}) == 1 else '',
-        )
-    rejected = ''
-    if health.rejected_share > InputLimits.most_rejected_share:
-        reason = _reason(health, health.rejected_most)[1]
-        rejected = WORDS['rejected'].format(health, reason=reason)
-    if health.usable_rate_hz < InputLimits.least_rate_share * health.rate_hz:
-        reason = rejected or 'set the driver to a higher rate'
-        found['too_slow'] = WORDS['too_slow'].format(health, reason=reason)
-    found.update(health.complaints)
-    if rejected:
-        found[health.rejected_most] = rejected
-    # Whose publisher has gone is about to be missed: then one sentence is enough.
-    if health.clock and health.publishers:
-        found[health.clock] = WORDS[health.clock]
-    return found
-
-
 def _reason(health: Health, cause: str) -> tuple[str, str]:
     """Return cause and words of a rejection, nearer to the root where that is known."""
     if cause == 'out_of_range' and health.finding is not None:
         return health.finding.cause, health.finding.words
     return cause, WORDS[cause]
-
-
-def _assess_lifecycle(health: Health) -> Assessment | None:
-    unconfigured = Level.WARN if health.managed and not health.failed else Level.ERROR
-    idle = WORDS['managed' if health.managed else 'inactive']
-    for applies, level, cause, why in (
-        (health.configuring, Level.WARN, 'configuring', health.trouble),
-        (health.trouble, unconfigured, 'unconfigured', health.trouble),
-        (not health.active, Level.WARN, 'inactive', idle),
-        (not health.enabled, Level.WARN, 'disabled', WORDS['disabled']),
-    ):
-        if applies:
-            return Assessment(level, None, cause, why)
-    return None
 
 
 def assess_silence(health: Health) -> Assessment | None:
@@ -383,42 +369,60 @@ def assess_silence(health: Health) -> Assessment | None:
     return Assessment(Level.ERROR, status, cause, f'{status.value}: {silent}: {words}')
 
 
-def _assess_rejections(health: Health) -> Assessment | None:
-    """Return the reason if messages come but none of them is used any more."""
+def _assess_unused(health: Health) -> Assessment | None:
+    """Return why what comes is not used any more, or not yet again, or gives no estimate."""
     count = sum(health.rejected.values())
-    if count < InputLimits.most_in_a_row and not (count and health.is_unused):
+    if count >= InputLimits.most_in_a_row or (count and health.is_unused):
+        cause, words = _reason(health, max(health.rejected, key=health.rejected.__getitem__))
+        if cause in {'zero_stamp', 'duplicate_stamp'} and health.clock:
+            cause, words = health.clock, WORDS[health.clock]
+        counts = ', '.join(f'{each} {name}' for name, each in health.rejected.items())
+        words = (
+            f'no {health.sensor} sample was used for {health.unused_s:.1f} s ({counts}): {words}'
+        )
+    elif health.is_unused and health.status in USABLE:
+        # The status of the filter is old, for its input has only just come back.
+        why = (
+            f'{Status.NO_DATA.value}: no {health.sensor} message on {health.topic} for '
+            f'{health.unused_s:.1f} s until now: it is used once the next one follows it in time'
+        )
+        return Assessment(LEVELS[Status.NO_DATA], Status.NO_DATA, 'silent', why)
+    elif health.finding is not None and health.finding.refuses and health.status not in USABLE:
+        cause, words, _ = health.finding
+        # A mixture of two drivers may look like nearly any finding.
+        mixed = oddities(health).get('several_publishers')
+        words += f'; {mixed}' if mixed else ''
+    else:
         return None
-    cause, words = _reason(health, max(health.rejected, key=health.rejected.__getitem__))
-    if cause in {'zero_stamp', 'duplicate_stamp'} and health.clock:
-        cause, words = health.clock, WORDS[health.clock]
-    counts = ', '.join(f'{each} {name}' for name, each in health.rejected.items())
-    why = (
-        f'{Status.REFUSED.value}: no {health.sensor} sample was used for '
-        f'{health.unused_s:.1f} s ({counts}): {words}'
-    )
-    return Assessment(Level.ERROR, Status.REFUSED, cause, why)
+    return Assessment(Level.ERROR, Status.REFUSED, cause, f'{Status.REFUSED.value}: {words}')
 
 
-def _assess_return(health: Health) -> Assessment | None:
-    """Return that the filter's status is old, if its input has only just come back."""
-    if not health.is_unused or health.status not in USABLE:
-        return None
-    why = (
-        f'{Status.NO_DATA.value}: no {health.sensor} message on {health.topic} for '
-        f'{health.unused_s:.1f} s until now: it is used once the next one follows it in time'
-    )
-    return Assessment(LEVELS[Status.NO_DATA], Status.NO_DATA, 'silent', why)
+def imu_complaints(
+    message: Any,  # noqa: ANN401 - a sensor_msgs/Imu
+    model: ModelHead,
+    trained: str,
+    topic: str,
+    is_published: Callable[[str], bool],
+) -> dict[str, str]:
+    """
+    Return sentences by cause about a message that does not fit the model, and about its topic.
 
-
-def _assess_finding(health: Health) -> Assessment | None:
-    """Return an assessment of rejected samples, where the filter gives no usable estimate."""
-    finding = health.finding
-    if finding is None or not finding.refuses or health.status in USABLE:
-        return None
-    # A mixture of two drivers may look like nearly any finding.
-    mixed = oddities(health).get('several_publishers')
-    why = f'{Status.REFUSED.value}: {finding.words}{f"; {mixed}" if mixed else ""}'
-    return Assessment(Level.ERROR, Status.REFUSED, finding.cause, why)
+    A covariance of -1 says that the driver does not measure something (REP-145). ``trained`` is
+    the topic of the training, maybe in the namespace of another robot: it is missed if another
+    topic with its last name is published beside this one, such as ``data_raw`` beside ``data``.
+    """
+    found, frame = {}, message.header.frame_id
+    beside = topic.rpartition('/')[0] + '/' + trained.rpartition('/')[2]
+    if trained.startswith('/') and beside != topic and is_published(beside):
+        found['other_topic'] = WORDS['other_topic'].format(trained=beside, topic=topic)
+    if frame and model.imu_frame_id not in {'', frame}:
+        words = WORDS['frame']
+        found['frame'] = words.format(topic=topic, frame=frame, trained=model.imu_frame_id)
+    for part in ('linear_acceleration', 'angular_velocity'):
+        used = any(channel.startswith(part) for channel in model.live_channels)
+        if used and getattr(message, f'{part}_covariance')[0] == -1.0:
+            found[f'{part}_not_measured'] = WORDS['not_measured'].format(topic=topic, part=part)
+    return found
 
 
 def _assess_filter(health: Health) -> Assessment:
@@ -427,8 +431,7 @@ def _assess_filter(health: Health) -> Assessment:
     if interruption is not None and health.cause in {'filling', 'gap'}:
         # What interrupted it is known, so that nothing has to be looked for.
         known = health.why.removesuffix(LOOK_FOR_LOST)
-        why = f'{known}; {interruption.words}'
-        own = own._replace(cause=interruption.cause, why=why)
+        own = own._replace(cause=interruption.cause, why=f'{known}; {interruption.words}')
     for cause, sentence in oddities(health).items():
         # These may cause anything that the filter complains of, or has yet to notice.
         is_root = cause in {'several_publishers', 'too_slow', 'frame_changed'}

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.laps.timing import LapState
     from two_manifold_ros.model.model import ModelHead
     from two_manifold_ros.typing import Floats
 
@@ -258,10 +257,7 @@ def planar_covariance(plane: Floats, yaw_variance: float = UNKNOWN_VARIANCE) -> 
 
 def position_message(estimate: Estimate, scene: Scene) -> Message:
     """Return ``geometry_msgs/PoseWithCovarianceStamped``: horizon 0, facing along the course."""
-    return _located(estimate, scene, course_of(estimate))
-
-
-def _located(estimate: Estimate, scene: Scene, course: CourseOverGround) -> Message:
+    course = course_of(estimate)
     pose = {
         'pose': pose_fields(estimate.positions[0], course.yaw),
         'covariance': planar_covariance(estimate.covariances[0], course.yaw_variance),
@@ -273,7 +269,7 @@ def odometry_message(estimate: Estimate, scene: Scene) -> Message:
     """Return ``nav_msgs/Odometry``; the yaw rate is not estimated, which its variance says."""
     course = course_of(estimate)
     return {
-        **_located(estimate, scene, course),
+        **position_message(estimate, scene),
         'child_frame_id': scene.child,
         'twist': {
             'twist': {
@@ -289,7 +285,7 @@ def predicted_path_message(estimate: Estimate, scene: Scene) -> Message:
     """
     Return ``nav_msgs/Path`` along the likeliest way, each pose stamped when it will be reached.
 
-    A model without a map has poses at its horizons alone. Each faces the next one.
+    Each faces the next one. A model without a map has poses at its horizons alone.
     """
     ahead = scene.ahead(estimate)
     yaws = [course_of(estimate).yaw]
@@ -387,7 +383,19 @@ def markers_message(estimate: Estimate, scene: Scene) -> Message:
         size, colour = (max(long, flat), max(short, flat), flat), (0.95, 0.6, 0.1, alpha)
         pose = pose_fields(estimate.positions[index], yaw)
         markers.append(_marker('ellipse', index, 'cylinder', size, colour, pose=pose))
-    markers += _route_markers(estimate, scene, width)
+    if estimate.name:
+        text = f'{estimate.name} {estimate.chances[estimate.name]:.0%}'
+        # Above the ball, where its lines are not drawn through.
+        pose = pose_fields(estimate.positions[0] + np.array([0.0, 8 * width]), 0.0)
+        size, black = (0.0, 0.0, 8 * width), (0.2, 0.2, 0.25, 1.0)
+        markers.append(_marker('route', 0, 'text', size, black, text=text, pose=pose))
+    # The first branch is the predicted path.
+    for index, branch in enumerate(estimate.branches[1:]):
+        colour = (0.6, 0.2, 0.8, branch.chance)
+        way = scene.along(branch.positions, branch.name).positions
+        # A strip of one point is an error to rviz.
+        points, size = _points(np.vstack([way[:1], way])), (width, 0.0, 0.0)
+        markers.append(_marker('branch', index, 'line_strip', size, colour, points=points))
     if estimate.tick % max(1, round(scene.model.rate_hz)) == 0:
         for index, run in enumerate(scene.drawn.runs):
             thin, grey = (width / 2, 0.0, 0.0), (0.55, 0.55, 0.6, 0.8)
@@ -396,25 +404,6 @@ def markers_message(estimate: Estimate, scene: Scene) -> Message:
     base = {'header': header(estimate.stamp_ns, scene.track), 'action': 0}
     usual = {'lifetime': stamp_fields(lifetime)}
     return {'markers': [{**usual, **marker, **base} for marker in markers]}
-
-
-def _route_markers(estimate: Estimate, scene: Scene, width: float) -> list[Message]:
-    """Return the name of the route above the position, and the paths of other routes."""
-    if not estimate.name:
-        return []
-    text = f'{estimate.name} {estimate.chances[estimate.name]:.0%}'
-    # Above the ball, where its lines are not drawn through.
-    pose = pose_fields(estimate.positions[0] + np.array([0.0, 8 * width]), 0.0)
-    size, black = (0.0, 0.0, 8 * width), (0.2, 0.2, 0.25, 1.0)
-    markers = [_marker('route', 0, 'text', size, black, text=text, pose=pose)]
-    # The first one is the predicted path.
-    for index, branch in enumerate(estimate.branches[1:]):
-        colour = (0.6, 0.2, 0.8, branch.chance)
-        # A strip of one point is an error to rviz.
-        ahead = scene.along(branch.positions, branch.name).positions
-        points, size = _points(np.vstack([ahead[:1], ahead])), (width, 0.0, 0.0)
-        markers.append(_marker('branch', index, 'line_strip', size, colour, points=points))
-    return markers
 
 
 def _marker(
@@ -441,7 +430,9 @@ def _points(positions: Floats) -> list[Message]:
     return [{'x': east, 'y': north, 'z': 0.0} for east, north in positions.tolist()]
 
 
-BUILDERS: dict[Topic, Callable[[Estimate, Scene], Message | None]] = {
+_Builder: TypeAlias = 'Callable[[Estimate, Scene], Message | None]'
+
+BUILDERS: dict[Topic, _Builder] = {
     Topics.POSITION: position_message,
     Topics.ODOMETRY: odometry_message,
     Topics.PREDICTED_PATH: predicted_path_message,
@@ -452,16 +443,14 @@ BUILDERS: dict[Topic, Callable[[Estimate, Scene], Message | None]] = {
 }
 """Topics of valid estimates, and what makes their messages."""
 
-
 PLACED = (Topics.POSITION, Topics.ODOMETRY, Topics.PREDICTED_PATH)
 """Topics of positions that a model of laps alone has as well once fixes place its laps."""
-
 
 ROUTED = (Topics.ROUTES, Topics.BRANCHES)
 """Topics that are there where several routes are known."""
 
 
-def builders_of(model: ModelHead) -> dict[Topic, Callable[[Estimate, Scene], Message | None]]:
+def builders_of(model: ModelHead) -> dict[Topic, _Builder]:
     """Return what makes messages of estimates: without positions if a model knows laps alone."""
     if model.frame_id == LAP_FRAME:
         return {Topics.LATENT_STATE: latent_state_message}
@@ -473,11 +462,6 @@ PUBLISHED = {
     for topic in (*BUILDERS, Topics.LAPS, Topics.ROUTES, Topics.STATUS, Topics.DIAGNOSTICS)
 }
 """Everything that the filter node publishes, by name."""
-
-
-def laps_message(state: LapState) -> Message:
-    """Return ``std_msgs/Float64MultiArray``, see `labelled_array`; NaN means unknown."""
-    return labelled_array(state.stamp_ns, state.numbers())
 
 
 def messages_of(estimate: Estimate, scene: Scene) -> Iterator[tuple[str, str, Message]]:

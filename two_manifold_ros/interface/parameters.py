@@ -52,8 +52,6 @@ class Parameter:
     high: float | None = None
     # All words that are allowed; none means any.
     choices: tuple[str, ...] = ()
-    # Whether a text may be a number too: ROS takes 0.25 for one.
-    or_number: bool = False
 
     @property
     def kind(self) -> str:
@@ -76,15 +74,14 @@ class Parameter:
         """Return why a value of the right type is refused, or an empty string."""
         if self.choices and value not in self.choices:
             return f'{self.name} is {value!r}: choose one of {self.constraint}.'
-        if self.or_number and (
-            isinstance(value, bool) or not isinstance(value, str | int | float)
-        ):
-            return f'{self.name} is {value!r}: give a text or a number.'
         return ''
 
 
 def parameter(
-    description: str, default: Value, between: tuple[float, float] | None = None, **about: object
+    description: str,
+    default: Value = '',
+    between: tuple[float, float] | None = None,
+    **about: object,
 ) -> Any:  # noqa: ANN401 - stands for a value of any type, as dataclasses.field does
     """Return a dataclass field ``about`` a `Parameter`; its class says when it is settable."""
     low, high = between or (None, None)
@@ -165,17 +162,14 @@ class FilterParameters(FilteringParameters):
     settable: ClassVar[Settable] = Settable.UNCONFIGURED
 
     model: str = parameter(
-        'Path of the model file that "two-manifold train" or trainer_node wrote.', ''
+        'Path of the model file that "two-manifold train" or trainer_node wrote.'
     )
     next_model: str = parameter(
-        'Path of the model file that the service swap_model loads next.',
-        '',
-        settable=Settable.ALWAYS,
+        'Path of the model file that the service swap_model loads next.', settable=Settable.ALWAYS
     )
     vehicle: str = parameter(
         'Path of a file that "two-manifold vehicle" wrote. The node corrects the IMU by it. Empty '
-        'means no correction.',
-        '',
+        'means no correction.'
     )
     sensor_topics: list[str] = parameter(
         'Topics of the sensors beside the IMU, such as /magnetometer, in the order of the model. '
@@ -189,35 +183,27 @@ class FilterParameters(FilteringParameters):
     )
     track_frame: str = parameter(
         'Frame of the published positions. Empty means the frame of the training positions, '
-        'or map if they had none.',
-        '',
+        'or map if they had none.'
     )
     odometry_topic: str = parameter(
         'Topic of an odometry (nav_msgs/Odometry). With publish_tf the transform then goes from '
-        'track frame to the frame of this odometry, such as map to odom. Empty means none.',
-        '',
+        'track frame to the frame of this odometry, such as map to odom. Empty means none.'
     )
     start_line: str = parameter(
-        'Start line of the laps: X,Y in metres, or a share of a lap after the default line. Empty '
-        'means the place where timing is most accurate.',
-        '',
-        or_number=True,
+        'Start line of the laps: X,Y in metres, or a share of a lap in quotes, after the default '
+        'line. Empty means the place where timing is most accurate.'
     )
     sectors: str = parameter(
         'Beginnings of the sectors after the first, separated by blanks. Each is X,Y in metres or '
-        'a share of a lap after the start line. Empty means thirds of a lap.',
-        '',
-        or_number=True,
+        'a share of a lap after the start line. Empty means thirds of a lap.'
     )
     mark_topic: str = parameter(
         'Topic of a beacon or a button, with a message of any type at each passage of the start '
-        'line. The node moves the line there. Empty means none.',
-        '',
+        'line. The node moves the line there. Empty means none.'
     )
     fix_topic: str = parameter(
         'Topic of positions (PoseStamped, Odometry, NavSatFix and others) for a model without '
-        'positions. After five fixes the node publishes positions. Empty means none.',
-        '',
+        'positions. After five fixes the node publishes positions. Empty means none.'
     )
     particles_rate_hz: float = parameter(
         'Largest rate of the topic particles, the places where the vehicle may be. 0 means never.',
@@ -244,19 +230,16 @@ class UpdaterParameters(FilteringParameters):
     )
     reference_type: str = parameter(
         'Type of the topic reference. Empty means the published type.',
-        '',
         choices=('', *POSITION_TYPES),
     )
     learner: str = parameter(
         'Kind of model: a map, as of train --method route, or a tpsr, as of train --method tpsr. '
         'Empty means a map for an IMU and a tpsr for images.',
-        '',
         choices=('', 'map', 'tpsr'),
     )
     model: str = parameter(
         'Path of a model file to start with. It runs until a learned model has smaller errors. '
-        'Empty means that the node starts without a model.',
-        '',
+        'Empty means that the node starts without a model.'
     )
     position_lag: str = parameter(
         "Delay of the position stamps in seconds, in quotes, such as '0.2'. The node corrects it. "
@@ -267,19 +250,18 @@ class UpdaterParameters(FilteringParameters):
         'Ticks ahead to predict, increasing from 0.', list(HORIZONS), units='ticks'
     )
     checkpoint_folder: str = parameter(
-        'Folder of the checkpoints. Empty means that the node writes none.', ''
+        'Folder of the checkpoints. Empty means that the node writes none.'
     )
     checkpoint_name: str = parameter(
         'Start of the names of checkpoints: letters, digits, _ and -. Empty means updater, with '
-        'the namespace of the node in front if it has one.',
-        '',
+        'the namespace of the node in front if it has one.'
     )
     checkpoint_s: float = parameter('Time between checkpoints.', 60.0, (1.0, 3600.0), units='s')
     filter_node: str = parameter(
-        'Name of the filter node that gets better models. Empty means none.', ''
+        'Name of the filter node that gets better models. Empty means none.'
     )
     track_frame: str = parameter(
-        'Frame of the published positions. Empty means the frame of the given model, or map.', ''
+        'Frame of the published positions. Empty means the frame of the given model, or map.'
     )
 
 
@@ -327,12 +309,10 @@ class TrainerParameters(_SettingParameters):
     )
     position_topic: str = parameter(
         'Position topic in the bags. Empty means the only one of a fitting type.',
-        '',
         settable=Settable.NEVER,
     )
     reference_type: str = parameter(
         'Type of the live topic reference. Empty means the published type.',
-        '',
         choices=('', *POSITION_TYPES),
         settable=Settable.NEVER,
     )
@@ -413,25 +393,6 @@ def unknown_parameters(given: Iterable[str], known: Iterable[str], node: str) ->
         return ''
     names = ', '.join(name + did_you_mean(name, known) for name in unknown)
     return f'{node} has no parameter {names}: what was given has no effect'
-
-
-def names_without_namespace(content: object, node: str) -> bool:
-    """
-    Return whether a file of parameters, as YAML reads it, misses a node for its namespace alone.
-
-    If another section reaches the node, the one without a namespace may be of another node.
-    """
-    paths, left = [], [('', content)]
-    while left:
-        path, part = left.pop()
-        if isinstance(part, dict) and 'ros__parameters' in part:
-            paths.append(path)
-        elif isinstance(part, dict):
-            keys = ((str(key).strip('/'), each) for key, each in part.items())
-            left += [(f'{path}/{key}' if key else path, each) for key, each in keys]
-    namespace, _, name = node.rpartition('/')
-    own = [each for each in paths if each.endswith(f'/{name}')]
-    return bool(namespace) and f'/{name}' in own and not any(e == node or '*' in e for e in own)
 
 
 PARAMETERS: dict[str, type[NodeParameters]] = {

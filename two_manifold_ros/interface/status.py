@@ -30,24 +30,11 @@ COUNTS = ('received', 'used', 'waiting', 'published', 'gaps', 'resets', 'restart
 """``received`` is the sum of ``used``, ``waiting`` and the rejections."""
 
 NUMBERS = (
-    'status',
-    'valid',
-    'level',
-    'evidence',
-    'novelty',
-    'off_route',
-    'ellipse_m',
-    'ticks_since_good_sample',
-    'input_rate_hz',
-    'estimate_rate_hz',
-    'stamp_age_s',
-    'processing_p50_us',
-    'processing_p99_us',
-    'processing_max_us',
-    *COUNTS,
-    'route_number',
-    'route_chance',
-)
+    'status', 'valid', 'level', 'evidence', 'novelty', 'off_route', 'ellipse_m',
+    'ticks_since_good_sample', 'input_rate_hz', 'estimate_rate_hz', 'stamp_age_s',
+    'processing_p50_us', 'processing_p99_us', 'processing_max_us', *COUNTS,
+    'route_number', 'route_chance',
+)  # fmt: skip
 """Numbers on the topic ``status``, in this order, after the stamp."""
 
 
@@ -93,21 +80,18 @@ def diagnostics_message(
     hardware: str = '',
 ) -> Message:
     """Return ``diagnostic_msgs/DiagnosticArray`` with one status of the node of a name."""
+    shown = {key: str(value) for key, value in values.items()}
+    for key, value in values.items():
+        if isinstance(value, float):
+            shown[key] = f'{value:.6g}' if math.isfinite(value) else 'unknown'
     status = {
         'level': int(level),
         'name': name,
         'message': why,
         'hardware_id': hardware,
-        'values': [{'key': key, 'value': as_text(value)} for key, value in values.items()],
+        'values': [{'key': key, 'value': text} for key, text in shown.items()],
     }
     return {'header': header(stamp_ns, ''), 'status': [status]}
-
-
-def as_text(value: float | str) -> str:
-    """Return a value as diagnostics show it."""
-    if isinstance(value, float):
-        return f'{value:.6g}' if math.isfinite(value) else 'unknown'
-    return str(value)
 
 
 def capitalised(sentence: str) -> str:
@@ -123,19 +107,13 @@ class ThrottledLog:
     Turn the causes that are present now into few log lines.
 
     A cause that lasts is warned of at most once in ``repeat_s`` seconds, and one that keeps coming
-    back ``most`` times: with one, a second outage in half a minute would be missing in the log,
-    with many, a cause that flickers fills it.
+    back ``most`` times: with one, a second outage in half a minute would be missing in the log.
     """
 
-    def __init__(
-        self,
-        warn: Callable[[str], object],
-        info: Callable[[str], object],
-        repeat_s: float = 30.0,
-        most: int = 3,
-    ) -> None:
+    repeat_s, most = 30.0, 3
+
+    def __init__(self, warn: Callable[[str], object], info: Callable[[str], object]) -> None:
         self._warn, self._info = warn, info
-        self._repeat_s, self._most = repeat_s, most
         # When each cause was warned of lately.
         self._said_s: dict[str, deque[float]] = {}
         # Of the causes that are present, since when, the newest sentence, and whether it was said.
@@ -145,9 +123,9 @@ class ThrottledLog:
         """Warn of causes that are new, by their sentences, and log which are over."""
         for cause, sentence in present.items():
             begun_s, _, said = self._present.get(cause, (now_s, '', False))
-            times = self._said_s.setdefault(cause, deque(maxlen=self._most))
-            lately = sum(now_s - each < self._repeat_s for each in times)
-            if lately < (1 if cause in self._present else self._most):
+            times = self._said_s.setdefault(cause, deque(maxlen=self.most))
+            lately = sum(now_s - each < self.repeat_s for each in times)
+            if lately < (1 if cause in self._present else self.most):
                 times.append(now_s)
                 said = True
                 self._warn(sentence)

@@ -25,23 +25,15 @@ if TYPE_CHECKING:
 
 
 SURE_YAW = 0.2
-"""
-Standard deviation of the course, radians, above which it does not turn the frame.
-
-A slow vehicle's course says little. With twice as much one that creeps turns the frame; with half,
-one whose belief is wide waits for longer.
-"""
+"""Standard deviation of the course, radians, above which it does not turn the frame: with twice
+as much a vehicle that creeps turns it; with half, one whose belief is wide waits for longer."""
 
 DRIFT = math.radians(1.0) ** 2 / 60.0
 """Variance by which an odometry's yaw drifts, rad^2/s: a degree in a minute, as a gyroscope."""
 
 LONGEST_S = 0.5
-"""
-Time without a pose that is bridged, seconds: a stall of a busy machine.
-
-A message that is later is of an odometry that started again. With an acceleration of 1 m/s^2 a
-vehicle is off by .12 m then, and at twice as much by four times as far.
-"""
+"""Time without a pose that is bridged, seconds: at 1 m/s^2 a vehicle is off by 0.12 m then, and
+at twice as much by four times as far. A message that is later is of an odometry that restarted."""
 
 KEPT_S = 2.0
 """Age of poses, seconds: estimates are late by ``reorder_s``, .4 s at most, and by a tick."""
@@ -57,29 +49,6 @@ class Pose(NamedTuple):
     # Forwards, m/s, and about the vertical axis, rad/s.
     speed: float
     turning: float
-
-    def moved(self, seconds: float) -> Pose:
-        """Return the pose some seconds later, at the same speed and turning."""
-        yaw = self.yaw + 0.5 * seconds * self.turning
-        return self._replace(
-            stamp_ns=self.stamp_ns + round(1e9 * seconds),
-            x=self.x + seconds * self.speed * math.cos(yaw),
-            y=self.y + seconds * self.speed * math.sin(yaw),
-            yaw=self.yaw + seconds * self.turning,
-        )
-
-
-def between(before: Pose, after: Pose, stamp_ns: int) -> Pose:
-    """Interpolate two poses linearly, the yaw along the shorter arc."""
-    share = (stamp_ns - before.stamp_ns) / max(after.stamp_ns - before.stamp_ns, 1)
-    turned = math.remainder(after.yaw - before.yaw, math.tau)
-    return before._replace(
-        stamp_ns=stamp_ns,
-        x=before.x + share * (after.x - before.x),
-        y=before.y + share * (after.y - before.y),
-        yaw=before.yaw + share * turned,
-        speed=before.speed + share * (after.speed - before.speed),
-    )
 
 
 class OdometryFrame:
@@ -201,17 +170,31 @@ class OdometryFrame:
         self._turned_ns = estimate.stamp_ns
 
     def _pose_at(self, stamp_ns: int) -> Pose | None:
-        poses = self._poses
-        if stamp_ns < poses[0].stamp_ns:
-            return None
-        late_s = (stamp_ns - poses[-1].stamp_ns) * 1e-9
+        """Return the pose at a time between two of them, or soon after the newest."""
+        poses, newest = self._poses, self._poses[-1]
+        late_s = (stamp_ns - newest.stamp_ns) * 1e-9
         if late_s >= 0.0:
-            return poses[-1].moved(late_s) if late_s <= LONGEST_S else None
+            # On at the same speed and turning.
+            yaw = newest.yaw + 0.5 * late_s * newest.turning
+            moved = newest._replace(
+                x=newest.x + late_s * newest.speed * math.cos(yaw),
+                y=newest.y + late_s * newest.speed * math.sin(yaw),
+                yaw=newest.yaw + late_s * newest.turning,
+            )
+            return moved if late_s <= LONGEST_S else None
         after = bisect_left(poses, stamp_ns, key=lambda pose: pose.stamp_ns)
-        before = max(after - 1, 0)
-        if poses[after].stamp_ns - poses[before].stamp_ns > 1e9 * LONGEST_S:
+        one, other = poses[max(after - 1, 0)], poses[after]
+        if stamp_ns < one.stamp_ns or other.stamp_ns - one.stamp_ns > 1e9 * LONGEST_S:
             return None
-        return between(poses[before], poses[after], stamp_ns)
+        share = (stamp_ns - one.stamp_ns) / max(other.stamp_ns - one.stamp_ns, 1)
+        # The yaw along the shorter arc.
+        turned = math.remainder(other.yaw - one.yaw, math.tau)
+        return one._replace(
+            x=one.x + share * (other.x - one.x),
+            y=one.y + share * (other.y - one.y),
+            yaw=one.yaw + share * turned,
+            speed=one.speed + share * (other.speed - one.speed),
+        )
 
 
 def transform_message(

@@ -7,12 +7,10 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 import socket
-from struct import Struct
 from time import monotonic
 import traceback
 from typing import Any, TYPE_CHECKING
 
-import numpy as np
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.event_handler import SubscriptionEventCallbacks
@@ -26,7 +24,6 @@ from rclpy.qos import (
     ReliabilityPolicy,
 )
 from rclpy.qos_overriding_options import QoSOverridingOptions
-from rclpy.serialization import serialize_message
 from rclpy.utilities import ok
 
 from two_manifold_ros.errors import InputError
@@ -34,8 +31,7 @@ from two_manifold_ros.interface.assessment import Health, Publisher
 from two_manifold_ros.interface.messages import (
     BUILDERS,
     builders_of,
-    laps_message,
-    Message,
+    labelled_array,
     PLACED,
     ROUTED,
     Scene,
@@ -48,9 +44,8 @@ from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.recordings.ros_messages import fill, message_class, to_message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
-    from rclpy import publisher
     from rclpy.subscription import Subscription
 
     from two_manifold_ros.filtering.estimate import Estimate
@@ -156,17 +151,15 @@ def find_publishers(node: Node, topic: str) -> tuple[Publisher, ...]:
 
 def find_shared(node: Node, topics: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """Return which topics of a node, by full names, other nodes publish too, and these nodes."""
-    shared = {}
-    own = node.get_fully_qualified_name()
-    for topic in topics:
-        # Counting is cheap, asking is not.
-        if node.count_publishers(topic) > 1:
-            names = [each.node for each in find_publishers(node, topic)]
-            # One of them is our own; another one of the same name is another node.
-            if own in names:
-                names.remove(own)
-            other = f'another node of the same name ({own})'
-            shared[topic] = tuple(sorted(other if name == own else name for name in names))
+    shared, own = {}, node.get_fully_qualified_name()
+    # Counting is cheap, asking is not.
+    for topic in (each for each in topics if node.count_publishers(each) > 1):
+        names = [each.node for each in find_publishers(node, topic)]
+        # One of them is our own; another one of the same name is another node.
+        if own in names:
+            names.remove(own)
+        other = f'another node of the same name ({own})'
+        shared[topic] = tuple(sorted(other if name == own else name for name in names))
     return shared
 
 
@@ -226,20 +219,13 @@ class SensorTopic:
             known = self._publishers = find_publishers(node, self.name)
             self._asked_s, self._elsewhere = now_s, ()
             if not received and self.msgtype not in {each.msgtype for each in known}:
-                found = tuple(
-                    name
-                    for name, kinds in node.get_topic_names_and_types()
-                    # A wrong subscription gives a topic another type as well.
-                    if self.msgtype in kinds and self.is_published(name)
-                )
-                own = node.get_namespace()
-                if own != '/':
-                    # Topics in the namespace of another node may be of another robot.
-                    spaces = {each for _, each in node.get_node_names_and_namespaces()}
-                    foreign = tuple(f'{each}/' for each in spaces - {'/', own})
-                    inside = tuple(each for each in found if each.startswith(f'{own}/'))
-                    found = inside or tuple(each for each in found if not each.startswith(foreign))
-                self._elsewhere = found
+                # A wrong subscription gives a topic another type as well.
+                kinds = dict(node.get_topic_names_and_types())
+                found = [each for each in kinds if self.msgtype in kinds[each]]
+                found = [each for each in found if self.is_published(each)]
+                # Topics outside the namespace of the node may be of another robot.
+                space = node.get_namespace().rstrip('/') + '/'
+                self._elsewhere = tuple(each for each in found if each.startswith(space))
         return Health(
             self.sensor,
             self.msgtype,
@@ -252,45 +238,6 @@ class SensorTopic:
             self._incompatible,
             unused_s=now_s - self._begun_s,
         )
-
-
-class FixedLayout:
-    """
-    A serialised example whose stamp and numbers are overwritten.
-
-    Poses and odometry are a header, fixed names, and then nothing but numbers. Making and
-    serialising the message object costs more than the filter, overwriting a fifth as much.
-    A ``ValueError`` says that the numbers of the example are not the end of its serialised form.
-    """
-
-    def __init__(self, msgtype: str, example: Message) -> None:
-        serialised = serialize_message(to_message(msgtype, example))
-        self._stamp, self._numbers = Struct('<iI'), Struct(f'<{len([*_numbers(example)])}d')
-        self._offset = len(serialised) - self._numbers.size
-        self._buffer = bytearray(serialised)
-        # The example is little-endian.
-        if serialised[:2] != b'\x00\x01' or self.serialise(example) != serialised:
-            msg = f'{msgtype} does not end in the numbers of its example'
-            raise ValueError(msg)
-
-    def serialise(self, fields: Message) -> bytes:
-        """Return the serialised message; strings stay those of the example."""
-        stamp = fields['header']['stamp']
-        # Behind the four bytes that name the encoding.
-        self._stamp.pack_into(self._buffer, 4, stamp['sec'], stamp['nanosec'])
-        self._numbers.pack_into(self._buffer, self._offset, *_numbers(fields))
-        return bytes(self._buffer)
-
-
-def _numbers(fields: Message) -> Iterator[float]:
-    for name, value in fields.items():
-        if isinstance(value, dict):
-            if name != 'header':
-                yield from _numbers(value)
-        elif isinstance(value, np.ndarray):
-            yield from value.tolist()
-        elif not isinstance(value, str):
-            yield value
 
 
 TRANSFORM_TYPE = 'tf2_msgs/msg/TFMessage'
@@ -312,7 +259,6 @@ class EstimatePublishers:
     """
     One publisher per topic, with a prefix; silent while a node with a lifecycle is not active.
 
-    ``scene`` has model and frames of the estimates to come; another one takes over with its model.
     A ``transform`` from the track frame, after `check_transform`, goes to the child frame or to
     the frame of the odometry. ``laps`` time the laps of each route, by name, which is empty if the
     model knows one route; of a model without positions they are ``placed`` where fixes come.
@@ -320,7 +266,7 @@ class EstimatePublishers:
 
     def __init__(
         self,
-        node: Node,
+        node: Any,  # noqa: ANN401 - with a lifecycle or without
         scene: Scene,
         *,
         transform: bool,
@@ -335,8 +281,7 @@ class EstimatePublishers:
                 'false, or train with positions'
             )
             raise InputError(msg)
-        create: Callable[..., publisher.Publisher] = node.create_publisher
-        self._destroy: Callable[[Any], object] = node.destroy_publisher
+        create, self._destroy = node.create_publisher, node.destroy_publisher
         if isinstance(node, LifecycleNode):
             create = node.create_lifecycle_publisher
             self._destroy = node.destroy_lifecycle_publisher
@@ -352,7 +297,6 @@ class EstimatePublishers:
         )
         self._publishers: dict[Topic, Any] = {}
         self._messages: dict[Topic, Any] = {}
-        self._layouts: dict[tuple[Topic, str], FixedLayout] = {}
         self._advertise(
             *(each for each in builders_of(scene.model) if each not in ROUTED),
             *(PLACED if placed else ()),
@@ -397,22 +341,14 @@ class EstimatePublishers:
         if not heard and self._tf is None:
             return
         usual = estimate, self.scene.of(estimate)
-        on_line = None if heard.keys().isdisjoint(PLACED) else self._on_line(*usual)
+        on_line = usual if heard.keys().isdisjoint(PLACED) else self._on_line(*usual)
         for topic, own in heard.items():
-            shown, scene = on_line if on_line and topic in PLACED else usual
+            shown, scene = on_line if topic in PLACED else usual
             if topic is Topics.LAPS:
-                fields = None if lap is None else laps_message(lap)
+                fields = None if lap is None else labelled_array(lap.stamp_ns, lap.numbers())
             else:
                 fields = None if shown is None else BUILDERS[topic](shown, scene)
-            if fields is None:
-                continue
-            if topic in {Topics.POSITION, Topics.ODOMETRY}:
-                # A layout holds the frame.
-                layout = topic, fields['header']['frame_id']
-                if layout not in self._layouts:
-                    self._layouts[layout] = FixedLayout(topic.msgtype, fields)
-                own.publish(self._layouts[layout].serialise(fields))
-            else:
+            if fields is not None:
                 fill(self._messages[topic], topic.msgtype, fields)
                 own.publish(self._messages[topic])
         if self._tf is not None:
@@ -420,11 +356,13 @@ class EstimatePublishers:
             if transform is not None:
                 self._tf.publish(to_message(TRANSFORM_TYPE, transform))
 
-    def _on_line(self, estimate: Estimate, scene: Scene) -> tuple[Estimate | None, Scene] | None:
+    def _on_line(self, estimate: Estimate, scene: Scene) -> tuple[Estimate | None, Scene]:
         """Return an estimate on the line through fixes, in their frame, if that is asked for."""
         laps = self.laps
-        if not self._placed or laps is None:
-            return (None, scene) if self._placed else None
+        if not self._placed:
+            return estimate, scene
+        if laps is None:
+            return None, scene
         track = laps.frame if scene.track == LAP_FRAME else scene.track
         return laps.line.placed(estimate), replace(scene, track=track)
 
@@ -451,8 +389,6 @@ class EstimatePublishers:
             before = self._counted.get(name, unnamed)
             if before is not None:
                 each.go_on(before)
-        # They hold the frame of the first message.
-        self._layouts.clear()
         # Without the topic there is nothing to time for.
         self.laps_by_route = dict(laps) if Topics.LAPS in self._publishers else {}
 

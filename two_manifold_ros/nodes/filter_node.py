@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from functools import partial, partialmethod
 from time import monotonic, perf_counter_ns
 from typing import TYPE_CHECKING
 
@@ -19,8 +20,7 @@ from std_srvs.srv import SetBool, Trigger
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import is_compiled
-from two_manifold_ros.interface.assessment import assess
-from two_manifold_ros.interface.input_checks import imu_complaints, trained_beside
+from two_manifold_ros.interface.assessment import assess, imu_complaints
 from two_manifold_ros.interface.messages import choose_scene, Topics
 from two_manifold_ros.interface.model_swap import load_session, ModelSwap, sensor_topics
 from two_manifold_ros.interface.parameters import FilterParameters
@@ -37,7 +37,7 @@ from two_manifold_ros.nodes.live_input import (
     live_fixes,
     live_marks,
     live_odometry,
-    LiveSensor,
+    live_sensor,
     LiveTopic,
 )
 from two_manifold_ros.nodes.running import declare, read
@@ -61,7 +61,12 @@ class FilterNode(BackgroundNode):
         self._active = False
         self._enabled = True
         self._complaints: dict[str, str] = {}
-        self._chosen = declare(self, FilterParameters, locked=self._locked)
+        locked = 'it takes effect only when the node is configured: deactivate and clean up first'
+        self._chosen = declare(
+            self,
+            FilterParameters,
+            locked=lambda: locked if self._session or self.is_configuring else '',
+        )
         self._imu = SensorTopic(self, Topics.IMU, 'IMU')
         self._status = StatusPublisher(self, self._imu)
         self._state: object = None
@@ -76,15 +81,27 @@ class FilterNode(BackgroundNode):
     def prepare(self) -> Callable[[], ModelSwap]:
         """Return the function that loads the model and compiles the filter."""
         chosen = self._chosen = read(self, FilterParameters)
-        path = chosen.model
-        if not path:
-            msg = 'No model is given: start with -p model:=FILE, or set the parameter model.'
-            raise InputError(msg)
+        places = (
+            f'sectors {chosen.sectors!r} are places, and mark_topic moves the line that they '
+            'follow: write them as shares of a lap.'
+        )
+        marked = bool(chosen.mark_topic)
+        for words, wrong in {
+            'No model is given: start with -p model:=FILE, or set the parameter model.': (
+                not chosen.model
+            ),
+            'odometry_topic needs publish_tf: set that to true, or leave it empty.': (
+                chosen.odometry_topic and not chosen.publish_tf
+            ),
+            'start_line and mark_topic both give the start line: leave one of them empty.': (
+                marked and chosen.start_line.strip()
+            ),
+            places: marked and ',' in chosen.sectors,
+        }.items():
+            if wrong:
+                raise InputError(words)
         if chosen.publish_tf:
             check_transform()
-        if chosen.odometry_topic and not chosen.publish_tf:
-            msg = 'odometry_topic needs publish_tf: set that to true, or leave it empty.'
-            raise InputError(msg)
         for name in ('odometry_topic', 'mark_topic', 'fix_topic'):
             topic = getattr(chosen, name)
             try:
@@ -92,19 +109,10 @@ class FilterNode(BackgroundNode):
             except NameValidationException as error:
                 msg = f'{name} {topic} is no name of a topic'
                 raise InputError(msg) from error
-        if chosen.start_line.strip() and chosen.mark_topic:
-            msg = 'start_line and mark_topic both give the start line: leave one of them empty.'
-            raise InputError(msg)
-        if ',' in chosen.sectors and chosen.mark_topic:
-            msg = (
-                f'sectors {chosen.sectors!r} are places, and mark_topic moves the line that they '
-                'follow: write them as shares of a lap.'
-            )
-            raise InputError(msg)
         self._failed = False
         # Where there is little to compile with, it takes half a minute.
         compiling = '' if is_compiled() else ' and compiling its filter, which takes a while'
-        self._trouble = f'configuring: loading {path}{compiling}'
+        self._trouble = f'configuring: loading {chosen.model}{compiling}'
         clock_ns = (lambda: self.now_ns) if chosen.use_receive_time else None
         return lambda: load_session(chosen, clock_ns)
 
@@ -136,12 +144,14 @@ class FilterNode(BackgroundNode):
         self._session, self._swap = session, made
         first = 0
         for topic in topics:
-            self._live.append(LiveSensor(self, topic, partial(session.hold, first)))
+            self._live.append(live_sensor(self, topic, partial(session.hold, first)))
             first += len(topic.fields)
         if odometry is not None:
             self._live.append(live_odometry(self, chosen.odometry_topic, odometry))
-        for name, follow in (('mark_topic', live_marks), ('fix_topic', live_fixes)):
-            if topic_name := getattr(chosen, name):
+        for topic_name, follow in (
+            (chosen.mark_topic, live_marks), (chosen.fix_topic, live_fixes)
+        ):  # fmt: skip
+            if topic_name:
                 self._live.append(follow(self, topic_name, lambda: self._estimates.laps))
         self._imu.listen(self._on_imu)
         self._log_settings(chosen.model, session)
@@ -151,10 +161,9 @@ class FilterNode(BackgroundNode):
         """Log and report why the node is not configured, and undo what was completed of it."""
         self._unconfigure('')
         self._failed = True
-        name = self.get_fully_qualified_name()
         self._trouble = (
             f'{reason.rstrip(".")}. The node stays unconfigured until it is restarted, or '
-            f'configured (ros2 lifecycle set {name} configure).'
+            f'configured (ros2 lifecycle set {self.get_fully_qualified_name()} configure).'
         )
         self.get_logger().error(self._trouble)
 
@@ -170,21 +179,8 @@ class FilterNode(BackgroundNode):
         self._active = False
         return super().on_deactivate(state)
 
-    def on_cleanup(self, _: LifecycleState) -> TransitionCallbackReturn:
+    def _unconfigure(self, reason: str, _: object = None) -> TransitionCallbackReturn:
         """Forget the model, so that another one can be configured."""
-        return self._unconfigure('not configured: it was cleaned up by a lifecycle transition')
-
-    def on_shutdown(self, _: LifecycleState) -> TransitionCallbackReturn:
-        """Stop for good."""
-        return self._unconfigure('shut down by a lifecycle transition: restart the node')
-
-    def on_error(self, _: LifecycleState) -> TransitionCallbackReturn:
-        """Return to the unconfigured state."""
-        return self._unconfigure(
-            'not configured after an error in a lifecycle transition: see the log'
-        )
-
-    def _unconfigure(self, reason: str) -> TransitionCallbackReturn:
         self._active = self._failed = False
         self._trouble = reason
         if self._session is not None:
@@ -195,6 +191,17 @@ class FilterNode(BackgroundNode):
             each.close()
         self._live.clear()
         return TransitionCallbackReturn.SUCCESS
+
+    # Called by the lifecycle.
+    on_cleanup = partialmethod(
+        _unconfigure, 'not configured: it was cleaned up by a lifecycle transition'
+    )
+    on_shutdown = partialmethod(
+        _unconfigure, 'shut down by a lifecycle transition: restart the node'
+    )
+    on_error = partialmethod(
+        _unconfigure, 'not configured after an error in a lifecycle transition: see the log'
+    )
 
     def _live_laps(self, model: ModelHead) -> dict[str, LiveLaps]:
         """Return what times the laps of each route of a model that has some."""
@@ -222,11 +229,6 @@ class FilterNode(BackgroundNode):
             if name in laps:
                 words = lines_in_words(laps[name].timer, each.frame_id)
                 self.get_logger().info(f'{name}: {words}' if name else words)
-
-    def _locked(self) -> str:
-        if self._session is None and not self.is_configuring:
-            return ''
-        return 'it takes effect only when the node is configured: deactivate and clean up first'
 
     def _restart(self, cause: str) -> None:
         if self._session is not None:
@@ -275,57 +277,45 @@ class FilterNode(BackgroundNode):
             self._log_settings(self._swap.path, self._session)
 
     def _on_status(self) -> None:
-        self._publish_health(self._counts())
+        self._publish_health(*self._heard())
         if self._session is not None and self._active and self._enabled:
             self._estimates.publish_chances(self._session.latest)
 
     def _on_second(self) -> None:
         silent = monotonic() - self._imu.received_s > self._chosen.input_timeout_s
         self._advance_swap(idle=silent or not (self._active and self._enabled))
-        counts, published = self._counts(), self._estimates.topics if self._session else {}
-        _, events = self._status.count(counts, self._arrivals, published.values())
-        self._complaints = self._find_complaints()
-        self._publish_health(counts, events)
-
-    def _counts(self) -> Counter[str]:
-        """Return the counters of the session; they may be behind by a tick."""
-        return self._session.counts(at_once=False) if self._session else Counter()
-
-    @property
-    def _arrivals(self) -> Arrivals:
-        return self._session.arrivals if self._session else Arrivals()
-
-    def _find_complaints(self) -> dict[str, str]:
-        """Return complaints about the newest message."""
-        session = self._session
-        others: dict[str, str] = {}
-        for each in self._live:
-            for cause, sentence in each.complaints.items():
+        counts, arrivals = self._heard()
+        published = self._estimates.topics if self._session else {}
+        _, events = self._status.count(counts, arrivals, published.values())
+        session, self._complaints = self._session, {}
+        if session is not None and session.last_raw:
+            message = None
+            # What is malformed was counted; the middleware raises its own types.
+            with suppress(Exception):
+                message = deserialize_message(session.last_raw, Imu)
+            if message is not None:
+                running, trained, imu = session.filter.running, session.model.imu_topic, self._imu
+                self._complaints = imu_complaints(
+                    message, running, trained, imu.name, imu.is_published
+                )
+        for cause, words in (each.complaint for each in self._live):
+            if words:
                 # Of several sensors the first one that is wrong.
-                others.setdefault(cause, sentence)
-        if session is None or not session.last_raw:
-            return others
-        try:
-            message = deserialize_message(session.last_raw, Imu)
-        # Already counted as malformed.
-        except Exception:  # noqa: BLE001 - the middleware raises its own types
-            return others
-        covariances = {
-            'linear_acceleration': message.linear_acceleration_covariance[0],
-            'angular_velocity': message.angular_velocity_covariance[0],
-        }
-        frame = message.header.frame_id
-        trained = trained_beside(session.model.imu_topic, self._imu.name)
-        beside = trained if self._imu.is_published(trained) else ''
-        running, name = session.filter.running, self._imu.name
-        return {**imu_complaints(frame, covariances, running, name, beside), **others}
+                self._complaints.setdefault(cause, words)
+        self._publish_health(counts, arrivals, events)
 
-    def _publish_health(self, counts: Counter[str], events: dict[str, str] | None = None) -> None:
+    def _heard(self) -> tuple[Counter[str], Arrivals]:
+        """Return the counters of the session, which may be behind by a tick, and its arrivals."""
+        if self._session is None:
+            return Counter(), Arrivals()
+        return self._session.counts(at_once=False), self._session.arrivals
+
+    def _publish_health(
+        self, counts: Counter[str], arrivals: Arrivals, events: dict[str, str] | None = None
+    ) -> None:
         session, swap, chosen = self._session, self._swap, self._chosen
         health = replace(
-            self._status.input_health(
-                chosen.input_timeout_s, counts, self._arrivals, self._complaints
-            ),
+            self._status.input_health(chosen.input_timeout_s, counts, arrivals, self._complaints),
             trouble=self._trouble,
             managed=chosen.managed,
             failed=self._failed,
@@ -336,10 +326,8 @@ class FilterNode(BackgroundNode):
         )
         # A node that compares models filters as this node does.
         leading: dict[str, float | str] = {
-            'model': chosen.model,
-            'reorder_s': chosen.reorder_s,
-            'ellipse_warn_m': chosen.ellipse_warn_m,
-            'ellipse_error_m': chosen.ellipse_error_m,
+            name: getattr(chosen, name)
+            for name in ('model', 'reorder_s', 'ellipse_warn_m', 'ellipse_error_m')
         }
         if session is not None:
             running = session.filter.running

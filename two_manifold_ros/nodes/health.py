@@ -6,16 +6,24 @@ from __future__ import annotations
 
 from collections import Counter
 import math
-from time import monotonic
+from time import monotonic, perf_counter_ns
 from typing import TYPE_CHECKING
 
 from diagnostic_msgs.msg import DiagnosticArray
 from std_msgs.msg import Float64MultiArray
 
-from two_manifold_ros.filtering.hypothesis_search import has_gravity
 from two_manifold_ros.filtering.status import EllipseLimits, Status, USABLE
-from two_manifold_ros.interface.assessment import Assessment, Health, Level, oddities
-from two_manifold_ros.interface.input_checks import InputMonitor
+from two_manifold_ros.interface.assessment import (
+    Assessment,
+    format_duration,
+    Health,
+    InputLimits,
+    Interruption,
+    Level,
+    oddities,
+    rejections,
+    WORDS,
+)
 from two_manifold_ros.interface.messages import Scene, Topics
 from two_manifold_ros.interface.status import (
     capitalised,
@@ -59,26 +67,35 @@ def diagnostics_publisher(
 
 
 class StatusPublisher:
-    """Publish status, under a ``prefix``, and diagnostics; and log what changed."""
+    """
+    Publish status, under a ``prefix``, and diagnostics; and log what changed.
+
+    Once a second it gathers the health of the messages and of the clock of the node.
+    """
 
     def __init__(self, node: GuardedNode, topic: SensorTopic, prefix: str = '') -> None:
-        self._node = node
-        self._input = topic
-        self._monitor = InputMonitor(topic.sensor, topic.name)
+        self._node, self._input = node, topic
         self._publish_diagnostics = diagnostics_publisher(node)
         self._status = node.create_publisher(
             Float64MultiArray, f'{prefix}{Topics.STATUS.name}', qos(Topics.STATUS)
         )
-        logger = node.get_logger()
-        self._log = ThrottledLog(logger.warning, logger.info)
+        self._log = ThrottledLog(node.get_logger().warning, node.get_logger().info)
         self._state: tuple[object, str] | None = None
         self._logged: str | None = None
         self._events: Mapping[str, str] = {}
         self._times: Counter[str] = Counter()
-        self._counts: Counter[str] = Counter()
+        # In all, in the last second, and when the newest message was used.
+        self._counts, self._fresh, self._good = Counter[str](), Counter[str](), Counter[str]()
         self._counted_s = monotonic()
         self._rates: dict[str, float] = {}
         self._shared: dict[str, tuple[str, ...]] = {}
+        self._interruption: Interruption | None = None
+        # When the newest message that was used came, seconds, and its stamp.
+        self._newest = math.nan, 0
+        self._usable_hz = math.nan
+        # What the ROS clock showed a second ago, which follows /clock at any speed if simulated.
+        self._shown_ns: int | None = None
+        self._clock, self._simulated = '', False
 
     @property
     def topic(self) -> str:
@@ -93,18 +110,45 @@ class StatusPublisher:
 
         Of the full names that are published it is found which ones other nodes publish too.
         """
-        node, now_s = self._node, monotonic()
+        node, topic, now_s = self._node, self._input, monotonic()
         # A new session counts from zero again.
         is_new = counts['received'] < self._counts['received']
-        fresh = counts if is_new else counts - self._counts
+        fresh = self._fresh = counts if is_new else counts - self._counts
         passed_s = now_s - self._counted_s
         self._rates = {key: count / passed_s for key, count in fresh.items()}
         self._counts, self._counted_s = counts, now_s
         self._shared = find_shared(node, (*published, self.topic))
-        simulated = bool(node.get_parameter('use_sim_time').value)
-        return fresh, self._monitor.update(
-            fresh, counts, arrivals, self._input.received_s, node.now_ns, simulated=simulated
+        # Over whole intervals between messages, and unknown after a silence. The greater rate by
+        # clock and stamps counts: a bag may be played slowly, stamps may jump.
+        by_clock, by_stamps = (
+            topic.received_s - self._newest[0],
+            arrivals.newest_ns - self._newest[1],
         )
+        self._newest = (topic.received_s if fresh['used'] else math.nan), arrivals.newest_ns
+        self._usable_hz = math.nan
+        if fresh['used'] and not math.isnan(by_clock):
+            rates = (fresh['used'] / each for each in (by_clock, by_stamps / 1e9) if each > 0)
+            self._usable_hz = max(rates, default=math.inf)
+        now_ns, self._simulated = node.now_ns, bool(node.get_parameter('use_sim_time').value)
+        self._clock = ''
+        if self._simulated and (not now_ns or self._shown_ns == now_ns):
+            self._clock = 'clock_stands' if now_ns else 'no_clock'
+        self._shown_ns = now_ns
+        happened = {
+            f'rejected {cause}': (
+                f'{topic.sensor} samples rejected on {topic.name}: {cause} ({counts[cause]}): '
+                f'{WORDS[cause]}'
+            )
+            for cause in rejections(fresh)
+        }
+        happened |= {
+            cause: WORDS[cause] for cause in ('restarts', 'estimates_not_finite') if fresh[cause]
+        }
+        interruption = arrivals.interruption
+        if interruption is not None and interruption is not self._interruption:
+            happened[interruption.cause] = f'On {topic.name}: {interruption.words}'
+        self._interruption = interruption
+        return fresh, happened
 
     def input_health(
         self,
@@ -114,9 +158,30 @@ class StatusPublisher:
         complaints: Mapping[str, str] | None = None,
     ) -> Health:
         """Return the health of the input; ``complaints`` are about the content of messages."""
-        heard = self._input.health(timeout_s)
+        heard, name, now_ns = self._input.health(timeout_s), self._input.name, self._node.now_ns
+        if counts['used'] != self._good['used']:
+            self._good = counts
+        unused, found = rejections(self._fresh), dict(complaints or {})
+        if arrivals.frame != arrivals.newest_frame:
+            words = WORDS['frame_changed'].format(
+                topic=name, frame=arrivals.frame, newest=arrivals.newest_frame
+            )
+            found = {'frame_changed': words, **found}
+        known = arrivals.newest_ns and now_ns
+        heard.stamp_age_s = (now_ns - arrivals.newest_ns) / 1e9 if known else math.nan
+        ahead_s = -heard.stamp_age_s
+        # A lone wild stamp is not used, and a bag that is played has a clock of its own.
+        if not (self._simulated or arrivals.unused) and ahead_s > InputLimits.most_ahead_s:
+            span = format_duration(ahead_s)
+            found['stamps_ahead'] = WORDS['stamps_ahead'].format(topic=name, span=span)
+        heard.unused_s = min((perf_counter_ns() - arrivals.good_ns) / 1e9, heard.unused_s)
+        heard.usable_rate_hz, heard.clock = self._usable_hz, self._clock
+        heard.rejected = rejections(counts - self._good)
+        heard.rejected_share = sum(unused.values()) / max(self._fresh['received'], 1)
+        heard.rejected_most = max(unused, key=unused.__getitem__, default='')
+        heard.complaints, heard.interruption = found, arrivals.interruption
         heard.shared_outputs, heard.counts = self._shared, counts
-        return self._monitor.health(heard, counts, arrivals, self._node.now_ns, complaints or {})
+        return heard
 
     def publish(
         self,
@@ -132,7 +197,22 @@ class StatusPublisher:
         Diagnostics show ``leading`` first and ``trailing`` last. Once a second there are
         ``events``, sentences by cause about it: only diagnostics are published then.
         """
-        numbers = self._numbers(health, assessment)
+        # During silence, for example, the newest estimate is not about the present.
+        is_current = assessment.status in USABLE or assessment.status is health.status
+        numbers: dict[str, float] = {
+            'status': OUTSIDE if assessment.status is None else CODES[assessment.status],
+            'level': assessment.level,
+            **estimate_numbers(health.latest if is_current else None),
+        }
+        if not health.trouble:
+            numbers |= {
+                'ticks_since_good_sample': int(health.unused_s * health.rate_hz),
+                'input_rate_hz': self._rates.get('received', 0.0),
+                'estimate_rate_hz': self._rates.get('published', 0.0),
+                'stamp_age_s': health.stamp_age_s,
+                **{f'processing_{name}_us': each for name, each in health.durations.items()},
+                **{name: health.counts[name] for name in COUNTS},
+            }
         if events is not None:
             self._events = events
         elif self._status.get_subscription_count():
@@ -160,28 +240,6 @@ class StatusPublisher:
             'callback_errors': self._node.errors,
         }
         self._publish_diagnostics(assessment.level, assessment.why, values)
-
-    def _numbers(self, health: Health, assessment: Assessment) -> dict[str, float]:
-        """Return the known values of the ``NUMBERS`` of a status."""
-        # During silence, for example, the newest estimate is not about the present.
-        is_current = assessment.status in USABLE or assessment.status is health.status
-        latest = health.latest if is_current else None
-        numbers: dict[str, float] = {
-            'status': OUTSIDE if assessment.status is None else CODES[assessment.status],
-            'level': assessment.level,
-            **estimate_numbers(latest),
-        }
-        if health.trouble:
-            return numbers
-        return {
-            **numbers,
-            'ticks_since_good_sample': int(health.unused_s * health.rate_hz),
-            'input_rate_hz': self._rates.get('received', 0.0),
-            'estimate_rate_hz': self._rates.get('published', 0.0),
-            'stamp_age_s': health.stamp_age_s,
-            **{f'processing_{name}_us': each for name, each in health.durations.items()},
-            **{name: health.counts[name] for name in COUNTS},
-        }
 
     def _log_changes(self, health: Health, assessment: Assessment) -> None:
         odd = {key: capitalised(words) for key, words in oddities(health).items()}
@@ -218,32 +276,26 @@ def startup_lines(
     order = {name: number for number, name in enumerate(model.channels.names)}
     known = [f'{name} in {each.track}' for name, each in scene.routes.items()]
     known += [f'line {name}' for each in routes for name in each.route_names]
-    trained = [f'an IMU in {model.imu_frame_id or "an unnamed frame"}']
-    trained += [f'topic {model.imu_topic}'] if model.imu_topic else []
-    if all(model.channels.live[:3]):
-        trained.append('gravity' if has_gravity(model.channels.mean[:3]) else 'no gravity')
-    trained += [f'positions in {model.frame_id}'] if model.frame_id else []
-    window_s, most = model.window_ns / 1e9, f', {rates[-1]:g} Hz for all routes'
+    most = f', {rates[-1]:g} Hz for all routes' if len(rates) > 1 else ''
+    frame = model.frame_id if model.frame_id not in {'', scene.track} else ''
+    trained = f' (parameter track_frame; training had positions in {frame})' if frame else ''
+    model_line = (
+        f'Model {path}: {model.rate_hz:g} Hz, windows of {model.window_ns / 1e9:g} s, '
+        f'horizons {seconds} s, IMU in {model.imu_frame_id or "an unnamed frame"}'
+    )
     subscribed = (
         f'Subscribes {imu_topic} (sensor_msgs/msg/Imu, best effort), which has to bring at least '
-        f'{rates[0]:g} Hz{most if len(rates) > 1 else ""}; '
+        f'{rates[0]:g} Hz{most}; '
         f'uses {", ".join(sorted(used, key=lambda each: order.get(each, len(order))))}'
     )
-    lines = [
-        f'Model {path}: {model.rate_hz:g} Hz, windows of {window_s:g} s, horizons {seconds} s',
+    return [
+        model_line,
         *([f'Knows {", ".join(known)}'] if known else ()),
         subscribed,
         topics_line(topics),
-        f'Frames: positions in {scene.track}, velocities in {scene.child}',
-        f'Training had {", ".join(trained)}',
+        f'Frames: positions in {scene.track}, velocities in {scene.child}{trained}',
         limits_line(limits, timeout_s),
     ]
-    if model.frame_id and model.frame_id != scene.track:
-        lines.append(
-            f'Positions were trained in {model.frame_id!r} and are published in {scene.track!r} '
-            '(parameter track_frame; empty means the frame of training)'
-        )
-    return lines
 
 
 def topics_line(topics: Mapping[str, str]) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import Counter
 import math
 from time import monotonic
-from typing import cast, NamedTuple, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rclpy.serialization import deserialize_message
@@ -37,25 +37,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.adapting.updater_session import UpdaterSession
     from two_manifold_ros.interface.transforms import OdometryFrame
     from two_manifold_ros.laps.live import LiveLaps
-    from two_manifold_ros.recordings.recording import GeodeticOrigin
     from two_manifold_ros.typing import Floats
-
-
-class Complaints(NamedTuple):
-    """
-    What is said of a topic under a ``cause``.
-
-    ``cure`` is said if its type is none of some, ``absent`` while nothing is published, and
-    ``trouble`` returns what is wrong with what was taken.
-    """
-
-    cure: str
-    cause: str = ''
-    absent: str = ''
-    trouble: Callable[[], str] = str
-
-
-OF_REFERENCE = Complaints('set reference_type to one of {} or remap reference')
 
 
 class LiveTopic:
@@ -63,7 +45,8 @@ class LiveTopic:
     A topic that is subscribed as soon as its type is known, and what is wrong with it.
 
     ``begin`` is called once with the type and returns what takes each message. The type is the
-    ``wanted`` one, or the published one if it is among ``types``, none for any.
+    ``wanted`` one, or the published one if it is among ``types``, none for any; ``cure`` is said
+    if it is not. ``complain`` returns a cause and what is wrong, in words, or empty ones.
     """
 
     def __init__(
@@ -71,12 +54,14 @@ class LiveTopic:
         node: GuardedNode,
         name: str,
         begin: Callable[[str], Callable[[bytes], object]],
-        said: Complaints = OF_REFERENCE,
+        cure: str = 'set reference_type to one of {} or remap reference',
+        complain: Callable[[LiveTopic], tuple[str, str]] = lambda _: ('', ''),
         *,
         wanted: str = '',
         types: Collection[str] = POSITION_TYPES,
     ) -> None:
-        self._node, self._name, self._begin, self._said = node, name, begin, said
+        self._node, self._name, self._begin = node, name, begin
+        self._cure, self._complain = cure, complain
         self._wanted, self._types = wanted, types
         self._subscription: Subscription | None = None
         self.topic: str = node.resolve_topic_name(name)
@@ -110,7 +95,7 @@ class LiveTopic:
             self._subscription = self._node.subscribe(topic, self._on_message)
             self._node.get_logger().info(f'Subscribes {self.topic} ({kind})')
         elif types:
-            cure = self._said.cure.format(', '.join(self._types))
+            cure = self._cure.format(', '.join(self._types))
             self.problem = f'{self.topic} is published as {", ".join(types)}: {cure}'
 
     def _on_message(self, raw: bytes) -> None:
@@ -122,15 +107,16 @@ class LiveTopic:
         before_s, self.heard_s, self.refused = self.heard_s, monotonic(), ''
         self.longest_s = max(self.longest_s, self.heard_s - before_s)
 
+    def missing(self, cure: str) -> str:
+        """Return why it is not subscribed; empty if it is."""
+        absent = '' if self.msgtype else f'nothing is published on {self.topic} yet: {cure}'
+        return self.problem or absent
+
     @property
-    def complaints(self) -> dict[str, str]:
-        """Sentences by cause: why it is not subscribed, or what is wrong with what was taken."""
+    def complaint(self) -> tuple[str, str]:
+        """A cause and what is wrong, in words, or empty ones."""
         self.find()
-        problem = self.problem
-        if not (problem or self.msgtype):
-            problem = f'nothing is published on {self.topic} yet: {self._said.absent}'
-        problem = problem or self._said.trouble()
-        return {self._said.cause: problem} if problem else {}
+        return self._complain(self)
 
     def close(self) -> None:
         """Stop listening."""
@@ -139,43 +125,38 @@ class LiveTopic:
             self._subscription = None
 
 
-class LiveSensor(LiveTopic):
+def live_sensor(
+    node: GuardedNode, topic: SensorTopic, hold: Callable[[tuple[float, ...]], object]
+) -> LiveTopic:
     """Hand the newest readings of a sensor to ``hold``: fields of the messages of a topic."""
 
-    def __init__(
-        self, node: GuardedNode, topic: SensorTopic, hold: Callable[[tuple[float, ...]], object]
-    ) -> None:
-        def begin(msgtype: str) -> Callable[[bytes], object]:
-            decode = fields_decoder(deserialise, topic.name, msgtype, topic.fields)
-            return lambda raw: hold(decode(raw)[2])
+    def begin(msgtype: str) -> Callable[[bytes], object]:
+        decode = fields_decoder(deserialise, topic.name, msgtype, topic.fields)
+        return lambda raw: hold(decode(raw)[2])
 
-        said = Complaints('publish it as one of {} or set sensor_topics to another')
-        super().__init__(node, topic.name, begin, said, types=tuple(SENSOR_FIELDS))
-
-    @property
-    def complaints(self) -> dict[str, str]:
-        """Why the values are missing, or old."""
-        self.find()
-        silent_s, problem = monotonic() - self.heard_s, self.problem or self.refused
-        if not problem and math.isnan(silent_s):
-            problem = (
-                f'nothing came from the sensor on {self.topic} yet, and the filter goes on '
+    def complain(live: LiveTopic) -> tuple[str, str]:
+        silent_s, problem = monotonic() - live.heard_s, live.problem or live.refused
+        if problem or math.isnan(silent_s):
+            absent = (
+                f'nothing came from the sensor on {live.topic} yet, and the filter goes on '
                 'without it: start its driver, or set sensor_topics to its topic'
             )
-        if problem:
-            return {'no_sensor': problem}
+            return 'no_sensor', problem or absent
         # As of a channel that stands still: a second, and twice the longest time before. Of a
         # single message no time is known; but with no publisher none will come.
-        there = bool(find_publishers(self._node, self.topic))
-        if silent_s <= 1.0 + (2.0 * (self.longest_s or math.inf) if there else 0.0):
-            return {}
-        why = f'where at most {self.longest_s:.1f} s were usual' if there else 'without publisher'
+        there = bool(find_publishers(node, live.topic))
+        if silent_s <= 1.0 + (2.0 * (live.longest_s or math.inf) if there else 0.0):
+            return '', ''
+        usual = f'where at most {live.longest_s:.1f} s were usual'
         # What is held for longer than any reading of the training is left out.
-        problem = (
-            f'nothing came from the sensor on {self.topic} for {silent_s:.1f} s, {why}, and the '
-            'filter goes on without it: look at its driver'
+        return 'sensor_gone', (
+            f'nothing came from the sensor on {live.topic} for {silent_s:.1f} s, '
+            f'{usual if there else "without publisher"}, and the filter goes on without it: look '
+            'at its driver'
         )
-        return {'sensor_gone': problem}
+
+    cure = 'publish it as one of {} or set sensor_topics to another'
+    return LiveTopic(node, topic.name, begin, cure, complain, types=tuple(SENSOR_FIELDS))
 
 
 def live_marks(node: GuardedNode, name: str, laps: Callable[[], LiveLaps | None]) -> LiveTopic:
@@ -191,13 +172,11 @@ def live_marks(node: GuardedNode, name: str, laps: Callable[[], LiveLaps | None]
 
         return take
 
-    said = Complaints(
-        cure='publish it as one type',
-        cause='mark_topic',
-        absent='start what marks the start line',
-        trouble=lambda: '' if (timed := laps()) is None else timed.mark_problem,
-    )
-    return LiveTopic(node, name, begin, said, types=())
+    def complain(live: LiveTopic) -> tuple[str, str]:
+        problem, timed = live.missing('start what marks the start line'), laps()
+        return 'mark_topic', problem or ('' if timed is None else timed.mark_problem)
+
+    return LiveTopic(node, name, begin, 'publish it as one type', complain, types=())
 
 
 def live_fixes(node: GuardedNode, name: str, laps: Callable[[], LiveLaps | None]) -> LiveTopic:
@@ -217,33 +196,36 @@ def live_fixes(node: GuardedNode, name: str, laps: Callable[[], LiveLaps | None]
 
         return take
 
-    def why_unplaced() -> str:
-        taker = laps()
-        problem = '' if taker is None else taker.problem
-        refused = {key: count for each in takers.values() for key, count in each.counts().items()}
-        counts = ', '.join(f'{each} {key}' for key, each in refused.items() if key != 'used')
-        return f'{problem} (refused: {counts})' if problem and counts else problem
+    def complain(live: LiveTopic) -> tuple[str, str]:
+        problem, timed = live.missing('start what measures'), laps()
+        if not problem and timed is not None and timed.problem:
+            counts = {
+                key: count for each in takers.values() for key, count in each.counts().items()
+            }
+            refused = ', '.join(f'{each} {key}' for key, each in counts.items() if key != 'used')
+            problem = f'{timed.problem} (refused: {refused})' if refused else timed.problem
+        return 'fix_topic', problem
 
     cure = 'publish it as one of {}, or set fix_topic to another'
-    said = Complaints(cure, 'fix_topic', 'start what measures', why_unplaced)
-    return LiveTopic(node, name, begin, said)
+    return LiveTopic(node, name, begin, cure, complain)
 
 
 def live_odometry(node: GuardedNode, name: str, frame: OdometryFrame) -> LiveTopic:
     """Subscribe an odometry, to know where its frame lies."""
     begun_s = monotonic()
 
-    def trouble() -> str:
+    def complain(live: LiveTopic) -> tuple[str, str]:
         is_early = not frame.frame and monotonic() - begun_s < InputLimits.discovery_s
-        if is_early or not frame.trouble:
-            return ''
-        return f'no transform to the frame of {node.resolve_topic_name(name)}: {frame.trouble}'
+        trouble = '' if is_early else frame.trouble
+        words = f'no transform to the frame of {live.topic}: {trouble}' if trouble else ''
+        return 'odometry', live.missing('') or words
 
     def begin(msgtype: str) -> Callable[[bytes], object]:
         return lambda raw: frame.take(deserialise(raw, msgtype))
 
-    said = Complaints('', 'odometry', trouble=trouble)
-    return LiveTopic(node, name, begin, said, wanted='nav_msgs/msg/Odometry', types=())
+    return LiveTopic(
+        node, name, begin, complain=complain, wanted='nav_msgs/msg/Odometry', types=()
+    )
 
 
 def image_decoder(width: int, height: int) -> Callable[[bytes], tuple[int, str, Floats]]:
@@ -297,48 +279,45 @@ class ReferenceInput:
         if not self._session.fits_origin(geodetic=self._geodetic):
             self._refused['other_origin'] += 1
             return False
-        if not self._geodetic:
+        if self._geodetic:
+            *fix, status = numbers
+            if not valid_fixes(*np.array([[fix[0]], [fix[1]], [status]])):
+                self._refused['no_fix'] += 1
+                return False
+            places = self._placed(stamp_ns, tuple(fix))
+        else:
             x, y = numbers
-            return self._use(stamp_ns, frame_id, x, y)
-        *fix, status = numbers
-        if not valid_fixes(*np.array([[fix[0]], [fix[1]], [status]])):
-            self._refused['no_fix'] += 1
-            return False
-        return self._take_fix(stamp_ns, tuple(fix))
-
-    def _use(self, stamp_ns: int, frame_id: str, x: float, y: float) -> bool:
-        used = self._session.take_position(stamp_ns, frame_id, x, y)
-        if used:
+            places = [(stamp_ns, frame_id, x, y)]
+        used = [self._session.take_position(*each) for each in places]
+        if any(used):
             self._used_s = monotonic()
-        return used
+        return used[-1:] == [True]
 
-    def _take_fix(self, stamp_ns: int, fix: tuple[float, ...]) -> bool:
-        """Take a valid fix: latitude and longitude in degrees, altitude in metres."""
-        session, before = self._session, self._waiting
+    def _placed(
+        self, stamp_ns: int, fix: tuple[float, ...]
+    ) -> list[tuple[int, str, float, float]]:
+        """Return positions by a fix: degrees of latitude and longitude, metres of altitude."""
+        session, before, fixes = self._session, self._waiting, [(stamp_ns, fix)]
         if session.origin is None:
             stamped = stamp_ns and not session.stamps_on_arrival
             if stamped and before is not None and stamp_ns == before[0]:
                 # A copy is no witness of what it was copied from.
                 self._refused['duplicate_stamp'] += 1
-                return False
+                return []
             self._waiting = stamp_ns, fix
             if before is None:
-                return False
+                return []
             if not fixes_agree(before[1], fix):
                 self._refused['no_fix'] += 1
-                return False
+                return []
             session.origin = origin_at(*before[1])
             if not session.stamps_on_arrival:
-                self._use(before[0], FRAME, *self._project(before[1]))
-        self._waiting = None
-        # The header names the antenna; the positions are in a plane fixed to the earth.
-        return self._use(stamp_ns, FRAME, *self._project(fix))
-
-    def _project(self, fix: tuple[float, ...]) -> tuple[float, float]:
-        """Return metres east and north of the session's origin."""
-        origin = cast('GeodeticOrigin', self._session.origin)
-        # At the height of the origin, as `positions_of_fixes` does.
-        latitude, longitude, _ = fix
-        there = np.array([latitude]), np.array([longitude]), np.array([origin.altitude_m])
-        ((east, north),) = east_north(*there, origin).tolist()
-        return east, north
+                fixes.insert(0, before)
+        self._waiting, origin, places = None, session.origin, []
+        for stamp, (latitude, longitude, _) in fixes:
+            # At the height of the origin, as `positions_of_fixes` does.
+            there = np.array([latitude]), np.array([longitude]), np.array([origin.altitude_m])
+            ((east, north),) = east_north(*there, origin).tolist()
+            # The header names the antenna; the positions are in a plane fixed to the earth.
+            places.append((stamp, FRAME, east, north))
+        return places

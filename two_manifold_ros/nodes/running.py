@@ -5,8 +5,6 @@
 from __future__ import annotations
 
 from array import array
-from contextlib import suppress
-import itertools
 import os
 from pathlib import Path
 import sys
@@ -25,11 +23,9 @@ from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedE
 from rclpy.logging import get_logger
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import ok, try_shutdown
-import yaml
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.parameters import (
-    names_without_namespace,
     NodeParameters,
     Parameter,
     Settable,
@@ -78,14 +74,7 @@ def start_middleware(args: list[str] | None) -> None:
         rclpy.init(args=given, signal_handler_options=SignalHandlerOptions.NO)
     # Wrong arguments and files of parameters; rclpy has no common class for them but this.
     except RuntimeError as error:
-        # The middleware names a line of its own source.
-        wrong = [
-            f'{option} {each}'
-            for option, each in itertools.pairwise(given)
-            if option in {'-p', '--param', '-r', '--remap'} and ':=' not in each
-        ]
-        why = f'{", ".join(wrong)}: write NAME:=VALUE' if wrong else error
-        msg = f'ROS 2 cannot be started: {why}'
+        msg = f'ROS 2 cannot be started: {error}'
         raise InputError(msg) from error
     if trouble:
         get_logger('two_manifold_ros').warning(trouble)
@@ -103,11 +92,20 @@ def declare(
     What was given at the start under another name is warned of; an `InputError` refuses a value
     of a wrong type, out of range or that is not a known word. ``locked`` returns why parameters
     that are not always settable cannot be changed now, or an empty string if they can.
-
     """
     table = {parameter.name: parameter for parameter in parameters.table()}
-    for parameter in table.values():
-        _declare_one(node, parameter)
+    for name, parameter in table.items():
+        try:
+            value = node.declare_parameter(name, parameter.default, descriptor(parameter)).value
+        # rclpy raises several unrelated types for a wrong type and for a value out of range.
+        except Exception as error:
+            msg = (
+                f'Parameter {name} cannot be used ({error}): give a {parameter.kind}'
+                f'{f", {parameter.constraint}" if parameter.constraint else ""}.'
+            )
+            raise InputError(msg) from error
+        if reason := parameter.refusal(value):
+            raise InputError(reason)
 
     def check(changes: list[Change]) -> SetParametersResult:
         for change in changes:
@@ -117,61 +115,24 @@ def declare(
                 node.get_parameter(change.name).value
             ):
                 continue
-            held = ''
+            reason = '' if parameter.settable is Settable.ALWAYS else locked()
             if parameter.settable is Settable.NEVER:
-                held = f'{change.name} can be set {Settable.NEVER.value}: restart the node with it'
-            elif parameter.settable is not Settable.ALWAYS:
-                held = locked()
-            reason = held or parameter.refusal(change.value)
-            if reason:
+                reason = f'{change.name} can be set at start only: restart the node with it'
+            if reason := reason or parameter.refusal(change.value):
                 return SetParametersResult(successful=False, reason=reason)
         return SetParametersResult(successful=True)
 
     node.add_on_set_parameters_callback(check)
     # ROS ignores parameters that no node declares. It has no public way to ask for those given.
     stray = unknown_parameters(node._parameter_overrides, table, node.get_name())  # noqa: SLF001
-    for each in (stray, *_files_of_others(node.get_fully_qualified_name())):
-        if each:
-            node.get_logger().warning(each)
+    if stray:
+        node.get_logger().warning(stray)
     return read(node, parameters)
-
-
-def _files_of_others(node: str) -> list[str]:
-    """Return a sentence for each file of parameters that names this node without its namespace."""
-    alone = f'/{node.rpartition("/")[2]}'
-    said = []
-    for option, path in itertools.pairwise(sys.argv):
-        # rclpy has read it: what is wrong with it was its business.
-        with suppress(OSError, ValueError, yaml.YAMLError):
-            if option == '--params-file' and names_without_namespace(
-                yaml.safe_load(Path(path).read_text()), node
-            ):
-                said.append(
-                    f'{path} has parameters of {alone}, but this node is {node}, so that they '
-                    f'have no effect: write /**{alone}: there'
-                )
-    return said
 
 
 def _as_list(value: object) -> object:
     """Return a value, an array of a message as the list that a default is."""
     return list(value) if isinstance(value, array | tuple) else value
-
-
-def _declare_one(node: Node, parameter: Parameter) -> None:
-    about = descriptor(parameter)
-    try:
-        value = node.declare_parameter(parameter.name, parameter.default, about).value
-    # rclpy raises several unrelated types for a wrong type and for a value out of range.
-    except Exception as error:
-        msg = (
-            f'Parameter {parameter.name} cannot be used ({error}): give a {parameter.kind}'
-            f'{f", {parameter.constraint}" if parameter.constraint else ""}.'
-        )
-        raise InputError(msg) from error
-    reason = parameter.refusal(value)
-    if reason:
-        raise InputError(reason)
 
 
 def read(node: Node, parameters: type[Chosen]) -> Chosen:
@@ -181,8 +142,6 @@ def read(node: Node, parameters: type[Chosen]) -> Chosen:
         value = node.get_parameter(parameter.name).value
         if isinstance(parameter.default, list):
             value = [entry for entry in value if entry != '']
-        elif parameter.or_number:
-            value = str(value)
         found[parameter.name] = value
     return parameters(**found)
 
@@ -195,7 +154,6 @@ def descriptor(parameter: Parameter) -> ParameterDescriptor:
         name=parameter.name,
         description=f'{parameter.description}{units} Settable {parameter.settable.value}.',
     )
-    message.dynamic_typing = parameter.or_number
     if parameter.choices:
         message.additional_constraints = f'one of {parameter.constraint}'
     low, high = parameter.low, parameter.high

@@ -9,20 +9,16 @@ from time import monotonic_ns
 import numpy as np
 
 from two_manifold_ros.interface.parameters import SlotCarParameters
-from two_manifold_ros.interface.status import ThrottledLog
 from two_manifold_ros.nodes.callbacks import GuardedNode
 from two_manifold_ros.nodes.running import declare
 from two_manifold_ros.recordings.ros_messages import message_class, to_message
-from two_manifold_ros.simulation.slot_car import Camera, SlotCar, SlotCarSample, SlotCarSettings
+from two_manifold_ros.simulation.slot_car import Camera, SlotCar, SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import (
     imu_message,
     IMU_TYPE,
     reference_message,
     REFERENCE_TYPE,
 )
-
-MOST_BEHIND_S = 1.0
-"""Delay of the stamps that is warned of, seconds: less is a stall, which is made up for."""
 
 
 class SlotCarNode(GuardedNode):
@@ -44,8 +40,6 @@ class SlotCarNode(GuardedNode):
         self._period_ns = settings.period_ns
         self._sparing = max(1, round(settings.rate_hz / chosen.reference_rate_hz))
         self._speed, self._sent = chosen.speed, 0
-        logger = self.get_logger()
-        self._log = ThrottledLog(logger.warning, logger.info)
         # Reliable, as REP-2003 asks of sensors; the reader decides.
         self._imu = self.create_publisher(message_class(IMU_TYPE), 'imu', 1000)
         self._reference = self.create_publisher(message_class(REFERENCE_TYPE), 'reference', 1000)
@@ -59,25 +53,15 @@ class SlotCarNode(GuardedNode):
         )
 
     def _drive(self) -> None:
-        elapsed_ns = monotonic_ns() - self._start_ns
-        due = int(elapsed_ns * self._speed / self._period_ns) - self._sent
+        due = int((monotonic_ns() - self._start_ns) * self._speed / self._period_ns) - self._sent
         # After a stall the samples of a second are sent at once, and the rest later.
         for _ in range(min(due, round(1e9 * self._speed / self._period_ns))):
-            self._publish(self._car.step())
-        behind_s = (elapsed_ns * self._speed - self._sent * self._period_ns) / 1e9
-        behind = (
-            'The simulated car cannot keep up with the clock: its stamps are late; lower speed or '
-            'imu_rate_hz, or give it more of the computer'
-        )
-        self._log.update({'behind': behind} if behind_s > MOST_BEHIND_S else {}, elapsed_ns / 1e9)
-
-    def _publish(self, sample: SlotCarSample) -> None:
-        stamp_ns = self._origin_ns + self._sent * self._period_ns
-        imu = np.concatenate([sample.specific_force, sample.angular_rate])
-        fields = imu_message(stamp_ns, imu, self._variances)
-        self._imu.publish(to_message(IMU_TYPE, fields))
-        if self._sent % self._sparing == 0:
-            seen = self._camera.see(sample.position)
-            fields = reference_message(stamp_ns, seen, sample.quaternion)
-            self._reference.publish(to_message(REFERENCE_TYPE, fields))
-        self._sent += 1
+            sample, stamp_ns = self._car.step(), self._origin_ns + self._sent * self._period_ns
+            imu = np.concatenate([sample.specific_force, sample.angular_rate])
+            fields = imu_message(stamp_ns, imu, self._variances)
+            self._imu.publish(to_message(IMU_TYPE, fields))
+            if self._sent % self._sparing == 0:
+                seen = self._camera.see(sample.position)
+                fields = reference_message(stamp_ns, seen, sample.quaternion)
+                self._reference.publish(to_message(REFERENCE_TYPE, fields))
+            self._sent += 1

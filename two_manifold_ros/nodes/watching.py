@@ -38,7 +38,6 @@ _IDLE_S = 0.2
 _TRACK_MARKER = b'track\0'
 """In the markers about once a second only; all others would be decoded in vain."""
 
-
 DISCOVERY_S = 3.0
 """Time to wait for publishers; on a network that needs longer, no node is heard."""
 SETTLED_S = 1.0
@@ -121,24 +120,16 @@ def watch(
     none yet. While no page is open nothing of ROS is left, so that nodes need not publish for it.
     """
     while not over.wait(_IDLE_S):
-        if looked_at():
-            _follow(hear, looked_at, names, over)
-
-
-def _follow(
-    hear: Callable[[str, str, Any], object],
-    looked_at: Callable[[], Collection[str]],
-    names: Collection[str],
-    over: Event,
-) -> None:
-    with _spun('two_manifold_view', rosout=False) as (node, executor):
-        watcher = Watcher(node, hear, names)
-        searched_s, seen = -math.inf, frozenset[str]()
-        while not over.is_set() and (chosen := frozenset(looked_at())):
-            if chosen != seen or monotonic() - searched_s >= _SEARCHED_S:
-                seen, searched_s = chosen, monotonic()
-                watcher.search(chosen)
-            executor.spin_once(timeout_sec=0.1)
+        if not looked_at():
+            continue
+        with _spun('two_manifold_view', rosout=False) as (node, executor):
+            watcher = Watcher(node, hear, names)
+            searched_s, seen = -math.inf, frozenset[str]()
+            while not over.is_set() and (chosen := frozenset(looked_at())):
+                if chosen != seen or monotonic() - searched_s >= _SEARCHED_S:
+                    seen, searched_s = chosen, monotonic()
+                    watcher.search(chosen)
+                executor.spin_once(timeout_sec=0.1)
 
 
 class Watcher:
@@ -150,97 +141,82 @@ class Watcher:
         self._node, self._hear = node, hear
         self._names = frozenset(name.lstrip('/') for name in names)
         self._found: set[str] = set()
-        self._subscriptions: dict[tuple[str, str, str], Subscription] = {}
+        # By name of the node, topic and its full name.
+        self._subscriptions: dict[tuple[str, Topic, str], Subscription] = {}
         self._tracks: set[str] = set()
 
     def search(self, chosen: Collection[str]) -> None:
         """Subscribe the topics of all filter nodes that are there now, of the chosen the IMU."""
-        wanted: dict[tuple[str, str, str], Topic] = {}
+        node, wanted = self._node, set[tuple[str, Topic, str]]()
         self._found = set()
-        for name, space in self._node.get_node_names_and_namespaces():
+        for name, space in node.get_node_names_and_namespaces():
             full = f'{space.rstrip("/")}/{name}'.lstrip('/')
             if not self._names or full in self._names:
-                wanted |= self._topics_of(name, space, full, with_imu=full in chosen)
+                # It may have ended since; of which type the error is depends on the distribution.
+                with suppress(RuntimeError):
+                    wanted |= self._topics_of(name, space, full)
+                    if full in self._found.intersection(chosen):
+                        heard = node.get_subscriber_names_and_types_by_node(name, space)
+                        wanted |= {
+                            (full, Topics.IMU, each) for each in _of_type(heard, Topics.IMU)
+                        }
         # A node that starts again may have another model.
         self._tracks &= self._found
-        for key in self._subscriptions.keys() - wanted.keys():
-            self._node.destroy_subscription(self._subscriptions.pop(key))
-        for key in wanted.keys() - self._subscriptions.keys():
-            self._subscriptions[key] = self._subscribe(*key, wanted[key])
+        for key in self._subscriptions.keys() - wanted:
+            node.destroy_subscription(self._subscriptions.pop(key))
+        for key in wanted - self._subscriptions.keys():
+            name, topic, address = key
+            quality = qos(topic)
+            if not topic.latched:
+                # A page may miss a picture, but must never make a robot send one again.
+                depth = min(topic.depth, 200)
+                quality = QoSProfile(depth=depth, reliability=ReliabilityPolicy.BEST_EFFORT)
+            self._subscriptions[key] = node.create_subscription(
+                message_class(topic.msgtype),
+                address,
+                partial(self._take, name, topic),
+                quality,
+                raw=topic in {Topics.IMU, Topics.MARKERS},
+            )
 
-    def _topics_of(
-        self, name: str, space: str, full: str, *, with_imu: bool
-    ) -> dict[tuple[str, str, str], Topic]:
-        """Return what to subscribe of a node; nothing of one that is no filter."""
-        published = self._ask(self._node.get_publisher_names_and_types_by_node, name, space)
-        statuses = _of_type(published, Topics.STATUS)
+    def _topics_of(self, name: str, space: str, full: str) -> set[tuple[str, Topic, str]]:
+        """Return which of its outputs to subscribe; nothing of a node that is no filter."""
+        published = self._node.get_publisher_names_and_types_by_node(name, space)
         diagnostics = _of_type(published, Topics.DIAGNOSTICS)
-        if not (statuses and diagnostics):
-            return {}
+        if not (diagnostics and _of_type(published, Topics.STATUS)):
+            return set()
         self._found.add(full)
         # Several nodes publish diagnostics on one topic, which is heard once.
-        wanted = {
-            ('', Topics.DIAGNOSTICS.name, topic): Topics.DIAGNOSTICS for topic in diagnostics
-        }
-        for kind in _FOLLOWED:
-            topics = _of_type(published, kind)
-            if kind is Topics.STATUS:
+        wanted = {('', Topics.DIAGNOSTICS, each) for each in diagnostics}
+        for topic in _FOLLOWED:
+            names = _of_type(published, topic)
+            if topic is Topics.STATUS:
                 # A latent state has the same type; renamed, its label gives it away.
-                topics = [each for each in topics if each.endswith('/status')] or topics
-            if kind is not Topics.MARKERS or full not in self._tracks:
-                wanted |= {(full, kind.name, topic): kind for topic in topics}
-        if with_imu:
-            asked = self._node.get_subscriber_names_and_types_by_node
-            imus = _of_type(self._ask(asked, name, space), Topics.IMU)
-            wanted |= {(full, Topics.IMU.name, topic): Topics.IMU for topic in imus}
+                names = [each for each in names if each.endswith('/status')] or names
+            if topic is not Topics.MARKERS or full not in self._tracks:
+                wanted |= {(full, topic, each) for each in names}
         return wanted
 
-    @staticmethod
-    def _ask(
-        question: Callable[[str, str], list[tuple[str, list[str]]]], name: str, space: str
-    ) -> list[tuple[str, list[str]]]:
-        try:
-            return question(name, space)
-        # It has ended since; of which type the error is depends on the distribution.
-        except RuntimeError:
-            return []
-
-    def _subscribe(self, name: str, kind: str, address: str, topic: Topic) -> Subscription:
-        quality = qos(topic)
-        if not topic.latched:
-            # A page may miss a picture, but must never make a robot send one again.
-            depth = min(topic.depth, 200)
-            quality = QoSProfile(depth=depth, reliability=ReliabilityPolicy.BEST_EFFORT)
-        return self._node.create_subscription(
-            message_class(topic.msgtype),
-            address,
-            partial(getattr(self, f'_on_{kind}', partial(self._on_other, kind)), name),
-            quality,
-            raw=kind in {Topics.IMU.name, Topics.MARKERS.name},
-        )
-
-    def _on_other(self, kind: str, name: str, message: Any) -> None:  # noqa: ANN401 - of its type
-        self._hear(name, kind, message)
-
-    def _on_diagnostics(self, _: str, message: Any) -> None:  # noqa: ANN401
-        for status in message.status:
-            if status.name in self._found:
-                self._hear(status.name, Topics.DIAGNOSTICS.name, status)
-
-    def _on_status(self, name: str, message: Any) -> None:  # noqa: ANN401
-        # Other nodes publish numbers without labels.
-        if message.layout.dim and 'status' in message.layout.dim[0].label.split(','):
-            self._hear(name, Topics.STATUS.name, message)
-
-    def _on_markers(self, name: str, raw: bytes) -> None:
-        # The route is heard once: markers are built for a subscriber alone, and are expensive.
-        if name not in self._tracks and _TRACK_MARKER in raw:
-            message: Any = raw
+    def _take(self, name: str, topic: Topic, message: Any) -> None:  # noqa: ANN401 - of its type
+        if topic is Topics.DIAGNOSTICS:
+            for status in message.status:
+                if status.name in self._found:
+                    self._hear(status.name, topic.name, status)
+            return
+        if topic is Topics.STATUS:
+            # Other nodes publish numbers without labels.
+            layout = message.layout.dim
+            if not (layout and 'status' in layout[0].label.split(',')):
+                return
+        if topic is Topics.MARKERS:
+            # The route is heard once: markers are built for a subscriber alone, and expensive.
+            if name in self._tracks or _TRACK_MARKER not in message:
+                return
             # Whoever hears the bytes of what is no message counts it.
             with suppress(Exception):
-                message = deserialize_message(raw, message_class(Topics.MARKERS.msgtype))
+                message = deserialize_message(message, message_class(topic.msgtype))
                 self._tracks.add(name)
-            self._hear(name, Topics.MARKERS.name, message)
+        self._hear(name, topic.name, message)
 
 
 def _of_type(topics: list[tuple[str, list[str]]], topic: Topic) -> list[str]:
