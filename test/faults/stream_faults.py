@@ -234,25 +234,6 @@ def set_back(stretch: Stretch, _: HealthyDrive, seconds: float) -> Stretch:
     return sent
 
 
-@fault('clock slower by 1 %', -0.01, seconds=8.0, after=partial(later, seconds=-0.08))
-def drifting(stretch: Stretch, _: HealthyDrive, share: float) -> Stretch:
-    """Let the clock go faster or slower by a share, from where it was right."""
-    begin = stretch[0].stamp_ns
-    return [
-        each._replace(stamp_ns=each.stamp_ns + round(share * (each.stamp_ns - begin)))
-        for each in stretch
-    ]
-
-
-@fault('jitter of the stamps by 45 % of their distance', 0.45)
-def jittering(stretch: Stretch, _: HealthyDrive, share: float) -> Stretch:
-    """Move stamps by up to a share of their distance, either way, without changing their order."""
-    period = stretch[1].stamp_ns - stretch[0].stamp_ns
-    shifts = np.random.default_rng(0).uniform(-share, share, len(stretch)) * period
-    pairs = zip(stretch, shifts.astype(int).tolist(), strict=True)
-    return [each._replace(stamp_ns=each.stamp_ns + shift) for each, shift in pairs]
-
-
 @fault(
     'zero stamps',
     says=(REFUSED, 'zero_stamp'), words='use_receive_time', within_s=1.0, recovers=AGAIN,
@@ -260,13 +241,6 @@ def jittering(stretch: Stretch, _: HealthyDrive, share: float) -> Stretch:
 def unstamped(stretch: Stretch, _: HealthyDrive) -> Stretch:
     """Leave the stamps zero."""
     return [each._replace(stamp_ns=0, refused='zero_stamp') for each in stretch]
-
-
-@fault('2 % of the messages lost at random', 0.02)
-def lost(stretch: Stretch, _: HealthyDrive, share: float) -> Stretch:
-    """Lose messages at random."""
-    kept = np.random.default_rng(1).random(len(stretch)) >= share
-    return [each for each, keep in zip(stretch, kept, strict=True) if keep]
 
 
 @fault(
@@ -299,8 +273,6 @@ def disordered(stretch: Stretch, _: HealthyDrive, within_s: float, refused: str 
     return sent
 
 
-@fault('IMU at double the rate of training', 100.0)
-@fault('IMU at half the rate of training', 25.0)
 @fault(
     'IMU at half the rate of the ticks', 5.0, says=(UNSURE, 'too_slow'),
     words='but the model needs 10 Hz', within_s=10.0, seconds=6.0, recovers=AGAIN, blind=2,

@@ -140,23 +140,6 @@ def test_nodes_end_while_they_import_and_while_they_are_made(machine):
         node.ends(number, status_of(name, number))
 
 
-def test_nodes_that_work_end_by_the_first_of_two_signals(machine):
-    cases = {
-        'filter_node': (INT, INT),
-        'updater_node': (TERM, INT),
-        'trainer_node': (TERM, TERM),
-        'slot_car_node': (HUP, TERM),
-    }
-    nodes = {name: machine.node(name) for name in cases}
-    talk = machine.talk
-    for name, (first, second) in cases.items():
-        talk.until(lambda name=name: name in talk.node.get_node_names(), name)
-        nodes[name].process.send_signal(first)
-        # As soon as a hand can press the keys again.
-        talk.spin(0.03)
-        nodes[name].ends(second, status_of(name, first))
-
-
 def test_commands_that_are_stopped_while_they_write_leave_nothing(machine, trained, bag):
     folder = machine.folder / 'written'
     folder.mkdir()

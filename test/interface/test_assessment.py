@@ -15,7 +15,6 @@ from two_manifold_ros.interface.assessment import (
     Health,
     imu_complaints,
     InputLimits,
-    Interruption,
     Level,
     LEVELS,
     oddities,
@@ -47,7 +46,7 @@ def refused(unused_s: float = UNUSED_S, **rejected: int) -> dict[str, Any]:
 
 
 def interrupted(cause: str, seconds: float) -> dict[str, Any]:
-    return {'interruption': Interruption(cause, seconds)}
+    return {'interruption': Finding(cause, f'{cause} by {seconds:g} s', refuses=False)}
 
 
 OK, WARN, ERROR = Level
@@ -109,7 +108,7 @@ WORDS = {
     'frame': 'tracking, but other axes',
     'shared_output': 'tracking, but /position and 1 more topics of this node are also',
     'duplicate_stamp': '10% of the IMU messages on /imu are not used, most for duplicate',
-    'stepped_ahead': '3 of 60 ticks; the stamps stepped ahead by 30 s',
+    'stepped_ahead': '3 of 60 ticks; stepped_ahead by 30 s',
 }
 """Parts of what is said in some of these cases."""
 
@@ -145,12 +144,11 @@ MORE: list[tuple[str, dict[str, Any], str]] = [
     # What is over or rare is no reason once it tracks.
     ('', TRACKS | refused(0.3, non_finite=3) | {'rejected_share': 0.02}, ''),
     ('', TRACKS | interrupted('gap', 2.0), ''),
-    ('no_publisher', UNHEARD | {'silence_s': 6.0, 'elsewhere': ('/a', '/b')}, 'driver, /a or /b'),
     # Publishers are looked for at first, and as long as a timeout allows.
     ('waiting', UNHEARD | {'silence_s': 4.0}, ''),
     ('waiting', UNHEARD | DRIVEN | {'silence_s': 4.0}, ''),
     ('waiting', UNHEARD | {'silence_s': 9.0, 'timeout_s': 10.0}, ''),
-    ('stepped_back', GAP | interrupted('stepped_back', 5.0), 'stepped back by 5 s'),
+    ('stepped_back', GAP | interrupted('stepped_back', 5.0), 'stepped_back by 5 s'),
     ('', TRACKS | {'publishers': (*DRIVER, *STRINGS)}, ''),
     ('no_publisher', UNHEARD | CAMERA | {'silence_s': 6.0}, 'no image message on /image for 6.0'),
     ('wrong_type', UNHEARD | CAMERA | DRIVEN, 'not as sensor_msgs/msg/Image'),

@@ -194,14 +194,6 @@ def test_runs_are_split_at_seams_and_thinned_but_keep_their_ends_and_shape():
     for run, whole in zip(runs, parts, strict=True):
         np.testing.assert_array_equal(run[[0, -1]], whole[[0, -1]])
         np.testing.assert_allclose(np.hypot(*run.T), 1.0)
-    # As large and as finely wherever it is.
-    angle = np.linspace(0, 2 * np.pi, 1000)
-    track = np.column_stack([30.0 * np.cos(angle), 10.0 * np.sin(angle)])
-    shift = np.array([5e5, 5.4e6])
-    here, there = DrawnTrack(track), DrawnTrack(track + shift)
-    assert there.size == pytest.approx(here.size) == pytest.approx(60.0, rel=1e-3)
-    (one,), (other,) = here.runs, there.runs
-    np.testing.assert_allclose(other - shift, one, atol=1e-8)
     # And without points or without size.
     nowhere = DrawnTrack(np.full((3, 2), np.nan))
     assert nowhere.runs == []

@@ -39,15 +39,8 @@ class Feed:
     """
     A run that is published sample after sample, with each so-manieth of its positions.
 
-    Attributes
-    ----------
-    sent
-        Samples until now.
-    moved : (3,)
-        Metres that the reference positions are off.
-    spoil
-        Changes each message of the IMU.
-
+    Of these samples were ``sent``; positions are ``moved`` by (3,) metres, and ``spoil`` changes
+    each message of the IMU.
     """
 
     def __init__(

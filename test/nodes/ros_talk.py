@@ -62,11 +62,7 @@ class Process:
         # Not a pipe: one that is not read would stop a node that logs much.
         self._output = TemporaryFile()  # noqa: SIM115 - open as long as the process
         self.process = subprocess.Popen(
-            command,
-            cwd=CHECKOUT,
-            env=environment,
-            stdout=self._output,
-            stderr=subprocess.STDOUT,
+            command, cwd=CHECKOUT, env=environment, stdout=self._output, stderr=subprocess.STDOUT
         )
 
     @property
@@ -104,15 +100,8 @@ class NodeProcess(Process):
     def __init__(
         self, name: str, *ros_args: str, domain: int | None = None, **parameters: object
     ) -> None:
-        command = [
-            sys.executable,
-            *self.program,
-            name,
-            '--ros-args',
-            *given(parameters),
-            *ros_args,
-        ]
-        super().__init__(command, None if domain is None else environment_of(domain))
+        begin = [sys.executable, *self.program, name, '--ros-args', *given(parameters)]
+        super().__init__([*begin, *ros_args], None if domain is None else environment_of(domain))
 
 
 def given(parameters: Mapping[str, object]) -> list[str]:
@@ -168,15 +157,7 @@ def stamp_of(message: Any) -> int:  # noqa: ANN401 - anything with a header
 
 
 class Talk:
-    """
-    A node of the tests, spun only while it waits for something.
-
-    Attributes
-    ----------
-    meanwhile
-        What it does while it waits.
-
-    """
+    """A node of the tests, spun only while it waits for something, and does ``meanwhile``."""
 
     def __init__(self, domain: int | None = None) -> None:
         self._context = Context()

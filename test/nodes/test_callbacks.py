@@ -38,7 +38,6 @@ from two_manifold_ros.nodes.callbacks import (
     find_publishers,
     find_shared,
     GuardedNode,
-    SensorTopic,
     TRANSFORM_TYPE,
 )
 from two_manifold_ros.recordings.ros_messages import message_class, to_message
@@ -116,32 +115,6 @@ def test_other_publishers_of_an_output():
         assert find_shared(node, ['/odometry']) == (
             {} if others is None else {'/odometry': others}
         )
-
-
-def test_a_topic_that_is_only_subscribed_as_the_type_is_no_hint():
-    imu, pose = Topics.IMU.msgtype, 'geometry_msgs/msg/PoseStamped'
-    kinds = {'/reference': [pose], '/spare': [imu], '/nobody': []}
-    subscribed = {'/reference': [pose, imu], '/spare': [imu], '/nobody': [imu], '/imu': [imu]}
-    node: Any = SimpleNamespace(
-        resolve_topic_name=lambda name: f'/{name.lstrip("/")}',
-        get_topic_names_and_types=lambda: list(subscribed.items()),
-        count_publishers=lambda name: len(kinds.get(name, [])),
-        get_publishers_info_by_topic=lambda name: [
-            SimpleNamespace(topic_type=kind, node_namespace='/', node_name='driver')
-            for kind in kinds.get(name, [])
-        ],
-        get_namespace=lambda: '/',
-    )
-    # Nor is one named where the topic itself has a publisher of the type.
-    for own, hints in (([], ('/spare',)), ([pose], ('/spare',)), ([imu], ())):
-        kinds['/imu'] = own
-        assert SensorTopic(node, Topics.IMU, 'IMU').health(1.0).elsewhere == hints
-    # Topics outside the namespace of the node may be of another robot.
-    kinds |= {'/imu': [], '/car1/imu_raw': [imu]}
-    subscribed['/car1/imu_raw'] = [imu]
-    for namespace, hints in (('/car1', ('/car1/imu_raw',)), ('/car2', ())):
-        node.get_namespace = lambda namespace=namespace: namespace
-        assert SensorTopic(node, Topics.IMU, 'IMU').health(1.0).elsewhere == hints
 
 
 @pytest.mark.parametrize('rules', [('imu:=/imu/data',), ('imu:=/spare', '/spare:=imu')])

@@ -25,7 +25,6 @@ from two_manifold_ros.interface.messages import choose_scene, stamp_fields
 from two_manifold_ros.laps.timing import make_timer
 from two_manifold_ros.laps.unplaced import place_by_imu
 from two_manifold_ros.model.atlas import atlas_of
-from two_manifold_ros.model.model import NetworkLines
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.nodes.callbacks import EstimatePublishers
@@ -201,44 +200,15 @@ def atlas_path(model_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
     return path
 
 
-@pytest.fixture
-def half_driven(talk, start, drive):
-    """Return a function that runs a model over half a drive: its health, and what it published."""
-
-    def run(path: Path, **further: type) -> tuple[Health, dict[str, list]]:
-        start('filter_node', model=path, input_timeout_s=60.0)
-        health = Health(talk)
-        health.until('waiting for the first IMU message on /imu')
-        numbers = dict.fromkeys(('routes', 'branches', 'status'), Float64MultiArray)
-        kinds = {**numbers, 'position': PoseWithCovarianceStamped, **further}
-        heard = {name: talk.listen(kind, name, 1000) for name, kind in kinds.items()}
-        Feed(talk, drive, connect(talk, health)).send(len(drive.stamps_ns) // 2)
-        talk.until(lambda: len(heard['position']) > 200 and heard['routes'], 'positions')
-        return health, heard
-
-    return run
-
-
-def test_lines_of_one_map_are_named_too(half_driven, model_path, tmp_path):
-    """The slot car drives one line of a network; the other one is never driven."""
-    own = load_model(model_path)
-    passes = np.tile([1.0, 0.0], (own.route.places, 1))
-    nowhere = np.zeros((0, 2, len(own.horizons), 2))
-    forks = np.zeros(0, dtype=np.int64)
-    lines = NetworkLines(('loop', 'spur'), 100.0, passes, forks, nowhere, 1.0)
-    save_model(replace(own, lines=lines), tmp_path / 'lines.npz')
-    health, heard = half_driven(tmp_path / 'lines.npz')
-    health.until_value('route', 'loop')
-    numbers = numbers_of(heard['routes'][-1])
-    assert list(numbers) == ['sec', 'nanosec', 'loop', 'spur', 'none']
-    assert numbers['loop'] > 0.9
-    assert numbers['spur'] < 0.01
-    assert numbers_of(heard['branches'][-1])['loop.chance'] > 0.9
-    assert numbers_of(heard['status'][-1])['route_number'] == 0.0
-
-
-def test_the_route_is_named_and_positions_are_in_its_frame(talk, half_driven, atlas_path):
-    health, heard = half_driven(atlas_path, markers=MarkerArray, laps=Float64MultiArray)
+def test_the_route_is_named_and_positions_are_in_its_frame(talk, start, drive, atlas_path):
+    start('filter_node', model=atlas_path, input_timeout_s=60.0)
+    health = Health(talk)
+    health.until('waiting for the first IMU message on /imu')
+    kinds = dict.fromkeys(('routes', 'branches', 'status', 'laps'), Float64MultiArray)
+    kinds |= {'position': PoseWithCovarianceStamped, 'markers': MarkerArray}
+    heard = {name: talk.listen(kind, name, 1000) for name, kind in kinds.items()}
+    Feed(talk, drive, connect(talk, health)).send(len(drive.stamps_ns) // 2)
+    talk.until(lambda: len(heard['position']) > 200 and heard['routes'], 'positions')
     own = load_model(atlas_path).routes['track']
     assert {each.header.frame_id for each in heard['position'][-50:]} == {own.frame_id}
     health.until_value('route', 'track')

@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from threading import Thread
 from typing import TYPE_CHECKING
 
@@ -22,7 +20,6 @@ from launch.events import Shutdown
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 
 from launch import LaunchDescription, LaunchService
-from two_manifold_ros.simulation.slot_car_run import write_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +35,6 @@ def run(
     name: str,
     until: str = '',
     seen: Callable[[], bool] = lambda: False,
-    hear: Callable[[str], None] = lambda _: None,
     **arguments: object,
 ) -> tuple[str, dict[str, int]]:
     """
@@ -56,7 +52,6 @@ def run(
 
     def listen(event: ProcessIO) -> list[LaunchDescriptionEntity]:
         printed.append(event.text.decode())
-        hear(printed[-1])
         return [stop] if until and until in printed[-1] else []
 
     def remember(event: ProcessExited, _: object) -> None:
@@ -104,34 +99,6 @@ def test_onboard_with_all_that_can_be_chosen(model_path, tmp_path):
     assert statuses == {'filter_node': 0, 'launch': 0}
 
 
-@pytest.mark.usefixtures('domain')
-def test_fleet(model_path):
-    wanted = [f'Subscribes /{robot}/imu' for robot in ('car1', 'car2')]
-    heard: list[str] = []
-
-    def both() -> bool:
-        return all(any(words in line for line in heard) for words in wanted)
-
-    printed, statuses = run(
-        'fleet',
-        hear=heard.append,
-        seen=both,
-        robots='car1,car2',
-        model=model_path,
-    )
-    assert both()
-    assert statuses == {'filter_node': 0, 'launch': 0}
-    assert 'velocities in car1/base_link' in printed
-    assert 'velocities in car2/base_link' in printed
-
-
-@pytest.mark.usefixtures('domain')
-def test_demo_with_a_model(model_path):
-    printed, statuses = run('demo', 'State: tracking', model=model_path, train='false', seed=5)
-    assert 'State: tracking' in printed
-    assert statuses == {'filter_node': 0, 'slot_car_node': 0, 'launch': 0}
-
-
 def test_adapt_beside_a_filter(talk, model_path, tmp_path):
     heard: dict[str, dict[str, str]] = {'filter_node': {}, 'updater_node': {}}
 
@@ -160,15 +127,3 @@ def test_a_training_that_fails_ends_the_launch_and_is_seen_in_its_status(tmp_pat
     printed, statuses = run('train', 'never', model=tmp_path / 'm.npz', bags=f"['{bag}']")
     assert str(bag) in printed
     assert statuses == {'launch': 1}
-
-
-@pytest.mark.usefixtures('domain')
-def test_replay(drive, model_path, tmp_path):
-    ros2 = shutil.which('ros2')
-    if ros2 is None or subprocess.run([ros2, 'bag', '--help'], check=False).returncode:
-        pytest.skip('ros2 bag is not installed')
-    write_run(drive, tmp_path / 'bag')
-    printed, _ = run(
-        'replay', 'State: tracking', bag=tmp_path / 'bag', model=model_path, rviz='false'
-    )
-    assert 'State: tracking' in printed

@@ -125,18 +125,6 @@ class Publisher(NamedTuple):
     node: str = ''
 
 
-class Interruption(NamedTuple):
-    """Why the filter restarted or coasted, a cause of ``WORDS``, and how long or how far."""
-
-    cause: str
-    seconds: float
-
-    @property
-    def words(self) -> str:
-        """What happened, and what to do."""
-        return WORDS[self.cause].format(span=format_duration(self.seconds))
-
-
 @dataclass
 class Health:
     """State of a node with an input, of its messages, of the clocks and of its filter."""
@@ -150,8 +138,6 @@ class Health:
     # Whether any message came since activation.
     received: bool = True
     publishers: tuple[Publisher, ...] = ()
-    # Other topics that are published as its type, if this one never had a publisher.
-    elsewhere: tuple[str, ...] = ()
     # Quality-of-service policy over which a publisher and the node disagree.
     incompatible: str = ''
     # Since the last message that was used, or since activation.
@@ -168,8 +154,8 @@ class Health:
     stamp_age_s: float = math.nan
     # Sentences by cause about headers and content of the messages.
     complaints: Mapping[str, str] = field(default_factory=dict)
-    # The last one since the filter was reset.
-    interruption: Interruption | None = None
+    # Why the filter restarted or coasted the last time since it was reset.
+    interruption: Finding | None = None
     # Of the filter; the finding is the gravest thing that is wrong with the samples.
     status: Status = Status.WAITING
     cause: str = 'waiting'
@@ -359,8 +345,7 @@ def assess_silence(health: Health) -> Assessment | None:
         'silent': True,
     }
     cause = next(cause for cause, applies in causes.items() if applies)
-    named = f', {" or ".join(health.elsewhere)}' if health.elsewhere else ''
-    remap = f'remap {health.sensor.lower()} to the topic of the driver{named}'
+    remap = f'remap {health.sensor.lower()} to the topic of the driver'
     words = WORDS[cause].format(health, types=', '.join(types), remap=remap)
     if cause == 'waiting':
         return Assessment(Level.WARN, Status.WAITING, cause, words)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.filtering.status import USABLE
-from two_manifold_ros.interface.assessment import InputLimits, Interruption
+from two_manifold_ros.filtering.status import Finding, USABLE
+from two_manifold_ros.interface.assessment import format_duration, InputLimits, WORDS
 from two_manifold_ros.recordings.decoding import ImuDecoder
 
 if TYPE_CHECKING:
@@ -55,11 +55,9 @@ class Arrivals:
         # Of the first and of the newest message that name one.
         self.frame = self.newest_frame = ''
         # Why the filter restarted or coasted the last time, if it did.
-        self.interruption: Interruption | None = None
-        self._speed = 1.0
-        # Of the newest message that was used, and since when the speed is measured.
+        self.interruption: Finding | None = None
+        # Stamp and arrival of the newest message that was used.
         self._last: tuple[int, int] | None = None
-        self._anchor = 0, 0
 
     def refuse(self) -> None:
         """Count a message that was not used."""
@@ -77,31 +75,15 @@ class Arrivals:
             return
         self.unused, self.refused = 0, False
         self.good_ns = arrived_ns
-        here = stamp_ns, arrived_ns
         if broke and self._last is not None:
-            if self._last[1] - self._anchor[1] >= 100_000_000:
-                self._measure_speed(self._last)
-            self.interruption = self._explain(stamp_ns - self._last[0], arrived_ns - self._last[1])
-            self._anchor = here
-        if self._last is None:
-            self._anchor = here
-        elif arrived_ns - self._anchor[1] >= 1_000_000_000:
-            self._measure_speed(here)
-        self._last = here
-
-    def _explain(self, by_stamps_ns: int, by_clock_ns: int) -> Interruption:
-        # A recording that is played ten times as fast has holes that pass ten times as fast.
-        passed_ns = self._speed * by_clock_ns
-        if 0.5 * passed_ns < by_stamps_ns < 2.0 * passed_ns:
-            return Interruption('gap', by_stamps_ns / 1e9)
-        cause = 'stepped_ahead' if by_stamps_ns > passed_ns else 'stepped_back'
-        return Interruption(cause, abs(by_stamps_ns - passed_ns) / 1e9)
-
-    def _measure_speed(self, here: tuple[int, int]) -> None:
-        """Measure how fast stamps advance since the anchor."""
-        stamp_ns, arrived_ns = self._anchor
-        self._speed = max((here[0] - stamp_ns) / (here[1] - arrived_ns), 0.0)
-        self._anchor = here
+            by_stamps_ns, by_clock_ns = stamp_ns - self._last[0], arrived_ns - self._last[1]
+            cause, span_ns = 'gap', by_stamps_ns
+            if not 0.5 * by_clock_ns < by_stamps_ns < 2.0 * by_clock_ns:
+                cause = 'stepped_ahead' if by_stamps_ns > by_clock_ns else 'stepped_back'
+                span_ns = abs(by_stamps_ns - by_clock_ns)
+            words = WORDS[cause].format(span=format_duration(span_ns / 1e9))
+            self.interruption = Finding(cause, words, refuses=False)
+        self._last = stamp_ns, arrived_ns
 
 
 class Session:

@@ -172,7 +172,6 @@ class SensorTopic:
         self._subscription: Subscription | None = None
         self._incompatible, self._asked_s = '', 0.0
         self._publishers: tuple[Publisher, ...] = ()
-        self._elsewhere: tuple[str, ...] = ()
         self.wait()
 
     def wait(self) -> None:
@@ -212,29 +211,19 @@ class SensorTopic:
     def health(self, timeout_s: float) -> Health:
         """Return the state of the topic, with the longest silence allowed."""
         node, known, now_s = self._node, self._publishers, monotonic()
-        received = self.received_s > self._begun_s
         # Once a second if their number is unchanged: asking is expensive.
         asked = now_s - self._asked_s < 1.0 and all(each.node for each in known)
         if not asked or node.count_publishers(self.name) != len(known):
             known = self._publishers = find_publishers(node, self.name)
-            self._asked_s, self._elsewhere = now_s, ()
-            if not received and self.msgtype not in {each.msgtype for each in known}:
-                # A wrong subscription gives a topic another type as well.
-                kinds = dict(node.get_topic_names_and_types())
-                found = [each for each in kinds if self.msgtype in kinds[each]]
-                found = [each for each in found if self.is_published(each)]
-                # Topics outside the namespace of the node may be of another robot.
-                space = node.get_namespace().rstrip('/') + '/'
-                self._elsewhere = tuple(each for each in found if each.startswith(space))
+            self._asked_s = now_s
         return Health(
             self.sensor,
             self.msgtype,
             self.name,
             now_s - self.received_s,
             timeout_s,
-            received,
+            self.received_s > self._begun_s,
             known,
-            self._elsewhere,
             self._incompatible,
             unused_s=now_s - self._begun_s,
         )

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING
 from diagnostic_msgs.msg import DiagnosticArray
 from std_msgs.msg import Float64MultiArray
 
-from two_manifold_ros.filtering.status import EllipseLimits, Status, USABLE
+from two_manifold_ros.filtering.status import EllipseLimits, Finding, Status, USABLE
 from two_manifold_ros.interface.assessment import (
     Assessment,
     format_duration,
     Health,
     InputLimits,
-    Interruption,
     Level,
     oddities,
     rejections,
@@ -89,7 +88,7 @@ class StatusPublisher:
         self._counted_s = monotonic()
         self._rates: dict[str, float] = {}
         self._shared: dict[str, tuple[str, ...]] = {}
-        self._interruption: Interruption | None = None
+        self._interruption: Finding | None = None
         # When the newest message that was used came, seconds, and its stamp.
         self._newest = math.nan, 0
         self._usable_hz = math.nan

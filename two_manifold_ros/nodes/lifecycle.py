@@ -5,8 +5,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from contextlib import suppress
-from ctypes import CDLL
 from threading import Thread
 import traceback
 from typing import Any, TYPE_CHECKING
@@ -38,9 +36,8 @@ class BackgroundNode(GuardedNode, LifecycleNode):
     """
     A node with a lifecycle whose transition *configure* works in a thread.
 
-    rclpy carries a transition out within the callback of its service, in which a node neither
-    answers nor publishes. Here the callback starts the transition and another one ends it and
-    answers the request; between them only a shutdown is not refused.
+    Within the callback of rclpy a node neither answers nor publishes. Here the callback starts the
+    transition, another one ends it and answers; between them only a shutdown is not refused.
     """
 
     def __init__(self, name: str) -> None:
@@ -100,9 +97,6 @@ class BackgroundNode(GuardedNode, LifecycleNode):
             caught = error
         if self._work is work:
             self._made, self._error = made, caught
-        # What loading took beside what it made: some megabytes, and a node runs for days.
-        with suppress(AttributeError):  # of another C library than that of GNU
-            CDLL(None).malloc_trim(0)
 
     def _look(self) -> None:
         if self._work is not None and not self._work.is_alive():
@@ -148,8 +142,7 @@ class BackgroundNode(GuardedNode, LifecycleNode):
         def answer(request: ChangeState.Request, response: ChangeState.Response) -> object:
             try:
                 return self._change(request, response, change)
-            # A lifecycle manager that is late, or was restarted, asks for what is not possible:
-            # rclpy would end the node of it.
+            # A lifecycle manager that is late asks for it; rclpy would end the node of it.
             except RCLError:
                 asked = request.transition.label or f'number {request.transition.id}'
                 self.get_logger().warning(
@@ -176,9 +169,8 @@ class BackgroundNode(GuardedNode, LifecycleNode):
         if self._work is not None and (wanted.label == 'shutdown' or wanted.id in SHUTDOWNS):
             self._leave(TransitionCallbackReturn.FAILURE)
             wanted.id, wanted.label = Transition.TRANSITION_UNCONFIGURED_SHUTDOWN, ''
-        number = wanted.id
-        if wanted.label:
-            number = self._state_machine.get_transition_by_label(wanted.label)
+        label = wanted.label
+        number = self._state_machine.get_transition_by_label(label) if label else wanted.id
         if number != Transition.TRANSITION_CONFIGURE:
             return change(request, response)
         self.configure()
