@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from time import monotonic, sleep
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,14 +14,11 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from nav_msgs.msg import Path as PathMessage
 import numpy as np
-from rclpy.node import Node
 from ros_talk import ros, stamp_of
-from sensor_msgs.msg import Imu
 from snapshots import estimate_with
 from std_msgs.msg import String
 
 from two_manifold_ros.filtering.estimate import Estimate
-from two_manifold_ros.interface.assessment import Publisher
 from two_manifold_ros.interface.messages import (
     choose_scene,
     Scene,
@@ -35,7 +31,6 @@ from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.nodes import callbacks
 from two_manifold_ros.nodes.callbacks import (
     EstimatePublishers,
-    find_publishers,
     find_shared,
     GuardedNode,
     TRANSFORM_TYPE,
@@ -115,22 +110,6 @@ def test_other_publishers_of_an_output():
         assert find_shared(node, ['/odometry']) == (
             {} if others is None else {'/odometry': others}
         )
-
-
-@pytest.mark.parametrize('rules', [('imu:=/imu/data',), ('imu:=/spare', '/spare:=imu')])
-def test_no_remapping_of_the_node_hides_a_publisher(domain, rules):
-    """A vehicle that drives on /imu is found by a node that was told to listen elsewhere."""
-    with ros(domain):
-        driver = Node('driver', use_global_arguments=False, enable_rosout=False)
-        driver.create_publisher(Imu, '/imu', 1)
-        remaps = [part for rule in rules for part in ('-r', rule)]
-        reader = Node('reader', cli_args=['--ros-args', *remaps])
-        until = monotonic() + 10.0
-        while not (found := find_publishers(reader, '/imu')) and monotonic() < until:
-            sleep(0.05)
-        assert found == (Publisher(Topics.IMU.msgtype, '/driver'),)
-        for node in (driver, reader):
-            node.destroy_node()
 
 
 def estimate(seed: int) -> Estimate:

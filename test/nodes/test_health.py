@@ -5,6 +5,7 @@
 from collections import Counter
 from dataclasses import replace
 import math
+from socket import gethostname
 from time import perf_counter_ns
 from types import SimpleNamespace
 from typing import Any
@@ -27,7 +28,7 @@ from two_manifold_ros.interface.messages import Scene
 from two_manifold_ros.interface.session import Arrivals
 from two_manifold_ros.interface.status import CODES, NUMBERS
 from two_manifold_ros.nodes import health
-from two_manifold_ros.nodes.health import startup_lines, StatusPublisher
+from two_manifold_ros.nodes.health import limits_line, startup_lines, StatusPublisher
 
 TRACKS: dict[str, Any] = {'status': Status.TRACKING, 'cause': '', 'why': 'tracking'}
 FILLS: dict[str, Any] = {'status': Status.FILLING, 'cause': 'filling', 'why': '1 of 20 ticks'}
@@ -57,7 +58,7 @@ class Bench:
             errors=7,
             get_fully_qualified_name=lambda: '/robot/node',
             count_publishers=lambda _: 1,
-            hardware_id='computer/robot',
+            get_namespace=lambda: '/robot',
         )
         self.simulated = False
         self.topic: Any = SimpleNamespace(
@@ -151,7 +152,7 @@ def test_what_diagnostics_and_status_show(bench):
     values = bench.values
     message = bench.published['/diagnostics'][-1]
     (status,) = message.status
-    assert (status.name, status.hardware_id) == ('robot/node', 'computer/robot')
+    assert (status.name, status.hardware_id) == ('robot/node', f'{gethostname()}/robot')
     assert (message.header.stamp.sec, status.level, status.message) == (5, b'\0', 'tracking')
     assert list(values)[:3] == ['model', 'status', 'cause']
     assert list(values)[-2:] == ['checkpoint', 'callback_errors']
@@ -329,23 +330,20 @@ MODEL: Any = SimpleNamespace(
     window_ns=3 * 10**9,
     horizons=(0, 10),
     live_channels=('angular_velocity.z',),
-    channels=SimpleNamespace(names=('angular_velocity.y', 'angular_velocity.z')),
     imu_frame_id='',
     frame_id='odom',
     route_names=(),
 )
-MODEL.routes = {'': MODEL}
+FAST = SimpleNamespace(
+    rate_hz=80.0, live_channels=('angular_velocity.y',), route_names=('north', 'south')
+)
 
 
-def published(imu_topic: str, topics: dict[str, str], *frames: str) -> str:
-    limits = EllipseLimits(0.35, 0.7)
-    return '\n'.join(startup_lines(Scene(MODEL, *frames), 'm.npz', limits, imu_topic, topics, 2.0))
-
-
-def test_the_start_names_model_topics_rates_frames_channels_and_limits(monkeypatch):
-    text = published(
-        '/driver/imu', {'position': '/position', 'odometry': '/car/odom'}, 'map', 'car'
-    )
+def test_the_start_names_model_topics_rates_frames_channels_and_limits():
+    MODEL.routes = {'': MODEL}
+    topics = {'position': '/position', 'odometry': '/car/odom'}
+    lines = startup_lines(Scene(MODEL, 'map', 'car'), 'm.npz', '/driver/imu', topics)
+    text = '\n'.join([*lines, limits_line(EllipseLimits(0.35, 0.7), 2.0)])
     for part in (
         'm.npz: 20 Hz, windows of 3 s, horizons 0, 0.5 s, IMU in an unnamed frame',
         '/driver/imu (sensor_msgs/msg/Imu',
@@ -355,12 +353,9 @@ def test_the_start_names_model_topics_rates_frames_channels_and_limits(monkeypat
         'unsure above 0.35 m of half the 95 % ellipse, lost above 0.7 m; no data after 2 s',
     ):
         assert part in text
-    assert 'training had' not in published('/imu', {}, 'odom', 'car')
     # Of several routes the rates and channels of all.
-    fast = SimpleNamespace(
-        rate_hz=80.0, live_channels=('angular_velocity.y',), route_names=('north', 'south')
-    )
-    monkeypatch.setattr(MODEL, 'routes', {'a': MODEL, 'b': fast})
-    text = published('/imu', {}, 'map', 'car')
-    assert '20 Hz, 80 Hz for all routes; uses angular_velocity.y, angular_velocity.z' in text
+    MODEL.routes = {'a': MODEL, 'b': FAST}
+    text = '\n'.join(startup_lines(Scene(MODEL, 'odom', 'car'), 'm.npz', '/imu', {}))
+    assert 'at least 80 Hz; uses angular_velocity.z, angular_velocity.y' in text
     assert 'line north, line south' in text
+    assert 'training had' not in text

@@ -161,15 +161,13 @@ class Health:
     cause: str = 'waiting'
     why: str = ''
     finding: Finding | None = None
-    # Messages per second that the model needs.
+    # Messages per second that the model needs, and the newest estimate since a restart.
     rate_hz: float = 0.0
-    # The newest estimate since the filter last restarted.
     latest: Estimate | None = None
     # Why the node is not configured; empty if it is.
     trouble: str = ''
-    # Whether another node configures and activates it: not to be configured is no error then.
+    # Whether another node configures it: not to be configured is no error then, unless it failed.
     managed: bool = False
-    # Whether it was to be configured and could not be, or is about to be.
     failed: bool = False
     configuring: bool = False
     # Whether the lifecycle and the service let it publish.
@@ -220,25 +218,24 @@ class InputLimits:
     most_in_a_row = 20
     # Share of messages not used above which there is a warning.
     most_rejected_share = 0.05
-    # Seconds by which stamps may be ahead of the clock of the node. Nav2 waits for a transform
-    # for 0.1 to 1 s (``transform_tolerance``); clocks that NTP sets differ by some milliseconds.
-    # Half or twice as much changes nothing for either.
+    # Seconds by which stamps may be ahead of the clock of the node: Nav2 waits for a transform
+    # for 0.1 to 1 s; clocks that NTP sets differ by some milliseconds.
     most_ahead_s = 1.0
     # Seconds in which publishers are found and their first message comes: the middleware takes
-    # one to three, and before that nothing shows whether there is one. With half, a busy machine
-    # warns of publishers that are there.
+    # one to three. With half, a busy machine warns of publishers that are there.
     discovery_s = 5.0
 
 
 class Assessment(NamedTuple):
-    """Health of a node in words, and whether the operator has to act."""
+    """
+    Whether the operator has to act, the status, its cause, and both as a sentence.
+
+    The status is ``None`` outside the states; the cause is empty if all is well.
+    """
 
     level: Level
-    # None if the node is unconfigured, inactive or disabled.
     status: Status | None
-    # One word, the same as long as the reason is; empty if all is well.
     cause: str
-    # Status and reason as one sentence.
     why: str
 
 

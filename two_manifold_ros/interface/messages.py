@@ -31,11 +31,7 @@ BASE_FRAME = 'base_link'
 
 
 class DrawnTrack:
-    """
-    A track, (n, 2) in metres with NaN rows between runs, thinned to a message of 100 kB.
-
-    ``size`` is the longer side of its box, metres; ``runs`` keep their ends.
-    """
+    """``runs`` of a track, (n, 2) in metres with NaN between them, thinned; its ``size`` in m."""
 
     def __init__(self, track: Floats, most_points: int = 4000) -> None:
         known = np.isfinite(track).all(axis=1)
@@ -100,11 +96,7 @@ class Scene:
 
 
 def choose_scene(model: ModelHead, track: str = '', child: str = '') -> Scene:
-    """
-    Return the named frames; empty names mean the frame of the training positions, and base_link.
-
-    Positions that were trained in another frame than they are published in are not transformed.
-    """
+    """Return the named frames; empty names mean those of the training, and base_link."""
     routes: dict[str, Scene] = {}
 
     def scene_of(one: ModelHead) -> Scene:
@@ -120,8 +112,7 @@ class Topic:
 
     name: str
     msgtype: str
-    # Messages kept for a slow reader: 200 are four seconds at 50 Hz. After a stall the samples
-    # that were kept are answered within milliseconds, sooner than a reader acknowledges.
+    # Messages kept for a slow reader: 200 are four seconds at 50 Hz.
     depth: int = 200
     # Or best effort, which REP-2003 asks of readers of sensors.
     reliable: bool = True
@@ -169,12 +160,8 @@ UNIFORM_ANGLE_VARIANCE = math.pi**2 / 3
 """Variance of an angle about which nothing is known, rad^2."""
 
 UNKNOWN_VARIANCE = 1e6
-"""
-Variance on the axes about which the filter knows nothing (m^2, rad^2 and per second).
-
-Large and not zero, so that a consumer which inverts the matrix neither fails nor believes the 0
-that stands in these fields.
-"""
+"""Variance on axes about which the filter knows nothing (m^2, rad^2 and per second): large and
+not zero, so that who inverts the matrix neither fails nor believes the 0 in these fields."""
 
 
 def stamp_fields(stamp_ns: int) -> Message:
@@ -243,11 +230,7 @@ def pose_fields(position: Floats | list[float], yaw: float) -> Message:
 
 
 def planar_covariance(plane: Floats, yaw_variance: float = UNKNOWN_VARIANCE) -> Floats:
-    """
-    Return the row-major (36,) covariance over x, y, z and the rotations about x, y, z.
-
-    It has the (2, 2) covariance of x and y, the variance about z, and else `UNKNOWN_VARIANCE`.
-    """
+    """Return (36,), the covariance over x, y, z and the rotations about them, row by row."""
     covariance = np.zeros(36)
     covariance[14:29:7] = UNKNOWN_VARIANCE
     covariance[35] = yaw_variance
@@ -335,9 +318,8 @@ def branches_message(estimate: Estimate, scene: Scene) -> Message | None:
     """
     Return ``std_msgs/Float64MultiArray``: chance and path of each branch, the likeliest first.
 
-    Entries are ``NAME.chance``, then ``NAME.x_1.5`` and ``NAME.y_1.5`` of the position 1.5 s ahead
-    and so on, in the track frame; lines that go the same way are one, of names joined by ``+``.
-    ``None`` of a model that knows one route without a name.
+    Entries are ``NAME.chance``, ``NAME.x_1.5`` and ``NAME.y_1.5`` of the position 1.5 s ahead and
+    so on; lines that go the same way have names joined by ``+``. ``None`` without a name.
     """
     if not estimate.name:
         return None
@@ -360,9 +342,8 @@ def markers_message(estimate: Estimate, scene: Scene) -> Message:
     """
     Return the ``visualization_msgs/MarkerArray`` that rviz draws.
 
-    Where lines part there is no ellipse, which would be the ellipse of a mixture. The track comes
-    about once a second, so that a late viewer sees it. Lifetimes make all of it vanish when
-    nothing comes any more.
+    Where lines part there is no ellipse, which would be of a mixture. The track comes about once
+    a second, so that a late viewer sees it. All of it vanishes when nothing comes any more.
     """
     width = scene.drawn.size / 250
     lifetime = max(10**9, 3 * scene.model.period_ns)

@@ -90,10 +90,9 @@ class Session:
     """
     A filter, its input and its counters; knows nothing of ROS but the bytes of a message.
 
-    Samples that cannot end a tick wait for the one that does, at most ``most_waiting``, so that no
-    callback takes long: between two of them the caches go cold, and taking all at once costs half
-    as much. ``make`` makes the filter of a model; ``clock_ns`` gives the stamp of each message on
-    arrival; the newest samples are ``kept`` for another filter: at 1 kHz 20 s of them, 8 MB.
+    Samples that cannot end a tick wait for the one that does, at most ``most_waiting``: taking
+    all at once costs half as much. ``make`` makes the filter of a model; ``clock_ns`` gives the
+    stamp on arrival; the newest samples are ``kept`` for another filter: 20 s at 1 kHz, 8 MB.
     """
 
     def __init__(
@@ -212,11 +211,10 @@ class Session:
 
     def counts(self, *, at_once: bool = True) -> Counter[str]:
         """
-        Return all counters, and how many samples are ``waiting``.
+        Return all counters: what was ``received`` was used, is ``waiting`` or was rejected.
 
-        What was ``received`` was used, or is waiting, or was rejected by a cause. Messages that
-        wait for the one that ends their tick count at once or, with ``at_once`` false, when they
-        have waited for longer than a tick, or than a status takes to come.
+        Messages that wait for the one that ends their tick count at once or, with ``at_once``
+        false, when they have waited for longer than a tick, or than a status takes to come.
         """
         waiting = self._waiting
         if at_once or (waiting and perf_counter_ns() - waiting[0][1] > self._patience_ns):

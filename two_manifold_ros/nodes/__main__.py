@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from functools import partial
 from importlib import import_module
-import itertools
 import sys
 
 from two_manifold_ros.errors import InputError
@@ -37,15 +36,14 @@ Parameters are described in docs/parameters.md, and topics and services in docs/
 
 def run_node(name: str, args: list[str] | None = None) -> int:
     """Run a node until it ends or is stopped, and return the exit status."""
-    given = list(
-        itertools.takewhile('--ros-args'.__ne__, (sys.argv if args is None else args)[1:])
-    )
-    if {'-h', '--help'} & set(given):
+    arguments = (sys.argv if args is None else args)[1:]
+    first = arguments[0] if arguments else '--ros-args'
+    if first in {'-h', '--help'}:
         sys.stdout.write(HELP.format(name=name))
         return 0
-    if given:
+    if first != '--ros-args':
         sys.stderr.write(
-            f'{name}: {given[0]!r} is no argument of a node: parameters and remappings follow '
+            f'{name}: {first!r} is no argument of a node: parameters and remappings follow '
             f'--ros-args, see {name} --help\n'
         )
         return 2

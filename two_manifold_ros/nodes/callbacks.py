@@ -4,9 +4,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import replace
-import socket
 from time import monotonic
 import traceback
 from typing import Any, TYPE_CHECKING
@@ -15,7 +13,7 @@ from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.lifecycle import LifecycleNode
-from rclpy.node import Node, NodeNameNonExistentError
+from rclpy.node import Node
 from rclpy.qos import (
     DurabilityPolicy,
     qos_policy_name_from_kind,
@@ -118,35 +116,20 @@ class GuardedNode(Node):
         )
 
     @property
-    def hardware_id(self) -> str:
-        """Name of the computer and the namespace, which distinguish one robot from another."""
-        return f'{socket.gethostname()}{self.get_namespace().rstrip("/")}'
-
-    @property
     def now_ns(self) -> int:
         """Time of the ROS clock."""
         return int(self.get_clock().now().nanoseconds)
 
 
 def find_publishers(node: Node, topic: str) -> tuple[Publisher, ...]:
-    """Return the publishers of a topic, given by its full name, which no remapping changes."""
-    if node.resolve_topic_name(topic) == topic:
-        return tuple(
-            # The middleware knows a publisher before it knows whose it is.
-            Publisher(i.topic_type, '')
-            if 'UNKNOWN' in i.node_name
-            else Publisher(i.topic_type, f'{i.node_namespace.rstrip("/")}/{i.node_name}')
-            for i in node.get_publishers_info_by_topic(topic)
-        )
-    found: list[Publisher] = []
-    # rclpy applies the remapping of this node to the name, so each node is asked for its own.
-    for name, namespace in node.get_node_names_and_namespaces():
-        # It may have gone by now.
-        with suppress(NodeNameNonExistentError):
-            kinds = dict(node.get_publisher_names_and_types_by_node(name, namespace))
-            full = f'{namespace.rstrip("/")}/{name}'
-            found += [Publisher(kind, full) for kind in kinds.get(topic, ())]
-    return tuple(found)
+    """Return the publishers of a topic, given by its full name."""
+    return tuple(
+        # The middleware knows a publisher before it knows whose it is.
+        Publisher(i.topic_type, '')
+        if 'UNKNOWN' in i.node_name
+        else Publisher(i.topic_type, f'{i.node_namespace.rstrip("/")}/{i.node_name}')
+        for i in node.get_publishers_info_by_topic(topic)
+    )
 
 
 def find_shared(node: Node, topics: Iterable[str]) -> dict[str, tuple[str, ...]]:
@@ -201,9 +184,10 @@ class SensorTopic:
 
     def is_published(self, name: str) -> bool:
         """Return whether another topic, by its full name, is published as the type of this one."""
-        # Counting is cheap, asking is not.
+        # Of a name that a rule of this node remaps rclpy would find the publishers of another.
         return (
-            name not in {'', self.name}
+            self._node.resolve_topic_name(name) == name != self.name
+            # Counting is cheap, asking is not.
             and self._node.count_publishers(name) > 0
             and any(each.msgtype == self.msgtype for each in find_publishers(self._node, name))
         )
@@ -281,9 +265,7 @@ class EstimatePublishers:
         self._weighed: Estimate | None = None
         self._placed, self._odometry = placed, odometry
         self._tf = create(message_class(TRANSFORM_TYPE), '/tf', 100) if transform else None
-        self._create: Callable[[Topic], Any] = lambda topic: create(
-            message_class(topic.msgtype), f'{prefix}{topic.name}', qos(topic)
-        )
+        self._create, self._prefix = create, prefix
         self._publishers: dict[Topic, Any] = {}
         self._messages: dict[Topic, Any] = {}
         self._advertise(
@@ -294,16 +276,15 @@ class EstimatePublishers:
         )
 
     def _advertise(self, *topics: Topic) -> None:
-        for topic in topics:
-            if topic not in self._publishers:
-                made = self._create(topic)
-                # One that comes later is as active as the others.
-                others = self._publishers.values()
-                if any(getattr(each, 'is_activated', False) for each in others):
-                    made.on_activate(None)
-                self._publishers[topic] = made
-                # Every message of a topic names the same fields, so one object serves for all.
-                self._messages[topic] = message_class(topic.msgtype)()
+        # One that comes later is as active as the others.
+        active = any(getattr(each, 'is_activated', False) for each in self._publishers.values())
+        for topic in (each for each in topics if each not in self._publishers):
+            kind, name = message_class(topic.msgtype), f'{self._prefix}{topic.name}'
+            made = self._publishers[topic] = self._create(kind, name, qos(topic))
+            # Every message of a topic names the same fields, so one object serves for all.
+            self._messages[topic] = kind()
+            if active:
+                made.on_activate(None)
 
     @property
     def topics(self) -> dict[str, str]:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial, partialmethod
 from time import monotonic, perf_counter_ns
 from typing import TYPE_CHECKING
@@ -31,7 +30,7 @@ from two_manifold_ros.laps.live import LiveLaps
 from two_manifold_ros.laps.timing import lines_in_words, live_timer
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.nodes.callbacks import check_transform, EstimatePublishers, SensorTopic
-from two_manifold_ros.nodes.health import startup_lines, StatusPublisher
+from two_manifold_ros.nodes.health import limits_line, startup_lines, StatusPublisher
 from two_manifold_ros.nodes.lifecycle import BackgroundNode
 from two_manifold_ros.nodes.live_input import (
     live_fixes,
@@ -134,13 +133,9 @@ class FilterNode(BackgroundNode):
             msg = 'fix_topic is for a model that knows laps and no positions: leave it empty'
             raise InputError(msg)
         self._estimates = EstimatePublishers(
-            self,
-            scene,
-            transform=chosen.publish_tf,
-            odometry=odometry,
-            laps=laps,
+            self, scene, transform=chosen.publish_tf, odometry=odometry, laps=laps,
             placed=bool(chosen.fix_topic),
-        )
+        )  # fmt: skip
         self._session, self._swap = session, made
         first = 0
         for topic in topics:
@@ -215,14 +210,9 @@ class FilterNode(BackgroundNode):
         return found
 
     def _log_settings(self, path: str, session: Session) -> None:
-        for line in startup_lines(
-            self._estimates.scene,
-            path,
-            session.filter.limits,
-            self._imu.name,
-            {**self._estimates.topics, Topics.STATUS.name: self._status.topic},
-            self._chosen.input_timeout_s,
-        ):
+        topics = {**self._estimates.topics, Topics.STATUS.name: self._status.topic}
+        lines = startup_lines(self._estimates.scene, path, self._imu.name, topics)
+        for line in (*lines, limits_line(session.filter.limits, self._chosen.input_timeout_s)):
             self.get_logger().info(line)
         laps = self._estimates.laps_by_route
         for name, each in session.model.routes.items():
@@ -314,24 +304,18 @@ class FilterNode(BackgroundNode):
         self, counts: Counter[str], arrivals: Arrivals, events: dict[str, str] | None = None
     ) -> None:
         session, swap, chosen = self._session, self._swap, self._chosen
-        health = replace(
-            self._status.input_health(chosen.input_timeout_s, counts, arrivals, self._complaints),
-            trouble=self._trouble,
-            managed=chosen.managed,
-            failed=self._failed,
-            active=self._active,
-            enabled=self._enabled,
-            configuring=self.is_configuring,
-            durations=session.durations.microseconds() if session else {},
-        )
+        timeout_s = chosen.input_timeout_s
+        health = self._status.input_health(timeout_s, counts, arrivals, self._complaints)
+        health.trouble, health.failed = self._trouble, self._failed
+        health.configuring = self.is_configuring
+        health.managed, health.active, health.enabled = chosen.managed, self._active, self._enabled
         # A node that compares models filters as this node does.
-        leading: dict[str, float | str] = {
-            name: getattr(chosen, name)
-            for name in ('model', 'reorder_s', 'ellipse_warn_m', 'ellipse_error_m')
-        }
+        names = 'model', 'reorder_s', 'ellipse_warn_m', 'ellipse_error_m'
+        leading: dict[str, float | str] = {name: getattr(chosen, name) for name in names}
         if session is not None:
             running = session.filter.running
             health = health.with_filter(session.filter, running.rate_hz)
+            health.durations = session.durations.microseconds()
             leading['imu_frame'] = running.imu_frame_id
             if session.filter.correction is not None:
                 leading |= session.filter.correction.numbers

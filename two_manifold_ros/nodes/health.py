@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 import math
+from socket import gethostname
 from time import monotonic, perf_counter_ns
 from typing import TYPE_CHECKING
 
@@ -58,8 +59,10 @@ def diagnostics_publisher(
     )
 
     def publish(level: Level, why: str, values: Mapping[str, float | str]) -> None:
+        # The computer and the namespace distinguish one robot from another.
+        hardware = f'{gethostname()}{node.get_namespace().rstrip("/")}'
         name = node.get_fully_qualified_name().lstrip('/')
-        message = diagnostics_message(node.now_ns, name, level, why, values, node.hardware_id)
+        message = diagnostics_message(node.now_ns, name, level, why, values, hardware)
         publisher.publish(to_message(Topics.DIAGNOSTICS.msgtype, message))
 
     return publish
@@ -258,42 +261,24 @@ class StatusPublisher:
             self._node.get_logger().info(f'State: {words}')
 
 
-def startup_lines(
-    scene: Scene,
-    path: str,
-    limits: EllipseLimits,
-    imu_topic: str,
-    topics: Mapping[str, str],
-    timeout_s: float,
-) -> list[str]:
+def startup_lines(scene: Scene, path: str, imu_topic: str, topics: Mapping[str, str]) -> list[str]:
     """Return the settings in force; ``topics`` that are published by relative and full name."""
-    model = scene.model
+    model, routes = scene.model, list(scene.model.routes.values())
     seconds = ', '.join(f'{horizon * model.period_ns / 1e9:g}' for horizon in model.horizons)
-    routes = list(model.routes.values())
-    rates = sorted({each.rate_hz for each in routes})
-    used = {channel for each in routes for channel in each.live_channels}
-    order = {name: number for number, name in enumerate(model.channels.names)}
     known = [f'{name} in {each.track}' for name, each in scene.routes.items()]
     known += [f'line {name}' for each in routes for name in each.route_names]
-    most = f', {rates[-1]:g} Hz for all routes' if len(rates) > 1 else ''
+    used = dict.fromkeys(channel for each in routes for channel in each.live_channels)
     frame = model.frame_id if model.frame_id not in {'', scene.track} else ''
     trained = f' (parameter track_frame; training had positions in {frame})' if frame else ''
-    model_line = (
-        f'Model {path}: {model.rate_hz:g} Hz, windows of {model.window_ns / 1e9:g} s, '
-        f'horizons {seconds} s, IMU in {model.imu_frame_id or "an unnamed frame"}'
-    )
-    subscribed = (
-        f'Subscribes {imu_topic} (sensor_msgs/msg/Imu, best effort), which has to bring at least '
-        f'{rates[0]:g} Hz{most}; '
-        f'uses {", ".join(sorted(used, key=lambda each: order.get(each, len(order))))}'
-    )
+    about = f'{model.rate_hz:g} Hz, windows of {model.window_ns / 1e9:g} s, horizons {seconds} s'
+    rate_hz = max(each.rate_hz for each in routes)
+    wants = f'which has to bring at least {rate_hz:g} Hz; uses {", ".join(used)}'
     return [
-        model_line,
+        f'Model {path}: {about}, IMU in {model.imu_frame_id or "an unnamed frame"}',
         *([f'Knows {", ".join(known)}'] if known else ()),
-        subscribed,
+        f'Subscribes {imu_topic} ({Topics.IMU.msgtype}, best effort), {wants}',
         topics_line(topics),
         f'Frames: positions in {scene.track}, velocities in {scene.child}{trained}',
-        limits_line(limits, timeout_s),
     ]
 
 

@@ -45,8 +45,8 @@ class LiveTopic:
     A topic that is subscribed as soon as its type is known, and what is wrong with it.
 
     ``begin`` is called once with the type and returns what takes each message. The type is the
-    ``wanted`` one, or the published one if it is among ``types``, none for any; ``cure`` is said
-    if it is not. ``complain`` returns a cause and what is wrong, in words, or empty ones.
+    ``wanted`` one, or the published one if it is among ``types``, none for any, else ``cure`` is
+    said. ``complain`` returns a cause and what is wrong, in words, or empty ones.
     """
 
     def __init__(

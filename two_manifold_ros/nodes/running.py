@@ -63,8 +63,7 @@ def start_middleware(args: list[str] | None) -> None:
     """
     Start the middleware, without a log file if there is no place for one, which is warned of.
 
-    Signals are left to the caller. An `InputError` says what is wrong with the command line, by
-    default the one of the process, or with a file of parameters.
+    An `InputError` says what is wrong with the command line or with a file of parameters.
     """
     given = list(sys.argv if args is None else args)
     trouble = log_trouble()
@@ -176,10 +175,9 @@ def run(
     """
     Create a node, spin it until it ends or is stopped, and return the exit status.
 
-    An `InputError` is logged and gives status 2. A signal that comes before the node is there ends
-    the process at once, later ones only between two callbacks, so that nothing is left half done.
-    A node that is started for one result has an attribute ``finished``: ended by a signal before,
-    the status is 128 and the number of the signal, as a shell has it.
+    An `InputError` is logged and gives status 2. A signal before the node is there ends the
+    process at once, later ones between two callbacks. Of a node that is started for one result
+    and not ``finished`` the status is then 128 and the number of the signal, as a shell has it.
     """
     logger = get_logger('two_manifold_ros')
     node = None
