@@ -10,9 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from two_manifold_ros.filtering.estimate import Estimate
-from two_manifold_ros.simulation.slot_car import ImuNoise, true_imu
 from two_manifold_ros.simulation.slot_car_run import SlotCarRun
-from two_manifold_ros.simulation.track import Track
 
 Stretch: TypeAlias = 'list[Sample]'
 Change: TypeAlias = 'Callable[[Stretch, HealthyDrive], Stretch]'
@@ -182,12 +180,8 @@ AFTER = 50
 """Ticks until an input that has become right again is believed: two windows."""
 
 AFTER_LOOKS = 60
-"""
-The same where it was named what was wrong.
-
-The window leaves it behind (20), four looks at it, five ticks apart, agree that it is good (20),
-and the better status is believed (10); a look or two may find even a healthy window novel.
-"""
+"""The same where it was named what was wrong: the window leaves it behind (20), four looks at it
+agree that it is good (20), the better status is believed (10), and two looks may be in vain."""
 
 SOON: dict[str, Any] = {'within_s': 1.0}
 STEPPED: dict[str, Any] = {'within_s': 0.5, 'recovers': AGAIN, 'then': True}
@@ -294,16 +288,6 @@ def one_wild(stretch: Stretch, _: HealthyDrive, seconds: float) -> Stretch:
     return [stretch[0]._replace(stamp_ns=stamp, refused='wild_stamp'), *stretch[1:]]
 
 
-@fault(
-    'bag played in a loop', 5.0, **STEPPED, says=(FILLING, 'stepped_back'), counts={'resets': 1}
-)
-def played_again(stretch: Stretch, drive: HealthyDrive, seconds: float) -> Stretch:
-    """Start the bag again: the same messages as so long before, stamps and all."""
-    begin_s = (stretch[0].taken_ns - drive.begin_ns) / SECOND_NS - seconds
-    again = drive.between(begin_s, begin_s + len(stretch) / RATE_HZ)
-    return [each._replace(at_ns=here.at_ns) for here, each in zip(stretch, again, strict=True)]
-
-
 DEAD: dict[str, Any] = {
     'timeout_s': 1.0, 'says': (NO_DATA, 'silent'), 'within_s': 2.0, 'silent_s': 5.0,
     'seconds': 1.0, 'recovers': AGAIN,
@@ -353,14 +337,6 @@ def from_two(stretch: Stretch, _: HealthyDrive) -> Stretch:
     'angular rate in deg/s', [1.0] * 3 + [180.0 / np.pi] * 3, says=(REFUSED, 'rates_in_degrees'),
     words='deg/s, not rad/s', **NAMED, may_count=('out_of_range',),
 )  # fmt: skip
-@fault(
-    'gyroscope with the wrong sign', [1.0] * 3 + [-1.0] * 3,
-    says=(REFUSED, 'sign_of_rates'), **NAMED,
-)  # fmt: skip
-@fault(
-    'axes forward, right, down (NED)', [1.0, -1.0, -1.0] * 2,
-    says=(REFUSED, 'turned_about_x'), **NAMED,
-)  # fmt: skip
 # For half a second it may be another place of the route.
 @fault(
     'IMU turned half round', [-1.0, -1.0, 1.0] * 2,
@@ -380,7 +356,6 @@ def without_gravity(stretch: Stretch, _: HealthyDrive) -> Stretch:
 @fault('NaN now and then', X, np.nan, 'non_finite', 10, **SOON, counter='non_finite')
 @fault('giant values now and then', Y, 1e30, 'out_of_range', 10, **SOON, counter='out_of_range')
 @fault('nothing but NaN', slice(None), np.nan, 'non_finite', says=(REFUSED, 'non_finite'), **ALL)
-@fault('one channel dead', YAW, 0.0, says=(UNSURE, 'channel_stuck'), **SENSED)
 def set_to(
     stretch: Stretch,
     _: HealthyDrive,
@@ -408,19 +383,6 @@ def garbled(stretch: Stretch, _: HealthyDrive, every: int) -> Stretch:
     ]
 
 
-@fault('saturated', 1.5, says=(UNSURE, 'cut_off'), **SENSED)
-def clipped(stretch: Stretch, _: HealthyDrive, at: float) -> Stretch:
-    """Let the channel of the yaw saturate."""
-    most = np.full(6, np.inf)
-    most[YAW] = at
-    return [each._replace(values=np.clip(each.values, -most, most)) for each in stretch]
-
-
-@fault('quantised coarsely', 0.5, says=(UNSURE, 'coarse'), **SENSED)
-def quantised(stretch: Stretch, _: HealthyDrive, step: float) -> Stretch:
-    return [each._replace(values=np.round(each.values / step) * step) for each in stretch]
-
-
 @fault('stuck: the same values again and again', says=(REFUSED, 'stuck'), **SENSED)
 def frozen(stretch: Stretch, _: HealthyDrive) -> Stretch:
     """Repeat the first values, with stamps that go on."""
@@ -435,14 +397,6 @@ def framed(stretch: Stretch, _: HealthyDrive, name: str) -> Stretch:
     """Name another frame in every header."""
     return [each._replace(frame=name) for each in stretch]
 
-
-OVAL = np.array(
-    [
-        (1.9 * np.cos(angle), 1.2 * np.sin(angle) + 0.3 * np.cos(3 * angle), 0.0, 0.0)
-        for angle in np.linspace(0.0, 2.0 * np.pi, 20, endpoint=False)
-    ]
-)
-"""Control points of another track, as long as that of the model and with as tight bends."""
 
 WINDOW_S = 2.0
 
@@ -462,25 +416,6 @@ def elsewhere(stretch: Stretch, drive: HealthyDrive, seconds: float) -> Stretch:
 
 
 @fault(
-    'kidnapped: carried in the hand for 1.5 s, then put down elsewhere', says=(LOST, ANY),
-    within_s=WINDOW_S, recovers=AFTER, blind=1, seconds=1.5,
-    after=partial(elsewhere, seconds=5.0),
-)  # fmt: skip
-def in_the_hand(stretch: Stretch, _: HealthyDrive) -> Stretch:
-    """Carry the car: tilted, turned and shaken."""
-    random = np.random.default_rng(4)
-    time = np.arange(len(stretch)) / RATE_HZ
-    tilt = np.minimum(time, 1.0)
-    values = random.normal(scale=[1.0, 1.0, 1.0, 0.5, 0.5, 0.5], size=(len(stretch), 6))
-    values[:, 1] += 9.81 * np.sin(tilt)
-    values[:, 2] += 9.81 * np.cos(tilt)
-    values[:, 3] += tilt < 1.0
-    rows = zip(stretch, values, strict=True)
-    return [each._replace(taken_ns=None, values=row) for each, row in rows]
-
-
-# On from where it was so long before this stretch.
-@fault(
     'driven the wrong way round', says=(REFUSED, 'wrong_way'), within_s=10.0,
     recovers=AFTER_LOOKS, blind=5, seconds=12.0, after=partial(elsewhere, seconds=-24.0),
 )  # fmt: skip
@@ -496,22 +431,4 @@ def backwards(stretch: Stretch, drive: HealthyDrive) -> Stretch:
     return [
         here._replace(taken_ns=there.taken_ns, values=there.values * signs)
         for here, there in zip(stretch, before, strict=True)
-    ]
-
-
-@fault(
-    'driven on another track',
-    says=(LOST, ANY), within_s=6.0, recovers=AGAIN, blind=12, seconds=10.0,
-)  # fmt: skip
-def on_another_track(stretch: Stretch, drive: HealthyDrive) -> Stretch:
-    """Put the car on another track and let it drive there as quickly."""
-    run = drive.run
-    rows = np.searchsorted(run.stamps_ns, [each.taken_ns for each in stretch])
-    speed = run.speeds
-    pull = np.gradient(speed, (run.stamps_ns - run.stamps_ns[0]) / 1e9)
-    felt = true_imu(Track(OVAL), run.distances[rows], speed[rows], pull[rows])
-    noisy = ImuNoise(run.settings).disturb(felt, speed[rows])
-    return [
-        each._replace(taken_ns=None, values=values)
-        for each, values in zip(stretch, noisy, strict=True)
     ]

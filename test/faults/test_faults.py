@@ -174,12 +174,7 @@ def driven(
 
 BEGIN_S = 20.0
 LEAD_S, AFTER_S = 5.0, 10.0
-"""
-Lead and recovery, seconds.
-
-The window of two seconds, as long again until a status that is better is believed, and what is
-left to measure errors.
-"""
+"""Before and after: twice the window until a better status is believed, and a rest to measure."""
 
 
 @dataclass(frozen=True)
@@ -272,9 +267,7 @@ FAR_M = 0.35
 """An error that the filter has now and then on a healthy drive; the track is 4.9 m long."""
 
 SURE = 3.0
-"""
-Times the 95 % ellipse, and times the usual error, from which on a smaller error is wrong as well.
-"""
+"""Times the 95 % ellipse and the usual error, from which on a smaller error is wrong as well."""
 
 CHI_SQUARE = 5.991
 """Of two dimensions at 95 %."""
