@@ -137,7 +137,7 @@ def test_both_topics_are_recorded_and_what_is_missing_is_named(monkeypatch):
     recorder.take_imu(b'\x00\x01\x00\x00')
     recorder.take_reference(b'\x00\x01')
     live = recorder.live
-    assert (live.imu_count, live.reference_count, live.malformed) == (1, 1, 2)
+    assert live.counts == {'imu_messages': 1, 'reference_messages': 1, 'malformed': 2}
     for is_received, stamp_ns in ((False, 7_000_000_005), (True, 77)):
         recording = live.recording(use_receive_time=is_received)
         np.testing.assert_array_equal(recording.positions.positions, [[1.5, -2.5]])
