@@ -105,7 +105,7 @@ def states(page: str) -> str:
 
 def topics(page: str) -> str:
     """Return the page of topics with their types and qualities of service."""
-    for topic in (Topics.IMU, Topics.IMAGE, *PUBLISHED.values()):
+    for topic in (Topics.IMU, *PUBLISHED.values()):
         page = _topic_row(page, topic.address, topic)
     return _topic_row(page, f'{ADAPTING}{Topics.STATUS.name}', Topics.STATUS)
 

@@ -31,6 +31,11 @@ def estimate(stamp_ns: int, x: float, y: float = 0.0, **said: Any) -> Any:  # no
     return SimpleNamespace(stamp_ns=stamp_ns, positions=places, covariances=spreads, **said)
 
 
+def known(until_ns: int, position_at: Callable[[int], Any]) -> Any:  # noqa: ANN401 - a stand-in
+    """Return a reference that is known until a stamp."""
+    return SimpleNamespace(known_until_ns=until_ns, position_at=position_at)
+
+
 def naive_errors(rows: list[tuple[float, float, bool]], span: int) -> tuple[float, float, float]:
     """Return errors of the last ``span`` seconds, of the mean, and the published share."""
     squares, usual, shares = [], [], []
@@ -54,9 +59,8 @@ def test_it_sums_what_the_last_seconds_were_worth(rows, span):
     for second, (_, guess, valid) in enumerate(rows):
         score.add(estimate(second * SECOND_NS, guess, valid=valid))
     places = {second * SECOND_NS: (row[0], 0.0) for second, row in enumerate(rows)}
-    score.settle((len(rows) - 1) * SECOND_NS, places.get)
-    found = score.rmse_m, score.mean_rmse_m, score.published
-    assert found == pytest.approx(naive_errors(rows, span), abs=1e-5)
+    score.settle(known((len(rows) - 1) * SECOND_NS, places.get))
+    assert score.errors()[:3] == pytest.approx(naive_errors(rows, span), abs=1e-5)
     assert len(score) == min(span + 1, len(rows))
 
 
@@ -64,28 +68,25 @@ def test_what_was_withheld_for_being_no_better_is_judged_as_reported_and_the_unk
     score = Prequential(100.0)
     for stamp_ns, cause in enumerate(('not_useful', 'diverged')):
         score.add(estimate(stamp_ns, 3.0, 4.0, valid=False, cause=cause))
-    score.settle(2, lambda _: (0.0, 0.0))
-    # Of which it says itself that it is lost.
-    assert score.lost == 0.5
-    assert score.rmse_m == pytest.approx(np.sqrt(12.5))
-    assert score.published == 0.5
+    score.settle(known(2, lambda _: (0.0, 0.0)))
+    # Of half of them it says itself that it is lost.
+    assert score.errors() == pytest.approx((np.sqrt(12.5), 0.0, 0.5, 0.5, 0.0))
     # Only what is known counts, and only once.
     score = Prequential(100.0)
-    assert math.isnan(score.rmse_m)
-    assert math.isnan(score.published)
+    assert np.isnan(score.errors()).all()
     for second in range(10):
         score.add(estimate(second * SECOND_NS, 3.0, 4.0))
-    known = {second * SECOND_NS: (0.0, 0.0) for second in (1, 2, 7)}
+    places = {second * SECOND_NS: (0.0, 0.0) for second in (1, 2, 7)}
     for until, count in ((5, 2), (5, 2), (9, 3)):
-        score.settle(until * SECOND_NS, known.get)
-        assert (len(score), score.rmse_m, score.published) == (count, 5.0, 1.0)
+        score.settle(known(until * SECOND_NS, places.get))
+        assert (len(score), *score.errors()[::2]) == (count, 5.0, 1.0, 0.0)
     # What lies apart is no time of which anything is known.
     assert score.seconds == 1.0
     # Estimates of before a clock was set back do not hold up those after it.
     score = Prequential(100.0)
     for second in (1000, 1001, 5, 6):
         score.add(estimate(second * SECOND_NS, 1.0))
-    score.settle(6 * SECOND_NS, lambda _: (0.0, 0.0))
+    score.settle(known(6 * SECOND_NS, lambda _: (0.0, 0.0)))
     assert len(score) == 2
 
 
@@ -95,7 +96,7 @@ def test_it_finds_where_errors_rise(before, after, factor):
     assert score.rise_ns() == 0
     for second, error in enumerate([1.0] * before + [factor] * after):
         score.add(estimate(second * SECOND_NS, error))
-    score.settle((before + after) * SECOND_NS, lambda _: (0.0, 0.0))
+    score.settle(known((before + after) * SECOND_NS, lambda _: (0.0, 0.0)))
     assert score.rise_ns() == before * SECOND_NS
 
 
@@ -184,11 +185,12 @@ def follow(
         stamp = tick * SECOND_NS // RATE_HZ
         angle = 0.0 if stands else 2.0 * math.pi * tick / (LAP_S * RATE_HZ)
         x, y = 1e5 + math.cos(angle), math.sin(angle)
-        for side, says in enumerate((first, second)):
-            if (said := says(tick)) is not None:
-                error = said.pop('error')
-                contest.add(side, [estimate(stamp, x + error, y, **said)])
-        contest.settle(stamp, lambda _, x=x, y=y: (x, y))
+        estimates = []
+        for says in (first, second):
+            said = says(tick) or {}
+            estimates.append([estimate(stamp, x + said.pop('error'), y, **said)] if said else [])
+        contest.add(*estimates)
+        contest.settle(known(stamp, lambda _, x=x, y=y: (x, y)))
 
 
 def erring(error: float) -> Callable[[int], dict[str, Any]]:

@@ -8,28 +8,28 @@ import math
 import numpy as np
 import pytest
 
-from two_manifold_ros.adapting.references import ReferenceBuffer, ReferenceMonitor
+from two_manifold_ros.adapting.references import ReferenceMonitor
 from two_manifold_ros.recordings.excursions import FARTHEST_M, usable_places
 
 MS = 10**6
 
 
 def test_it_knows_between_two_positions_and_the_old_is_forgotten_but_for_what_reaches_into_now():
-    truth = ReferenceBuffer(200 * MS)
+    truth = ReferenceMonitor()
     for known_ms, x in ((1000, 1.0), (1100, 2.0), (1400, 5.0)):
-        truth.add(known_ms * MS, x, -x)
+        assert truth.add(known_ms * MS, x, -x)
     for stamp_ms, x in ((1000, 1), (1025, 1.25), (1100, 2), (1400, 5)):
-        assert truth.at(stamp_ms * MS) == (x, -x)
-    assert [truth.at(stamp_ms * MS) for stamp_ms in (999, 1250, 1401)] == [None] * 3
-    truth, fast = ReferenceBuffer(200 * MS), ReferenceBuffer(200 * MS)
-    for step in range(10_000):
+        assert truth.position_at(stamp_ms * MS) == (x, -x)
+    assert [truth.position_at(stamp_ms * MS) for stamp_ms in (999, 1250, 1401)] == [None] * 3
+    truth, fast = ReferenceMonitor(), ReferenceMonitor()
+    for step in range(1, 10_001):
         truth.add(step * 100 * MS, float(step), 0.0)
         fast.add(step, 0.0, 0.0)
-    oldest = (999_900 - 2000) * MS
-    assert truth.at(oldest + MS) == pytest.approx((9979.01, 0.0))
-    assert truth.at(oldest - 200 * MS) is None
+    oldest = (1_000_000 - 2000) * MS
+    assert truth.position_at(oldest + MS) == pytest.approx((9980.01, 0.0))
+    assert truth.position_at(oldest - 200 * MS) is None
     # Memory is bounded at any rate.
-    assert (fast.at(1), fast.at(9_000)) == (None, (0.0, 0.0))
+    assert (fast.position_at(1), fast.position_at(9_000)) == (None, (0.0, 0.0))
 
 
 START = 10**18

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.adapting import training_material
-from two_manifold_ros.adapting.checkpoints import resume, saved
+from two_manifold_ros.adapting.checkpoints import kept_in, saved
 from two_manifold_ros.adapting.prequential import MOST_BLOCKS
 from two_manifold_ros.adapting.stream_learner import StreamLearner
 from two_manifold_ros.adapting.stream_memory import make_head
@@ -134,7 +134,7 @@ def kept(learned: Learned) -> Saved:
 
 def restored(kept: Saved, **options: Any) -> StreamLearner:  # noqa: ANN401
     learner = new_learner(**options)
-    resume(learner, *kept, HEAD)
+    learner.resume(*kept_in('kept', kept, HEAD))
     return learner
 
 
@@ -204,7 +204,7 @@ def test_a_given_model_makes_room_only_for_a_better_map(kept, moved):
     if not moved:
         # Whatever it was until then, it is no better in all blocks that count.
         for _ in range(MOST_BLOCKS):
-            learner.trainings.candidate.contest.count(0.1, 0.1, 1.0)
+            learner.candidate.contest.count(0.1, 0.1, 1.0)
         feed(learner, 1100, 1101)
     assert bool(learner.models) == bool(moved)
     assert (learner.filter.running is model) == (not moved)
@@ -214,9 +214,9 @@ def test_a_given_model_makes_room_only_for_a_better_map(kept, moved):
     assert bool(learner.counters['trainings_lost']) == (not moved)
     how = 'stays' if not moved else 'its model runs, and errs by'
     assert re.fullmatch(
-        rf'Training \d, after \d\.\d laps with positions: .*{how}.*', learner.trainings.verdict
+        rf'Training \d, after \d\.\d laps with positions: .*{how}.*', learner.verdict
     )
-    assert learning_values(learner)['last_training'] == learner.trainings.verdict
+    assert learning_values(learner)['last_training'] == learner.verdict
 
 
 def test_samples_do_not_wait_for_a_training():
@@ -235,17 +235,17 @@ def test_samples_do_not_wait_for_a_training():
             first, most = next(tens), most - 1
             feed(learner, first, first + 10)
             # A look at the positions alone is soon over.
-            sleep(0.02 * (learner.trainings.candidate is not None))
+            sleep(0.02 * (learner.candidate is not None))
 
     # It comes by the same place for the second time, and drives on.
     drive_until(lambda: began)
     drive_until(lambda: False, 25)
     assert len(began) == 1
-    assert learner.trainings.candidate is not None
+    assert learner.candidate is not None
     assert not learner.has_model
     ends.append(True)
     drive_until(lambda: learner.has_model)
-    assert learner.trainings.failure == ''
+    assert learner.failure == ''
 
 
 @pytest.mark.parametrize(
@@ -264,12 +264,11 @@ def test_a_training_that_fails_is_reported_and_the_next_one_is_tried(raised, wor
 
     learner = new_learner(train=Recorder(fail_once))
     feed(learner, 0, 400)
-    assert words in learner.trainings.failure
+    assert words in learner.failure
     assert words in learning_values(learner)['learning_trouble']
-    assert ('Traceback' in learner.trainings.details) == is_bug
     assert learner.counters['trainings_failed'] == is_bug
     feed(learner, 400, 600)
-    assert learner.trainings.failure == learner.trainings.details == ''
+    assert learner.failure == ''
     assert learner.has_model
 
 
@@ -277,12 +276,12 @@ def test_what_cannot_be_restored_changes_nothing_and_other_horizons_are_learned(
     """Limits that suit no map of so short a route are refused by the map alone."""
     learner = new_learner(ellipse_m=(50.0, 0.0))
     with pytest.raises(InputError, match='ellipse_warn_m'):
-        resume(learner, *kept, make_head((0, 10)))
+        learner.resume(*kept_in('kept', kept, make_head((0, 10))))
     assert (learner.counters['samples_learned'], learner.schedule.known_s) == (0, 0.0)
     assert (learner.head, learner.has_model) == (HEAD, False)
     settings = TrainingSettings(horizons=(0, 5))
     learner = StreamLearner(make_head((0, 5)), settings, at_once=True)
-    resume(learner, *kept, learner.head)
+    learner.resume(*kept_in('kept', kept, learner.head))
     assert learner.filter.running.horizons == (0, 10)
     feed(learner, LEARNED, LEARNED + 40)
     assert learner.filter.running.horizons == (0, 5)
@@ -290,13 +289,14 @@ def test_what_cannot_be_restored_changes_nothing_and_other_horizons_are_learned(
 
 def test_late_positions_are_put_in_step(kept):
     late_ns = 300_000_000
-    numbers, arrays = kept
     # The same laps with late positions, of which no map was learned yet.
-    numbers = {name: each for name, each in numbers.items() if name != 'model'}
+    memory, _, head, *_ = kept_in('kept', kept, HEAD)
+    lengths, arrays = memory.saved()
+    memory.restore(lengths, {**arrays, 'fixes': arrays['fixes'] + late_ns})
     with pytest.raises(InputError, match='position lag'):
         new_learner(position_lag='late')
     learner = new_learner(position_lag='0.3')
-    resume(learner, numbers, {**arrays, 'fixes': arrays['fixes'] + late_ns}, HEAD)
+    learner.resume(memory, None, head)
     published = feed(learner, LEARNED + 10, LEARNED + 400, late_ns=late_ns)
     assert rmse_m(published) < 0.1
     # An estimate is compared with where the vehicle was at its stamp.
@@ -508,13 +508,13 @@ def test_a_tpsr_goes_on_learning_after_the_clock_was_set_back(in_training):
     """Also if it was in training then; and no tick of the old clock is learned again."""
     learner = tpsr_learner()
     index = 0
-    while index < 700 or (learner.trainings.candidate is not None) != in_training:
+    while index < 700 or (learner.candidate is not None) != in_training:
         feed(learner, index, index + 1)
         index += 1
     # The candidate that was trained takes over later.
     back_ns = int(run().stamps_ns[0] - run().stamps_ns[index])
     begin, models, old = index, learner.models, learner.filter.running
-    while (learner.trainings.candidate is not None) or index < begin + 20:
+    while (learner.candidate is not None) or index < begin + 20:
         feed(learner, index, index + 1, later_ns=back_ns)
         index += 1
     first = learner.filter.running if in_training else old

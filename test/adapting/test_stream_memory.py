@@ -26,7 +26,7 @@ def sample(value: float) -> list[float]:
 
 
 def filled(count: int, most: int = 1000) -> StreamMemory:
-    memory = StreamMemory(most=6 * most)
+    memory = StreamMemory(most)
     for index in range(count):
         memory.add(STEP * (index + 1), sample(index))
         if index % 4 == 0:
@@ -160,7 +160,7 @@ def test_what_was_saved_is_restored_and_goes_on():
     memory = filled(60)
     memory.add(STEP * 100 + 2 * SEAM_NS, sample(0.0))
     lengths, arrays = memory.saved()
-    again = StreamMemory(most=6000)
+    again = StreamMemory(1000)
     again.restore(lengths, arrays)
     assert again.saved()[0] == lengths == [[60, 15], [1, 0]]
     for name, array in again.saved()[1].items():

@@ -4,7 +4,6 @@
 
 from collections import Counter
 from dataclasses import replace
-from multiprocessing import active_children
 import re
 from typing import Any
 
@@ -15,10 +14,8 @@ from updater_feed import feed, LEARNED, SMALL, small_session, tpsr_session
 
 from two_manifold_ros.adapting.updater_session import (
     assess_learning,
-    learner_name,
     learner_of,
     learning_events,
-    stream_head,
     UpdaterSession,
 )
 from two_manifold_ros.errors import InputError
@@ -124,14 +121,11 @@ def test_reset_keeps_what_was_learned_and_forget_does_not(drive, learned):
 
 def test_every_message_is_accounted_for_and_times_of_arrival_take_the_place_of_stamps(drive):
     ticking = iter(range(10**9, 10**12, 2 * 10**7))
-    stamped = tpsr_session(
-        small_session().head, lambda raw: (0, 'imu', drive.imu[len(raw)]), ticking.__next__
-    )
-    for length in range(20):
-        stamped.take(bytes(length))
+    stamped = tpsr_session(small_session().head, ticking.__next__)
+    for sample in drive.imu[:20]:
+        stamped.take(raw_imu(0, sample))
     assert stamped.counts()['used'] == 20
     assert stamped.arrivals.newest_ns == 10**9 + 19 * 2 * 10**7
-    assert stamped.head.imu_frame_id == 'imu'
     # At any moment.
     session = small_session()
     for index, message in enumerate(odd_stream(drive, 600)):
@@ -144,45 +138,26 @@ def test_every_message_is_accounted_for_and_times_of_arrival_take_the_place_of_s
     assert all(session.counts()[cause] for cause in REJECTIONS)
 
 
-def chosen(**changed: Any) -> UpdaterParameters:  # noqa: ANN401 - of any parameter
-    return UpdaterParameters(**{'learner': 'tpsr', **changed})
-
-
-@pytest.mark.parametrize('learner', ['map', 'tpsr'])
-def test_a_given_model_is_what_runs_first(learner, model_path):
-    head = stream_head(chosen(learner=learner, model=str(model_path)), '/imu')
-    assert head.frame_id == load_model(model_path).frame_id
-    assert isinstance(head, TrainedModel)
-    with pytest.raises(InputError, match='a model trained on an IMU cannot filter images'):
-        stream_head(chosen(model=str(model_path), input='image'), '/image')
-    with pytest.raises(InputError, match='none'):
-        stream_head(chosen(model='none.npz'), '/imu')
-
-
-def test_what_learns_follows_the_input_unless_it_is_chosen():
-    """Images have a channel for each box."""
-    head = stream_head(chosen(input='image', image_width=5, image_height=4), '/image')
-    assert (len(head.channels.names), head.channels.of_imu) == (20, False)
-    assert learner_name(chosen(learner='')) == 'map'
-    assert learner_name(chosen(learner='', input='image')) == 'tpsr'
-    assert learner_name(chosen(learner='tpsr')) == 'tpsr'
-    with pytest.raises(InputError, match='a map is learned from an IMU'):
-        learner_name(chosen(learner='map', input='image'))
+def test_what_is_chosen_makes_a_learner_whose_process_ends_with_it(model_path):
     # What makes no sense is refused at the start.
-    ellipses = {'ellipse_warn_m': 5.0, 'ellipse_error_m': 1.0}
-    for wrong in ({'position_lag': '0.2 s'}, ellipses, {'horizons': [5, 7]}):
-        values = chosen(learner='map', **wrong)
-        with pytest.raises(InputError):
-            learner_of(values, stream_head(values, '/imu'))
-    assert not [each for each in active_children() if 'Spawn' in each.name]
-    # A map is trained in a process that ends with the learner.
-    values = chosen(learner='map')
-    learner = learner_of(values, stream_head(values, '/imu'))
-    (process,) = [each for each in active_children() if 'Spawn' in each.name]
+    for wrong, words in (
+        ({'model': 'none.npz'}, 'none'),
+        ({'position_lag': '0.2 s'}, 'position lag'),
+        ({'ellipse_warn_m': 5.0, 'ellipse_error_m': 1.0}, 'ellipse_'),
+        ({'horizons': [5, 7]}, 'horizons'),
+    ):
+        with pytest.raises(InputError, match=words):
+            learner_of(UpdaterParameters(**wrong), '/imu')
+    # A given model is what runs first.
+    learner = learner_of(UpdaterParameters(learner='tpsr', model=str(model_path)), '/imu')
+    assert isinstance(learner.filter.running, TrainedModel)
+    assert learner.head.frame_id == load_model(model_path).frame_id
+    worker: Any = learner.close
+    process = worker.__self__.process
     learner.forget()
-    assert process.is_alive()
+    assert process.poll() is None
     learner.close()
-    assert not [each for each in active_children() if 'Spawn' in each.name]
+    assert process.poll() is not None
 
 
 @pytest.mark.parametrize(
@@ -197,10 +172,9 @@ def test_what_learns_follows_the_input_unless_it_is_chosen():
 )
 def test_what_happened_lately_is_said_once(counter, words):
     session = small_session()
-    session.learner.trainings.failure, session.fault = 'a bug', 'images are jpeg'
-    sentence, fault = learning_events(Counter({counter: 3}), session, '/fix').values()
+    session.learner.failure = 'a bug'
+    (sentence,) = learning_events(Counter({counter: 3}), session, '/fix').values()
     assert words in sentence
-    assert fault == 'Images are jpeg'
     assert learning_events(Counter(reference_used=3), session, '/fix') == {}
 
 

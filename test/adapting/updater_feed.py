@@ -3,7 +3,6 @@
 """A small updater session without ROS, and a drive to feed it with."""
 
 from collections.abc import Callable
-from typing import Any
 
 from raw_imu import raw_imu
 
@@ -12,7 +11,6 @@ from two_manifold_ros.adapting.stream_memory import make_head
 from two_manifold_ros.adapting.updater_session import UpdaterSession
 from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.model.model import ModelHead
-from two_manifold_ros.recordings.decoding import ImuDecoder
 from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 from two_manifold_ros.training.settings import TpsrSettings
 
@@ -30,14 +28,9 @@ LEARNED = 2000
 """Samples of the drive after which estimates come."""
 
 
-def tpsr_session(
-    head: ModelHead,
-    decode: Callable[..., Any] | None = None,
-    clock_ns: Callable[[], int] | None = None,
-) -> UpdaterSession:
+def tpsr_session(head: ModelHead, clock_ns: Callable[[], int] | None = None) -> UpdaterSession:
     """Return a session whose samples wait for its trainings."""
-    learner = StreamLearner(head, SMALL, at_once=True)
-    return UpdaterSession(learner, decode or ImuDecoder(), clock_ns)
+    return UpdaterSession(StreamLearner(head, SMALL, at_once=True), clock_ns)
 
 
 def small_session() -> UpdaterSession:

@@ -5,18 +5,14 @@
 import struct
 
 from hypothesis import given, settings, strategies
-from image_message import make_image
 import numpy as np
 import pytest
 from raw_imu import raw_imu
 
-from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.assessment import REJECTIONS
-from two_manifold_ros.interface.image_values import ENCODINGS, ImageValues
 from two_manifold_ros.interface.session import Session
 from two_manifold_ros.model.model import RouteModel
 
-INTEGERS = strategies.sampled_from([0, 1, 4, 9, 255, 2**31 - 1, 2**31, 2**32 - 1])
 NUMBERS = strategies.one_of(strategies.floats(-20.0, 20.0), strategies.floats())
 HALF_A_TICK = 5 * 10**7
 
@@ -60,20 +56,3 @@ def test_a_stream_of_any_messages(session, messages):
     published = counts['used'] + sum(counts[cause] for cause in REJECTIONS)
     # The newest may wait for the next to say whether its stamp is wild.
     assert len(messages) - 1 <= published <= len(messages)
-
-
-@settings(max_examples=80)
-@given(
-    numbers=strategies.tuples(*[INTEGERS] * 4),
-    encoding=strategies.sampled_from([*ENCODINGS, '', 'yuv']),
-    size=strategies.integers(0, 200),
-)
-def test_an_image_of_any_sizes(numbers, encoding, size):
-    image = make_image(np.zeros((1, size, 1), np.uint8), encoding)
-    image.height, image.width, image.step, image.is_bigendian = numbers
-    try:
-        values = ImageValues(2, 2).decode(image)[2]
-    except InputError:
-        return
-    assert values.shape == (4,)
-    assert np.isfinite(values).all()

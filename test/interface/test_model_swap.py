@@ -8,7 +8,6 @@ from itertools import islice
 from pathlib import Path
 import re
 from threading import Event
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,18 +16,15 @@ import pytest
 from raw_imu import raw_drive, raw_imu
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.filtering.atlas import make_filter
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.successor import Successor, WINDOWS_FED
 from two_manifold_ros.interface import model_swap
 from two_manifold_ros.interface.model_swap import (
     check_input,
     check_successor,
-    file_version,
     ModelSwap,
 )
 from two_manifold_ros.interface.session import Session
-from two_manifold_ros.model.atlas import atlas_of
 from two_manifold_ros.model.model import Model
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.recordings.recording import GeodeticOrigin
@@ -45,7 +41,7 @@ class Bench:
     def __init__(self, drive: SlotCarRun, path: Path, kept: int = 1000) -> None:
         self.session = Session(load_model(path), kept=kept)
         self.said: list[str] = []
-        self.swap = ModelSwap(self.session, str(path), file_version(str(path)), Filter)
+        self.swap = ModelSwap(self.session, str(path), Filter)
         self.published = []
         self.late_ns: list[int] = []
         self._messages = zip(drive.stamps_ns.tolist(), raw_drive(drive), strict=True)
@@ -169,30 +165,18 @@ def test_what_comes_while_it_loads_is_not_missed(bench, other_path, monkeypatch)
     assert bench.gaps().max() < 2.0
 
 
-def test_a_file_that_is_no_model_or_runs_already_unchanged_changes_nothing(
-    bench, model_path, other, tmp_path
-):
+def test_a_file_that_is_no_model_changes_nothing(bench, tmp_path):
     assert bench.swap.start('') == (
         'No next model is given: set the parameter next_model to the path of one.'
     )
-    for missing in (f'{tmp_path}/none.npz', 'null\0byte'):
-        assert bench.swap.start(missing).startswith(f'{missing}: there is no such file')
-    assert 'this model runs already' in bench.swap.start(str(model_path))
     assert bench.swap.state == 'none'
-    broken, path, link = (tmp_path / f'{name}.npz' for name in ('broken', 'new', 'link'))
+    broken = tmp_path / 'broken.npz'
     broken.write_bytes(b'no model')
-    bench.load(broken, before=200)
-    bench.go(20)
-    bench.assert_failed(f'^{broken}: ')
-    assert bench.said[-1] == bench.swap.trouble
-    save_model(other, path)
-    link.symlink_to(path)
-    bench.load(path)
-    bench.go(1)
-    for same in (path, link):
-        assert bench.swap.start(str(same)).startswith(f'{same}: this model runs already')
-    save_model(other, path)
-    bench.load(path)
+    for path in (broken, f'{tmp_path}/none.npz', 'null\0byte'):
+        bench.load(path, before=100)
+        bench.go(20)
+        bench.assert_failed(f'^{path}: ')
+        assert bench.said[-1] == bench.swap.trouble
 
 
 def divide_by_zero(*_: object) -> Any:  # noqa: ANN401
@@ -324,20 +308,3 @@ def test_an_estimate_of_what_it_was_made_with_is_not_about_the_present(drive, ot
     for index in range(400, 440):
         successor.take(int(drive.stamps_ns[index]), drive.imu[index])
     assert successor.tracks
-
-
-def test_the_other_model_has_its_time_by_the_ticks_of_the_route_that_is_driven(kart_atlas):
-    fast = kart_atlas.routes['hall']
-    slow = replace(fast, rate_hz=1.0, period_ns=10**9, max_gap_ns=2 * 10**9)
-    both = atlas_of({'a': slow, 'b': fast})
-    assert both.window_ns == slow.window * 10**9
-    session = Session(both, make=make_filter)
-    live = session.filter
-    swap = ModelSwap(session, '', None, make_filter)
-    live._follow(1)
-    new: Any = SimpleNamespace(filter=SimpleNamespace(model=fast))
-    assert not swap._has_waited_for(new)
-    live.counters['ticks'] += 2 * fast.window
-    assert not swap._has_waited_for(new)
-    live.counters['ticks'] += 1
-    assert swap._has_waited_for(new)

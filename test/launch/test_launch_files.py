@@ -23,7 +23,7 @@ TOPICS = {
     'filter_node': {'imu'},
     'trainer_node': {'imu', 'reference'},
     'slot_car_node': {'imu', 'reference'},
-    'updater_node': {'imu', 'image', 'reference'},
+    'updater_node': {'imu', 'reference'},
 }
 TYPES = {
     'bool': bool,

@@ -1,8 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Live messages as a recording, as reference positions, and pictures in the place of the IMU."""
+"""Live messages as a recording, and as reference positions."""
 
-from array import array
 from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
@@ -12,23 +11,19 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-from image_message import make_image
 import numpy as np
 from raw_imu import raw_imu
 from rclpy.serialization import serialize_message
-from sensor_msgs.msg import Image
 from updater_feed import SMALL, small_session, tpsr_session
 
 from two_manifold_ros.adapting.stream_memory import make_head
 from two_manifold_ros.adapting.updater_session import UpdaterSession
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.assessment import Health, Level, Publisher
-from two_manifold_ros.interface.image_values import channel_names, ImageValues
 from two_manifold_ros.interface.messages import Message
 from two_manifold_ros.interface.transforms import OdometryFrame
 from two_manifold_ros.nodes import live_input, trainer_node
 from two_manifold_ros.nodes.live_input import (
-    image_decoder,
     live_marks,
     live_odometry,
     live_sensor,
@@ -142,7 +137,7 @@ def test_both_topics_are_recorded_and_what_is_missing_is_named(monkeypatch):
     recorder.take_imu(b'\x00\x01\x00\x00')
     recorder.take_reference(b'\x00\x01')
     live = recorder.live
-    assert (live.imu_count, live.reference_count, live.malformed) == (1, 1, 2)
+    assert live.counts == {'imu_messages': 1, 'reference_messages': 1, 'malformed': 2}
     for is_received, stamp_ns in ((False, 7_000_000_005), (True, 77)):
         recording = live.recording(use_receive_time=is_received)
         np.testing.assert_array_equal(recording.positions.positions, [[1.5, -2.5]])
@@ -307,35 +302,6 @@ def test_positions_of_another_origin_are_not_used():
         assert not any(map(positions.take, messages))
         assert positions.counts() == {'other_origin': len(messages)}
         assert positions.session.head.origin == known
-
-
-GRID = 4, 3
-
-
-def raw_image(image: SimpleNamespace) -> bytes:
-    """Return an image as a driver sends it."""
-    fields = dict(vars(image))
-    header = fields.pop('header')
-    message = Image(**{**fields, 'data': array('B', fields['data'])})
-    message.header.frame_id = header.frame_id
-    message.header.stamp.sec, message.header.stamp.nanosec = header.stamp.sec, header.stamp.nanosec
-    return serialize_message(message)
-
-
-def test_images_are_samples_and_one_that_cannot_be_used_is_reported_and_costs_nothing():
-    decode = image_decoder(*GRID)
-    session = tpsr_session(make_head(SMALL.horizons, names=channel_names(*GRID)), decode)
-    pixels = np.random.default_rng(2).integers(0, 256, (12, 16, 1)).astype(np.uint8)
-    image = make_image(pixels, 'mono8')
-    (*stamp_and_frame, values), wanted = decode(raw_image(image)), ImageValues(*GRID).decode(image)
-    assert stamp_and_frame == [*wanted[:2]]
-    np.testing.assert_array_equal(values, wanted[2])
-    assert session.take(raw_image(make_image(pixels, 'jpeg'))) == []
-    assert "images are encoded as 'jpeg'" in session.fault
-    assert session.take(raw_image(image)[:30]) == []
-    assert session.take(raw_image(image)) == []
-    assert (session.counts()['malformed'], session.counts()['used']) == (2, 1)
-    assert session.head.imu_frame_id == 'cam'
 
 
 def test_marks_count_by_stamp_or_arrival_and_a_type_that_is_not_installed_is_a_complaint():

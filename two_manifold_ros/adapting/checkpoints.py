@@ -8,144 +8,103 @@ The number counts up; the oldest file is removed only after the newest is on the
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import asdict, replace
 import fcntl
 from pathlib import Path
 import re
-from tempfile import TemporaryFile
 from threading import Thread
 from time import monotonic
-from typing import Any, IO, TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.adapting.stream_memory import make_head, StreamMemory
 from two_manifold_ros.adapting.training_material import check_one_route
-from two_manifold_ros.errors import InputError, why_it_fails
+from two_manifold_ros.errors import InputError, of_system, why_it_fails
 from two_manifold_ros.model.container import read_container, write_container
 from two_manifold_ros.model.model_file import CHECKPOINT_FORMAT, model_from, model_parts
 from two_manifold_ros.names import frame_name
-from two_manifold_ros.recordings.recording import GeodeticOrigin, IMU_CHANNELS, Recording
+from two_manifold_ros.recordings.recording import GeodeticOrigin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Sequence
 
     from numpy.typing import NDArray
 
     from two_manifold_ros.adapting.stream_learner import StreamLearner
-    from two_manifold_ros.adapting.updater_session import UpdaterSession
     from two_manifold_ros.interface.parameters import UpdaterParameters
     from two_manifold_ros.model.model import ModelHead
+    from two_manifold_ros.recordings.recording import Recording
+
+    Content = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 
 FORMAT = f'{CHECKPOINT_FORMAT} 3'
 """Format name in the header of every checkpoint; another number is refused."""
 
-
 KEPT = 3
-"""Newest readable files that are kept: with fewer, a damaged one of two would leave one; of models
-one runs, and one ran before."""
+"""Newest files that are kept: with two, a damaged one would leave one; of models one runs, and one
+ran before."""
 
 
 class NumberedFiles:
     """
     The newest files ``<name>.<number>.npz`` of one writer in a folder, which is made if missing.
 
-    ``kind`` is what a file is, in sentences. From `lock` until `close` a lock file keeps every
-    other writer from this name in this folder. Half-written files are therefore of a dead writer,
-    and are removed.
+    ``kind`` is what a file is, in sentences. Until `close` a lock file keeps every other writer
+    from this name in this folder; half-written files are therefore of a dead one, and are removed.
+    Raises `InputError` if there is another writer, or nobody can write.
     """
 
     def __init__(self, folder: str | Path, name: str, kind: str) -> None:
         if not re.fullmatch(r'[A-Za-z0-9_-]+(\.model)?', name):
             msg = f'{name!r} cannot be the name of {kind}s: use letters, digits, _ and -'
             raise InputError(msg)
-        self.folder, self._name, self._kind = Path(folder), name, kind
-        self._pattern = rf'{re.escape(name)}\.\d+\.npz'
-        self._last = 0
-        self._lock: IO[bytes] | None = None
-        # Files that could not be read, which do not count among those that are kept.
-        self.damaged: set[Path] = set()
-
-    def lock(self) -> None:
-        """Keep other writers out; `InputError` if there is one, `OSError` if nobody can write."""
-        if self._lock is not None:
-            return
-        self.folder.mkdir(parents=True, exist_ok=True)
-        lock = (self.folder / f'.{self._name}.lock').open('ab')
+        self.folder, self._name = Path(folder), name
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._lock = (self.folder / f'.{name}.lock').open('ab')
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            for path in self.folder.glob(f'.{name}.*.npz.*'):
+                if re.fullmatch(rf'\.{re.escape(name)}\.\d+\.npz\..+', path.name):
+                    path.unlink(missing_ok=True)
         except BlockingIOError as error:
-            lock.close()
+            self._lock.close()
             msg = (
-                f'{self.folder}: another process writes {self._kind}s named {self._name} here; '
-                'end that process or choose another name or folder'
+                f'{folder}: another process writes {kind}s named {name} here; end that process or '
+                'choose another name or folder'
             )
             raise InputError(msg) from error
-        self._lock = lock
-        for path in self._matching(rf'\.{self._pattern}\..+'):
-            path.unlink(missing_ok=True)
+        except OSError as error:
+            cure = 'make it a folder with room that may be written'
+            raise of_system(folder, f'no {kind} can be written here', error, cure) from error
 
     def close(self) -> None:
         """Leave the name to others."""
-        if self._lock is not None:
-            self._lock.close()
-            self._lock = None
-
-    def obstacle(self) -> str:
-        """Make the folder if it is missing; return why nothing can be written, if so."""
-        try:
-            self.lock()
-            with TemporaryFile(dir=self.folder):
-                return ''
-        except InputError as error:
-            return str(error)
-        except OSError as error:
-            return self._why_not(error)
-
-    def paths(self) -> list[Path]:
-        """Return the files there are, the oldest first; none where the folder is missing."""
-        return sorted(self._matching(self._pattern), key=_number)
+        self._lock.close()
 
     def write(self, save: Callable[[Path], object], spare: Collection[str] = ()) -> Path:
         """
-        Save under the next number, then remove the surplus files; return its path.
+        Save under the next number, then remove all but the newest files; return its path.
 
         When this returns, the file outlives a power cut. From one thread at a time. A node runs
         the files in ``spare``. After an `InputError` the older files are all there.
         """
-        try:
-            self.lock()
-        except OSError as error:
-            raise InputError(self._why_not(error)) from error
-        paths = self.paths()
-        self._last = max([self._last, *map(_number, paths)]) + 1
-        target = self.folder / f'{self._name}.{self._last:06d}.npz'
+        found = numbered(self.folder, self._name)
+        number = max(found, default=0) + 1
+        target = self.folder / f'{self._name}.{number:06d}.npz'
         save(target)
-        good = [path for path in paths if path not in self.damaged][-KEPT:]
-        try:
-            # With the new one there is one more than are kept.
-            for path in paths[: paths.index(good[1])] if len(good) == KEPT else ():
-                if str(path) not in spare:
-                    path.unlink(missing_ok=True)
-        except OSError as error:
-            msg = f'{path}: the old {self._kind} cannot be removed ({error.strerror}); remove it'
-            raise InputError(msg) from error
+        for path in [*found.values(), target][:-KEPT]:
+            if str(path) not in spare:
+                # One that cannot be removed stays for the next time.
+                with suppress(OSError):
+                    path.unlink()
         return target
 
-    def _why_not(self, error: OSError) -> str:
-        return (
-            f'{self.folder}: no {self._kind} can be written here ({error.strerror}); make it a '
-            'folder with room that may be written'
-        )
 
-    def _matching(self, pattern: str) -> list[Path]:
-        try:
-            return [path for path in self.folder.iterdir() if re.fullmatch(pattern, path.name)]
-        # Writing reports why.
-        except OSError:
-            return []
-
-
-def _number(path: Path) -> int:
-    return int(path.name.split('.')[-2])
+def numbered(folder: str | Path, name: str) -> dict[int, Path]:
+    """Return the files of a name in a folder by number, upwards; none where it is no folder."""
+    pattern = re.compile(rf'{re.escape(name)}\.(\d+)\.npz')
+    matches = ((pattern.fullmatch(each.name), each) for each in Path(folder).glob('*.npz'))
+    return dict(sorted((int(match[1]), path) for match, path in matches if match))
 
 
 def name_of_files(chosen: UpdaterParameters, namespace: str = '') -> str:
@@ -155,132 +114,70 @@ def name_of_files(chosen: UpdaterParameters, namespace: str = '') -> str:
 
 class Checkpoints:
     """
-    Resume a session from the newest checkpoint that can be used, and save it now and then.
+    Resume a learner from the newest checkpoint that can be read, and save it now and then.
 
     A checkpoint has the newest drives of the stream, and the model, which runs until it was
-    trained on them again. ``skipped`` has a sentence for each checkpoint that could not be used,
-    ``begun`` says how the learner started. A folder that cannot be made or written stops nothing:
-    ``trouble`` says so, and every `save` tries again. An `InputError` for a checkpoint of another
-    sensor, or in another plane than a given model, leaves all files alone.
+    trained on them again. ``skipped`` has a sentence for each that is damaged, ``begun`` says how
+    the learner started, ``kept`` what outlives the process, and ``trouble`` why the last one could
+    not be written: every `save` tries again. An `InputError` for a checkpoint that does not fit,
+    or is in another plane than a given model, leaves all files alone.
     """
 
     def __init__(
         self,
         chosen: UpdaterParameters,
-        session: UpdaterSession,
+        learner: StreamLearner,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        names = session.head.channels.names
-        # Learner and horizons may be others: a restart trains again.
-        self._channels = f'{len(names)}, {names[0]} to {names[-1]}'
         name = name_of_files(chosen)
-        self._files = NumberedFiles(chosen.checkpoint_folder, name, 'checkpoint')
-        self._session, self._every_s, self._clock = session, chosen.checkpoint_s, clock
+        self._learner, self._every_s, self._clock = learner, chosen.checkpoint_s, clock
         self._thread: Thread | None = None
+        # When the last checkpoint was started, and samples and models in it.
         self._begun_s = clock()
-        # Samples and models of the last checkpoint that was started.
         self._saved = 0, 0
-        self._written = 0
-        # The newest on the disk: its file, the samples in it, and when it was finished.
-        self._kept: tuple[Path, int, float] | None = None
-        # Why no checkpoint can be written, or the last could not be.
+        self.values: dict[str, float | str] = {'checkpoints_written': 0}
         self.trouble = ''
+        self.kept = 'no checkpoint was written'
         self.skipped: list[str] = []
         self.begun = 'starts with nothing learned'
-        for path in reversed(self._files.paths()):
-            why = self._resume(path)
-            if not why:
-                self.begun = f'resumed at {self._learned} samples from {path}'
-                break
-            self.skipped.append(f'{path}: skipped, because {why}')
-            self._files.damaged.add(path)
-        try:
-            self._files.lock()
-        except OSError:
-            self.trouble = self._files.obstacle()
-
-    @property
-    def values(self) -> dict[str, float | str]:
-        """Numbers and words for the diagnostics."""
-        values: dict[str, float | str] = {'checkpoints_written': self._written}
-        if self._kept is not None:
-            path, samples, finished_s = self._kept
-            values['checkpoint'], values['checkpoint_samples'] = str(path), samples
-            values['checkpoint_age_s'] = round(self._clock() - finished_s, 1)
-        if self.trouble:
-            values['checkpoint_trouble'] = self.trouble
-        return values
-
-    @property
-    def kept(self) -> str:
-        """Sentence on what outlives the process."""
-        if self._kept is None:
-            return 'no checkpoint was written'
-        path, samples, _ = self._kept
-        return f'checkpoint {path} at {samples} samples'
-
-    @property
-    def _learned(self) -> int:
-        return self._session.learner.counters['samples_learned']
-
-    def _resume(self, path: Path) -> str:
-        """Put the session where a checkpoint left off; return why not, or an empty string."""
-        session = self._session
-        try:
-            header, arrays = _read(path)
-        except InputError:
-            return 'the checkpoint is damaged or cut off'
-        cure = 'choose another name or folder, or remove it'
-        if header.get('format') != FORMAT:
-            msg = f'{path}: this is no "{FORMAT}"; {cure}'
-            raise InputError(msg)
-        found, wanted = header['identity'].get('channels'), self._channels
-        if found != wanted:
-            msg = f'{path}: this is of a sensor with channels {found}, not {wanted}; {cure}'
-            raise InputError(msg)
-        try:
-            head, numbers = _head(session.head, header), header['numbers']['learner']
-        except (KeyError, TypeError, ValueError) as error:
-            return f'what it states of the stream cannot be used ({error!r})'
-        plane, given = (head.frame_id, head.origin), (session.head.frame_id, session.head.origin)
-        if len(session.head.track) and head.frame_id and plane != given:
-            msg = (
-                f'{path}: its positions are in frame {plane[0]} with origin {plane[1]}, but the '
-                f'given model has frame {given[0]} with origin {given[1]}; choose another '
-                'checkpoint_folder, or the model that was given before'
-            )
-            raise InputError(msg)
-        failure, _ = why_it_fails(lambda: resume(session.learner, numbers, arrays, head))
-        return failure
+        paths = numbered(chosen.checkpoint_folder, name).values()
+        found = newest_readable([*paths], self.skipped.append)
+        if found is not None:
+            path, content = found
+            learner.resume(*kept_in(path, content, learner.head))
+            self.begun = f'resumed at {len(learner.memory)} samples from {path}'
+        self._files = NumberedFiles(chosen.checkpoint_folder, name, 'checkpoint')
 
     def look(self) -> None:
         """Start a checkpoint if it is time, and a model or a tenth more samples were learned."""
-        if self._clock() - self._begun_s < self._every_s:
-            return
-        (samples, models), now = self._saved, self._learned
-        if now < samples or now > 1.1 * samples or self._session.learner.models != models:
+        (samples, models), now = self._saved, len(self._learner.memory)
+        is_newer = not samples <= now <= 1.1 * samples or self._learner.models != models
+        if is_newer and self._clock() - self._begun_s >= self._every_s:
             self.save()
 
     def save(self) -> str:
         """Start a checkpoint now; return why not, or an empty string."""
         if self._thread is not None and self._thread.is_alive():
             return 'the last checkpoint is still being written'
-        session, samples = self._session, self._learned
+        samples = len(self._learner.memory)
         if not samples:
             return 'nothing was learned yet'
-        head = session.head
-        stream = {
-            'frame_id': head.frame_id,
-            'imu_frame_id': head.imu_frame_id,
-            'origin': None if head.origin is None else asdict(head.origin),
-        }
-        learner, arrays = saved(session.learner)
-        numbers = {'stream': stream, 'learner': learner}
-        identity = {'channels': self._channels}
-        header = {'format': FORMAT, 'identity': identity, 'numbers': numbers}
-        self._begun_s, self._saved = self._clock(), (samples, session.learner.models)
+        header, arrays = saved(self._learner)
+
+        def write() -> None:
+            path = self._files.write(
+                lambda target: write_container(target, header, arrays, 'checkpoint')
+            )
+            written = int(self.values['checkpoints_written']) + 1
+            self.values = {'checkpoints_written': written, 'checkpoint': str(path)}
+            self.kept = f'checkpoint {path} at {samples} samples'
+
+        def attempt() -> None:
+            self.trouble, _ = why_it_fails(write)
+
+        self._begun_s, self._saved = self._clock(), (samples, self._learner.models)
         # No daemon: a process that ends lets it write to the end.
-        self._thread = Thread(target=self._write, args=(header, arrays, samples))
+        self._thread = Thread(target=attempt)
         self._thread.start()
         return ''
 
@@ -296,65 +193,88 @@ class Checkpoints:
         self.finish()
         self._files.close()
 
-    def _write(
-        self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], samples: int
-    ) -> None:
-        def write() -> None:
-            path = self._files.write(
-                lambda target: write_container(target, header, arrays, 'checkpoint')
-            )
-            self._kept = path, samples, self._clock()
-            self._written += 1
 
-        self.trouble, _ = why_it_fails(write)
-
-
-def saved(learner: StreamLearner) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return the newest drives of a learner, and its model, as JSON values and arrays."""
+def saved(learner: StreamLearner) -> Content:
+    """Return the newest drives of a learner, and its model, as header and arrays of a file."""
     lengths, arrays = learner.memory.saved()
+    head, model = learner.head, learner.model()
     numbers: dict[str, Any] = {
         'stretches': lengths,
         'lag_ns': learner.reference.lag_ns,
         'withheld': learner.filter.withheld,
     }
-    model = learner.model()
     if model is not None:
         numbers['model'], own = model_parts(model)
         arrays |= {f'model.{name}': array for name, array in own.items()}
-    return numbers, arrays
+    stream = {
+        'frame_id': head.frame_id,
+        'imu_frame_id': head.imu_frame_id,
+        'origin': None if head.origin is None else asdict(head.origin),
+    }
+    return {'format': FORMAT, 'numbers': {'stream': stream, 'learner': numbers}}, arrays
 
 
-def resume(
-    learner: StreamLearner,
-    numbers: Mapping[str, Any],
-    arrays: Mapping[str, NDArray[Any]],
-    head: ModelHead,
-) -> None:
+def kept_in(
+    path: str | Path, content: Content, head: ModelHead
+) -> tuple[StreamMemory, ModelHead | None, ModelHead, int, bool]:
     """
-    Let a new learner run the model that `saved` returned, and train again on its drives.
+    Return what `saved` gave for a learner to resume, see `StreamLearner.resume`.
 
-    ``head`` has their frames. Raises `InputError`, and changes nothing, if they do not match.
+    The third is ``head`` with the frames of the drives. Raises `InputError` if the file is no
+    checkpoint of this version, if its parts do not fit together, or if ``head`` is a model whose
+    positions are in another plane.
     """
+    header, arrays = content
+    if header.get('format') != FORMAT:
+        msg = (
+            f'{path} is no checkpoint of this version of updater_node, and keeps no drives to '
+            'learn from: name files of its checkpoint_folder that have no .model. in their names, '
+            'or bags, or another folder'
+        )
+        raise InputError(msg)
     try:
-        memory = StreamMemory(len(head.channels.names))
+        stream, numbers = header['numbers']['stream'], header['numbers']['learner']
+        origin = None if stream['origin'] is None else GeodeticOrigin(**stream['origin'])
+        frames = [frame_name(str(stream[name])) for name in ('frame_id', 'imu_frame_id')]
+        memory, model = StreamMemory(), None
         memory.restore(numbers['stretches'], arrays)
-        model = None
         if 'model' in numbers:
             own = {name[6:]: each for name, each in arrays.items() if name[:6] == 'model.'}
-            model = model_from('the model', dict(numbers['model']), own)
-            check_one_route(model, 'the checkpoint')
-        withheld, lag_ns = bool(numbers['withheld']), int(numbers['lag_ns'])
+            model = model_from(str(path), dict(numbers['model']), own)
+            check_one_route(model, str(path))
+        known = replace(head, origin=origin, frame_id=frames[0], imu_frame_id=frames[1])
+        kept = memory, model, known, int(numbers['lag_ns']), bool(numbers['withheld'])
     # Numbers of any size and arrays of any shape make Python and NumPy raise almost anything.
     except Exception as error:
         if isinstance(error, InputError):
             raise
         msg = (
-            'what was learned before is refused: its numbers and arrays do not fit together '
-            f'({error!r}); choose another checkpoint folder'
+            f'{path}: its numbers and arrays do not fit together ({error!r}); copy it again, or '
+            'choose another folder'
         )
         raise InputError(msg) from error
-    learner.resume(memory, model, head)
-    learner.filter.withheld, learner.reference.lag_ns = withheld, lag_ns
+    planes = [f'frame {each.frame_id} with origin {each.origin}' for each in (known, head)]
+    if len(head.track) and known.frame_id and planes[0] != planes[1]:
+        msg = (
+            f'{path}: its positions are in {planes[0]}, but the given model has {planes[1]}; '
+            'choose another checkpoint_folder, or the model that was given before'
+        )
+        raise InputError(msg)
+    return kept
+
+
+def newest_readable(
+    paths: Sequence[Path], skipped: Callable[[str], object]
+) -> tuple[Path, Content] | None:
+    """Return the last of some files that can be read, if any; say which are skipped."""
+    for path in reversed(paths):
+        try:
+            content = read_container(path)
+        except InputError:
+            skipped(f'{path}: skipped, because the checkpoint is damaged or cut off')
+            continue
+        return path, content
+    return None
 
 
 def newest_in(folder: str | Path, skipped: Callable[[str], object] = lambda _: None) -> list[str]:
@@ -364,28 +284,13 @@ def newest_in(folder: str | Path, skipped: Callable[[str], object] = lambda _: N
     It is the newest that can be read, if there is one; ``skipped`` gets a sentence about each that
     is newer.
     """
-    place = Path(folder)
     # The name of a model beside them has one more dot.
-    names = {
-        each.name.partition('.')[0]
-        for each in (place.iterdir() if place.is_dir() else ())
-        if re.fullmatch(r'[A-Za-z0-9_-]+\.\d+\.npz', each.name)
-    }
+    named = [each.name.split('.') for each in Path(folder).glob('*.npz')]
     newest = []
-    for name in sorted(names):
-        paths, troubles = NumberedFiles(place, name, 'checkpoint').paths(), list[str]()
-        for path in reversed(paths):
-            try:
-                _read(path)
-            except (InputError, OSError) as error:
-                troubles.append(str(error))
-                continue
-            newest.append(str(path))
-            for each in troubles:
-                skipped(f'{each}; the checkpoint before it is taken')
-            break
-        else:
-            newest.append(str(paths[-1]))
+    for name in sorted({parts[0] for parts in named if len(parts) == 3}):
+        paths = [*numbered(folder, name).values()]
+        found = newest_readable(paths, skipped)
+        newest += [str(found[0] if found else each) for each in paths[-1:]]
     return newest
 
 
@@ -393,57 +298,10 @@ def drives_in(path: str | Path) -> list[Recording]:
     """
     Return the drives with positions that a checkpoint keeps, without the lag of the positions.
 
-    Raises `InputError` if the file is no checkpoint of this version, or not of an IMU alone, or
-    its parts do not fit together.
+    Raises `InputError` as `kept_in` does.
     """
-    header, arrays = _read(Path(path))
-    if header.get('format') != FORMAT:
-        msg = (
-            f'{path} is no checkpoint of this version of updater_node, and keeps no drives to '
-            'learn from: name files of its checkpoint_folder that have no .model. in their names, '
-            'or bags'
-        )
-        raise InputError(msg)
-    try:
-        learner = header['numbers']['learner']
-        width = arrays['samples'].shape[1]
-        memory = StreamMemory(width)
-        memory.restore(learner['stretches'], arrays)
-        head = _head(make_head(), header)
-        lag_s = int(learner['lag_ns']) * 1e-9
-    # Numbers of any size and arrays of any shape make Python and NumPy raise almost anything.
-    except Exception as error:
-        msg = f'{path}: its numbers and arrays do not fit together ({error!r}); copy it again'
-        raise InputError(msg) from error
-    if width != len(IMU_CHANNELS):
-        msg = (
-            f'{path} keeps {width} numbers for each sample, of images or with commands, but an '
-            'IMU gives six: name checkpoints of an IMU alone, or bags'
-        )
-        raise InputError(msg)
+    memory, _, head, lag_ns, _ = kept_in(path, read_container(path), make_head())
     return [
-        replace(each, name=f'{path} drive {number}').with_positions_earlier(lag_s)
+        replace(each, name=f'{path} drive {number}').with_positions_earlier(lag_ns * 1e-9)
         for number, each in enumerate(memory.recordings(head), 1)
     ]
-
-
-def _read(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return header and arrays of a file; the header of a checkpoint has its tables."""
-    header, arrays = read_container(path)
-    if header.get('format') == FORMAT:
-        for name in ('identity', 'numbers'):
-            if not isinstance(header.get(name), dict):
-                msg = f'{path}: its {name} are missing'
-                raise InputError(msg)
-    return header, arrays
-
-
-def _head(head: ModelHead, header: Mapping[str, Any]) -> ModelHead:
-    """Return a head with the frames and the origin of a checkpoint."""
-    stream = header['numbers']['stream']
-    return replace(
-        head,
-        origin=None if stream['origin'] is None else GeodeticOrigin(**stream['origin']),
-        frame_id=frame_name(str(stream['frame_id'])),
-        imu_frame_id=frame_name(str(stream['imu_frame_id'])),
-    )

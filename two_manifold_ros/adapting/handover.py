@@ -66,12 +66,11 @@ class HandOver:
         self._reported: tuple[str, str] | None = None
         self._known: tuple[str, str] | None = None
         self.incumbent: Filter | None = None
-        # None until a model was learned.
+        # None until a model was learned, and after it has lost.
         self.contest: Contest | None = None
         # Number of the training whose model is compared, 0 before the first, and the blocks of the
         # contest before it.
         self._compared = self._before = 0
-        self._lost_reported = False
         # File that was asked for, until when it is waited for, and why it does not run.
         self._asked, self._deadline_s, self._refusal = '', 0.0, ''
         self.counters: Counter[str] = Counter(hand_overs=0, contests_lost=0)
@@ -86,10 +85,8 @@ class HandOver:
             return
         theirs = self.incumbent.push(stamp_ns, sample)
         if self.contest is not None:
-            self.contest.add(0, theirs)
-            self.contest.add(1, estimates)
-            reference = self._learner.reference
-            self.contest.settle(reference.known_until_ns, reference.position_at)
+            self.contest.add(theirs, estimates)
+            self.contest.settle(self._learner.reference)
 
     def hear(self, status: Mapping[str, str], now_s: float) -> None:
         """Take the diagnostics of the filter node, values by key."""
@@ -106,16 +103,33 @@ class HandOver:
         self._pool.shutdown(wait=True, cancel_futures=True)
         self._files.close()
 
+    def values(self) -> dict[str, float | str]:
+        """Return numbers and words for the diagnostics."""
+        contest = self.contest
+        if self._asked:
+            state = 'handing over'
+        elif self._known is None:
+            state = 'the filter node runs no model, or its diagnostics are not received'
+        elif self.incumbent is None:
+            state = 'no contest' if self.trouble else 'loading the model of the filter node'
+        else:
+            state = 'no candidate yet' if contest is None else 'comparing'
+        values: dict[str, float | str] = {'promotion': state}
+        if self._known is not None:
+            values['incumbent'] = self._known[0]
+        if contest is not None:
+            values['incumbent_error_m'], values['candidate_error_m'] = contest.errors_m
+            values['blocks'] = contest.blocks
+        if self.trouble:
+            values['promotion_trouble'] = self.trouble
+        return values | self.counters
+
     def look(self, now_s: float) -> None:
         """Advance as far as possible; call this periodically, between messages."""
         if now_s - self._heard_s > AWAY_S:
             self._reported = None
         try:
-            if self._job is None:
-                self._go_on()
-            elif self._job.done():
-                job, self._job = self._job, None
-                self._use(job.result(), now_s)
+            self._advance(now_s)
         except InputError as error:
             self._fail(str(error))
             # The same model may be refused once and taken after another lap.
@@ -125,36 +139,38 @@ class HandOver:
             self._fail(f'{type(error).__name__}, please report it: {error}')
             raise
 
-    @property
-    def obstacle(self) -> str:
-        """Reason why no comparison with the filter node runs; empty if one does."""
-        return self.trouble if self.incumbent is None else ''
+    def _fail(self, trouble: str) -> None:
+        """Note and say a failure, and end the contest."""
+        self._asked, self.trouble, self.contest = '', trouble, None
+        self._say(f'Nothing is handed over: {trouble}', True)
 
-    @property
-    def state(self) -> str:
-        """Sentence on what the hand-over is doing."""
-        if self._asked:
-            return 'handing over'
-        if self._known is None:
-            return 'the filter node runs no model, or its diagnostics are not received'
-        if self.incumbent is None:
-            return 'no contest' if self.obstacle else 'loading the model of the filter node'
-        return 'no candidate yet' if self.contest is None else 'comparing'
-
-    def values(self) -> dict[str, float | str]:
-        """Return numbers and words for the diagnostics."""
-        values: dict[str, float | str] = {'promotion': self.state}
-        if self._known is not None:
-            values['incumbent'] = self._known[0]
-        if self.contest is not None:
-            values['incumbent_error_m'], values['candidate_error_m'] = self.contest.errors_m
-            values['blocks'] = self.contest.blocks
-        if self.trouble:
-            values['promotion_trouble'] = self.trouble
-        return values | self.counters
+    def _advance(self, now_s: float) -> None:
+        """Use what was read or written, follow the filter node, wait for it, or compare."""
+        known = self._known
+        if self._job is not None:
+            if self._job.done():
+                job, self._job = self._job, None
+                self._use(job.result(), now_s)
+        elif self._reported != known:
+            known = self._known = self._reported
+            if known is not None and known[0] == self._asked:
+                self.counters['hand_overs'] += 1
+            else:
+                self._compared = 0
+            self._asked = self.trouble = ''
+            self.incumbent = self.contest = None
+            if known is not None:
+                # Compiling its loops for the first time takes seconds.
+                make, running = self._learner.make_filter, known[0]
+                self._job = self._pool.submit(lambda: make(load_model(running)))
+        elif self._asked:
+            if self._refusal:
+                raise InputError(self._refusal)
+        elif self.incumbent is not None and known is not None:
+            self._compare(self.incumbent.model, known[0])
 
     def _use(self, made: Filter | Path, now_s: float) -> None:
-        """Use the model that the thread has read or written."""
+        """Run the copy that was read, or ask for the file that was written."""
         if isinstance(made, Filter):
             self.incumbent = made
             return
@@ -167,29 +183,6 @@ class HandOver:
 
         self._ask(path, answer)
 
-    def _go_on(self) -> None:
-        if self._reported != self._known:
-            self._follow()
-        elif self._asked:
-            if self._refusal:
-                self._asked = ''
-                raise InputError(self._refusal)
-        elif self.incumbent is not None and self._known is not None:
-            self._compare(self.incumbent.model, self._known[0])
-
-    def _follow(self) -> None:
-        """Run a copy of the model that the filter node runs now."""
-        known = self._known = self._reported
-        if known is not None and known[0] == self._asked:
-            self.counters['hand_overs'] += 1
-        else:
-            self._compared = 0
-        self._asked = self.trouble = ''
-        self.incumbent = self.contest = None
-        if known is not None:
-            # Compiling its loops for the first time takes seconds.
-            self._job = self._pool.submit(lambda: self._learner.make_filter(load_model(known[0])))
-
     def _compare(self, present: ModelHead, path: str) -> None:
         """Start a contest with what was learned, or end it."""
         learner, contest = self._learner, self.contest
@@ -198,7 +191,7 @@ class HandOver:
             self.contest, self._compared = None, 0
         # What was compared already would be compared until chance lets it win.
         elif learner.models != self._compared:
-            self._compared, self._lost_reported = learner.models, False
+            self._compared = learner.models
             try:
                 check_one_route(present, path)
                 check_successor(learned, present, 'the model that is being learned')
@@ -206,12 +199,16 @@ class HandOver:
                 # Nothing that is learned here will ever fit.
                 self.incumbent = None
                 raise
-            if contest is None or contest.is_lost:
+            if contest is None:
                 contest = self.contest = Contest(lap_seconds(learned))
             self._before = contest.blocks
-        elif contest is None or contest.blocks < self._before + BLOCKS_PER_LAP:
+        elif contest is None:
             return
-        elif contest.is_won:
+        elif contest.is_lost:
+            self.contest = None
+            self.counters['contests_lost'] += 1
+            self._say(f'Verdict: {path} stays, because {contest.in_words}', False)
+        elif contest.is_won and contest.blocks >= self._before + BLOCKS_PER_LAP:
             self._say(
                 f'Verdict: hand over, because {contest.in_words}; until now {path} runs. To go '
                 'back to it, name it in next_model and call swap_model.',
@@ -220,14 +217,3 @@ class HandOver:
             self._job = self._pool.submit(
                 lambda: self._files.write(lambda target: save_model(learned, target), (path,))
             )
-        elif contest.is_lost and not self._lost_reported:
-            self._lost_reported = True
-            self.counters['contests_lost'] += 1
-            self._say(f'Verdict: {path} stays, because {contest.in_words}', False)
-
-    def _fail(self, trouble: str) -> None:
-        """Note a failure, and end the contest."""
-        self._asked, self.trouble = '', trouble
-        if self.incumbent is not None:
-            self._say(trouble, True)
-            self.contest = None

@@ -19,12 +19,11 @@ from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.training.held_out import surely_lower
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
+    from two_manifold_ros.adapting.references import ReferenceMonitor
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.typing import Floats
-
-    PositionAt = Callable[[int], tuple[float, float] | None]
 
 
 BLOCKS_PER_LAP = 4
@@ -54,15 +53,14 @@ UNRESOLVED = frozenset({'filling', 'gap', 'converging', 'diverged'})
 """Causes for which nothing is published, though the filter finds nothing wrong with its input."""
 
 
-class _Scored(NamedTuple):
-    """A judged tick: squared errors of the estimate and of the mean position, metres squared."""
+class Errors(NamedTuple):
+    """Errors over the ticks that count, metres, and shares of them; NaN before the first."""
 
-    stamp_ns: int
-    error: float
-    usual: float
-    known: bool
-    lost: bool  # whether the filter says so itself, and finds nothing wrong with its input
-    position: tuple[float, float]
+    rmse_m: float  # root mean square error of the estimates
+    mean_m: float  # and of the mean position
+    published: float  # share with an estimate
+    lost: float  # share of which the filter says itself that it is lost
+    spread_m: float  # root mean square distance of the positions from their mean
 
 
 class Prequential:
@@ -78,41 +76,12 @@ class Prequential:
         self.span_s = span_s
         # Stamps, what is published then, NaN for nothing, and whether the filter says it is lost.
         self._waiting: deque[tuple[int, float, float, bool]] = deque(maxlen=4096)
-        self._scored: deque[_Scored] = deque()
+        # Of judged ticks: stamp, squared errors of the estimate and of the mean position, whether
+        # there is an estimate, whether the filter is lost, and the true position.
+        self._scored: deque[tuple[int, float, float, bool, bool, tuple[float, float]]] = deque()
         self._covered_ns = 0
         self._mean = (0.0, 0.0)
         self._known = 0
-
-    def _mean_of(self, name: str) -> float:
-        """Return the mean of a field of the ticks that count; NaN before the first."""
-        numbers = [getattr(each, name) for each in self._scored]
-        return math.fsum(numbers) / len(numbers) if numbers else math.nan
-
-    @property
-    def rmse_m(self) -> float:
-        """Root mean square error, metres; NaN before the first."""
-        return math.sqrt(self._mean_of('error'))
-
-    @property
-    def mean_rmse_m(self) -> float:
-        """Root mean square error of the mean position, metres; NaN before the first."""
-        return math.sqrt(self._mean_of('usual'))
-
-    @property
-    def spread_m(self) -> float:
-        """Root mean square distance of the positions from their mean, metres; NaN at first."""
-        positions = np.array([each.position for each in self._scored] or [(math.nan, math.nan)])
-        return float(np.sqrt(positions.var(axis=0).sum()))
-
-    @property
-    def published(self) -> float:
-        """Share of ticks with an estimate; NaN before the first."""
-        return self._mean_of('known')
-
-    @property
-    def lost(self) -> float:
-        """Share of ticks of which the filter says itself that it is lost; NaN before the first."""
-        return self._mean_of('lost')
 
     @property
     def seconds(self) -> float:
@@ -122,6 +91,29 @@ class Prequential:
     def __len__(self) -> int:
         """Return the number of ticks that count."""
         return len(self._scored)
+
+    def errors(self) -> Errors:
+        """Return the errors over all ticks that count."""
+        if not self._scored:
+            return Errors(*(math.nan,) * 5)
+        _, *columns, places = zip(*self._scored, strict=True)
+        square, usual, known, lost = (math.fsum(each) / len(self) for each in columns)
+        spread_m = float(np.sqrt(np.var(places, axis=0).sum()))
+        return Errors(math.sqrt(square), math.sqrt(usual), known, lost, spread_m)
+
+    def rise_ns(self) -> int:
+        """
+        Return the stamp of the first tick after which errors are higher than before.
+
+        Where the sum of the errors less their mean is lowest: the usual estimate of when a mean
+        has changed (Page 1954, CUSUM). 0 before the first tick.
+        """
+        if not self._scored:
+            return 0
+        errors = np.sqrt([square for _, square, *_ in self._scored])
+        before = np.cumsum(errors - errors.mean())
+        lowest = int(np.argmin(before[:-1])) + 1 if before.min() < 0.0 and len(before) > 1 else 0
+        return self._scored[lowest][0]
 
     def add(self, estimate: Estimate, *, surely: bool = False) -> None:
         """Take the estimate of a tick; ``surely``: one that is in doubt counts as withheld."""
@@ -134,27 +126,30 @@ class Prequential:
         lost = not known and estimate.cause in UNRESOLVED
         self._waiting.append((estimate.stamp_ns, x, y, lost))
 
-    def settle(self, until_ns: int, position_at: PositionAt) -> None:
-        """Judge all estimates up to the newest position; None where a position is not known."""
-        waiting = self._waiting
-        while waiting and waiting[0][0] <= until_ns:
+    def settle(self, reference: ReferenceMonitor) -> None:
+        """Judge all estimates up to the newest position, but not where none is known."""
+        waiting, scored, most = self._waiting, self._scored, 20_000
+        while waiting and waiting[0][0] <= reference.known_until_ns:
             stamp_ns, x, y, lost = waiting.popleft()
-            if (position := position_at(stamp_ns)) is not None:
-                self._score(stamp_ns, (x, y), position, lost)
-
-    def rise_ns(self) -> int:
-        """
-        Return the stamp of the first tick after which errors are higher than before.
-
-        Where the sum of the errors less their mean is lowest: the usual estimate of when a mean
-        has changed (Page 1954, CUSUM). 0 before the first tick.
-        """
-        if not self._scored:
-            return 0
-        errors = np.sqrt([each.error for each in self._scored])
-        before = np.cumsum(errors - errors.mean())
-        lowest = int(np.argmin(before[:-1])) + 1 if before.min() < 0.0 and len(before) > 1 else 0
-        return self._scored[lowest].stamp_ns
+            position = reference.position_at(stamp_ns)
+            if position is None:
+                continue
+            usual = math.dist(self._mean, position) ** 2 if self._known else 0.0
+            self._known += 1
+            self._mean = (
+                self._mean[0] + (position[0] - self._mean[0]) / self._known,
+                self._mean[1] + (position[1] - self._mean[1]) / self._known,
+            )
+            known = math.isfinite(x)
+            error = math.dist((x, y), position) ** 2 if known else usual
+            if scored and stamp_ns < scored[-1][0]:
+                self.restart()
+            if scored:
+                self._covered_ns += _counted_ns(stamp_ns - scored[-1][0])
+            scored.append((stamp_ns, error, usual, known, lost, position))
+            while stamp_ns - scored[0][0] > 1e9 * self.span_s or len(scored) > most:
+                oldest_ns = scored.popleft()[0]
+                self._covered_ns -= _counted_ns(scored[0][0] - oldest_ns)
 
     def forget(self) -> None:
         """Forget all estimates, but not where the vehicle usually is."""
@@ -165,30 +160,6 @@ class Prequential:
         """Forget what was judged."""
         self._scored.clear()
         self._covered_ns = 0
-
-    def _score(
-        self,
-        stamp_ns: int,
-        published: tuple[float, float],
-        position: tuple[float, float],
-        lost: bool,
-    ) -> None:
-        usual = math.dist(self._mean, position) ** 2 if self._known else 0.0
-        self._known, most = self._known + 1, 20_000
-        self._mean = (
-            self._mean[0] + (position[0] - self._mean[0]) / self._known,
-            self._mean[1] + (position[1] - self._mean[1]) / self._known,
-        )
-        known, scored = math.isfinite(published[0]), self._scored
-        error = math.dist(published, position) ** 2 if known else usual
-        if scored and stamp_ns < scored[-1].stamp_ns:
-            self.restart()
-        if scored:
-            self._covered_ns += _counted_ns(stamp_ns - scored[-1].stamp_ns)
-        scored.append(_Scored(stamp_ns, error, usual, known, lost, position))
-        while stamp_ns - scored[0].stamp_ns > 1e9 * self.span_s or len(scored) > most:
-            oldest_ns = scored.popleft().stamp_ns
-            self._covered_ns -= _counted_ns(scored[0].stamp_ns - oldest_ns)
 
 
 def _counted_ns(step_ns: int) -> int:
@@ -210,7 +181,7 @@ class Contest:
         self._block_s = lap_s / BLOCKS_PER_LAP
         self._block = Prequential(math.inf), Prequential(math.inf)
         self._settling = BLOCKS_PER_LAP
-        # Mean errors of both, and of the mean position.
+        # Mean errors of both, and of the mean position, in blocks that count.
         self._errors: deque[tuple[float, float, float]] = deque(maxlen=MOST_BLOCKS)
         # The second one has won, or does not look better after a lap, or was not surely better in
         # all blocks that count.
@@ -222,6 +193,12 @@ class Contest:
         return len(self._errors)
 
     @property
+    def errors_m(self) -> tuple[float, float]:
+        """Mean errors of both filters, metres; NaN before the first block."""
+        first, second, _ = np.mean(self._errors or [(math.nan,) * 3], axis=0).tolist()
+        return first, second
+
+    @property
     def in_words(self) -> str:
         """Both errors, in words."""
         first_m, second_m = self.errors_m
@@ -230,34 +207,30 @@ class Contest:
             f'than {BETTER:g} times as much is needed)'
         )
 
-    @property
-    def errors_m(self) -> tuple[float, float]:
-        """Mean errors of both filters, metres; NaN before the first block."""
-        first, second, _ = np.mean(self._errors or [(math.nan,) * 3], axis=0).tolist()
-        return first, second
+    def add(self, first: Iterable[Estimate], second: Iterable[Estimate]) -> None:
+        """Take the newest estimates of both filters."""
+        for judge, estimates in zip(self._block, (first, second), strict=True):
+            for estimate in estimates:
+                judge.add(estimate, surely=True)
 
-    def add(self, side: int, estimates: Iterable[Estimate]) -> None:
-        """Take estimates of filter 0 or 1."""
-        for estimate in estimates:
-            self._block[side].add(estimate, surely=True)
-
-    def settle(self, until_ns: int, position_at: PositionAt) -> None:
+    def settle(self, reference: ReferenceMonitor) -> None:
         """Judge estimates up to the newest position, see ``Prequential.settle``."""
         for each in self._block:
-            each.settle(until_ns, position_at)
-        longer = max(self._block, key=lambda each: each.seconds)
-        if longer.seconds < self._block_s:
+            each.settle(reference)
+        longest_s = max(each.seconds for each in self._block)
+        if longest_s < self._block_s:
             return
-        mean_m = longer.mean_rmse_m
+        # One that refuses its input has no ticks, and knows no more than the mean position.
+        errors = [each.errors() for each in self._block]
+        usual = errors[self._block[0].seconds < longest_s]
+        first_m, second_m = (
+            found.rmse_m if 2.0 * each.seconds > longest_s else usual.mean_m
+            for each, found in zip(self._block, errors, strict=True)
+        )
         if self._settling:
             self._settling -= 1
-        elif longer.spread_m > MOVED * mean_m:
-            # One that refuses its input has no ticks, and knows no more than the mean position.
-            first_m, second_m = (
-                each.rmse_m if 2.0 * each.seconds > longer.seconds else mean_m
-                for each in self._block
-            )
-            self.count(first_m, second_m, mean_m)
+        elif usual.spread_m > MOVED * usual.mean_m:
+            self.count(first_m, second_m, usual.mean_m)
         for each in self._block:
             each.restart()
 

@@ -60,46 +60,6 @@ class Fix(NamedTuple):
         return math.dist(self[1:], other[1:])
 
 
-class ReferenceBuffer:
-    """The positions of the newest two seconds, interpolated across ``max_gap_ns`` at most."""
-
-    def __init__(self, max_gap_ns: int) -> None:
-        self.max_gap_ns = max_gap_ns
-        self._fixes: deque[Fix] = deque(maxlen=4096)
-
-    @property
-    def newest_ns(self) -> int:
-        """Stamp of the newest position; 0 before the first."""
-        return self._fixes[-1].stamp_ns if self._fixes else 0
-
-    def add(self, stamp_ns: int, x: float, y: float) -> None:
-        """Take a position that is newer than the ones before."""
-        fixes = self._fixes
-        fixes.append(Fix(stamp_ns, x, y))
-        while len(fixes) > 2 and fixes[1].stamp_ns < stamp_ns - LONGEST_STEP_NS:
-            fixes.popleft()
-
-    def at(self, stamp_ns: int) -> tuple[float, float] | None:
-        """Return x and y at a time not after the newest position; ``None`` where unknown."""
-        later = None
-        for fix in reversed(self._fixes):
-            if fix.stamp_ns == stamp_ns:
-                return fix.x, fix.y
-            if fix.stamp_ns < stamp_ns:
-                break
-            later = fix
-        else:
-            return None
-        if later is None or later.stamp_ns - fix.stamp_ns > self.max_gap_ns:
-            return None
-        share = (stamp_ns - fix.stamp_ns) / (later.stamp_ns - fix.stamp_ns)
-        return fix.x + share * (later.x - fix.x), fix.y + share * (later.y - fix.y)
-
-    def clear(self) -> None:
-        """Forget all."""
-        self._fixes.clear()
-
-
 class ReferenceMonitor:
     """
     Use reference positions where the vehicle can have driven since the last one that was used.
@@ -123,29 +83,25 @@ class ReferenceMonitor:
         self.counters: Counter[str] = Counter()
         # The positions that the newest call made usable, oldest first.
         self.taken: list[Fix] = []
-        self._buffer = ReferenceBuffer(LEAST_GAP_NS)
+        # How late positions are, and the longest step that is interpolated: three usual steps of
+        # a slow reference.
+        self.lag_ns, self.gap_ns = 0, LEAST_GAP_NS
         self._steps: deque[int] = deque(maxlen=RELEARNED)
         self._newest: deque[Fix] = deque(maxlen=NEWEST)
         self._unlearned = 0
         self._reach: Reach | None = None
-        # How late positions are.
-        self.lag_ns = 0
         # Until the rate is known, as for a reference that is slow.
         self._gate: StampGate[Fix] = StampGate(JUMP_BACK_NS, LONGEST_STEP_NS)
         self._restart()
 
     def _restart(self) -> None:
-        self._buffer.clear()
-        self._newest.clear()
-        # How many were used since.
+        # Those of the newest two seconds that were used, and how many were since.
+        self._used: deque[Fix] = deque(maxlen=4096)
         self._known = 0
+        self._newest.clear()
+        # Where the vehicle was, without repeats, and positions that are too far from there.
         self._track: deque[Fix] = deque(maxlen=64)
         self._waiting: list[Fix] = []
-
-    @property
-    def gap_ns(self) -> int:
-        """Longest step that is interpolated: three usual steps of a slow reference."""
-        return self._buffer.max_gap_ns
 
     @property
     def longest_step_ns(self) -> int:
@@ -155,7 +111,7 @@ class ReferenceMonitor:
     @property
     def newest_ns(self) -> int:
         """Up to when positions are known; 0 before the first."""
-        return self._buffer.newest_ns
+        return self._used[-1].stamp_ns if self._used else 0
 
     @property
     def known_until_ns(self) -> int:
@@ -164,7 +120,20 @@ class ReferenceMonitor:
 
     def position_at(self, stamp_ns: int) -> tuple[float, float] | None:
         """Return the position at a stamp of the sensor; ``None`` where unknown."""
-        return self._buffer.at(stamp_ns + self.lag_ns)
+        stamp_ns += self.lag_ns
+        later = None
+        for fix in reversed(self._used):
+            if fix.stamp_ns == stamp_ns:
+                return fix.x, fix.y
+            if fix.stamp_ns < stamp_ns:
+                break
+            later = fix
+        else:
+            return None
+        if later is None or later.stamp_ns - fix.stamp_ns > self.gap_ns:
+            return None
+        share = (stamp_ns - fix.stamp_ns) / (later.stamp_ns - fix.stamp_ns)
+        return fix.x + share * (later.x - fix.x), fix.y + share * (later.y - fix.y)
 
     def add(self, stamp_ns: int, x: float, y: float) -> bool:
         """Take a position in metres; return whether it, or one that waited, is used: ``taken``."""
@@ -181,57 +150,53 @@ class ReferenceMonitor:
                 if is_back:
                     self._restart()
                 if verdict in USED:
+                    self._learn(fix)
                     self._take(fix)
         return bool(self.taken)
 
     def _take(self, fix: Fix) -> None:
         """Judge the place of a position."""
-        self._learn(fix)
-        if self._reach is None or not self._track or self._is_near(self._track[-1], fix):
+        track, waiting, reach = self._track, self._waiting, self._reach
+        if reach is None or not track or self._is_near(track[-1], fix):
             self._use(fix)
             return
         self.counters['jumped'] += 1
-        self._wait(fix)
-        first, lasts_ns = self._waiting[0], fix.stamp_ns - self._waiting[0].stamp_ns
-        if len(self._waiting) < 3:
+        # Those before it that it does not follow are wrong.
+        follows = _is_driven(waiting, fix, reach)
+        if len(waiting) > 1 and not follows and not self._is_near(waiting[-1], fix):
+            del waiting[:-1]
+        waiting.append(fix)
+        first, lasts_ns = waiting[0], fix.stamp_ns - waiting[0].stamp_ns
+        if len(waiting) < 3:
             return
-        if _is_driven(self._track, first, self._reach):
-            believed, self._waiting = self._waiting, []
-            self.counters['jumped'] -= len(believed)
+        if _is_driven(track, first, reach):
+            self.counters['jumped'] -= len(waiting)
             # The drive is faster than it ever was.
-            speed = believed[0].distance(fix) * 1e9 / lasts_ns
-            self._reach = replace(
-                self._reach, speed_mps=max(self._reach.speed_mps, SPEEDS * speed)
-            )
-            for each in believed:
+            speed = first.distance(fix) * 1e9 / lasts_ns
+            self._reach = replace(reach, speed_mps=max(reach.speed_mps, SPEEDS * speed))
+            for each in waiting:
                 self._use(each)
         elif lasts_ns >= max(MOVED_NS, self.gap_ns):
             self.counters['jumped'] -= 1
             self.counters['moved'] += 1
-            self._buffer.clear()
-            self._track.clear()
-            self._track.extend(self._waiting[:-1])
+            self._used.clear()
+            track.clear()
+            track.extend(waiting[:-1])
             self._use(fix)
 
     def _use(self, fix: Fix) -> None:
         self.counters['used'] += 1
         self._known += 1
         self.taken.append(fix)
-        self._buffer.add(*fix)
         self._waiting = []
-        track = self._track
+        used, track = self._used, self._track
+        used.append(fix)
+        while len(used) > 2 and used[1].stamp_ns < fix.stamp_ns - LONGEST_STEP_NS:
+            used.popleft()
         # A slow receiver is repeated until its next position; a vehicle that stands is for longer.
         repeats = bool(track) and track[-1][1:] == fix[1:]
         if not repeats or fix.stamp_ns - track[-1].stamp_ns > self.gap_ns:
             track.append(fix)
-
-    def _wait(self, fix: Fix) -> None:
-        """Keep a position with those before it that it follows."""
-        waiting, reach = self._waiting, self._reach
-        follows = reach is None or _is_driven(waiting, fix, reach)
-        if len(waiting) > 1 and not follows and not self._is_near(waiting[-1], fix):
-            del waiting[:-1]
-        waiting.append(fix)
 
     def _is_near(self, before: Fix, fix: Fix) -> bool:
         """Return whether a speed of the drive leads from one position to another."""
@@ -249,8 +214,7 @@ class ReferenceMonitor:
             steps.append(fix.stamp_ns - newest[-1].stamp_ns)
             # A single one, before all others, does not show how they follow.
             if len(steps) >= LEAST_STEPS:
-                gap_ns = max(LEAST_GAP_NS, 3 * int(median(steps)))
-                self._buffer.max_gap_ns = self._gate.jump_ns = gap_ns
+                self.gap_ns = self._gate.jump_ns = max(LEAST_GAP_NS, 3 * int(median(steps)))
         newest.append(fix)
         self._unlearned += 1
         if self._unlearned < RELEARNED:

@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 import math
-from typing import TYPE_CHECKING
+from typing import cast, TYPE_CHECKING
 
 import numpy as np
 
@@ -20,8 +21,8 @@ from two_manifold_ros.adapting.stream_memory import (
     StreamHead,
     StreamMemory,
 )
-from two_manifold_ros.adapting.training_material import lap_seconds, Trained, Training
-from two_manifold_ros.adapting.trainings import GrowingTpsr, Trainings
+from two_manifold_ros.adapting.training_material import lap_seconds, Trained, Training, with_news
+from two_manifold_ros.adapting.trainings import Candidate
 from two_manifold_ros.filtering.atlas import make_filter
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import Status
@@ -34,7 +35,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from two_manifold_ros.filtering.estimate import Estimate
+    from two_manifold_ros.filtering.tracker import TpsrTracker
     from two_manifold_ros.model.model import ModelHead
+    from two_manifold_ros.training.tpsr import LearnedTpsr
     from two_manifold_ros.typing import Floats
 
 
@@ -90,7 +93,7 @@ class StreamLearner:
     def _begin(self) -> None:
         """Start with nothing learned."""
         head = self.head = self._given
-        self.memory = StreamMemory(len(head.channels.names))
+        self.memory = StreamMemory()
         self._gate: StampGate[Floats] = StampGate(SEAM_NS, reorder_ns=self._reorder_ns)
         self.reference = ReferenceMonitor()
         asked_s = parse_position_lag(self._position_lag) if self._position_lag else 0.0
@@ -100,11 +103,16 @@ class StreamLearner:
         # How many models that were learned here have run.
         self.models = 0
         self.schedule = Schedule()
-        self.trainings = Trainings(
-            self._train, self.make_filter, self.schedule, at_once=self._at_once
-        )
-        # The TPSR that runs, if it was learned here.
-        self._growing: GrowingTpsr | None = None
+        # A model in training, or that does not run yet.
+        self.candidate: Candidate | None = None
+        # How many trainings were tried, lost to the model that runs, or failed beside one.
+        self.ended = Counter(tried=0, lost=0, failed=0)
+        # Why the last one gave no model, and how it ended, as sentences.
+        self.failure = self.verdict = ''
+        # The TPSR that runs, if it was learned here, and how often the clock had been set back
+        # when it learned last.
+        self._growing: LearnedTpsr | None = None
+        self._clock = 0
         if isinstance(head, StreamHead):
             ticks = NothingLearned(head)
             self.filter = Filter(head, tick_filter=ticks, reorder_ns=self._reorder_ns)
@@ -131,7 +139,7 @@ class StreamLearner:
     @property
     def counters(self) -> Counter[str]:
         """Samples that are kept, models that ran, and how trainings ended."""
-        ended = {f'trainings_{how}': count for how, count in self.trainings.ended.items()}
+        ended = {f'trainings_{how}': count for how, count in self.ended.items()}
         return Counter(samples_learned=len(self.memory), models_learned=self.models, **ended)
 
     def push(self, stamp_ns: int, sample: Sequence[float] | Floats) -> list[Estimate]:
@@ -157,8 +165,8 @@ class StreamLearner:
             if estimate.status is not Status.FILLING:
                 self.score.add(estimate)
                 self._part.add(estimate)
-        if self.trainings.candidate is not None:
-            self.trainings.candidate.push(stamp_ns, sample, estimates)
+        if self.candidate is not None:
+            self.candidate.push(stamp_ns, sample, estimates)
         return estimates
 
     def add_reference(self, stamp_ns: int, x: float, y: float) -> bool:
@@ -175,12 +183,11 @@ class StreamLearner:
             # Before the first sample there is nothing that they could be learned with.
             reference.counters['not_learned'] += len(reference.taken) - len(kept)
         judges: list[Prequential | Contest] = [self.score, self._part]
-        candidate = self.trainings.candidate
-        if candidate is not None and candidate.contest is not None:
-            judges.append(candidate.contest)
+        if self.candidate is not None and self.candidate.contest is not None:
+            judges.append(self.candidate.contest)
         self.score.span_s = JUDGED_LAPS * self.lap_s if self.lap_s > 0.0 else FIRST_S
         for judge in judges:
-            judge.settle(reference.known_until_ns, reference.position_at)
+            judge.settle(reference)
         for fix in kept:
             self.schedule.count(fix.stamp_ns, reference.longest_step_ns)
         if BLOCKS_PER_LAP * self._part.seconds >= self.lap_s:
@@ -194,14 +201,21 @@ class StreamLearner:
         self.schedule.interrupt()
         self.score.forget()
         self._part.forget()
-        if self.trainings.candidate is not None:
-            self.trainings.candidate.reset(cause)
+        if self.candidate is not None:
+            self.candidate.reset(cause)
 
     def model(self) -> ModelHead | None:
         """Return the model with what was learned here; ``None`` before the first."""
         return self.filter.model if self.models else None
 
-    def resume(self, memory: StreamMemory, model: ModelHead | None, head: ModelHead) -> None:
+    def resume(
+        self,
+        memory: StreamMemory,
+        model: ModelHead | None,
+        head: ModelHead,
+        lag_ns: int = 0,
+        withheld: bool = False,
+    ) -> None:
         """
         Run a model that was learned before, and train again on the drives of a memory.
 
@@ -209,7 +223,7 @@ class StreamLearner:
         refuse the model.
         """
         live = None if model is None else self.make_filter(model)
-        self.memory, self.head = memory, head
+        self.memory, self.head, self.reference.lag_ns = memory, head, lag_ns
         for drive in memory.recordings(head):
             for stamp_ns in drive.positions.stamps.tolist() if drive.positions else ():
                 self.schedule.count(stamp_ns, LONGEST_STEP_NS)
@@ -217,6 +231,7 @@ class StreamLearner:
         if live is not None:
             self.filter = live
             self.models = 1
+        self.filter.withheld = withheld
         if self.schedule.known_s >= FIRST_S:
             self._learn()
 
@@ -227,30 +242,44 @@ class StreamLearner:
         return live
 
     def _end_part(self) -> None:
-        """Judge the model by the last part of a lap."""
-        score, reference, part = self.score, self.reference, self._part
+        """Judge the model by the last part of a lap, and let a TPSR learn that part."""
+        reference, memory = self.reference, self.memory
         # Less than a lap is too little to judge by.
-        if score.seconds >= self.lap_s:
+        if self.score.seconds >= self.lap_s:
+            errors = self.score.errors()
             limit = BETTER if self.filter.withheld else 1.0
-            self.filter.withheld = score.rmse_m > limit * score.mean_rmse_m
-        rise_ns, lost = part.rise_ns() + reference.lag_ns, part.lost > 0.5
-        is_usual = self.schedule.judge(part.rmse_m, rise_ns, reference.newest_ns, self.lap_s)
-        part.forget()
-        if self._growing is None:
+            self.filter.withheld = errors.rmse_m > limit * errors.mean_m
+        errors, rise_ns = self._part.errors(), self._part.rise_ns() + reference.lag_ns
+        self._part.forget()
+        is_usual = self.schedule.judge(errors.rmse_m, rise_ns, reference.newest_ns, self.lap_s)
+        growing, until_ns = self._growing, reference.known_until_ns
+        if growing is None:
             return
-        until_ns = reference.known_until_ns
+        if self._clock != memory.clock:
+            # The clock was set back: nothing reaches over the seam.
+            self._clock = memory.clock
+            growing.restart_at(0)
         # What was spoiled is not learned. A filter that knows that it is lost has something to.
-        if is_usual or lost:
-            self._growing.go_on(self.memory, self.head, until_ns, reference.lag_ns, self.filter)
-        else:
-            self._growing.skip_until(until_ns, self.memory.clock)
+        if not (is_usual or errors.lost > 0.5):
+            growing.restart_at(max(until_ns, growing.ended_ns) + 1)
+            return
+        newer = memory.recordings(self.head, growing.ended_ns + 1)
+        for drive in with_news(newer, lap_seconds(growing.model) / BLOCKS_PER_LAP):
+            known = drive.imu.select(drive.imu.stamps <= until_ns)
+            late_s = reference.lag_ns * 1e-9
+            move = growing.go_on(replace(drive, imu=known).with_positions_earlier(late_s))
+            cast('TpsrTracker', self.filter.ticks).adopt(growing.model, move)
+            self.filter.running = growing.model
 
     def _learn(self) -> None:
         """Start to train a model from the newest laps, unless one is in training."""
         # One that was judged just now is not to be lost.
         self._look_for_model()
-        if not self.trainings.make_room(self.lap_s):
-            return
+        if self.candidate is not None:
+            # It is in training, or beside a given model.
+            if self.candidate.contest is not None or not self.candidate.prepared:
+                return
+            self._end_training('lost', 'its model had no estimate yet when the next was due')
         schedule, memory = self.schedule, self.memory
         schedule.begin_training(self.lap_s, memory.seconds)
         training = Training(
@@ -262,29 +291,50 @@ class StreamLearner:
             longest_step_ns=self.reference.longest_step_ns,
             counts_laps=not self.has_model,
             since_ns=schedule.since_ns,
-            below_m=BETTER * self.score.rmse_m,
+            below_m=BETTER * self.score.errors().rmse_m,
             clock=memory.clock,
         )
-        running = self.filter.running if self.has_model else None
-        self.trainings.start(training, running, is_given=self.has_model and not self.models)
+        self.ended['tried'] += 1
+        self.failure = ''
+        self.candidate = Candidate(
+            training,
+            self._train,
+            self.make_filter,
+            self.filter.running if self.has_model else None,
+            is_given=self.has_model and not self.models,
+            at_once=self._at_once,
+        )
 
     def _look_for_model(self) -> None:
-        """Run what was trained, if it may."""
-        candidate = self.trainings.look(
-            self.lap_s, has_model=self.has_model, has_learned=bool(self.models)
-        )
-        if candidate is None:
+        """Run what was trained if it may; drop it if it is no better."""
+        candidate = self.candidate
+        if candidate is None or not candidate.prepared:
             return
+        candidate.catch_up()
         trained, contest = candidate.trained, candidate.contest
+        self.failure = candidate.failure
+        if trained.laps is not None:
+            self.schedule.count_laps(trained.laps.count, trained.laps.time_s)
+            trained.laps = None
+        if candidate.failure:
+            # Before the first model there was just too little, unless it is a bug.
+            failed = bool(self.models or candidate.details)
+            self._end_training('failed' if failed else '', f'no model: {candidate.failure}')
+            return
+        if contest is not None and contest.is_lost:
+            self._end_training('lost', f'{contest.in_words}, so the running one stays')
+            return
+        # Beside a model of less of the same drive there is no contest.
+        is_better = candidate.tracks and (contest is None or contest.is_won)
+        if self.has_model and not is_better:
+            return
         if not self.has_model or self.filter.withheld:
             # It says nothing of the new one.
             self.score.forget()
         candidate.filter.take_over(self.filter)
         self.filter = candidate.filter
         self.reference.lag_ns = trained.lag_ns
-        self._growing = None
-        if trained.learned is not None:
-            self._growing = GrowingTpsr(trained.learned, candidate.training.clock)
+        self._growing, self._clock = trained.learned, candidate.training.clock
         # Another one if the clock was set back, or there was another change.
         if trained.alone and self.schedule.since_ns == candidate.training.since_ns:
             # What was before the change is over, and is not learned again.
@@ -294,7 +344,16 @@ class StreamLearner:
         how = f'its model runs, and errs by {trained.error_m:.2g} m on parts left out of it'
         if contest is not None:
             how = f'{contest.in_words}, so the new one runs'
-        self.trainings.end('', how, self.lap_s)
+        self._end_training('', how)
+
+    def _end_training(self, end: str, how: str) -> None:
+        """Count how a training ended, if it is ``lost`` or ``failed``, and put it into words."""
+        self.candidate = None
+        if end:
+            self.ended[end] += 1
+        known_s, lap_s = self.schedule.known_s, self.lap_s
+        driven = f'{known_s / lap_s:.1f} laps' if lap_s > 0.0 else f'{known_s:.0f} s'
+        self.verdict = f'Training {self.ended["tried"]}, after {driven} with positions: {how}'
 
 
 def make_learner(name: str) -> StreamLearner:

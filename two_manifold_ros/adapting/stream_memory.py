@@ -52,14 +52,14 @@ class StreamHead(ModelHead):
         return 1
 
 
+WIDTH = len(IMU_CHANNELS)
+"""Numbers of a sample."""
+
+
 def make_head(
-    horizons: tuple[int, ...] = TrainingSettings.horizons,
-    *,
-    names: tuple[str, ...] = IMU_CHANNELS,
-    imu_topic: str = '',
+    horizons: tuple[int, ...] = TrainingSettings.horizons, *, imu_topic: str = ''
 ) -> StreamHead:
-    """Return the head for a stream with named channels, of which nothing is known."""
-    size, largest = len(names), 1e9
+    """Return the head for the stream of an IMU of which nothing is known."""
     return StreamHead(
         rate_hz=USUAL_RATE_HZ,
         period_ns=round(1e9 / USUAL_RATE_HZ),
@@ -72,11 +72,10 @@ def make_head(
         frame_id='',
         origin=None,
         channels=Channels(
-            mean=np.zeros(size),
-            scale=np.ones(size),
-            limit=np.full(size, largest),
-            live=np.ones(size, dtype=np.bool_),
-            names=names,
+            mean=np.zeros(WIDTH),
+            scale=np.ones(WIDTH),
+            limit=np.full(WIDTH, 1e9),
+            live=np.ones(WIDTH, dtype=np.bool_),
         ),
         track=np.full((0, 2), np.nan),
         mean_position=np.full(2, np.nan),
@@ -109,7 +108,7 @@ class NothingLearned(TickFilter):
 
 
 COLUMNS = ('stamps', 'samples', 'fixes', 'places')
-"""Arrays of a memory, in a checkpoint as well: (T,), (T, c), (P,) and (P, 2)."""
+"""Arrays of a memory, in a checkpoint as well: (T,), (T, 6), (P,) and (P, 2)."""
 
 
 class _Drive:
@@ -126,10 +125,9 @@ class _Drive:
     def since(self, stamp_ns: float) -> list[NDArray[Any]]:
         """Return copies of what came since a stamp: a view would keep arrays from growing."""
         begin, fix = bisect_left(self.stamps, stamp_ns), bisect_left(self.fixes, stamp_ns)
-        width = len(self.samples) // len(self.stamps)
         return [
             np.asarray(self.stamps[begin:]),
-            np.asarray(self.samples[begin * width :]).reshape(-1, width),
+            np.asarray(self.samples[begin * WIDTH :]).reshape(-1, WIDTH),
             np.asarray(self.fixes[fix:]),
             np.asarray(self.places[2 * fix :]).reshape(-1, 2),
         ]
@@ -137,15 +135,15 @@ class _Drive:
 
 class StreamMemory:
     """
-    Keep the newest part of a stream of samples of ``width`` numbers, and positions on the way.
+    Keep the newest part of a stream of an IMU, and positions on the way.
 
     Another drive starts where stamps go back or nothing came for `SEAM_NS`; each is a recording of
-    its own, as bags are. Of all numbers ``most`` are kept, the oldest forgotten an eighth at a
-    time: by default of an IMU 83 minutes at 100 Hz, in 28 MB.
+    its own, as bags are. The newest ``most`` samples are kept, the oldest forgotten an eighth at a
+    time: by default 83 minutes at 100 Hz, in 28 MB.
     """
 
-    def __init__(self, width: int = len(IMU_CHANNELS), most: int = 3_000_000) -> None:
-        self._width, self._most = width, max(most // width, 1)
+    def __init__(self, most: int = 500_000) -> None:
+        self._most = most
         self._drives: list[_Drive] = []
         self._count = 0
         # Stamp of the sample that came last, also of one that is part of a mean, and how many
@@ -154,7 +152,7 @@ class StreamMemory:
         # How often the clock was set back.
         self.clock = 0
         # Axes of which any sample was finite.
-        self._measured = np.zeros(width, dtype=np.bool_)
+        self._measured = np.zeros(WIDTH, dtype=np.bool_)
 
     @property
     def seconds(self) -> float:
@@ -173,8 +171,15 @@ class StreamMemory:
         axis that was never finite is not measured, and kept as it is: training leaves it out.
         """
         step, drives = stamp_ns - self._newest_ns, self._drives
-        if not self._is_usable(np.asarray(sample)) or (drives and -SEAM_NS < step <= 0):
+        if drives and -SEAM_NS < step <= 0:
             return
+        values = np.asarray(sample)
+        finite = np.isfinite(values)
+        usable = finite.any() and (finite | ~self._measured).all()
+        # One of numbers too large for a sum is too large for a mean.
+        if not usable or not math.isfinite(sum(values[finite].tolist())):
+            return
+        self._measured |= finite
         self._newest_ns = stamp_ns
         if not (drives and 0 < step <= SEAM_NS):
             self.clock += bool(drives) and step < 0
@@ -182,7 +187,7 @@ class StreamMemory:
         stamps, samples = drives[-1].stamps, drives[-1].samples
         if stamps and stamp_ns - stamps[-1] < STEP_NS:
             self._joined += 1
-            for index, value in enumerate(sample, len(samples) - self._width):
+            for index, value in enumerate(sample, len(samples) - WIDTH):
                 samples[index] += (value - samples[index]) / self._joined
             return
         stamps.append(stamp_ns)
@@ -229,7 +234,7 @@ class StreamMemory:
         With a stamp drives from before the clock was last set back are left out. The head gives
         topics, frames and origin.
         """
-        names, pose = head.channels.names, 'geometry_msgs/msg/PoseStamped'
+        pose = 'geometry_msgs/msg/PoseStamped'
         topic, frame, origin = head.position_topic, head.frame_id, head.origin
         found: list[Recording] = []
         newer_ns = math.inf
@@ -239,7 +244,7 @@ class StreamMemory:
             newer_ns = drive.stamps[0]
             stamps, samples, fixes, places = drive.since(since_ns)
             if len(stamps) and len(fixes) > 1:
-                imu = ImuStream(head.imu_topic, head.imu_frame_id, stamps, samples, stamps, names)
+                imu = ImuStream(head.imu_topic, head.imu_frame_id, stamps, samples, stamps)
                 positions = PositionStream(topic, frame, pose, fixes, places, origin)
                 found.append(Recording('live', imu, positions))
         return found[::-1]
@@ -249,7 +254,7 @@ class StreamMemory:
         lengths = [[len(each.stamps), len(each.fixes)] for each in self._drives]
         columns = [
             np.empty((0, *shape), dtype=code)
-            for shape, code in zip(((), (self._width,), (), (2,)), 'qdqd', strict=True)
+            for shape, code in zip(((), (WIDTH,), (), (2,)), 'qdqd', strict=True)
         ]
         parts = [columns, *(each.since(-math.inf) for each in self._drives)]
         whole = map(np.concatenate, zip(*parts, strict=True))
@@ -262,7 +267,7 @@ class StreamMemory:
         given = [arrays[name] for name in COLUMNS]
         counts = np.array(lengths, dtype=np.int64).reshape(-1, 2)
         samples, fixes = counts.sum(axis=0).tolist()
-        wanted = [(samples,), (samples, self._width), (fixes,), (fixes, 2)]
+        wanted = [(samples,), (samples, WIDTH), (fixes,), (fixes, 2)]
         if [each.shape for each in given] != wanted or (counts < [1, 0]).any():
             msg = f'a stream of {samples} samples and {fixes} positions does not fit its arrays'
             raise ValueError(msg)
@@ -275,16 +280,6 @@ class StreamMemory:
         self._joined = 1
         self._measured = np.isfinite(arrays['samples']).any(axis=0)
 
-    def _is_usable(self, sample: Floats) -> bool:
-        """Return whether a sample (c,) is finite but for axes that are not measured."""
-        finite = np.isfinite(sample)
-        usable = finite.any() and (finite | ~self._measured).all()
-        # One of numbers too large for a sum is too large for a mean.
-        if not usable or not math.isfinite(sum(sample[finite].tolist())):
-            return False
-        self._measured |= finite
-        return True
-
     def _forget(self, count: int) -> None:
         """Forget the oldest samples, and the positions of their time."""
         self._count -= count
@@ -293,5 +288,5 @@ class StreamMemory:
         if count:
             drive = self._drives[0]
             gone = bisect_left(drive.fixes, drive.stamps[count])
-            del drive.stamps[:count], drive.samples[: self._width * count]
+            del drive.stamps[:count], drive.samples[: WIDTH * count]
             del drive.fixes[:gone], drive.places[: 2 * gone]

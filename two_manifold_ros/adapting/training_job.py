@@ -43,18 +43,16 @@ def check_target(path: str) -> None:
     if not path:
         msg = 'No model is named: set the parameter model to the path of the file to write.'
         raise InputError(msg)
-    target = Path(path).absolute()
-    folder = target.parent
+    target, why = Path(path).absolute(), ''
     try:
-        is_folder, refused = target.is_dir(), not folder.is_dir() or not os.access(folder, os.W_OK)
+        if target.is_dir():
+            why = 'it is a folder; name a file in it'
+        elif not os.access(target.parent, os.W_OK):
+            why = f'the folder {target.parent} is missing or not writable'
     except OSError as error:
-        cure = 'name another file'
-        raise of_system(path, 'the model cannot be written', error, cure) from error
-    if refused:
-        msg = f'Model {path} cannot be written: the folder {folder} is missing or not writable.'
-        raise InputError(msg)
-    if is_folder:
-        msg = f'Model {path} cannot be written: it is a folder; name a file in it.'
+        raise of_system(path, 'the model cannot be written', error, 'name another') from error
+    if why:
+        msg = f'Model {path} cannot be written: {why}.'
         raise InputError(msg)
 
 
@@ -91,14 +89,34 @@ class TrainingJob:
         self.model: ModelHead | None = None
         self.failure = self.details = ''
         self.exit_status = 1
-        self._force = force
         self.warnings: deque[str] = deque()
         self._writing = Lock()
-        # A daemon, so that Ctrl-C ends the node in the middle of a training. Its arguments, which
-        # hold the recordings, are forgotten when it ends.
-        self._thread = Thread(
-            target=self._attempt, args=(read, settings, path), name='training', daemon=True
-        )
+
+        def progress(stage: str, share: float) -> None:
+            self.stage, self.share = stage, share
+
+        def work() -> None:
+            recordings = read()
+            self.stage = 'inspecting recordings'
+            reports = [inspect_recording(each) for each in recordings]
+            self.warnings.extend(training_warnings(reports))
+            drives = [each.positions for each in reports if each.positions is not None]
+            model = train_model(recordings, settings, progress, drives)
+            refusal = model.summary['refusal']
+            # The filter of the paper is for study, not for a robot.
+            if refusal and not (force or settings.method == 'paper'):
+                self.exit_status = NO_USE
+                msg = f'{refusal["sentence"]}; set force to write the model all the same'
+                raise InputError(msg)
+            with self._writing:
+                save_model(model, path)
+                self.model = model
+
+        def attempt() -> None:
+            self.failure, self.details = why_it_fails(work)
+
+        # A daemon, so that Ctrl-C ends the node in the middle of a training.
+        self._thread = Thread(target=attempt, name='training', daemon=True)
         self._thread.start()
 
     @property
@@ -110,29 +128,3 @@ class TrainingJob:
         """Wait until the model is written if that has started, or see that it never starts."""
         # For good: a thread that a process leaves behind while it writes leaves half a file.
         self._writing.acquire()
-
-    def _attempt(self, *given: Any) -> None:  # noqa: ANN401 - passed on
-        failure, self.details = why_it_fails(lambda: self._work(*given))
-        self.failure = failure or self.failure
-
-    def _work(
-        self, read: Callable[[], Sequence[Recording]], settings: TrainingSettings, path: str
-    ) -> None:
-        recordings = read()
-        self.stage = 'inspecting recordings'
-        reports = [inspect_recording(each) for each in recordings]
-        self.warnings.extend(training_warnings(reports))
-        drives = [each.positions for each in reports if each.positions is not None]
-        model = train_model(recordings, settings, self._progress, drives)
-        refusal = model.summary['refusal']
-        # The filter of the paper is for study, not for a robot.
-        if refusal and not (self._force or settings.method == 'paper'):
-            self.exit_status = NO_USE
-            self.failure = f'{refusal["sentence"]}; set force to write the model all the same'
-            return
-        with self._writing:
-            save_model(model, path)
-            self.model = model
-
-    def _progress(self, stage: str, share: float) -> None:
-        self.stage, self.share = stage, share

@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 
 NEWEST_LAPS = 16.0
 """Newest laps that a model is trained on, so that later trainings of a route cost the same. Maps
-of the newest 16 err by 0.7 to 1.15 times as much as those of all of 20 to 27 laps; of 12 laps up
-to 1.4 times (one recording and four worlds with two seeds each)."""
+of them err about as much as those of all laps; of 12 laps up to 1.4 times."""
+
+MET_ONCE = 'no place of the route was met twice yet: drive another lap'
 
 
 @dataclass
@@ -104,17 +105,14 @@ class Training:
         ]
         stepped = put_in_step(driven, self.position_lag)
         model, learned = learn_model(stepped, self.settings)
+        validation = model.summary['validation']
         # Without, no part of the drives could be followed on the model of the others.
-        if model.summary['validation'] is None or not lap_seconds(model) > 0.0:
+        if validation is None or not lap_seconds(model) > 0.0:
             raise InputError(MET_ONCE)
-        lags_s = [each.positions.earlier_s for each in stepped if each.positions is not None]
         # Mean errors on parts that were left out, each at most that of a lost filter.
-        error_m = min(each['score_m'] for each in model.summary['validation']['compared'])
-        lag_ns = round(1e9 * max(lags_s, default=0.0))
-        return Trained('', model, learned, error_m, lag_ns)
-
-
-MET_ONCE = 'no place of the route was met twice yet: drive another lap'
+        error_m = min(each['score_m'] for each in validation['compared'])
+        lags_s = (each.positions.earlier_s for each in stepped if each.positions is not None)
+        return Trained('', model, learned, error_m, round(1e9 * max(lags_s, default=0.0)))
 
 
 def check_one_route(model: ModelHead, path: str) -> None:
@@ -130,8 +128,9 @@ def check_one_route(model: ModelHead, path: str) -> None:
 def lap_seconds(model: ModelHead) -> float:
     """Return how long a lap of the longest route takes, s; NaN where no lap was driven."""
     # Not the time to visit all of the model once: of one with two ways that is longer.
-    laps_s = [float(each.summary.get('lap_s') or 0.0) for each in model.routes.values()]
-    return max(laps_s) or math.nan
+    return (
+        max(float(each.summary.get('lap_s') or 0.0) for each in model.routes.values()) or math.nan
+    )
 
 
 def since(recordings: Sequence[Recording], stamp_ns: int) -> list[Recording]:
@@ -178,15 +177,12 @@ def newest_part(
     """
     newest: list[Recording] = []
     for each in reversed(recordings):
-        if each.positions is None:
-            continue
-        stamps = each.positions.stamps
+        stamps = np.array([]) if each.positions is None else each.positions.stamps
         steps = np.diff(stamps)
         back = np.cumsum(np.where(steps <= longest_step_ns, steps, 0)[::-1]) * 1e-9
-        if not len(back) or back[-1] < most_s:
-            newest.insert(0, each)
-            most_s -= float(back[-1]) if len(back) else 0.0
-            continue
-        first = len(stamps) - 2 - int(np.searchsorted(back, most_s))
-        return since([each], int(stamps[first])) + newest
+        if len(back) and back[-1] >= most_s:
+            first = len(stamps) - 2 - int(np.searchsorted(back, most_s))
+            return since([each], int(stamps[first])) + newest
+        newest.insert(0, each)
+        most_s -= float(back[-1]) if len(back) else 0.0
     return newest

@@ -99,7 +99,7 @@ class InputWatch:
 
     def __init__(self, model: TrainedModel) -> None:
         channels, count = model.channels, len(model.channels.mean)
-        # Samples that are looked at together at most: fewer of many channels, such as images.
+        # Samples that are looked at together at most: fewer of many channels.
         at_once = min(256, 1 + 65_536 // count)
         most_ticks = (self.look_ns + model.max_gap_ns) // model.period_ns + 2
         self._max_gap, self._rate_hz = model.max_gap_ns, model.rate_hz

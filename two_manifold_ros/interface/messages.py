@@ -131,13 +131,12 @@ class Topics:
     """
     All topics with a fixed type.
 
-    The depth of the IMU is four seconds of samples at 8 kHz, for stalls of a busy machine. An old
-    image is worth nothing. Aggregators of diagnostics listen on /diagnostics alone, where
+    The depth of the IMU is four seconds of samples at 8 kHz, for stalls of a busy machine.
+    Aggregators of diagnostics listen on /diagnostics alone, where
     diagnostic_updater publishes them from every namespace.
     """
 
     IMU = Topic('imu', 'sensor_msgs/msg/Imu', depth=32_000, reliable=False)
-    IMAGE = Topic('image', 'sensor_msgs/msg/Image', depth=1, reliable=False)
     POSITION = Topic('position', 'geometry_msgs/msg/PoseWithCovarianceStamped')
     ODOMETRY = Topic('odometry', 'nav_msgs/msg/Odometry')
     PREDICTED_PATH = Topic('predicted_path', 'nav_msgs/msg/Path')

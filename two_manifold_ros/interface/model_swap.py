@@ -4,8 +4,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.atlas import make_filter
@@ -24,19 +23,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.filtering.filter import Filter
     from two_manifold_ros.interface.parameters import FilterParameters
     from two_manifold_ros.model.model import ModelHead
-
-FileVersion: TypeAlias = 'tuple[int, int, int, int]'
-"""Device, inode, size and time of change: which file, whatever its path, with which content."""
-
-
-def file_version(path: str) -> FileVersion | None:
-    """Return the version of a file as it is now, ``None`` if it cannot be read."""
-    try:
-        found = Path(path).stat()
-    # A path with a null byte is a ValueError.
-    except (OSError, ValueError):
-        return None
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def sensor_topics(model: ModelHead, chosen: FilterParameters) -> tuple[SensorTopic, ...]:
@@ -81,13 +67,18 @@ def _trouble_of(model: ModelHead, present: ModelHead) -> str:
     ):
         if wanted and current and wanted != current:
             return f'{what} in the frame {wanted!r}, but the model in use has {current!r}'
-    if (model.frame_id == LAP_FRAME) != (present.frame_id == LAP_FRAME):
-        return 'only one of it and the model in use knows positions, the other laps alone'
-    if model.further_names != present.further_names:
-        return 'it takes other sensors than the model in use'
-    if model.origin != present.origin:
-        return 'its positions have another geodetic origin than those that are published'
-    return ''
+    others = {
+        'only one of it and the model in use knows positions, the other laps alone': (
+            (model.frame_id == LAP_FRAME) != (present.frame_id == LAP_FRAME)
+        ),
+        'it takes other sensors than the model in use': (
+            model.further_names != present.further_names
+        ),
+        'its positions have another geodetic origin than those that are published': (
+            model.origin != present.origin
+        ),
+    }
+    return next((words for words, is_other in others.items() if is_other), '')
 
 
 def load_session(chosen: FilterParameters, clock_ns: Callable[[], int] | None = None) -> ModelSwap:
@@ -96,7 +87,6 @@ def load_session(chosen: FilterParameters, clock_ns: Callable[[], int] | None = 
 
     ``clock_ns`` stamps messages on arrival, see `Session`.
     """
-    version = file_version(chosen.model)
     model = load_model(chosen.model)
     check_input(model, chosen.model)
 
@@ -112,7 +102,7 @@ def load_session(chosen: FilterParameters, clock_ns: Callable[[], int] | None = 
             LapTimer(circuit).warm_up()
         return live
 
-    return ModelSwap(Session(model, clock_ns, make), chosen.model, version, make)
+    return ModelSwap(Session(model, clock_ns, make), chosen.model, make)
 
 
 PATIENCE = 2
@@ -125,25 +115,16 @@ class ModelSwap:
 
     The other model is loaded, compiled and fed with the newest samples in a thread. It takes over
     once it tracks, or at once where the one in use does not. If the one in use goes on tracking
-    for `PATIENCE` windows of the other, and that still does not, it is refused. ``version`` is of
-    before the file was read, ``make`` makes the filter of a model, ``swaps`` counts the exchanges,
-    ``trouble`` is why the last attempt failed.
+    for `PATIENCE` windows of the other, and that still does not, it is refused. ``make`` makes the
+    filter of a model, ``swaps`` counts the exchanges, ``trouble`` is why the last attempt failed.
     """
 
-    def __init__(
-        self,
-        session: Session,
-        path: str,
-        version: FileVersion | None,
-        make: Callable[[ModelHead], Filter],
-    ) -> None:
+    def __init__(self, session: Session, path: str, make: Callable[[ModelHead], Filter]) -> None:
         self.session, self.path = session, path
         self._make = make
         self._wanted = ''
-        self._version = self._wanted_version = version
-        # How long the other model was waited for, and the ticks by which that was noted.
-        self._waited_ns = 0
-        self._counted: int | None = None
+        # Ticks of the model in use when the other one was prepared.
+        self._begun: int | None = None
         self.swaps = 0
         self.trouble = ''
 
@@ -161,17 +142,6 @@ class ModelSwap:
             return f'{self._wanted}: swap in progress; retry when it has finished.'
         if not path:
             return 'No next model is given: set the parameter next_model to the path of one.'
-        version = file_version(path)
-        if version is None:
-            return (
-                f'{path}: there is no such file, or it cannot be read: set the parameter '
-                'next_model to the path of a model.'
-            )
-        if version == self._version:
-            return (
-                f'{path}: this model runs already, unchanged since it was read: set the parameter '
-                'next_model to another.'
-            )
         present = self.session.model
 
         def make() -> Filter:
@@ -181,9 +151,7 @@ class ModelSwap:
             live.warm_up()
             return live
 
-        self.trouble = ''
-        self._waited_ns, self._counted = 0, None
-        self._wanted, self._wanted_version = path, version
+        self._wanted, self.trouble, self._begun = path, '', None
         self.session.successor = Successor(make, self.session.newest_samples())
         return ''
 
@@ -193,45 +161,30 @@ class ModelSwap:
 
         ``idle`` is whether no messages are used at present, so that there is nothing to wait for.
         """
-        new = self.session.successor
+        new, live = self.session.successor, self.session.filter
         if new is None or not new.prepared:
             return ''
         # A sample may have come in the moment in which the thread ended.
         new.catch_up()
-        if new.failure:
-            return self._give_up(new, new.failure)
-        if idle or new.tracks or not self.session.tracks:
-            return self._take_over()
-        if not self._has_waited_for(new):
-            return ''
-        rejected = rejections(new.filter.counters)
-        state = new.filter.said.why
-        if new.latest is None and rejected:
-            counts = ', '.join(f'{cause} ({count})' for cause, count in rejected.items())
-            state = f'samples rejected: {counts}'
-        return self._give_up(
-            new,
-            f'{self._wanted}: the model is rejected, because while the one in use is tracking '
-            f'its state is: {state}',
-        )
-
-    def _has_waited_for(self, new: Successor) -> bool:
-        """Return whether the other model had its time, by ticks of the one in use."""
-        live = self.session.filter
-        ticks = live.counters['ticks']
-        # Routes of one model have ticks of different lengths.
-        before = ticks if self._counted is None else self._counted
-        self._waited_ns += (ticks - before) * live.running.period_ns
-        self._counted = ticks
-        return self._waited_ns > PATIENCE * new.filter.model.window_ns
-
-    def _take_over(self) -> str:
-        before, self.path, self._version = self.path, self._wanted, self._wanted_version
-        self.session.hand_over()
-        self.swaps += 1
-        return f'Model {self.path} runs in place of {before}'
-
-    def _give_up(self, new: Successor, why: str) -> str:
-        self.session.successor = None
-        self.trouble = why
+        why = new.failure
+        if not why:
+            if idle or new.tracks or not self.session.tracks:
+                before, self.path = self.path, self._wanted
+                self.session.hand_over()
+                self.swaps += 1
+                return f'Model {self.path} runs in place of {before}'
+            ticks = live.counters['ticks']
+            self._begun = ticks if self._begun is None else self._begun
+            waited_ns = (ticks - self._begun) * live.running.period_ns
+            if waited_ns <= PATIENCE * new.filter.model.window_ns:
+                return ''
+            state, rejected = new.filter.said.why, rejections(new.filter.counters)
+            if new.latest is None and rejected:
+                counts = ', '.join(f'{cause} ({count})' for cause, count in rejected.items())
+                state = f'samples rejected: {counts}'
+            why = (
+                f'{self._wanted}: the model is rejected, because while the one in use is tracking '
+                f'its state is: {state}'
+            )
+        self.session.successor, self.trouble = None, why
         return f'{why}\n{new.details}' if new.details else why

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, TYPE_CHECKING, TypeAlias
 
 from two_manifold_ros.errors import did_you_mean
 from two_manifold_ros.interface.messages import BASE_FRAME
-from two_manifold_ros.names import DRIVERS, HORIZONS, POSITION_TYPES
+from two_manifold_ros.names import DRIVERS, HORIZONS, LEARNERS, POSITION_TYPES
 from two_manifold_ros.training.settings import FIELDS, Offered
 
 if TYPE_CHECKING:
@@ -217,25 +217,14 @@ class FilterParameters(FilteringParameters):
 class UpdaterParameters(FilteringParameters):
     """Parameters of ``updater_node``."""
 
-    input: str = parameter(
-        'Sensor to learn from: the topic imu, or the pictures on the topic image.',
-        'imu',
-        choices=('imu', 'image'),
-    )
-    image_width: int = parameter(
-        'Columns of the grid over which the node averages images.', 16, (1, 640)
-    )
-    image_height: int = parameter(
-        'Rows of the grid over which the node averages images.', 12, (1, 480)
-    )
     reference_type: str = parameter(
         'Type of the topic reference. Empty means the published type.',
         choices=('', *POSITION_TYPES),
     )
     learner: str = parameter(
-        'Kind of model: a map, as of train --method route, or a tpsr, as of train --method tpsr. '
-        'Empty means a map for an IMU and a tpsr for images.',
-        choices=('', 'map', 'tpsr'),
+        'Kind of model: a map, as of train --method route, or a tpsr, as of train --method tpsr.',
+        'map',
+        choices=tuple(LEARNERS),
     )
     model: str = parameter(
         'Path of a model file to start with. It runs until a learned model has smaller errors. '

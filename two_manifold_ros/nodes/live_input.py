@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Inputs of nodes beside the IMU: positions, marks, sensors, odometry, images."""
+"""Inputs of nodes beside the IMU: positions, marks, sensors, odometry."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 import numpy as np
-from rclpy.serialization import deserialize_message
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.assessment import InputLimits
-from two_manifold_ros.interface.image_values import ImageValues
-from two_manifold_ros.interface.messages import Topic, Topics
+from two_manifold_ros.interface.messages import Topic
 from two_manifold_ros.names import POSITION_TYPES, SENSOR_FIELDS
 from two_manifold_ros.nodes.callbacks import find_publishers, GuardedNode
 from two_manifold_ros.recordings.decoding import fields_decoder, position_decoder, SensorTopic
@@ -37,7 +35,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.adapting.updater_session import UpdaterSession
     from two_manifold_ros.interface.transforms import OdometryFrame
     from two_manifold_ros.laps.live import LiveLaps
-    from two_manifold_ros.typing import Floats
 
 
 class LiveTopic:
@@ -226,16 +223,6 @@ def live_odometry(node: GuardedNode, name: str, frame: OdometryFrame) -> LiveTop
     return LiveTopic(
         node, name, begin, complain=complain, wanted='nav_msgs/msg/Odometry', types=()
     )
-
-
-def image_decoder(width: int, height: int) -> Callable[[bytes], tuple[int, str, Floats]]:
-    """Return the decoder of images: mean brightnesses on a grid, see `ImageValues`."""
-    values, kind = ImageValues(width, height), message_class(Topics.IMAGE.msgtype)
-
-    def decode(raw: bytes) -> tuple[int, str, Floats]:
-        return values.decode(deserialize_message(raw, kind))
-
-    return decode
 
 
 class ReferenceInput:

@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import cast, TYPE_CHECKING
 
 from std_srvs.srv import Trigger
 
@@ -26,7 +28,7 @@ from two_manifold_ros.interface.assessment import (
 )
 from two_manifold_ros.interface.messages import Topics
 from two_manifold_ros.interface.parameters import TrainerParameters
-from two_manifold_ros.interface.status import capitalised, ThrottledLog
+from two_manifold_ros.interface.status import capitalised
 from two_manifold_ros.nodes.callbacks import GuardedNode, SensorTopic
 from two_manifold_ros.nodes.health import diagnostics_publisher
 from two_manifold_ros.nodes.live_input import LiveTopic
@@ -49,19 +51,18 @@ class LiveRecording:
     """
     Record ``imu`` at once, and ``reference`` as soon as its type is known.
 
-    ``ending`` says in words when the recording ends.
+    ``ending`` says in words when the recording ends; ``counts`` are of messages.
     """
 
     def __init__(self, node: GuardedNode, reference_type: str, ending: str) -> None:
         self._node, self._ending = node, ending
         self._imu = SensorTopic(node, Topics.IMU, 'IMU')
-        self._samples = MessageColumns('live', self._imu.name, Topics.IMU.msgtype, ImuDecoder())
-        self._positions: MessageColumns | None = None
-        self.imu_count = self.reference_count = self.malformed = 0
+        samples = MessageColumns('live', self._imu.name, Topics.IMU.msgtype, ImuDecoder())
+        self._samples, self._positions = samples, cast('MessageColumns | None', None)
+        self.counts = Counter(imu_messages=0, reference_messages=0, malformed=0)
         self._first_s: float | None = None
         self._reference_s = monotonic()
-        self._log = ThrottledLog(node.get_logger().warning, node.get_logger().info)
-        self._imu.listen(self._on_imu)
+        self._imu.listen(lambda raw: self._add(samples, 'imu_messages', raw))
         self._reference = LiveTopic(
             node, 'reference', self._start_reference, wanted=reference_type
         )
@@ -69,55 +70,52 @@ class LiveRecording:
     @property
     def assessment(self) -> Assessment:
         """State of the recording."""
-        reference = self._reference.topic
-        silence = assess_silence(self._imu.health(SILENCE_S))
-        for cause, why in self._mixed_up().items():
-            return Assessment(Level.WARN, None, cause, why)
-        if not self.imu_count:
+        reference, health = self._reference.topic, self._imu.health(SILENCE_S)
+        silence = assess_silence(health)
+        # Topics of several types or publishers.
+        mixed_up = oddities(health) | {'reference_type': self._reference.problem}
+        for cause in ('reference_type', 'several_publishers'):
+            if why := mixed_up.get(cause, ''):
+                return Assessment(Level.WARN, None, cause, why)
+        if not self.counts['imu_messages']:
             why = f'no message on {self._imu.name} could be decoded: {REJECTIONS["malformed"]}'
             return silence or Assessment(Level.ERROR, None, 'malformed', why)
-        if not self.reference_count:
-            why = f'recording, but no position came on {reference} yet'
-            return Assessment(Level.WARN, None, 'no_reference', why)
-        why = f'recording {self._ending}'
-        if silence is not None:
-            return Assessment(Level.WARN, None, silence.cause, f'{why}, but {silence.why}')
+        cause, why = '', f'recording {self._ending}'
         silent_s = monotonic() - self._reference_s
-        if silent_s > SILENCE_S:
+        if not self.counts['reference_messages']:
+            cause, why = 'no_reference', f'recording, but no position came on {reference} yet'
+        elif silence is not None:
+            cause, why = silence.cause, f'{why}, but {silence.why}'
+        elif silent_s > SILENCE_S:
+            cause = 'reference_gone'
             why = f'{why}, but no position came on {reference} for {silent_s:.0f} s'
-            return Assessment(Level.WARN, None, 'reference_gone', why)
-        return Assessment(Level.OK, None, '', why)
+        return Assessment(Level.WARN if cause else Level.OK, None, cause, why)
 
     @property
-    def counts(self) -> dict[str, float | str]:
-        """Messages recorded until now."""
-        return {
-            'imu_messages': self.imu_count,
-            'reference_messages': self.reference_count,
-            'malformed': self.malformed,
-            'reference_type': self._reference.msgtype or 'unknown',
-        }
+    def values(self) -> dict[str, float | str]:
+        """Numbers and words for the diagnostics."""
+        return {**self.counts, 'reference_type': self._reference.msgtype or 'unknown'}
 
     @property
     def summary(self) -> str:
         """What is recorded, in words."""
         return (
-            f'{self.imu_count} IMU messages on {self._imu.name}, '
-            f'{self.reference_count} positions on {self._reference.topic}'
+            f'{self.counts["imu_messages"]} IMU messages on {self._imu.name}, '
+            f'{self.counts["reference_messages"]} positions on {self._reference.topic}'
         )
 
     @property
     def seconds(self) -> float:
-        """How long ago the first IMU message came."""
+        """How long ago the first message came."""
         return 0.0 if self._first_s is None else monotonic() - self._first_s
 
     def recording(self, *, use_receive_time: bool) -> Recording:
         """Return the recording until now; an `InputError` says what has not come yet."""
         imu, reference = self._samples, self._positions
-        if not self.imu_count:
+        if not self.counts['imu_messages']:
             msg = f'No IMU message came on {imu.name} yet: remap imu to the driver.'
             raise InputError(msg)
-        if reference is None or not self.reference_count:
+        if reference is None or not self.counts['reference_messages']:
             msg = f'No position came on {self._reference.topic} yet: remap reference to its topic.'
             raise InputError(msg)
         options = ReadingOptions(use_receive_time=use_receive_time)
@@ -128,19 +126,9 @@ class LiveRecording:
         self._imu.close()
         self._reference.close()
 
-    def update(self) -> None:
-        """Subscribe the reference once its type is known, and log what is wrong."""
+    def find(self) -> None:
+        """Subscribe the reference once its type is known."""
         self._reference.find()
-        causes = {cause: capitalised(why) for cause, why in self._mixed_up().items()}
-        if self.malformed:
-            causes['malformed'] = f'{self.malformed} messages could not be decoded'
-        self._log.update(causes, monotonic())
-
-    def _mixed_up(self) -> dict[str, str]:
-        """Return sentences by cause on topics of several types or publishers."""
-        found = oddities(self._imu.health(SILENCE_S)) | {'reference_type': self._reference.problem}
-        causes = 'reference_type', 'several_publishers'
-        return {cause: found[cause] for cause in causes if found.get(cause)}
 
     def _start_reference(self, msgtype: str) -> Callable[[bytes], object]:
         topic = self._node.resolve_topic_name('reference')
@@ -149,23 +137,19 @@ class LiveRecording:
 
         def take(raw: bytes) -> None:
             self._reference_s = monotonic()
-            self.reference_count += self._add(positions, raw)
+            self._add(positions, 'reference_messages', raw)
 
         return take
 
-    def _on_imu(self, raw: bytes) -> None:
+    def _add(self, collected: MessageColumns, kind: str, raw: bytes) -> None:
+        """Decode and count one serialised message."""
         if self._first_s is None:
             self._first_s = monotonic()
-        self.imu_count += self._add(self._samples, raw)
-
-    def _add(self, collected: MessageColumns, raw: bytes) -> int:
-        """Decode one serialised message; return how many were."""
         try:
             collected.add(self._node.now_ns, raw)
         except InputError:
-            self.malformed += 1
-            return 0
-        return 1
+            kind = 'malformed'
+        self.counts[kind] += 1
 
 
 class TrainerNode(GuardedNode):
@@ -182,17 +166,17 @@ class TrainerNode(GuardedNode):
             TrainerParameters,
             locked=lambda: 'the training has started' if self._job is not None else '',
         )
+        # Of what cannot be trained or written nothing is recorded.
         check_target(chosen.model)
-        settings = training_settings(vars(chosen))
+        training_settings(vars(chosen))
+        seconds = chosen.record_seconds
+        # Whether nobody can be expected to call ``finish`` again after a failure.
+        self._unattended = bool(chosen.bags) or seconds > 0.0
         self._publish_diagnostics = diagnostics_publisher(self)
         self.serve(Trigger, 'finish', self._on_finish)
         if chosen.bags:
-            self.get_logger().info(f'Training from {", ".join(chosen.bags)}')
-            self._job = TrainingJob(
-                lambda: read_bags(vars(chosen)), settings, chosen.model, force=chosen.force
-            )
+            self._start_training()
         else:
-            seconds = chosen.record_seconds
             ending = f'for {seconds:g} s' if seconds else 'until the service finish is called'
             self._live = LiveRecording(self, chosen.reference_type, ending)
         self.every(0.5, self._on_timer)
@@ -209,22 +193,20 @@ class TrainerNode(GuardedNode):
         super().destroy_node()
 
     def _start_training(self) -> None:
-        """Train on the recording; raises `InputError` if that is too short."""
+        """Train on the bags or the recording; raises `InputError` if that is too short."""
         chosen = read(self, TrainerParameters)
         check_target(chosen.model)
-        settings = training_settings(vars(chosen))
-        if self._live is None:
-            msg = 'the training from bags has started by itself'
-            raise InputError(msg)
-        recording = self._live.recording(use_receive_time=chosen.use_receive_time)
-        self.get_logger().info('Training from what was recorded')
-        self._job = TrainingJob(
-            lambda: put_in_step([recording], chosen.position_lag),
-            settings,
-            chosen.model,
-            force=chosen.force,
-        )
-        if _is_unattended(chosen):
+        settings, source = training_settings(vars(chosen)), ', '.join(chosen.bags)
+        get = partial(read_bags, vars(chosen))
+        if self._live is not None:
+            recording = self._live.recording(use_receive_time=chosen.use_receive_time)
+            source, get = (
+                'what was recorded',
+                partial(put_in_step, [recording], chosen.position_lag),
+            )
+        self.get_logger().info(f'Training from {source}')
+        self._job = TrainingJob(get, settings, chosen.model, force=chosen.force)
+        if self._unattended:
             self._stop_recording()
 
     def _stop_recording(self) -> None:
@@ -258,15 +240,15 @@ class TrainerNode(GuardedNode):
         self._publish_diagnostics(self._level, self._why, self._values)
 
     def _follow_recording(self, live: LiveRecording) -> None:
-        live.update()
-        assessment = live.assessment
-        self._show(assessment.level, assessment.why, cause=assessment.cause, **live.counts)
+        live.find()
+        found = live.assessment
+        self._show(found.level, found.why, cause=found.cause, **live.values)
         limit_s, seconds = read(self, TrainerParameters).record_seconds, live.seconds
         # Whoever waits for the end sees four times that it comes nearer.
         quarter = min(int(4.0 * seconds / limit_s), 4) if limit_s else 0
         so_far = f', {seconds:.0f} of {limit_s:g} s' if quarter else ''
-        line = f'{capitalised(assessment.why)}: {live.summary}{so_far}'
-        self._say(f'recording {assessment.cause} {quarter}', line)
+        line = f'{capitalised(found.why)}: {live.summary}{so_far}'
+        self._say(f'recording {found.cause} {quarter}', line)
         if limit_s and seconds >= limit_s:
             try:
                 self._start_training()
@@ -280,34 +262,30 @@ class TrainerNode(GuardedNode):
         if not done:
             self._show(Level.OK, f'training: {job.stage}', share=job.share)
             self._say(f'{job.stage} {job.share:.1f}', f'Training: {job.stage}, {job.share:.0%}')
-        elif job.failure:
+        elif job.model is None:
             if job.details and self._said != job.failure:
                 self.get_logger().error(job.details)
             self._fail(job.failure, job.exit_status)
         elif self.exit_status is None:
-            self._succeed(job)
-
-    def _succeed(self, job: TrainingJob) -> None:
-        chosen = read(self, TrainerParameters)
-        self._show(Level.OK, f'trained: the model is in {chosen.model}', model=chosen.model)
-        if job.model is not None and self._said != self._why:
-            for note in job.model.summary.get('notes', ()):
-                self.get_logger().warning(note)
-        self._say(self._why, capitalised(self._why))
-        self._stop_recording()
-        if chosen.exit_when_done:
-            self.exit_status = 0
+            chosen = read(self, TrainerParameters)
+            self._show(Level.OK, f'trained: the model is in {chosen.model}', model=chosen.model)
+            if self._said != self._why:
+                for note in job.model.summary.get('notes', ()):
+                    self.get_logger().warning(note)
+            self._say(self._why, capitalised(self._why))
+            self._stop_recording()
+            if chosen.exit_when_done:
+                self.exit_status = 0
 
     def _fail(self, reason: str, status: int = 1) -> None:
         """End, or go on recording if ``finish`` can be called again."""
-        chosen = read(self, TrainerParameters)
         self._show(Level.ERROR, reason)
         if self._said != reason:
             self._said = reason
             self.get_logger().error(reason)
-        if not _is_unattended(chosen):
+        if not self._unattended:
             self._job = None
-        elif chosen.exit_when_done:
+        elif read(self, TrainerParameters).exit_when_done:
             self.exit_status = status
 
     def _show(self, level: Level, why: str, **values: float | str) -> None:
@@ -316,9 +294,8 @@ class TrainerNode(GuardedNode):
     def _say(self, key: str, line: str) -> None:
         if key != self._said:
             self._said = key
-            self.get_logger().info(line)
-
-
-def _is_unattended(chosen: TrainerParameters) -> bool:
-    """Return whether ``finish`` cannot be expected to be called again after a failure."""
-    return bool(chosen.bags) or chosen.record_seconds > 0
+            log = self.get_logger()
+            if self._level is Level.OK:
+                log.info(line)
+            else:
+                log.warning(line)

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import Any, TYPE_CHECKING
@@ -21,11 +20,9 @@ from two_manifold_ros.adapting.handover import Answer, HandOver
 from two_manifold_ros.adapting.updater_session import (
     assess_learning,
     describe_learning,
-    learner_name,
     learner_of,
     learning_events,
     learning_values,
-    stream_head,
     UpdaterSession,
 )
 from two_manifold_ros.errors import InputError
@@ -41,9 +38,8 @@ from two_manifold_ros.nodes.callbacks import (
     SensorTopic,
 )
 from two_manifold_ros.nodes.health import limits_line, StatusPublisher, topics_line
-from two_manifold_ros.nodes.live_input import image_decoder, LiveTopic, ReferenceInput
+from two_manifold_ros.nodes.live_input import LiveTopic, ReferenceInput
 from two_manifold_ros.nodes.running import declare
-from two_manifold_ros.recordings.decoding import ImuDecoder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -52,7 +48,7 @@ if TYPE_CHECKING:
 
 
 class UpdaterNode(GuardedNode):
-    """Subscribe a sensor and a reference; filter and learn in their callbacks."""
+    """Subscribe an IMU and a reference; filter and learn in their callbacks."""
 
     def __init__(self) -> None:
         super().__init__('updater_node')
@@ -61,26 +57,21 @@ class UpdaterNode(GuardedNode):
             check_transform()
         name = name_of_files(chosen, self.get_namespace())
         chosen = self._chosen = replace(chosen, checkpoint_name=name)
-        sees = chosen.input == 'image'
-        self._input = SensorTopic(
-            self, Topics.IMAGE if sees else Topics.IMU, 'image' if sees else 'IMU'
-        )
+        self._input = SensorTopic(self, Topics.IMU, 'IMU')
         if not is_compiled():
             self.get_logger().info('Getting ready: compiling takes a while')
+        learner = learner_of(chosen, self._input.name)
         self._session = UpdaterSession(
-            learner_of(chosen, stream_head(chosen, self._input.name)),
-            image_decoder(chosen.image_width, chosen.image_height) if sees else ImuDecoder(),
-            (lambda: self.now_ns) if chosen.use_receive_time else None,
+            learner, (lambda: self.now_ns) if chosen.use_receive_time else None
         )
         self._checkpointing: Checkpoints | None = None
         self._handover: HandOver | None = None
         if chosen.checkpoint_folder:
-            self._checkpointing = Checkpoints(chosen, self._session)
+            self._checkpointing = Checkpoints(chosen, learner)
             for sentence in self._checkpointing.skipped:
                 self.get_logger().warning(sentence)
         if chosen.filter_node:
             self._start_handover(chosen)
-        learner = self._session.learner
         head = self._followed = learner.filter.running
         scene = choose_scene(head, chosen.track_frame, chosen.child_frame)
         self._estimates = EstimatePublishers(
@@ -89,13 +80,19 @@ class UpdaterNode(GuardedNode):
         self._reference_hz = 0.0
         # Of learning, what the log has last.
         self._verdict, self._laps = '', 0
-        for service, work, done in (
-            # Its outcome is in the diagnostics, because no callback may wait.
-            ('save', self._save, 'Checkpoint started; see diagnostics.'),
-            ('reset', self._reset, 'The filter restarts with what was learned.'),
-            ('forget', learner.forget, 'Learning restarts; newer checkpoints replace the old.'),
-        ):
-            self.serve(Trigger, service, partial(_answer, work, done))
+        self._serve('forget', learner.forget, 'Learning restarts; newer checkpoints replace it.')
+        self._serve(
+            'reset',
+            lambda: self._session.reset('reset service'),
+            'The filter restarts with what was learned.',
+        )
+        # Its outcome is in the diagnostics, because no callback may wait.
+        saving = self._checkpointing
+        self._serve(
+            'save',
+            saving.save if saving else lambda: 'no checkpoint_folder is given',
+            'Checkpoint started; see diagnostics.',
+        )
         self._input.wait()
         self._positions = ReferenceInput(self._session)
         self._reference = LiveTopic(
@@ -127,24 +124,30 @@ class UpdaterNode(GuardedNode):
             stop_message = f'Stopped; {checkpointing.kept}'
             logger.info(stop_message)
 
+    def _serve(self, name: str, work: Callable[[], str | None], done: str) -> None:
+        """Offer a service that does some work, which may be refused."""
+
+        def answer(_: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+            refusal = work()
+            response.success, response.message = not refusal, refusal or done
+            return response
+
+        self.serve(Trigger, name, answer)
+
     def _start_handover(self, chosen: UpdaterParameters) -> None:
-        asks = f'models are to be handed over to {chosen.filter_node}'
-        if chosen.input == 'image':
-            msg = f'{asks}, which needs models of an IMU: leave filter_node empty for images'
-            raise InputError(msg)
         if not chosen.checkpoint_folder:
-            msg = f'{asks}, but there is no folder for them: set the parameter checkpoint_folder'
+            msg = (
+                f'models are to be handed over to {chosen.filter_node}, but there is no folder '
+                'for them: set the parameter checkpoint_folder'
+            )
             raise InputError(msg)
         # An absolute path, because the filter node opens it too.
         folder, name = Path(chosen.checkpoint_folder).absolute(), f'{chosen.checkpoint_name}.model'
-        files = self._model_files = NumberedFiles(folder, name, 'model')
-        # One that cannot be made or written is reported every second.
-        files.obstacle()
         client = FilterClient(self, chosen.filter_node)
         log = self.get_logger()
         handover = self._handover = HandOver(
             client.hand_over,
-            files,
+            NumberedFiles(folder, name, 'model'),
             self._session.learner,
             lambda text, is_warning: log.warning(text) if is_warning else log.info(text),
         )
@@ -160,12 +163,10 @@ class UpdaterNode(GuardedNode):
         kept, hand_over = 'No checkpoints', 'hand-over disabled'
         if checkpointing is not None:
             kept = f'A checkpoint in {chosen.checkpoint_folder} every {chosen.checkpoint_s:g} s'
-            if checkpointing.trouble:
-                kept = 'No checkpoint can be written'
             kept += f', {checkpointing.begun}'
         if self._handover is not None:
             hand_over = f'hands better models over to {chosen.filter_node}'
-        what = {'map': 'the map of the route', 'tpsr': 'a TPSR'}[learner_name(chosen)]
+        what = {'map': 'the map of the route', 'tpsr': 'a TPSR'}[chosen.learner]
         if chosen.model:
             what += f'; {chosen.model} runs until a better one is learned'
         learns = (
@@ -184,28 +185,16 @@ class UpdaterNode(GuardedNode):
     def _on_message(self, raw: bytes) -> None:
         session = self._session
         estimates = session.take(raw)
-        learner = session.learner
-        known = learner.filter.running
-        if known is not self._followed:
-            self._followed, before = known, self._estimates.scene
-            self._estimates.go_on_with(choose_scene(known, before.track, before.child), {})
+        live = session.learner.filter
+        if live.running is not self._followed:
+            self._followed, before = live.running, self._estimates.scene
+            self._estimates.go_on_with(choose_scene(live.running, before.track, before.child), {})
         for estimate in estimates:
             self._estimates.publish(estimate)
-        live = learner.filter
         state = live.said.status, live.said.cause, session.arrivals.refused
         if state != self._state:
             self._state = state
             self._on_status()
-
-    def _log_learning(self) -> None:
-        """Log how a training ended, and once a lap what was learned and which model runs."""
-        learner = self._session.learner
-        laps = int(learner.schedule.known_s / learner.lap_s) if learner.lap_s > 0.0 else 0
-        if learner.trainings.verdict and learner.trainings.verdict != self._verdict:
-            self.get_logger().info(learner.trainings.verdict)
-        if laps > self._laps:
-            self.get_logger().info(f'Lap {laps}: {describe_learning(learner)}')
-        self._verdict, self._laps = learner.trainings.verdict, laps
 
     def _counts(self) -> Counter[str]:
         """Return the counters of the session, of the positions and of the learning."""
@@ -218,18 +207,20 @@ class UpdaterNode(GuardedNode):
 
     def _on_second(self) -> None:
         self._reference.find()
-        self._log_learning()
+        learner, topic = self._session.learner, self._reference.topic
+        # How a training ended, and once a lap what was learned and which model runs.
+        laps = int(learner.schedule.known_s / learner.lap_s) if learner.lap_s > 0.0 else 0
+        if learner.verdict and learner.verdict != self._verdict:
+            self.get_logger().info(learner.verdict)
+        if laps > self._laps:
+            self.get_logger().info(f'Lap {laps}: {describe_learning(learner)}')
+        self._verdict, self._laps = learner.verdict, laps
         if self._checkpointing is not None:
             self._checkpointing.look()
         counts, published = self._counts(), self._estimates.topics.values()
         fresh, events = self._status.count(counts, self._session.arrivals, published)
-        self._publish_health(counts, events | self._find_events(fresh))
-
-    def _find_events(self, fresh: Counter[str]) -> dict[str, str]:
-        """Return events of learning, positions, checkpoints and hand-overs."""
-        session, topic = self._session, self._reference.topic
         self._reference_hz = float(fresh['reference_used'])
-        events = learning_events(fresh, session, topic)
+        events |= learning_events(fresh, self._session, topic)
         if self._positions.silence_s > 5.0:
             events['reference_gone'] = (
                 f'No usable position comes on {topic} any more: the learned model stays as it is'
@@ -238,12 +229,7 @@ class UpdaterNode(GuardedNode):
             events['reference_type'] = self._reference.problem
         if self._checkpointing is not None and self._checkpointing.trouble:
             events['checkpoint'] = self._checkpointing.trouble
-        if self._handover is not None:
-            why = {'promotion': self._handover.obstacle, 'models': self._model_files.obstacle()}
-            events |= {
-                cause: f'Nothing is handed over: {each}' for cause, each in why.items() if each
-            }
-        return events
+        self._publish_health(counts, events)
 
     def _publish_health(self, counts: Counter[str], events: dict[str, str] | None = None) -> None:
         session, checkpointing = self._session, self._checkpointing
@@ -257,31 +243,18 @@ class UpdaterNode(GuardedNode):
         leading = {
             'reference_type': self._reference.msgtype or 'unknown',
             'reference_rate_hz': self._reference_hz,
-            'learner': learner_name(self._chosen),
+            'learner': self._chosen.learner,
             'imu_frame': session.head.imu_frame_id,
             **learning_values(learner),
         }
         trailing: dict[str, float | str] = {}
         if checkpointing is not None:
-            trailing.update(checkpointing.values)
+            trailing |= checkpointing.values
+        if trouble:
+            trailing['checkpoint_trouble'] = trouble
         if self._handover is not None:
-            trailing.update(self._handover.values())
+            trailing |= self._handover.values()
         self._status.publish(health, assessment, leading, trailing, events)
-
-    def _save(self) -> str:
-        checkpointing = self._checkpointing
-        return checkpointing.save() if checkpointing else 'no checkpoint_folder is given'
-
-    def _reset(self) -> None:
-        self._session.reset('reset service')
-
-
-def _answer(
-    work: Callable[[], str | None], done: str, _: Trigger.Request, response: Trigger.Response
-) -> Trigger.Response:
-    refusal = work()
-    response.success, response.message = not refusal, refusal or done
-    return response
 
 
 NO_REASON = 'refused without a reason'
@@ -321,15 +294,15 @@ class FilterClient:
 
         def swap(response: SetParameters.Response) -> None:
             (result,) = response.results
-            if result.successful:
-                self._ask(
-                    self._swap,
-                    Trigger.Request(),
-                    answer,
-                    lambda done: answer('' if done.success else done.message or NO_REASON),
-                )
-            else:
+            if not result.successful:
                 answer(result.reason or NO_REASON)
+                return
+            self._ask(
+                self._swap,
+                Trigger.Request(),
+                answer,
+                lambda done: answer('' if done.success else done.message or NO_REASON),
+            )
 
         parameters = [Parameter('next_model', value=path).to_parameter_msg()]
         self._ask(self._set, SetParameters.Request(parameters=parameters), answer, swap)
