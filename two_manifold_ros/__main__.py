@@ -42,7 +42,6 @@ WAY: dict[str, dict[str, tuple[str, str, str]]] = {
         'laps': ('running', 'model.npz my_bag', 'lap and sector times'),
         'vehicle': ('running', 'model.npz its_bag -o its.json', 'measure another IMU'),
         'replay': ('running', 'model.npz my_bag -o predictions', 'write the node topics'),
-        'export': ('running', 'model.npz my_bag -o a.gpx', 'write GPX or CSV'),
         'status': ('status', '', 'watch running nodes'),
     },
     'Beside that (two-manifold COMMAND --help has all options of a command):': {

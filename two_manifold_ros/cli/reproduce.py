@@ -12,7 +12,7 @@ import time
 from traceback import print_exception
 from typing import TYPE_CHECKING
 
-from two_manifold_ros.cli.options import add_json, answer, print_table
+from two_manifold_ros.cli.options import add, answer, print_table
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.experiments.experiment import (
     ALL,
@@ -61,7 +61,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar='N',
         help='number of the set of random draws (default: 0, the published set)',
     )
-    add_json(parser)
+    add(parser, '--json')
 
 
 def run(args: Namespace) -> int:

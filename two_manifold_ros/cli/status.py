@@ -9,7 +9,7 @@ import math
 from time import monotonic
 from typing import NamedTuple, TYPE_CHECKING
 
-from two_manifold_ros.cli.options import add_json, answer, seconds
+from two_manifold_ros.cli.options import add, answer, seconds
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.status import Status, USABLE
 from two_manifold_ros.interface.assessment import Level
@@ -67,7 +67,7 @@ def add_arguments(parser: ArgumentParser) -> None:
             'before'
         ),
     )
-    add_json(parser)
+    add(parser, '--json')
 
 
 def run(args: Namespace) -> int:

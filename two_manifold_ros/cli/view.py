@@ -71,9 +71,10 @@ def add_arguments(parser: ArgumentParser) -> None:
         help='follow filter nodes, by full names such as car1/filter_node (default: all); needs '
         'ROS 2',
     )
-    options.add_part(parser)
+    options.add(parser, '--from', '--until')
     parser.add_argument('--no-browser', action='store_true', help='do not open a browser')
-    options.add_sensor_topics(options.add_topics(parser))
+    recordings = options.add_topics(parser)
+    options.add(recordings, '--sensor-topic', usual='the topics of the training')
     group = parser.add_argument_group('address of the page')
     group.add_argument(
         '--host',
@@ -158,7 +159,7 @@ def has_display() -> bool:
 
 def _filter_bag(args: Namespace, scene: Scene, model: ModelHead) -> None:
     """Filter the bag; time zero is the first stamp of the IMU."""
-    (whole,) = options.recordings_of(args, need_positions=False, origin=model.origin)
+    (whole,) = options.recordings_of(args, model, need_positions=False)
     recording = options.part_of(whole, args.start, args.until)
     check_fit(model, recording)
     vehicle = scene.vehicle(recording.name)
