@@ -16,7 +16,6 @@ from types import SimpleNamespace
 from typing import Any
 
 from matplotlib.figure import Figure
-import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from rclpy.subscription import Subscription
 
 
-_FOLLOWED = (Topics.POSITION, Topics.PREDICTED_PATH, Topics.STATUS, Topics.MARKERS)
 _SEARCHED_S = 1.0
 """How often the graph is searched: half of it finds a node sooner and costs twice as much."""
 _IDLE_S = 0.2
@@ -108,7 +107,7 @@ def listen(
 
 def watch(
     hear: Callable[[str, str, Any], object],
-    looked_at: Callable[[], Collection[str]],
+    looked_at: Callable[[], bool],
     names: Collection[str],
     over: Event,
 ) -> None:
@@ -116,29 +115,20 @@ def watch(
     Follow the named filter nodes, or all, until it is over; in a thread: no signal may break in.
 
     ``hear`` is called with the full name of a node, without the leading slash; the name of a topic
-    in `Topics`; and a message of it: of diagnostics one status of the node, of the IMU the bytes.
-    ``looked_at`` returns the names of nodes whose details are on open pages, an empty name for
-    none yet. While no page is open nothing of ROS is left, so that nodes need not publish for it.
+    in `Topics`; and a message of it: of diagnostics one status of the node. While no page is
+    open, as ``looked_at`` says, nothing of ROS is left, so that nodes need not publish for it.
     """
     while not over.wait(_IDLE_S):
-        if looked_at():
-            _follow(hear, looked_at, names, over)
-
-
-def _follow(
-    hear: Callable[[str, str, Any], object],
-    looked_at: Callable[[], Collection[str]],
-    names: Collection[str],
-    over: Event,
-) -> None:
-    with _spun('two_manifold_view', rosout=False) as (node, executor):
-        watcher = Watcher(node, hear, names)
-        searched_s, seen = -math.inf, frozenset[str]()
-        while not over.is_set() and (chosen := frozenset(looked_at())):
-            if chosen != seen or monotonic() - searched_s >= _SEARCHED_S:
-                seen, searched_s = chosen, monotonic()
-                watcher.search(chosen)
-            executor.spin_once(timeout_sec=0.1)
+        if not looked_at():
+            continue
+        with _spun('two_manifold_view', rosout=False) as (node, executor):
+            watcher = Watcher(node, hear, names)
+            searched_s = -math.inf
+            while not over.is_set() and looked_at():
+                if monotonic() - searched_s >= _SEARCHED_S:
+                    searched_s = monotonic()
+                    watcher.search()
+                executor.spin_once(timeout_sec=0.1)
 
 
 class Watcher:
@@ -153,26 +143,40 @@ class Watcher:
         self._subscriptions: dict[tuple[str, str, str], Subscription] = {}
         self._tracks: set[str] = set()
 
-    def search(self, chosen: Collection[str]) -> None:
-        """Subscribe the topics of all filter nodes that are there now, of the chosen the IMU."""
+    def search(self) -> None:
+        """Subscribe the topics of all filter nodes that are there now."""
         wanted: dict[tuple[str, str, str], Topic] = {}
         self._found = set()
         for name, space in self._node.get_node_names_and_namespaces():
             full = f'{space.rstrip("/")}/{name}'.lstrip('/')
             if not self._names or full in self._names:
-                wanted |= self._topics_of(name, space, full, with_imu=full in chosen)
+                # A node may have ended since; of which type that error is depends on the
+                # distribution.
+                with suppress(RuntimeError):
+                    wanted |= self._topics_of(name, space, full)
         # A node that starts again may have another model.
         self._tracks &= self._found
         for key in self._subscriptions.keys() - wanted.keys():
             self._node.destroy_subscription(self._subscriptions.pop(key))
         for key in wanted.keys() - self._subscriptions.keys():
-            self._subscriptions[key] = self._subscribe(*key, wanted[key])
+            full, kind, address = key
+            topic = wanted[key]
+            quality = qos(topic)
+            if not topic.latched:
+                # A page may miss a picture, but must never make a robot send one again.
+                depth = min(topic.depth, 200)
+                quality = QoSProfile(depth=depth, reliability=ReliabilityPolicy.BEST_EFFORT)
+            self._subscriptions[key] = self._node.create_subscription(
+                message_class(topic.msgtype),
+                address,
+                partial(self._take, full, kind),
+                quality,
+                raw=kind == Topics.MARKERS.name,
+            )
 
-    def _topics_of(
-        self, name: str, space: str, full: str, *, with_imu: bool
-    ) -> dict[tuple[str, str, str], Topic]:
+    def _topics_of(self, name: str, space: str, full: str) -> dict[tuple[str, str, str], Topic]:
         """Return what to subscribe of a node; nothing of one that is no filter."""
-        published = self._ask(self._node.get_publisher_names_and_types_by_node, name, space)
+        published = self._node.get_publisher_names_and_types_by_node(name, space)
         statuses = _of_type(published, Topics.STATUS)
         diagnostics = _of_type(published, Topics.DIAGNOSTICS)
         if not (statuses and diagnostics):
@@ -182,65 +186,34 @@ class Watcher:
         wanted = {
             ('', Topics.DIAGNOSTICS.name, topic): Topics.DIAGNOSTICS for topic in diagnostics
         }
-        for kind in _FOLLOWED:
-            topics = _of_type(published, kind)
-            if kind is Topics.STATUS:
-                # A latent state has the same type; renamed, its label gives it away.
-                topics = [each for each in topics if each.endswith('/status')] or topics
+        # A latent state has the same type as the status; renamed, its label gives it away.
+        statuses = [each for each in statuses if each.endswith('/status')] or statuses
+        wanted |= {(full, Topics.STATUS.name, topic): Topics.STATUS for topic in statuses}
+        for kind in (Topics.POSITION, Topics.PREDICTED_PATH, Topics.MARKERS):
             if kind is not Topics.MARKERS or full not in self._tracks:
-                wanted |= {(full, kind.name, topic): kind for topic in topics}
-        if with_imu:
-            asked = self._node.get_subscriber_names_and_types_by_node
-            imus = _of_type(self._ask(asked, name, space), Topics.IMU)
-            wanted |= {(full, Topics.IMU.name, topic): Topics.IMU for topic in imus}
+                wanted |= {(full, kind.name, topic): kind for topic in _of_type(published, kind)}
         return wanted
 
-    @staticmethod
-    def _ask(
-        question: Callable[[str, str], list[tuple[str, list[str]]]], name: str, space: str
-    ) -> list[tuple[str, list[str]]]:
-        try:
-            return question(name, space)
-        # It has ended since; of which type the error is depends on the distribution.
-        except RuntimeError:
-            return []
-
-    def _subscribe(self, name: str, kind: str, address: str, topic: Topic) -> Subscription:
-        quality = qos(topic)
-        if not topic.latched:
-            # A page may miss a picture, but must never make a robot send one again.
-            depth = min(topic.depth, 200)
-            quality = QoSProfile(depth=depth, reliability=ReliabilityPolicy.BEST_EFFORT)
-        return self._node.create_subscription(
-            message_class(topic.msgtype),
-            address,
-            partial(getattr(self, f'_on_{kind}', partial(self._on_other, kind)), name),
-            quality,
-            raw=kind in {Topics.IMU.name, Topics.MARKERS.name},
-        )
-
-    def _on_other(self, kind: str, name: str, message: Any) -> None:  # noqa: ANN401 - of its type
-        self._hear(name, kind, message)
-
-    def _on_diagnostics(self, _: str, message: Any) -> None:  # noqa: ANN401
-        for status in message.status:
-            if status.name in self._found:
-                self._hear(status.name, Topics.DIAGNOSTICS.name, status)
-
-    def _on_status(self, name: str, message: Any) -> None:  # noqa: ANN401
-        # Other nodes publish numbers without labels.
-        if message.layout.dim and 'status' in message.layout.dim[0].label.split(','):
-            self._hear(name, Topics.STATUS.name, message)
-
-    def _on_markers(self, name: str, raw: bytes) -> None:
-        # The route is heard once: markers are built for a subscriber alone, and are expensive.
-        if name not in self._tracks and _TRACK_MARKER in raw:
-            message: Any = raw
+    def _take(self, name: str, kind: str, message: Any) -> None:  # noqa: ANN401 - of its type
+        if kind == Topics.DIAGNOSTICS.name:
+            for status in message.status:
+                if status.name in self._found:
+                    self._hear(status.name, kind, status)
+            return
+        if kind == Topics.STATUS.name:
+            # Other nodes publish numbers without labels.
+            dimensions = message.layout.dim
+            if not dimensions or 'status' not in dimensions[0].label.split(','):
+                return
+        if kind == Topics.MARKERS.name:
+            # The route is heard once: markers are built for a subscriber alone, and are expensive.
+            if name in self._tracks or _TRACK_MARKER not in message:
+                return
             # Whoever hears the bytes of what is no message counts it.
             with suppress(Exception):
-                message = deserialize_message(raw, message_class(Topics.MARKERS.msgtype))
+                message = deserialize_message(message, message_class(Topics.MARKERS.msgtype))
                 self._tracks.add(name)
-            self._hear(name, Topics.MARKERS.name, message)
+        self._hear(name, kind, message)
 
 
 def _of_type(topics: list[tuple[str, list[str]]], topic: Topic) -> list[str]:
