@@ -16,7 +16,6 @@ from types import SimpleNamespace
 from typing import Any
 
 from matplotlib.figure import Figure
-import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
@@ -26,20 +25,14 @@ from two_manifold_ros.fleet import ItemJournal
 from two_manifold_ros.inspection.coverage import Survey, survey_bags
 from two_manifold_ros.laps.unplaced import read_marks
 from two_manifold_ros.loggers.reading import read_log
-from two_manifold_ros.loggers.track_files import Track, write_track
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.model.vehicle import load_vehicle, UNKNOWN
 from two_manifold_ros.pages.report import write_page
 from two_manifold_ros.recordings.reading import ReadingOptions
-from two_manifold_ros.recordings.recording import GeodeticOrigin
 
-VALID, ORIGIN = np.ones(3, dtype=bool), GeodeticOrigin(1, 2, 3)
-TRACK = Track(np.arange(3), *np.zeros((3, 3, 2)), VALID, ['lost'] * 3, ORIGIN)
 PICTURE = Experiment('picture', '', '', 'x:x')
 
 WRITE: dict[str, Callable[[Path], object]] = {
-    'track.csv': lambda path: write_track(str(path), TRACK),
-    'track.gpx': lambda path: write_track(str(path), TRACK),
     'report.html': lambda path: write_page(path, 'title', '', []),
     'vehicle.json': lambda path: UNKNOWN.save(str(path)),
     'journal': ItemJournal,

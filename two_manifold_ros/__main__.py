@@ -42,7 +42,6 @@ WAY: dict[str, dict[str, tuple[str, str, str]]] = {
         'laps': ('running', 'model.npz my_bag', 'lap and sector times'),
         'vehicle': ('running', 'model.npz its_bag -o its.json', 'measure another IMU'),
         'replay': ('running', 'model.npz my_bag -o predictions', 'write the node topics'),
-        'export': ('running', 'model.npz my_bag -o a.gpx', 'write GPX or CSV'),
         'status': ('status', '', 'watch running nodes'),
     },
     'Beside that (two-manifold COMMAND --help has all options of a command):': {
@@ -68,12 +67,8 @@ def overview() -> str:
             (f'two-manifold {name} {example}'.rstrip(), words)
             for name, (_, example, words) in commands.items()
         ]
-        if 'view' in commands:
-            lines.append(NODE)
-        shown += [
-            heading,
-            *(f'  {example:{len(NODE[0]) + 1}} {words}' for example, words in lines),
-        ]
+        lines += [NODE] if 'view' in commands else []
+        shown += [heading, *(f'  {line:{len(NODE[0]) + 1}} {words}' for line, words in lines)]
     return '\n'.join(shown)
 
 
@@ -105,13 +100,17 @@ def _status(arguments: list[str]) -> int:
         if module == 'two_manifold_ros':
             raise
         package = {'sklearn': 'scikit-learn'}.get(module, module)
-        return _refuse(
+        status = BAD_INPUT
+        words = (
             f'this command needs the Python package {package!r}: install it with pip install '
             f"{package}, or all that commands need with pip install '.[train]' in the checkout."
         )
     except (InputError, OSError) as error:
         status = error.status if isinstance(error, InputError) else BAD_INPUT
-        return _refuse(_hidden(str(in_words(error)), arguments), status)
+        words = _hidden(str(in_words(error)), arguments)
+    else:
+        return status
+    on_stderr(f'two-manifold: error: {words}')
     return status
 
 
@@ -175,10 +174,7 @@ class _Parser(argparse.ArgumentParser):
 
 def make_parser(arguments: list[str]) -> argparse.ArgumentParser:
     """Return the parser of all commands, of which the first argument alone gets its options."""
-    parser = _Parser(
-        prog='two-manifold',
-        description=DESCRIPTION,
-    )
+    parser = _Parser(prog='two-manifold', description=DESCRIPTION)
     parser.add_argument('--version', action='version', version=f'%(prog)s {__version__}')
     commands = parser.add_subparsers(metavar='COMMAND', required=True)
     for name, (_, _, words) in COMMANDS.items():
@@ -196,14 +192,8 @@ def command_named(name: str) -> Any:  # noqa: ANN401 - a module, or a part of on
     module = import_module(f'two_manifold_ros.cli.{COMMANDS[name][0]}')
     if not hasattr(module, f'run_{name}'):
         return module
-    parts = (f'{name.upper()}_HELP', f'add_{name}', f'run_{name}')
-    words, add_arguments, run = (getattr(module, each) for each in parts)
-    return SimpleNamespace(HELP=words, add_arguments=add_arguments, run=run)
-
-
-def _refuse(message: str, status: int = BAD_INPUT) -> int:
-    on_stderr(f'two-manifold: error: {message}')
-    return status
+    parts = {'HELP': f'{name.upper()}_HELP', 'add_arguments': f'add_{name}', 'run': f'run_{name}'}
+    return SimpleNamespace(**{part: getattr(module, own) for part, own in parts.items()})
 
 
 if __name__ == '__main__':

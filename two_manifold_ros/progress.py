@@ -22,12 +22,8 @@ PATIENCE_S = 2.0
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 5.0, 60.0
 
 LEAST_SHARE = 0.05
-"""
-Share that has to be done before the time left is estimated from it.
-
-With half of it the first estimates are off by the start-up of a command; with twice as much the
-first ones of a long training come late.
-"""
+"""Share done before the time left is estimated: with half of it the start-up of a command counts,
+with twice as much the first estimates of a long training come late."""
 
 REDRAWN_S = 0.25
 
@@ -41,9 +37,7 @@ class Progress:
 
     Nothing shows during the first two seconds. Then a terminal gets a line that is drawn again,
     and anything else, such as a log file, lines after longer and longer pauses until there is one
-    a minute, whether there was a call since or not. A line has the share done, the time that
-    passed, and the time left where the rate until now gives one. ``what`` is done until the first
-    call names it, in a word or two.
+    a minute. ``what`` is done until the first call names it, in a word or two.
     """
 
     def __init__(self, what: str) -> None:

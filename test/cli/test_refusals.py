@@ -19,7 +19,7 @@ TRAINING = [
     ('--until 3 --window 20', 'the longest stretch without a gap is 2.9 s'),
     ('--until 0', '--until 0 must be more than 0'),
     ('--until soon', "argument --until: 'soon' is no number of seconds"),
-    ('--position-lag soon', "argument --position-lag: a position lag of 'soon' is neither"),
+    ('--position-lag soon', "a position lag of 'soon' is neither"),
     ('--readout ridge', 'must be one of sharpened, mkdr'),
     ('--observation raw --features 9', 'method route has no features, observation: leave them'),
     ('--states 1', 'states is 1, but with method route it must be 2 to 1000'),
@@ -50,7 +50,6 @@ REFUSED = [
     ('laps {model} {bag} --sectors "0.6 0.3"', 'in the order driven'),
     # Before a bag is read.
     ('laps {model} {none} --start-line 7', "start line '7'"),
-    ('export {model} {bag} -o {new}.gpx', '{model}'),
     ('evaluate {model} {bag} --from 900', 'it lasts 46.5 s, so choose a part of 0 to 46.5'),
     ('evaluate {model} {bag} --from 900 --until 950', 'no IMU sample --from 900 --until 950: it'),
     ('evaluate {model} {bag} --from 20 --until 10', '--until 10 must be more than --from 20'),

@@ -90,9 +90,7 @@ def test_a_model_is_run_over_a_bag_beside_the_truth(browse, model_file, slot_car
         assert sorted(errors)[len(errors) // 2] < 0.5
         tab.until('model("ellipse").data.x.length && model("truth").data.x.length')
         # Where it begins to track, a path comes with the next picture.
-        tab.until('model("ahead").data.ahead.length')
-        assert tab.columns('ahead')['ahead'] == ['+0.5 s', '+1 s', '+1.5 s', '+2 s']
-        assert len(tab.columns('path')['x']) >= 9
+        tab.until('model("path").data.x.length >= 9')
         assert len(tab.columns('route')['xs']) >= 1
         assert tab.value('time', 'end') == pytest.approx(36.5, abs=0.2)
         assert sorted(slot_car_bag.iterdir()) == before, 'the folder of a bag is not touched'

@@ -43,7 +43,6 @@ pytest.importorskip('rich')
             ('laps of', 'sector 3', 'to best', 'start line at', 'positions by 0.'),
         ),
         ('replay {model} {bag} -o {new}', ('PoseWithCovarianceStamped', '/diagnostics')),
-        ('export {model} {bag} -o {new}.csv', ('ticks, ', 'published, written to {new}.csv')),
     ],
 )
 def test_people_are_told_and_what_is_written_is_kept(
@@ -117,19 +116,6 @@ def test_a_replayed_bag_holds_what_the_json_counts(
     assert counts == content['messages']
     assert durable['/markers'] == ['TRANSIENT_LOCAL']
     assert 'TRANSIENT_LOCAL' not in durable['/position']
-
-
-def test_export_writes_the_ticks_of_a_bag_unless_the_model_knows_laps_alone(
-    slot_car_bag, model_file, tmp_path, command
-):
-    content = command.json('export', model_file, slot_car_bag, '-o', tmp_path / 'a.csv')
-    lines = (tmp_path / 'a.csv').read_text().splitlines()
-    assert content['written'] == content['ticks'] == len(lines) - 1
-    assert 0 < content['published'] < content['ticks']
-    save_model(replace(load_model(model_file), frame_id=LAP_FRAME), tmp_path / 'laps.npz')
-    asked = ('export', tmp_path / 'laps.npz', slot_car_bag, '-o', tmp_path / 'b.csv')
-    assert 'two-manifold laps' in command.refused(*asked)
-    assert not (tmp_path / 'b.csv').exists()
 
 
 def test_a_vehicle_is_measured_and_evaluated(command, model_file, tmp_path):

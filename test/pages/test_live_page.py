@@ -5,7 +5,6 @@
 from collections.abc import Iterator
 import math
 
-from browsing import MODEL
 import numpy as np
 import pytest
 
@@ -45,10 +44,8 @@ def drive(name: str, scene: Scene, shift: float = 0.0) -> Vehicle:
     vehicle = scene.vehicle(name)
     times = np.arange(0.0, LASTS_S, 0.1)
     vehicle.add(moment(each, shift) for each in times.tolist())
-    vehicle.truth_s = times
-    vehicle.truth = np.array([place(each) for each in times])
-    vehicle.routes = [vehicle.truth[:200]]
-    vehicle.set_imu(times, np.sin(times[:, None] * np.arange(1.0, 7.0)))
+    vehicle.truth = times, np.array([place(each) for each in times])
+    vehicle.routes = [vehicle.truth[1][:200]]
     return vehicle
 
 
@@ -88,12 +85,8 @@ def test_state_position_path_cause_and_cure_are_those_of_the_time(browse, url):
     shown = tab.columns('ellipse')
     assert [shown['x'][0], shown['y'][0]] == pytest.approx(place(30.0).tolist())
     assert shown['colour'] == [STATUS_COLOURS[Status.TRACKING]]
-    path, ahead = tab.columns('path'), tab.columns('ahead')
+    path = tab.columns('path')
     assert [path['x'][8], path['y'][8]] == pytest.approx(place(32.0).tolist())
-    assert ahead['ahead'] == ['+0.5 s', '+1 s', '+1.5 s', '+2 s']
-    assert [ahead['x'][3], ahead['y'][3]] == pytest.approx(place(32.0).tolist())
-    # Names are where the edge of the map is not.
-    assert ahead['align'] == ['left' if x < 0.0 else 'right' for x in ahead['x']]
     truth = tab.columns('truth')
     assert math.dist([truth['x'][0], truth['y'][0]], place(30.0)) < 0.2
     # Half the long axis of the 95 % ellipse is 2.45 deviations.
@@ -102,10 +95,9 @@ def test_state_position_path_cause_and_cure_are_those_of_the_time(browse, url):
     assert 'half 95 % ellipse 0.73 m' in tab.text('.numbers')
     assert 'chance off route 50.0 %' in tab.text('.numbers')
     assert 'tick time 90.7 ms' in tab.text('.numbers')
-    tiles = tab.page.locator('.numbers div')
-    assert all(tiles.nth(each).get_attribute('title') for each in range(tiles.count()))
-    assert all(name in tab.text('.key') for name in ('true position', 'route of the model'))
-    assert tab.value('acceleration', 'x_range.end') == 30.0
+    assert all(
+        name in tab.text('.key') for name in ('true position', 'route of the model', 'lost')
+    )
     scrub(tab, 70.0)
     tab.until(f'model("ellipse").data.colour[0] === "{STATUS_COLOURS[Status.LOST]}"')
     tab.page.get_by_text('drive on').wait_for()
@@ -118,36 +110,25 @@ def test_state_position_path_cause_and_cure_are_those_of_the_time(browse, url):
     assert states['right'][0] == pytest.approx(LOST_FROM_S)
 
 
-def test_it_plays_from_the_start_stands_while_paused_and_goes_where_the_timeline_is_clicked(
-    browse, url
-):
+def test_it_plays_from_the_start_and_stands_while_paused(browse, url):
     tab = browse(url)
     tab.until('model("time").value > 1.0')
     pause(tab)
     stands = tab.value('time', 'value')
     tab.page.wait_for_timeout(400)
     assert tab.value('time', 'value') == stands
-    tab.page.get_by_label('speed').select_option('20')
     tab.page.get_by_role('button', name='Play').click()
-    tab.until(f'model("time").value > {stands + 20.0}')
-    pause(tab)
-    box = tab.page.locator('.timeline').bounding_box()
-    tab.page.mouse.click(box['x'] + box['width'] / 2, box['y'] + box['height'] / 2)
-    tab.until('Math.abs(model("time").value - 50.0) < 5.0')
+    tab.until(f'model("time").value > {stands + 0.5}')
 
 
-def test_several_robots_are_on_the_map_and_one_in_detail(browse, scene, url):
+def test_one_robot_of_several_is_chosen(browse, scene, url):
     drive('other', scene, shift=0.5)
     tab = browse(url)
     pause(tab)
     scrub(tab, 40.0)
-    others = tab.columns('others')
-    assert others['name'] == ['other']
-    assert others['x'][0] == pytest.approx(place(40.0)[0] + 0.5)
+    assert tab.columns('ellipse')['x'][0] == pytest.approx(place(40.0)[0])
     tab.page.get_by_label('robot').select_option('other')
-    tab.until('model("others").data.name[0] === "car"')
-    assert tab.columns('ellipse')['x'][0] == pytest.approx(place(40.0)[0] + 0.5)
-    assert set(scene.looking.values()) == {'other'}
+    tab.until(f'model("ellipse").data.x[0] > {place(40.0)[0] + 0.4}')
 
 
 def test_live_it_follows_the_present_and_says_when_a_node_is_gone(browse):
@@ -163,9 +144,9 @@ def test_live_it_follows_the_present_and_says_when_a_node_is_gone(browse):
         tab.until('model("ellipse").data.x.length === 1')
         tab.until('model("banner").text.includes("tracking")')
         assert tab.page.get_by_role('button', name='Pause').count() == 0
-        tab.until('model("map_key").text.includes("path ahead")')
         # No true position is known of a robot that drives.
-        assert 'true' not in tab.value('map_key', 'text')
+        assert 'path ahead' in tab.text('.key')
+        assert 'true' not in tab.text('.key')
         now_s = 12.0
         tab.until('model("banner").text.includes("gone")')
         assert 'car1/filter_node was not heard for 7 s' in tab.text('.banner')
@@ -181,22 +162,15 @@ def test_narrow_screens_are_readable(browse, url, width, height):
     # Nothing is cut off: the page is as wide as the screen.
     assert tab.page.evaluate('() => document.documentElement.scrollWidth') <= width
     assert tab.value('map', 'inner_width') > 0.6 * min(width, 700)
-    # The track fills its plot, wide or narrow.
-    high = tab.value('map', 'y_range.end') - tab.value('map', 'y_range.start')
-    across = tab.value('map', 'x_range.end') - tab.value('map', 'x_range.start')
-    assert max(4.0 / high, 6.0 / across) > 0.8
-    assert 4.0 / high > 0.7 or tab.value('map', 'inner_height') <= 160
-
-
-def test_labels_of_logarithmic_axes_are_apart(browse, url):
-    tab = browse(url)
-    for low, high in ((0.12, 0.27), (0.011, 0.97), (0.21, 0.22), (7.0, 8e9)):
-        ticker = f'({MODEL})("curves").left[0].ticker'
-        ticks = tab.page.evaluate(
-            f'([low, high]) => {ticker}.get_ticks(low, high, {{}}, 0).major', [low, high]
-        )
-        assert 2 <= len(ticks) <= 8
-        assert low <= min(ticks) <= max(ticks) <= high
-        # Fourteen pixels of the 120 that the plot is high.
-        steps = np.diff(np.log(ticks)) / math.log(high / low)
-        assert steps.min() > 14.0 / 120.0
+    # The track fills its plot, and a metre is as long in y as in x, wide or narrow.
+    spans = [tab.value('map', f'{axis}_range.end') for axis in 'xy']
+    spans = [
+        last - tab.value('map', f'{axis}_range.start')
+        for axis, last in zip('xy', spans, strict=True)
+    ]
+    across, high = (
+        span / tab.value('map', f'inner_{side}')
+        for span, side in zip(spans, ('width', 'height'), strict=True)
+    )
+    assert across == pytest.approx(high, rel=0.02)
+    assert max(6.0 / spans[0], 4.0 / spans[1]) > 0.7

@@ -19,7 +19,7 @@ from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.inspection.inspecting import inspect_recording
 from two_manifold_ros.pages.drawing import plot
-from two_manifold_ros.pages.report import Figure, Findings, Heading, page_of, write_page
+from two_manifold_ros.pages.report import Figure, Heading, page_of, write_page
 from two_manifold_ros.pages.sections import inspection_sections, run_sections
 from two_manifold_ros.typing import Table
 
@@ -50,13 +50,12 @@ def test_a_page_has_all_parts_in_their_order_loads_nothing_and_draws_in_single_p
     drawn.line('t', 't', source=source)
     parts = [
         Heading('First'), 'One sentence. Another one, 3 < 4.',
-        Findings([('warning', 'The clock is wrong: set it.'), ('info', 'Nothing to do.')]),
         Table('Numbers', ['name', 'value'], [['a & b', '1.5']]), Heading('Second'),
         Figure('A curve', column(drawn), 'Lower is better.'), 'As printed.',
         Table('', ['n'], [['12']]),
     ]  # fmt: skip
     html = page_of('A <title> & more', 'bag.mcap', parts)
-    shown = ['A &lt;title&gt; &amp; more', 'bag.mcap', 'First', '3 &lt; 4', 'set it', 'a &amp; b',
+    shown = ['A &lt;title&gt; &amp; more', 'bag.mcap', 'First', '3 &lt; 4', 'a &amp; b',
              'Second', 'A curve', 'Lower is better', 'As printed', '12']  # fmt: skip
     places = [html.rindex(part) for part in shown]
     assert places == sorted(places)

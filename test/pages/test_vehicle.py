@@ -11,7 +11,6 @@ from typing import Any
 from bokeh.document import Document
 import numpy as np
 import pytest
-from raw_imu import raw_imu
 from snapshots import estimate_with
 
 from two_manifold_ros.filtering.status import Status
@@ -61,26 +60,14 @@ def test_the_newest_moment_states_with_their_first_cause_and_the_trail_that_was_
     vehicle.add([moment(3.0)])
     assert vehicle.count == 6
     assert vehicle.stretches()[1].why == 'A; do b'
-    assert vehicle.first_usable() == 0.0
     assert [each.start for each in vehicle.stretches(3.5)] == [2.0, 4.0, 9.0]
     assert vehicle.trail(1.5, 4.5).tolist() == [[4.0, 8.0]]
-    assert vehicle.corners().tolist() == [[0.0, 0.0], [9.0, 18.0]]
     seconds, ellipses, errors = vehicle.curves(3.5)
     assert seconds.tolist() == [4.0, 9.0]
     assert (set(ellipses.tolist()), set(errors.tolist())) == ({1.0}, {0.5})
 
 
 def test_a_live_vehicle_forgets_and_one_of_a_bag_does_not(monkeypatch):
-    vehicle = Vehicle('car', live=True)
-    hear = Ear(vehicle)
-    for second in range(100):
-        hear('imu', raw_imu(0, np.arange(6.0) + second), float(second))
-    seconds, samples = vehicle.imu(97.5, 99.0)
-    assert seconds.tolist() == [98.0, 99.0]
-    assert samples[-1].tolist() == [99.0, 100.0, 101.0, 102.0, 103.0, 104.0]
-    # Samples of the last minute are kept.
-    hear('imu', raw_imu(0, np.zeros(6)), 100.0)
-    assert vehicle.imu(-1.0, 100.0)[0][0] == 40.0
     monkeypatch.setattr('two_manifold_ros.pages.vehicle._MOST_LIVE', 10)
     for live, kept in ((True, 11), (False, 21)):
         vehicle = Vehicle('car', live=live)
@@ -185,7 +172,7 @@ BAD = [
     *[('status', status_of('status,novelty', [3.0, each])) for each in (None, b'\1', 'text')],
     *[
         (kind, each)
-        for kind in ('position', 'predicted_path', 'markers', 'status', 'imu', 'diagnostics')
+        for kind in ('position', 'predicted_path', 'markers', 'status', 'diagnostics')
         for each in ANYTHING
     ],
 ]

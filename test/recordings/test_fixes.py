@@ -12,7 +12,11 @@ import pytest
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.reading import read_recording, read_recordings, ReadingOptions
 from two_manifold_ros.recordings.recording import GeodeticOrigin, Recording
-from two_manifold_ros.recordings.satellite_fixes import earth_centred, east_north
+from two_manifold_ros.recordings.satellite_fixes import (
+    earth_centred,
+    east_north,
+    latitude_longitude,
+)
 
 pytest.importorskip('rosbags')
 NAN = float('nan')
@@ -172,3 +176,13 @@ def test_known_points_and_the_origin_is_zero_and_axes_point_east_and_north():
     east = np.radians(0.001) * (normal + 500.0) * np.cos(np.radians(48.0))
     north = np.radians(0.001) * (meridian + 500.0)
     np.testing.assert_allclose(plane[1:], [[east, 0.0], [0.0, north]], atol=2e-3)
+
+
+@pytest.mark.parametrize('latitude', [-77.0, -33.0, 0.0, 51.5, 85.0])
+def test_latitude_and_longitude_are_the_inverse_of_the_plane(latitude):
+    origin = GeodeticOrigin(latitude, 179.99, 250.0)
+    positions = np.random.default_rng(0).uniform(-9000.0, 9000.0, (50, 2))
+    found = latitude_longitude(positions, origin)
+    assert (np.abs(found[:, 1]) <= 180.0).all()
+    back = east_north(*found.T, np.full(50, 250.0), origin)
+    np.testing.assert_allclose(back, positions, atol=1e-4)

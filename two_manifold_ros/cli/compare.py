@@ -39,26 +39,20 @@ MOST_NAMED = 2
 
 def shown_comparison(comparison: Comparison) -> Iterator[str | Table]:
     """Yield the tables, and sentences on how to read them."""
-    count = len(comparison.horizons)
+    count, rate_hz = len(comparison.horizons), comparison.rate_hz
     shown = np.linspace(0, count - 1, min(count, MOST_COLUMNS)).round().astype(int).tolist()
     ticks = [comparison.horizons[column] for column in shown]
-    headings = [f'{each} ({each / comparison.rate_hz:g} s)' for each in ticks]
-    rows = [
-        [
-            result.title,
-            options.percent(result.scores[0].published_share if result.scores else None),
-            *(
-                options.metres(result.scores[k].all.rmse_m) if result.scores else 'failed'
-                for k in shown
-            ),
-        ]
-        for result in comparison.results
-    ]
-    title = 'RMSE in metres so many ticks ahead, at all ticks'
-    yield Table(title, ['method', 'published', *headings], rows)
-    yield f'learned from {_named(comparison.learned)}, followed {_named(comparison.followed)}'
-    window_s = comparison.window / comparison.rate_hz
-    yield f'every method at {comparison.rate_hz:.3g} Hz, windows of {window_s:.3g} s'
+    rows = []
+    for result in comparison.results:
+        scores = result.scores
+        share = options.percent(scores[0].published_share if scores else None)
+        errors = [options.metres(scores[k].all.rmse_m) if scores else 'failed' for k in shown]
+        rows.append([result.title, share, *errors])
+    header = ['method', 'published', *(f'{each} ({each / rate_hz:g} s)' for each in ticks)]
+    yield Table('RMSE in metres so many ticks ahead, at all ticks', header, rows)
+    learned, followed = map(_named, (comparison.learned, comparison.followed))
+    yield f'learned from {learned}, followed {followed}'
+    yield f'every method at {rate_hz:.3g} Hz, windows of {comparison.window / rate_hz:.3g} s'
     scored = ', '.join(str(comparison.scored[column]) for column in shown)
     yield f'every method is scored on the same {scored} predictions, published or not'
     if seeing := [result.title for result in comparison.results if result.sees_positions]:
@@ -86,7 +80,7 @@ HELP = (
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this command."""
-    options.add_bags(parser)
+    options.add(parser, 'bags')
     parser.add_argument(
         '--test',
         nargs='+',
@@ -108,8 +102,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         'stands for the spectral filter with it, kernels for each kernel in turn, paper-gaussian '
         'for paper with that kernel, tpsr for train --method tpsr',
     )
-    options.add_position_lag(options.add_topics(parser))
-    options.add_json(parser)
+    recordings = options.add_topics(parser)
+    options.add(recordings, '--position-lag', usual='auto', default='auto')
+    options.add(parser, '--json')
     group = parser.add_argument_group('every method')
     options.add_settings(group, 'rate_hz', 'window', 'horizons')
 

@@ -48,9 +48,9 @@ HELP = (
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this command."""
     recordings = options.add_run(parser)
-    options.add_part(parser)
-    options.add_report(parser, 'the track, and when the filter was unsure and why')
-    options.add_position_lag(recordings, 'as in the training of the model')
+    options.add(parser, '--from', '--until')
+    options.add(parser, '--report', usual='the track, and when the filter was unsure and why')
+    options.add(recordings, '--position-lag', usual='as in the training of the model')
     recordings.add_argument(
         '--vehicle', metavar='FILE', help='correct the IMU by the file of two-manifold vehicle'
     )
@@ -76,23 +76,17 @@ def run(args: Namespace) -> int:
     options.check_report(args)
     model = load_model(args.model)
     options.name_sensors(args, model)
-    whole = options.recordings_in_planes(args, model)
     # A part may be too short to say by itself which route it is of.
-    by_route = {
-        name: [options.part_of(one, args.start, args.until) for one in each]
-        for name, each in recordings_by_route(model, whole).items()
-    }
+    by_route = recordings_by_route(model, options.recordings_of(args, model))
     if args.report and len(by_route) > 1:
         msg = (
             f'--report is about one route, and the recordings are of {len(by_route)} '
             f'({", ".join(by_route)}): evaluate each route by itself'
         )
         raise InputError(msg)
-    # Each as in the training of its route.
-    by_route = {
-        name: options.in_step(each, args, trained_lag(model.routes[name]))
-        for name, each in by_route.items()
-    }
+    for name, whole in by_route.items():
+        parts = [options.part_of(each, args.start, args.until) for each in whole]
+        by_route[name] = options.in_step(parts, args, trained_lag(model.routes[name]))
     if args.vehicle:
         from two_manifold_ros.evaluation.vehicles import corrected  # noqa: PLC0415 - that alone
 
@@ -119,11 +113,11 @@ def _report(
     several, verdicts = len(found) > 1, {}
     shown: list[str | Table] = []
     for name, each in found.items():
-        own = model.routes[name]
+        own, recordings = model.routes[name], by_route[name]
         verdicts[name] = of_evaluation(args, own, each)
-        for doubt in _doubts(args, own, by_route[name]):
+        for doubt in _doubts(args, own, recordings):
             warn(f'{name}: {doubt}' if several else doubt)
-        tables = score_tables(each, own)
+        tables = _score_tables(each, own)
         shown += [f'\n{name}:'] if several else []
         shown += [*tables, *_sentences(each, own, name)]
         if args.report:
@@ -132,8 +126,7 @@ def _report(
 
             part = f', from {args.start:g} s on; times count from there' if args.start else ''
             made_of = f'{args.model} on {", ".join(args.bags)}{part}'
-            sections = run_sections(each, by_route[name], tables)
-            parts = [' '.join(verdicts[name].lines), *sections]
+            parts = [' '.join(verdicts[name].lines), *run_sections(each, recordings, tables)]
             write_page(args.report, title_of(args.bags, 'evaluation'), made_of, parts)
     content = {'model': args.model, 'bags': args.bags}
     if several:
@@ -144,38 +137,7 @@ def _report(
     options.answer(args, content, shown, of_routes(verdicts) if several else verdicts[route])
 
 
-def _sentences(evaluation: Evaluation, model: ModelHead, route: str) -> Iterator[str]:
-    """Yield what was withheld, how well names were known if they could be wrong, what was lost."""
-    if evaluation.published and evaluation.withheld:
-        yield evaluation.describe_withheld()
-    if evaluation.naming is not None and evaluation.naming.ticks:
-        lines = bool(model.route_names)
-        named = [f'the route {route}'] * bool(route) + ['a line that passes there'] * lines
-        if named:
-            right, wrong = evaluation.naming.right, evaluation.naming.wrong_published
-            of_another = (
-                'none of them are published'
-                if math.isnan(wrong)
-                else f'{100.0 * wrong:.1f} % of the positions that are published then are of '
-                'another one'
-            )
-            subject = ', and '.join(named) + (' is' if len(named) == 1 else ', are')
-            yield (
-                f'{subject} named at {100.0 * right:.1f} % of the ticks after one and a half '
-                f'windows; {of_another}'
-            )
-    counters = evaluation.to_json()['samples']
-    count, elsewhere = counters.get(UNUSABLE, 0), counters.get(ELSEWHERE, 0)
-    if count:
-        those = 'all' if elsewhere == count else str(elsewhere)
-        because = f', {those} of them because they are of another route' if elsewhere else ''
-        yield (
-            f'{count} estimates had no usable position at one horizon or more{because}: '
-            'the mean position stands for it there'
-        )
-
-
-def score_tables(evaluation: Evaluation, model: ModelHead) -> list[Table]:
+def _score_tables(evaluation: Evaluation, model: ModelHead) -> list[Table]:
     """Return tables of the errors at all ticks, and of those published."""
     every, published = [], []
     for each in evaluation.scores:
@@ -202,6 +164,33 @@ def score_tables(evaluation: Evaluation, model: ModelHead) -> list[Table]:
     ]
 
 
+def _sentences(evaluation: Evaluation, model: ModelHead, route: str) -> Iterator[str]:
+    """Yield what was withheld, how well names were known if they could be wrong, what was lost."""
+    if evaluation.published and evaluation.withheld:
+        yield evaluation.describe_withheld()
+    naming = evaluation.naming
+    named = [f'the route {route}'] * bool(route)
+    named += ['a line that passes there'] * bool(model.route_names)
+    if named and naming is not None and naming.ticks:
+        share = f'{100.0 * naming.wrong_published:.1f} % of the positions that are published then'
+        wrong = f'{share} are of another one'
+        if math.isnan(naming.wrong_published):
+            wrong = 'none of them are published'
+        yield (
+            f'{", and ".join(named)} {"is" if len(named) == 1 else "are"} named at '
+            f'{100.0 * naming.right:.1f} % of the ticks after one and a half windows; {wrong}'
+        )
+    counters = evaluation.to_json()['samples']
+    if count := counters.get(UNUSABLE, 0):
+        elsewhere = counters.get(ELSEWHERE, 0)
+        those = 'all' if elsewhere == count else str(elsewhere)
+        because = f', {those} of them because they are of another route' if elsewhere else ''
+        yield (
+            f'{count} estimates had no usable position at one horizon or more{because}: '
+            'the mean position stands for it there'
+        )
+
+
 def _doubts(args: Namespace, model: ModelHead, recordings: list[Recording]) -> Iterator[str]:
     """Yield warnings about the validity of the scores: what is no truth, was seen, or is late."""
     for stream in (each.positions for each in recordings):
@@ -224,10 +213,9 @@ LEARN_HELP = (
 
 def add_learn(parser: ArgumentParser) -> None:
     """Add the arguments of learn."""
-    options.add_bags(parser)
-    options.add_part(parser)
-    options.add_position_lag(options.add_topics(parser), 'none')
-    options.add_json(parser)
+    options.add(parser, 'bags', '--from', '--until')
+    options.add(options.add_topics(parser), '--position-lag', usual='none')
+    options.add(parser, '--json')
     parser.add_argument(
         '--learner', choices=LEARNERS, help='which one learns (default: each of them)'
     )

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Callable, Iterator, Sequence
 
-    from two_manifold_ros.evaluation.drives import DriveScore, Fleet, Total
+    from two_manifold_ros.evaluation.drives import Fleet
     from two_manifold_ros.model.atlas import AtlasModel
     from two_manifold_ros.model.model import ModelHead
 
@@ -76,8 +76,11 @@ def chosen_bags(
     most_s, paths = 60.0 * args.most_minutes, list(args.bags)
     # Of bags without positions all are needed to find the laps.
     few = len(paths) < 2 or args.marks
-    if not few:
-        _refuse_missing(paths)
+    for path in [] if few else paths:
+        # It is rather mistyped than a bag that cannot be read.
+        if not (is_remote(path) or Path(path).exists()):
+            with open_bag(path):
+                pass
     if few or recorded_s(paths, most_s, args.until) <= most_s:
         yield names, None
         return
@@ -97,37 +100,6 @@ def chosen_bags(
         raise
 
 
-def _chosen(
-    args: Namespace,
-    client: Any,  # noqa: ANN401 - of an extra
-    journal: ItemJournal,
-    fewest: int,
-) -> Choice:
-    """Survey bags, choose those of routes that at least so many of them drive, and say which."""
-    with Progress('surveying') as progress:
-        surveys = survey_bags(
-            args.bags,
-            options.reading_options(args),
-            args.until,
-            journal,
-            client,
-            lambda share: progress('surveying', share),
-        )
-    choice = choose(surveys, 60.0 * args.most_minutes, fewest)
-    every = (*choice.trained, *choice.tried, *choice.rest)
-    of_minutes = sum(surveys[each].lasts_s for each in every) / 60.0
-    minutes = sum(surveys[each].lasts_s for each in choice.trained) / 60.0
-    tried = len(choice.tried)
-    on_others = f'; on {tried} others the model will be tried' if tried else ''
-    on_stderr(
-        f'two-manifold: note: {len(choice.trained)} of {len(every)} bags are trained on, '
-        f'{minutes:.0f} of {of_minutes:.0f} min: {choice.times} at each place, or as many as '
-        f'drove there (--most-minutes {args.most_minutes:g}){on_others}'
-    )
-    warn(*filter(None, choice.troubles.values()))
-    return choice
-
-
 def _drop_duplicates(args: Namespace, names: Sequence[str]) -> list[str]:
     """
     Leave in ``args.bags`` each bag once, however its path is written; return their names.
@@ -137,35 +109,43 @@ def _drop_duplicates(args: Namespace, names: Sequence[str]) -> list[str]:
     first: dict[str, int] = {}
     for number, path in enumerate(args.bags):
         earlier = first.setdefault(identity(path), number)
-        if earlier == number:
-            continue
-        before = public(args.bags[earlier])
         if names and names[earlier] != names[number]:
             msg = (
-                f'--routes names {before} {names[earlier]} and {names[number]}: a bag is of one '
-                'route; cut it with ros2 bag convert, or name it once'
+                f'--routes names {public(path)} {names[earlier]} and {names[number]}: a bag is of '
+                'one route; cut it with ros2 bag convert, or name it once'
             )
             raise InputError(msg)
-        other = '' if before == public(path) else f' as {public(path)}'
-        warn(f'{before} is given again{other}: it counts once')
+        if earlier != number:
+            warn(f'{public(path)} is given again: it counts once')
     kept = [first[each] for each in sorted(first)]
     args.bags = [args.bags[number] for number in kept]
     return [names[number] for number in kept] if names else []
 
 
-def _refuse_missing(paths: Sequence[str]) -> None:
-    """Refuse a path that is not there: it is rather mistyped than a bag that cannot be read."""
-    for path in paths:
-        if is_remote(path):
-            continue
-        try:
-            Path(path).stat()
-        except (FileNotFoundError, NotADirectoryError):
-            with open_bag(path):
-                return
-        except OSError:
-            # As in a folder that may not be looked into: a bag that cannot be read.
-            continue
+def _chosen(
+    args: Namespace,
+    client: Any,  # noqa: ANN401 - of an extra
+    journal: ItemJournal,
+    fewest: int,
+) -> Choice:
+    """Survey bags, choose those of routes that at least so many of them drive, and say which."""
+    reading = options.reading_options(args)
+    with Progress('surveying') as progress:
+        done = partial(progress, 'surveying')
+        surveys = survey_bags(args.bags, reading, args.until, journal, client, done)
+    choice = choose(surveys, 60.0 * args.most_minutes, fewest)
+    every = (*choice.trained, *choice.tried, *choice.rest)
+    of_minutes, minutes = (
+        sum(surveys[each].lasts_s for each in some) / 60.0 for some in (every, choice.trained)
+    )
+    tried = f'; on {len(choice.tried)} others the model will be tried' * bool(choice.tried)
+    on_stderr(
+        f'two-manifold: note: {len(choice.trained)} of {len(every)} bags are trained on, '
+        f'{minutes:.0f} of {of_minutes:.0f} min: {choice.times} at each place, or as many as '
+        f'drove there (--most-minutes {args.most_minutes:g}){tried}'
+    )
+    warn(*choice.troubles.values())
+    return choice
 
 
 def try_on_others(
@@ -178,25 +158,18 @@ def try_on_others(
     """Follow the bags that a choice keeps for that; return what the summary has of all bags."""
     from two_manifold_ros.evaluation.drives import score_drives, total_of  # noqa: PLC0415
 
-    tried = [paths[each] for each in choice.tried]
+    tried, reading = [paths[each] for each in choice.tried], options.reading_options(args)
     with Progress('trying the model') as progress:
-        scores = score_drives(
-            model,
-            tried,
-            options.reading_options(args),
-            client,
-            lambda share: progress('trying the model', share),
-            until_s=args.until,
-        )
-    warn(*filter(None, (each.trouble for each in scores)))
+        done = partial(progress, 'trying the model')
+        scores = score_drives(model, tried, reading, client, done, until_s=args.until)
+    warn(*(each.trouble for each in scores if each.trouble))
     good = [each for each in scores if each.ticks]
-    total = total_of(good).to_json() if good else None
     return {
         'bags': len(paths),
         'trained': len(choice.trained),
         'times': choice.times,
         'not_used': len(choice.troubles),
-        'tried': total,
+        'tried': total_of(good).to_json() if good else None,
     }
 
 
@@ -216,42 +189,46 @@ def run_fleet(args: Namespace) -> int:
             args.bags,
             options.reading_options(args),
             client,
-            lambda share: progress('evaluating', share),
+            partial(progress, 'evaluating'),
             position_lag=args.position_lag or '',
             sensors=args.trained_sensors,
         )
     fleets = fleets_of(model, scores)
     troubles = [each.trouble for each in scores if each.trouble]
     warn(*troubles)
-    totals = {name: each.total for name, each in fleets.items()}
-    content = {
-        'model': args.model,
-        'routes': {name: each.to_json(WEAKEST) for name, each in fleets.items()},
-        'drives': [_plain(each) for each in scores],
-    }
-    shown = [each for name, fleet in fleets.items() for each in _fleet(fleet, name)]
+    kept = ('path', 'trouble', 'vehicle', 'route', 'ticks', 'published')
+    drives = [
+        {name: getattr(each, name) for name in kept}
+        | {name: getattr(each, name) if each.ticks else None for name in ('day', 'mean_m')}
+        for each in scores
+    ]
+    routes = {name: each.to_json(WEAKEST) for name, each in fleets.items()}
+    shown = [each for name, fleet in fleets.items() for each in _shown(fleet, name)]
     shown += [f'bags without a score: {len(troubles)}'] if troubles else []
-    options.answer(args, content, shown, of_fleet(totals, args, model))
+    verdict = of_fleet({name: each.total for name, each in fleets.items()}, args, model)
+    content = {'model': args.model, 'routes': routes, 'drives': drives}
+    options.answer(args, content, shown, verdict)
     return 0 if any(each.published for each in scores) else NO_USE
 
 
-def _plain(score: DriveScore) -> dict[str, Any]:
-    """Return the score of a drive as JSON values, without its places."""
-    names = ('path', 'trouble', 'vehicle', 'route', 'ticks', 'published')
-    return {name: getattr(score, name) for name in names} | {
-        'day': score.day if score.ticks else None,
-        'mean_m': score.mean_m if score.ticks else None,
-    }
-
-
-def _fleet(fleet: Fleet, route: str) -> Iterator[str | Table]:
+def _shown(fleet: Fleet, route: str) -> Iterator[str | Table]:
     """Yield tables of the scores by vehicle and by day, and the weakest places."""
     named = f'route {route}, ' if route else ''
     for what in ('vehicle', 'day'):
         totals = fleet.by(what)
-        rows = [[name, *_cells(total)] for name, total in totals.items()]
-        if len(rows) > 1:
-            rows.append(['all', *_cells(fleet.total)])
+        rows = [
+            [
+                name,
+                str(total.drives),
+                str(total.ticks),
+                options.percent(total.published_share),
+                options.metres(total.mean_m),
+                options.metres(total.published_mean_m),
+                options.metres(total.worst_m),
+                Path(total.worst).name,
+            ]
+            for name, total in (totals | ({'all': fleet.total} if len(totals) > 1 else {})).items()
+        ]
         header = [
             what, 'drives', 'ticks', 'published', 'mean, m', 'published:\nmean', 'worst, m',
             'worst drive',
@@ -275,18 +252,6 @@ def _fleet(fleet: Fleet, route: str) -> Iterator[str | Table]:
     yield Table('places of the largest errors', ['x, y in m', 'mean, m', 'published'], places)
 
 
-def _cells(total: Total) -> list[str]:
-    return [
-        str(total.drives),
-        str(total.ticks),
-        options.percent(total.published_share),
-        options.metres(total.mean_m),
-        options.metres(total.published_mean_m),
-        options.metres(total.worst_m),
-        Path(total.worst).name,
-    ]
-
-
 def add_merge(parser: ArgumentParser) -> None:
     """Add the arguments of merge."""
     parser.add_argument(
@@ -301,7 +266,7 @@ def add_merge(parser: ArgumentParser) -> None:
         '--force', action='store_true', help='write the model even if it is of no use, and warn'
     )
     options.add_topics(parser)
-    options.add_json(parser)
+    options.add(parser, '--json')
 
 
 def run_merge(args: Namespace) -> int:
@@ -388,7 +353,7 @@ def add_atlas(parser: ArgumentParser) -> None:
         '-o', '--output', metavar='ATLAS', help='file to write (default: the same)'
     )
     for each in (add, remove):
-        options.add_json(each)
+        options.add(each, '--json')
 
 
 def run_atlas(args: Namespace) -> int:

@@ -41,11 +41,11 @@ MOST_IN_FULL = 3
 
 def add_inspect(parser: ArgumentParser) -> None:
     """Add the arguments of inspect."""
-    options.add_bags(parser)
+    options.add(parser, 'bags')
     options.add_topics(parser)
-    options.add_report(parser, 'findings with cures, the drive, laps and signals')
+    options.add(parser, '--report', usual='findings with cures, the drive, laps and signals')
     options.add_fleet(parser)
-    options.add_json(parser)
+    options.add(parser, '--json')
 
 
 def run_inspect(args: Namespace) -> int:
@@ -71,16 +71,12 @@ def run_inspect(args: Namespace) -> int:
         on_stderr(f'two-manifold: error: {sentence}')
     content: dict[str, Any] = {'recordings': [report.to_json() for report in reports]}
     content |= {'unread': {public(path): e for path, e in unread.items()}} if unread else {}
-    shown = describe_all(reports)
+    shown = list(describe_all(reports))
     if len(args.bags) <= MOST_IN_FULL:
-        shown = (
-            part
-            for report in reports
-            for part in (
-                *describe(report),
-                *(f'{each.severity}: {each.sentence}' for each in report.findings),
-            )
-        )
+        shown = []
+        for report in reports:
+            shown += describe(report)
+            shown += [f'{each.severity}: {each.sentence}' for each in report.findings]
     verdict = of_inspection(reports, args) if reports else None
     if args.report and verdict:
         from two_manifold_ros.pages.report import title_of, write_page  # noqa: PLC0415 - an extra
@@ -107,8 +103,7 @@ INFO_HELP = (
 
 def add_info(parser: ArgumentParser) -> None:
     """Add the arguments of info."""
-    parser.add_argument('model', metavar='MODEL', help='file written by two-manifold train')
-    options.add_json(parser)
+    options.add(parser, 'model', '--json')
 
 
 def run_info(args: Namespace) -> int:
@@ -144,40 +139,36 @@ def shown_model(model: ModelHead, said: str = '') -> Iterator[str | Table]:
             'This model knows laps and no positions: its errors are in seconds of a usual '
             f'lap{usual}.'
         )
-    yield model_table(trained)
+    yield _model_table(trained)
     yield from (f'note: {note}' for note in notes_of(model) if note != said)
 
 
-def model_table(model: TrainedModel) -> Table:
+def _model_table(model: TrainedModel) -> Table:
     """Return what a model was trained on and is, as a table."""
-    summary, placed = model.summary, model.frame_id != LAP_FRAME
+    summary = model.summary
     seconds = ', '.join(f'{round(horizon / model.rate_hz, 2):g}' for horizon in model.horizons)
-    names = model.live_channels
-    few = [*names[:MOST_NAMES], *(['...'] if len(names) > MOST_NAMES else [])]
+    names, origin, known = model.live_channels, model.origin, model.route_model
+    few = [*names[:MOST_NAMES], *['...'] * (len(names) > MOST_NAMES)]
+    lag = ''
+    if model.frame_id != LAP_FRAME:
+        lags = [row['corrected_s'] for row in summary['position_lag']]
+        ends = dict.fromkeys(f'{each:.3f}' for each in (min(lags), max(lags)))
+        lag = 'not corrected' if list(ends) == ['0.000'] else f'corrected by {" to ".join(ends)} s'
     rows = {
         'recordings': ', '.join(summary['recordings']),
         'training': f'{summary["seconds"]:.1f} s, {summary["training_ticks"]} windows',
         'fleet': fleet_sentence(summary['fleet']) if 'fleet' in summary else '',
         'laps': f'{summary["laps"]:.1f}',
-        'position lag': '',
+        'position lag': lag,
         'ticks': f'{model.rate_hz:g} Hz, windows of {model.window}',
         'horizons': f'{", ".join(map(str, model.horizons))} ticks = {seconds} s',
         'topics': ' -> '.join(filter(None, (model.imu_topic, model.position_topic))),
         'frame': model.frame_id or '(not named)',
         'channels': ', '.join(few) if names != IMU_CHANNELS else '',
         'sensors': ', '.join(e.written for e in SensorTopic.of_names(model.further_names)),
-        'origin': '',
-        'map': '',
-        'lines': '',
+        'origin': f'{origin.latitude_deg:.7f}, {origin.longitude_deg:.7f} deg' if origin else '',
     }
-    if placed:
-        lags = [row['corrected_s'] for row in summary['position_lag']]
-        least, most = f'{min(lags):.3f}', f'{max(lags):.3f}'
-        span = least if least == most else f'{least} to {most}'
-        rows['position lag'] = 'not corrected' if span == '0.000' else f'corrected by {span} s'
-    if (origin := model.origin) is not None:
-        rows['origin'] = f'{origin.latitude_deg:.7f}, {origin.longitude_deg:.7f} deg'
-    if (known := model.route_model) is not None:
+    if known is not None:
         spread = 100.0 * known.route.motion.ratio_spread
         rows['map'] = f'{known.route.places} places, speed ratios within {spread:.0f} %'
         rows['lines'] = ', '.join(known.lines.names) if known.lines else ''
@@ -194,11 +185,10 @@ def shown_routes(model: ModelHead, *, notes: bool = False) -> Iterator[str | Tab
         summary, frame = each.summary, each.frame_id or '(not named)'
         if each.origin is not None:
             frame += f', {each.origin.latitude_deg:.4f}, {each.origin.longitude_deg:.4f} deg'
-        followed, lines = summary.get('validation') or {}, ', '.join(each.route_names)
-        error_m = followed.get('followed_m')
+        error_m = (summary.get('validation') or {}).get('followed_m')
         rows.append(
             [
-                f'{name}: {lines}' if name and lines else name or lines or NO_NAME,
+                ': '.join(filter(None, (name, ', '.join(each.route_names)))) or NO_NAME,
                 'network' if each.network is not None else 'route',
                 str(len(summary.get('recordings', []))),
                 f'{summary.get("laps", 0.0):.1f}',
@@ -220,10 +210,10 @@ def shown_routes(model: ModelHead, *, notes: bool = False) -> Iterator[str | Tab
 
 def notes_of(model: ModelHead, *, every: bool = True) -> list[str]:
     """Return why a model is of no use, if it is, and then ``every`` other note on its training."""
-    refusal, notes = model.summary.get('refusal'), model.summary.get('notes', ())
-    return list(
-        dict.fromkeys([*([refusal['sentence']] if refusal else []), *(notes if every else ())])
-    )
+    refusal = model.summary.get('refusal')
+    notes = [refusal['sentence']] if refusal else []
+    notes += model.summary.get('notes', ()) if every else ()
+    return list(dict.fromkeys(notes))
 
 
 NO_NAME = '(no name)'

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Options and tables that several commands share."""
+"""Options that several commands share, what they read, and how results are printed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.cli.verdict import Verdict
     from two_manifold_ros.model.model import ModelHead
     from two_manifold_ros.recordings.reading import ReadingOptions
-    from two_manifold_ros.recordings.recording import GeodeticOrigin, Recording
+    from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Table
 
 
@@ -46,11 +46,7 @@ def answer(
     shown: Iterable[str | Table] = (),
     verdict: Verdict | None = None,
 ) -> None:
-    """
-    Print the result of a command: with ``--json`` one object, else the verdict and what is shown.
-
-    Where a report was asked for, its place is the last line.
-    """
+    """Print a result: with ``--json`` one object, else the verdict, what is shown, the report."""
     if args.json:
         judged = {} if verdict is None else {'verdict': verdict._asdict()}
         print(json.dumps({**content, **judged}, indent=2, allow_nan=False))
@@ -88,7 +84,7 @@ def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]
             overflow='fold',
         )
     for row in rows:
-        table.add_row(*(escape(cell) for cell in row))
+        table.add_row(*map(escape, row))
     output = Console(highlight=False)
     output.width = max(output.width if output.is_terminal else _PIPED_WIDTH, width)
     with output.capture() as written:
@@ -111,125 +107,6 @@ def percent(share: float | None) -> str:
     return f'{100 * share:.0f} %' if share in {0.0, 1.0} else f'{100 * share:.1f} %'
 
 
-class Bags(Action):
-    """Takes the bags that addresses stand for: one, where the command takes no more."""
-
-    def __call__(self, _: ArgumentParser, namespace: Namespace, values: Any, *__: Any) -> None:  # noqa: ANN401 - of argparse
-        """Set the attribute; ``InputError`` says why one cannot be found."""
-        one = self.nargs == 1
-        setattr(namespace, self.dest, [only_bag(*values)] if one else expand(values))
-
-
-def add_bags(parser: ArgumentParser, nargs: int | str = '+') -> None:
-    """Add bags, one or more of them or ``nargs``, as ``args.bags``."""
-    words = (
-        'a rosbag2 folder; an .mcap, .db3 or ROS 1 .bag file; a folder or a quoted glob of '
-        'several bags; or an address such as s3://BUCKET/BAG (extra: remote)'
-    )
-    parser.add_argument('bags', nargs=nargs, action=Bags, metavar='BAG', help=words)
-
-
-def add_topics(parser: ArgumentParser) -> _ArgumentGroup:
-    """Add what `recordings_of` needs to know, and return the group of what few need."""
-    parser.add_argument(
-        '--imu-topic',
-        metavar='T[:FIELD,...]',
-        help='topic of sensor_msgs/Imu (default: the only one in the bag); for another type add '
-        'its field with a sensor_msgs/Imu, such as T:data.imu, or its six fields of numbers with '
-        'commas between, accelerations first',
-    )
-    parser.add_argument(
-        '--position-topic',
-        metavar='T',
-        help='topic with positions: a stamped pose, point or transform, Odometry or NavSatFix '
-        '(default: the only one in the bag)',
-    )
-    group = parser.add_argument_group('recordings and topics')
-    group.add_argument(
-        '--use-receive-time',
-        action='store_true',
-        help='use the times at which the bag received the messages, not the stamps in them',
-    )
-    return group
-
-
-def add_sensor_topics(group: _ArgumentGroup, usual: str = 'the topics of the training') -> None:
-    """Add ``--sensor-topic``, and name its default."""
-    group.add_argument(
-        '--sensor-topic',
-        metavar='T[:FIELD,...]',
-        action='append',
-        default=[],
-        help='topic of another sensor, with --method route: MagneticField, FluidPressure, '
-        'Odometry or TwistStamped (their speed), JointState, Float64 or Float32; give the option '
-        f'once for each sensor (default: {usual})',
-    )
-
-
-def name_sensors(args: Namespace, model: ModelHead) -> None:
-    """
-    Set ``sensor_topic`` to the topics that a model takes, by default as in training.
-
-    ``args.trained_sensors`` are the topics of the training, by those that are read. A sensor that
-    is not named may be missing; named ones that do not fit the model are an ``InputError``.
-    """
-    # NumPy is slow.
-    from two_manifold_ros.recordings.decoding import SensorTopic  # noqa: PLC0415
-
-    args.need_sensors = bool(args.sensor_topic)
-    trained = SensorTopic.of_names(model.further_names)
-    chosen = SensorTopic.of_model(args.sensor_topic, trained, '--sensor-topic')
-    args.sensor_topic = [each.written for each in chosen]
-    args.trained_sensors = {
-        each.name: known.name for each, known in zip(chosen, trained, strict=True)
-    }
-
-
-def add_position_lag(group: _ArgumentGroup, usual: str = '') -> None:
-    """Add ``--position-lag``, as ``args.position_lag`` for `in_step`: auto, or ``usual``."""
-    group.add_argument(
-        '--position-lag',
-        type=_position_lag,
-        metavar='S',
-        default=None if usual else 'auto',
-        help='shift position stamps back by S seconds, because they are late; auto measures the '
-        'lag from the IMU and corrects it if the measurement is certain; 0 shifts nothing '
-        f'(default: {usual or "auto"})',
-    )
-
-
-def _position_lag(text: str) -> str:
-    from two_manifold_ros.inspection.lag import parse_position_lag  # noqa: PLC0415 - NumPy is slow
-
-    try:
-        parse_position_lag(text)
-    except InputError as error:
-        raise ArgumentTypeError(str(error)) from error
-    return text
-
-
-def in_step(
-    recordings: Sequence[Recording],
-    args: Namespace,
-    trained: str = '',
-    say: Callable[[str], None] = on_stderr,
-) -> list[Recording]:
-    """Make positions earlier by ``args.position_lag``, else as ``trained``, and say that."""
-    from two_manifold_ros.inspection.lag import put_in_step  # noqa: PLC0415 - as above
-
-    if args.position_lag is None and trained:
-        moved = put_in_step(recordings, trained, 'as in the training of the model')
-    else:
-        moved = put_in_step(recordings, args.position_lag or '')
-    new = [
-        note
-        for before, after in zip(recordings, moved, strict=True)
-        for note in after.notes[len(before.notes) :]
-    ]
-    say_notes(list(dict.fromkeys(new)), say)
-    return moved
-
-
 def seconds(text: str) -> float:
     """Parse a finite number of seconds for argparse."""
     try:
@@ -242,44 +119,113 @@ def seconds(text: str) -> float:
     return number
 
 
-def part_of(recording: Recording, start_s: float | None, end_s: float | None) -> Recording:
-    """
-    Return the part of a recording between ``--from`` and ``--until``, ``None`` for an open end.
+class Bags(Action):
+    """Takes the bags that addresses stand for: one, where the command takes no more."""
 
-    Seconds count from its first IMU stamp; ``InputError`` says that this is no stretch of it.
-    """
-    if start_s is not None and start_s < 0.0:
-        msg = f'--from {start_s:g} must be at least 0: seconds count from the first IMU stamp'
-        raise InputError(msg)
-    if end_s is not None and end_s <= (start_s or 0.0):
-        least = '0' if start_s is None else f'--from {start_s:g}'
-        msg = f'--until {end_s:g} must be more than {least}: both count from the first IMU stamp'
-        raise InputError(msg)
-    part = recording.between(start_s, end_s)
-    imu = recording.imu
-    if len(imu.stamps) and not len(part.imu.stamps):
-        lasts_s = imu.span_ns * 1e-9
-        until = '' if end_s is None else f' --until {end_s:g}'
-        msg = (
-            f'{recording.name} has no IMU sample --from {start_s or 0.0:g}{until}: it lasts '
-            f'{lasts_s:.1f} s, so choose a part of 0 to {lasts_s:.1f}'
-        )
-        raise InputError(msg)
-    return part
+    def __call__(self, _: ArgumentParser, namespace: Namespace, values: Any, *__: Any) -> None:  # noqa: ANN401 - of argparse
+        """Set the attribute; ``InputError`` says why one cannot be found."""
+        one = self.nargs == 1
+        setattr(namespace, self.dest, [only_bag(*values)] if one else expand(values))
 
 
-def add_part(parser: ArgumentParser) -> None:
-    """Add ``--from`` and ``--until``, as ``args.start`` and ``args.until`` for `part_of`."""
-    parser.add_argument(
-        '--from',
-        dest='start',
-        type=seconds,
-        metavar='S',
-        help='start S seconds after the first IMU stamp; the filter sees nothing older',
-    )
-    parser.add_argument(
-        '--until', type=seconds, metavar='S', help='end S seconds after the first IMU stamp'
-    )
+OPTIONS: dict[str, dict[str, Any]] = {
+    'model': {'metavar': 'MODEL', 'help': 'file written by two-manifold train'},
+    'bags': {
+        'nargs': '+',
+        'action': Bags,
+        'metavar': 'BAG',
+        'help': 'a rosbag2 folder; an .mcap, .db3 or ROS 1 .bag file; a folder or a quoted glob '
+        'of several bags; or an address such as s3://BUCKET/BAG (extra: remote)',
+    },
+    '--imu-topic': {
+        'metavar': 'T[:FIELD,...]',
+        'help': 'topic of sensor_msgs/Imu (default: the only one in the bag); for another type '
+        'add its field with a sensor_msgs/Imu, such as T:data.imu, or its six fields of numbers '
+        'with commas between, accelerations first',
+    },
+    '--position-topic': {
+        'metavar': 'T',
+        'help': 'topic with positions: a stamped pose, point or transform, Odometry or NavSatFix '
+        '(default: the only one in the bag)',
+    },
+    '--use-receive-time': {
+        'action': 'store_true',
+        'help': 'use the times at which the bag received the messages, not the stamps in them',
+    },
+    '--sensor-topic': {
+        'metavar': 'T[:FIELD,...]',
+        'action': 'append',
+        'default': [],
+        'help': 'topic of another sensor, with --method route: MagneticField, FluidPressure, '
+        'Odometry or TwistStamped (their speed), JointState, Float64 or Float32; give the option '
+        'once for each sensor (default: {usual})',
+    },
+    '--position-lag': {
+        'metavar': 'S',
+        'help': 'shift position stamps back by S seconds, because they are late; auto measures '
+        'the lag from the IMU and corrects it if the measurement is certain; 0 shifts nothing '
+        '(default: {usual})',
+    },
+    '--from': {
+        'dest': 'start',
+        'type': seconds,
+        'metavar': 'S',
+        'help': 'start S seconds after the first IMU stamp; the filter sees nothing older',
+    },
+    '--until': {
+        'type': seconds,
+        'metavar': 'S',
+        'help': 'end S seconds after the first IMU stamp',
+    },
+    '--workers': {
+        'metavar': 'N|ADDRESS|FILE',
+        'help': 'start N processes here, or use the workers of the Dask scheduler at ADDRESS, or '
+        'of the one that wrote FILE',
+    },
+    '--report': {
+        'metavar': 'FILE',
+        'help': 'write one HTML file to open in a browser: {usual}',
+    },
+    '--json': {'action': 'store_true', 'help': 'print one JSON object instead'},
+}
+"""What argparse takes for each; ``{usual}`` in a help stands for words of the command."""
+
+
+def add(
+    parser: ArgumentParser | _ArgumentGroup,
+    *names: str,
+    usual: str = '',
+    **changes: Any,  # noqa: ANN401 - of argparse
+) -> None:
+    """Add arguments of ``OPTIONS``, with changes, and with the words of the command."""
+    for name in names:
+        row = {**OPTIONS[name], **changes}
+        parser.add_argument(name, **{**row, 'help': row['help'].replace('{usual}', usual)})
+
+
+def add_topics(parser: ArgumentParser) -> _ArgumentGroup:
+    """Add what `recordings_of` needs to know, and return the group of what few need."""
+    add(parser, '--imu-topic', '--position-topic')
+    group = parser.add_argument_group('recordings and topics')
+    add(group, '--use-receive-time')
+    return group
+
+
+def add_run(parser: ArgumentParser, nargs: int | str = '+') -> _ArgumentGroup:
+    """Add a model, bags to run it on, and options of reading, whose group is returned."""
+    add(parser, 'model')
+    add(parser, 'bags', nargs=nargs)
+    group = add_topics(parser)
+    add(group, '--sensor-topic', usual='the topics of the training')
+    add(parser, '--json')
+    return group
+
+
+def add_fleet(parser: ArgumentParser) -> _ArgumentGroup:
+    """Add ``--workers``, for `fleet_of`."""
+    group = parser.add_argument_group('several processes or machines (extra: fleet)')
+    add(group, '--workers')
+    return group
 
 
 _LISTED_WIDTH = 40
@@ -317,45 +263,9 @@ def given_settings(args: Namespace) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def add_json(parser: ArgumentParser | _ArgumentGroup) -> None:
-    """Add ``--json``, as ``args.json``."""
-    parser.add_argument('--json', action='store_true', help='print one JSON object instead')
-
-
-def add_fleet(parser: ArgumentParser) -> _ArgumentGroup:
-    """Add ``--workers``, for `fleet_of`."""
-    group = parser.add_argument_group('several processes or machines (extra: fleet)')
-    group.add_argument(
-        '--workers',
-        metavar='N|ADDRESS|FILE',
-        help='start N processes here, or use the workers of the Dask scheduler at ADDRESS, or of '
-        'the one that wrote FILE',
-    )
-    return group
-
-
 def fleet_of(args: Namespace) -> AbstractContextManager[Any]:
     """Return a context with the client of the workers asked for, or with ``None``."""
-    return client_of(args.workers, lambda text: on_stderr(f'two-manifold: note: {text}'))
-
-
-def add_report(parser: ArgumentParser, shown: str) -> None:
-    """Add ``--report``, as ``args.report`` for `check_report`, and name what it shows."""
-    parser.add_argument(
-        '--report',
-        metavar='FILE',
-        help=f'write one HTML file to open in a browser: {shown}',
-    )
-
-
-def add_run(parser: ArgumentParser, nargs: int | str = '+') -> _ArgumentGroup:
-    """Add a model, bags to run it on, and options of reading, whose group is returned."""
-    parser.add_argument('model', metavar='MODEL', help='file written by two-manifold train')
-    add_bags(parser, nargs)
-    group = add_topics(parser)
-    add_sensor_topics(group)
-    add_json(parser)
-    return group
+    return client_of(args.workers, lambda text: say_notes([text]))
 
 
 def check_report(args: Namespace) -> None:
@@ -366,8 +276,33 @@ def check_report(args: Namespace) -> None:
         check_report_path(args.report)
 
 
+def say_notes(notes: Iterable[str], say: Callable[[str], None] = on_stderr) -> None:
+    """Print notes."""
+    for note in notes:
+        say(f'two-manifold: note: {note}')
+
+
+def name_sensors(args: Namespace, model: ModelHead) -> None:
+    """
+    Set ``sensor_topic`` to the topics that a model takes, by default as in training.
+
+    ``args.trained_sensors`` are the topics of the training, by those that are read. A sensor that
+    is not named may be missing; named ones that do not fit the model are an ``InputError``.
+    """
+    # NumPy is slow.
+    from two_manifold_ros.recordings.decoding import SensorTopic  # noqa: PLC0415
+
+    args.need_sensors = bool(args.sensor_topic)
+    trained = SensorTopic.of_names(model.further_names)
+    chosen = SensorTopic.of_model(args.sensor_topic, trained, '--sensor-topic')
+    args.sensor_topic = [each.written for each in chosen]
+    args.trained_sensors = {
+        each.name: known.name for each, known in zip(chosen, trained, strict=True)
+    }
+
+
 def reading_options(args: Namespace) -> ReadingOptions:
-    """Return how bags are read, by the options of `add_topics` and of `add_sensor_topics`."""
+    """Return how bags are read, by `add_topics` and ``--sensor-topic``."""
     from two_manifold_ros.recordings.reading import ReadingOptions  # noqa: PLC0415 - as above
 
     topic, _, field = (args.imu_topic or '').partition(':')
@@ -383,60 +318,81 @@ def reading_options(args: Namespace) -> ReadingOptions:
 
 def recordings_of(
     args: Namespace,
+    model: ModelHead | None = None,
     *,
     need_positions: bool = True,
     find_positions: bool = True,
-    origin: GeodeticOrigin | None = None,
-    say: Callable[[str], None] = on_stderr,
 ) -> list[Recording]:
     """
-    Read ``args.bags`` as the options say, and ``say`` their notes.
+    Read ``args.bags`` as the options say, and tell their notes to ``args.say``, if it is set.
 
     Positions may be needed, or looked for though neither needed nor named; geodetic ones are put
-    into the tangent plane of an ``origin``. ``InputError`` says that a bag cannot be read, or that
-    its positions are surely not in metres.
+    into the tangent plane of the nearest route of a model. ``InputError`` says that a bag cannot
+    be read, or that its positions are surely not in metres.
     """
+    from two_manifold_ros.evaluation.evaluate import in_plane_of  # noqa: PLC0415 - as above
     from two_manifold_ros.inspection.positions import check_units  # noqa: PLC0415 - as above
     from two_manifold_ros.recordings.reading import read_recordings  # noqa: PLC0415 - as above
 
+    origins = {each.origin for each in model.routes.values()} if model is not None else set()
     options = replace(
         reading_options(args),
         need_positions=need_positions,
         find_positions=find_positions,
-        origin=origin,
+        origin=origins.pop() if len(origins) == 1 else None,
     )
     with Progress('reading') as progress:
         recordings = list(
             read_recordings(args.bags, options, progress=lambda share: progress('reading', share)),
         )
     for recording in recordings:
-        say_notes(recording.notes, say)
+        say_notes(recording.notes, getattr(args, 'say', on_stderr))
     check_units(recordings)
     trained = getattr(args, 'trained_sensors', {})
-    return [each.with_sensors_named(trained) for each in recordings]
+    named = [each.with_sensors_named(trained) for each in recordings]
+    return named if model is None else [in_plane_of(model, each) for each in named]
 
 
-def recordings_in_planes(
-    args: Namespace,
-    model: ModelHead,
-    *,
-    need_positions: bool = True,
-    find_positions: bool = True,
+def in_step(
+    recordings: Sequence[Recording], args: Namespace, trained: str = ''
 ) -> list[Recording]:
-    """Read ``args.bags``, each in the tangent plane of the nearest route of the model."""
-    from two_manifold_ros.evaluation.evaluate import in_plane_of  # noqa: PLC0415 - as above
+    """Make positions earlier by ``args.position_lag``, else as ``trained``, and say that."""
+    from two_manifold_ros.inspection.lag import put_in_step  # noqa: PLC0415 - as above
 
-    origins = list(dict.fromkeys(each.origin for each in model.routes.values()))
-    recordings = recordings_of(
-        args,
-        need_positions=need_positions,
-        find_positions=find_positions,
-        origin=origins[0] if len(origins) == 1 else None,
+    if args.position_lag is None and trained:
+        moved = put_in_step(recordings, trained, 'as in the training of the model')
+    else:
+        moved = put_in_step(recordings, args.position_lag or '')
+    new = dict.fromkeys(
+        note
+        for before, after in zip(recordings, moved, strict=True)
+        for note in after.notes[len(before.notes) :]
     )
-    return [in_plane_of(model, each) for each in recordings]
+    say_notes(new, getattr(args, 'say', on_stderr))
+    return moved
 
 
-def say_notes(notes: Sequence[str], say: Callable[[str], None] = on_stderr) -> None:
-    """Print notes of reading."""
-    for note in notes:
-        say(f'two-manifold: note: {note}')
+def part_of(recording: Recording, start_s: float | None, end_s: float | None) -> Recording:
+    """
+    Return the part of a recording between ``--from`` and ``--until``, ``None`` for an open end.
+
+    Seconds count from its first IMU stamp; ``InputError`` says that this is no stretch of it.
+    """
+    if start_s is not None and start_s < 0.0:
+        msg = f'--from {start_s:g} must be at least 0: seconds count from the first IMU stamp'
+        raise InputError(msg)
+    if end_s is not None and end_s <= (start_s or 0.0):
+        least = '0' if start_s is None else f'--from {start_s:g}'
+        msg = f'--until {end_s:g} must be more than {least}: both count from the first IMU stamp'
+        raise InputError(msg)
+    part = recording.between(start_s, end_s)
+    imu = recording.imu
+    if len(imu.stamps) and not len(part.imu.stamps):
+        lasts_s = imu.span_ns * 1e-9
+        until = '' if end_s is None else f' --until {end_s:g}'
+        msg = (
+            f'{recording.name} has no IMU sample --from {start_s or 0.0:g}{until}: it lasts '
+            f'{lasts_s:.1f} s, so choose a part of 0 to {lasts_s:.1f}'
+        )
+        raise InputError(msg)
+    return part

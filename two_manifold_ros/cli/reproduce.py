@@ -12,7 +12,7 @@ import time
 from traceback import print_exception
 from typing import TYPE_CHECKING
 
-from two_manifold_ros.cli.options import add_json, answer, print_table
+from two_manifold_ros.cli.options import add, answer
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.experiments.experiment import (
     ALL,
@@ -22,12 +22,12 @@ from two_manifold_ros.experiments.experiment import (
     Outcome,
     verdict,
 )
-from two_manifold_ros.progress import print_wrapped, Progress
+from two_manifold_ros.progress import Progress
 from two_manifold_ros.typing import Table
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
 
 HELP = (
@@ -61,7 +61,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar='N',
         help='number of the set of random draws (default: 0, the published set)',
     )
-    add_json(parser)
+    add(parser, '--json')
 
 
 def run(args: Namespace) -> int:
@@ -72,7 +72,12 @@ def run(args: Namespace) -> int:
         lines = (f'{each.name:{width}}  {each.shows} ({each.paper})' for each in EXPERIMENTS)
         answer(args, content, lines)
         return 0
-    _check(args)
+    if args.name is None:
+        msg = 'name an experiment; see two-manifold reproduce --list'
+        raise InputError(msg)
+    if args.seed < 0:
+        msg = f'--seed counts sets of draws from 0 on, and {args.seed} is below'
+        raise InputError(msg)
     chosen = experiments_named(args.name)
     # A missing package shows before anything is computed.
     for experiment in chosen:
@@ -86,13 +91,29 @@ def run(args: Namespace) -> int:
     for each in chosen:
         done.append(_outcome(args, each, folder, alone=len(chosen) == 1))
         if not args.json:
-            _print(done[-1])
+            answer(args, {}, _shown(done[-1]))
+            sys.stdout.flush()
+    passed = all(each.passed for each in done)
     if args.json:
         # A value of an experiment may be NaN.
         print(json.dumps({'experiments': [each.to_json() for each in done]}, indent=2))
-    else:
-        answer(args, {}, _summary(done, folder))
-    return 0 if all(each.passed for each in done) else _FAILED
+        return 0 if passed else _FAILED
+    if len(done) == 1:
+        answer(args, {}, [f'The picture is {folder / done[0].experiment.picture}.'])
+        return 0 if passed else _FAILED
+    rows = [
+        [
+            each.experiment.name,
+            each.score,
+            f'{each.seconds:.0f}',
+            each.picture or '',
+            verdict(passed=each.passed),
+        ]
+        for each in done
+    ]
+    header = ['experiment', 'claims that pass', 'seconds', 'picture', '']
+    answer(args, {}, [Table('', header, rows), f'The pictures are in {folder}.'])
+    return 0 if passed else _FAILED
 
 
 def _outcome(args: Namespace, experiment: Experiment, folder: Path, *, alone: bool) -> Outcome:
@@ -115,45 +136,12 @@ def _outcome(args: Namespace, experiment: Experiment, folder: Path, *, alone: bo
     return Outcome(experiment, time.monotonic() - begun, tuple(claims))
 
 
-def _check(args: Namespace) -> None:
-    """Refuse arguments that do not go together."""
-    msg = ''
-    if args.name is None:
-        msg = 'name an experiment; see two-manifold reproduce --list'
-    elif args.seed < 0:
-        msg = f'--seed counts sets of draws from 0 on, and {args.seed} is below'
-    if msg:
-        raise InputError(msg)
-
-
-def _print(found: Outcome) -> None:
-    print_wrapped(f'{found.experiment.name} ({found.experiment.paper})')
-    print_wrapped(found.experiment.shows)
+def _shown(found: Outcome) -> Iterator[str | Table]:
+    yield f'{found.experiment.name} ({found.experiment.paper})'
+    yield found.experiment.shows
     if found.error:
-        print_wrapped(f'It broke off. {found.error}')
+        yield f'It broke off. {found.error}'
     rows = [
         [each.what, each.paper, each.ours, verdict(passed=each.passed)] for each in found.claims
     ]
-    if rows:
-        print_table('', ['claim', 'paper', 'ours', ''], rows)
-    else:
-        print()
-    sys.stdout.flush()
-
-
-def _summary(done: Sequence[Outcome], folder: Path) -> Iterator[str | Table]:
-    if len(done) == 1:
-        yield f'The picture is {folder / done[0].experiment.picture}.'
-        return
-    rows = [
-        [
-            each.experiment.name,
-            each.score,
-            f'{each.seconds:.0f}',
-            each.picture or '',
-            verdict(passed=each.passed),
-        ]
-        for each in done
-    ]
-    yield Table('', ['experiment', 'claims that pass', 'seconds', 'picture', ''], rows)
-    yield f'The pictures are in {folder}.'
+    yield Table('', ['claim', 'paper', 'ours', ''], rows) if rows else ''

@@ -1,26 +1,24 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Run a model over recordings: time laps, write topics or a track, or measure a vehicle."""
+"""Run a model over recordings: time laps, write topics, or measure a vehicle."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.cli import options
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.evaluate import check_fit, driven_route, estimates_along
+from two_manifold_ros.evaluation.evaluate import driven_route
 from two_manifold_ros.evaluation.lap_times import LapTimes, time_laps
 from two_manifold_ros.evaluation.replaying import replay
 from two_manifold_ros.evaluation.vehicles import measure_vehicle
-from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.interface.messages import PUBLISHED, Topics
-from two_manifold_ros.laps.timing import LapTimer, make_timer, Timed
-from two_manifold_ros.loggers.track_files import check_track_path, Track, write_track
+from two_manifold_ros.laps.timing import LapTimer, make_timer
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.model.vehicle import check_vehicle, PRIOR, UNKNOWN
 from two_manifold_ros.names import LAP_FRAME
@@ -34,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from two_manifold_ros.interface.assessment import Assessment
-    from two_manifold_ros.model.model import ModelHead
 
 
 LEAST_COUNTED = 0.5
@@ -64,7 +61,7 @@ def add_laps(parser: ArgumentParser) -> None:
         help='where the sectors after the first begin, apart by blanks, each as a start line '
         '(default: thirds of a lap)',
     )
-    options.add_part(parser)
+    options.add(parser, '--from', '--until')
 
 
 def run_laps(args: Namespace) -> int:
@@ -77,39 +74,28 @@ def run_laps(args: Namespace) -> int:
     options.name_sensors(args, model)
     # A model of laps alone has no positions to compare with.
     placed = model.frame_id != LAP_FRAME
-    whole = options.recordings_in_planes(args, model, need_positions=False, find_positions=placed)
-    recordings = [options.part_of(each, args.start, args.until) for each in whole]
-    driven, found = [], []
+    whole = options.recordings_of(args, model, need_positions=False, find_positions=placed)
+    parts = [options.part_of(each, args.start, args.until) for each in whole]
+    rows: list[dict[str, Any]] = []
+    shown: list[str | Table] = []
     with Progress('timing') as progress:
-        for each in recordings:
-            route = driven_route(model, each, progress)
-            own = model.routes[route]
+        for recording, part in zip(whole, parts, strict=True):
+            route = driven_route(model, part, progress)
             if route not in lines:
-                lines[route] = make_timer(own, args.start_line, args.sectors)
+                lines[route] = make_timer(model.routes[route], args.start_line, args.sectors)
             timer = LapTimer(lines[route].circuit, lines[route].sectors)
-            driven.append(route)
-            found.append(time_laps(own, each, timer, progress))
-    for recording, times in zip(recordings, found, strict=True):
-        if times.best is None:
+            times = time_laps(model.routes[route], part, timer, progress)
+            rows.append({'bag': recording.name, 'route': route or None, **times.to_json()})
+            # Seconds count from where the recording begins, wherever its part does.
+            shown += _laps(recording, times, placed=placed, route=route)
+    for recording, row in zip(whole, rows, strict=True):
+        if row['best_lap'] is None:
             warn(
                 f'{recording.name}: no lap was timed from one passage of the start line to the '
                 'next; drive two laps or more as in the training, and see what is published with '
                 f'two-manifold evaluate {args.model} {recording.name}'
             )
-    content = {
-        'model': args.model,
-        'recordings': [
-            {'bag': recording.name, 'route': route or None, **times.to_json()}
-            for recording, route, times in zip(recordings, driven, found, strict=True)
-        ],
-    }
-    # Seconds count from where the recording begins, wherever its part does.
-    shown = (
-        part
-        for recording, route, times in zip(whole, driven, found, strict=True)
-        for part in _laps(recording, times, placed=placed, route=route)
-    )
-    options.answer(args, content, shown)
+    options.answer(args, {'model': args.model, 'recordings': rows}, shown)
     return 0
 
 
@@ -117,20 +103,23 @@ def _laps(
     recording: Recording, times: LapTimes, *, placed: bool, route: str
 ) -> Iterator[str | Table]:
     """Yield the laps of a recording as a table, and what is best of them."""
-    circuit, first_ns = times.circuit, recording.imu.first_stamp
+    circuit, first_ns, best = times.circuit, recording.imu.first_stamp, times.best
     sectors = len(times.laps[0].sectors) if times.laps else 0
     header = ['lap', 'begins, s', 'time, s', *(f'sector {k + 1}' for k in range(sectors))]
-    best = times.best
     header += ['to best'] + (['by positions'] if times.references else [])
     rows = []
     for lap in times.laps:
-        began = '-' if lap.begin_ns is None else f'{(lap.begin_ns - first_ns) * 1e-9:.2f}'
+        began = math.nan if lap.begin_ns is None else (lap.begin_ns - first_ns) * 1e-9
         behind = lap.time.seconds - (best.time.seconds if best else math.nan)
-        row = [str(lap.number), began, _shown(lap.time), *map(_shown, lap.sectors)]
-        row.append(f'{behind:+.3f}' if math.isfinite(behind) else '-')
+        row = [str(lap.number), _known(began, '.2f')]
+        row += [
+            _known(each.seconds, '.3f', f' ± {each.deviation_s:.3f}')
+            for each in (lap.time, *lap.sectors)
+        ]
+        row.append(_known(behind, '+.3f'))
         if times.references:
             other = times.reference_of(lap)
-            row.append('-' if other is None else _seconds(other.time.seconds))
+            row.append(_known(other.time.seconds if other else math.nan, '.3f'))
         rows.append(row)
     east, north = circuit.points[0].tolist()
     length = f' of {circuit.length_m:.2f} m' if placed else ''
@@ -140,7 +129,8 @@ def _laps(
     where = f'start line at {east:.2f}, {north:.2f}; ' if placed else ''
     yield f'{where}a usual lap of the training takes {circuit.lap_s:.3f} s'
     if best is not None and sectors > 1:
-        yield f'the best times of all sectors together take {_seconds(times.ideal_s)} s'
+        ideal = _known(times.ideal_s, '.3f')
+        yield f'the best times of all sectors together take {ideal} s'
     errors = np.abs(times.errors())
     if len(errors):
         yield (
@@ -149,14 +139,8 @@ def _laps(
         )
 
 
-def _seconds(seconds: float) -> str:
-    return f'{seconds:.3f}' if math.isfinite(seconds) else '-'
-
-
-def _shown(timed: Timed) -> str:
-    if not math.isfinite(timed.seconds):
-        return '-'
-    return f'{timed.seconds:.3f} ± {timed.deviation_s:.3f}'
+def _known(number: float, digits: str, after: str = '') -> str:
+    return f'{number:{digits}}{after}' if math.isfinite(number) else '-'
 
 
 REPLAY_HELP = (
@@ -191,74 +175,6 @@ def run_replay(args: Namespace) -> int:
     return 0
 
 
-EXPORT_HELP = (
-    'Run the filter of the node over the IMU of a bag and write its estimates into a file that '
-    'viewers of loggers and maps draw: GPX or CSV, by the end of its name.'
-)
-
-
-def add_export(parser: ArgumentParser) -> None:
-    """Add the arguments of export."""
-    options.add_run(parser, 1)
-    parser.add_argument(
-        '-o',
-        '--output',
-        required=True,
-        metavar='FILE',
-        help='.gpx, published estimates of a model trained on satellite fixes; .csv, all '
-        'ticks in metres, with standard deviations and states',
-    )
-
-
-def run_export(args: Namespace) -> int:
-    """Write the file and report; return 0."""
-    model = load_model(args.model)
-    for each in model.routes.values():
-        check_track_path(args.output, each.origin, args.model)
-    if model.frame_id == LAP_FRAME:
-        msg = (
-            f'{args.model}: the model knows laps and no positions to write; write its laps with '
-            'two-manifold laps --json, or its topic with replay'
-        )
-        raise InputError(msg)
-    options.name_sensors(args, model)
-    (recording,) = options.recordings_of(args, need_positions=False, find_positions=False)
-    with Progress('filtering') as progress:
-        route = driven_route(model, recording, progress)
-        track = _track(model.routes[route], recording, progress)
-    written = write_track(args.output, track)
-    published = int(track.published.sum())
-    if not published:
-        warn(
-            'no position would have been published; see why with two-manifold evaluate '
-            f'{args.model} {recording.name}'
-        )
-    ticks, along = len(track.stamps), f' along the route {route}' if route else ''
-    counts = {'ticks': ticks, 'published': published, 'written': written}
-    words = f'{written} of {ticks} ticks{along}, {published} of them published, written to'
-    content = {'file': args.output, 'route': route or None, **counts}
-    options.answer(args, content, [f'{words} {args.output}'])
-    return 0
-
-
-def _track(model: ModelHead, recording: Recording, progress: Progress) -> Track:
-    """Filter a recording from a cold start; positions are those at the end of each tick."""
-    check_fit(model, recording)
-    live = Filter(model)
-    live.warm_up()
-    kept = [estimate for estimate, _ in estimates_along(live, recording, progress)]
-    variances = np.array([np.diag(each.covariances[0]) for each in kept]).reshape(-1, 2)
-    return Track(
-        stamps=np.array([each.stamp_ns for each in kept], dtype=np.int64),
-        positions=np.array([each.positions[0] for each in kept]).reshape(-1, 2),
-        deviations=np.sqrt(np.where(variances >= 0.0, variances, np.nan)),
-        velocities=np.array([each.velocity for each in kept]).reshape(-1, 2),
-        published=np.array([each.valid for each in kept], dtype=np.bool_),
-        statuses=[each.status.value for each in kept],
-        origin=model.origin,
-    )
-
-
 VEHICLE_HELP = (
     'Measure how the IMU of a vehicle that a model has not seen differs from the IMUs of its '
     'training: how it is turned, its scales and biases, each with its standard deviation. The '
@@ -268,14 +184,12 @@ VEHICLE_HELP = (
 
 def add_vehicle(parser: ArgumentParser) -> None:
     """Add the arguments of vehicle."""
-    parser.add_argument('model', metavar='MODEL', help='file written by two-manifold train')
-    options.add_bags(parser)
+    options.add(parser, 'model', 'bags')
     parser.add_argument(
         '-o', '--output', metavar='FILE', help='JSON file for evaluate --vehicle and filter_node'
     )
     options.add_topics(parser)
-    options.add_part(parser)
-    options.add_json(parser)
+    options.add(parser, '--from', '--until', '--json')
 
 
 def run_vehicle(args: Namespace) -> int:
@@ -298,22 +212,27 @@ def run_vehicle(args: Namespace) -> int:
     if args.output:
         measured.vehicle.save(args.output)
     numbers = measured.vehicle.to_json()
-    names = [(f'turned about {axis}, degrees', 'angles_deg', k) for k, axis in enumerate('xyz')]
-    names += [(f'scale error of {name}', 'scales', k) for k, name in enumerate(IMU_CHANNELS)]
-    units = enumerate(zip(IMU_CHANNELS, IMU_UNITS, strict=True))
-    names += [(f'bias of {name}, {unit}', 'biases', k) for k, (name, unit) in units]
     before = replace(UNKNOWN, deviations=PRIOR.deviations[:-1]).to_json()
+    units = [f'{name}, {unit}' for name, unit in zip(IMU_CHANNELS, IMU_UNITS, strict=True)]
     rows = []
-    for words, group, k in names:
-        three = numbers[group], numbers[f'{group}_std'], before[f'{group}_std']
-        found, deviation, prior = (f'{each[k]:.4f}' for each in three)
-        # A drive says nothing of what it leaves as unknown as before, such as dead channels.
-        rows.append(
-            [words, *(['not measured', '-'] if deviation == prior else [found, deviation])]
-        )
+    for group, words in (
+        ('angles_deg', [f'turned about {axis}, degrees' for axis in 'xyz']),
+        ('scales', [f'scale error of {name}' for name in IMU_CHANNELS]),
+        (
+            'biases',
+            [f'bias of {each}' for each in units],
+        ),
+    ):
+        for k, what in enumerate(words):
+            deviation = f'{numbers[f"{group}_std"][k]:.4f}'
+            # A drive says nothing of what it leaves as unknown as before, such as dead channels.
+            if deviation == f'{before[f"{group}_std"][k]:.4f}':
+                rows.append([what, 'not measured', '-'])
+            else:
+                rows.append([what, f'{numbers[group][k]:.4f}', deviation])
     title = f'beside the IMUs of the training, from {share:.0%} of {measured.ticks} ticks'
-    shown = [Table(title, ['what', 'found', 'standard deviation'], rows)]
+    shown: list[str | Table] = [Table(title, ['what', 'found', 'standard deviation'], rows)]
+    shown += [f'written to {args.output}'] if args.output else []
     content = {'ticks': measured.ticks, 'counted': measured.counted} | numbers
-    written = [f'written to {args.output}'] if args.output else []
-    options.answer(args, content, [*shown, *written])
+    options.answer(args, content, shown)
     return 0

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from two_manifold_ros.cli.options import add_json, answer
+from two_manifold_ros.cli.options import add, answer
 from two_manifold_ros.compilation import STORE
 from two_manifold_ros.loggers.columns import parse_columns
 from two_manifold_ros.loggers.reading import read_log
@@ -69,7 +69,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help='sensors beside the IMU: magnetometer, in the field of a room with steel; wheel, its '
         'speed (default: none)',
     )
-    add_json(parser)
+    add(parser, '--json')
 
 
 def run(args: Namespace) -> int:
@@ -109,7 +109,7 @@ COMPILE_HELP = (
 
 def add_compile(parser: ArgumentParser) -> None:
     """Add the arguments of compile."""
-    add_json(parser)
+    add(parser, '--json')
 
 
 def run_compile(args: Namespace) -> int:
@@ -166,7 +166,7 @@ def add_import(parser: ArgumentParser) -> None:
         'ax, ay, az, gx, gy, gz, lat, lon, alt; a minus turns the sign (default of each role: '
         'usual names, SI units)',
     )
-    add_json(parser)
+    add(parser, '--json')
 
 
 def run_import(args: Namespace) -> int:

@@ -9,7 +9,7 @@ import math
 from time import monotonic
 from typing import NamedTuple, TYPE_CHECKING
 
-from two_manifold_ros.cli.options import add_json, answer, seconds
+from two_manifold_ros.cli.options import add, answer, seconds
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.status import Status, USABLE
 from two_manifold_ros.interface.assessment import Level
@@ -35,10 +35,6 @@ _UNTIL = {
     'tracking': frozenset({Status.TRACKING.value}),
 }
 """Statuses that may be waited for: active is a node that takes samples, or waits for the first."""
-_NOBODY_WORDS = (
-    'no filter or updater node was heard: check that one runs, and that both terminals have '
-    'the same ROS_DOMAIN_ID'
-)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -67,7 +63,7 @@ def add_arguments(parser: ArgumentParser) -> None:
             'before'
         ),
     )
-    add_json(parser)
+    add(parser, '--json')
 
 
 def run(args: Namespace) -> int:
@@ -83,9 +79,8 @@ def run(args: Namespace) -> int:
         )
         raise InputError(msg) from error
     wanted = _UNTIL[args.until] if args.until else frozenset()
-    names = frozenset(name.lstrip('/') for name in args.nodes)
     endless = args.seconds is None and not wanted and not args.json
-    table = StatusTable(names, silent=args.json)
+    table = StatusTable(frozenset(name.lstrip('/') for name in args.nodes), silent=args.json)
     limit_s = _JSON_S if args.json and not wanted and args.seconds is None else args.seconds
     stopped = endless
     with until_ctrl_c() if endless else nullcontext():
@@ -93,22 +88,22 @@ def run(args: Namespace) -> int:
         stopped = False
     if args.json:
         answer(args, {'nodes': table.nodes()})
-    why = '' if stopped else _why_not(table, wanted, args.until)
+    why = ''
+    if stopped:
+        pass
+    elif not table.heard and not table.others:
+        why = (
+            'no filter or updater node was heard: check that one runs, and that both terminals '
+            'have the same ROS_DOMAIN_ID'
+        )
+    elif missing := sorted(table.names - table.heard.keys()):
+        others = f' (but {", ".join(sorted(table.others))})' if table.others else ''
+        why = f'{" and ".join(missing)} not heard{others}'
+    elif wanted and not table.all_in(wanted):
+        why = f'not {args.until}: {"; ".join(map(table.line, sorted(table.heard)))}'
     if why:
         on_stderr(f'two-manifold: note: {why}')
     return _NOT_REACHED if why else 0
-
-
-def _why_not(table: StatusTable, wanted: Collection[str], until: str | None) -> str:
-    """Return why what was waited for did not happen; empty if it did."""
-    if not table.heard and not table.others:
-        return _NOBODY_WORDS
-    if missing := sorted(table.names - table.heard.keys()):
-        others = f' (but {", ".join(sorted(table.others))})' if table.others else ''
-        return f'{" and ".join(missing)} not heard{others}'
-    if wanted and not table.all_in(wanted):
-        return f'not {until}: {"; ".join(map(table.line, sorted(table.heard)))}'
-    return ''
 
 
 class _Heard(NamedTuple):
@@ -135,11 +130,6 @@ class _Heard(NamedTuple):
         """Whether nothing was heard for a while."""
         return self.silent_s > _GONE_S
 
-    def is_news(self, before: _Heard | None) -> bool:
-        """Return whether the state or what is wrong is another one than before."""
-        state = ('status', 'cause', 'nodes', 'trouble', 'route')
-        return before is None or any(getattr(before, e) != getattr(self, e) for e in state)
-
 
 class StatusTable:
     """
@@ -151,7 +141,8 @@ class StatusTable:
     def __init__(self, names: frozenset[str] = frozenset(), *, silent: bool = False) -> None:
         self.names, self.others, self._silent = names, set[str](), silent
         self.heard: dict[str, _Heard] = {}
-        self._gone: set[str] = set()
+        # What was printed of each: it is news if another one follows.
+        self._said: dict[str, object] = {}
 
     def hear(
         self, name: str, level: int, why: str, values: Mapping[str, str], nodes: int = 1
@@ -162,34 +153,37 @@ class StatusTable:
         if self.names and name not in self.names:
             self.others.add(name)
             return
-        # A node that was gone is news again.
-        before = None if name in self._gone else self.heard.get(name)
-        self._gone.discard(name)
+        rates: list[float | None] = []
+        for key in ('input_rate_hz', 'estimate_rate_hz'):
+            try:
+                rate = float(values.get(key, ''))
+            except ValueError:
+                rate = math.nan
+            rates.append(rate if math.isfinite(rate) else None)
         self.heard[name] = here = _Heard(
             Level(level).name if level in set(Level) else 'STALE',
             values['status'],
             values['cause'],
             why,
-            _rate(values, 'input_rate_hz'),
-            _rate(values, 'estimate_rate_hz'),
+            rates[0],
+            rates[1],
             nodes,
             values.get('swap_trouble', values.get('promotion_trouble', '')),
             values.get('route', ''),
             monotonic(),
         )
-        if here.is_news(before):
-            self._say(name)
+        self._say(name, (here.status, here.cause, here.nodes, here.trouble, here.route))
 
     def look(self) -> None:
         """Find out which nodes have gone."""
-        for name in sorted(self.heard.keys() - self._gone):
-            if self.heard[name].gone:
-                self._gone.add(name)
-                self._say(name)
+        for name, here in sorted(self.heard.items()):
+            if here.gone:
+                self._say(name, 'gone')
 
-    def _say(self, name: str) -> None:
-        if not self._silent:
+    def _say(self, name: str, news: object) -> None:
+        if self._said.get(name) != news and not self._silent:
             print(self.line(name), flush=True)
+        self._said[name] = news
 
     def all_in(self, statuses: Collection[str]) -> bool:
         """Return whether every node is there now, is the only one of its name, and in these."""
@@ -225,18 +219,8 @@ class StatusTable:
         """Return the newest report of each node, for JSON: unknown rates are ``None``."""
         found: dict[str, dict[str, float | str | bool | None]] = {}
         for name, here in sorted(self.heard.items()):
-            said = here._asdict()
-            del said['heard_s']
-            if not here.route:
-                # Where one alone is known there is none to name.
-                del said['route']
+            # Where one route alone is known there is none to name.
+            left_out = {'heard_s'} if here.route else {'heard_s', 'route'}
+            said = {key: each for key, each in here._asdict().items() if key not in left_out}
             found[name] = {**said, 'silent_s': round(here.silent_s, 1), 'gone': here.gone}
         return found
-
-
-def _rate(values: Mapping[str, str], key: str) -> float | None:
-    try:
-        rate = float(values.get(key, ''))
-    except ValueError:
-        return None
-    return rate if math.isfinite(rate) else None

@@ -50,14 +50,9 @@ _ZIP = b'PK\x03\x04'
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of ``train``: first those that everyone needs, then groups."""
-    options.add_bags(parser)
+    options.add(parser, 'bags')
     parser.add_argument('-o', '--output', required=True, metavar='MODEL', help='file to write')
-    parser.add_argument(
-        '--until',
-        type=options.seconds,
-        metavar='S',
-        help='use only the first S seconds of each bag',
-    )
+    options.add(parser, '--until', help='use only the first S seconds of each bag')
     recordings = options.add_topics(parser)
     options.add_settings(parser, 'rate_hz', 'method')
     parser.add_argument(
@@ -65,9 +60,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         action='store_true',
         help='write the model even if `train` rejects it; --method paper always does',
     )
-    options.add_json(parser)
-    options.add_sensor_topics(recordings, 'none')
-    options.add_position_lag(recordings)
+    options.add(parser, '--json')
+    options.add(recordings, '--sensor-topic', usual='none')
+    options.add(recordings, '--position-lag', usual='auto', default='auto')
     recordings.add_argument(
         '--most-minutes',
         type=float,
@@ -102,8 +97,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Train, save and report; return 0, or ``NO_USE`` if the model is of no use."""
-    later: list[str] = []
-    args.saved, args.told = False, set()
+    # Notes follow the judgement of the model, which is the first line.
+    notes: list[str] = []
+    args.say, args.saved, args.told = notes.append, False, set()
     try:
         if args.routes is not None and (args.method not in {None, 'route'} or args.marks):
             msg = '--routes names maps: leave it out, or use --method route with positions'
@@ -123,15 +119,14 @@ def run(args: Namespace) -> int:
                 names = [each.strip() for each in args.routes.split(',')]
                 check_names(names, len(args.bags))
             with chosen_bags(args, names, client) as (names, tried):
-                return _train(args, settings, names, tried, later.append, client)
+                return _train(args, settings, names, tried, client)
     except KeyboardInterrupt:
         done = f'{args.output} is written' if args.saved else 'no model is written'
         on_stderr(f'two-manifold: stopped, {done}')
         raise
     finally:
-        # After the judgement of the model, which is the first line.
-        for line in later:
-            # What is among the notes of the model was printed with it.
+        for line in notes:
+            # A note of the model was printed with it.
             if line.removeprefix('two-manifold: note: ') not in args.told:
                 on_stderr(line)
 
@@ -141,27 +136,29 @@ def _train(
     settings: TrainingSettings,
     names: Sequence[str],
     tried: Callable[[ModelHead], dict[str, Any]] | None,
-    say: Callable[[str], None],
     client: Any,  # noqa: ANN401 - of an extra
 ) -> int:
     """
     Train on ``args.bags``, of routes with these names if any, and return the exit status.
 
-    ``tried`` follows the bags that were not trained on, if there are such; ``say`` gets notes. Of
-    several routes one whose model is of no use, or whose bags cannot be trained on, is left out.
+    ``tried`` follows the bags that were not trained on, if there are such. Of several routes one
+    whose model is of no use, or whose bags cannot be trained on, is left out.
     """
-    recordings, reports, routes = _routes_of(args, settings, names, say, client)
-    models, took_each_s, poor = _models_of(args, routes, settings, reports, say, client)
+    recordings, reports, routes = _routes_of(args, settings, names, client)
+    models, took_each_s, poor = _models_of(args, routes, settings, reports, client)
     if not models:
         raise InputError('; '.join(f'{name}: {each}'.lstrip(': ') for name, each in poor.items()))
     # The paper's filter is for study, not for a robot.
     forced = args.force or args.method == 'paper'
     used = {name: each for name, each in models.items() if forced or name not in poor}
-    _say_poor(args, poor, models, used, recordings)
+    kind, done = ('warning', 'left out') if used else ('error', 'not written')
+    for name, sentence in poor.items():
+        cure = '' if name in used else f' ({done}{"; see --force" * (name in models)})'
+        on_stderr(f'two-manifold: {kind}: {f"{name}: {sentence}".lstrip(": ")}{cure}')
+    if '' in poor and args.method in {None, 'route'} and not args.marks:
+        _say_what_may_be_meant(args, len(recordings))
     fleet = _save(args, models, used, tried) if used else {}
     verdicts = {name: of_training(each, args) for name, each in (used or models).items()}
-    took_s = f'{sum(took_each_s.values()):.1f} s, written to {args.output}'
-    content: dict[str, Any] = {'model': args.output if used else None}
     contents = {
         name: {
             'train_seconds': round(took_each_s[name], 3),
@@ -175,22 +172,23 @@ def _train(
         }
         for name, each in models.items()
     }
+    content: dict[str, Any] = {'model': args.output if used else None}
+    took_s = f'{sum(took_each_s.values()):.1f} s, written to {args.output}'
     if len(routes) > 1:
         content |= {'routes': contents} | ({'fleet': fleet} if fleet else {})
         verdict = of_routes(verdicts)
         shown: list[str | Table] = [
             f'trained {len(used)} route{"s" * (len(used) > 1)} in {took_s}'
         ]
-        if used:
-            shown += shown_routes(atlas_of(used), notes=True)
-            shown += [fleet_sentence(fleet)] if fleet else []
+        shown += shown_routes(atlas_of(used), notes=True) if used else []
+        shown += [fleet_sentence(fleet)] if fleet else []
     else:
         (model,), (verdict,) = models.values(), verdicts.values()
         content |= contents['']
         shown = [f'trained in {took_s}', *shown_model(model, said=poor.get('', ''))]
-    told = bool(used) or args.json
-    options.answer(args, content, shown if told else [], verdict if told else None)
-    if told and not args.json:
+    if used or args.json:
+        options.answer(args, content, shown, verdict)
+    if not args.json:
         args.told.update(*(each.summary['notes'] for each in used.values()))
     return 0 if used else NO_USE
 
@@ -199,30 +197,38 @@ def _routes_of(
     args: Namespace,
     settings: TrainingSettings,
     names: Sequence[str],
-    say: Callable[[str], None],
     client: Any,  # noqa: ANN401 - of an extra
 ) -> tuple[list[Recording], list[Report], Mapping[str, Sequence[Recording]]]:
     """Return the recordings in step, their inspections, and those of each route: '' if of one."""
-    recordings = _training_part(args, say)
+    # By laps, positions are read where they are named alone.
+    wanted = not args.marks
+    whole = options.recordings_of(args, need_positions=wanted, find_positions=wanted)
+    recordings = [options.part_of(each, None, args.until) for each in whole]
+    for before, part in zip(whole, recordings, strict=True):
+        if args.until is not None and len(part.imu.stamps) == len(before.imu.stamps):
+            args.say(
+                f'two-manifold: warning: {before.name} ends before --until {args.until:g}: all of '
+                'it is trained on, and nothing of it is left to evaluate'
+            )
     if args.marks:
         from two_manifold_ros.laps.unplaced import place  # noqa: PLC0415 - that alone
 
         with Progress('finding laps'):
-            marks = None if args.marks == 'none' else args.marks
-            placed = place(recordings, marks)
+            placed = place(recordings, None if args.marks == 'none' else args.marks)
         recordings = placed.recordings
-        say(f'two-manifold: note: {placed.sentence}')
+        args.say(f'two-manifold: note: {placed.sentence}')
     if not args.marks or args.position_lag != AUTO:
-        recordings = options.in_step(recordings, args, say=say)
+        recordings = options.in_step(recordings, args)
     with Progress('inspecting') as progress:
         reports = spread(inspect_recording, recordings, client, partial(progress, 'inspecting'))
     # Of positions that laps make there is nothing to warn.
     for sentence in [] if args.marks else training_warnings(reports, settings.rate_hz):
-        say(f'two-manifold: warning: {sentence}')
+        args.say(f'two-manifold: warning: {sentence}')
     routes: Mapping[str, Sequence[Recording]] = {'': recordings}
     if isinstance(settings, RouteSettings) and not args.marks:
         routes = sort_by_route(recordings, names)
-        _say_lines(routes, say, named=bool(names))
+        for group in routes.values():
+            _say_lines(args, group)
         if len(routes) == 1:
             line_of = {id(each.positions): each.line for each in next(iter(routes.values()))}
             recordings = [replace(each, line=line_of[id(each.positions)]) for each in recordings]
@@ -230,31 +236,27 @@ def _routes_of(
     return recordings, reports, routes
 
 
-def _say_lines(
-    routes: Mapping[str, Sequence[Recording]], say: Callable[[str], None], *, named: bool
-) -> None:
+def _say_lines(args: Namespace, group: Sequence[Recording]) -> None:
     """Say which lines are on one map and, where they were found out, what is of each."""
-    for group in routes.values():
-        lines = sorted({each.line for each in group})
-        if len(lines) < 2:
-            continue
-        bags: dict[str, list[str]] = {}
-        for each in group:
-            bags.setdefault(each.line, []).append(bag_name(each.name))
-        several = [
-            f'; {" and ".join(those)} are taken for one line, {line}'
-            for line, those in sorted(bags.items())
-            if len(those) > 1 and not named
-        ]
-        together = ', '.join(lines)
-        # Whoever names the map has asked for it.
-        if '/' in together:
-            say(f'two-manifold: note: {together} are lines on one map')
-            continue
-        say(
-            f'two-manifold: note: {together} share places and are lines on one map'
-            f'{"".join(several)}; --routes names them, and as MAP/NAME keeps their maps apart'
-        )
+    bags: dict[str, list[str]] = {}
+    for each in group:
+        bags.setdefault(each.line, []).append(bag_name(each.name))
+    together = ', '.join(sorted(bags))
+    if len(bags) < 2:
+        return
+    # Whoever names the map has asked for it.
+    if '/' in together:
+        args.say(f'two-manifold: note: {together} are lines on one map')
+        return
+    several = ''.join(
+        f'; {" and ".join(those)} are taken for one line, {line}'
+        for line, those in sorted(bags.items())
+        if len(those) > 1 and not args.routes
+    )
+    args.say(
+        f'two-manifold: note: {together} share places and are lines on one map{several}; '
+        '--routes names them, and as MAP/NAME keeps their maps apart'
+    )
 
 
 def _models_of(
@@ -262,7 +264,6 @@ def _models_of(
     routes: Mapping[str, Sequence[Recording]],
     settings: TrainingSettings,
     reports: Sequence[Report],
-    say: Callable[[str], None],
     client: Any,  # noqa: ANN401 - of an extra
 ) -> tuple[dict[str, TrainedModel], dict[str, float], dict[str, str]]:
     """Return models and seconds of the routes, and why those that are poor, or fail, are so."""
@@ -281,7 +282,7 @@ def _models_of(
             try:
                 chosen = with_readout(recordings, settings)
                 if chosen.imputes_positions and args.readout is None:
-                    say(
+                    args.say(
                         'two-manifold: positions are far between: `train` estimates the positions '
                         'of the ticks between them, as by --readout mkdr; --readout sharpened '
                         'interpolates instead'
@@ -298,32 +299,18 @@ def _models_of(
     return models, took_each_s, poor
 
 
-def _say_poor(
-    args: Namespace,
-    poor: Mapping[str, str],
-    models: Mapping[str, TrainedModel],
-    used: Mapping[str, TrainedModel],
-    recordings: Sequence[Recording],
-) -> None:
-    """Say of each model of no use why, what is done with it, and what its user may have meant."""
-    kind, done = ('warning', 'left out') if used else ('error', 'not written')
-    for name, sentence in poor.items():
-        cure = f' ({done}; see --force)' if name in models else f' ({done})'
-        words = f'{name}: {sentence}'.lstrip(': ')
-        on_stderr(f'two-manifold: {kind}: {words}{"" if name in used else cure}')
-    laps = args.method not in {None, 'route'} or args.marks
-    if '' not in poor or laps:
-        return
-    if len(recordings) < LEAST_DRIVES:
+def _say_what_may_be_meant(args: Namespace, bags: int) -> None:
+    """Say what the user of one poor map may have meant with so many bags."""
+    if bags < LEAST_DRIVES:
         on_stderr(
             'two-manifold: note: if these are errands on roads that look alike, give '
             f'{LEAST_DRIVES} or more bags, each a drive from where drives begin (docs/routes.md)'
         )
-    if len(recordings) > 1 and not args.routes:
+    if bags > 1 and not args.routes:
         on_stderr(
-            f'two-manifold: note: the {len(recordings)} bags were put onto one map, since they '
-            'share places; if of several routes, name the map of each with --routes MAP/NAME,...; '
-            'of a network, record several laps of each line'
+            f'two-manifold: note: the {bags} bags were put onto one map, since they share places; '
+            'if of several routes, name the map of each with --routes MAP/NAME,...; of a network, '
+            'record several laps of each line'
         )
 
 
@@ -346,23 +333,6 @@ def _save(
         models[''] = replace(used[''], summary={**used[''].summary, 'fleet': fleet})
         save_model(models[''], args.output)
     return fleet
-
-
-def _training_part(args: Namespace, say: Callable[[str], None]) -> list[Recording]:
-    parts = []
-    # By laps, positions are read where they are named alone.
-    wanted = not args.marks
-    for whole in options.recordings_of(
-        args, need_positions=wanted, find_positions=wanted, say=say
-    ):
-        part = options.part_of(whole, None, args.until)
-        if args.until is not None and len(part.imu.stamps) == len(whole.imu.stamps):
-            say(
-                f'two-manifold: warning: {whole.name} ends before --until {args.until:g}: all of '
-                'it is trained on, and nothing of it is left to evaluate'
-            )
-        parts.append(part)
-    return parts
 
 
 def _check_output(path: Path) -> None:

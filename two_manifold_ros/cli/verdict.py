@@ -42,27 +42,25 @@ filter unsure is half of the one that it withholds. A withheld position counts a
 position, so a model that publishes little is poor however small its errors are.
 """
 
-SPOILING = (
-    'no_positions', 'clocks_differ', 'positions_scaled', 'frame_unprintable',
-    'position_frame_unprintable',
-)  # fmt: skip
-"""Findings with which ``train`` refuses a recording, or learns no place of it."""
-
-DOUBTFUL = ('offset_ambiguous',)
-"""Findings with which ``train`` stops and asks."""
-
 OF_LAPS = ('no_laps', 'few_laps')
 """Findings with which ``train`` has too little to hold out."""
 
-OF_EACH_SAMPLE = (
-    'gyroscope_in_degrees', 'acceleration_in_g', 'gyroscope_scale', 'gyroscope_too_fast',
-    'dead_channels', 'acceleration_unclear', 'gravity_removed', 'positions_missing', 'time_offset',
+GRADES = (
+    # With these `train` refuses a recording, or learns no place of it.
+    (NO_USE, (
+        'no_positions', 'clocks_differ', 'positions_scaled', 'frame_unprintable',
+        'position_frame_unprintable',
+    )),
+    # With these it stops and asks.
+    (POOR, ('offset_ambiguous', *OF_LAPS)),
+    # These are about all samples; all others are about some, which are left out.
+    (FAIR, (
+        'gyroscope_in_degrees', 'acceleration_in_g', 'gyroscope_scale', 'gyroscope_too_fast',
+        'dead_channels', 'acceleration_unclear', 'gravity_removed', 'positions_missing',
+        'time_offset',
+    )),
 )  # fmt: skip
-"""
-Findings about all samples, the most serious first; all others are about some that are left out.
-
-`train` corrects an offset in time by itself.
-"""
+"""Words for recordings, each with the findings that deserve it, the most serious first."""
 
 SIDES = 10
 """Squares along the larger side of the route, for the place of the largest errors: a vehicle is in
@@ -70,8 +68,6 @@ one of them for half a second or more on most laps, and a reader finds it."""
 
 METRES = ((1e3, 'km'), (1.0, 'm'), (1e-2, 'cm'), (1e-3, 'mm'))
 SECONDS = ((1.0, 's'), (1e-3, 'ms'))
-TOPICS = ('imu-topic', 'position-topic')
-"""Options that `train` has to be given again."""
 
 MOST_NAMED = 3
 """Bags that are named in a command to type."""
@@ -83,6 +79,7 @@ ENOUGH_LAPS = 10
 """Laps after which more of the same do not help: the better number of ``WANTED_LAPS``."""
 
 MORE = f'record {WANTED_LAPS}, at the speeds of use'
+AGAIN = 'record laps driven like this drive, and train on them as well'
 
 
 class Verdict(NamedTuple):
@@ -98,18 +95,6 @@ class Verdict(NamedTuple):
         return *self.sentence.splitlines(), f'Next: {self.next}'
 
 
-def rounded(value: float, units: Sequence[tuple[float, str]] = METRES) -> str:
-    """Return a number with two digits, in the unit that needs no more."""
-    value = float(f'{value:.2g}')
-    size, unit = next((each for each in units if value >= each[0]), units[-1])
-    return f'{float(f"{value / size:.2g}"):g} {unit}'
-
-
-def in_percent(share: float) -> str:
-    """Return a share in per cent with one decimal, rounded down: 100 % is all."""
-    return f'{math.floor(1000.0 * share) / 10.0:g} %'
-
-
 def word_for(error: float, mean: float, published: float = 1.0) -> str:
     """Return the word for an error, the error of the mean position, and the share published."""
     if published < LEAST_PUBLISHED or error >= USEFUL * mean:
@@ -117,11 +102,6 @@ def word_for(error: float, mean: float, published: float = 1.0) -> str:
     left = published * error / mean + 1.0 - published
     # An error that is NaN is below none.
     return next((word for word, most in LIMITS if left < most), UNKNOWN)
-
-
-def of_bags(bags: Sequence[str]) -> str:
-    """Return bags as a command names them: each, unless there are many."""
-    return shlex.join(bags) if len(bags) <= MOST_NAMED else 'THE_SAME_BAGS'
 
 
 def of_routes(verdicts: Mapping[str, Verdict]) -> Verdict:
@@ -135,30 +115,30 @@ def of_inspection(reports: Sequence[Report], args: Namespace) -> Verdict:
     """Judge recordings by the most serious of their warnings, and say how many laps there are."""
     placed = [each.positions for each in reports if each.positions is not None]
     laps = [each.laps for each in placed if each.laps is not None and each.laps.resolved]
-    usual_s = np.median([each.time_s for each in laps]) if laps else math.nan
+    count = sum(each.count for each in laps)
     there = f'{sum(each.imu.timing.duration_s for each in reports):.0f} s'
     if laps:
-        there = f'{sum(each.count for each in laps):.1f} laps of {usual_s:.3g} s'
-    covered = sum(each.coverage for each in placed) / len(reports)
+        there = f'{count:.1f} laps of {np.median([each.time_s for each in laps]):.3g} s'
     if placed:
-        there += f' with positions for {in_percent(covered)} of the time'
-    train = _train(args)
-    by_code = {
+        covered = sum(each.coverage for each in placed) / len(reports)
+        there += f' with positions for {_percent(covered)} of the time'
+    found = {
         finding.code: (name, finding, n) for name, (finding, *_), n in folded_warnings(reports)
     }
-    if sum(each.count for each in laps) >= FEWEST_LAPS:
-        # All bags together have laps to hold out.
-        by_code = {code: each for code, each in by_code.items() if code not in OF_LAPS}
-    # Bags without laps may be drives of a network: `train` finds out.
-    doubtful = (*DOUBTFUL, *(() if len(reports) >= LEAST_DRIVES else OF_LAPS))
-    if not by_code:
+    # All bags together may have laps to hold out, and bags without may be drives of a network,
+    # which `train` finds out.
+    if count >= FEWEST_LAPS:
+        found = {code: each for code, each in found.items() if code not in OF_LAPS}
+    passed = OF_LAPS if len(reports) >= LEAST_DRIVES else ()
+    train = _train(args)
+    if not found:
         return Verdict(GOOD, f'{there}: {GOOD}.', train)
-    grades = ((NO_USE, SPOILING), (POOR, doubtful), (FAIR, (*OF_EACH_SAMPLE, *by_code)))
-    word, code = next((w, code) for w, codes in grades for code in codes if code in by_code)
-    name, finding, count = by_code[code]
-    more = f' and {count - 1} more' * (count > 1)
-    where = f'{name}{more}: ' if len(reports) > 1 else ''
-    of = f' (the most serious of {len(by_code)} warnings)' * (len(by_code) > 1)
+    graded = ((w, code) for w, codes in GRADES for code in codes if code not in passed)
+    rest = ((FAIR, code) for code in found)
+    word, code = next((w, code) for w, code in (*graded, *rest) if code in found)
+    name, finding, times = found[code]
+    where = f'{name}{f" and {times - 1} more" * (times > 1)}: ' if len(reports) > 1 else ''
+    of = f' (the most serious of {len(found)} warnings)' * (len(found) > 1)
     cure = finding.cure + f'; or go on with {train}' * (word == FAIR)
     return Verdict(word, f'{there}, but {where}{finding.cause}{of}: {word}.', cure)
 
@@ -175,55 +155,48 @@ def of_training(model: ModelHead, args: Namespace) -> Verdict:
     error, mean, share = map(followed.get, ('followed_m', 'mean_position_m', 'published_share'))
     # The share decides only whether it is of use: a map without the held-out part knows less.
     word, on_laps = word_for(error, mean), model.frame_id == LAP_FRAME
+    shown = '' if share is None else f', {_percent(share)} of the positions published'
     units = SECONDS if on_laps else METRES
-    shown = '' if share is None else f', {in_percent(share)} of the positions published'
     sentence = (
         f'Follows held-out {"laps" if summary["laps"] >= 1.0 else "drives"} within '
-        f'{rounded(error, units)} on average (always answering the mean position: '
-        f'{rounded(mean, units)}){shown}: {word}.'
+        f'{_rounded(error, units)} on average ({_always(mean, units)}){shown}: {word}.'
     )
-    rest = f'{of_bags(args.bags)} --from {args.until:g}' if args.until else 'OTHER_BAG'
+    rest = f'{_named(args.bags)} --from {args.until:g}' if args.until else 'OTHER_BAG'
     then = f'two-manifold {"laps" if on_laps else "evaluate"} {shlex.quote(args.output)} {rest}'
     if word == POOR:
         then = _cure_of_poor(summary['laps'], then if on_laps else f'{then} --report report.html')
     return Verdict(word, sentence, then)
 
 
-def _cure_of_poor(laps: float, look: str) -> str:
-    """Return what to do with a model whose errors are large: more helps where there is little."""
-    return MORE if laps < ENOUGH_LAPS else f'find out where and why: {look}'
-
-
 def of_comparison(found: Comparison, args: Namespace) -> Verdict:
     """Judge the best method by the present position, and say how the default does beside it."""
-    errors = [
+    errors = sorted(
         (each.scores[0].all.rmse_m, each.title, each.name)
         for each in found.succeeded
         if each.scores and each.scores[0].all.rmse_m is not None and not each.sees_positions
-    ]
-    train = _train(args)
+    )
     if not errors:
         return Verdict(UNKNOWN, 'No method works without positions.', f'add {OURS} to --methods')
     if found.scored[0] < FEWEST_SCORED:
         words = f'Only {found.scored[0]} predictions could be compared.'
         return Verdict(UNKNOWN, words, 'compare on a longer drive')
-    (best_m, title, name), *others = sorted(errors)
+    best_m, title, name = errors[0]
     mean_m = math.sqrt(np.nanvar(np.concatenate(found.tracks), axis=0).sum())
-    beside = f', next {others[0][1]} {rounded(others[0][0])}' if others else ''
-    for place, (error_m, own, one) in enumerate(others, start=2):
-        if one == OURS:
-            beside = f', {own} (the default) {rounded(error_m)}, number {place} of {len(errors)}'
-    word = word_for(best_m, mean_m)
-    always = f'always answering the mean position: {rounded(mean_m)}'
+    word, always = word_for(best_m, mean_m), _always(mean_m)
+    place = next((k for k, each in enumerate(errors) if each[2] == OURS), None)
+    beside = f', next {errors[1][1]} {_rounded(errors[1][0])}' if errors[1:] else ''
+    if place:
+        error_m, own, _ = errors[place]
+        beside = f', {own} (the default) {_rounded(error_m)}, number {place + 1} of {len(errors)}'
     sentence = (
-        f'Best: {title}{" (the default)" if name == OURS else ""}, RMSE {rounded(best_m)}{beside} '
+        f'Best: {title}{" (the default)" * (place == 0)}, RMSE {_rounded(best_m)}{beside} '
         f'({always}): {word}.'
     )
     if name == 'mean':
         sentence = f'No other method has a smaller RMSE than {always}: {word}.'
-    if word == NO_USE:
-        train = MORE if OURS in {each for *_, each in errors} else f'compare with --methods {OURS}'
-    return Verdict(word, sentence, train)
+    if word != NO_USE:
+        return Verdict(word, sentence, _train(args))
+    return Verdict(word, sentence, f'compare with --methods {OURS}' if place is None else MORE)
 
 
 def of_evaluation(args: Namespace, model: ModelHead, evaluation: Evaluation) -> Verdict:
@@ -233,12 +206,12 @@ def of_evaluation(args: Namespace, model: ModelHead, evaluation: Evaluation) -> 
     errors = np.linalg.norm(np.concatenate([e.positions[:, 0] for e in runs]) - truths, axis=1)
     shown = np.isfinite(errors) & np.concatenate([each.published for each in runs])
     cause, why = evaluation.most_withheld
-    cure = 'record laps driven like this drive, and train on them as well'
-    if not evaluation.published:
-        cure = f'compare units, mounting and route with the training; if these are right, {cure}'
+    cure = AGAIN
     if cause and cause not in CAUSES:
         # Something is wrong with the input, and the filter knows what helps.
         cure = why.rpartition(': ')[2]
+    elif not evaluation.published:
+        cure = f'compare units, mounting and route with the training; if these are right, {AGAIN}'
     if not evaluation.published:
         return Verdict(NO_USE, f'Nothing would have been published: {why}.', cure)
     share, p95, mean_p95 = now.model.published_share, now.model.p95_m, now.mean.p95_m
@@ -246,20 +219,31 @@ def of_evaluation(args: Namespace, model: ModelHead, evaluation: Evaluation) -> 
     if share is None or p95 is None or mean_p95 is None or few:
         words = f'Only {shown.sum()} published positions have a true one to compare with.'
         return Verdict(UNKNOWN, words, 'evaluate a longer recording with positions')
-    error, mean = errors[shown].mean(), np.linalg.norm(truths[shown] - model.mean_position, axis=1)
-    word = word_for(error, mean.mean(), share)
-    place, median = worst_place(truths[shown], errors[shown])
+    mean = np.linalg.norm(truths[shown] - model.mean_position, axis=1).mean()
+    left = errors[shown].mean() / mean
+    word = word_for(errors[shown].mean(), mean, share)
+    place, median = _worst_place(truths[shown], errors[shown])
     doubt = ''
     if (inside := now.model.coverage95) is not None and inside < LEVELS[0]:
         word = FAIR if word == GOOD else word
-        doubt = f'; its 95 % ellipses are too small, {in_percent(inside)} are inside'
+        doubt = f'; its 95 % ellipses are too small, {_percent(inside)} are inside'
     sentence = (
-        f'Publishes {in_percent(share)} of the positions; 95 % of the errors are below '
-        f'{rounded(p95)} (always answering the mean position: {rounded(mean_p95)}). Worst around '
-        f'{place}, where half of the errors exceed {rounded(median)}{doubt}: {word}.'
+        f'Publishes {_percent(share)} of the positions; 95 % of the errors are below '
+        f'{_rounded(p95)} ({_always(mean_p95)}). Worst around {place}, where half of the errors '
+        f'exceed {_rounded(median)}{doubt}: {word}.'
     )
-    if word == GOOD or 1.0 - share < share * error / mean.mean():
-        cure = _advice(args, model, word)
+    if word != GOOD and 1.0 - share >= share * left:
+        return Verdict(word, sentence, cure)
+    evaluate = f'two-manifold evaluate {shlex.quote(args.model)}'
+    if trained_on(args, model):
+        cure = f'{evaluate} OTHER_BAG'
+    elif word == GOOD:
+        cure = _drive(args, model) + (f' -p vehicle:={args.vehicle}' if args.vehicle else '')
+    elif word == NO_USE:
+        cure = 'check that the recording is of the route and the IMU of the training'
+    else:
+        look = args.report or f'{evaluate} {_named(args.bags)} --report report.html'
+        cure = _cure_of_poor(model.summary.get('laps', 0.0), look)
     return Verdict(word, sentence, cure)
 
 
@@ -270,13 +254,12 @@ def of_fleet(totals: Mapping[str, Total], args: Namespace, model: ModelHead) -> 
         own = model.routes[name]
         mean = (own.summary.get('validation') or {}).get('mean_position_m', math.nan)
         word = word_for(total.mean_m, mean, total.published_share)
-        always = f'always answering the mean position of the training: {rounded(mean)}'
-        beside = '' if math.isnan(mean) else f' ({always})'
+        always = _always(mean).replace(':', ' of the training:')
         sentence = (
             f'{counted(total.drives, "drive has", "drives have")} an error of '
-            f'{rounded(total.mean_m)} on average{beside}, {in_percent(total.published_share)} of '
-            f'the positions published; the worst drive is {total.worst} with '
-            f'{rounded(total.worst_m)}: {word}.'
+            f'{_rounded(total.mean_m)} on average{"" if math.isnan(mean) else f" ({always})"}, '
+            f'{_percent(total.published_share)} of the positions published; the worst drive is '
+            f'{total.worst} with {_rounded(total.worst_m)}: {word}.'
         )
         look = f'two-manifold evaluate {shlex.quote(args.model)} {shlex.quote(total.worst)}'
         verdicts[name] = Verdict(word, sentence, _drive(args, own) if word == GOOD else look)
@@ -295,9 +278,8 @@ def of_curve(curve: LearningCurve) -> Verdict:
     best, mean_m = min(learned, key=lambda row: row.rmse_m), last[MEAN].rmse_m
     word = word_for(best.rmse_m, mean_m, best.published)
     sentence = (
-        f'At the end {best.name} has an RMSE of {rounded(best.rmse_m)} (always answering the mean '
-        f'position: {rounded(mean_m)}), {in_percent(best.published)} of the positions published: '
-        f'{word}.'
+        f'At the end {best.name} has an RMSE of {_rounded(best.rmse_m)} ({_always(mean_m)}), '
+        f'{_percent(best.published)} of the positions published: {word}.'
     )
     then = f'updater_node --ros-args -p learner:={best.name}'
     return Verdict(word, sentence, then if word in {GOOD, FAIR} else MORE)
@@ -312,17 +294,31 @@ def trained_on(args: Namespace, model: ModelHead) -> list[str]:
     return again if (args.start or 0.0) < taken_s else []
 
 
-def _advice(args: Namespace, model: ModelHead, word: str) -> str:
-    """Return what to do with a model whose positions are published."""
-    evaluate = f'two-manifold evaluate {shlex.quote(args.model)}'
-    if trained_on(args, model):
-        return f'{evaluate} OTHER_BAG'
-    if word == GOOD:
-        return _drive(args, model) + (f' -p vehicle:={args.vehicle}' if args.vehicle else '')
-    if word == NO_USE:
-        return 'check that the recording is of the route and the IMU of the training'
-    look = f'{evaluate} {of_bags(args.bags)} --report report.html'
-    return _cure_of_poor(model.summary.get('laps', 0.0), args.report or look)
+def _rounded(value: float, units: Sequence[tuple[float, str]] = METRES) -> str:
+    """Return a number with two digits, in the unit that needs no more."""
+    value = float(f'{value:.2g}')
+    size, unit = next((each for each in units if value >= each[0]), units[-1])
+    return f'{float(f"{value / size:.2g}"):g} {unit}'
+
+
+def _always(mean: float, units: Sequence[tuple[float, str]] = METRES) -> str:
+    """Return what the error is compared with."""
+    return f'always answering the mean position: {_rounded(mean, units)}'
+
+
+def _percent(share: float) -> str:
+    """Return a share in per cent with one decimal, rounded down: 100 % is all."""
+    return f'{math.floor(1000.0 * share) / 10.0:g} %'
+
+
+def _named(bags: Sequence[str]) -> str:
+    """Return bags as a command names them: each, unless there are many."""
+    return shlex.join(bags) if len(bags) <= MOST_NAMED else 'THE_SAME_BAGS'
+
+
+def _cure_of_poor(laps: float, look: str) -> str:
+    """Return what to do with a model whose errors are large: more helps where there is little."""
+    return MORE if laps < ENOUGH_LAPS else f'find out where and why: {look}'
 
 
 def _drive(args: Namespace, model: ModelHead) -> str:
@@ -333,16 +329,19 @@ def _drive(args: Namespace, model: ModelHead) -> str:
 
 def _train(args: Namespace) -> str:
     """Return the command that trains on the same topics of the same bags."""
-    topics = ((f'--{name}', getattr(args, name.replace('-', '_'), None)) for name in TOPICS)
-    given = [part for option, topic in topics if topic for part in (option, topic)]
-    return f'two-manifold train {" ".join([of_bags(args.bags), *given])} -o model.npz'
+    given = []
+    for name in ('imu-topic', 'position-topic'):
+        if topic := getattr(args, name.replace('-', '_'), None):
+            given += [f'--{name}', topic]
+    return f'two-manifold train {" ".join([_named(args.bags), *given])} -o model.npz'
 
 
-def worst_place(places: Floats, errors: Floats) -> tuple[str, float]:
+def _worst_place(places: Floats, errors: Floats) -> tuple[str, float]:
     """Return the part of the route with the largest median error, and this error."""
     side = float(np.ptp(places, axis=0).max()) / SIDES or 1.0
-    squares = np.floor(places / side)
-    _, cells, counts = np.unique(squares, axis=0, return_inverse=True, return_counts=True)
+    _, cells, counts = np.unique(
+        np.floor(places / side), axis=0, return_inverse=True, return_counts=True
+    )
     # The median of a corner that is cut by a tick or two is chance.
     often = np.flatnonzero(counts >= np.median(counts) / 2.0)
     inside = [cells.ravel() == each for each in often]

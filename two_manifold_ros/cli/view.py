@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentTypeError
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, ExitStack
 import os
@@ -46,9 +45,8 @@ if TYPE_CHECKING:
 
 HELP = (
     'Show a drive on a page in the browser: map, position with its ellipse, path ahead, state '
-    'with cause and cure, IMU. With MODEL BAG the filter runs over the bag and you can scrub '
-    'through it. With --live it follows the running filter nodes. The page shows and never '
-    'commands.'
+    'with cause and cure. With MODEL BAG the filter runs over the bag and you can scrub through '
+    'it. With --live it follows the running filter nodes. The page shows and never commands.'
 )
 _CHUNK = 500
 """Estimates that reach the page at a time."""
@@ -71,9 +69,10 @@ def add_arguments(parser: ArgumentParser) -> None:
         help='follow filter nodes, by full names such as car1/filter_node (default: all); needs '
         'ROS 2',
     )
-    options.add_part(parser)
+    options.add(parser, '--from', '--until')
     parser.add_argument('--no-browser', action='store_true', help='do not open a browser')
-    options.add_sensor_topics(options.add_topics(parser))
+    recordings = options.add_topics(parser)
+    options.add(recordings, '--sensor-topic', usual='the topics of the training')
     group = parser.add_argument_group('address of the page')
     group.add_argument(
         '--host',
@@ -84,26 +83,18 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     group.add_argument(
         '--port',
-        type=_port,
+        type=int,
         metavar='N',
         help=f'port to serve on; 0 takes any free port (default: {USUAL_PORT} or the next free '
         'port)',
     )
 
 
-def _port(text: str) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        number = -1
-    if not 0 <= number < 2**16:
-        msg = f'{text!r} is no port: give a number of 0 to 65535'
-        raise ArgumentTypeError(msg)
-    return number
-
-
 def run(args: Namespace) -> int:
     """Serve until a signal ends it."""
+    if args.port is not None and not 0 <= args.port < 2**16:
+        msg = f'--port {args.port} is no port: give a number of 0 to 65535'
+        raise InputError(msg)
     if args.live is not None:
         return _view_live(args)
     if len(args.files) != 2:
@@ -112,7 +103,8 @@ def run(args: Namespace) -> int:
     model = load_model(args.files[0])
     args.bags = [only_bag(args.files[1])]
     options.name_sensors(args, model)
-    scene = _scene_of(model, f'{bag_name(args.bags[0])} - two-manifold', note='reading the bag')
+    scene = Scene(f'{bag_name(args.bags[0])} - two-manifold', 'reading the bag')
+    scene.routes = DrawnTrack(model.track).runs
     with ExitStack() as copy:
         # All that follows reads the same copy of a bag from elsewhere.
         copy.enter_context(fetched(args.bags[0]))
@@ -125,11 +117,6 @@ def run(args: Namespace) -> int:
             copy.close()
             Event().wait()
     return 0
-
-
-def _scene_of(model: ModelHead | None, title: str, **settings: Any) -> Scene:  # noqa: ANN401
-    """Return a scene with the routes of a model, if there is one."""
-    return Scene(title, routes=DrawnTrack(model.track).runs if model else [], **settings)
 
 
 @contextmanager
@@ -146,32 +133,24 @@ def _served(args: Namespace, scene: Scene) -> Iterator[None]:
                 'two-manifold: note: everyone on the network of this address can see where the '
                 'vehicle is; nothing can be commanded from the page'
             )
-        if not args.no_browser and has_display():
+        screens = map(os.environ.get, ('DISPLAY', 'WAYLAND_DISPLAY'))
+        if not args.no_browser and (sys.platform != 'linux' or any(screens)):
             webbrowser.open(url)
         yield
 
 
-def has_display() -> bool:
-    """Return whether a browser can show something here."""
-    return sys.platform != 'linux' or any(map(os.environ.get, ('DISPLAY', 'WAYLAND_DISPLAY')))
-
-
 def _filter_bag(args: Namespace, scene: Scene, model: ModelHead) -> None:
     """Filter the bag; time zero is the first stamp of the IMU."""
-    (whole,) = options.recordings_of(args, need_positions=False, origin=model.origin)
+    (whole,) = options.recordings_of(args, model, need_positions=False)
     recording = options.part_of(whole, args.start, args.until)
     check_fit(model, recording)
     vehicle = scene.vehicle(recording.name)
     imu, positions = recording.imu, recording.positions
-    order = np.argsort(imu.stamps, kind='stable')
-    vehicle.set_imu(
-        np.float64(1e-9) * (imu.stamps[order] - imu.first_stamp), imu.samples[order, :6]
-    )
     if positions is not None:
         usable = positions.select(positions.usable)
         order = np.argsort(usable.stamps, kind='stable')
-        vehicle.truth_s = np.float64(1e-9) * (usable.stamps[order] - imu.first_stamp)
-        vehicle.truth = usable.positions[order]
+        seconds = np.float64(1e-9) * (usable.stamps[order] - imu.first_stamp)
+        vehicle.truth = seconds, usable.positions[order]
     scene.duration_s = max((imu.last_stamp - imu.first_stamp) * 1e-9, 0.1)
     filter_into(scene, vehicle, model, recording)
 
@@ -206,14 +185,11 @@ def filter_into(scene: Scene, vehicle: Vehicle, model: ModelHead, recording: Rec
 
     last: Estimate | None = None
     for estimate, took in estimates_along(live, recording, progress, show_silence):
-        each = as_the_node(live, estimate), took
-        if (
-            last is None
-            or each[0].status is not last.status
-            or not 0 <= each[0].stamp_ns - last.stamp_ns < _KEPT_NS
-        ):
-            last = each[0]
-            waiting.append(each)
+        each = as_the_node(live, estimate)
+        passed_ns = _KEPT_NS if last is None else each.stamp_ns - last.stamp_ns
+        if last is None or each.status is not last.status or not 0 <= passed_ns < _KEPT_NS:
+            last = each
+            waiting.append((each, took))
         if len(waiting) >= _CHUNK:
             flush()
     flush()
@@ -236,19 +212,19 @@ def _view_live(args: Namespace) -> int:
             'name a bag'
         )
         raise InputError(msg) from error
-    model = load_model(args.files[0]) if args.files else None
     begun_s = monotonic()
-    scene = _scene_of(
-        model, 'two-manifold, live', duration_s=None, clock=lambda: monotonic() - begun_s
-    )
+    scene = Scene('two-manifold, live', duration_s=None, clock=lambda: monotonic() - begun_s)
+    if args.files:
+        scene.routes = DrawnTrack(load_model(args.files[0]).track).runs
 
     def hear(name: str, kind: str, message: Any) -> None:  # noqa: ANN401 - of any type
-        if kind != Topics.MARKERS.name or model is None:
+        # A model that is named has the route.
+        if kind != Topics.MARKERS.name or not args.files:
             scene.hear(name, kind, message)
 
     over = Event()
     with until_ctrl_c(), _served(args, scene), ThreadPoolExecutor(1) as pool:
-        following = pool.submit(watch, hear, lambda: list(scene.looking.values()), args.live, over)
+        following = pool.submit(watch, hear, lambda: bool(scene.pages), args.live, over)
         try:
             following.result()
         finally:

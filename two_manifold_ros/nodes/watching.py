@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from rclpy.subscription import Subscription
 
 
-_FOLLOWED = (Topics.POSITION, Topics.PREDICTED_PATH, Topics.STATUS, Topics.MARKERS)
 _SEARCHED_S = 1.0
 """How often the graph is searched: half of it finds a node sooner and costs twice as much."""
 _IDLE_S = 0.2
 """How often it is checked whether a page is open: five times a second cost next to nothing."""
 _TRACK_MARKER = b'track\0'
 """In the markers about once a second only; all others would be decoded in vain."""
+
 
 DISCOVERY_S = 3.0
 """Time to wait for publishers; on a network that needs longer, no node is heard."""
@@ -107,7 +107,7 @@ def listen(
 
 def watch(
     hear: Callable[[str, str, Any], object],
-    looked_at: Callable[[], Collection[str]],
+    looked_at: Callable[[], bool],
     names: Collection[str],
     over: Event,
 ) -> None:
@@ -115,20 +115,19 @@ def watch(
     Follow the named filter nodes, or all, until it is over; in a thread: no signal may break in.
 
     ``hear`` is called with the full name of a node, without the leading slash; the name of a topic
-    in `Topics`; and a message of it: of diagnostics one status of the node, of the IMU the bytes.
-    ``looked_at`` returns the names of nodes whose details are on open pages, an empty name for
-    none yet. While no page is open nothing of ROS is left, so that nodes need not publish for it.
+    in `Topics`; and a message of it: of diagnostics one status of the node. While no page is
+    open, as ``looked_at`` says, nothing of ROS is left, so that nodes need not publish for it.
     """
     while not over.wait(_IDLE_S):
         if not looked_at():
             continue
         with _spun('two_manifold_view', rosout=False) as (node, executor):
             watcher = Watcher(node, hear, names)
-            searched_s, seen = -math.inf, frozenset[str]()
-            while not over.is_set() and (chosen := frozenset(looked_at())):
-                if chosen != seen or monotonic() - searched_s >= _SEARCHED_S:
-                    seen, searched_s = chosen, monotonic()
-                    watcher.search(chosen)
+            searched_s = -math.inf
+            while not over.is_set() and looked_at():
+                if monotonic() - searched_s >= _SEARCHED_S:
+                    searched_s = monotonic()
+                    watcher.search()
                 executor.spin_once(timeout_sec=0.1)
 
 
@@ -141,82 +140,80 @@ class Watcher:
         self._node, self._hear = node, hear
         self._names = frozenset(name.lstrip('/') for name in names)
         self._found: set[str] = set()
-        # By name of the node, topic and its full name.
-        self._subscriptions: dict[tuple[str, Topic, str], Subscription] = {}
+        self._subscriptions: dict[tuple[str, str, str], Subscription] = {}
         self._tracks: set[str] = set()
 
-    def search(self, chosen: Collection[str]) -> None:
-        """Subscribe the topics of all filter nodes that are there now, of the chosen the IMU."""
-        node, wanted = self._node, set[tuple[str, Topic, str]]()
+    def search(self) -> None:
+        """Subscribe the topics of all filter nodes that are there now."""
+        wanted: dict[tuple[str, str, str], Topic] = {}
         self._found = set()
-        for name, space in node.get_node_names_and_namespaces():
+        for name, space in self._node.get_node_names_and_namespaces():
             full = f'{space.rstrip("/")}/{name}'.lstrip('/')
             if not self._names or full in self._names:
-                # It may have ended since; of which type the error is depends on the distribution.
+                # A node may have ended since; of which type that error is depends on the
+                # distribution.
                 with suppress(RuntimeError):
                     wanted |= self._topics_of(name, space, full)
-                    if full in self._found.intersection(chosen):
-                        heard = node.get_subscriber_names_and_types_by_node(name, space)
-                        wanted |= {
-                            (full, Topics.IMU, each) for each in _of_type(heard, Topics.IMU)
-                        }
         # A node that starts again may have another model.
         self._tracks &= self._found
-        for key in self._subscriptions.keys() - wanted:
-            node.destroy_subscription(self._subscriptions.pop(key))
-        for key in wanted - self._subscriptions.keys():
-            name, topic, address = key
+        for key in self._subscriptions.keys() - wanted.keys():
+            self._node.destroy_subscription(self._subscriptions.pop(key))
+        for key in wanted.keys() - self._subscriptions.keys():
+            full, kind, address = key
+            topic = wanted[key]
             quality = qos(topic)
             if not topic.latched:
                 # A page may miss a picture, but must never make a robot send one again.
                 depth = min(topic.depth, 200)
                 quality = QoSProfile(depth=depth, reliability=ReliabilityPolicy.BEST_EFFORT)
-            self._subscriptions[key] = node.create_subscription(
+            self._subscriptions[key] = self._node.create_subscription(
                 message_class(topic.msgtype),
                 address,
-                partial(self._take, name, topic),
+                partial(self._take, full, kind),
                 quality,
-                raw=topic in {Topics.IMU, Topics.MARKERS},
+                raw=kind == Topics.MARKERS.name,
             )
 
-    def _topics_of(self, name: str, space: str, full: str) -> set[tuple[str, Topic, str]]:
-        """Return which of its outputs to subscribe; nothing of a node that is no filter."""
+    def _topics_of(self, name: str, space: str, full: str) -> dict[tuple[str, str, str], Topic]:
+        """Return what to subscribe of a node; nothing of one that is no filter."""
         published = self._node.get_publisher_names_and_types_by_node(name, space)
+        statuses = _of_type(published, Topics.STATUS)
         diagnostics = _of_type(published, Topics.DIAGNOSTICS)
-        if not (diagnostics and _of_type(published, Topics.STATUS)):
-            return set()
+        if not (statuses and diagnostics):
+            return {}
         self._found.add(full)
         # Several nodes publish diagnostics on one topic, which is heard once.
-        wanted = {('', Topics.DIAGNOSTICS, each) for each in diagnostics}
-        for topic in _FOLLOWED:
-            names = _of_type(published, topic)
-            if topic is Topics.STATUS:
-                # A latent state has the same type; renamed, its label gives it away.
-                names = [each for each in names if each.endswith('/status')] or names
-            if topic is not Topics.MARKERS or full not in self._tracks:
-                wanted |= {(full, topic, each) for each in names}
+        wanted = {
+            ('', Topics.DIAGNOSTICS.name, topic): Topics.DIAGNOSTICS for topic in diagnostics
+        }
+        # A latent state has the same type as the status; renamed, its label gives it away.
+        statuses = [each for each in statuses if each.endswith('/status')] or statuses
+        wanted |= {(full, Topics.STATUS.name, topic): Topics.STATUS for topic in statuses}
+        for kind in (Topics.POSITION, Topics.PREDICTED_PATH, Topics.MARKERS):
+            if kind is not Topics.MARKERS or full not in self._tracks:
+                wanted |= {(full, kind.name, topic): kind for topic in _of_type(published, kind)}
         return wanted
 
-    def _take(self, name: str, topic: Topic, message: Any) -> None:  # noqa: ANN401 - of its type
-        if topic is Topics.DIAGNOSTICS:
+    def _take(self, name: str, kind: str, message: Any) -> None:  # noqa: ANN401 - of its type
+        if kind == Topics.DIAGNOSTICS.name:
             for status in message.status:
                 if status.name in self._found:
-                    self._hear(status.name, topic.name, status)
+                    self._hear(status.name, kind, status)
             return
-        if topic is Topics.STATUS:
+        if kind == Topics.STATUS.name:
             # Other nodes publish numbers without labels.
-            layout = message.layout.dim
-            if not (layout and 'status' in layout[0].label.split(',')):
+            dimensions = message.layout.dim
+            if not dimensions or 'status' not in dimensions[0].label.split(','):
                 return
-        if topic is Topics.MARKERS:
-            # The route is heard once: markers are built for a subscriber alone, and expensive.
+        if kind == Topics.MARKERS.name:
+            # The route is heard once: markers are built for a subscriber alone, and are expensive.
             if name in self._tracks or _TRACK_MARKER not in message:
                 return
             # Whoever hears the bytes of what is no message counts it.
             with suppress(Exception):
-                message = deserialize_message(message, message_class(topic.msgtype))
+                message = deserialize_message(message, message_class(Topics.MARKERS.msgtype))
                 self._tracks.add(name)
-        self._hear(name, topic.name, message)
+        self._hear(name, kind, message)
 
 
 def _of_type(topics: list[tuple[str, list[str]]], topic: Topic) -> list[str]:

@@ -8,14 +8,11 @@ from itertools import accumulate, groupby, pairwise
 from typing import Any, TYPE_CHECKING
 
 from bokeh.models import (
-    CustomJS,
-    CustomJSTicker,
     HoverTool,
     LinearColorMapper,
     LogColorMapper,
+    LogTicker,
     PrintfTickFormatter,
-    Range1d,
-    WheelZoomTool,
 )
 from bokeh.models.annotations import ColorBar
 from bokeh.palettes import cividis
@@ -70,60 +67,11 @@ NOT_RUNNING = '#434A55'
 
 SCREEN_CSS = """
 :root { --paper: #ffffff; --ink: #1d2127; --faint: #5b6470;
-  --line: #c3c8cf; --grid: #e7e9ec; --card: #f5f6f8; --warn: #8a4b00; }
+  --line: #c3c8cf; --card: #f5f6f8; }
 body { margin: 0; background: var(--paper); color: var(--ink);
   font: 15px/1.5 system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
 """
 """Colours of a report, on the screen and on paper, and of a live page."""
-
-_EQUAL_SCALES = """
-const width = plot.inner_width, height = plot.inner_height;
-if (!width || !height) return;
-const [x, y] = [plot.x_range, plot.y_range];
-const shape = (y.reset_end - y.reset_start) / (x.reset_end - x.reset_start);
-const needed = Math.max(least, shape * width) + plot.outer_height - height;
-const fitting = Math.round(Math.min(needed, most));
-// The labels of an axis change its width by less, and what was zoomed has to stay.
-if (shape > 0 && Math.abs(plot.height - fitting) > 0.1 * most) {
-  for (const range of [x, y]) range.setv({start: range.reset_start, end: range.reset_end});
-  plot.height = fitting;
-  return;
-}
-const metres = Math.max((x.end - x.start) / width, (y.end - y.start) / height);
-for (const [range, pixels] of [[x, width], [y, height]]) {
-  const middle = (range.start + range.end) / 2, half = metres * pixels / 2;
-  if (Math.abs(range.end - range.start - 2 * half) < 1e-9 * half) continue;
-  range.start = middle - half;
-  range.end = middle + half;
-}
-"""
-"""
-A metre is as long in y as in x, also after the window has another size.
-
-A plot that is higher than its places need gets lower: on a phone it would be empty for the most.
-"""
-
-_LEAST_MAP = 160
-"""Pixels of the height of a map, for the tools beside it."""
-
-
-_LOG_TICKS = """
-const [low, high] = [cb_data.start, cb_data.end].sort((a, b) => a - b);
-if (!(low > 0 && isFinite(high))) return [];
-const decades = Math.log10(high / low), every = Math.ceil(decades / most);
-const digits = [[1, 2, 5], [1, 3], [1]].find(each => each.length * decades <= most) ?? [1];
-const ticks = [];
-for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power++)
-  if (digits.length > 1 || power % every === 0)
-    ticks.push(...digits.map(each => Number(`${each}e${power}`)));
-const seen = ticks.filter(each => low <= each && each <= high);
-if (seen.length > 1) return seen;
-const step = Number(`1e${Math.floor(Math.log10((high - low) / most))}`);
-const wide = [1, 2, 5, 10].map(each => each * step).find(each => (high - low) / each <= most);
-return Array.from({length: most + 1}, (_, each) => wide * (Math.ceil(low / wide) + each))
-  .filter(each => each <= high);
-"""
-"""Bokeh has even steps on less than two decades: their labels lie on top of each other."""
 
 
 def plot(
@@ -144,44 +92,22 @@ def plot(
     }
     drawn = figure(**{**defaults, **settings})
     drawn.toolbar.logo = None
-    # Numbers, not powers of ten.
-    for kind, axes in (('x_axis_type', drawn.xaxis), ('y_axis_type', drawn.yaxis)):
-        if settings.get(kind) == 'log':
-            axes.formatter = PrintfTickFormatter(format='%.4g')
-            # A label takes some 25 pixels of a height, and a third of the width of a phone.
-            most = 4 if kind[0] == 'x' else max(2, (height - 50) // 25)
-            axes.ticker = CustomJSTicker(args={'most': most}, major_code=_LOG_TICKS)
+    if settings.get('y_axis_type') == 'log':
+        # Numbers, not powers of ten, and few of them: a label takes some 25 pixels.
+        drawn.yaxis.formatter = PrintfTickFormatter(format='%.4g')
+        drawn.yaxis.ticker = LogTicker(desired_num_ticks=max(2, (height - 50) // 40))
     return drawn
 
 
-def map_plot(places: Floats, height: int = 520, **settings: Any) -> figure:  # noqa: ANN401
-    """Return an empty plot of the plane, a metre as long in y as in x, around places (n, 2)."""
-    known = places[np.isfinite(places).all(axis=1)]
-    low, high = (known.min(axis=0), known.max(axis=0)) if len(known) else (-np.ones(2), np.ones(2))
-    ranges = {'x_range': Range1d(), 'y_range': Range1d()}
-    drawn = plot(
-        'x (m)', 'y (m)', height, **{'tools': 'pan,box_zoom,reset,save', **ranges, **settings}
-    )
-    fit_to(drawn, low, high)
-    zoom = WheelZoomTool()
-    drawn.add_tools(zoom)
-    drawn.toolbar.active_scroll = zoom
-    sizes = {'least': _LEAST_MAP, 'most': height}
-    keep = CustomJS(args={'plot': drawn, **sizes}, code=_EQUAL_SCALES)
-    drawn.js_on_change('inner_width', keep)
-    drawn.js_on_change('inner_height', keep)
-    # Set by `fit_to` of a page that is open.
-    drawn.y_range.js_on_change('reset_end', keep)
-    return drawn
-
-
-def fit_to(drawn: figure, low: Floats, high: Floats) -> None:
-    """Show what lies between two corners (2,) of a map, now and after a reset."""
-    # As much room at each side as shows that nothing is cut off.
-    margin = 0.06 * float(np.max(high - low)) + 0.05
-    for axis, first, last in zip((drawn.x_range, drawn.y_range), low, high, strict=True):
-        start, end = float(first) - margin, float(last) + margin
-        axis.update(start=start, end=end, reset_start=start, reset_end=end)
+def map_plot(height: int = 520, **settings: Any) -> figure:  # noqa: ANN401 - of Bokeh
+    """Return an empty plot of the plane, a metre as long in y as in x, around what is drawn."""
+    defaults = {
+        'tools': 'pan,wheel_zoom,reset,save',
+        'active_drag': 'pan',
+        'active_scroll': 'wheel_zoom',
+        'match_aspect': True,
+    }
+    return plot('x (m)', 'y (m)', height, **{**defaults, **settings})
 
 
 def dress_legend(drawn: figure) -> None:

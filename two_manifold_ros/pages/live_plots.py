@@ -5,24 +5,14 @@
 from __future__ import annotations
 
 from html import escape
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
-from bokeh.events import Tap
-from bokeh.models import ColumnDataSource, Range1d
+from bokeh.models import ColumnDataSource, DataRange1d
 from bokeh.models.annotations.geometry import Span
 from bokeh.models.widgets.markups import Div
-import numpy as np
 
 from two_manifold_ros.pages import drawing
-from two_manifold_ros.recordings.recording import IMU_CHANNELS
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bokeh.plotting import figure
-
-TRACES_S = 20.0
-"""Length of the traces: some laps of a model car, one bend of a full-size one."""
 _TEXT_CSS = """:host { color: var(--ink); font: 15px/1.45 system-ui, "Segoe UI", Roboto,
   "DejaVu Sans", sans-serif; }
 .bk-clearfix { display: block !important; }
@@ -43,72 +33,79 @@ _TEXT_CSS = """:host { color: var(--ink); font: 15px/1.45 system-ui, "Segoe UI",
 
 
 _PLACES = 'x', 'y'
-_NAMED = *_PLACES, 'align', 'offset'
 _COLUMNS: dict[str, tuple[str, ...]] = {
     'route': ('xs', 'ys'),
     **dict.fromkeys(('true_trail', 'trail', 'outline', 'path', 'truth'), _PLACES),
     'ellipse': (*_PLACES, 'colour', 'alpha'),
-    'ahead': (*_NAMED, 'ahead'),
-    'others': (*_NAMED, 'name', 'colour'),
-    'imu': ('t', *IMU_CHANNELS),
+    'ahead': (*_PLACES, 'seconds'),
     'states': ('left', 'right', 'colour', 'status', 'why'),
     **dict.fromkeys(('ellipse_curve', 'error_curve'), ('t', 'm')),
 }
 """Columns of each source."""
 
-_TAG = {'x_offset': 'offset', 'text_align': 'align'}
-_MAP: tuple[tuple[str, str, dict[str, Any], dict[str, str]], ...] = (
-    ('route', 'multi_line', {'color': drawing.GREY, 'line_width': 5, 'alpha': 0.45}, {}),
-    ('true_trail', 'line', {'color': drawing.PINK, 'line_width': 2, 'line_dash': 'dashed'}, {}),
-    ('trail', 'line', {'color': drawing.BLUE, 'line_width': 5, 'line_alpha': 0.35}, {}),
-    ('outline', 'patch', {'color': drawing.GREY, 'alpha': 0.25, 'line_width': 2}, {}),
-    ('path', 'line', {'color': drawing.BLUE, 'line_width': 3}, {}),
-    ('ahead', 'scatter', {'color': drawing.BLUE, 'size': 9},
-     {'ahead': '@ahead', 'x, y (m)': '@x{0.00}, @y{0.00}'}),
-    ('ahead', 'text', {'text': 'ahead', **_TAG, 'y_offset': -5, 'text_font_size': '12px',
-                       'text_color': drawing.BLUE, 'text_font_style': 'bold'}, {}),
-    ('others', 'scatter', {'size': 14, 'fill_color': 'colour', 'line_color': 'white',
-                           'marker': 'square'}, {'robot': '@name'}),
-    ('truth', 'scatter', {'marker': 'x', 'size': 14, 'color': drawing.PINK, 'line_width': 4}, {}),
+_MAP: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ('route', 'multi_line', {'color': drawing.GREY, 'line_width': 5, 'alpha': 0.45}),
+    ('true_trail', 'line', {'color': drawing.PINK, 'line_width': 2, 'line_dash': 'dashed'}),
+    ('trail', 'line', {'color': drawing.BLUE, 'line_width': 5, 'line_alpha': 0.35}),
+    ('outline', 'patch', {'color': drawing.GREY, 'alpha': 0.25, 'line_width': 2}),
+    ('path', 'line', {'color': drawing.BLUE, 'line_width': 3}),
+    ('ahead', 'scatter', {'color': drawing.BLUE, 'size': 7}),
+    ('truth', 'scatter', {'marker': 'x', 'size': 14, 'color': drawing.PINK, 'line_width': 4}),
     ('ellipse', 'scatter', {'size': 13, 'fill_color': 'colour', 'line_color': 'white',
-                            'line_width': 2, 'fill_alpha': 'alpha'}, {}),
-    ('others', 'text', {'text': 'name', **_TAG, 'y_offset': -6, 'text_font_size': '13px',
-                        'text_color': 'colour'}, {}),
+                            'line_width': 2, 'fill_alpha': 'alpha'}),
 )  # fmt: skip
-"""The map from the bottom up: a source, how it is drawn, and what the mouse shows of it."""
+"""The map from the bottom up: a source, and how it is drawn."""
 
 
 class LivePlots:
-    """
-    Map, traces, timeline and curves; what they show is put into ``sources`` by their names.
+    """Map, timeline and curves; what they show is put into ``sources`` by their names."""
 
-    Live there is neither a truth nor a time to go to; else ``jump`` gets a click on the timeline
-    or the curves, whose range is ``whole``. The traces have the range ``recent``.
-    """
-
-    def __init__(self, jump: Callable[[Any], None], whole: Range1d, *, live: bool) -> None:
-        self._live, self._jump, self._whole = live, jump, whole
+    def __init__(self, *, live: bool) -> None:
         self.sources = {
             name: ColumnDataSource({each: [] for each in columns}, name=name)
             for name, columns in _COLUMNS.items()
         }
-        self.cursors: list[Span] = []
-        self.recent = Range1d(start=0.0, end=TRACES_S)
+        # What moves is no reason to move the map.
+        across, up = DataRange1d(renderers=[]), DataRange1d(renderers=[])
         self.map = drawing.map_plot(
-            np.zeros((0, 2)), 375, name='map', css_classes=['map'], lod_threshold=None
+            375, name='map', css_classes=['map'], lod_threshold=None, x_range=across, y_range=up
         )
-        for name, method, style, hover in _MAP:
+        for name, method, style in _MAP:
             source = self.sources[name]
             made = getattr(self.map, method)(*_COLUMNS[name][:2], source=source, **style)
-            if hover:
-                drawing.add_hover(self.map, [made], hover)
-            if method == 'patch':
+            if name == 'ahead':
+                drawing.add_hover(self.map, [made], {'ahead': '@seconds{0.0} s'})
+            if name == 'outline':
                 self.ellipse = made.glyph
-        self.traces = [
-            self._make_traces('acceleration', 'm/s²', IMU_CHANNELS[:3]),
-            self._make_traces('turn rate', 'rad/s', IMU_CHANNELS[3:]),
-        ]
-        self.timeline, self.curves = self._make_timeline(), self._make_curves()
+            if name == 'trail':
+                # Route, true trail and trail.
+                across.renderers = up.renderers = list(self.map.renderers)
+        whole = DataRange1d(range_padding=0.0)
+        self.timeline = drawing.plot(
+            '', 'state', 40, name='timeline', x_range=whole, y_range=(0.0, 1.0), tools='',
+            active_drag=None, toolbar_location=None,
+        )  # fmt: skip
+        self.timeline.yaxis.ticker = []
+        # Its time is that of the plot below it.
+        self.timeline.xaxis.visible = self.timeline.ygrid.visible = False
+        bars = self.timeline.quad(
+            left='left', right='right', bottom=0.0, top=1.0, color='colour',
+            source=self.sources['states'],
+        )  # fmt: skip
+        shown = {'': '@status', 'why': '@why', 'from': '@left{0.0} s', 'to': '@right{0.0} s'}
+        drawing.add_hover(self.timeline, [bars], shown)
+        self.curves = drawing.plot(
+            'time (s)', 'metres', 170, name='curves', x_range=whole,
+            tools='xpan,xwheel_zoom,reset', active_drag=None, y_axis_type='log',
+        )  # fmt: skip
+        self.cursors: list[Span] = []
+        for name, colour in (('ellipse_curve', drawing.BLUE), ('error_curve', drawing.PINK)):
+            if name == 'ellipse_curve' or not live:
+                self.curves.line('t', 'm', source=self.sources[name], color=colour)
+        for drawn in [] if live else [self.timeline, self.curves]:
+            cursor = Span(location=0.0, dimension='height', line_color=drawing.GREY, line_width=3)
+            drawn.add_layout(cursor)
+            self.cursors.append(cursor)
 
     def put(self, name: str, /, **columns: list[Any]) -> None:
         """Show other columns of a source, if they are others."""
@@ -116,71 +113,16 @@ class LivePlots:
         if source.data != columns:
             source.data = columns
 
-    def _make_traces(self, label: str, unit: str, names: tuple[str, ...]) -> figure:
-        drawn = self._bare(
-            f'{label} ({unit})', 165, name=label.replace(' ', '_'), x_range=self.recent,
-            min_border_left=55, visible=False, lod_threshold=None,
-        )  # fmt: skip
-        for name, colour in zip(names, drawing.CURVES, strict=False):
-            axis = name.rpartition('.')[2]
-            drawn.line('t', name, source=self.sources['imu'], color=colour, legend_label=axis)
-        drawing.dress_legend(drawn)
-        return drawn
 
-    @staticmethod
-    def _bare(label: str, height: int, **settings: Any) -> figure:  # noqa: ANN401 - of Bokeh
-        """Return a plot without tools."""
-        bare = {'tools': '', 'active_drag': None, 'toolbar_location': None}
-        return drawing.plot('', label, height, **bare, **settings)
-
-    def _make_timeline(self) -> figure:
-        drawn = self._bare(
-            'state', 40, name='timeline', css_classes=['timeline'], x_range=self._whole,
-            y_range=(0.0, 1.0),
-        )  # fmt: skip
-        drawn.yaxis.ticker = []
-        # Its time is that of the plot below it.
-        drawn.xaxis.visible = drawn.ygrid.visible = False
-        bars = drawn.quad(
-            left='left', right='right', bottom=0.0, top=1.0, color='colour',
-            source=self.sources['states'],
-        )  # fmt: skip
-        shown = {'': '@status', 'why': '@why', 'from': '@left{0.0} s', 'to': '@right{0.0} s'}
-        drawing.add_hover(drawn, [bars], shown)
-        self._cross(drawn)
-        return drawn
-
-    def _make_curves(self) -> figure:
-        drawn = drawing.plot(
-            'time (s)', 'metres', 170, name='curves', x_range=self._whole,
-            tools='xpan,xwheel_zoom,reset', active_drag=None, y_axis_type='log',
-            y_range=Range1d(start=0.01, end=10.0),
-        )  # fmt: skip
-        for name, colour in (('ellipse_curve', drawing.BLUE), ('error_curve', drawing.PINK)):
-            if name == 'ellipse_curve' or not self._live:
-                drawn.line('t', 'm', source=self.sources[name], color=colour)
-        self._cross(drawn)
-        return drawn
-
-    def _cross(self, drawn: figure) -> None:
-        drawn.on_event(Tap, self._jump)
-        if not self._live:
-            cursor = Span(location=0.0, dimension='height', line_color=drawing.GREY, line_width=3)
-            drawn.add_layout(cursor)
-            self.cursors.append(cursor)
-
-
-def text(name: str) -> Div:
-    """Return an empty text as wide as its place."""
-    return Div(name=name, text='', sizing_mode='stretch_width', stylesheets=[_TEXT_CSS])
+def text(name: str, words: str = '') -> Div:
+    """Return a text as wide as its place."""
+    return Div(name=name, text=words, sizing_mode='stretch_width', stylesheets=[_TEXT_CSS])
 
 
 def key(colours: dict[str, str]) -> str:
-    """Return names with their colours; a name without one is a heading."""
-    parts = [
+    """Return names with their colours."""
+    parts = (
         f'<span><i style="border-color: {colour}"></i>{escape(name)}</span>'
-        if colour
-        else f'<span>{escape(name)}:</span>'
         for name, colour in colours.items()
-    ]
+    )
     return f'<div class="key">{"".join(parts)}</div>'

@@ -19,12 +19,13 @@ from two_manifold_ros import __version__
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.files import replace_text
 from two_manifold_ros.pages.drawing import SCREEN_CSS
-from two_manifold_ros.typing import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from bokeh.models.ui import UIElement
+
+    from two_manifold_ros.typing import Table
 
 SUFFIXES = ('.html', '.htm')
 
@@ -54,12 +55,6 @@ class Heading(NamedTuple):
     words: str
 
 
-class Findings(NamedTuple):
-    """Pairs of ``warning`` or ``info`` and a sentence with its cure."""
-
-    rows: Sequence[tuple[str, str]]
-
-
 class Figure(NamedTuple):
     """A plot, or a layout of some, with its title above and how to read it below."""
 
@@ -68,7 +63,7 @@ class Figure(NamedTuple):
     how_to_read: str
 
 
-Part: TypeAlias = 'str | Table | Heading | Findings | Figure'
+Part: TypeAlias = 'str | Table | Heading | Figure'
 """What a page is put together from; sentences and tables are those of a terminal."""
 
 
@@ -107,41 +102,28 @@ def write_page(path: str | Path, title: str, subtitle: str, parts: Iterable[Part
 
 def _html(part: Part, divs: Iterator[str], numbers: Iterator[int]) -> str:
     """Return a part; figures have the next of the ``divs``, headings the next of the numbers."""
-    if isinstance(part, Table):
-        return _table(part)
     if isinstance(part, Heading):
         return f'<h2 id="s{next(numbers)}">{escape(part.words)}</h2>'
-    if isinstance(part, Findings):
-        lines = (
-            f'<li class="{escape(kind)}"><b>{escape(kind)}</b> {escape(words)}</li>'
-            for kind, words in part.rows
-        )
-        return f'<ul class="findings">{"".join(lines)}</ul>' if part.rows else ''
     if isinstance(part, Figure):
         return (
             f'<figure><figcaption><b>{escape(part.title)}</b></figcaption>{next(divs)}'
             f'<p class="faint">{escape(part.how_to_read)}</p></figure>'
         )
-    return f'<p>{escape(str(part))}</p>'
-
-
-def _table(table: Table) -> str:
-    """Return a table of texts; columns of numbers are aligned to the right."""
-    columns = range(len(table.header))
-    numeric = [all(_NUMBER.match(row[each]) for row in table.rows) for each in columns]
-    tags = [' class="number"' if each else '' for each in numeric]
-
-    def cells(row: Sequence[str], tag: str) -> str:
-        name = tag.partition(' ')[0]
-        made = (f'<{tag}{n}>{escape(each)}</{name}>' for n, each in zip(tags, row, strict=False))
-        return f'<tr>{"".join(made)}</tr>'
-
-    head = cells(table.header, 'th scope="col"')
-    body = ''.join(cells(row, 'td') for row in table.rows)
-    shown = f'<thead>{head}</thead>' if any(table.header) else ''
+    if isinstance(part, str):
+        return f'<p>{escape(part)}</p>'
+    title, header, rows = part
+    # Columns of numbers are aligned to the right.
+    numeric = [all(_NUMBER.match(row[each]) for row in rows) for each in range(len(header))]
+    lines = []
+    for tag, row in (*((('th', header),) if any(header) else ()), *(('td', row) for row in rows)):
+        cells = (
+            f'<{tag}{" class=number" * right}>{escape(each)}</{tag}>'
+            for right, each in zip(numeric, row, strict=False)
+        )
+        lines.append(f'<tr>{"".join(cells)}</tr>')
     return (
-        f'<div class="wide"><table><caption>{escape(table.title)}</caption>{shown}'
-        f'<tbody>{body}</tbody></table></div>'
+        f'<div class="wide"><table><caption>{escape(title)}</caption>{"".join(lines)}'
+        '</table></div>'
     )
 
 
@@ -172,18 +154,15 @@ nav { position: sticky; top: 0; z-index: 9; display: flex; flex-wrap: wrap; gap:
   padding: .5em 1.5em; background: var(--card); border-bottom: 1px solid var(--line); }
 nav a { color: var(--ink); }
 main { max-width: 1080px; margin: 0 auto; padding: 0 1.5em 3em; }
-h1, h2, p, li { overflow-wrap: anywhere; }
+h1, h2, p { overflow-wrap: anywhere; }
 h1 { font-size: 1.6em; margin: .8em 0 0; } h2 { font-size: 1.3em; margin: 1.8em 0 .4em;
-  scroll-margin-top: 2.5em; border-bottom: 1px solid var(--line); } h3 { margin: 1.4em 0 .2em; }
+  scroll-margin-top: 2.5em; border-bottom: 1px solid var(--line); }
 .faint { color: var(--faint); } figure { margin: 1.2em 0; } figure p { margin: .2em 0; }
-.findings { list-style: none; padding: 0; } .findings li { margin: .4em 0; padding: .5em .8em;
-  background: var(--card); border-left: 5px solid var(--line); }
-.findings .warning { border-color: #d55e00; } .findings .warning b { color: var(--warn); }
 .wide { overflow-x: auto; } table { border-collapse: collapse; margin: .8em 0; }
 caption { text-align: left; font-weight: bold; padding-bottom: .3em; }
 th, td { padding: .2em .9em .2em 0; text-align: left; vertical-align: top;
   border-bottom: 1px solid var(--line);  font-variant-numeric: tabular-nums; }
 .number { text-align: right; white-space: nowrap; }
-@media print { nav { display: none; } figure, tr, li { break-inside: avoid; }
+@media print { nav { display: none; } figure, tr { break-inside: avoid; }
   main { max-width: none; padding: 0; } }
 """

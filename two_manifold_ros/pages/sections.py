@@ -8,7 +8,7 @@ import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bokeh.models import ColumnDataSource
+from bokeh.models import ColumnDataSource, DataRange1d
 import numpy as np
 
 from two_manifold_ros.filtering.estimate import half_axis
@@ -18,7 +18,7 @@ from two_manifold_ros.inspection.motion import Motion, put_together
 from two_manifold_ros.inspection.streams import advancing
 from two_manifold_ros.interface.status import CODES
 from two_manifold_ros.pages import drawing
-from two_manifold_ros.pages.report import Figure, Findings, Heading, Part
+from two_manifold_ros.pages.report import Figure, Heading, Part
 from two_manifold_ros.recordings.recording import IMU_CHANNELS, ImuStream, Recording
 from two_manifold_ros.ticks.segments import usable_samples
 from two_manifold_ros.typing import Floats, Ints, Table
@@ -44,9 +44,6 @@ twice as many take 0.3 MB more of the 2 MB that a report may have."""
 MOST_ELLIPSES = 150
 """Ellipses on the maps together; with many more they cover the estimates."""
 
-MOST_STRETCHES = 1_500
-"""Bars of states: as many as pixels; of a filter that flickers more the ticks drawn decide."""
-
 _WORDS = [each.value for each in Status]
 
 
@@ -61,8 +58,8 @@ def inspection_sections(
     """Yield a section for each recording; the first ones, which are given, are drawn."""
     for found, recording in itertools.zip_longest(inspections, recordings):
         yield Heading(f'Recording {short_name(found.name)}')
-        rows = [(each.severity, each.sentence) for each in found.findings]
-        yield Findings(rows + [('info', note) for note in found.notes])
+        yield from (f'{each.severity}: {each.sentence}' for each in found.findings)
+        yield from (f'note: {note}' for note in found.notes)
         yield from describe(found)
         if recording is None:
             yield f'The first {len(recordings)} recordings are drawn.'
@@ -74,11 +71,11 @@ def inspection_sections(
 
 
 def _speed_on_the_map(motion: Motion) -> Figure:
+    chosen = drawing.evenly(len(motion.speed), MOST_POINTS)
     speed = np.where(motion.known, motion.speed, np.nan)
-    chosen = drawing.evenly(len(speed), MOST_POINTS)
     x, y = motion.positions[chosen].T
     columns = {'x': x, 'y': y, 'speed': speed[chosen], 't': motion.seconds[chosen]}
-    drawn = drawing.map_plot(motion.positions, 440, name='drive')
+    drawn = drawing.map_plot(440, name='drive')
     span = float(np.nanmin(speed)), float(np.nanmax(speed))
     dots = drawing.dots_by_value(
         drawn, ColumnDataSource(columns), 'speed', span, 'speed (m/s)', size=4
@@ -95,21 +92,18 @@ def _speed_on_the_map(motion: Motion) -> Figure:
 def _signals(imu: ImuStream) -> Iterator[Figure]:
     usable, samples = usable_samples(imu.samples)
     good = usable & advancing(imu.stamps)
-    seconds = (imu.stamps[good] - imu.first_stamp) / 1e9
-    groups = {'specific force (m/s²)': [0, 1, 2], 'angular rate (rad/s)': [3, 4, 5]}
-    first = None
-    for unit, columns in groups.items():
-        drawn = drawing.plot(
-            'time (s)', unit, 220, **({'x_range': first.x_range} if first else {})
-        )
-        first = first or drawn
-        x, rows = drawing.envelope(seconds, samples[good][:, columns], MOST_POINTS)
-        for colour, column, y in zip(drawing.CURVES, columns, rows.T, strict=False):
+    x, rows = drawing.envelope(
+        (imu.stamps[good] - imu.first_stamp) / 1e9, samples[good], MOST_POINTS
+    )
+    shared = DataRange1d(range_padding=0.0)
+    for quantity, unit, first in (('specific force', 'm/s²', 0), ('angular rate', 'rad/s', 3)):
+        drawn = drawing.plot('time (s)', f'{quantity} ({unit})', 220, x_range=shared)
+        for colour, column in zip(drawing.CURVES, range(first, first + 3), strict=False):
             axis = IMU_CHANNELS[column].rpartition('.')[2]
-            drawn.line(x, y, color=colour, legend_label=axis, line_width=1.2)
+            drawn.line(x, rows[:, column], color=colour, legend_label=axis, line_width=1.2)
         drawing.dress_legend(drawn)
         yield Figure(
-            f'IMU: {unit.partition(" (")[0]}',
+            f'IMU: {quantity}',
             drawn,
             'What the IMU measured, highest and lowest value of each stretch; flat parts are '
             'standstill or a dead channel. Drag over a part to zoom.',
@@ -121,7 +115,7 @@ def run_sections(
 ) -> Iterator[Part]:
     """Yield what a run of the filter over each recording was like, and how far ahead it holds."""
     if evaluation.withheld:
-        yield Findings([('info', f'{evaluation.describe_withheld()}.')])
+        yield f'{evaluation.describe_withheld()}.'
     yield Heading('How far ahead can it be trusted')
     yield from tables
     errors = [
@@ -210,11 +204,8 @@ def _track(
     source: ColumnDataSource,
     rings: int,
 ) -> figure:
-    drawn = drawing.map_plot(
-        np.concatenate([truth[:, 0], run.positions[:, 0]]),
-        name='track',
-        tools='pan,box_zoom,box_select,tap,reset,save',
-    )
+    tools = 'pan,wheel_zoom,box_select,tap,reset,save'
+    drawn = drawing.map_plot(name='track', tools=tools)
     drawn.line(*truth[chosen, 0].T, color=drawing.GREY, line_width=5, line_alpha=0.45)
     published = np.flatnonzero(run.published)
     few = published[drawing.evenly(len(published), rings)]
@@ -239,26 +230,22 @@ def _state_plot(run: FilterRun, seconds: Floats, chosen: Ints, beside: figure) -
     # A change of the cause is a change as well, and a hole in the recording is in no state.
     states = run.statuses.tolist(), run.causes, holes(seconds).tolist()
     codes = list(zip(*states, strict=True))
-    ticks = np.arange(len(codes))
-    parts = drawing.stretches(codes)
-    if len(parts) > MOST_STRETCHES:
-        ticks = chosen
-        parts = drawing.stretches([codes[each] for each in chosen.tolist()])
-    step_s = float(np.median(np.diff(seconds[ticks]))) if len(ticks) > 1 else 0.0
-    rows = [_WORDS[code] for code in sorted(set(run.statuses.tolist()))]
-    firsts = [int(ticks[first]) for first, _ in parts]
+    parts = drawing.stretches([codes[each] for each in chosen.tolist()])
+    step_s = float(np.median(np.diff(seconds[chosen]))) if len(chosen) > 1 else 0.0
+    firsts = [int(chosen[first]) for first, _ in parts]
     words = [_WORDS[run.statuses[first]] for first in firsts]
     source = ColumnDataSource(
         {
             'left': [float(seconds[first]) for first in firsts],
-            'right': [float(seconds[ticks[last - 1]]) + step_s for _, last in parts],
+            'right': [float(seconds[chosen[last - 1]]) + step_s for _, last in parts],
             'y': words,
             'colour': [drawing.STATUS_COLOURS[Status(each)] for each in words],
             'cause': [run.causes[first] or 'all is well' for first in firsts],
         }
     )
+    rows = [_WORDS[code] for code in sorted(set(run.statuses.tolist()), reverse=True)] or ['-']
     drawn = drawing.plot(
-        'time (s)', '', 70 + 26 * max(len(rows), 1), y_range=rows[::-1] or ['-'], name='states',
+        'time (s)', '', 70 + 26 * len(rows), y_range=rows, name='states',
         x_range=beside.x_range, tools='xpan,xwheel_zoom,reset,save', active_drag='xpan',
     )  # fmt: skip
     shown = drawn.hbar(

@@ -17,9 +17,7 @@ from urllib.parse import urlsplit
 
 from bokeh.application import Application
 from bokeh.application.handlers.function import FunctionHandler
-from bokeh.resources import Resources
 from bokeh.server.server import Server
-from bokeh.server.views.static_handler import StaticHandler
 from tornado.web import ErrorHandler, GZipContentEncoding
 
 from two_manifold_ros.errors import InputError
@@ -83,42 +81,40 @@ def serve_page(
 
 
 def _bind(make: Callable[[Document], None], host: str, port: int | None) -> Server:
-    troubles: list[OSError | ValueError] = []
-    usual = range(USUAL_PORT, USUAL_PORT + _TRIED_PORTS)
-    for each in usual if port is None else [port]:
+    """Return a server on the port, or on the first of the usual ones that is free."""
+    each = USUAL_PORT if port is None else port
+    while True:
         try:
             server = Server(
                 {'/': Application(FunctionHandler(make))},
                 port=each,
                 address=host,
-                # Bokeh asks for the origin of websockets alone; `guard` does of all.
+                # Bokeh asks for the origin of websockets alone; `_guard` does of all.
                 allow_websocket_origin=['*'],
                 check_unused_sessions_milliseconds=_CHECKED_MS,
                 unused_session_lifetime_milliseconds=_UNUSED_MS,
             )
         # A name that is no address at all is a ValueError.
         except (OSError, ValueError) as trouble:
-            troubles.append(trouble)
-            continue
-        slim(server)
-        guard(server, host)
+            busy = getattr(trouble, 'errno', 0) == errno.EADDRINUSE
+            if busy and port is None and each < USUAL_PORT + _TRIED_PORTS:
+                each += 1
+                continue
+            why = (getattr(trouble, 'strerror', '') or str(trouble)).lower()
+            msg = (
+                f'no page can be served on {host} ({why}): name an address of this computer with '
+                '--host, or leave it out'
+            )
+            if busy:
+                msg = f'port {each} is in use: name another one with --port, or --port 0 for any'
+            raise InputError(msg) from trouble
+        _guard(server, host)
         return server
-    why = (getattr(troubles[0], 'strerror', '') or str(troubles[0])).lower()
-    msg = (
-        f'no page can be served on {host} ({why}): name an address of this computer with --host, '
-        'or leave it out'
-    )
-    if isinstance(troubles[0], OSError) and troubles[0].errno == errno.EADDRINUSE:
-        msg = (
-            f'port {port or USUAL_PORT} is in use: name another one with --port, or --port 0 for '
-            'any that is free'
-        )
-    raise InputError(msg) from troubles[0]
 
 
-def guard(server: Server, host: str) -> None:
+def _guard(server: Server, host: str) -> None:
     """
-    Refuse what a page of another site that is open in the same browser asks for.
+    Refuse what a page of another site that is open in the same browser asks for; pack the rest.
 
     Such a page may have let its own name point here, so the name that is asked for has to be one
     of this computer; an address cannot be pointed elsewhere. The port is any, for tunnels.
@@ -129,41 +125,17 @@ def guard(server: Server, host: str) -> None:
     if everywhere:
         names |= {own, f'{own}.local', socket.getfqdn().lower()}
     application: Any = server._tornado  # noqa: SLF001 - Bokeh has no public way to
+    application.transforms.append(GZipContentEncoding)
     find = application.find_handler
 
     def find_handler(request: HTTPServerRequest, **options: Any) -> Any:  # noqa: ANN401
         asked = request.headers.get('Host', '').lower()
-        origin = request.headers.get('Origin', f'http://{asked}').lower()
-        name = ''
-        with suppress(ValueError):
-            name = urlsplit(f'//{asked}').hostname or ''
-        if origin == f'http://{asked}' and (name in names or (everywhere and _is_address(name))):
-            return find(request, **options)
+        if request.headers.get('Origin', f'http://{asked}').lower() == f'http://{asked}':
+            # What is no name, or no address, is not ours.
+            with suppress(ValueError):
+                name = urlsplit(f'//{asked}').hostname or ''
+                if name in names or (everywhere and ip_address(name)):
+                    return find(request, **options)
         return application.get_handler_delegate(request, ErrorHandler, {'status_code': 403})
 
     application.find_handler = find_handler
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ip_address(name)
-    except ValueError:
-        return False
-    return True
-
-
-def slim(server: Server) -> None:
-    """
-    Let a page load only the scripts that it uses, packed: .47 MB in place of 3.95 MB.
-
-    Bokeh has no public way to; a test counts the bytes.
-    """
-    wanted = Resources(
-        mode='server',
-        root_url='/',
-        path_versioner=StaticHandler.append_version,
-        components=['bokeh', 'bokeh-widgets'],
-    )
-    application: Any = server._tornado  # noqa: SLF001 - see above
-    application.resources = lambda absolute_url=None: wanted  # noqa: ARG005
-    application.transforms.append(GZipContentEncoding)

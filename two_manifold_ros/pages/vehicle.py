@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""What a page knows of vehicles: estimates along the time, IMU, truth; filled by other threads."""
+"""What a page knows of vehicles: estimates along the time and truth; filled by other threads."""
 
 from __future__ import annotations
 
@@ -16,22 +16,17 @@ import numpy as np
 
 from two_manifold_ros.filtering.estimate import Estimate, half_axis
 from two_manifold_ros.filtering.status import Status, USABLE
-from two_manifold_ros.interface.messages import Topics
 from two_manifold_ros.interface.status import CODES
 from two_manifold_ros.pages.drawing import SILENT_S
-from two_manifold_ros.recordings.decoding import ImuDecoder
-from two_manifold_ros.recordings.recording import IMU_CHANNELS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     from two_manifold_ros.interface.messages import Scene as Frames
     from two_manifold_ros.typing import Floats
 
 _MOST_LIVE = 30_000
 """Moments that are kept of a live vehicle: ten minutes at 50 Hz, some 30 MB; a page shows five."""
-_IMU_KEPT_S = 60.0
-"""Three times what a page shows, so that a page that opens has its traces at once."""
 _WORDS: dict[float | None, str] = {code: status.value for status, code in CODES.items()}
 _USABLE_WORDS = frozenset(status.value for status in USABLE)
 
@@ -78,12 +73,6 @@ class Stretch(NamedTuple):
     why: str
 
 
-def _published(moments: Iterable[Moment]) -> Floats:
-    """Return the positions (n, 2) of moments that were published."""
-    places = [each.position for each in moments if each.position is not None and each.usable]
-    return np.array(places).reshape(-1, 2)
-
-
 def moment_of(
     estimate: Estimate, frames: Frames, origin_ns: int, error_m: float, took_s: float
 ) -> Moment:
@@ -119,25 +108,21 @@ class Vehicle:
     """
     Everything that is known of one vehicle; any thread may add, any thread may look.
 
-    A ``live`` one drops old moments. Its ``routes`` are runs (n, 2) of the training, ``truth`` (M,
-    2) are true positions at ``truth_s`` (M,), ``heard_s`` is when its node was last heard, and
+    A ``live`` one drops old moments. Its ``routes`` are runs (n, 2) of the training, ``truth`` are
+    times (M,) and true positions (M, 2), ``heard_s`` is when its node was last heard, and
     ``passed_over`` counts messages that no page can draw.
     """
 
     def __init__(self, name: str, *, live: bool = False) -> None:
         self.name = name
         self.routes: list[Floats] = []
-        self.truth_s: Floats = np.zeros(0)
-        self.truth: Floats = np.zeros((0, 2))
+        self.truth: tuple[Floats, Floats] = np.zeros(0), np.zeros((0, 2))
         self.heard_s = -math.inf
         self.passed_over = 0
         self._live = live
         self._lock = Lock()
         self._moments: list[Moment] = []
         self._stretches: list[Stretch] = []
-        self._imu_s: Floats = np.zeros(0)
-        self._imu: Floats = np.zeros((0, len(IMU_CHANNELS)))
-        self._fresh: list[tuple[float, ...]] = []
 
     def add(self, moments: Iterable[Moment]) -> None:
         """Add moments in the order of their times; one that is older than the last is left out."""
@@ -175,22 +160,19 @@ class Vehicle:
         """Number of moments."""
         return len(self._moments)
 
-    def first_usable(self) -> float | None:
-        """Return when the first estimate was published."""
-        with self._lock:
-            usable = (each.start for each in self._stretches if each.status in _USABLE_WORDS)
-            return next(usable, None)
-
     def trail(self, start: float, end: float, most: int = 100) -> Floats:
         """Return the positions (n, 2) that were published in a time, at most about so many."""
         with self._lock:
             first, last = self._between(start, end)
-            return _published(self._moments[first : last : max(1, (last - first) // most)])
+            some = self._moments[first : last : max(1, (last - first) // most)]
+        places = [each.position for each in some if each.position is not None and each.usable]
+        return np.array(places).reshape(-1, 2)
 
     def true_trail(self, start: float, end: float) -> Floats:
         """Return the true positions (n, 2) of a time."""
-        first, last = np.searchsorted(self.truth_s, [start, end]).tolist()
-        return self.truth[first:last]
+        seconds, places = self.truth
+        first, last = np.searchsorted(seconds, [start, end]).tolist()
+        return places[first:last]
 
     def curves(self, start: float = -math.inf) -> tuple[Floats, Floats, Floats]:
         """Return times, half axes of the ellipse and errors, all (n,), from a time on."""
@@ -211,55 +193,13 @@ class Vehicle:
             if self._moments and self._moments[-1].position is not None:
                 self._moments[-1] = self._moments[-1]._replace(path=lambda: path)
 
-    def set_imu(self, seconds: Floats, samples: Floats) -> None:
-        """Set all samples of the IMU, (N,) and (N, 6)."""
-        with self._lock:
-            self._imu_s, self._imu = seconds, samples
-
-    def add_imu(self, seconds: float, sample: Sequence[float]) -> None:
-        """Add the next sample of the IMU, (6,)."""
-        with self._lock:
-            self._fresh.append((seconds, *sample))
-
-    def imu(self, start: float, end: float) -> tuple[Floats, Floats]:
-        """Return times (n,) and samples (n, 6) of the IMU, after ``start`` up to ``end``."""
-        with self._lock:
-            if self._fresh:
-                fresh = np.array(self._fresh)
-                self._fresh = []
-                old = int(np.searchsorted(self._imu_s, fresh[-1, 0] - _IMU_KEPT_S))
-                self._imu_s = np.concatenate([self._imu_s[old:], fresh[:, 0]])
-                self._imu = np.concatenate([self._imu[old:], fresh[:, 1:]])
-            first, last = np.searchsorted(self._imu_s, [start, end], side='right').tolist()
-            return self._imu_s[first:last], self._imu[first:last]
-
-    def corners(self) -> Floats:
-        """Return the corners (2, 2) of the box around all positions; NaN where there is none."""
-        with self._lock:
-            # A box that is asked for each second need not look at an hour of them.
-            some = _published(self._moments[:: max(1, len(self._moments) // 500)])
-        known = np.concatenate([*self.routes, self.truth, some])
-        known = known[np.isfinite(known).all(axis=1)]
-        if not len(known):
-            return np.full((2, 2), np.nan)
-        return np.stack([known.min(axis=0), known.max(axis=0)])
-
 
 class Ear:
     """What is heard of one filter node, which becomes moments of its vehicle."""
 
     def __init__(self, vehicle: Vehicle) -> None:
         self._vehicle = vehicle
-        self._decode_imu = ImuDecoder()
         self._known = Moment(math.nan, Status.WAITING.value, '')
-        self._takers: dict[str, Callable[[Any, float], None]] = {
-            Topics.IMU.name: self._hear_imu,
-            Topics.DIAGNOSTICS.name: self._hear_diagnostics,
-            Topics.STATUS.name: self._hear_status,
-            Topics.POSITION.name: self._hear_position,
-            Topics.PREDICTED_PATH.name: self._hear_path,
-            Topics.MARKERS.name: self._hear_markers,
-        }
 
     def __call__(self, kind: str, message: Any, seconds: float) -> None:  # noqa: ANN401
         """
@@ -268,17 +208,12 @@ class Ear:
         ``kind`` is the name of its topic in `Topics`, ``message`` has the fields of its type, or
         is one status of diagnostics; it was received at a time of the page.
         """
-        # The driver of the IMU is heard as well where the filter has ended.
-        if kind != Topics.IMU.name:
-            self._vehicle.heard_s = seconds
+        self._vehicle.heard_s = seconds
         # Whoever is in the domain may send anything, and none of it may end the page.
         try:
-            self._takers[kind](message, seconds)
+            getattr(self, f'_hear_{kind}')(message, seconds)
         except Exception:  # noqa: BLE001 - counted and shown
             self._vehicle.passed_over += 1
-
-    def _hear_imu(self, raw: bytes, seconds: float) -> None:
-        self._vehicle.add_imu(seconds, self._decode_imu(bytes(raw))[2])
 
     def _hear_diagnostics(self, status: Any, seconds: float) -> None:  # noqa: ANN401
         values = {each.key: each.value for each in status.values}
@@ -299,10 +234,10 @@ class Ear:
             return
         numbers = dict(zip(names, map(float, message.data), strict=False))
         status = _WORDS.get(numbers.get('status'), self._known.status)
-        if status != self._known.status:
-            # The sentence of the new state comes with the next diagnostics.
-            self._known = self._known._replace(status=status, why='')
-        self._known = self._known._replace(numbers={**self._known.numbers, **numbers})
+        # The sentence of a new state comes with the next diagnostics.
+        why = self._known.why if status == self._known.status else ''
+        numbers = {**self._known.numbers, **numbers}
+        self._known = self._known._replace(status=status, why=why, numbers=numbers)
         self._add_bare(seconds)
 
     def _add_bare(self, seconds: float) -> None:
@@ -326,15 +261,17 @@ class Ear:
             moment = moment._replace(status=Status.TRACKING.value, why='')
         self._vehicle.add([moment])
 
-    def _hear_path(self, message: Any, _: float) -> None:  # noqa: ANN401
-        places = [each.pose.position for each in message.poses]
-        begin_ns = stamp_of(message)
-        ahead_ns = [stamp_of(each) - begin_ns for each in message.poses]
-        if not (np.diff([-1, *ahead_ns]) > 0).all():
+    def _hear_predicted_path(self, message: Any, _: float) -> None:  # noqa: ANN401
+        stamps = [each.header.stamp for each in (message, *message.poses)]
+        # The two libraries that decode messages have names of their own.
+        begin_ns, *ahead_ns = (int(each.sec) * 10**9 + int(each.nanosec) for each in stamps)
+        ahead_s = 1e-9 * (np.array(ahead_ns) - begin_ns)
+        if not (np.diff(ahead_s, prepend=-1e-9) > 0.0).all():
             msg = 'a path whose poses do not follow each other in time'
             raise ValueError(msg)
+        places = [each.pose.position for each in message.poses]
         spots = _drawable([(place.x, place.y) for place in places])
-        self._vehicle.set_path(np.column_stack([spots, 1e-9 * np.array(ahead_ns)]))
+        self._vehicle.set_path(np.column_stack([spots, ahead_s]))
 
     def _hear_markers(self, message: Any, _: float) -> None:  # noqa: ANN401
         lines = [each.points for each in message.markers if each.ns == 'track']
@@ -357,17 +294,10 @@ def _drawable(places: Any) -> Floats:  # noqa: ANN401 - anything of a message
     return found
 
 
-def stamp_of(message: Any) -> int:  # noqa: ANN401 - anything with a header
-    """Return the stamp of a message, ns."""
-    stamp = message.header.stamp
-    # The two libraries that decode messages have names of their own.
-    return int(stamp.sec) * 10**9 + int(stamp.nanosec)
-
-
 @dataclass
 class Scene:
     """
-    All vehicles that a page can show, and which of them pages look at (``looking``).
+    All vehicles that a page can show, and the ``pages`` that are open.
 
     ``note`` says what goes on, such as the progress of a filter. ``duration_s`` is 0 while a bag
     is read, and ``None`` live, where ``clock`` has the time.
@@ -375,12 +305,12 @@ class Scene:
 
     title: str
     note: str = ''
-    vehicles: dict[str, Vehicle] = field(default_factory=dict)
     duration_s: float | None = 0.0
     clock: Callable[[], float] = lambda: 0.0
     routes: list[Floats] = field(default_factory=list)
-    looking: dict[object, str] = field(default_factory=dict)
+    vehicles: dict[str, Vehicle] = field(default_factory=dict)
     ears: dict[str, Ear] = field(default_factory=dict)
+    pages: set[object] = field(default_factory=set)
 
     def vehicle(self, name: str) -> Vehicle:
         """Return the vehicle of a name, which is made where it is new."""
