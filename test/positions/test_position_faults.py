@@ -117,7 +117,7 @@ def doubled(stamps: Ints, places: Floats, rng: Generator) -> Streams:
     return np.repeat(stamps, times), np.repeat(places, times, axis=0)
 
 
-@fault('a third of the positions missing', 0.33, says='position_uneven')
+@fault('a third of the positions missing', 0.33)
 @fault('95 % of the positions missing', 0.95, says='position_gaps positions_missing', reaches=True)
 def missing(stamps: Ints, places: Floats, rng: Generator, share: float) -> Streams:
     kept = rng.random(len(stamps)) >= share

@@ -143,9 +143,7 @@ def of_inspection(reports: Sequence[Report], args: Namespace) -> Verdict:
     if placed:
         there += f' with positions for {in_percent(covered)} of the time'
     train = _train(args)
-    by_code = {
-        finding.code: (name, finding, n) for name, (finding, *_), n in folded_warnings(reports)
-    }
+    by_code = {found[1].code: found for found in folded_warnings(reports)}
     if sum(each.count for each in laps) >= FEWEST_LAPS:
         # All bags together have laps to hold out.
         by_code = {code: each for code, each in by_code.items() if code not in OF_LAPS}
