@@ -149,13 +149,12 @@ def factor_of(role: str, unit: str, place: str) -> float:
         known = ', '.join(_FACTORS[role])
         msg = f'{place}: {unit!r} is no unit of {role}; it can be one of {known}'
         raise InputError(msg)
-    factor = _FACTORS[role][_spelled(unit.removeprefix('-'))]
-    return -factor if unit.startswith('-') else factor
+    return _FACTORS[role][_spelled(unit)]
 
 
 def fits(role: str, unit: str) -> bool:
-    """Return whether a unit is one of a role, as a file or a user writes it; - turns the sign."""
-    return _spelled(unit.removeprefix('-')) in _FACTORS[role]
+    """Return whether a unit is one of a role, as a file or a user writes it."""
+    return _spelled(unit) in _FACTORS[role]
 
 
 def is_unit(text: str) -> bool:

@@ -228,7 +228,8 @@ def _opened(file: Path, stack: ExitStack) -> Reader:
         if plain.suffix == '.db3':
             _check_database(plain)
         reader = rosbag1.Reader(plain) if plain.suffix == '.bag' else rosbag2.Reader(plain)
-        return stack.enter_context(reader)
+        stack.enter_context(reader)
+        return reader
 
 
 def _check_database(file: Path) -> None:
@@ -264,10 +265,6 @@ def _damage_named(file: Path) -> Iterator[None]:
 LARGEST = 1_000_000
 """Bytes of metadata, which have some 200 for each file of a split bag."""
 
-_LISTED = re.compile(r'^  relative_file_paths:\s*\n((?:\s+- .*\n?)+)', re.MULTILINE)
-_ENTRY = re.compile(r'^\s+- +(["\']?)(?:.*/)?(.+?)\1\s*$', re.MULTILINE)
-"""Names of files, as recorders list them; before version 4 the folder's name was in front."""
-
 
 def _storage_files(path: Path) -> tuple[list[Path], list[str]]:
     """
@@ -283,8 +280,12 @@ def _storage_files(path: Path) -> tuple[list[Path], list[str]]:
         text = ''
         if metadata.is_file() and metadata.stat().st_size <= LARGEST:
             text = metadata.read_text('utf-8', 'replace')
-        listed = _LISTED.search(text)
-        files = [path / each[1] for each in _ENTRY.findall(listed[1])] if listed else []
+        files, inside = [], False
+        for line in map(str.strip, text.splitlines()):
+            inside = line == 'relative_file_paths:' or (inside and line.startswith('- '))
+            if inside and line.startswith('- '):
+                # Before version 4 the folder's name was in front.
+                files.append(path / line[2:].strip(' \'"').rpartition('/')[2])
         if missing := [file.name for file in files if not file.exists()]:
             msg = (
                 f'{path} is incomplete, {", ".join(missing)} is listed in {METADATA} but not '
