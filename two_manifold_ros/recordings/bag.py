@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import closing, contextmanager, ExitStack
 from functools import cache, partial
+from itertools import takewhile
 from pathlib import Path
 import re
 import sqlite3
@@ -266,46 +267,45 @@ LARGEST = 1_000_000
 """Bytes of metadata, which have some 200 for each file of a split bag."""
 
 
-def _storage_files(path: Path) -> tuple[list[Path], list[str]]:
-    """
-    Return the files of a bag in the order of recording, and notes.
+def _listed(metadata: Path) -> list[Path]:
+    """Return the files of its folder that metadata list, of which nothing else is read."""
+    if not metadata.is_file() or metadata.stat().st_size > LARGEST:
+        return []
+    _, _, listed = metadata.read_text('utf-8', 'replace').partition('relative_file_paths:')
+    entries = takewhile(lambda line: line[:2] == '- ', map(str.strip, listed.split('\n')[1:]))
+    # Before version 4 the folder's name was in front.
+    names = [each[2:].strip(' \'"').rpartition('/')[2] for each in entries]
+    return [metadata.parent / name for name in names if name]
 
-    Of the metadata nothing is read but the names of the files, none of another folder.
-    """
+
+def _storage_files(path: Path) -> tuple[list[Path], list[str]]:
+    """Return the files of a bag in the order of recording, and notes."""
+    notes: list[str] = []
+    files = _listed(path / METADATA) if path.is_dir() else [path]
+    if not files:
+        # Split files by number: 2 comes before 10.
+        files = sorted(
+            (file for file in path.iterdir() if storage_kind(file) in PARTS),
+            key=lambda file: [int(each or 0) for each in re.split(r'\D+', file.name)],
+        )
+        notes.append(f'{path} has no {METADATA} that lists its files: they are read by name.')
+    missing = [file.name for file in files if not file.exists()]
+    trouble = ''
     if not path.exists():
-        msg = f'{path} does not exist: check the path of the bag.'
+        trouble = 'does not exist: check the path of the bag.'
+    elif missing:
+        trouble = (
+            f'is incomplete, {", ".join(missing)} is listed in {METADATA} but not there: copy the '
+            f'whole folder, or remove {METADATA} to read the files that are there.'
+        )
+    elif not files:
+        trouble = (
+            f'is no bag: it holds neither {METADATA} nor an .mcap or .db3 file; give the folder '
+            'that ros2 bag record made.'
+        )
+    if trouble:
+        msg = f'{path} {trouble}'
         raise InputError(msg)
-    files, notes, metadata = [path], list[str](), path / METADATA
-    if path.is_dir():
-        text = ''
-        if metadata.is_file() and metadata.stat().st_size <= LARGEST:
-            text = metadata.read_text('utf-8', 'replace')
-        files, inside = [], False
-        for line in map(str.strip, text.splitlines()):
-            inside = line == 'relative_file_paths:' or (inside and line.startswith('- '))
-            if inside and line.startswith('- '):
-                # Before version 4 the folder's name was in front.
-                files.append(path / line[2:].strip(' \'"').rpartition('/')[2])
-        if missing := [file.name for file in files if not file.exists()]:
-            msg = (
-                f'{path} is incomplete, {", ".join(missing)} is listed in {METADATA} but not '
-                f'there: copy the whole folder, or remove {METADATA} to read the files that are '
-                'there.'
-            )
-            raise InputError(msg)
-        if not files:
-            # Split files by number: 2 comes before 10.
-            files = sorted(
-                (file for file in path.iterdir() if storage_kind(file) in PARTS),
-                key=lambda file: [int(each or 0) for each in re.split(r'\D+', file.name)],
-            )
-            notes.append(f'{path} has no {METADATA} that lists its files: they are read by name.')
-        if not files:
-            msg = (
-                f'{path} is no bag: it holds neither {METADATA} nor an .mcap or .db3 file; give '
-                f'the folder that ros2 bag record made.'
-            )
-            raise InputError(msg)
     for file in files:
         # An untrusted folder may link to any file.
         if file.is_symlink():

@@ -48,10 +48,9 @@ ImuFields: TypeAlias = tuple[int, str, Four, Four]
 
 def _imu_fields_cdr(raw: bytes) -> ImuFields:
     """
-    Decode a ``sensor_msgs/Imu`` in CDR, five times faster than a general decoder.
+    Decode a ``sensor_msgs/Imu`` in plain CDR, five times faster than a general decoder.
 
-    The layout has one variable part, ``frame_id``; the doubles behind it are aligned to eight
-    bytes counted from the end of the encapsulation. ``InputError`` says that it is not plain CDR.
+    Its doubles are aligned to eight bytes behind the one variable part, ``frame_id``.
     """
     layout = _CDR.get(raw[:2])
     if layout is None:
@@ -75,9 +74,8 @@ class ImuDecoder:
     """
     Decode the messages of one IMU, as `Decode`: specific force, then angular rate.
 
-    Some drivers send each field in messages of its own. A field of zeros that a message marks as
-    ``NOT_GIVEN`` is held from the last message that gave it. Other values are taken as they are:
-    some drivers mark what they give.
+    Some drivers send each field in messages of its own: one of zeros that a message marks as
+    ``NOT_GIVEN`` is held from the last message that gave it. Others mark what they give.
     """
 
     def __init__(self, fields: Callable[[bytes], ImuFields] = _imu_fields_cdr) -> None:
@@ -124,7 +122,7 @@ def fields_decoder(
     Return the decoder of messages on a topic.
 
     The stamp is that of the ``part`` of a message, if one is named and stamped, or else of the
-    message, or 0 where its messages have none. ``InputError`` names a field without a number.
+    message, or 0 where it has none. ``InputError`` names a field without a number.
     """
     parts = part.split('.') if part else []
     ways = [field.split('.') for field in fields]
@@ -152,10 +150,8 @@ def fields_decoder(
             # Any type may have a field of this name.
             if hasattr(getattr(header, 'stamp', None), 'nanosec'):
                 own_ns = header.stamp.sec * 1_000_000_000 + header.stamp.nanosec
-                stamp_ns, frame_id = (
-                    own_ns or stamp_ns,
-                    frame_name(getattr(header, 'frame_id', '')) or frame_id,
-                )
+                stamp_ns = own_ns or stamp_ns
+                frame_id = frame_name(getattr(header, 'frame_id', '')) or frame_id
         return stamp_ns, frame_id, tuple(values)
 
     return decode
@@ -203,15 +199,12 @@ def position_decoder(deserialise: Deserialise, msgtype: str) -> Decode:
 
 @dataclass(frozen=True)
 class SensorTopic:
-    """
-    A topic of a sensor beside the IMU, such as a magnetometer or the speed of a wheel.
-
-    Its fields are the numbers of a message that count, such as ``magnetic_field.x``; where there
-    is none those that are usual for the type.
-    """
+    """A topic of a sensor beside the IMU, such as a magnetometer or the speed of a wheel."""
 
     name: str
-    fields: tuple[str, ...] = ()
+    fields: tuple[
+        str, ...
+    ] = ()  # numbers of a message that count; those usual for the type if none
 
     @classmethod
     def parse(cls, text: str) -> SensorTopic:
@@ -252,20 +245,17 @@ class SensorTopic:
         or nothing for those of the training.
         """
         topics = tuple(map(cls.parse, given)) or tuple(trained)
-        taken = ', '.join(each.written for each in trained)
-        if len(topics) != len(trained):
+        if len(topics) != len(trained) or any(
+            topic.fields not in {(), known.fields}
+            for topic, known in zip(topics, trained, strict=True)
+        ):
+            taken = ', '.join(each.written for each in trained) or 'none'
             msg = (
-                f'{setting} names {len(topics)} topics, but the model takes {len(trained)}'
-                f'{f" ({taken})" if taken else ""}; name one for each in this order, or none'
+                f'{setting} names {", ".join(each.written for each in topics)}, but the model '
+                f'takes {taken}; name a topic for each in this order, alone or with its fields, '
+                'or none'
             )
             raise InputError(msg)
-        for topic, known in zip(topics, trained, strict=True):
-            if topic.fields not in {(), known.fields}:
-                msg = (
-                    f'{setting} {topic.written}: the model takes {", ".join(known.fields)} there; '
-                    'name these fields, or the topic alone'
-                )
-                raise InputError(msg)
         return tuple(
             cls(topic.name, known.fields) for topic, known in zip(topics, trained, strict=True)
         )
