@@ -16,7 +16,6 @@ from two_manifold_ros.hse_hmm.readout import LEVELS
 from two_manifold_ros.inspection.inspecting import folded_warnings, Report
 from two_manifold_ros.inspection.positions import FEWEST_LAPS, LEAST_DRIVES, WANTED_LAPS
 from two_manifold_ros.inspection.repetition import LEAST_PUBLISHED, USEFUL
-from two_manifold_ros.inspection.streams import counted
 from two_manifold_ros.names import LAP_FRAME, OURS
 
 if TYPE_CHECKING:
@@ -271,7 +270,7 @@ def of_fleet(totals: Mapping[str, Total], args: Namespace, model: ModelHead) -> 
         always = f'always answering the mean position of the training: {rounded(mean)}'
         beside = '' if math.isnan(mean) else f' ({always})'
         sentence = (
-            f'{counted(total.drives, "drive has", "drives have")} an error of '
+            f'{total.drives} {"drive has" if total.drives == 1 else "drives have"} an error of '
             f'{rounded(total.mean_m)} on average{beside}, {in_percent(total.published_share)} of '
             f'the positions published; the worst drive is {total.worst} with '
             f'{rounded(total.worst_m)}: {word}.'

@@ -57,6 +57,9 @@ INFO = frozenset({
 Row: TypeAlias = 'tuple[str, object, str]'
 """A code, what makes it a finding where it is true, and its sentence."""
 
+FOLLOWS = 0.6
+"""Correlation of yaw rate and course from which a gyroscope follows it."""
+
 LARGE_SCALE = 2.0
 """Times the course rate, or its inverse, from which on a gyroscope is off."""
 
@@ -150,12 +153,11 @@ def _of_imu(imu: ImuReport) -> list[Row]:
 
 def _of_positions(positions: PositionReport, least_lag_s: float) -> list[Row]:
     timing, topic, lag = positions.timing, positions.topic, positions.lag
-    hole = f', the longest hole is {positions.longest_hole}' * (positions.longest_hole is not None)
     jumps = [f'{each.distance_m:.2f} m at {each.at_s:.1f} s' for each in positions.jumps[:5]]
     laps = positions.laps or Laps(0.0, 0.0, 0.0, 0.0)
     yaw = positions.yaw or YawAgreement('', 0.0, 0.0)
     # The gyroscope reads so many times the course rate, where it follows the course.
-    times = abs(yaw.slope) if yaw.follows else 1.0
+    times = abs(yaw.slope) if abs(yaw.correlation) >= FOLLOWS else 1.0
     in_degrees = 1.0 / LARGE_SCALE < times / math.degrees(1.0) < LARGE_SCALE
     scaled = not (in_degrees or 1.0 / LARGE_SCALE < times < LARGE_SCALE)
     frame = frame_sentence(topic, positions.frame_id)
@@ -180,7 +182,7 @@ def _of_positions(positions: PositionReport, least_lag_s: float) -> list[Row]:
     return [
         *rows,
         ('positions_missing', positions.coverage < 0.95,
-         (f'Positions cover {positions.coverage:.0%} of the time of the IMU{hole}: training '
+         (f'Positions cover {positions.coverage:.0%} of the time of the IMU: training '
          'learns no place in the rest; check what the camera or receiver did there.')),
         ('positions_not_finite', positions.not_finite,
          (f'{positions.not_finite} positions are NaN or infinite: they are left out; check what '

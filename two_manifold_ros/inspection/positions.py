@@ -27,7 +27,7 @@ from two_manifold_ros.inspection.motion import (
     sound_samples,
     usable_positions,
 )
-from two_manifold_ros.inspection.streams import advancing, measure_timing, Stretch, Timing
+from two_manifold_ros.inspection.streams import advancing, measure_timing, Timing
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.recordings.excursions import usable_places
 from two_manifold_ros.recordings.recording import (
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from two_manifold_ros.recordings.recording import ImuStream, PositionStream
-    from two_manifold_ros.typing import Bools, Floats
 
 
 FEWEST_LAPS = 3
@@ -67,9 +66,6 @@ SHARP_S = 1.2
 SHOWING_S = 10.0
 """Seconds of known motion that show a unit, as those that show a lag."""
 
-FOLLOWS = 0.6
-"""Correlation of yaw rate and course from which a gyroscope follows it."""
-
 LAPS_NOT_COUNTED = (
     f'Laps are not counted, since positions are too rare for it: drive {WANTED_LAPS}.'
 )
@@ -82,11 +78,6 @@ class YawAgreement:
     channel: str
     correlation: float
     slope: float
-
-    @property
-    def follows(self) -> bool:
-        """Whether the gyroscope follows the course."""
-        return abs(self.correlation) >= FOLLOWS
 
 
 def compare_yaw(motion: Motion) -> YawAgreement | None:
@@ -202,7 +193,6 @@ class PositionReport:
     absurd: int  # nowhere on earth
     left_out: int  # where no speed of the drive leads
     coverage: float  # share of the IMU's time with positions
-    longest_hole: Stretch | None  # in that time
     extent_m: tuple[float, float]  # box around all positions
     standing: float  # share of the known time in which it hardly moves
     jumps: tuple[Jump, ...]
@@ -229,7 +219,11 @@ def measure_positions(positions: PositionStream, imu: ImuStream) -> PositionRepo
         positions = replace(positions, stamps=positions.stamps - off_ns)
         motion = put_together(positions, imu)
     seconds, points = usable_positions(positions, imu)
-    coverage, longest_hole = _covered(seconds, imu_seconds, timing.gap_s)
+    # Across holes, before the first and after the last position training knows no place.
+    steps = np.round(np.diff(seconds) * 1e9).astype(np.int64)
+    after = np.searchsorted(seconds, imu_seconds)
+    inside = (after > 0) & (after < len(seconds))
+    covered = ~holes(steps)[after[inside] - 1] if len(steps) else inside[inside]
     leaps = is_jump(seconds, points, timing.gap_s)
     distances = np.linalg.norm(np.diff(points, axis=0), axis=1)
     width, height = np.ptp(points, axis=0).tolist() if len(points) else (0.0, 0.0)
@@ -240,8 +234,7 @@ def measure_positions(positions: PositionStream, imu: ImuStream) -> PositionRepo
         timing=timing,
         not_finite=int((~finite).sum()),
         absurd=int((finite & ~usable_places(positions.positions)).sum()),
-        coverage=coverage,
-        longest_hole=longest_hole,
+        coverage=float(covered.sum()) / len(imu_seconds),
         extent_m=(width, height),
         standing=1 - float(motion.moving.sum() / motion.known.sum()) if motion else 1.0,
         left_out=int(positions.left_out.sum()),
@@ -251,32 +244,6 @@ def measure_positions(positions: PositionStream, imu: ImuStream) -> PositionRepo
         lag=lag,
         scale=scale,
     )
-
-
-def _covered(seconds: Floats, imu_seconds: Floats, gap_s: float) -> tuple[float, Stretch | None]:
-    """
-    Return the share of IMU samples between two positions, and the longest stretch without any.
-
-    Across `holes` between increasing seconds (M,) training knows no place; before the first
-    position and after the last one nothing is interpolated, from ``gap_s`` on.
-    """
-
-    def are_holes(seconds: Floats) -> Bools:
-        steps = np.round(np.diff(seconds) * 1e9).astype(np.int64)
-        return holes(steps) if len(steps) else np.zeros(0, dtype=np.bool_)
-
-    after = np.searchsorted(seconds, imu_seconds)
-    inside = (after > 0) & (after < len(seconds))
-    share = float((~are_holes(seconds)[after[inside] - 1]).sum()) / len(imu_seconds)
-    known = seconds[(seconds > imu_seconds[0]) & (seconds < imu_seconds[-1])]
-    edges = np.concatenate([imu_seconds[:1], known, imu_seconds[-1:]])
-    steps = np.diff(edges)
-    empty = steps > gap_s
-    empty[1:-1] = are_holes(known)
-    longest = int(np.argmax(np.where(empty, steps, 0.0)))
-    if not empty[longest]:
-        return share, None
-    return share, Stretch(float(edges[longest]), float(steps[longest]))
 
 
 def left_out_sentence(count: int, of: int, topic: str) -> str:

@@ -48,11 +48,6 @@ def listed(stretches: Sequence[Stretch]) -> str:
     return f'{text} and {len(stretches) - 5} more' if len(stretches) > 5 else text
 
 
-def counted(count: int, one: str, several: str) -> str:
-    """Return a count with the words for one or for several."""
-    return f'{count} {one if count == 1 else several}'
-
-
 @dataclass(frozen=True)
 class Timing:
     """Rate, jitter and faults of the stamps of one stream."""

@@ -212,12 +212,6 @@ def name_and_unit(cell: str, below: str = '') -> tuple[str, str]:
 _AXES = dict(zip('012xyz', 'xyzxyz', strict=True))
 
 
-def count_known(cells: Sequence[str]) -> int:
-    """Return how many cells are usual names of columns, with or without a unit."""
-    names = [plain(name_and_unit(cell.lstrip('#/% '))[0]) for cell in cells]
-    return sum(any(name in known for known in KNOWN.values()) for name in names)
-
-
 @dataclass(frozen=True)
 class Channel:
     """Stamps (N,), ns since 1970 UTC, and values (N,) or (N, k): SI units, degrees of places."""

@@ -18,7 +18,7 @@ import numpy as np
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.loggers.log import (
     ACCELERATIONS,
-    count_known,
+    KNOWN,
     LONGEST_NAME,
     name_and_unit,
     OF_DAY,
@@ -229,7 +229,11 @@ def _separated(text: str, place: str) -> _Parts:
         )
         raise InputError(msg)
     # The names are the line with most usual ones, the last of such; units stand below.
-    known = [count_known(row.cells) * (2 * sum(map(bool, row.cells)) > width) for row in above]
+    known = []
+    for row in above:
+        names = [plain(name_and_unit(cell.lstrip('#/% '))[0]) for cell in row.cells]
+        usual = sum(any(name in each for each in KNOWN.values()) for name in names)
+        known.append(usual * (2 * sum(map(bool, row.cells)) > width))
     last = max(range(len(above)), key=lambda at: (known[at], at))
     heads = [cell.lstrip('#/% ') for cell in above[last].cells]
     while len(heads) > max(width, 1) and not heads[-1]:

@@ -294,20 +294,17 @@ def is_far(stream: PositionStream | None) -> bool:
 def check_one_plane(recordings: Sequence[Recording]) -> None:
     """Refuse recordings whose positions are in several frames or from several origins."""
     located = [(each.name, each.positions) for each in recordings if each.positions is not None]
-    frames = sorted({positions.frame_id for _, positions in located})
-    if len(frames) > 1:
-        names = ', '.join(name for name, _ in located)
-        msg = (
-            f'{names}: the positions are in different frames ({", ".join(frames)}); use '
-            'recordings of one frame'
-        )
-        raise InputError(msg)
-    for name, positions in located[1:]:
+    for name, stream in located[1:]:
         other, first = located[0]
-        if positions.origin != first.origin:
+        frames = ', '.join(sorted({stream.frame_id, first.frame_id}))
+        msg = ''
+        if stream.frame_id != first.frame_id:
+            msg = f'{other}, {name}: the positions are in different frames ({frames}); use one'
+        elif stream.origin != first.origin:
             msg = (
-                f'{name}: the positions on {positions.topic} are {plane_of(positions.origin)}, '
-                f'but the positions of {other} on {first.topic} are {plane_of(first.origin)}; '
-                'name one kind with --position-topic, or use recordings of one kind'
+                f'{name}: the positions on {stream.topic} are {plane_of(stream.origin)}, but the '
+                f'positions of {other} on {first.topic} are {plane_of(first.origin)}; name one '
+                'kind with --position-topic, or use recordings of one kind'
             )
+        if msg:
             raise InputError(msg)
