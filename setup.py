@@ -109,7 +109,6 @@ setup(
         'train': [
             'rosbags',
             'lz4',
-            'ruamel.yaml',
             'backports.zstd; python_version < "3.14"',
             'rich',
             'matplotlib',

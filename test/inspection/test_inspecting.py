@@ -69,8 +69,7 @@ def put(where: object, value: object) -> Change:
         (scale(slice(0, 3), 1 / 9.81), {'acceleration_in_g'}),
         (scale(slice(3, 6), DEGREES), {'gyroscope_in_degrees'}),
         (scale(slice(3, 6), 1 / DEGREES), {'gyroscope_scale'}),
-        (scale(slice(3, 6), -1.0), {'yaw_reversed'}),
-        (scale(slice(0, 3), -1.0), {'imu_mounting'}),
+        (scale(slice(0, 6), -1.0), set()),
         (scale(slice(0, 3), 3.3), {'acceleration_unclear'}),
         (put((slice(None), 2), 0.0), {'gravity_removed', 'dead_channels'}),
         (put((slice(None), 4), 1.25), {'dead_channels'}),
@@ -102,15 +101,8 @@ def test_faults_of_the_samples(change, expected):
         (put([0, 500, 501], 0), {'imu_zero'}),
         (lambda stamps: put(10, stamps[9])(stamps), {'imu_duplicates'}),
         (lambda stamps: put([10, 11], stamps[[11, 10]])(stamps), {'imu_backward'}),
-        (
-            lambda stamps: np.add(
-                stamps, np.random.default_rng(0).normal(scale=4e6, size=len(stamps)),
-                out=stamps, casting='unsafe',
-            ),
-            {'imu_uneven', 'imu_backward'},
-        ),
     ],
-)  # fmt: skip
+)
 def test_faults_of_the_stamps(change, expected):
     recording = changed(drive(), 'stamps', change)
     assert codes(recording) >= expected
@@ -177,28 +169,6 @@ def test_training_is_reported_of_one_lag_once():
     assert not warned(short)
 
 
-@pytest.mark.parametrize(
-    ('sensor', 'said', 'changes'),
-    [
-        (0, '0.1 times as large as in a, and turned by 0 degrees', np.eye(3) / 9.81),
-        (0, '1 times as large as in a, and turned by 90 degrees', np.eye(3)[[1, 0, 2]]),
-        (3, '57 times as large as in a, and turned by 0 degrees', np.eye(3) * 57.3),
-        (3, '1 times as large as in a, and turned by 180 degrees', -np.eye(3)),
-    ],
-)
-@pytest.mark.parametrize(('place', 'lag_s'), [(0, 0.0), (1, 0.2), (2, 60.0)])
-def test_a_bag_of_another_unit_sign_or_mounting_is_named(place, sensor, said, changes, lag_s):
-    recordings = [replace(drive(late_s=lag_s), name=name) for name in 'ab']
-    samples = recordings[0].imu.samples.copy()
-    samples[:, sensor : sensor + 3] @= changes
-    odd = replace(recordings[0], name='odd', imu=replace(recordings[0].imu, samples=samples))
-    recordings.insert(place, odd)
-    (sentence,) = (each for each in warned(*recordings) if 'in bends' in each)
-    assert sentence.startswith('odd: ')
-    assert said in sentence
-    assert not any('in bends' in each for each in warned(odd, odd))
-
-
 def test_no_laps_are_counted_where_positions_are_rare():
     recording = drive(seconds=300.0)
     rare = replace(recording, positions=recording.positions.select(slice(None, None, 60)))
@@ -208,44 +178,31 @@ def test_no_laps_are_counted_where_positions_are_rare():
     assert 'laps:' not in str([*describe(inspect_recording(rare))])
 
 
-def stepping(at_s: float, by_s: float) -> Change:
-    def change(stamps: np.ndarray) -> None:
-        stamps[stamps >= stamps[0] + round(at_s * 1e9)] += round(by_s * 1e9)
-
-    return change
-
-
 def assert_driven(
-    report: Report, seconds: float, within_s: float, laps: float = 0.1, rest: float = 1.0
+    report: Report, seconds: float, within_s: float, laps=0.1, rest=1.0, driven_s=48.0
 ) -> None:
     """All of so many seconds of laps of eight seconds, 0.2 s late, is seen and measured."""
     positions = report.positions
     assert positions.timing.duration_s == pytest.approx(seconds, abs=within_s)
     assert positions.coverage == pytest.approx(1.0, abs=0.01 * rest)
-    assert positions.laps.count == pytest.approx(seconds / 8.0, abs=laps)
+    assert positions.laps.count == pytest.approx(driven_s / 8.0, abs=laps)
     assert positions.lag.seconds == pytest.approx(0.2, abs=0.005 * rest)
 
 
-@pytest.mark.parametrize('by_s', [3600.0, 12 * 3600.0, 86_400.0, 50 * 365 * 86_400.0])
-def test_a_clock_that_is_set_ahead_is_a_gap(by_s):
-    report = inspect_recording(changed(drive(late_s=0.2), 'clock', stepping(15.0, by_s)))
-    assert {each.code for each in report.findings} == {'imu_gaps', 'position_gaps', 'time_offset'}
-    assert report.positions.coverage == pytest.approx(1.0, abs=0.01)
-    assert report.positions.laps.count == pytest.approx(6.0, abs=0.2)
-    assert report.positions.laps.time_s == pytest.approx(8.0, rel=0.02)
-    assert report.positions.lag.seconds == pytest.approx(0.2, abs=0.01)
-
-
-@pytest.mark.parametrize('by_s', [-2.0, -10.0, -12 * 3600.0])
+@pytest.mark.parametrize('by_s', [-2.0, -10.0, -12 * 3600.0, 3600.0, 50 * 365 * 86_400.0])
 @pytest.mark.parametrize('at_s', [12.0, 23.99, 36.0])
-def test_of_a_clock_that_is_set_back_the_larger_part_is_inspected(at_s, by_s):
+def test_of_a_clock_that_is_set_back_the_larger_part_is_inspected_and_ahead_all(at_s, by_s):
+    def change(stamps: np.ndarray) -> None:
+        stamps[stamps >= stamps[0] + round(at_s * 1e9)] += round(by_s * 1e9)
+
     recording = drive(late_s=0.2)
     # Only some of the positions of the smaller part are there, and they do not decide.
     few = recording.positions.select(np.arange(len(recording.positions.stamps)) % 2 == 0)
-    stepped = changed(replace(recording, positions=few), 'clock', stepping(at_s, by_s))
-    report = inspect_recording(stepped)
-    assert {'imu_backward', 'position_backward'} <= {each.code for each in report.findings}
-    assert_driven(report, max(at_s, 48.0 - at_s), 0.2, laps=0.5, rest=2.0)
+    report = inspect_recording(changed(replace(recording, positions=few), 'clock', change))
+    said = {'imu_gaps', 'position_gaps'} if by_s > 0 else {'imu_backward', 'position_backward'}
+    assert said <= {each.code for each in report.findings}
+    seconds = 48.0 + by_s if by_s > 0 else max(at_s, 48.0 - at_s)
+    assert_driven(report, seconds, 0.2, laps=0.5, rest=2.0, driven_s=min(seconds, 48.0))
 
 
 @pytest.mark.parametrize('index', [0, 100, -1])
@@ -259,19 +216,6 @@ def test_a_wild_stamp_of_the_imu_or_at_an_end(index, by_s):
     for timing in (report.imu.timing, report.positions.timing):
         assert (timing.wild, timing.apart, timing.backward, timing.gaps) == (1, 0, 0, ())
     assert_driven(report, 48.0, 0.15)
-
-
-@pytest.mark.parametrize('count', [1, 5])
-@pytest.mark.parametrize('by_s', [-3600.0, 30.0, 86_400.0])
-def test_wild_stamps_of_positions_leave_all_others_as_they_are(count, by_s):
-    wild = drive(late_s=0.2)
-    wild.positions.stamps[100 : 100 + count] += round(by_s * 1e9)
-    report = inspect_recording(wild)
-    assert {each.code for each in report.findings} == {
-        'time_offset', 'position_wild' if count == 1 else 'position_backward',
-    }  # fmt: skip
-    assert report.positions.timing.gaps == ()
-    assert_driven(report, 47.96, 0.01)
 
 
 def test_a_few_samples_and_none_at_all():
@@ -299,7 +243,7 @@ def test_where_positions_are_missing_is_said():
     elapsed = (recording.positions.stamps - recording.imu.stamps[0]) / 1e9
     seen = recording.positions.select((elapsed < 10) | (elapsed >= 13))
     findings = inspect_recording(replace(recording, positions=seen)).findings
-    words = 'cover 94% of the time of the IMU, the longest hole is 3.04 s from 10.0 s on: training'
+    words = 'cover 94% of the time of the IMU: training'
     (found,) = (each for each in findings if each.code == 'positions_missing')
     assert words in found.sentence
 

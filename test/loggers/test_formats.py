@@ -50,10 +50,7 @@ def test_each_format_gives_the_drive(name, tmp_path):
         ('racecapture', rb'"Utc"', b'"Other"', DAY_NS),
         ('aim', rb'"Saturday, March 7, 2026"', b'""', DAY_NS),
         ('aim', rb'"Saturday, March 7, 2026"', b'"Saturday March 7 2026"', MADE.stamps[0]),
-        *(
-            ('aim', rb'"Saturday, March 7, 2026"', day, MADE.stamps[0] - 35 * DAY_NS)
-            for day in (b'"01/31/2026"', b'"31/01/2026"')
-        ),
+        ('aim', rb'"Saturday, March 7, 2026"', b'"2026-01-31"', MADE.stamps[0] - 35 * DAY_NS),
     ],
 )
 def test_a_drive_begins_on_its_date_or_in_1970(name, pattern, put, begin, tmp_path):

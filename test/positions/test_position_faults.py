@@ -7,8 +7,8 @@ What is wrong with positions is said, left out, refused by an updater, and not l
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 import math
+from types import SimpleNamespace
 from typing import Any, TypeAlias
 from zlib import crc32
 
@@ -33,32 +33,25 @@ Streams: TypeAlias = tuple[Ints, Floats]
 DAY_S = 86_400.0
 
 
-@dataclass(frozen=True)
-class PositionFault:
-    """A fault of the positions of a drive, and what has to hold."""
-
-    name: str  # what goes wrong
-    # Makes the faulty drive of the clean one; the generator has a seed of its own.
-    change: Callable[[Recording, Generator], Recording]
+POSITION_FAULTS: list[SimpleNamespace] = []
+USUAL: dict[str, Any] = {
     # Codes of findings of `inspect` that it has to give beside those of the clean drive, and of
-    # nothing else may it warn; those that are warnings are what `train` prints as well.
-    says: tuple[str, ...] = ()
+    # nothing else may it warn.
+    'says': '',
     # Wrong positions that may stay in the drive; infinite where all are by their stamps.
-    wrong: float = 0
-    right: float = 0.0  # largest share of right positions that may be left out
+    'wrong': 0,
+    'right': 0.0,  # largest share of right positions that may be left out
     # Wrong positions that an updater may use; of right ones it may refuse one in fifty, or the
     # share `right`. None where not tried.
-    updater: int | None = 0
-    # Whether a training gets other places than of the clean drive, or too few; otherwise it learns
-    # the same.
-    reaches: bool = False
-    refused: str = ''  # part of the sentence by which training refuses; empty where it trains
+    'updater': 0,
+    # Whether a training gets other places than of the clean drive, or too few.
+    'reaches': False,
+    'refused': '',  # part of the sentence by which training refuses; empty where it trains
+}
+"""What has to hold of a fault that states nothing else."""
 
 
-POSITION_FAULTS: list[PositionFault] = []
-
-
-def fault(name: str, *options: Any, says: str = '', **facts: Any) -> Callable[..., Any]:  # noqa: ANN401
+def fault(name: str, *options: Any, **facts: Any) -> Callable[..., Any]:  # noqa: ANN401
     """Make a row of a function that changes stamps (M,) and places (M, 2), or a recording."""
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -70,7 +63,7 @@ def fault(name: str, *options: Any, says: str = '', **facts: Any) -> Callable[..
             stamps, places = function(stream.stamps.copy(), stream.positions.copy(), rng, *options)
             return with_positions(recording, stamps=stamps, positions=places)
 
-        POSITION_FAULTS.append(PositionFault(name, change, tuple(says.split()), **facts))
+        POSITION_FAULTS.append(SimpleNamespace(name=name, change=change, **(USUAL | facts)))
         return function
 
     return register
@@ -117,21 +110,11 @@ def doubled(stamps: Ints, places: Floats, rng: Generator) -> Streams:
     return np.repeat(stamps, times), np.repeat(places, times, axis=0)
 
 
-@fault('a third of the positions missing', 0.33, says='position_uneven')
+@fault('a third of the positions missing', 0.33)
 @fault('95 % of the positions missing', 0.95, says='position_gaps positions_missing', reaches=True)
 def missing(stamps: Ints, places: Floats, rng: Generator, share: float) -> Streams:
     kept = rng.random(len(stamps)) >= share
     return stamps[kept], places[kept]
-
-
-@fault('positions at 1 Hz', 1.0, 0.0, reaches=True)
-@fault('positions at 100 Hz, with noise', 100.0, 0.005)
-def at_rate(
-    stamps: Ints, places: Floats, rng: Generator, rate_hz: float, noise_m: float
-) -> Streams:
-    asked = np.arange(stamps[0], stamps[-1], round(1e9 / rate_hz))
-    between = [np.interp(asked - stamps[0], stamps - stamps[0], axis) for axis in places.T]
-    return asked, np.stack(between, axis=1) + rng.normal(scale=noise_m, size=(len(asked), 2))
 
 
 @fault('throttled half-way, from 50 Hz to 2 Hz', reaches=True)
@@ -279,8 +262,9 @@ def test_position_fault(fault, clean, codes):
     faulty = fault.change(clean, np.random.default_rng(crc32(fault.name.encode())))
     findings = inspect_recording(faulty).findings
     new = {each.code: each.severity for each in findings if each.code not in codes}
-    assert {*fault.says} <= {*new}
-    assert {code for code, severity in new.items() if severity == 'warning'} <= {*fault.says}
+    says = {*fault.says.split()}
+    assert says <= {*new}
+    assert {code for code, severity in new.items() if severity == 'warning'} <= says
     stream = faulty.positions
     left = stream.left_out
     wrong = wrong_of(stream, clean.positions)

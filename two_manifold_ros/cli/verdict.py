@@ -16,7 +16,6 @@ from two_manifold_ros.hse_hmm.readout import LEVELS
 from two_manifold_ros.inspection.inspecting import folded_warnings, Report
 from two_manifold_ros.inspection.positions import FEWEST_LAPS, LEAST_DRIVES, WANTED_LAPS
 from two_manifold_ros.inspection.repetition import LEAST_PUBLISHED, USEFUL
-from two_manifold_ros.inspection.streams import counted
 from two_manifold_ros.names import LAP_FRAME, OURS
 
 if TYPE_CHECKING:
@@ -122,9 +121,7 @@ def of_inspection(reports: Sequence[Report], args: Namespace) -> Verdict:
     if placed:
         covered = sum(each.coverage for each in placed) / len(reports)
         there += f' with positions for {_percent(covered)} of the time'
-    found = {
-        finding.code: (name, finding, n) for name, (finding, *_), n in folded_warnings(reports)
-    }
+    found = {each[1].code: each for each in folded_warnings(reports)}
     # All bags together may have laps to hold out, and bags without may be drives of a network,
     # which `train` finds out.
     if count >= FEWEST_LAPS:
@@ -256,7 +253,7 @@ def of_fleet(totals: Mapping[str, Total], args: Namespace, model: ModelHead) -> 
         word = word_for(total.mean_m, mean, total.published_share)
         always = _always(mean).replace(':', ' of the training:')
         sentence = (
-            f'{counted(total.drives, "drive has", "drives have")} an error of '
+            f'{total.drives} {"drive has" if total.drives == 1 else "drives have"} an error of '
             f'{_rounded(total.mean_m)} on average{"" if math.isnan(mean) else f" ({always})"}, '
             f'{_percent(total.published_share)} of the positions published; the worst drive is '
             f'{total.worst} with {_rounded(total.worst_m)}: {word}.'

@@ -4,10 +4,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import asdict, dataclass
 from functools import partial
-import itertools
 import math
 from typing import Any, TYPE_CHECKING
 
@@ -15,11 +13,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.fleet import spread
 from two_manifold_ros.inspection.findings import Finding, findings_of
 from two_manifold_ros.inspection.lag import late_sentences
-from two_manifold_ros.inspection.positions import (
-    measure_positions,
-    PositionReport,
-    unlike_sentences,
-)
+from two_manifold_ros.inspection.positions import measure_positions, PositionReport
 from two_manifold_ros.inspection.streams import ImuReport, listed, measure_imu
 from two_manifold_ros.recordings.reading import read_recording, ReadingOptions
 from two_manifold_ros.typing import Table
@@ -84,15 +78,7 @@ def _inspected(options: ReadingOptions, path: str) -> Report | str:
 
 
 def inspect_recording(recording: Recording) -> Report:
-    """
-    Measure a recording and derive findings for training.
-
-    Raises
-    ------
-    InputError
-        If there is no finite IMU sample.
-
-    """
+    """Measure a recording and find what is wrong; ``InputError`` says that no sample is finite."""
     if not len(recording.imu.stamps):
         msg = f'{recording.name} has no IMU samples in this stretch: choose a longer one.'
         raise InputError(msg)
@@ -110,12 +96,11 @@ def inspect_recording(recording: Recording) -> Report:
 
 def training_warnings(reports: Sequence[Report], rate_hz: float | None = None) -> Iterator[str]:
     """Yield sentences to know before training a model of this rate on recordings of one setup."""
-    # These count for all recordings together: the lag below, laps in the model's notes.
-    of_all = ('time_offset', 'no_laps', 'few_laps')
-    for name, findings, count in folded_warnings(reports):
-        if findings[0].code not in of_all:
+    for name, finding, count in folded_warnings(reports):
+        # These count for all recordings together: the lag below, laps in the model's notes.
+        if finding.code not in {'time_offset', 'no_laps', 'few_laps'}:
             others = f' and {count - 1} more' if count > 1 else ''
-            yield from (f'{name}{others}: {finding.sentence}' for finding in findings)
+            yield f'{name}{others}: {finding.sentence}'
     located = [(report, report.positions) for report in reports if report.positions is not None]
     slowest = min((report.imu.timing.rate_hz for report in reports), default=0.0)
     yield from late_sentences(
@@ -123,24 +108,17 @@ def training_warnings(reports: Sequence[Report], rate_hz: float | None = None) -
         [positions.lag for _, positions in located],
         0.5 / rate_hz if rate_hz else _half_tick_s(slowest),
     )
-    yield from unlike_sentences(
-        [report.name for report, _ in located], [positions for _, positions in located]
-    )
 
 
-def folded_warnings(reports: Sequence[Report]) -> Iterator[tuple[str, list[Finding], int]]:
-    """Yield of each kind of warning the first report, its findings, and the count of reports."""
-    counts: Counter[str] = Counter()
-    first: dict[str, tuple[str, list[Finding]]] = {}
+def folded_warnings(reports: Sequence[Report]) -> list[tuple[str, Finding, int]]:
+    """Return of each kind of warning the first report, its finding, and the count of reports."""
+    folded: dict[str, tuple[str, Finding, int]] = {}
     for report in reports:
-        warnings = [each for each in report.findings if each.severity == 'warning']
-        counts.update({each.code for each in warnings})
-        kinds = {
-            each.code: (report.name, [one for one in warnings if one.code == each.code])
-            for each in warnings
-        }
-        first = kinds | first
-    yield from ((*first[code], counts[code]) for code in first)
+        for each in report.findings:
+            if each.severity == 'warning':
+                name, finding, count = folded.get(each.code, (report.name, each, 0))
+                folded[each.code] = name, finding, count + 1
+    return list(folded.values())
 
 
 def _half_tick_s(imu_rate_hz: float) -> float:
@@ -160,7 +138,6 @@ def describe(report: Report) -> Iterator[str | Table]:
         'duration, s': [f'{each.duration_s:.2f}' for each in timings],
         'rate, Hz (median)': [f'{each.rate_hz:.2f}' for each in timings],
         'interval deviation, ms (std)': [f'{1e3 * each.jitter_std_s:.2f}' for each in timings],
-        'interval deviation, ms (99 %)': [f'{1e3 * each.jitter_p99_s:.2f}' for each in timings],
         'gaps': [f'{len(each.gaps)}' for each in timings],
         'duplicate, backward, zero, wild stamps': [
             f'{each.duplicates}, {each.backward}, {each.zero}, {each.wild}' for each in timings
@@ -202,10 +179,6 @@ def describe(report: Report) -> Iterator[str | Table]:
 
 def describe_all(reports: Sequence[Report]) -> Iterator[str | Table]:
     """Yield a line for each of many reports, then each kind of warning with its first sentence."""
-    # The longest folder, with a slash, that all names begin with.
-    parts = zip(*(each.name.split('/')[:-1] for each in reports), strict=False)
-    alike = itertools.takewhile(lambda each: len(set(each)) == 1, parts)
-    folder = ''.join(f'{each[0]}/' for each in alike)
     rows = []
     for each in reports:
         timing, positions = each.imu.timing, each.positions
@@ -213,7 +186,7 @@ def describe_all(reports: Sequence[Report]) -> Iterator[str | Table]:
         warnings = dict.fromkeys(one.code for one in each.findings if one.severity == 'warning')
         rows.append(
             [
-                each.name.removeprefix(folder),
+                each.name,
                 f'{timing.duration_s / 60.0:.1f}',
                 f'{timing.rate_hz:.0f}',
                 '-' if positions is None else f'{positions.timing.rate_hz:.1f}',
@@ -222,10 +195,8 @@ def describe_all(reports: Sequence[Report]) -> Iterator[str | Table]:
                 ', '.join(warnings),
             ]
         )
-    title = f'bags in {folder}' if folder else ''
-    yield Table(title, ['bag', 'min', 'IMU Hz', 'position Hz', 'gaps', 'laps', 'warnings'], rows)
-    for name, (finding, *_), count in sorted(folded_warnings(reports), key=lambda each: -each[2]):
-        words = f'{finding.code}: {count} of {len(reports)} bags; '
-        yield f'{words}{name.removeprefix(folder)}: {finding.sentence}'
+    yield Table('', ['bag', 'min', 'IMU Hz', 'position Hz', 'gaps', 'laps', 'warnings'], rows)
+    for name, finding, count in sorted(folded_warnings(reports), key=lambda each: -each[2]):
+        yield f'{finding.code}: {count} of {len(reports)} bags; {name}: {finding.sentence}'
     minutes = sum(each.imu.timing.duration_s for each in reports) / 60.0
     yield f'{len(reports)} bags of {minutes:.1f} min; two-manifold inspect BAG has all of one'

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
-    from two_manifold_ros.typing import Bools, Floats, Ints
+    from two_manifold_ros.typing import Bools, Floats
 
 
 FURTHEST_S = 2.0
-"""Lags of a camera or receiver, to both sides. Twice as far, one curve of a short track looks like
-the next; half as far leaves slow cameras out."""
+"""Lags of a camera or receiver, to both sides, seconds. Twice as far, one curve of a short track
+looks like the next; half as far leaves slow cameras out."""
 
 SHOWN = 0.36
 """Share of a motion that a sensor has to explain to show a lag: a correlation of .6."""
@@ -57,41 +57,23 @@ class SensorLag:
 
 
 def find_lag(name: str, early: Floats, late: Floats, step_s: float, window: int) -> SensorLag:
-    """Find the lag at which (G, k) signals explain a (G,) later one best; error by jackknife."""
-    # Unknown is NaN. On one grid, smoothed over a window of points, near ones say the same: twelve
-    # points in a window, and no lag from less than ten seconds.
+    """
+    Find the lag at which (G, k) signals explain a (G,) later one best; error by jackknife.
+
+    Unknown is NaN. Both are on one grid, smoothed over a window of points.
+    """
+    # Near ones say the same: twelve points in a window, and no lag from less than ten seconds.
     stride = max(1, window // 12)
     early, late, step_s = early[::stride], late[::stride], step_s * stride
     least, blocks = round(10.0 / step_s), 8
     if min(np.isfinite(late).sum(), np.isfinite(early).all(axis=1).sum()) < least:
         return SensorLag(name, 0.0, np.inf, 0.0)
     reach = math.ceil(FURTHEST_S / step_s) + 1
-    shares = _explained(early, late, np.arange(-reach, reach + 1), least, blocks)
-    peaks = shares.argmax(axis=0)
-    best = float(shares[peaks[0], 0])
-    lag_s = float(peaks[0] - reach) * step_s
-    high = np.flatnonzero(shares[:, 0] >= AS_MUCH * shares[:, 0].max())
-    if high[-1] - high[0] >= len(high) or peaks.min() == 0 or peaks.max() == 2 * reach:
-        return SensorLag(name, lag_s, np.inf, best)
-    # The top of the parabola through each peak and its neighbours.
-    around = np.stack([peaks - 1, peaks, peaks + 1])
-    left, top, right = np.take_along_axis(shares, around, axis=0)
-    bend = left - 2 * top + right
-    flat = bend == 0
-    tops = np.where(flat, 0.0, (left - right) / np.where(flat, 1.0, 2 * bend))
-    lags = (peaks - reach + tops) * step_s
-    error_s = float(np.sqrt((blocks - 1) * np.var(lags[1:])))
-    return SensorLag(name, float(lags[0]), error_s if abs(lags[0]) <= FURTHEST_S else np.inf, best)
-
-
-def _explained(early: Floats, late: Floats, lags: Ints, least: int, blocks: int) -> Floats:
-    """Return (lags, 1 + blocks) shares of explained variance: of all, and without each block."""
     early, late = _standardised(early), _standardised(late[:, None])
-    # Once, as it takes longer than all else of a lag.
     known_early: Bools = np.asarray(np.isfinite(early).all(axis=1))
     known_late: Bools = np.isfinite(late[:, 0])
     size, sums = len(late), []
-    for lag in lags.tolist():
+    for lag in range(-reach, reach + 1):
         # In each block, sums of products (k + 2, k + 2) of one, the signals, and what comes later.
         rows = np.zeros((-(-size // blocks) * blocks, early.shape[1] + 2))
         paired = slice(max(0, lag), size + min(0, lag))
@@ -105,7 +87,22 @@ def _explained(early: Floats, late: Floats, lags: Ints, least: int, blocks: int)
         sums.append(parts.transpose(0, 2, 1) @ parts)
     moments = np.stack(sums)
     total = moments.sum(axis=1, keepdims=True)
-    return _share(np.concatenate([total, total - moments], axis=1), least)
+    # Of all, and without each block.
+    shares = _share(np.concatenate([total, total - moments], axis=1), least)
+    peaks = shares.argmax(axis=0)
+    best = float(shares[peaks[0], 0])
+    high = np.flatnonzero(shares[:, 0] >= AS_MUCH * shares[:, 0].max())
+    if high[-1] - high[0] >= len(high) or peaks.min() == 0 or peaks.max() == 2 * reach:
+        return SensorLag(name, float(peaks[0] - reach) * step_s, np.inf, best)
+    # The top of the parabola through each peak and its neighbours.
+    around = np.stack([peaks - 1, peaks, peaks + 1])
+    left, top, right = np.take_along_axis(shares, around, axis=0)
+    bend = left - 2 * top + right
+    flat = bend == 0
+    tops = np.where(flat, 0.0, (left - right) / np.where(flat, 1.0, 2 * bend))
+    lags = (peaks - reach + tops) * step_s
+    error_s = float(np.sqrt((blocks - 1) * np.var(lags[1:])))
+    return SensorLag(name, float(lags[0]), error_s if abs(lags[0]) <= FURTHEST_S else np.inf, best)
 
 
 def _standardised(signals: Floats) -> Floats:
@@ -131,9 +128,9 @@ def _share(moments: Floats, least: int, constant: float = 1e-9) -> Floats:
 class Lag:
     """By how much the stamps of the positions are later than those of the IMU."""
 
-    seconds: float | None  # negative if earlier, ``None`` if no sensor shows it
-    uncertainty_s: float  # off by more once in twenty times
-    witnesses: tuple[SensorLag, ...]  # usable lags of single sensors
+    seconds: float | None = None  # negative if earlier, ``None`` if no sensor shows it
+    uncertainty_s: float = math.inf  # off by more once in twenty times
+    witnesses: tuple[SensorLag, ...] = ()  # usable lags of single sensors
     ambiguous: tuple[float, ...] = ()  # where none is known, perhaps the clock's
 
     def __str__(self) -> str:
@@ -148,12 +145,22 @@ class Lag:
         """Return whether there is certainly a lag, and one of more than ``least_s`` seconds."""
         return self.seconds is not None and abs(self.seconds) > max(self.uncertainty_s, least_s)
 
-
-def estimate_lag(recording: Recording) -> Lag:
-    """Estimate the lag of a recording as ``lag_between`` does; unknown without positions."""
-    if recording.positions is None:
-        return _combine([])
-    return lag_between(recording.positions, recording.imu)
+    @property
+    def sentence(self) -> str:
+        """The lag, or those that fit alike, what it does to estimates, and the cure."""
+        if self.ambiguous:
+            fits = ' or '.join(f'{each:.1f} s' for each in self.ambiguous[:3])
+            return (
+                'The clocks of positions and IMU do not agree, since the IMU follows the '
+                f'positions only if their stamps are made {fits} earlier, and '
+                'several offsets fit alike: give the right time with --position-lag (position_lag '
+                'of a node), 0 to leave them, or set the clocks (NTP or PTP) and record again.'
+            )
+        return (
+            f'The stamps of the positions are {self}, and estimates would be off by the distance '
+            'driven in that time: train corrects it by default; evaluate with --position-lag '
+            'auto, or set the clocks (NTP or PTP) and stamp camera images when they are taken.'
+        )
 
 
 SURELY = math.log(2.0)
@@ -165,49 +172,6 @@ LEAST_UNEXPLAINED = 0.1
 MOST_POINTS = 1 << 16
 """Points of a stream that lags of any length are searched with: they bound memory to some 150 MB.
 Longer streams have longer steps; beyond 5 hours lags up to ``FURTHEST_S`` alone are searched."""
-
-
-def _all_lags(motion: Motion, imu: ImuStream) -> tuple[Floats, Floats] | None:
-    """
-    Return every lag at which half of the drive overlaps, seconds (n,), and how much it explains.
-
-    It is the sum of the logarithms of one over the shares of the variances that the sensors do not
-    explain: of rate of turn, acceleration aside, and change of speed, standing included. Where
-    less of the drive overlaps, it counts as much less.
-    """
-    laps = count_laps(motion)
-    measured, samples = sound_samples(imu)
-    if len(measured) < 2 or (laps is not None and not laps.resolved):
-        return None
-    lasts_s = max(measured[-1] - measured[0], motion.seconds[-1] - motion.seconds[0])
-    stride = max(motion.window // 6, math.ceil(lasts_s / motion.step_s / MOST_POINTS))
-    if stride > motion.window // 2:
-        return None
-    grid = np.arange(measured[0], measured[-1], motion.step_s)
-    if len(grid) <= motion.window:
-        return None
-    step = motion.step_s * stride
-    seen = on_grid(replace(motion, seconds=grid), measured, samples)[::stride]
-    turning = [motion.course_rate, motion.lateral]
-    turning = [np.where(motion.moving, np.nan_to_num(each), 0.0) for each in turning]
-    first = motion.seconds[0]
-    at = np.rint((motion.seconds - first) / step).astype(np.int64)[motion.known]
-    shown = np.full((round((motion.seconds[-1] - first) / step) + 1, 3), np.nan)
-    faster = np.gradient(motion.speed, motion.step_s)
-    shown[at] = np.stack([*turning, faster], axis=1)[motion.known]
-    size = 1 << (len(seen) + len(shown) - 1).bit_length()
-    score = np.zeros(size)
-    for sensor, wanted in ((slice(3, 6), slice(0, 1)), (slice(0, 3), slice(1, 3))):
-        for moments in _moments(seen[:, sensor], shown[:, wanted], size):
-            counts = moments[:, 0, 0]
-            most = max(1.0, float(counts.max()))
-            shares = _share(moments, math.ceil(0.5 * most))
-            # Below that a millionth counts, or the top is flat and noise makes two of it.
-            left = np.maximum(1.0 - shares, LEAST_UNEXPLAINED + 1e-6 * (1.0 - shares))
-            score -= counts / most * np.log(left)
-    shift = np.roll(np.arange(size), len(shown))
-    lags = np.where(shift >= len(shown), shift - size, shift)
-    return lags * step + first - grid[0], score[shift]
 
 
 def _moments(early: Floats, late: Floats, size: int) -> Iterator[Floats]:
@@ -235,18 +199,52 @@ def _far_lags(positions: PositionStream, imu: ImuStream, motion: Motion) -> tupl
     """
     Return lags of more than ``FURTHEST_S`` of which the clock has one, the likely first.
 
-    No other lag explains ``SURELY`` more. Several explain as much if each is a peak: towards any
-    better lag the score dips by ``SURELY``, or to half. Both streams of one bag begin and end
-    together, so of several the clock has the one that makes them so; else one within
+    Every lag at which half of the drive overlaps has a score: the sum of the logarithms of one
+    over the shares of the variances that the sensors do not explain, of rate of turn, acceleration
+    aside, and change of speed, standing included. Where less of the drive overlaps, it counts as
+    much less.
+
+    Of these lags no other explains ``SURELY`` more. Several explain as much if each is a peak:
+    towards any better lag the score dips by ``SURELY``, or to half. Both streams of one bag begin
+    and end together, so of several the clock has the one that makes them so; else one within
     ``FURTHEST_S``, and none is returned; else they are ambiguous.
     """
     # Loading it takes half a second, for which most commands would wait in vain.
     from scipy.signal import find_peaks  # noqa: PLC0415
 
-    found = _all_lags(motion, imu)
-    if found is None:
+    laps = count_laps(motion)
+    measured, samples = sound_samples(imu)
+    if len(measured) < 2 or (laps is not None and not laps.resolved):
         return ()
-    lags, score = found
+    lasts_s = max(measured[-1] - measured[0], motion.seconds[-1] - motion.seconds[0])
+    stride = max(motion.window // 6, math.ceil(lasts_s / motion.step_s / MOST_POINTS))
+    if stride > motion.window // 2:
+        return ()
+    grid = np.arange(measured[0], measured[-1], motion.step_s)
+    if len(grid) <= motion.window:
+        return ()
+    step = motion.step_s * stride
+    seen = on_grid(replace(motion, seconds=grid), measured, samples)[::stride]
+    turning = [motion.course_rate, motion.lateral]
+    turning = [np.where(motion.moving, np.nan_to_num(each), 0.0) for each in turning]
+    first = motion.seconds[0]
+    at = np.rint((motion.seconds - first) / step).astype(np.int64)[motion.known]
+    shown = np.full((round((motion.seconds[-1] - first) / step) + 1, 3), np.nan)
+    faster = np.gradient(motion.speed, motion.step_s)
+    shown[at] = np.stack([*turning, faster], axis=1)[motion.known]
+    size = 1 << (len(seen) + len(shown) - 1).bit_length()
+    score = np.zeros(size)
+    for sensor, wanted in ((slice(3, 6), slice(0, 1)), (slice(0, 3), slice(1, 3))):
+        for moments in _moments(seen[:, sensor], shown[:, wanted], size):
+            counts = moments[:, 0, 0]
+            most = max(1.0, float(counts.max()))
+            shares = _share(moments, math.ceil(0.5 * most))
+            # Below that a millionth counts, or the top is flat and noise makes two of it.
+            left = np.maximum(1.0 - shares, LEAST_UNEXPLAINED + 1e-6 * (1.0 - shares))
+            score -= counts / most * np.log(left)
+    shift = np.roll(np.arange(size), len(shown))
+    lags = np.where(shift >= len(shown), shift - size, shift) * step + first - grid[0]
+    score = score[shift]
     # A shoulder of a better lag, as wide as the bends of the vehicle are long, is no rival.
     least, deep = max(float(score.max()) - SURELY, 0.0), np.minimum(SURELY, score / 2)
     rivals, peaks = find_peaks(score, height=least, prominence=deep)[0], list[float]()
@@ -255,66 +253,62 @@ def _far_lags(positions: PositionStream, imu: ImuStream, motion: Motion) -> tupl
         peaks.append(float(rest[0]))
         rest = rest[np.abs(rest - rest[0]) > FURTHEST_S]
     ends_s = (positions.stamps[positions.usable][[0, -1]] - imu.first_stamp) / 1e9
-    lasts_s = (imu.last_stamp - imu.first_stamp) / 1e9
-    apart = [float(np.abs(ends_s - each - [0.0, lasts_s]).max()) for each in peaks]
-    fitting = [each for each, by in zip(peaks, apart, strict=True) if by <= FURTHEST_S]
+    ends_s = ends_s - [0.0, (imu.last_stamp - imu.first_stamp) / 1e9]
+    fitting = [each for each in peaks if float(np.abs(ends_s - each).max()) <= FURTHEST_S]
     near = [each for each in peaks if abs(each) <= FURTHEST_S + KNOWN_S]
     chosen = fitting[:1] or near[:1] or peaks or [0.0]
     return () if abs(chosen[0]) <= FURTHEST_S + KNOWN_S else tuple(chosen)
 
 
-def lag_between(
-    positions: PositionStream,
-    imu: ImuStream,
-    usual: Motion | None = None,
-    gyroscope: SensorLag | None = None,
-) -> Lag:
+def estimate_lag(recording: Recording, usual: Motion | None = None) -> Lag:
     """
     Estimate a lag of up to ``FURTHEST_S``, or of a clock, from gyroscope and accelerometer.
 
     A lag of more is believed where it explains the whole recording ``SURELY`` better than any
     other: if laps are driven alike, lags by laps explain as much, and the lag is ambiguous.
-    Neither unit, sign nor mounting of the IMU matters. Motion and IMU at the usual smoothing, and
-    their ``gyroscope_lag``, may be given if known already.
+    Neither unit, sign nor mounting of the IMU matters. It is unknown without positions. The motion
+    at the usual smoothing may be given.
     """
-    if not imu.of_imu:
-        return _combine([])
+    positions, imu = recording.positions, recording.imu
+    if positions is None or not imu.of_imu:
+        return Lag()
     usual = usual or put_together(positions, imu)
     far = _far_lags(positions, imu, usual) if usual else ()
     if far:
         nearer = replace(positions, stamps=positions.stamps - round(1e9 * far[0]))
         rest = _near_lag(nearer, imu, put_together(nearer, imu))
-        if rest.seconds is not None and len(far) == 1:
-            return replace(rest, seconds=far[0] + rest.seconds)
         if rest.seconds is not None:
-            return Lag(None, np.inf, (), far)
-    return _near_lag(positions, imu, usual, gyroscope)
+            known = replace(rest, seconds=far[0] + rest.seconds)
+            return known if len(far) == 1 else Lag(ambiguous=far)
+    return _near_lag(positions, imu, usual)
 
 
-def _near_lag(
-    positions: PositionStream,
-    imu: ImuStream,
-    usual: Motion | None,
-    gyroscope: SensorLag | None = None,
-) -> Lag:
+def _near_lag(positions: PositionStream, imu: ImuStream, usual: Motion | None) -> Lag:
+    """Average the lags of gyroscope and accelerometer, each at its clearest, by their errors."""
     # The usual smoothing first. Positions of little noise show most when smoothed little.
     others = (put_together(positions, imu, smoothing_s) for smoothing_s in (1.2, 2.4, 4.8))
     seen = [each for each in (usual, *others) if each is not None]
-    if not seen:
-        return _combine([])
-    turns = [gyroscope if each is usual and gyroscope else gyroscope_lag(each) for each in seen]
     # All axes of the accelerometer together explain the acceleration to the side.
     pushes = [
         find_lag('linear_acceleration', each.imu[:, :3], each.lateral, each.step_s, each.window)
         for each in seen
     ]
-    clearest = []
-    for found in (turns, pushes):
+    usable = []
+    for found in (list(map(gyroscope_lag, seen)), pushes) if seen else ():
         # The smoothing at which it errs least, of those that keep the bends.
         best = max(each.explained for each in found)
         fair = [each for each in found if each.explained >= 0.95 * best]
-        clearest.append(min(fair, key=lambda each: each.error_s))
-    return _combine(clearest)
+        clearest = min(fair, key=lambda each: each.error_s)
+        usable += [clearest] if clearest.usable else []
+    if not usable:
+        return Lag()
+    lags = np.array([each.lag_s for each in usable])
+    # Slip, banking and the way from IMU to reference point move even a good one by 10 ms.
+    weights = 1 / (np.array([each.error_s for each in usable]) ** 2 + 0.01**2)
+    # Two standard errors to either side hold the truth nineteen times in twenty; slip and the
+    # place of the IMU add half the difference.
+    uncertainty = np.hypot(2.0 / np.sqrt(weights.sum()), np.ptp(lags) / 2)
+    return Lag(float(np.average(lags, weights=weights)), float(uncertainty), tuple(usable))
 
 
 def agreed_lags(lags: Sequence[Lag]) -> list[Lag]:
@@ -339,19 +333,6 @@ def gyroscope_lag(motion: Motion) -> SensorLag:
         for axis, name in enumerate(IMU_CHANNELS[3:], start=3)
     ]
     return max(found, key=lambda each: each.explained)
-
-
-def _combine(found: list[SensorLag]) -> Lag:
-    """Average lags by their errors; slip and the place of the IMU add half the difference."""
-    usable = tuple(each for each in found if each.usable)
-    if not usable:
-        return Lag(None, np.inf, ())
-    lags = np.array([each.lag_s for each in usable])
-    # Slip, banking and the way from IMU to reference point move even a good one by 10 ms.
-    weights = 1 / (np.array([each.error_s for each in usable]) ** 2 + 0.01**2)
-    # Two standard errors to either side hold the truth nineteen times in twenty.
-    uncertainty = np.hypot(2.0 / np.sqrt(weights.sum()), np.ptp(lags) / 2)
-    return Lag(float(np.average(lags, weights=weights)), float(uncertainty), usable)
 
 
 AUTO = 'auto'
@@ -384,31 +365,28 @@ def put_in_step(
         lags = agreed_lags([estimate_lag(recording) for recording in recordings])
         for recording, lag in zip(recordings, lags, strict=True):
             if lag.ambiguous:
-                msg = f'{recording.name}: {ambiguous_sentence(lag)}'
+                msg = f'{recording.name}: {lag.sentence}'
                 raise InputError(msg)
         corrections = [
-            (lag.seconds, _moving(lag.seconds, f'as found (+- {lag.uncertainty_s:.3f} s)'))
+            (lag.seconds, f'as found (+- {lag.uncertainty_s:.3f} s)')
             if lag.seconds is not None and lag.exceeds(0.0)
             else (0.0, '')
             for lag in lags
         ]
     else:
-        corrections = [(lag_s, _moving(lag_s, why))] * len(recordings)
+        corrections = [(lag_s, why)] * len(recordings)
     alike = len(set(corrections)) == 1
     moved = []
-    for recording, (earlier_s, words) in zip(recordings, corrections, strict=True):
-        if not words:
+    for recording, (earlier_s, how) in zip(recordings, corrections, strict=True):
+        if not how:
             moved.append(recording)
             continue
-        note = words if alike else f'{recording.name}: {words}'
+        side = 'earlier' if earlier_s >= 0 else 'later'
+        note = f'positions made {abs(earlier_s):.3f} s {side}, {how}'
+        note = note if alike else f'{recording.name}: {note}'
         earlier = recording.with_positions_earlier(earlier_s)
         moved.append(replace(earlier, notes=(*recording.notes, note)))
     return moved
-
-
-def _moving(lag_s: float, why: str) -> str:
-    side = 'earlier' if lag_s >= 0 else 'later'
-    return f'positions made {abs(lag_s):.3f} s {side}, {why}'
 
 
 def late_sentences(names: Sequence[str], lags: Sequence[Lag], least_s: float) -> Iterator[str]:
@@ -418,24 +396,4 @@ def late_sentences(names: Sequence[str], lags: Sequence[Lag], least_s: float) ->
         names, agreed = [f'{names[0]} and {len(names) - 1} more'], agreed[:1]
     for name, lag in zip(names, agreed, strict=True):
         if lag.exceeds(least_s):
-            yield f'{name}: {late_sentence(lag)}'
-
-
-def ambiguous_sentence(lag: Lag) -> str:
-    """Say that several offsets of the clocks fit alike, and the cure."""
-    fits = ' or '.join(f'{each:.1f} s' for each in lag.ambiguous[:3])
-    return (
-        f'The clocks of positions and IMU do not agree, since the IMU follows the positions only '
-        f'if their stamps are made {fits} earlier, and several offsets fit alike: give the right '
-        f'time with --position-lag (position_lag of a node), 0 to leave them, or set the clocks '
-        f'(NTP or PTP) and record again.'
-    )
-
-
-def late_sentence(lag: Lag) -> str:
-    """Say how late the positions are, and the cure."""
-    return (
-        f'The stamps of the positions are {lag}, and estimates would be off by the distance '
-        f'driven in that time: train corrects it by default; evaluate with --position-lag auto, '
-        f'or set the clocks (NTP or PTP) and stamp camera images when they are taken.'
-    )
+            yield f'{name}: {lag.sentence}'

@@ -16,27 +16,12 @@ from two_manifold_ros.ticks.segments import absurd_values, usable_samples
 
 if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
-    from two_manifold_ros.typing import Bools, Floats, Ints
-
-
-@dataclass(frozen=True)
-class Jump:
-    """A leap: seconds from the first IMU stamp, and metres."""
-
-    at_s: float
-    distance_m: float
+    from two_manifold_ros.typing import Bools, Floats
 
 
 def is_jump(seconds: Floats, positions: Floats, gap_s: float) -> Bools:
     """Return which steps (M - 1,) no speed explains, nor a gap: see `unexplained_steps`."""
     return unexplained_steps(seconds, positions) & (np.diff(seconds) <= gap_s)
-
-
-def find_jumps(seconds: Floats, positions: Floats, gap_s: float) -> tuple[Jump, ...]:
-    """Return the leaps; parameters as in `is_jump`."""
-    mask = is_jump(seconds, positions, gap_s)
-    distances = np.linalg.norm(np.diff(positions, axis=0), axis=1)
-    return tuple(map(Jump, seconds[1:][mask].tolist(), distances[mask].tolist()))
 
 
 SMOOTHING_S = 0.6
@@ -56,20 +41,12 @@ class Motion:
     window: int  # points of the grid that a cubic was fitted over
     positions: Floats  # (G, 2), metres
     velocities: Floats  # (G, 2), m/s
+    speed: Floats  # (G,), m/s
     course_rate: Floats  # (G,), rad/s, left positive, NaN where unknown or slow
+    lateral: Floats  # (G,), acceleration to the left, m/s^2; NaN as the course rate
     known: Bools  # (G,), away from gaps and jumps
     moving: Bools  # (G,), known and not slow
     imu: Floats  # (G, 6), as smooth, NaN where it is silent
-
-    @property
-    def speed(self) -> Floats:
-        """Speed (G,), m/s."""
-        return np.asarray(np.linalg.norm(self.velocities, axis=1))
-
-    @property
-    def lateral(self) -> Floats:
-        """Acceleration to the left (G,), m/s^2; NaN where the course is unknown."""
-        return self.speed * self.course_rate
 
 
 def measure_motion(
@@ -100,7 +77,7 @@ def measure_motion(
     middle, reach = np.arange(len(grid)), window // 2
     last, first = np.minimum(middle + reach + 1, len(grid)), np.maximum(middle - reach, 0)
     known: Bools = breaks[last] == breaks[first]
-    speed = np.linalg.norm(velocity, axis=1)
+    speed: Floats = np.linalg.norm(velocity, axis=1)
     # A fifth of the usual speed of the faster half is slow, and so is a crawl.
     usual = float(np.quantile(speed[known], 0.75)) if known.any() else 0.0
     moving = known & (speed > max(0.2 * usual, 0.01))
@@ -110,7 +87,10 @@ def measure_motion(
     rate = np.full(len(grid), np.nan)
     rate[moving] = turning[moving] / speed[moving] ** 2
     silent = np.full((len(grid), len(IMU_CHANNELS)), np.nan)
-    return Motion(grid + leaps[after], step, window, smooth, velocity, rate, known, moving, silent)
+    return Motion(
+        grid + leaps[after], step, window, smooth, velocity, speed, rate, speed * rate, known,
+        moving, silent,
+    )  # fmt: skip
 
 
 def on_grid(motion: Motion, seconds: Floats, values: Floats) -> Floats:
@@ -170,7 +150,16 @@ def count_laps(motion: Motion) -> Laps | None:
     passed, unknown = np.cumsum(steps), np.cumsum(np.where(motion.known, 0.0, steps))
     found = []
     for gate in gates:
-        passages, left_m = _passages(motion, way, gate, width)
+        forward = motion.velocities[gate] / np.linalg.norm(motion.velocities[gate])
+        away = motion.positions - motion.positions[gate]
+        left = np.array([-forward[1], forward[0]])
+        along, aside = away @ forward, np.abs(away @ left)
+        passing = (along[:-1] < 0) & (along[1:] >= 0) & (aside[1:] < width) & motion.moving[1:]
+        passages: list[int] = []
+        for point in (np.flatnonzero(passing) + 1).tolist():
+            if not passages or way[point] - way[passages[-1]] > 4 * width:
+                passages.append(point)
+        left_m = motion.positions[passages] @ left
         timed = np.stack([motion.seconds, way, passed, unknown], axis=1)[passages]
         took = np.diff(timed, axis=0)
         shares = took[:, 3] / np.maximum(took[:, 2], 1)
@@ -202,21 +191,6 @@ def way_driven(motion: Motion) -> Floats:
     both_moving = motion.moving[1:] & motion.moving[:-1]
     way: Floats = np.concatenate([[0.0], np.cumsum(np.where(both_moving, steps, 0.0))])
     return way
-
-
-def _passages(motion: Motion, way: Floats, gate: int, width: float) -> tuple[Ints, Floats]:
-    """Return the grid points (L,) that pass the gate as it was put, and how far left, m."""
-    forward = motion.velocities[gate] / np.linalg.norm(motion.velocities[gate])
-    away = motion.positions - motion.positions[gate]
-    left = np.array([-forward[1], forward[0]])
-    along, aside = away @ forward, np.abs(away @ left)
-    passing = (along[:-1] < 0) & (along[1:] >= 0) & (aside[1:] < width) & motion.moving[1:]
-    passages: list[int] = []
-    for point in (np.flatnonzero(passing) + 1).tolist():
-        if not passages or way[point] - way[passages[-1]] > 4 * width:
-            passages.append(point)
-    found = np.array(passages, dtype=np.int64)
-    return found, motion.positions[found] @ left
 
 
 def put_together(

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 import math
 from typing import TYPE_CHECKING
 
@@ -12,40 +12,36 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.lag import (
+    estimate_lag,
     FURTHEST_S,
     gyroscope_lag,
     Lag,
-    lag_between,
-    SensorLag,
     SHOWN,
 )
 from two_manifold_ros.inspection.motion import (
     count_laps,
-    find_jumps,
-    Jump,
+    is_jump,
     Laps,
     Motion,
     put_together,
     sound_samples,
     usable_positions,
 )
-from two_manifold_ros.inspection.streams import (
-    advancing,
-    measure_gravity,
-    measure_timing,
-    Stretch,
-    Timing,
-)
+from two_manifold_ros.inspection.streams import advancing, measure_timing, Timing
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.recordings.excursions import usable_places
-from two_manifold_ros.recordings.recording import GRAVITY, IMU_CHANNELS
+from two_manifold_ros.recordings.recording import (
+    acceleration_unit,
+    GRAVITY,
+    IMU_CHANNELS,
+    Recording,
+)
 from two_manifold_ros.ticks.segments import holes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Sequence
 
-    from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
-    from two_manifold_ros.typing import Bools, Floats
+    from two_manifold_ros.recordings.recording import ImuStream, PositionStream
 
 
 FEWEST_LAPS = 3
@@ -60,36 +56,15 @@ LEAST_DRIVES = 3
 DEGREE_M = 111_195.0
 """Length of a degree of latitude, metres."""
 
-UNITS_M = {
-    'degrees': DEGREE_M,
-    'kilometres': 1000.0,
-    'feet': 0.3048,
-    'decimetres': 0.1,
-    'inches': 0.0254,
-    'centimetres': 0.01,
-    'millimetres': 0.001,
-}
-"""Units of receivers, maps, cameras and plans beside metres."""
-
 MISSCALED = 2.5
-"""Times, or one over it, by which positions in metres may seem off. The bounds of `_times` on
-recordings are .59 and 1.74 where the IMU measures in m/s^2, and .29 and 1.21 times g where it
-removes gravity and measures in g; with 3, positions in feet would pass."""
-
-NAMED = 2.0
-"""The same for a unit that is named: with 2.5, inches that seem large would be centimetres too."""
+"""Times, or one over it, by which positions in metres may seem off: with 3, positions in feet
+would pass; real recordings in metres seem off by at most 1.74."""
 
 SHARP_S = 1.2
 """Smoothing from which on bends are cut, s: positions may seem as much smaller as it is longer."""
 
 SHOWING_S = 10.0
 """Seconds of known motion that show a unit, as those that show a lag."""
-
-LARGE_SCALE = 2.0
-"""Times the course rate, or its inverse, from which on a gyroscope is off."""
-
-FOLLOWS = 0.6
-"""Correlation of yaw rate and course from which a gyroscope follows it."""
 
 LAPS_NOT_COUNTED = (
     f'Laps are not counted, since positions are too rare for it: drive {WANTED_LAPS}.'
@@ -104,58 +79,35 @@ class YawAgreement:
     correlation: float
     slope: float
 
-    @property
-    def follows(self) -> bool:
-        """Whether the gyroscope follows the course."""
-        return abs(self.correlation) >= FOLLOWS
 
-    def seems(self, times: float) -> bool:
-        """Return whether the gyroscope follows and reads so many times the course rate."""
-        return self.follows and 1.0 / LARGE_SCALE < abs(self.slope) / times < LARGE_SCALE
-
-
-def compare_yaw(motion: Motion, gyroscope: SensorLag) -> YawAgreement | None:
+def compare_yaw(motion: Motion) -> YawAgreement | None:
     """Compare the axis that explains the course best with it; ``None`` if nothing turns."""
+    gyroscope = gyroscope_lag(motion)
     if not gyroscope.explained > 0:
         return None
-    imu, in_step = _in_step(motion, gyroscope.lag_s)
-    yaw, course_rate = imu[:, IMU_CHANNELS.index(gyroscope.name)], motion.course_rate[in_step]
+    late = round(gyroscope.lag_s / motion.step_s)
+    count = len(motion.imu) - abs(late)
+    yaw = motion.imu[max(0, -late) :][:count, IMU_CHANNELS.index(gyroscope.name)]
+    course_rate = motion.course_rate[max(0, late) :][:count]
     known = np.isfinite(yaw) & np.isfinite(course_rate)
     (varied, shared), (_, turned) = np.cov(yaw[known], course_rate[known]).tolist()
     # The course regressed on the gyroscope and inverted: the noise is in the positions.
     return YawAgreement(gyroscope.name, shared / (varied * turned) ** 0.5, varied / shared)
 
 
-def _in_step(motion: Motion, lag_s: float) -> tuple[Floats, slice]:
-    """Return the IMU (n, 6), and the points of the motion that are so many seconds later."""
-    late = round(lag_s / motion.step_s)
-    count = len(motion.imu) - abs(late)
-    return motion.imu[max(0, -late) :][:count], slice(max(0, late), max(0, late) + count)
+def scaled_sentence(times: float, topic: str) -> str:
+    """Say that positions are so many times as large as in metres, what shows it, and the cure."""
+    off = float(f'{max(times, 1.0 / times):.3g}')
+    return (
+        f'Positions on {topic} are not in metres (speed times rate of turn is about {off:,g} '
+        f'times {"larger" if times > 1.0 else "smaller"} than the acceleration to the side '
+        'that the IMU measures, taken in m/s^2): have their publisher convert to metres.'
+    )
 
 
-@dataclass(frozen=True)
-class Scale:
-    """Unit of positions that are surely not in metres, with the known units that fit."""
-
-    times: float
-    unit_m: float
-    names: tuple[str, ...]
-
-    def sentence(self, topic: str) -> str:
-        """Say what the unit is, what shows it, and the cure."""
-        unit = f'probably in {" or ".join(self.names)}, not in metres' if self.names else ''
-        off = max(self.times, 1.0 / self.times)
-        return (
-            f'Positions on {topic} are {unit or "not in metres"} (speed times rate of turn is '
-            f'about {float(f"{off:.3g}"):,g} times {"larger" if self.times > 1.0 else "smaller"} '
-            f'than the acceleration to the side that the IMU measures, taken in m/s^2): have '
-            f'their publisher convert to metres.'
-        )
-
-
-def scale_of(positions: PositionStream, imu: ImuStream) -> Scale | None:
+def scale_of(positions: PositionStream, imu: ImuStream) -> float | None:
     """
-    Return the unit of positions if it is surely another than metres.
+    Return how many times as large as in metres positions are; ``None`` if nothing shows that.
 
     Speed times rate of turn is the acceleration to the side, which the accelerometer measures in
     a unit that gravity shows. An IMU that removes gravity may measure in m/s^2, g, or mg.
@@ -166,7 +118,7 @@ def scale_of(positions: PositionStream, imu: ImuStream) -> Scale | None:
     _, samples = sound_samples(imu)
     if not len(samples):
         return None
-    verdict = measure_gravity(samples).verdict
+    verdict = acceleration_unit(samples)
     if verdict == 'unclear':
         return None
     right_at = [1.0, GRAVITY, GRAVITY / 1000.0] if verdict == 'removed' else [1.0]
@@ -176,7 +128,7 @@ def scale_of(positions: PositionStream, imu: ImuStream) -> Scale | None:
         # In a large unit a drive looks like a parked vehicle; and a lag hides what it shows.
         middle = np.median(positions.positions[known], axis=0)
         larger = replace(positions, positions=(positions.positions - middle) * DEGREE_M)
-        lag = lag_between(larger, imu)
+        lag = estimate_lag(Recording('', imu, larger))
         if lag.seconds is not None:
             larger = replace(larger, stamps=larger.stamps - round(1e9 * lag.seconds))
         motion, size = put_together(larger, imu), size * DEGREE_M
@@ -187,14 +139,7 @@ def scale_of(positions: PositionStream, imu: ImuStream) -> Scale | None:
     sharp = min(1.0, SHARP_S / (motion.window * motion.step_s))
     if any(least <= MISSCALED * each and most >= sharp / MISSCALED * each for each in right_at):
         return None
-    times = math.sqrt(least * most)
-    names = [
-        name
-        for name, unit_m in UNITS_M.items()
-        if least * unit_m <= NAMED and most * unit_m >= sharp / NAMED
-    ]
-    names.sort(key=lambda name: abs(math.log(times * UNITS_M[name])))
-    return Scale(times, UNITS_M[names[0]] if names else 1.0 / times, tuple(names))
+    return math.sqrt(least * most)
 
 
 def _times(motion: Motion) -> tuple[float, float] | None:
@@ -220,63 +165,20 @@ def _times(motion: Motion) -> tuple[float, float] | None:
     return times, times / explained
 
 
-SENSORS = ('linear_acceleration', 'angular_velocity')
-"""Fields of an Imu."""
-
-UNLIKE = 0.5
-"""Difference of two answers to bends, over the larger; it is up to a third where a car slides."""
-
-
-def answers_to_bends(motion: Motion, lag: Lag) -> dict[str, tuple[float, ...]]:
-    """Return what accelerations and rates (3,) gain per unit that the course says, by sensor."""
-    imu, in_step = _in_step(motion, 0.0 if lag.exceeds(FURTHEST_S) else lag.seconds or 0.0)
-    courses = motion.lateral[in_step], motion.course_rate[in_step]
-    answers = {}
-    for name, seen, turns in zip(SENSORS, np.split(imu, 2, axis=1), courses, strict=True):
-        known = np.isfinite(turns) & np.isfinite(seen).all(axis=1)
-        if known.sum() < motion.window:
-            continue
-        turned, moved = (each[known] - each[known].mean(axis=0) for each in (turns, seen))
-        whole = float(turned @ turned)
-        explained = float(turned @ (moved @ np.linalg.lstsq(moved, turned, rcond=1e-3)[0]))
-        if whole and explained >= SHOWN * whole:
-            answers[name] = tuple((moved.T @ turned / whole).tolist())
-    return answers
-
-
-def unlike_sentences(names: Sequence[str], reports: Sequence[PositionReport]) -> Iterator[str]:
-    """Yield a sentence for each recording whose sensors answer bends unlike most others."""
-    for sensor in SENSORS:
-        known = [
-            (name, each.answers[sensor])
-            for name, each in zip(names, reports, strict=True)
-            if sensor in each.answers
-        ]
-        answers = np.array([answer for _, answer in known]).reshape(-1, 3)
-        sizes = np.linalg.norm(answers, axis=1)
-        apart = np.linalg.norm(answers[:, None] - answers, axis=2)
-        alike = apart <= UNLIKE * np.maximum(sizes[:, None], sizes)
-        usual = int(np.argmax(alike.sum(axis=1))) if known else 0
-        for number in np.flatnonzero(~alike[usual]) if known else ():
-            name, first = known[number][0], known[usual][0]
-            size = sizes[number] / sizes[usual]
-            cosine = answers[number] @ answers[usual] / (sizes[number] * sizes[usual])
-            angle = math.degrees(math.acos(np.clip(cosine, -1.0, 1.0)))
-            yield (
-                f'{name}: in bends the {sensor} is {size:.2g} times as large as in {first}, and '
-                f'turned by {angle:.0f} degrees: units, signs or mounting differ, or the '
-                'vehicle drove in reverse; give all bags of a model the same units, signs and '
-                'mounting, or train without this bag.'
-            )
-
-
 def check_units(recordings: Sequence[Recording]) -> None:
     """Refuse recordings whose positions are surely not in metres."""
     for each in recordings:
-        scale = None if each.positions is None else scale_of(each.positions, each.imu)
-        if scale is not None and each.positions is not None:
-            msg = f'{each.name}: {scale.sentence(each.positions.topic)}'
+        if each.positions and (times := scale_of(each.positions, each.imu)):
+            msg = f'{each.name}: {scaled_sentence(times, each.positions.topic)}'
             raise InputError(msg)
+
+
+@dataclass(frozen=True)
+class Jump:
+    """A leap: seconds from the first IMU stamp, and metres."""
+
+    at_s: float
+    distance_m: float
 
 
 @dataclass(frozen=True)
@@ -291,39 +193,39 @@ class PositionReport:
     absurd: int  # nowhere on earth
     left_out: int  # where no speed of the drive leads
     coverage: float  # share of the IMU's time with positions
-    longest_hole: Stretch | None  # in that time
     extent_m: tuple[float, float]  # box around all positions
     standing: float  # share of the known time in which it hardly moves
     jumps: tuple[Jump, ...]
     laps: Laps | None
     yaw: YawAgreement | None
     lag: Lag
-    scale: Scale | None = None  # all else is in metres then
-    answers: Mapping[str, tuple[float, ...]] = field(
-        default_factory=dict
-    )  # see `answers_to_bends`
+    scale: float | None = None  # see `scale_of`; all else is in metres then
 
 
 def measure_positions(positions: PositionStream, imu: ImuStream) -> PositionReport:
     """Measure positions against the IMU of one recording, each with at least one message."""
     scale = scale_of(positions, imu)
     if scale is not None:
-        positions = replace(positions, positions=positions.positions * scale.unit_m)
+        positions = replace(positions, positions=positions.positions / scale)
     origin_ns = imu.first_stamp
     finite = np.isfinite(positions.positions).all(axis=1)
     timing = measure_timing(positions.stamps, origin_ns, interpolated=True)
     imu_seconds = (imu.stamps[advancing(imu.stamps)] - origin_ns) / 1e9
     motion = put_together(positions, imu)
-    gyroscope = gyroscope_lag(motion) if motion and imu.of_imu else None
-    lag = lag_between(positions, imu, motion, gyroscope)
+    lag = estimate_lag(Recording('', imu, positions), motion)
     if lag.exceeds(FURTHEST_S):
         # At the clock of the IMU all else is right.
         off_ns = round(1e9 * (lag.seconds or 0.0))
         positions = replace(positions, stamps=positions.stamps - off_ns)
         motion = put_together(positions, imu)
-        gyroscope = gyroscope_lag(motion) if motion else None
     seconds, points = usable_positions(positions, imu)
-    coverage, longest_hole = _covered(seconds, imu_seconds, timing.gap_s)
+    # Across holes, before the first and after the last position training knows no place.
+    steps = np.round(np.diff(seconds) * 1e9).astype(np.int64)
+    after = np.searchsorted(seconds, imu_seconds)
+    inside = (after > 0) & (after < len(seconds))
+    covered = ~holes(steps)[after[inside] - 1] if len(steps) else inside[inside]
+    leaps = is_jump(seconds, points, timing.gap_s)
+    distances = np.linalg.norm(np.diff(points, axis=0), axis=1)
     width, height = np.ptp(points, axis=0).tolist() if len(points) else (0.0, 0.0)
     return PositionReport(
         topic=positions.topic,
@@ -332,44 +234,16 @@ def measure_positions(positions: PositionStream, imu: ImuStream) -> PositionRepo
         timing=timing,
         not_finite=int((~finite).sum()),
         absurd=int((finite & ~usable_places(positions.positions)).sum()),
-        coverage=coverage,
-        longest_hole=longest_hole,
+        coverage=float(covered.sum()) / len(imu_seconds),
         extent_m=(width, height),
         standing=1 - float(motion.moving.sum() / motion.known.sum()) if motion else 1.0,
         left_out=int(positions.left_out.sum()),
-        jumps=find_jumps(seconds, points, timing.gap_s),
+        jumps=tuple(map(Jump, seconds[1:][leaps].tolist(), distances[leaps].tolist())),
         laps=count_laps(motion) if motion else None,
-        yaw=compare_yaw(motion, gyroscope) if motion and gyroscope else None,
+        yaw=compare_yaw(motion) if motion and imu.of_imu else None,
         lag=lag,
         scale=scale,
-        answers=answers_to_bends(motion, lag) if motion and imu.of_imu else {},
     )
-
-
-def _covered(seconds: Floats, imu_seconds: Floats, gap_s: float) -> tuple[float, Stretch | None]:
-    """
-    Return the share of IMU samples between two positions, and the longest stretch without any.
-
-    Across `holes` between increasing seconds (M,) training knows no place; before the first
-    position and after the last one nothing is interpolated, from ``gap_s`` on.
-    """
-
-    def are_holes(seconds: Floats) -> Bools:
-        steps = np.round(np.diff(seconds) * 1e9).astype(np.int64)
-        return holes(steps) if len(steps) else np.zeros(0, dtype=np.bool_)
-
-    after = np.searchsorted(seconds, imu_seconds)
-    inside = (after > 0) & (after < len(seconds))
-    share = float((~are_holes(seconds)[after[inside] - 1]).sum()) / len(imu_seconds)
-    known = seconds[(seconds > imu_seconds[0]) & (seconds < imu_seconds[-1])]
-    edges = np.concatenate([imu_seconds[:1], known, imu_seconds[-1:]])
-    steps = np.diff(edges)
-    empty = steps > gap_s
-    empty[1:-1] = are_holes(known)
-    longest = int(np.argmax(np.where(empty, steps, 0.0)))
-    if not empty[longest]:
-        return share, None
-    return share, Stretch(float(edges[longest]), float(steps[longest]))
 
 
 def left_out_sentence(count: int, of: int, topic: str) -> str:

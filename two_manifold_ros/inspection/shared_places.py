@@ -23,7 +23,7 @@ from two_manifold_ros.ticks.standing import stretches_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from two_manifold_ros.typing import Bools, Floats, Ints
+    from two_manifold_ros.typing import Bools, Floats
 
 SHARED = 0.1
 """Share of the places of one recording on which another one drives as well, if one map holds both.
@@ -35,15 +35,11 @@ SHARED_LAPS = 0.5
 LINE_SHARE = 0.05
 """Share of the extent of laps by which laps of two days, drivers or calibrations may lie apart, as
 no bag by itself shows. At .03 days .3 m apart on tracks of 5 m fall apart, at .07 tracks that
-cross fall together; recordings of 1/10 cars are sorted alike in between."""
+cross fall together."""
 
 LONG_STRETCH_S = 3.0
-"""
-Seconds at the usual speed along which lines of one map drive on one road, whatever they share.
-
-A usual window lasts as long, see `build_dataset`: a shorter stretch never fills one. Slow vehicles
-fill a window on roads that merely cross at a small angle: one map then has both as lines.
-"""
+"""Seconds at the usual speed along which lines of one map drive on one road, whatever they share:
+as long as a usual window, see `build_dataset`, which a shorter stretch never fills."""
 
 SAME_ROUTE = 0.75
 """The same, if both are of one and the same route: days of one share nine tenths and more."""
@@ -96,9 +92,21 @@ def sort_by_route(
             groups.append(those)
         else:
             groups += _with_lines(those)
-    if names:
-        return _by_map(groups)
-    return dict(zip(_names_of([group[0].name for group in groups]), groups, strict=True))
+    if not names:
+        return dict(zip(_names_of([group[0].name for group in groups]), groups, strict=True))
+    maps: dict[str, list[Recording]] = {}
+    for group in groups:
+        lines = sorted({each.line for each in group})
+        # Of the only line, or given, or of the first line.
+        name = lines[0] if len(lines) == 1 else lines[0].partition('/')[0]
+        if name in maps:
+            msg = (
+                f'bags of the name {name} are in several frames, or a map has the name of a line: '
+                'give the bags of each frame names of their own'
+            )
+            raise InputError(msg)
+        maps[name] = group
+    return {name: maps[name] for name in sorted(maps)}
 
 
 def check_names(names: Sequence[str], count: int) -> None:
@@ -116,36 +124,22 @@ def check_names(names: Sequence[str], count: int) -> None:
             raise InputError(trouble or trouble_with(name))
 
 
-def _by_map(groups: Sequence[list[Recording]]) -> dict[str, list[Recording]]:
-    """Return groups by the name of the map: that of the only line, or given, or the first line."""
-    maps: dict[str, list[Recording]] = {}
-    for group in groups:
-        lines = sorted({each.line for each in group})
-        name = lines[0] if len(lines) == 1 else lines[0].partition('/')[0]
-        if name in maps:
-            msg = (
-                f'bags of the name {name} are in several frames, or a map has the name of a line: '
-                'give the bags of each frame names of their own'
-            )
-            raise InputError(msg)
-        maps[name] = group
-    return {name: maps[name] for name in sorted(maps)}
-
-
 def bag_name(path: str) -> str:
     """Return the name of a bag, without the suffix of a file: a dot in a folder's name is none."""
     return Path(path).name if Path(path).is_dir() else Path(path).stem
 
 
 def _names_of(paths: Sequence[str]) -> list[str]:
-    """Return a name for each path, another one each: of the bag, or a folder that differs."""
+    """Return a name for each path, another one each: of the bag, and folders that it needs."""
     places = [(*Path(each).parent.parts, bag_name(each)) for each in paths]
     places = [tuple(part for part in place if part not in '/.') for place in places]
     names: list[str] = []
-    # Of several bags of one name the innermost folder, or as many as are needed.
     for path, place in zip(paths, places, strict=True):
         alike = [each for each in places if each[-1:] == place[-1:]]
-        whole = '_'.join(place[_difference(alike)]) or path
+        parts = 1
+        while parts < len(place) and len({each[-parts:] for each in alike}) < len(alike):
+            parts += 1
+        whole = '_'.join(place[-parts:]) or path
         kept = ''.join(each if each.isprintable() and each not in ',/' else '_' for each in whole)
         # The end of a path says more than its beginning.
         name = kept = kept[-LONGEST_NAME:]
@@ -155,17 +149,6 @@ def _names_of(paths: Sequence[str]) -> list[str]:
             name = f'{kept[: LONGEST_NAME - 10]}_{number}'
         names.append(name)
     return names
-
-
-def _difference(places: Sequence[tuple[str, ...]]) -> slice:
-    """Return which parts of paths are other ones for each, the last one or as few as can be."""
-    ups = range(max(map(len, places)))
-    one, more = [slice(-1 - up, -up or None) for up in ups], [slice(-1 - up, None) for up in ups]
-    for span in (*one, *more):
-        found = {each[span] for each in places}
-        if len(found) == len(places) and () not in found:
-            return span
-    return slice(None)
 
 
 def group_by_places(recordings: Sequence[Recording]) -> list[list[Recording]]:
@@ -180,10 +163,25 @@ def group_by_places(recordings: Sequence[Recording]) -> list[list[Recording]]:
         first, second = alone[one], alone[other]
         if first is None or second is None:
             return False
-        # Laps that close show how far apart laps lie.
-        laps_m = [each.radius_m for each in (first, second) if _again(each.visited) >= 0.5]
+        # Laps that close, with most visits at places of several, show how far apart laps lie.
+        laps_m = [
+            each.radius_m
+            for each in (first, second)
+            if np.mean(np.bincount(each.visited)[each.visited] > 1) >= 0.5
+        ]
         if laps_m:
-            return _on_one_map(first, second, min(laps_m))
+            # Most places are shared, or a stretch, on roads as wide as the laps.
+            both = first, second
+            extents_m = [float(np.linalg.norm(np.ptp(each.positions, axis=0))) for each in both]
+            beside_m = LINE_SHARE * min(extents_m)
+            near = [_near(*each, beside_m) for each in (both, both[::-1])]
+            if near[0].mean() + near[1].mean() >= 2.0 * SHARED_LAPS:
+                return True
+            near = [_near(*each, min(beside_m, *laps_m)) for each in (both, both[::-1])]
+            steps = [
+                max([end - begin for begin, end in stretches_of(each)], default=0) for each in near
+            ]
+            return min(steps) * LOOK_S / FINENESS >= LONG_STRETCH_S
         shared = shared_places([tracks[one], tracks[other]], LOOK_S)
         return bool(max(shared[0, 1], shared[1, 0]) >= SHARED)
 
@@ -207,24 +205,6 @@ def _with_lines(recordings: Sequence[Recording]) -> list[list[Recording]]:
                 for each in line:
                     found[each] = replace(found[each], line=name)
     return groups
-
-
-def _again(visited: Ints) -> float:
-    """Return the share of the visits of a track (V,) at places that it visits again."""
-    return float(np.mean(np.bincount(visited)[visited] > 1))
-
-
-def _on_one_map(one: Places, other: Places, laps_m: float) -> bool:
-    """Return whether two tracks share most places, or a stretch, on roads as wide as the laps."""
-    both = one, other
-    extents_m = [float(np.linalg.norm(np.ptp(each.positions, axis=0))) for each in both]
-    beside_m = LINE_SHARE * min(extents_m)
-    near = [_near(*each, beside_m) for each in (both, both[::-1])]
-    if near[0].mean() + near[1].mean() >= 2.0 * SHARED_LAPS:
-        return True
-    near = [_near(*each, min(beside_m, laps_m)) for each in (both, both[::-1])]
-    steps = [max([end - begin for begin, end in stretches_of(each)], default=0) for each in near]
-    return min(steps) * LOOK_S / FINENESS >= LONG_STRETCH_S
 
 
 def _near(places: Places, others: Places, radius_m: float) -> Bools:

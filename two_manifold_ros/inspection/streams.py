@@ -28,7 +28,7 @@ from two_manifold_ros.ticks.standing import stretches_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from two_manifold_ros.typing import Bools, Floats, Ints
+    from two_manifold_ros.typing import Bools, Ints
 
 
 @dataclass(frozen=True)
@@ -42,17 +42,10 @@ class Stretch:
         return f'{self.length_s:.2f} s from {self.start_s:.1f} s on'
 
 
-def listed(stretches: Sequence[Stretch], most: int = 5) -> str:
-    """Return the longest few as words, in the order of time."""
-    longest = sorted(stretches, key=lambda stretch: -stretch.length_s)[:most]
-    text = ', '.join(str(each) for each in sorted(longest, key=lambda each: each.start_s))
-    more = len(stretches) - len(longest)
-    return f'{text} and {more} shorter' if more else text
-
-
-def counted(count: int, one: str, several: str) -> str:
-    """Return a count with the words for one or for several."""
-    return f'{count} {one if count == 1 else several}'
+def listed(stretches: Sequence[Stretch]) -> str:
+    """Return the first few as words."""
+    text = ', '.join(map(str, stretches[:5]))
+    return f'{text} and {len(stretches) - 5} more' if len(stretches) > 5 else text
 
 
 @dataclass(frozen=True)
@@ -64,7 +57,6 @@ class Timing:
     duration_s: float
     rate_hz: float  # one over the median interval, 0 without one
     jitter_std_s: float  # of the intervals, gaps left out
-    jitter_p99_s: float  # of their distance from the median
     gaps: tuple[Stretch, ...]  # above ``gap_s``, or `holes` of what training interpolates
     gap_s: float  # see `usual_gap_ns`, which training judges by as well
     duplicates: int  # equal to the one before
@@ -103,7 +95,6 @@ def measure_timing(stamps: Ints, origin_ns: int, *, interpolated: bool = False) 
         duration_s=float(latest - earliest) / 1e9,
         rate_hz=1 / median if median else 0.0,
         jitter_std_s=float(regular.std()) if len(regular) else 0.0,
-        jitter_p99_s=float(np.quantile(abs(regular - median), 0.99)) if len(regular) else 0.0,
         gaps=tuple(map(Stretch, starts.tolist(), lengths.tolist())),
         gap_s=gap_ns / 1e9,
         duplicates=int((steps == 0).sum()),
@@ -132,55 +123,12 @@ class ChannelSummary:
     dead: bool
 
 
-def summarise_channels(samples: Floats) -> tuple[ChannelSummary, ...]:
-    """Summarise samples (N, 6) channel by channel; at least one sample is finite."""
-    finite = samples[np.isfinite(samples).all(axis=1)]
-    mean, std = finite.mean(axis=0), finite.std(axis=0)
-    # The same rule by which training leaves a channel out.
-    dead = std <= 1e-9 * np.maximum(1.0, np.abs(mean))
-    columns = (mean, std, finite.min(axis=0), finite.max(axis=0), dead)
-    rows = zip(*(column.tolist() for column in columns), strict=True)
-    return tuple(
-        ChannelSummary(name, unit, *row)
-        for name, unit, row in zip(IMU_CHANNELS, IMU_UNITS, rows, strict=True)
-    )
-
-
-def stuck_stretches(
-    imu: ImuStream, least_s: float = 1.0, least_samples: int = 10
-) -> tuple[Stretch, ...]:
-    """Return where all channels stay the same for a second and ten samples or more."""
-    stamps = imu.stamps
-    same = (imu.samples[1:] == imu.samples[:-1]).all(axis=1)
-    stretches = []
-    for first, last in stretches_of(same):
-        length = int(stamps[last] - stamps[first]) / 1e9
-        if length >= least_s and last - first >= least_samples:
-            stretches.append(Stretch(int(stamps[first] - imu.first_stamp) / 1e9, length))
-    return tuple(stretches)
-
-
 @dataclass(frozen=True)
 class Gravity:
-    """Gravity in the specific force; ``up_axis``, such as ``+z``, is empty without it."""
+    """Gravity in the specific force."""
 
     mean_magnitude: float
-    median_magnitude: float
-    up_axis: str
     verdict: AccelerationUnit
-
-
-def measure_gravity(samples: Floats) -> Gravity:
-    """Find gravity in finite samples (N, 6), specific force before angular rate."""
-    forces = samples[:, :3]
-    vector = forces.mean(axis=0)
-    axis = int(np.argmax(np.abs(vector)))
-    verdict = acceleration_unit(samples)
-    up_axis = ''
-    if verdict in {'metres per second squared', 'g'}:
-        up_axis = f'{"+" if vector[axis] > 0 else "-"}{"xyz"[axis]}'
-    lengths = np.linalg.norm(forces, axis=1)
-    return Gravity(float(np.linalg.norm(vector)), float(np.median(lengths)), up_axis, verdict)
 
 
 @dataclass(frozen=True)
@@ -198,6 +146,10 @@ class ImuReport:
     stuck: tuple[Stretch, ...]  # where no channel changes
 
 
+STUCK_NS, STUCK_SAMPLES = 10**9, 10
+"""Time and samples from which on a sensor that repeats one sample is stuck."""
+
+
 def measure_imu(imu: ImuStream, name: str) -> ImuReport:
     """Measure an IMU stream; an ``InputError`` says that no sample is finite and possible."""
     finite, cleaned = usable_samples(imu.samples)
@@ -211,16 +163,28 @@ def measure_imu(imu: ImuStream, name: str) -> ImuReport:
         )
         raise InputError(msg)
     samples = cleaned[good]
+    mean, std = samples.mean(axis=0), samples.std(axis=0)
+    # The same rule by which training leaves a channel out.
+    dead = std <= 1e-9 * np.maximum(1.0, np.abs(mean))
+    columns = (mean, std, samples.min(axis=0), samples.max(axis=0), dead)
+    values = (column.tolist() for column in columns)
+    origin_ns = imu.first_stamp
+    stuck = [
+        Stretch((begin - origin_ns) / 1e9, (end - begin) / 1e9)
+        for first, last in stretches_of((imu.samples[1:] == imu.samples[:-1]).all(axis=1))
+        for begin, end in [imu.stamps[[first, last]].tolist()]
+        if end - begin >= STUCK_NS and last - first >= STUCK_SAMPLES
+    ]
     return ImuReport(
         topic=imu.topic,
         frame_id=imu.frame_id,
-        timing=measure_timing(imu.stamps, imu.first_stamp),
-        channels=summarise_channels(samples),
-        gravity=measure_gravity(samples),
+        timing=measure_timing(imu.stamps, origin_ns),
+        channels=tuple(map(ChannelSummary, IMU_CHANNELS, IMU_UNITS, *values)),
+        gravity=Gravity(float(np.linalg.norm(mean[:3])), acceleration_unit(samples)),
         fastest_rate=fastest_rate(samples),
         not_finite=int((~finite).sum()),
         absurd=tuple(absurd.sum(axis=0).tolist()),
-        stuck=stuck_stretches(imu),
+        stuck=tuple(stuck),
     )
 
 

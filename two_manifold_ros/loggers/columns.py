@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
@@ -28,12 +27,15 @@ from two_manifold_ros.loggers.log import (
     UNCLEAR,
 )
 from two_manifold_ros.loggers.tables import number_of, RARE
-from two_manifold_ros.loggers.times import stamps_of, times_of, usual_unit
+from two_manifold_ros.loggers.times import stamps_of, time_of, usual_unit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from two_manifold_ros.loggers.tables import Table
+
+
+_SIGNED = 'write positions as numbers in degrees, negative to the south and to the west'
 
 
 class Column(NamedTuple):
@@ -74,68 +76,59 @@ def choose(table: Table, columns: Mapping[str, Column]) -> dict[str, Column]:
 
     ``InputError`` says that none has the time or anything else, or that it is not clear which.
     """
-    given = {role: _named(table, choice.name) for role, choice in columns.items()}
+    given: dict[str, int] = {}
+    for role, choice in columns.items():
+        # As the file has it, or without its unit.
+        names = next((each for each in (table.heads, table.names) if choice.name in each), None)
+        if names is None:
+            msg = (
+                f'{table.place}: there is no column {choice.name!r}; name one of '
+                f'{listed(table.heads)}'
+            )
+            raise InputError(msg)
+        given[role] = names.index(choice.name)
     free = [at for at in range(len(table.names)) if at not in given.values()]
     chosen: dict[str, Column] = {}
     for role in ROLES:
         at = given[role] if role in given else _found(table, role, free)
         if at is not None:
             name, unit, sign, _ = columns.get(role, Column(table.names[at], '', 1.0))
-            stated = _unit_of(table, role, at)
+            unit = unit or _unit_of(table, role, at)
             # The other sign of a format holds in whatever unit.
-            minus = '-' if stated.startswith('-') and not unit.startswith('-') else ''
-            chosen[role] = Column(name, minus + unit if unit else stated, sign, at)
+            chosen[role] = Column(name, unit, sign * table.signs[at], at)
     # A position is of both.
     if not {'x', 'y'} <= {*chosen}:
         chosen = {role: each for role, each in chosen.items() if role not in {'x', 'y'}}
-    letters = [plain(name) for name in table.names if plain(name) in {'x', 'y', 'z'}]
-    bare = [
-        role for role in {*letters} & ({*chosen} - {*columns}) if not table.units[chosen[role].at]
-    ]
-    lacking = ''
-    if 'time' not in chosen:
-        lacking = 'the time'
-    elif len({*given.values()}) < len(given):
-        lacking = f'{" and ".join(given)}, each its own'
-    # Positions beside fixes have no z; accelerations have.
-    elif (
-        bare and not {*ACCELERATIONS} & {*chosen} and ('z' in letters or 'latitude' not in chosen)
-    ):
-        lacking = 'accelerations'
-    elif len(chosen) < 2:
-        lacking = 'samples'
+    bare = {plain(name) for name, unit in zip(table.names, table.units, strict=True) if not unit}
+    unclear = bare & {'x', 'y', 'z'} and not {*ACCELERATIONS, 'x', 'y'} & {*chosen}
+    rows = (
+        ('time' not in chosen, 'the time'),
+        (len({*given.values()}) < len(given), f'{" and ".join(given)}, each its own'),
+        (unclear, 'accelerations'),
+        (len(chosen) < 2, 'samples'),
+    )
+    lacking = next((what for lacks, what in rows if lacks), '')
     if lacking:
-        map_of = ','.join(f'a{letter}={letter}:UNIT' for letter in dict.fromkeys(letters))
         msg = (
             f'{table.place}: no column is known to hold {lacking}; name them with --columns '
-            f"'time=COLUMN:UNIT,{map_of or 'ax=COLUMN:UNIT'},...', or 'x=x,y=y' if these are "
-            f'positions, out of {listed(table.heads)}'
+            "'time=COLUMN:UNIT,ax=COLUMN:UNIT,...', or 'x=COLUMN,y=COLUMN' for positions, out of "
+            f'{listed(table.heads)}'
         )
         raise InputError(msg)
     return chosen
-
-
-def _named(table: Table, name: str) -> int:
-    """Return the column of a name as the file has it, or without its unit."""
-    for names in (table.heads, table.names):
-        if name in names:
-            return names.index(name)
-    msg = f'{table.place}: there is no column {name!r}; name one of {listed(table.heads)}'
-    raise InputError(msg)
 
 
 def _unit_of(table: Table, role: str, at: int) -> str:
     """Return the unit that the file or a name states, else the usual one, else the SI unit."""
     if role == 'time' and table.holds_text(at):
         return TEXT
-    unit = table.units[at].removeprefix('-')
+    unit = table.units[at]
     if role in FIX_ROLES and not is_unit(unit):
         # Remarks such as WGS84; the first word of others is the unit, as of m MSL.
         unit = first if is_unit(first := unit.split(' ')[0]) else ''
     usual = table.usual.get(role, KNOWN[role].get(plain(table.names[at]), ''))
     # Times of no known unit have one by their size.
-    minus = '-' if table.units[at].startswith('-') else ''
-    return minus + (unit or usual or SI[role] * (role != 'time'))
+    return unit or usual or SI[role] * (role != 'time')
 
 
 def _found(table: Table, role: str, free: Sequence[int]) -> int | None:
@@ -144,55 +137,63 @@ def _found(table: Table, role: str, free: Sequence[int]) -> int | None:
         return table.find(table.times)
     names, usual = {at: plain(table.names[at]) for at in free}, [*KNOWN[role]]
     found = [at for name in usual for at in free if names[at] == name]
-    if role == 'time':
-        begins = usual[: usual.index('t')]
-        found += [at for name in begins for at in free if names[at].startswith(name)]
-        # Text is refused with the words for how times are written.
-        return next(
-            (at for at in found if _grows(table, at)),
-            next(filter(table.holds_text, found), None),
-        )
-    # Names of two letters are of many quantities: gx of accelerations in g, too.
-    found = [
-        at
-        for at in found
-        if not (names[at] in UNCLEAR or (len(names[at]) == 2 and is_unit(table.units[at])))
-        or fits(role, table.units[at] or 'm')
-    ]
-    # Of a sensor that was not there, loggers write empty columns.
-    return next((at for at in found if table.values(at)), found[0] if found else None)
-
-
-def _grows(table: Table, at: int) -> bool:
-    """Return whether a column has times that, but for a few, are not before the last."""
-    times = np.array(table.numbers(at))
-    if table.holds_text(at):
-        times = np.array([each[0] for each in times_of(table.cells(at)) if each])
-    times = times[np.isfinite(times)]
-    few = RARE * np.count_nonzero(np.diff(times) < 0.0) <= len(times)
-    return bool(len(times) and few and (len(times) < RARE or np.ptp(times) > 0.0))
+    if role != 'time':
+        # Names of a letter or two are of many quantities: gx of accelerations in g, too.
+        found = [
+            at
+            for at in found
+            if (names[at] not in UNCLEAR and (len(names[at]) > 2 or not is_unit(table.units[at])))
+            or fits(role, table.units[at])
+        ]
+        # Of a sensor that was not there, loggers write empty columns.
+        return next((at for at in found if table.values(at)), found[0] if found else None)
+    begins = usual[: usual.index('t')]
+    found += [at for name in begins for at in free if names[at].startswith(name)]
+    for at in found:
+        times = np.array(table.numbers(at))
+        if table.holds_text(at):
+            times = np.array([each[0] for each in map(time_of, table.cells(at)) if each])
+        times = times[np.isfinite(times)]
+        # But for a few, none is before the last.
+        few = RARE * np.count_nonzero(np.diff(times) < 0.0) <= len(times)
+        if len(times) and few and (len(times) < RARE or np.ptp(times) > 0.0):
+            return at
+    # Text is refused with the words for how times are written.
+    return next(filter(table.holds_text, found), None)
 
 
 def read_columns(table: Table, columns: Mapping[str, Column]) -> Log:
     """Return the channels of a table, of the columns that `choose` finds."""
-    if 'time' not in columns:
-        _join_date(table)
+    date, clock = table.find('date datum day'), table.find('time zeit clock utc uhrzeit')
+    # A date and the time of day beside it are one column; a time that counts needs no date.
+    if 'time' in columns:
+        date = None
+    if date is not None and clock is not None and table.holds_text(clock):
+        for row in table.rows:
+            # Behind the hours, such a sign is of a zone or of fractions.
+            if not set('/-.') & set(row.cells[clock].partition(':')[0]):
+                row.cells[clock] = f'{row.cells[date]} {row.cells[clock]}'
+            row.cells[date] = ''
+        table.names[clock], table.units[clock] = 'time', ''
     chosen = choose(table, columns)
     for role, (name, unit, sign, at) in chosen.items():
-        if role not in columns:
-            _refuse_hemispheres(table, role, chosen[role])
         count = table.names.count(table.names[at])
         first = f' (the first of {count} columns of this name)' if count > 1 else ''
-        turned = '-' if (sign < 0) != unit.startswith('-') else ''
-        said = unit.removeprefix('-') or usual_unit(table.numbers(at)) or SI[role]
-        table.notes.append(f'{role} is {turned}{name} in {said}{first}')
+        said = unit or usual_unit(table.numbers(at)) or SI[role]
+        table.notes.append(f'{role} is {"-" * (sign < 0)}{name} in {said}{first}')
+        half = {'latitude': 'south', 'longitude': 'west'}.get(role)
+        if half and role not in columns and not any(c[:1] == '-' for c in table.values(at)):
+            table.notes.append(
+                f'column {name!r} has no sign; if it is {half}, give --columns {role}=-{name}'
+            )
+    read = {each.at for each in chosen.values()}
     time = chosen.pop('time')
     factors = {
         role: each.sign * factor_of(role, each.unit, f'{table.place}, column {each.name!r}')
         for role, each in chosen.items()
     }
     for role, each in chosen.items():
-        fault = f'in column {each.name!r} is no number' + f'; {_SIGNED}' * (role in _HALVES)
+        fault = f'in column {each.name!r} is no number' + f'; {_SIGNED}' * (role in FIX_ROLES[:2])
         cells = table.cells(each.at)
         faults = [f'{cell[:40]!r} {fault}' * (number_of(cell) is None) for cell in cells]
         # Rows without a fix have an IMU.
@@ -202,7 +203,6 @@ def read_columns(table: Table, columns: Mapping[str, Column]) -> Log:
         role: Channel.of_cells(stamps, np.array(table.numbers(each.at)) * factors[role])
         for role, each in chosen.items()
     }
-    read = {each.at for each in (time, *chosen.values())}
     return Log(
         table.place,
         table.kind,
@@ -210,47 +210,3 @@ def read_columns(table: Table, columns: Mapping[str, Column]) -> Log:
         tuple(table.notes),
         tuple(head for at, head in enumerate(table.heads) if head and at not in read),
     )
-
-
-def _join_date(table: Table) -> None:
-    """Make one column of a date and the time of day beside it."""
-    date, time = table.find('date datum day'), table.find('time zeit clock utc uhrzeit')
-    # A time that counts by itself needs no date.
-    if date is None or time is None or not table.holds_text(time):
-        return
-    for row in table.rows:
-        # Behind the hours, such a sign is of a zone or of fractions.
-        if not set('/-.') & set(row.cells[time].partition(':')[0]):
-            row.cells[time] = f'{row.cells[date]} {row.cells[time]}'
-        row.cells[date] = ''
-    table.names[time], table.units[time] = 'time', ''
-
-
-_HALVES = {'latitude': ('S', '^ns$|northsouth|hemi'), 'longitude': ('W', '^ew$|eastwest|hemi')}
-"""The hemisphere of a role with negative degrees, and names of columns that state it."""
-_HALF = re.compile('[NS]?[EW]?|NORTH|SOUTH|EAST|WEST')
-_SIGNED = 'write positions as numbers in degrees, negative to the south and to the west'
-
-
-def _refuse_hemispheres(table: Table, role: str, column: Column) -> None:
-    """Raise ``InputError`` if southern or western degrees without a sign were read as northern."""
-    if role not in _HALVES or any(cell[:1] == '-' for cell in table.values(column.at)):
-        return
-    (half, names), head = _HALVES[role], table.heads[column.at]
-    of_head = [
-        each for each in re.split(r'[\s()\[\]]+', head)[1:] if _HALF.fullmatch(each.upper())
-    ]
-    columns = [(name, table.values(at)) for at, name in enumerate(table.names)]
-    for other, cells in ((head, of_head), *columns):
-        words = {*map(str.upper, cells)}
-        odd = re.search(names, plain(other)) and None in map(number_of, words)
-        stated = any(half in word[: 1 + (len(word) == 2)] for word in words)
-        wrong = stated if all(map(_HALF.fullmatch, words)) else odd
-        if wrong:
-            msg = (
-                f'{table.place}: column {other!r} may state the hemisphere of the {role}, and '
-                f'column {column.name!r} has no sign; name it with its sign by --columns '
-                f"'{role}=-{column.name}' if it is {half}, '{role}={column.name}' if not, or "
-                f'{_SIGNED}'
-            )
-            raise InputError(msg)

@@ -149,13 +149,12 @@ def factor_of(role: str, unit: str, place: str) -> float:
         known = ', '.join(_FACTORS[role])
         msg = f'{place}: {unit!r} is no unit of {role}; it can be one of {known}'
         raise InputError(msg)
-    factor = _FACTORS[role][_spelled(unit.removeprefix('-'))]
-    return -factor if unit.startswith('-') else factor
+    return _FACTORS[role][_spelled(unit)]
 
 
 def fits(role: str, unit: str) -> bool:
-    """Return whether a unit is one of a role, as a file or a user writes it; - turns the sign."""
-    return _spelled(unit.removeprefix('-')) in _FACTORS[role]
+    """Return whether a unit is one of a role, as a file or a user writes it."""
+    return _spelled(unit) in _FACTORS[role]
 
 
 def is_unit(text: str) -> bool:
@@ -211,12 +210,6 @@ def name_and_unit(cell: str, below: str = '') -> tuple[str, str]:
 
 
 _AXES = dict(zip('012xyz', 'xyzxyz', strict=True))
-
-
-def count_known(cells: Sequence[str]) -> int:
-    """Return how many cells are usual names of columns, with or without a unit."""
-    names = [plain(name_and_unit(cell.lstrip('#/% '))[0]) for cell in cells]
-    return sum(any(name in known for known in KNOWN.values()) for name in names)
 
 
 @dataclass(frozen=True)

@@ -145,10 +145,8 @@ def _of_phone(table: Table, path: Path) -> Table:
     elif {'time', 'secondselapsed'} <= {*names} and {'x', 'latitude'} & {*names}:
         table.kind = 'Sensor Logger'
         unit = 'm/s2' if stem in _STEMS[0] else 'rad/s' if stem in _STEMS[1] else ''
-        table.units = [
-            unit if name in UNCLEAR else each
-            for name, each in zip(names, table.units, strict=True)
-        ]
+        pairs = zip(names, table.units, strict=True)
+        table.units = [unit if name in UNCLEAR else each for name, each in pairs]
         stated = path.with_name('Metadata.csv')
         if stem in _STEMS[0] and stated.exists():
             metadata = _table_of(_content(stated), stated)
@@ -162,8 +160,7 @@ def _of_phone(table: Table, path: Path) -> Table:
         table.clock = _phyphox_clock(_table_of(_content(file), file)) or table.clock
     if any(turned):
         table.notes.append('accelerations have their signs changed, because iOS has them so')
-        table.units = [f'-{unit}' if turn else unit
-                       for unit, turn in zip(table.units, turned, strict=True)]  # fmt: skip
+        table.signs = [-1.0 if turn else 1.0 for turn in turned]
     return table
 
 

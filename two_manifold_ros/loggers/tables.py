@@ -18,7 +18,7 @@ import numpy as np
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.loggers.log import (
     ACCELERATIONS,
-    count_known,
+    KNOWN,
     LONGEST_NAME,
     name_and_unit,
     OF_DAY,
@@ -84,7 +84,12 @@ class Table:
     times: str = ''  # names of the column with the time; any that is named like one if empty
     clock: Callable[[Table, Ints], Ints] = undated  # stamps of times without a date
     usual: dict[str, str] = field(default_factory=dict)  # units of roles that none states
+    signs: list[float] = field(default_factory=list)  # -1 of a column with the other sign
+
     notes: list[str] = field(default_factory=list)  # what was assumed and left out
+
+    def __post_init__(self) -> None:
+        self.signs = self.signs or [1.0] * len(self.names)
 
     def find(self, words: str) -> int | None:
         """Return the first column with one of these `plain` names, the first name preferred."""
@@ -135,9 +140,6 @@ def read_table(text: str, place: str) -> Table:
     """Return the table in a text, in the form of the logger that the text begins as."""
     form = next(each for each in FORMATS if re.search(each[0], text[:_HEAD]))
     _, kind, times, other, read, clock = form
-    if kind == _RACECHRONO and not re.search('(?m)^"?Format"?,"?3', text[:_HEAD]):
-        msg = f'{place}: this is no CSV v3 of RaceChrono; export the session as CSV v3'
-        raise InputError(msg)
     heads, below, rows, above = read(text, place)
     width = len(heads)
     torn = rows.pop().line if rows and len(rows[-1].cells) < width else 0
@@ -164,8 +166,24 @@ def read_table(text: str, place: str) -> Table:
     ])  # fmt: skip
     if len(above) > 2:
         table.notes.append(f'the lines above line {rows[0].line} have no data')
+    lat, long = table.find('lat latitude'), table.find('long lng longitude')
     if read is _sections:
-        _prepare_vbo(table)
+        table.usual = {'time': OF_DAY, 'latitude': 'min', 'longitude': 'min'}
+        table.usual |= dict.fromkeys(ACCELERATIONS, 'g') | dict.fromkeys(RATES, 'deg/s')
+    if read is _sections and lat is not None and long is not None:
+        # Some add 64 or 128 for corrections; none at all is no fix.
+        counts = table.numbers(table.find('sats satellites'))
+        for row, count in zip(table.rows, counts, strict=True):
+            if count == 0.0:
+                row.cells[lat] = row.cells[long] = ''
+        size = np.abs([table.numbers(lat), table.numbers(long)]) / [[90.0], [180.0]]
+        size = size.max(axis=0)[size.max(axis=0) > 0.0]
+        # Minutes as small are in the sea, less than three degrees from 0, 0.
+        if len(size) and np.median(size) <= 1.0:
+            table.usual |= {'latitude': 'deg', 'longitude': 'deg'}
+        else:
+            # Positive to the west.
+            table.signs[long] = -1.0
     return table
 
 
@@ -211,7 +229,11 @@ def _separated(text: str, place: str) -> _Parts:
         )
         raise InputError(msg)
     # The names are the line with most usual ones, the last of such; units stand below.
-    known = [count_known(row.cells) * (2 * sum(map(bool, row.cells)) > width) for row in above]
+    known = []
+    for row in above:
+        names = [plain(name_and_unit(cell.lstrip('#/% '))[0]) for cell in row.cells]
+        usual = sum(any(name in each for each in KNOWN.values()) for name in names)
+        known.append(usual * (2 * sum(map(bool, row.cells)) > width))
     last = max(range(len(above)), key=lambda at: (known[at], at))
     heads = [cell.lstrip('#/% ') for cell in above[last].cells]
     while len(heads) > max(width, 1) and not heads[-1]:
@@ -246,24 +268,6 @@ def _width(rows: Sequence[Row]) -> int:
     return max(widths, key=widths.__getitem__, default=0)
 
 
-def _prepare_vbo(table: Table) -> None:
-    """State the units of a VBO, and leave out positions without satellites."""
-    table.usual = {'time': OF_DAY, 'latitude': 'min', 'longitude': '-min'}
-    table.usual |= dict.fromkeys(ACCELERATIONS, 'g') | dict.fromkeys(RATES, 'deg/s')
-    lat, long = table.find('lat latitude'), table.find('long lng longitude')
-    if lat is not None and long is not None:
-        # Some add 64 or 128 for corrections; none at all is no fix.
-        counts = table.numbers(table.find('sats satellites'))
-        for row, count in zip(table.rows, counts, strict=True):
-            if count == 0.0:
-                row.cells[lat] = row.cells[long] = ''
-        size = np.abs([table.numbers(lat), table.numbers(long)]) / [[90.0], [180.0]]
-        size = size.max(axis=0)[size.max(axis=0) > 0.0]
-        # Minutes as small are in the sea, less than three degrees from 0, 0.
-        if len(size) and np.median(size) <= 1.0:
-            table.usual |= {'latitude': 'deg', 'longitude': 'deg'}
-
-
 def _racecapture_clock(table: Table, since: Ints) -> Ints:
     """Return stamps by the UTC of RaceCapture, which is zero before a fix."""
     utc = np.array(table.numbers(table.find('utc')))
@@ -278,15 +282,14 @@ def _aim_clock(table: Table, since: Ints) -> Ints:
     """Return stamps of AiM Race Studio, by the start that the lines above the names state."""
     stated = {row.cells[0]: ', '.join(filter(None, row.cells[1:])) for row in table.above[::-1]}
     day = stated.get('Date', '')
-    numbers = re.fullmatch(r'(\d+)/(\d+)/\d{4}', day)
-    if numbers and numbers[1] != numbers[2] and max(map(int, numbers.groups())) <= 12:
+    if '/' in day:
         msg = f'{table.place}: the date {day!r} {TWO_MONTHS}, or the month as a word'
         raise InputError(msg)
     start = aim_start(day, stated.get('Time', ''), table.notes)
     return undated(table, since) if start is None else since + start
 
 
-_DATES = ('%A, %B %d, %Y', '%A %B %d %Y', '%B %d, %Y', '%m/%d/%Y', '%d/%m/%Y', '%Y-%m-%d')
+_DATES = ('%A, %B %d, %Y', '%A %B %d %Y', '%B %d, %Y', '%m/%d/%Y', '%Y-%m-%d')
 _CLOCKS = ('%I:%M %p', '%I:%M:%S %p', '%H:%M', '%H:%M:%S')
 
 
@@ -332,9 +335,8 @@ def _vbo_clock(table: Table, since: Ints) -> Ints:
 _Format: TypeAlias = (
     'tuple[str, str, str, str, Callable[[str, str], _Parts], Callable[[Table, Ints], Ints]]'
 )
-_RACECHRONO = 'RaceChrono CSV v3'
 FORMATS: tuple[_Format, ...] = (
-    (r'\AThis file is created using RaceChrono', _RACECHRONO, 'timestamp',
+    (r'\AThis file is created using RaceChrono', 'RaceChrono CSV v3', 'timestamp',
      r'(?!timestamp )\w* (calc)?$|\w+acc .*gps', _separated, undated),
     (r'\A\s*"Interval"\s*\|\s*"\w*"\s*\|', 'RaceCapture log', 'interval',
      '(?!)', _separated, _racecapture_clock),

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 _NONE = -(2**62)
 _SECOND_NS = 10**9
-_UNSET_NS = 978_307_200 * _SECOND_NS
-"""The first of 2001: receivers begin in 1970, 1980 or 2000, and no logger is as old."""
 _LONGEST_NS = 10**17
 """Three years: no recording is as long, so that longer times count from 1970."""
 _SINCE_1970 = {'ns': 1e17, 'us': 1e14, 'ms': 1e11, 's': 1e8}
@@ -38,13 +36,13 @@ def stamps_of(table: Table, at: int, unit: str, *, of_imu: bool) -> Ints:
     """
     cells, dates = table.cells(at), {''}
     if unit == TEXT:
-        texts = times_of(cells)
+        texts = list(map(time_of, cells))
         stamps = np.array([each[0] if each else _NONE for each in texts], dtype=np.int64)
         dates = {each[2] for each in texts if each}
         if any(dates) and not all(each[1] for each in texts if each):
             table.notes.append('times without a zone are taken as UTC')
         fault = 'is no time such as 2026-01-31 12:00:00.5 +0100, 31.01.2026 1:00 PM or 12:00:00.5'
-        if not any(texts) and any(_time_of(each, months_first=False) for each in cells):
+        if not any(texts) and any('/' in each.partition(':')[0] for each in cells):
             fault = TWO_MONTHS
     else:
         seconds = np.array(table.numbers(at))
@@ -60,12 +58,6 @@ def stamps_of(table: Table, at: int, unit: str, *, of_imu: bool) -> Ints:
     pairs = zip(cells, (stamps == _NONE).tolist(), strict=True)
     table.leave([f'{cell[:40]!r} {fault}' if bad else '' for cell, bad in pairs])
     stamps = stamps[stamps != _NONE]
-    # At first, the clock of a logger may stand at zero, or in a year when there was no logger.
-    unset = stamps < _UNSET_NS if (stamps >= _UNSET_NS).any() else stamps == 0
-    count = int(np.argmin(unset))
-    if 0 < 2 * count <= len(stamps) and stamps[count] - stamps[count - 1] > 60 * _SECOND_NS:
-        table.notes.append(f'{count} lines from before the clock was set are left out')
-        stamps, table.rows = stamps[count:], table.rows[count:]
     if len(dates) == 1 and unit in {TEXT, OF_DAY}:
         # There is no date, or it stands still: time falls by most of a day over midnight.
         falls = -np.diff(stamps, prepend=stamps[:1]) / DAY_NS
@@ -128,21 +120,12 @@ _DAY_1970 = date(1970, 1, 1).toordinal()
 Time: TypeAlias = tuple[int, bool, str]
 
 
-def times_of(texts: Sequence[str]) -> list[Time | None]:
+def time_of(text: str) -> Time | None:
     """
     Return ns since 1970 or midnight, whether there is a zone, and the date as written or nothing.
 
-    ``None`` stands for a text that is no time, and for 05/03/2026 if no date of the texts shows
-    whether it is in May or in March.
+    ``None`` stands for a text that is no time, and for 05/03/2026, which may be in two months.
     """
-    days, months = ([_time_of(each, months_first=way) for each in texts] for way in (False, True))
-    if RARE * months.count(None) > len(texts) or days == months:
-        return days
-    # Not one row decides, as a damaged one would.
-    return months if RARE * days.count(None) > len(texts) else [None] * len(texts)
-
-
-def _time_of(text: str, *, months_first: bool) -> Time | None:
     found = _TIME.fullmatch(' '.join(text[:60].upper().split()))
     if found is None:
         return None
@@ -151,9 +134,7 @@ def _time_of(text: str, *, months_first: bool) -> Time | None:
     if half:
         hour = hour % 12 + 12 * (half == 'PM')
     year, day = (first, last) if len(first) == 4 else (last, first)
-    if months_first and sign == '/' and year == last:
-        second, day = day, second
-    if hour > 23 or minute > 59 or second_of > 60:
+    if hour > 23 or minute > 59 or second_of > 60 or (sign == '/' and year == last):
         return None
     seconds = hour * 3600 + minute * 60 + second_of
     if sign:

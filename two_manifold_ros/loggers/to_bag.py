@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any, TYPE_CHECKING
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from two_manifold_ros.typing import Bools, Floats, Ints
+    from two_manifold_ros.typing import Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -63,8 +64,15 @@ def _samples(measured: Mapping[str, Channel], place: str, notes: list[str]) -> C
     there = np.ones(len(stamps), dtype=np.bool_)
     for column, role in enumerate(IMU_ROLES):
         if role in measured:
-            imu[:, column], known = _at(measured[role], stamps)
-            there &= known
+            # Between its own values, and near some.
+            order = np.argsort(measured[role].stamps, kind='stable')
+            own, values = measured[role].stamps[order], measured[role].values[order]
+            since, known = (stamps - own[0]).astype(float), (own - own[0]).astype(float)
+            imu[:, column] = np.interp(since, known, values)
+            before = np.clip(np.searchsorted(own, stamps, side='right') - 1, 0, None)
+            after = np.clip(np.searchsorted(own, stamps), None, len(own) - 1)
+            there &= (stamps >= own[0]) & (stamps <= own[-1])
+            there &= own[after] - own[before] <= usual_gap_ns(own)
     again, left = len(reference) - len(stamps), int((~there).sum())
     words = f'{again} of {len(reference)} IMU samples have the time of another one'
     constant = [
@@ -78,24 +86,10 @@ def _samples(measured: Mapping[str, Channel], place: str, notes: list[str]) -> C
     if left == len(stamps):
         msg = f'{place}: no time has all channels of the IMU; import its files one by one'
         raise InputError(msg)
-    for count, note in (
-        (again, f'{words} and are left out'),
-        (len(constant), f'channels that are not found are constant: {", ".join(constant)}'),
-        (left, f'{left} of {len(stamps)} IMU samples lack a channel and are left out'),
-    ):
-        notes += [note] * bool(count)
+    constant_words = f'channels that are not found are constant: {", ".join(constant)}'
+    notes += [f'{words} and are left out'] * bool(again) + [constant_words] * bool(constant)
+    notes += [f'{left} of {len(stamps)} IMU samples lack a channel and are left out'] * bool(left)
     return Channel(stamps[there], imu[there])
-
-
-def _at(channel: Channel, stamps: Ints) -> tuple[Floats, Bools]:
-    """Return values (N,) at stamps, between the channel's own, and which of them are near some."""
-    order = np.argsort(channel.stamps, kind='stable')
-    own, values = channel.stamps[order], channel.values[order]
-    between = np.interp((stamps - own[0]).astype(float), (own - own[0]).astype(float), values)
-    before = np.clip(np.searchsorted(own, stamps, side='right') - 1, 0, None)
-    after = np.clip(np.searchsorted(own, stamps), None, len(own) - 1)
-    inside = (stamps >= own[0]) & (stamps <= own[-1])
-    return between, inside & (own[after] - own[before] <= usual_gap_ns(own))
 
 
 def _fixes(channels: Mapping[str, Channel], place: str, notes: list[str]) -> Channel:
@@ -156,40 +150,26 @@ def _each_once(stamps: Ints, places: Floats, notes: list[str]) -> Channel:
 
 def write_drive(drive: Drive, path: str | Path) -> dict[str, int]:
     """Write a drive into a new bag and return how many messages each topic has."""
-    streams = (
-        ('/imu', 'sensor_msgs/msg/Imu', 'imu', drive.imu, _imu),
-        ('/gps/fix', 'sensor_msgs/msg/NavSatFix', 'gps', drive.fixes, _fix),
-        ('/pose', 'geometry_msgs/msg/PoseStamped', 'map', drive.poses, _pose),
-    )
-    rows = [
-        (stamp, number, row)
-        for number, (*_, channel, _) in enumerate(streams)
-        for row, stamp in enumerate(channel.stamps.tolist())
-    ]
-    if min(rows)[0] < 0:
+    rows: list[tuple[int, str, str, str, dict[str, Any]]] = []
+    for stamp, sample in zip(drive.imu.stamps.tolist(), drive.imu.values.tolist(), strict=True):
+        fields: dict[str, Any] = {
+            # No orientation: see the comment in the message.
+            'orientation_covariance': [-1.0, *[0.0] * 8],
+            'linear_acceleration': dict(zip('xyz', sample[:3], strict=True)),
+            'angular_velocity': dict(zip('xyz', sample[3:], strict=True)),
+        }
+        rows.append((stamp, '/imu', 'sensor_msgs/msg/Imu', 'imu', fields))
+    for stamp, place in zip(drive.fixes.stamps.tolist(), drive.fixes.values.tolist(), strict=True):
+        fields = {'status': {'status': 0, 'service': 1}} | dict(zip(FIX_ROLES, place, strict=True))
+        rows.append((stamp, '/gps/fix', 'sensor_msgs/msg/NavSatFix', 'gps', fields))
+    for stamp, place in zip(drive.poses.stamps.tolist(), drive.poses.values.tolist(), strict=True):
+        fields = {'pose': {'position': dict(zip('xy', place, strict=True))}}
+        rows.append((stamp, '/pose', 'geometry_msgs/msg/PoseStamped', 'map', fields))
+    rows.sort(key=lambda row: row[0])
+    if rows[0][0] < 0:
         msg = f'{path}: the drive begins before 1970; correct the date in the file'
         raise InputError(msg)
     with BagWriter(path) as bag:
-        for stamp, number, row in sorted(rows):
-            topic, msgtype, frame, channel, content = streams[number]
-            fields = content(channel.values[row].tolist())
+        for stamp, topic, msgtype, frame, fields in rows:
             bag.write(topic, msgtype, stamp, {'header': header_of(stamp, frame), **fields})
-    counts = {topic: len(channel.stamps) for topic, _, _, channel, _ in streams}
-    return {topic: count for topic, count in counts.items() if count}
-
-
-def _imu(sample: list[float]) -> dict[str, Any]:
-    return {
-        # No orientation: see the comment in the message.
-        'orientation_covariance': [-1.0, *[0.0] * 8],
-        'linear_acceleration': dict(zip('xyz', sample[:3], strict=True)),
-        'angular_velocity': dict(zip('xyz', sample[3:], strict=True)),
-    }
-
-
-def _fix(place: list[float]) -> dict[str, Any]:
-    return {'status': {'status': 0, 'service': 1}, **dict(zip(FIX_ROLES, place, strict=True))}
-
-
-def _pose(place: list[float]) -> dict[str, Any]:
-    return {'pose': {'position': dict(zip('xy', place, strict=True))}}
+    return dict(Counter(row[1] for row in rows))

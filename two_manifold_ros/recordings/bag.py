@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import closing, contextmanager, ExitStack
-from functools import cache
+from functools import cache, partial
+from itertools import takewhile
 from pathlib import Path
 import re
 import sqlite3
@@ -23,10 +24,9 @@ from rosbags import rosbag1, rosbag2
 from rosbags.interfaces import Connection, ConnectionExtRosbag2, MessageDefinitionFormat
 from rosbags.rosbag2 import storage_mcap
 from rosbags.typesys import get_types_from_msg, get_typestore, Stores
-from ruamel.yaml import YAML
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.recordings.bag_topics import printable, Topic
+from two_manifold_ros.recordings.bag_topics import damaged, printable, Topic
 from two_manifold_ros.sources import COMPRESSED, KINDS, METADATA, PARTS, storage_kind, UNMERGED
 
 if TYPE_CHECKING:
@@ -53,10 +53,9 @@ class Bag:
     A context manager over the storage files of one bag, in the order of recording.
 
     It is a rosbag2 folder, or one ``.mcap``, ``.db3`` or ROS 1 ``.bag`` file. The files are opened
-    one by one rather than as a folder, because `rosbags` refuses a whole folder for one topic that
-    it cannot read. ``topics`` are those of all files, in the order of their names, and ``decode``
-    returns the message object of serialised bytes and their type. ``InputError``, on entering and
-    on reading, names a file that is damaged.
+    one by one, because `rosbags` refuses a whole folder for one topic that it cannot read.
+    ``topics`` are those of all files, in the order of their names, and ``decode`` returns the
+    message object of serialised bytes and their type. ``InputError`` names a damaged file.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -67,17 +66,10 @@ class Bag:
         self._connections: dict[Topic, list[tuple[Reader, Connection]]] = {}
 
     def __enter__(self) -> Self:
-        files, self.notes, counted = _storage_files(Path(self.path))
+        files, self.notes = _storage_files(Path(self.path))
         with ExitStack() as stack:
             self._readers = [(file, _opened(file, stack)) for file in files]
             self._stack = stack.pop_all()
-        found = sum(reader.message_count for _, reader in self._readers)
-        # Fewer than counted are no damage: some recorders count what they drop.
-        if counted is not None and found < counted:
-            self.notes.append(
-                f'{self.path} holds {found} messages, and its metadata count {counted}: the '
-                'others were dropped by its recorder or lost since; copy it again if that is new.'
-            )
         self._store, self._decoder = Stores.ROS2_JAZZY, 'deserialize_cdr'
         if isinstance(self._readers[0][1], rosbag1.Reader):
             self._store, self._decoder = Stores.ROS1_NOETIC, 'deserialize_ros1'
@@ -85,15 +77,15 @@ class Bag:
         by_name: dict[tuple[str, str, str], list[tuple[Reader, Connection]]] = {}
         for _, reader in self._readers:
             for each in reader.connections:
-                package, _, name = each.msgtype.rpartition('/')
+                # In a damaged database names may be bytes.
+                package, _, name = str(each.msgtype).rpartition('/')
                 # In its ROS 2 spelling.
                 msgtype = printable(f'{package.removesuffix("/msg")}/msg/{name}')
                 form = 'ros1'
                 if isinstance(each.ext, ConnectionExtRosbag2):
                     form = printable(each.ext.serialization_format)
-                by_name.setdefault((printable(each.topic), msgtype, form), []).append(
-                    (reader, each)
-                )
+                key = printable(str(each.topic)), msgtype, form
+                by_name.setdefault(key, []).append((reader, each))
         for (name, msgtype, form), of in sorted(by_name.items(), key=lambda item: item[0]):
             topic = Topic(name, msgtype, sum(each.msgcount for _, each in of), form)
             self.topics.append(topic)
@@ -135,17 +127,13 @@ class Bag:
             with _damage_named(file):
                 for connection, received, raw in reader.messages(connections):
                     found[connection.id] += 1
-                    # No CDR header starts like a zstd frame, so the metadata need not say what is
-                    # compressed.
+                    # No CDR header starts like a zstd frame: it says what is compressed.
                     is_packed = raw[:4] == _MAGIC['.zstd']
-                    yield names[connection.id], received, unpack(raw, 'zstd') if is_packed else raw
+                    yield names[connection.id], received, unpack(raw) if is_packed else raw
                 for each in connections:
                     if found[each.id] < each.msgcount:
                         missing = each.msgcount - found[each.id]
-                        msg = (
-                            f'{missing} of {each.msgcount} messages on {each.topic!r} are not '
-                            'there'
-                        )
+                        msg = f'{missing} of {each.msgcount} messages on {each.topic!r} are lost'
                         raise ValueError(msg)
 
     def decoder_of(self, topic: Topic) -> Callable[[bytes, str], Any]:
@@ -201,15 +189,32 @@ def types_with(store: Stores, definition: str | None, msgtype: str) -> Any:  # n
     return types
 
 
-_CURES = {
-    '.mcap': 'copy it again, or save the rest by "mcap recover FILE -o NEW.mcap"',
-    '.db3': 'copy it again, or save the rest by "sqlite3 FILE .recover | sqlite3 NEW.db3"',
-    '.bag': 'try "rosbag reindex", or copy it again',
+_MAGIC = {
+    '.mcap': b'\x89MCAP0\r\n',
+    '.db3': b'SQLite format 3\x00',
+    '.bag': b'#ROSBAG V',
+    '.zstd': b'\x28\xb5\x2f\xfd',
+    '.zst': b'\x28\xb5\x2f\xfd',
 }
 
 
 def _opened(file: Path, stack: ExitStack) -> Reader:
-    """Open one file, which the stack closes; ``InputError`` if it is damaged."""
+    """Open one file, which the stack closes; ``InputError`` if it is damaged or another kind."""
+    if storage_kind(file) not in KINDS or not file.is_file():
+        msg = (
+            f'{file} is no bag: give a rosbag2 folder, an .mcap or .db3 file, or a ROS 1 .bag '
+            'file.'
+        )
+        raise InputError(msg)
+    with file.open('rb') as stream:
+        start = stream.read(16)
+    if not start.startswith(_MAGIC[file.suffix]):
+        msg = (
+            f'{file} {"does not start like" if start else "is empty and not"} a {file.suffix} '
+            'file, so it was never finished, is damaged or something else: check where it '
+            'came from and copy it again.'
+        )
+        raise InputError(msg)
     with _damage_named(file):
         plain = file
         if file.suffix in COMPRESSED:
@@ -225,11 +230,25 @@ def _opened(file: Path, stack: ExitStack) -> Reader:
             _check_database(plain)
         reader = rosbag1.Reader(plain) if plain.suffix == '.bag' else rosbag2.Reader(plain)
         stack.enter_context(reader)
-        for connection in reader.connections:
-            if not (isinstance(connection.topic, str) and isinstance(connection.msgtype, str)):
-                msg = 'the name of a topic or of its type is no text'
-                raise TypeError(msg)
         return reader
+
+
+def _check_database(file: Path) -> None:
+    """Raise an error of a cut SQLite file, or of one that holds something else than rows."""
+    path = f'{file.absolute().as_uri()}?mode=ro&immutable=1'
+    with closing(sqlite3.connect(path, uri=True)) as database:
+        (page,) = database.execute('PRAGMA page_size').fetchone()
+        words = [
+            (kind, *str(sql or '').upper().replace('(', ' ').split())
+            for kind, sql in database.execute('SELECT type, sql FROM sqlite_master')
+        ]
+    # SQLite itself takes what is missing of the last page for zeros; other kinds run for ever.
+    if file.stat().st_size % page or any(
+        each[0] not in {'table', 'index'} or 'VIRTUAL' in each[:4] or 'AS' in each
+        for each in words
+    ):
+        msg = 'it is cut off, or holds more than rows'
+        raise ValueError(msg)
 
 
 @contextmanager
@@ -239,51 +258,55 @@ def _damage_named(file: Path) -> Iterator[None]:
         yield
     except InputError:
         raise
-    # Foreign bytes make the storage libraries raise almost anything, from struct.error to
-    # MemoryError; none of it would help the user more than the file's name.
+    # Foreign bytes make the storage libraries raise almost anything, MemoryError too.
     except Exception as error:
-        reason = ' '.join(str(error).split())[:200].rstrip('.') or type(error).__name__
-        msg = (
-            f'{file} is damaged, cut short or not supported ({reason}): '
-            f'{_CURES[storage_kind(file)]}.'
+        raise damaged(file, error) from error
+
+
+LARGEST = 1_000_000
+"""Bytes of metadata, which have some 200 for each file of a split bag."""
+
+
+def _listed(metadata: Path) -> list[Path]:
+    """Return the files of its folder that metadata list, of which nothing else is read."""
+    if not metadata.is_file() or metadata.stat().st_size > LARGEST:
+        return []
+    _, _, listed = metadata.read_text('utf-8', 'replace').partition('relative_file_paths:')
+    entries = takewhile(lambda line: line[:2] == '- ', map(str.strip, listed.split('\n')[1:]))
+    # Before version 4 the folder's name was in front.
+    names = [each[2:].strip(' \'"').rpartition('/')[2] for each in entries]
+    return [metadata.parent / name for name in names if name]
+
+
+def _storage_files(path: Path) -> tuple[list[Path], list[str]]:
+    """Return the files of a bag in the order of recording, and notes."""
+    notes: list[str] = []
+    files = _listed(path / METADATA) if path.is_dir() else [path]
+    if not files:
+        # Split files by number: 2 comes before 10.
+        files = sorted(
+            (file for file in path.iterdir() if storage_kind(file) in PARTS),
+            key=lambda file: [int(each or 0) for each in re.split(r'\D+', file.name)],
         )
-        raise InputError(msg) from error
-
-
-def _storage_files(path: Path) -> tuple[list[Path], list[str], int | None]:
-    """
-    Return the files of a bag in the order of recording, notes, and how many messages it counts.
-
-    Each is of the kind that it claims; others are refused.
-    """
+        notes.append(f'{path} has no {METADATA} that lists its files: they are read by name.')
+    missing = [file.name for file in files if not file.exists()]
+    trouble = ''
     if not path.exists():
-        msg = f'{path} does not exist: check the path of the bag.'
+        trouble = 'does not exist: check the path of the bag.'
+    elif missing:
+        trouble = (
+            f'is incomplete, {", ".join(missing)} is listed in {METADATA} but not there: copy the '
+            f'whole folder, or remove {METADATA} to read the files that are there.'
+        )
+    elif not files:
+        trouble = (
+            f'is no bag: it holds neither {METADATA} nor an .mcap or .db3 file; give the folder '
+            'that ros2 bag record made.'
+        )
+    if trouble:
+        msg = f'{path} {trouble}'
         raise InputError(msg)
-    files, notes, messages = [path], list[str](), None
-    if (path / METADATA).exists():
-        names, messages = read_metadata(path / METADATA)
-        files = [path / name for name in names]
-        if missing := [file.name for file in files if not file.exists()]:
-            msg = (
-                f'{path} is incomplete, {", ".join(missing)} is listed in {METADATA} but not '
-                f'there: copy the whole folder, or remove {METADATA} to read the files that are '
-                'there.'
-            )
-            raise InputError(msg)
-    elif path.is_dir():
-        parts = (file for file in path.iterdir() if storage_kind(file) in PARTS)
-        files = sorted(parts, key=_natural_order)
-        if not files:
-            msg = (
-                f'{path} is no bag: it holds neither {METADATA} nor an .mcap or .db3 file; give '
-                f'the folder that ros2 bag record made.'
-            )
-            raise InputError(msg)
-        notes.append(f'{path} has no {METADATA}: its files are read by name.')
     for file in files:
-        if refusal := _wrong_kind(file):
-            msg = f'{file} {refusal}'
-            raise InputError(msg)
         # An untrusted folder may link to any file.
         if file.is_symlink():
             notes.append(f'{file} is a link to {file.resolve()}; the target is read.')
@@ -294,90 +317,7 @@ def _storage_files(path: Path) -> tuple[list[Path], list[str], int | None]:
                 f'{log} holds messages that were never merged into the bag and are left out: run '
                 f"sqlite3 {file} 'PRAGMA wal_checkpoint' to merge them."
             )
-    return files, notes, messages
-
-
-def _natural_order(file: Path) -> list[tuple[int, str]]:
-    """Order split files by number: 2 comes before 10."""
-    return [(int(part or 0), text) for text, part in re.findall(r'(\D*)(\d*)', file.name)]
-
-
-LARGEST = 1_000_000
-"""Bytes of metadata, which have some 200 for each file of a split bag."""
-
-MOST_PARSED, MOST_BRACKETS = 64_000, 100
-"""
-Characters that are left to parse, some 30 for each file, which takes less than a second, and
-brackets among them: within each other they would take much longer.
-"""
-
-_NOT_NEEDED = re.compile(
-    r'^  (?:files|topics_with_message_count):\n(?:(?:   |  -).*\n)+', re.MULTILINE
-)
-"""What it says of each file and topic, as recorders write it: nearly all of a long one."""
-
-
-def read_metadata(path: Path) -> tuple[list[str], int | None]:
-    """
-    Return the names of files in a ``metadata.yaml``, and how many messages it counts, if it does.
-
-    They are in the order of recording, each without a folder: nothing else is read.
-    """
-    try:
-        if path.stat().st_size > LARGEST:
-            raise ValueError(LARGEST)  # noqa: TRY301 - as of other foreign bytes
-        text = _NOT_NEEDED.sub('', path.read_text('utf-8'))
-        if len(text) > MOST_PARSED or text.count('[') + text.count('{') > MOST_BRACKETS:
-            raise ValueError(text[:100])  # noqa: TRY301 - as above
-        reader = YAML(typ='safe')
-        # It would print some lines for each name that is given twice.
-        reader.composer.warn_double_anchors = False
-        information = dict(reader.load(text)['rosbag2_bagfile_information'])
-        paths = information['relative_file_paths']
-        # Nested aliases of YAML expand exponentially.
-        if not all(isinstance(each, str) for each in paths):
-            raise TypeError(paths)  # noqa: TRY301 - as above
-        # Before version 4 the paths started with the folder's name.
-        names = [each.rsplit('/', 1)[-1] for each in paths]
-    # On foreign bytes a reader of YAML raises almost anything, RecursionError too.
-    except Exception as error:
-        msg = f'{path} is damaged: remove it, and the bag is read without it.'
-        raise InputError(msg) from error
-    if not names:
-        msg = f'{path} lists no files, so the recording is empty: choose another bag.'
-        raise InputError(msg)
-    messages = information.get('message_count')
-    return names, messages if isinstance(messages, int) else None
-
-
-_MAGIC = {
-    '.mcap': b'\x89MCAP0\r\n',
-    '.db3': b'SQLite format 3\x00',
-    '.bag': b'#ROSBAG V',
-    '.zstd': b'\x28\xb5\x2f\xfd',
-    '.zst': b'\x28\xb5\x2f\xfd',
-}
-
-
-def _wrong_kind(file: Path) -> str:
-    """Return why a file cannot be one of a bag, or an empty text."""
-    if storage_kind(file) not in KINDS:
-        return 'is no bag: give a rosbag2 folder, an .mcap or .db3 file, or a ROS 1 .bag file.'
-    if not file.is_file():
-        return 'is not a readable file: name a file, or the folder of a bag.'
-    with file.open('rb') as stream:
-        start = stream.read(16)
-    if not start:
-        return (
-            'is empty, so it was never finished or the copy failed: copy it again or choose '
-            'another recording.'
-        )
-    if not start.startswith(_MAGIC[file.suffix]):
-        return (
-            f'does not start like a {file.suffix} file, so it is something else or damaged: '
-            'check where it came from and copy it again.'
-        )
-    return ''
+    return files, notes
 
 
 LARGEST_PART = 256_000_000
@@ -390,13 +330,14 @@ ALWAYS_ALLOWED = 100_000_000
 """Bytes of a whole file that its ratio does not matter for."""
 
 
-def unpack(packed: bytes, compression: str, most: int = LARGEST_PART) -> bytes:
+def unpack(packed: bytes, most: int = LARGEST_PART, *, compression: str = 'zstd') -> bytes:
     """
     Return the content of bytes that are packed by ``zstd`` or ``lz4``, of a cut stream its begin.
 
     It raises an exception of any kind if they are damaged, or more than ``most``.
     """
     makers: dict[str, Any] = {'zstd': zstd.ZstdDecompressor, 'lz4': LZ4FrameDecompressor}
+    most = min(most, LARGEST_PART)
     parts, left = [], most + 1
     while packed and left > 0:
         # A stream may hold one frame after the other.
@@ -410,26 +351,7 @@ def unpack(packed: bytes, compression: str, most: int = LARGEST_PART) -> bytes:
     return b''.join(parts)
 
 
-def _unpacker(compression: str) -> Any:  # noqa: ANN401 - of the library's own type
-    """Return what unpacks chunks up to the declared size, which `rosbags` looks at only later."""
-    return lambda packed, size: unpack(packed, compression, min(size, LARGEST_PART))
-
-
-storage_mcap.DECOMPRESSORS.update({name: _unpacker(name) for name in ('zstd', 'lz4')})
-
-
-def _check_database(file: Path) -> None:
-    """Raise an error of a damaged SQLite file, or of one that holds something else than rows."""
-    path = f'{file.absolute().as_uri()}?mode=ro&immutable=1'
-    with closing(sqlite3.connect(path, uri=True)) as database:
-        (page,) = database.execute('PRAGMA page_size').fetchone()
-        # SQLite itself takes what is missing of the last page for zeros.
-        if file.stat().st_size % page:
-            msg = 'its last page is cut off'
-            raise ValueError(msg)
-        # They could run for ever.
-        for kind, sql in database.execute('SELECT type, sql FROM sqlite_master'):
-            words = str(sql or '').upper().replace('(', ' ').split()
-            if kind not in {'table', 'index'} or 'VIRTUAL' in words[:3] or 'AS' in words:
-                msg = 'it holds views, triggers or calculated columns, which no recorder writes'
-                raise ValueError(msg)
+# The library itself looks at the declared size only when all is unpacked.
+storage_mcap.DECOMPRESSORS.update(
+    {name: partial(unpack, compression=name) for name in ('zstd', 'lz4')}
+)

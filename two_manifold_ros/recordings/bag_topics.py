@@ -54,22 +54,36 @@ def choose_topic(
     ``InputError`` says that none fits, that several do and none is named, or that the named one
     is absent, empty, of another type or serialised by other means than CDR.
     """
-    fitting = _fitting(topics, role)
-    chosen = fitting if name is None else _named(fitting, name)
-    if not chosen:
-        raise InputError(_nothing_fits(path, topics, role, name))
-    if len(chosen) > 1:
-        msg = f'{path} holds {len(chosen)} {role.word} topics, {_listed(chosen)}: ' + (
-            f'name one with {role.option}.'
-            if name is None
-            else 'keep one of them in a copy of the bag.'
+    same = [each for each in topics if name is None or each.name.lstrip('/') == name.lstrip('/')]
+    chosen = _fitting(same, role)
+    held = [topic for topic in topics if topic.count]
+    types = ' or '.join(msgtype.replace('/msg/', '/') for msgtype in role.msgtypes)
+    msg = ''
+    if not held:
+        msg = f'{path} holds no messages at all: choose another recording.'
+    elif not chosen and name is None:
+        alone = '; for lap times alone, train with --marks' * (role == POSITION)
+        msg = (
+            f'{path} holds no {role.word} topic ({types}), only {_listed(held)}: record one, '
+            f'or choose another recording{alone}.'
         )
-        raise InputError(msg)
-    if chosen[0].serialisation not in {'cdr', 'ros1'}:
+    elif not chosen:
+        cause = f'is there as {_listed(same)}' if same else 'is not there'
+        inside = ', or with --imu-topic T:FIELD where it is in these messages'
+        msg = (
+            f'{path} cannot give {role.word} messages on {name}, which {cause}: name a topic of '
+            f'type {types} with {role.option}{inside * bool(same and role == IMU)}; the bag holds '
+            f'{_listed(held)}.'
+        )
+    elif len(chosen) > 1:
+        cure = 'keep one of them in a copy of the bag' if name else f'name one with {role.option}'
+        msg = f'{path} holds {len(chosen)} {role.word} topics, {_listed(chosen)}: {cure}.'
+    elif chosen[0].serialisation not in {'cdr', 'ros1'}:
         msg = (
             f'{chosen[0].name} in {path} is serialised as {chosen[0].serialisation!r}, which '
             f'cannot be read: record it again with a middleware that uses CDR.'
         )
+    if msg:
         raise InputError(msg)
     return chosen[0]
 
@@ -85,46 +99,15 @@ def choose_position_topic(
         return choose_topic(path, topics, POSITION, name), []
     if not fitting:
         return None, []
-    listed = ', '.join(map(str, fitting))
     note = (
-        f'{path} holds {len(fitting)} position topics, {listed}, and none is read: name one '
-        f'with {POSITION.option}.'
+        f'{path} holds {len(fitting)} position topics, {_listed(fitting)}, and none is read: name '
+        f'one with {POSITION.option}.'
     )
     return None, [note]
 
 
 def _fitting(topics: Sequence[Topic], role: TopicRole) -> list[Topic]:
     return [topic for topic in topics if topic.count and topic.msgtype in role.msgtypes]
-
-
-def _named(topics: Sequence[Topic], name: str) -> list[Topic]:
-    return [topic for topic in topics if topic.name.lstrip('/') == name.lstrip('/')]
-
-
-def _nothing_fits(
-    path: Path | str, topics: Sequence[Topic], role: TopicRole, name: str | None
-) -> str:
-    held = [topic for topic in topics if topic.count]
-    if not held:
-        return f'{path} holds no messages at all: choose another recording.'
-    types = ' or '.join(msgtype.replace('/msg/', '/') for msgtype in role.msgtypes)
-    if name is None:
-        alone = '; for lap times alone, train with --marks' * (role == POSITION)
-        return (
-            f'{path} holds no {role.word} topic ({types}), only {_listed(held)}: record one, '
-            f'or choose another recording{alone}.'
-        )
-    same = _named(topics, name)
-    cause = f'is there as {_listed(same)}' if same else 'is not there'
-    inside = (
-        ', or with --imu-topic T:FIELD where it is in these messages'
-        if same and role == IMU
-        else ''
-    )
-    return (
-        f'{path} cannot give {role.word} messages on {name}, which {cause}: name a topic of type '
-        f'{types} with {role.option}{inside}; the bag holds {_listed(held)}.'
-    )
 
 
 def _listed(topics: Sequence[Topic]) -> str:
@@ -136,3 +119,13 @@ def _listed(topics: Sequence[Topic]) -> str:
 def printable(name: str) -> str:
     """Return an untrusted name in a form that is safe to print on a terminal."""
     return (name if name.isprintable() else ascii(name))[:_LONGEST_NAME]
+
+
+def damaged(path: Path | str, error: Exception) -> InputError:
+    """Return in one sentence that a library failed on the bytes of a file."""
+    reason = ' '.join(str(error).split())[:200].rstrip('.') or type(error).__name__
+    return InputError(
+        f'{path} is damaged, cut short or not supported ({reason}): copy it again, or try "ros2 '
+        'bag reindex" on its folder, or save the rest by its kind with "mcap recover FILE -o '
+        'NEW.mcap", "sqlite3 FILE .recover | sqlite3 NEW.db3" or "rosbag reindex".'
+    )

@@ -58,7 +58,22 @@ class BagWriter:
                 MessageBuilder,
             )
 
-        self._builder, self._library, self._kinds = MessageBuilder(), rosbag2, interfaces
+        self._builder, self._library = MessageBuilder(), rosbag2
+        forever = interfaces.QosTime(9223372036, 854775807)
+        # Of a publisher that keeps its last message for late subscribers.
+        self._latching = [
+            interfaces.Qos(
+                history=interfaces.QosHistory.KEEP_LAST,
+                depth=1,
+                reliability=interfaces.QosReliability.RELIABLE,
+                durability=interfaces.QosDurability.TRANSIENT_LOCAL,
+                deadline=forever,
+                lifespan=forever,
+                liveliness=interfaces.QosLiveliness.AUTOMATIC,
+                liveliness_lease_duration=forever,
+                avoid_ros_namespace_conventions=False,
+            )
+        ]
         if self._target.exists():
             msg = f'{self._target} exists already: remove it or choose another name for the bag.'
             raise InputError(msg)
@@ -133,22 +148,6 @@ class BagWriter:
                     topic,
                     msgtype,
                     typestore=self._builder.typestore,
-                    offered_qos_profiles=[self._latching()] if topic in self._latched else [],
+                    offered_qos_profiles=self._latching * (topic in self._latched),
                 )
             self._writer.write(self._connections[topic], stamp_ns, cdr_bytes)
-
-    def _latching(self) -> Any:  # noqa: ANN401 - of the library
-        """Return the offer of a publisher that keeps its last message for late subscribers."""
-        of = self._kinds
-        forever = of.QosTime(9223372036, 854775807)
-        return of.Qos(
-            history=of.QosHistory.KEEP_LAST,
-            depth=1,
-            reliability=of.QosReliability.RELIABLE,
-            durability=of.QosDurability.TRANSIENT_LOCAL,
-            deadline=forever,
-            lifespan=forever,
-            liveliness=of.QosLiveliness.AUTOMATIC,
-            liveliness_lease_duration=forever,
-            avoid_ros_namespace_conventions=False,
-        )

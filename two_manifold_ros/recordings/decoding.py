@@ -15,7 +15,7 @@ from typing import Any, TYPE_CHECKING, TypeAlias
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.names import frame_name, POSITION_FIELDS
-from two_manifold_ros.recordings.recording import IMU_CHANNELS, IMU_VECTORS
+from two_manifold_ros.recordings.recording import IMU_CHANNELS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,69 +42,54 @@ NOT_GIVEN = -1.0
 
 
 Four: TypeAlias = tuple[float, float, float, float]
-ImuFields: TypeAlias = tuple[int, str, Four, Four]
-"""Stamp and frame as of `Decode`; x, y, z and the first covariance of two vectors."""
-
-
-def _imu_fields_cdr(raw: bytes) -> ImuFields:
-    """
-    Decode a ``sensor_msgs/Imu`` in CDR, five times faster than a general decoder.
-
-    The layout has one variable part, ``frame_id``; the doubles behind it are aligned to eight
-    bytes counted from the end of the encapsulation. ``InputError`` says that it is not plain CDR.
-    """
-    layout = _CDR.get(raw[:2])
-    if layout is None:
-        msg = (
-            f'An Imu message starts with {raw[:4].hex()}, which is not plain CDR: record it '
-            f'again with a middleware that uses CDR.'
-        )
-        raise InputError(msg)
-    header, vector = layout
-    seconds, nanoseconds, length = header.unpack_from(raw, _ENCAPSULATION)
-    text = _ENCAPSULATION + header.size
-    doubles = text + length + -(header.size + length) % 8
-    # As `frame_name`, for each sample.
-    frame_id = raw[text : text + length - 1].decode('utf-8', 'replace').lstrip('/')
-    force: Any = vector.unpack_from(raw, doubles + _LINEAR_ACCELERATION)
-    rate: Any = vector.unpack_from(raw, doubles + _ANGULAR_VELOCITY)
-    return seconds * 1_000_000_000 + nanoseconds, frame_id, force, rate
 
 
 class ImuDecoder:
     """
-    Decode the messages of one IMU, as `Decode`: specific force, then angular rate.
+    Decode ``sensor_msgs/Imu`` messages in plain CDR, as `Decode`: specific force, angular rate.
 
-    Some drivers send each field in messages of its own. A field of zeros that a message marks as
-    ``NOT_GIVEN`` is held from the last message that gave it. Other values are taken as they are:
-    some drivers mark what they give.
+    It is five times faster than a general decoder. The doubles are aligned to eight bytes behind
+    the one variable part, ``frame_id``. Some drivers send each field in messages of its own: one
+    of zeros that a message marks as ``NOT_GIVEN`` is held from the last message that gave it.
     """
 
-    def __init__(self, fields: Callable[[bytes], ImuFields] = _imu_fields_cdr) -> None:
-        self._fields = fields
+    def __init__(self) -> None:
         self._count = 0
         self._given: list[Four | None] = [None, None]
         # Messages in which a field was held.
         self._held = [0, 0]
 
     def __call__(self, raw: bytes) -> tuple[int, str, tuple[float, ...]]:
-        """Decode one message."""
-        stamp_ns, frame_id, force, rate = self._fields(raw)
+        """Decode one message; ``InputError`` says that it is not plain CDR."""
+        layout = _CDR.get(raw[:2])
+        if layout is None:
+            msg = (
+                f'An Imu message starts with {raw[:4].hex()}, which is not plain CDR: record it '
+                f'again with a middleware that uses CDR.'
+            )
+            raise InputError(msg)
+        header, vector = layout
+        seconds, nanoseconds, length = header.unpack_from(raw, _ENCAPSULATION)
+        text = _ENCAPSULATION + header.size
+        doubles = text + length + -(header.size + length) % 8
+        # As `frame_name`, for each sample.
+        frame_id = raw[text : text + length - 1].decode('utf-8', 'replace').lstrip('/')
+        force: Any = vector.unpack_from(raw, doubles + _LINEAR_ACCELERATION)
+        rate: Any = vector.unpack_from(raw, doubles + _ANGULAR_VELOCITY)
         self._count += 1
+        fields = [force, rate]
         if force[3] == NOT_GIVEN or rate[3] == NOT_GIVEN:
-            force, rate = self._value(0, force), self._value(1, rate)
+            for index, field in enumerate((force, rate)):
+                # Some drivers mark what they give.
+                if field[3] != NOT_GIVEN or any(field[:3]):
+                    self._given[index] = field
+                elif self._given[index] is not None:
+                    self._held[index] += 1
+                    fields[index] = self._given[index]
         else:
             self._given = [force, rate]
-        return stamp_ns, frame_id, force[:3] + rate[:3]
-
-    def _value(self, index: int, field: Four) -> Four:
-        given = self._given[index]
-        if field[3] != NOT_GIVEN or any(field[:3]):
-            self._given[index] = field
-        elif given is not None:
-            self._held[index] += 1
-            return given
-        return field
+        numbers = fields[0][:3] + fields[1][:3]
+        return seconds * 1_000_000_000 + nanoseconds, frame_id, numbers
 
     def notes(self, topic: str) -> list[str]:
         """Return a sentence for each field that some messages of the topic do not give."""
@@ -124,7 +109,7 @@ def fields_decoder(
     Return the decoder of messages on a topic.
 
     The stamp is that of the ``part`` of a message, if one is named and stamped, or else of the
-    message, or 0 where its messages have none. ``InputError`` names a field without a number.
+    message, or 0 where it has none. ``InputError`` names a field without a number.
     """
     parts = part.split('.') if part else []
     ways = [field.split('.') for field in fields]
@@ -152,10 +137,8 @@ def fields_decoder(
             # Any type may have a field of this name.
             if hasattr(getattr(header, 'stamp', None), 'nanosec'):
                 own_ns = header.stamp.sec * 1_000_000_000 + header.stamp.nanosec
-                stamp_ns, frame_id = (
-                    own_ns or stamp_ns,
-                    frame_name(getattr(header, 'frame_id', '')) or frame_id,
-                )
+                stamp_ns = own_ns or stamp_ns
+                frame_id = frame_name(getattr(header, 'frame_id', '')) or frame_id
         return stamp_ns, frame_id, tuple(values)
 
     return decode
@@ -182,18 +165,7 @@ def imu_decoder(
     if field:
         fields = tuple(f'{field}.{name}' for name in IMU_CHANNELS)
         return fields_decoder(deserialise, topic, msgtype, fields, field)
-    if plain:
-        return ImuDecoder()
-    parts = [
-        (*(f'{each}.{axis}' for axis in 'xyz'), f'{each}_covariance.0') for each in IMU_VECTORS
-    ]
-    decode = fields_decoder(deserialise, topic, msgtype, parts[0] + parts[1])
-
-    def read(raw: bytes) -> ImuFields:
-        stamp_ns, frame_id, numbers = decode(raw)
-        return stamp_ns, frame_id, numbers[:4], numbers[4:]  # type: ignore[return-value] # four
-
-    return ImuDecoder(read)
+    return ImuDecoder() if plain else fields_decoder(deserialise, topic, msgtype, IMU_CHANNELS)
 
 
 def position_decoder(deserialise: Deserialise, msgtype: str) -> Decode:
@@ -203,15 +175,12 @@ def position_decoder(deserialise: Deserialise, msgtype: str) -> Decode:
 
 @dataclass(frozen=True)
 class SensorTopic:
-    """
-    A topic of a sensor beside the IMU, such as a magnetometer or the speed of a wheel.
-
-    Its fields are the numbers of a message that count, such as ``magnetic_field.x``; where there
-    is none those that are usual for the type.
-    """
+    """A topic of a sensor beside the IMU, such as a magnetometer or the speed of a wheel."""
 
     name: str
-    fields: tuple[str, ...] = ()
+    fields: tuple[
+        str, ...
+    ] = ()  # numbers of a message that count; those usual for the type if none
 
     @classmethod
     def parse(cls, text: str) -> SensorTopic:
@@ -252,20 +221,17 @@ class SensorTopic:
         or nothing for those of the training.
         """
         topics = tuple(map(cls.parse, given)) or tuple(trained)
-        taken = ', '.join(each.written for each in trained)
-        if len(topics) != len(trained):
+        if len(topics) != len(trained) or any(
+            topic.fields not in {(), known.fields}
+            for topic, known in zip(topics, trained, strict=True)
+        ):
+            taken = ', '.join(each.written for each in trained) or 'none'
             msg = (
-                f'{setting} names {len(topics)} topics, but the model takes {len(trained)}'
-                f'{f" ({taken})" if taken else ""}; name one for each in this order, or none'
+                f'{setting} names {", ".join(each.written for each in topics)}, but the model '
+                f'takes {taken}; name a topic for each in this order, alone or with its fields, '
+                'or none'
             )
             raise InputError(msg)
-        for topic, known in zip(topics, trained, strict=True):
-            if topic.fields not in {(), known.fields}:
-                msg = (
-                    f'{setting} {topic.written}: the model takes {", ".join(known.fields)} there; '
-                    'name these fields, or the topic alone'
-                )
-                raise InputError(msg)
         return tuple(
             cls(topic.name, known.fields) for topic, known in zip(topics, trained, strict=True)
         )

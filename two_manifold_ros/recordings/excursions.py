@@ -3,16 +3,13 @@
 """
 Find positions of a drive that no speed of the drive explains.
 
-A satellite receiver between houses or a localisation that takes one corner for another gives a
-position, or a few in a row, that are far from those before and after, which agree with each other.
-A map that learns them has roads that are not there. How fast the vehicle drives and how much its
-positions tremble is learned from the drive itself, from medians, which such positions do not move.
+How fast the vehicle drives and how much its positions tremble is learned from the drive itself,
+from medians, which a few wrong positions do not move.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,41 +19,26 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Bools, Floats, Ints
 
 FARTHEST_M = 1e8
-"""
-Farthest from the origin that a coordinate may be, metres: more is nowhere on earth.
-
-It is two and a half times the way around the earth, and five times the largest coordinate of a map
-projection: with less, some map would be refused; with more, broken numbers would pass.
-"""
+"""Farthest from the origin that a coordinate may be, metres: two and a half times the way around
+the earth, and five times the largest coordinate of a map projection."""
 
 LATE_NS = 500_000_000
 """By how much a message may be late: where stamps go back by more, the clock was set back."""
 
 SPEEDS = 2.0
-"""
-Times the fastest driving that a step may be fast.
-
-Stamps that are late by up to an interval double the speed of a step. Half as much would take
-driving for jumps, and twice as much would miss most wrong steps of real localisation.
-"""
+"""Times the fastest driving that a step may be fast: stamps that are late by up to an interval
+double the speed of a step, and twice as much would miss most wrong steps of real localisation."""
 
 TREMBLES = 10.0
 """Times the median tremble that a step may be long beside; normal noise reaches six times."""
 
 WINDOW = 5
-"""
-Steps whose median is a speed, and three windows in a row are driving.
-
-Two wrong steps, to one position and back, do not move the median of five.
-"""
+"""Steps whose median is a speed, which two wrong ones, to one position and back, do not move;
+three windows in a row are driving."""
 
 BELIEVED = 10
-"""
-Positions that have to agree to be believed after a jump, beside those of the time that it takes.
-
-With more, right positions at the begin of a drive would be left out; with fewer, a second of wrong
-positions of a slow receiver would be learned.
-"""
+"""Positions that have to agree to be believed after a jump, beside those of the time it takes:
+with more, right ones at the begin of a drive are left out, with fewer wrong ones are learned."""
 
 MOST_PIECES = 2_000
 """Pieces back to which a piece is compared, for time: more jumps in a row are not one fault."""
@@ -96,7 +78,15 @@ def explained(stamps: Ints, positions: Floats) -> Bools:
     # Many wrong positions spoil what is learned of speeds, and without the worst there are fewer.
     while left != np.count_nonzero(usable):
         left = int(np.count_nonzero(usable))
-        drives = _drives(stamps, positions, usable)
+        rows, drives = np.flatnonzero(usable & (stamps > 0)), []
+        # The parts in which the clock did not go back, sorted by stamps.
+        for part in np.split(rows, np.flatnonzero(np.diff(stamps[rows]) < -LATE_NS) + 1):
+            # The first of those with the same stamp counts, and speaks for all.
+            known, first, which = np.unique(stamps[part], return_index=True, return_inverse=True)
+            if len(known) > 1:
+                drive = _drive((known - known[0]) * 1e-9, positions[part[first]])
+                of_rows = drive.places_of_rows[which]
+                drives.append(replace(drive, rows=part, places_of_rows=of_rows))
         reach = _reach(drives)
         if reach is None:
             break
@@ -107,11 +97,7 @@ def explained(stamps: Ints, positions: Floats) -> Bools:
 
 
 def sustained_speed(seconds: Floats, places: Floats) -> float:
-    """
-    Return the fastest driving between increasing seconds (m,) and places (m, 2), m/s.
-
-    0 where the vehicle never drives for fifteen steps.
-    """
+    """Return the fastest driving for fifteen steps between seconds (m,) and places (m, 2), m/s."""
     if len(seconds) <= 3 * WINDOW:
         return 0.0
     drive = _drive(seconds, places)
@@ -149,20 +135,6 @@ class _Drive:
     held: Floats
     took: Floats  # (m - 1,) duration of each step, seconds
     metres: Floats  # (m - 1,) and length
-
-
-def _drives(stamps: Ints, positions: Floats, usable: Bools) -> list[_Drive]:
-    """Return the parts in which the clock did not go back, sorted by stamps."""
-    rows = np.flatnonzero(usable & (stamps > 0))
-    parts = np.split(rows, np.flatnonzero(np.diff(stamps[rows]) < -LATE_NS) + 1)
-    drives = []
-    for part in parts:
-        # The first of those with the same stamp counts, and speaks for all.
-        known, first, which = np.unique(stamps[part], return_index=True, return_inverse=True)
-        if len(known) > 1:
-            drive = _drive((known - known[0]) * 1e-9, positions[part[first]])
-            drives.append(replace(drive, rows=part, places_of_rows=drive.places_of_rows[which]))
-    return drives
 
 
 def _drive(seconds: Floats, places: Floats) -> _Drive:
@@ -262,13 +234,8 @@ HALF_NS = 500_000_000
 """Time over which the IMU is averaged, which takes vibration and noise out and leaves bends."""
 
 DRIVES = 0.3
-"""
-Spread of the IMU in a stretch over its spread in the rest of the drive, from which on the vehicle
-drives.
-
-Nearly all driving of real vehicles exceeds it, and 1 of 7 stretches of a kart that stands with its
-engine running. Half as much would take more of these for driving, twice as much miss driving.
-"""
+"""Spread of the IMU in a stretch over its spread in the rest of the drive, from which on the
+vehicle drives: twice as much misses driving, half as much takes running engines for it."""
 
 
 def frozen_places(stamps: Ints, positions: Floats, sampled: Ints, samples: Floats) -> Bools:
@@ -276,12 +243,9 @@ def frozen_places(stamps: Ints, positions: Floats, sampled: Ints, samples: Float
     Return which positions (M,) repeat to the last digit while the IMU shows a drive.
 
     A camera that lost the vehicle, or a localisation that died, gives its last place, zeros, or
-    another constant. What comes rarely may repeat for five of its usual intervals. A vehicle that
-    stops or turns on the spot goes on from there, whatever its clock shows; one that was lost is
-    seen elsewhere. If it is seen there or never again, the accelerometer has to show a drive
-    beyond its noise, as turning is none; and either the vehicle did not slow down before the end,
-    or the accelerometer is never as quiet for as long, so that no other clock would explain it.
-    Positions are (M, 2), samples of the IMU (N, 6), or of another sensor (N, k).
+    another constant. What comes rarely may repeat for five of its usual intervals. The drive is
+    shown by the accelerometer, as one who turns on the spot is not lost, or by the gyroscope if
+    the other is dead. Positions are (M, 2), samples of the IMU (N, 6), or of other sensors (N, k).
     """
     frozen = np.zeros(len(stamps), dtype=np.bool_)
     rows = np.flatnonzero(usable_places(positions) & (stamps > 0))
@@ -292,64 +256,29 @@ def frozen_places(stamps: Ints, positions: Floats, sampled: Ints, samples: Float
     first, last = rows[new], rows[np.append(new[1:], len(rows)) - 1]
     usual_ns = int(np.median(np.diff(stamps[first]))) if len(first) > 1 else 0
     runs = np.flatnonzero(stamps[last] - stamps[first] > max(STILL_NS, 5 * usual_ns))
-    begins, means, noise = _half_seconds(sampled[finite], samples[finite])
-    # From and to which half second each place is given; until an interval later it may brake.
-    edges = stamps[first], stamps[first] + usual_ns, stamps[last] - HALF_NS + 1
-    since, calm, until = np.searchsorted(begins, edges)
-    runs = runs[until[runs] - since[runs] > 1]
-    outside = np.ones(len(begins), dtype=np.bool_)
-    for run in runs:
-        outside[since[run] : until[run]] = False
-    if not len(runs) or outside.sum() < 2:
+    if not len(runs):
         return frozen
-    ended = sampled[finite].max()
-    least = DRIVES**2 * means[outside].var(axis=0).reshape(2, 3).sum(axis=1)
-    sensor = 0 if least[0] > 0.0 else 1
-    # Twice the noise: of the four means of two seconds it seems half as large again by chance.
-    sums = np.stack([means, means**2 - 2.0 * noise]).cumsum(axis=1)
-    sums = np.pad(sums, ((0, 0), (1, 0), (0, 0)))
-
-    def drives(begin: Ints, count: int) -> bool:
-        """Return whether the sensor shows a drive beyond its noise from each of these on."""
-        mean, square = (sums[:, begin + count] - sums[:, begin]) / max(count, 1)
-        shown = (square - mean**2).reshape(-1, 2, 3).sum(axis=2)[:, sensor]
-        return count > 1 and bool((shown > least[sensor]).all() and least[sensor] > 0.0)
-
-    @cache
-    def never_stands(count: int) -> bool:
-        return drives(np.arange(len(begins) - count + 1), count)
-
-    took = np.maximum(stamps[first[1:]] - stamps[last[:-1]], max(usual_ns, 1))
-    speeds = np.linalg.norm(np.diff(positions[first], axis=0), axis=1) / took
-    for run in runs:
-        # Speeds into and out of the run, against those that are usual there.
-        around = np.append(speeds[:run][-1 - WINDOW : -1], speeds[run + 1 :][:WINDOW])
-        usual = float(np.median(around)) if len(around) else np.inf
-        if run < len(speeds) and speeds[run] > SPEEDS * usual:
-            spread = means[since[run] : until[run]].var(axis=0).reshape(2, 3).sum(axis=1)
-            lost = bool((spread > least)[least > 0.0].any())
-        elif drives(calm[[run]], count := int(until[run] - calm[run])):
-            # Streams of one bag end together, or one of their clocks is off.
-            ends = run == len(speeds) and abs(stamps[last[run]] - ended) < 2 * STILL_NS
-            lost = ends and len(around) > 0 and bool(SPEEDS * speeds[run - 1] > usual)
-            lost = lost or never_stands(count - 1)
-        else:
-            lost = False
-        frozen[first[run] : last[run] + 1] = lost
-    return frozen
-
-
-def _half_seconds(sampled: Ints, samples: Floats) -> tuple[Ints, Floats, Floats]:
-    """Return when each half second begins, the means (n, 6), and by how much noise varies them."""
-    which, of_bin, counts = np.unique(sampled // HALF_NS, return_inverse=True, return_counts=True)
-    # Another sensor has fewer channels, or more.
-    samples = np.pad(samples[:, :6], ((0, 0), (0, max(6 - samples.shape[1], 0))))
-    centred = samples - samples.mean(axis=0)
-    # Motion changes little from one sample to the next.
-    steps = np.diff(centred, axis=0, prepend=centred[:1]) ** 2 / 2.0
-    means, noise = (
-        np.stack([np.bincount(of_bin.ravel(), weights=each) for each in values.T], axis=1)
-        / counts[:, None]
-        for values in (centred, steps)
+    halves, of_half, counts = np.unique(
+        sampled[finite] // HALF_NS, return_inverse=True, return_counts=True
     )
-    return which * HALF_NS, means, noise / counts[:, None]
+    # Another sensor has fewer channels, or more.
+    known = np.pad(samples[finite, :6], ((0, 0), (0, max(6 - samples.shape[1], 0))))
+    known = known - known.mean(axis=0)
+    sums = [np.bincount(of_half.ravel(), weights=each) for each in known.T]
+    means = (np.stack(sums, axis=1) / counts[:, None]).reshape(-1, 2, 3)
+    # Whole half seconds in which a place is given; until an interval later the vehicle may brake.
+    since, until = np.searchsorted(
+        halves * HALF_NS, [stamps[first[runs]] + usual_ns, stamps[last[runs]] - HALF_NS + 1]
+    )
+    outside = np.ones(len(halves), dtype=np.bool_)
+    for begin, end in zip(since, until, strict=True):
+        outside[begin:end] = False
+    if outside.sum() < 2:
+        return frozen
+    usual = means[outside].var(axis=0).sum(axis=1)
+    sensor = 0 if usual[0] > 0.0 else 1
+    for run, begin, end in zip(runs, since, until, strict=True):
+        if end - begin > 1:
+            spread = means[begin:end, sensor].var(axis=0).sum()
+            frozen[first[run] : last[run] + 1] = spread > DRIVES**2 * usual[sensor] > 0.0
+    return frozen

@@ -60,40 +60,21 @@ Its ``notes`` are sentences to be said of it, complete when all messages were re
 
 @dataclass(frozen=True)
 class ReadingOptions:
-    """
-    Topics and period to read from a bag, and how to read them.
+    """Topics to read from a bag, and how to read them."""
 
-    Parameters
-    ----------
-    imu_topic, position_topic
-        Topics by name; by default the only one with messages of a fitting type.
-    imu_field
-        Field of the IMU in messages of another type, as `imu_decoder` reads it.
-    sensor_topics, need_sensors
-        Topics of further sensors, as `SensorTopic.parse` reads them; and whether a bag without one
-        of them is an error. If not, the sensor is left out with a note.
-    need_positions
-        Whether a bag without positions is an error. If not, position topics are left out with a
-        note if there are several and none is named, or if a receiver never had a fix.
-    find_positions
-        Whether to look for positions that are not needed and not named.
-    use_receive_time
-        Use the bag's receive times as time base. By default header stamps are used. If all stamps
-        of a topic are zero, receive times are used with a note.
-    origin
-        Origin of the plane of ``NavSatFix``; by default the first valid fix near most others.
-
-    """
-
+    # By default the only topics with messages of a fitting type.
     imu_topic: str | None = None
     position_topic: str | None = None
-    imu_field: str | None = None
-    sensor_topics: tuple[str, ...] = ()
-    need_sensors: bool = True
+    imu_field: str | None = None  # in messages of another type, as `imu_decoder` reads it
+    sensor_topics: tuple[str, ...] = ()  # as `SensorTopic.parse` reads them
+    need_sensors: bool = True  # else one that is not there is left out with a note
+    # Else positions are left out with a note if several topics have some and none is named, or if
+    # a receiver never had a fix.
     need_positions: bool = True
-    find_positions: bool = True
+    find_positions: bool = True  # whether to look for those not needed and not named
+    # Use the bag's receive times as time base, as where all stamps of a topic are zero.
     use_receive_time: bool = False
-    origin: GeodeticOrigin | None = None
+    origin: GeodeticOrigin | None = None  # of the plane of fixes; by default see `choose_origin`
 
 
 @contextmanager
@@ -132,25 +113,11 @@ def read_recording(
     progress: Callable[[float], None] = lambda _: None,
 ) -> Recording:
     """
-    Read the IMU and the positions of one bag.
+    Read the IMU and the positions of one bag, here or at an address, as `fetched` takes it.
 
-    Stamps stay as they are; the ``ticks`` folder cleans them.
-
-    Parameters
-    ----------
-    path
-        A rosbag2 folder (sqlite3 or mcap, split or compressed or not), or one ``.mcap``,
-        ``.db3`` or ROS 1 ``.bag`` file; here or at an address, as `fetched` takes it.
-    options
-        What to read, and how.
-    progress
-        Called now and then with the share of the messages that has been read, in [0, 1].
-
-    Raises
-    ------
-    InputError
-        If the bag cannot be read, or a topic is missing, ambiguous, or of another type.
-
+    Stamps stay as they are; the ``ticks`` folder cleans them. ``progress`` is called now and then
+    with the share of the messages that has been read. ``InputError`` says that the bag cannot be
+    read, or a topic is missing, ambiguous, or of another type.
     """
     with open_bag(path) as bag:
         field, topics = options.imu_field or '', bag.topics
@@ -285,7 +252,6 @@ def _on_time_base(stamps: Ints, received: Ints, imu: ImuStream) -> Ints:
 
 
 _PROGRESS_EVERY = 5000
-_MOST_FRAMES = 10
 
 
 class MessageColumns:
@@ -294,8 +260,9 @@ class MessageColumns:
     def __init__(self, place: Path | str, name: str, msgtype: str, decode: Decode) -> None:
         self.place, self.name, self.msgtype = place, name, msgtype
         self.stamps, self.received = array('q'), array('q')
-        self.frames: list[str] = []
-        self.frame_of = array('B')
+        # Each name with its number, and the number of each message.
+        self.frames: dict[str, int] = {}
+        self.frame_of = array('L')
         self._numbers = array('d')
         self._decode = decode
 
@@ -317,11 +284,12 @@ class MessageColumns:
         self.stamps.append(times[0])
         self.received.append(times[1])
         self._numbers.extend(numbers)
-        # A longer list would take time and say no more.
-        if len(self.frames) < _MOST_FRAMES and frame_id not in self.frames:
-            self.frames.append(frame_id)
-        named = frame_id in self.frames
-        self.frame_of.append(self.frames.index(frame_id) if named else _MOST_FRAMES)
+        self.frame_of.append(self.frames.setdefault(frame_id, len(self.frames)))
+
+    @property
+    def frame_names(self) -> str:
+        """The first of the names, as a sentence has them."""
+        return ', '.join(map(repr, [*self.frames][:10]))
 
     def rows(self) -> Floats:
         """Return the decoded numbers (N, c)."""
@@ -331,22 +299,16 @@ class MessageColumns:
 def collect(
     bag: OpenBag, wanted: Sequence[tuple[Topic, Decode]], progress: Callable[[float], None]
 ) -> list[MessageColumns]:
-    """
-    Read the messages of these topics and no others, of each by its decoder; one result for each.
-
-    A topic may be there twice, as an odometry that has the positions and a sensor.
-    """
+    """Read these topics and no others, each by its decoder; one may be there twice."""
     collected = [
         MessageColumns(bag.path, topic.name, topic.msgtype, decode) for topic, decode in wanted
     ]
-    takers: dict[str, list[MessageColumns]] = {}
-    for each in collected:
-        takers.setdefault(each.name, []).append(each)
     topics = list(dict.fromkeys(topic for topic, _ in wanted))
     total = sum(topic.count for topic in topics)
     for number, (name, received, raw) in enumerate(bag.messages(topics)):
-        for each in takers[name]:
-            each.add(received, raw)
+        for each in collected:
+            if each.name == name:
+                each.add(received, raw)
         if number % _PROGRESS_EVERY == 0:
             progress(number / total)
     for each in collected:
@@ -369,9 +331,9 @@ def as_recording(
     """
     Return messages of an IMU, and those with positions if there are any, as a recording.
 
-    All topics share one time base: if one has no header stamps, receive times are taken for all,
-    for the clock of another topic's header need not be the recorder's. Positions in another frame
-    than most are left out. `NoFixError` says that positions are needed, and no fix is valid.
+    If one topic has no header stamps, receive times are taken for all: another clock need not be
+    the recorder's. Positions in another frame than most are left out. `NoFixError` says that
+    positions are needed, and no fix is valid.
     """
     notes = list(notes)
     both = [imu] if positions is None else [imu, positions]
@@ -386,43 +348,36 @@ def as_recording(
     by_receipt = options.use_receive_time or bool(unstamped)
     if len(imu.frames) > 1:
         notes.append(
-            f'{imu.name} changes its frame_id ({", ".join(map(repr, imu.frames))}): its messages '
+            f'{imu.name} changes its frame_id ({imu.frame_names}): its messages '
             f'are read as if they were all in the first.'
         )
     received = np.array(imu.received)
     stamps = received if by_receipt else np.array(imu.stamps)
-    samples = ImuStream(imu.name, imu.frames[0], stamps, imu.rows(), received)
+    samples = ImuStream(imu.name, next(iter(imu.frames)), stamps, imu.rows(), received)
     if positions is None:
         return Recording(name, samples, None, tuple(notes))
     stamps = np.array(positions.received if by_receipt else positions.stamps)
-    try:
-        stream, more = _positions_of(positions, stamps, options.origin)
-    except NoFixError as error:
-        if options.need_positions:
-            raise
-        return Recording(name, samples, None, (*notes, str(error)))
+    topic, rows = positions.name, positions.rows()
+    if positions.msgtype == GEODETIC:
+        try:
+            place = f'{topic} in {positions.place}'
+            stream, more = positions_of_fixes(rows, topic, place, stamps, options.origin)
+        except NoFixError as error:
+            if options.need_positions:
+                raise
+            return Recording(name, samples, None, (*notes, str(error)))
+        notes += more
+    else:
+        frame_of = np.array(positions.frame_of, dtype=np.int64)
+        # The first of several.
+        main = int(np.argmax(np.bincount(frame_of)))
+        mask, frame = frame_of == main, [*positions.frames][main]
+        stream = PositionStream(topic, frame, positions.msgtype, stamps, rows).select(mask)
+        if not mask.all():
+            notes.append(
+                f'{topic} changes its frame_id ({positions.frame_names}): {(~mask).sum()} of '
+                f'{len(mask)} messages are not in {frame!r} and are left out; record positions in '
+                'one frame.'
+            )
     driven, left_out = without_frozen(stream, samples)
-    return Recording(name, samples, driven, (*notes, *more, *left_out))
-
-
-def _positions_of(
-    columns: MessageColumns, stamps: Ints, origin: GeodeticOrigin | None
-) -> tuple[PositionStream, list[str]]:
-    """Return messages of any type as positions in one plane and one frame, and notes."""
-    name, frames = columns.name, columns.frames
-    if columns.msgtype == GEODETIC:
-        place = f'{name} in {columns.place}'
-        return positions_of_fixes(columns.rows(), name, place, stamps, origin)
-    frame_of = np.array(columns.frame_of, dtype=np.int64)
-    # The first of several.
-    main = int(np.argmax(np.bincount(frame_of, minlength=_MOST_FRAMES)[:_MOST_FRAMES]))
-    mask = frame_of == main
-    stream = PositionStream(name, frames[main], columns.msgtype, stamps, columns.rows())
-    if mask.all():
-        return stream, []
-    others = len(mask) - int(mask.sum())
-    note = (
-        f'{name} changes its frame_id ({", ".join(map(repr, frames))}): {others} of {len(mask)} '
-        f'messages are not in {frames[main]!r} and are left out; record positions in one frame.'
-    )
-    return stream.select(mask), [note]
+    return Recording(name, samples, driven, (*notes, *left_out))

@@ -23,12 +23,8 @@ if TYPE_CHECKING:
 IMU_VECTORS = ('linear_acceleration', 'angular_velocity')
 IMU_CHANNELS = tuple(f'{vector}.{axis}' for vector in IMU_VECTORS for axis in 'xyz')
 IN_A_ROW = 9
-"""
-Steps in a row whose median is the usual interval there, where it is longer than that of all.
-
-Neither a gap nor a wild stamp lasts for five of nine. Fewer would take short gaps for the usual
-interval; more would take longer to see that a stream was slowed down.
-"""
+"""Steps in a row whose median is the usual interval there, where it is longer than that of all:
+fewer take short gaps for it, more take longer to see that a stream was slowed down."""
 
 IMU_UNITS = ('m/s^2', 'm/s^2', 'm/s^2', 'rad/s', 'rad/s', 'rad/s')
 
@@ -63,16 +59,12 @@ def acceleration_unit(samples: Floats) -> AccelerationUnit:
     steady = high - low < abs(vector[axis])
     if abs(mean - GRAVITY) < 0.2 * GRAVITY:
         return 'metres per second squared'
-    straight_on = _straight_on(forces[:, axis], samples[:, 3:])
+    # How large it is where a linear fit turns by no rate.
+    design = np.column_stack([samples[:, 3:], np.ones(len(samples))])
+    straight_on = abs(float(np.linalg.lstsq(design, forces[:, axis], rcond=None)[0][-1]))
     if steady and all(0.8 < each < 1.3 for each in (mean, straight_on)):
         return 'g'
     return 'removed' if mean < GRAVITY else 'unclear'
-
-
-def _straight_on(force: Floats, rates: Floats) -> float:
-    """Return how large one axis of the accelerometer is where a linear fit turns by no rate."""
-    design = np.column_stack([rates, np.ones(len(rates))])
-    return abs(float(np.linalg.lstsq(design, force, rcond=None)[0][-1]))
 
 
 @dataclass(frozen=True)
@@ -86,30 +78,13 @@ class GeodeticOrigin:
 
 @dataclass(frozen=True)
 class ImuStream:
-    """
-    Samples of an IMU, or of another sensor, in the order in which they were received.
-
-    Parameters
-    ----------
-    topic, frame_id
-        Where the samples came from.
-    stamps : (N,) int64
-        Time base in nanoseconds: header stamps, or receive times where the recording says so.
-    samples : (N, 6) float64
-        Specific force in m/s^2, then angular rate in rad/s, in the order of ``IMU_CHANNELS``.
-    receive_stamps : (N,) int64
-        When the bag received each message, in nanoseconds.
-    names
-        Of the channels, those of an IMU by default; of another sensor there is one for each
-        column of the samples.
-
-    """
+    """Samples of an IMU, or of another sensor, in the order in which they were received."""
 
     topic: str
     frame_id: str
-    stamps: Ints
-    samples: Floats
-    receive_stamps: Ints
+    stamps: Ints  # (N,) header stamps in ns, or receive times where the recording says so
+    samples: Floats  # (N, 6) specific force in m/s^2, angular rate in rad/s; or of other channels
+    receive_stamps: Ints  # (N,) when the bag received each message, ns
     names: tuple[str, ...] = IMU_CHANNELS
 
     @property
@@ -175,31 +150,15 @@ def _first_that_goes_on(stamps: Ints, gap_ns: int) -> int:
 
 @dataclass(frozen=True)
 class PositionStream:
-    """
-    Positions in the plane, in the order in which they were received.
-
-    Parameters
-    ----------
-    topic, frame_id, msgtype
-        Where the positions came from.
-    stamps : (M,) int64
-        Nanoseconds.
-    positions : (M, 2) float64
-        x and y in metres.
-    origin
-        Origin of the tangent plane if the positions were geodetic, else ``None``.
-    earlier_s
-        Seconds by which the stamps were made earlier.
-
-    """
+    """Positions in the plane, in the order in which they were received."""
 
     topic: str
     frame_id: str
     msgtype: str
-    stamps: Ints
-    positions: Floats
-    origin: GeodeticOrigin | None = None
-    earlier_s: float = 0.0
+    stamps: Ints  # (M,) nanoseconds
+    positions: Floats  # (M, 2) x and y in metres
+    origin: GeodeticOrigin | None = None  # of the tangent plane, if they were geodetic
+    earlier_s: float = 0.0  # by which the stamps were made earlier
 
     @cached_property
     def usable(self) -> Bools:
@@ -232,11 +191,7 @@ class HeldStream:
         return tuple(f'{self.topic}:{field}' for field in self.fields)
 
     def held_at(self, stamps: Ints) -> Floats:
-        """
-        Return the (N, m) numbers in force at (N,) stamps, NaN before the first one.
-
-        Each holds until the next one (zero-order hold), however long that takes.
-        """
+        """Return the (N, m) numbers in force at (N,) stamps, by zero-order hold, NaN before."""
         order = np.argsort(self.stamps, kind='stable')
         newest = np.searchsorted(self.stamps[order], stamps, side='right') - 1
         held = np.full((len(stamps), len(self.fields)), np.nan)
@@ -247,30 +202,14 @@ class HeldStream:
 
 @dataclass(frozen=True)
 class Recording:
-    """
-    The data of one bag that this package uses.
+    """The data of one bag that this package uses."""
 
-    Parameters
-    ----------
-    name
-        The path as the user gave it.
-    imu, positions
-        The two streams; ``positions`` is ``None`` if none were asked for or found.
-    notes
-        Sentences for the user, such as "receive times are used".
-    sensors
-        Sensors beside the IMU that `ReadingOptions` named.
-    line
-        Name of the line of a network that the vehicle drives; empty if it has none.
-
-    """
-
-    name: str
+    name: str  # the path as the user gave it
     imu: ImuStream
-    positions: PositionStream | None = None
-    notes: tuple[str, ...] = ()
-    sensors: tuple[HeldStream, ...] = ()
-    line: str = ''
+    positions: PositionStream | None = None  # if any were asked for and found
+    notes: tuple[str, ...] = ()  # sentences for the user, such as "receive times are used"
+    sensors: tuple[HeldStream, ...] = ()  # beside the IMU, that `ReadingOptions` named
+    line: str = ''  # of a network that the vehicle drives; empty if it has none
 
     @property
     def marked(self) -> bool:
@@ -278,11 +217,7 @@ class Recording:
         return self.positions is not None and self.positions.topic == MARKS
 
     def between(self, start_s: float | None, end_s: float | None) -> Recording:
-        """
-        Return the part from ``start_s`` up to ``end_s``, seconds from the first IMU stamp.
-
-        ``None`` leaves that end open. A stamp exactly at ``start_s`` is in, at ``end_s`` out.
-        """
+        """Return the part in [start, end), seconds from the first IMU stamp; ``None`` is open."""
         origin = self.imu.first_stamp
 
         def inside(stamps: Ints) -> Bools:
@@ -301,10 +236,9 @@ class Recording:
 
     def samples_with(self, names: Sequence[str]) -> Floats:
         """
-        Return the samples of the IMU, and behind them channels of further sensors: (N, 6 + m).
+        Return the samples of the IMU, and behind them m named channels of sensors: (N, 6 + m).
 
-        Those of the m ``names``, see `HeldStream`; they are NaN before the first message, and
-        where the recording has no such sensor.
+        They are NaN before the first message, and where the recording has no such sensor.
         """
         if not names:
             return self.imu.samples
@@ -324,11 +258,7 @@ class Recording:
         return replace(self, sensors=sensors) if sensors else self
 
     def with_positions_earlier(self, seconds: float) -> Recording:
-        """
-        Return the recording with the stamps of its positions so many seconds earlier.
-
-        A stamp that says no time stays as it is, and none becomes such a one.
-        """
+        """Return it with stamps of positions so much earlier; those that say no time stay so."""
         if self.positions is None:
             return self
         stamps = self.positions.stamps
@@ -350,11 +280,8 @@ def plane_of(origin: GeodeticOrigin | None) -> str:
 
 
 OTHER_CITY_M = 100_000.0
-"""
-How far bags may lie apart and share a tangent plane.
-
-So far from its origin the plane shortens distances by one in eight thousand.
-"""
+"""How far bags may lie apart and share a tangent plane: so far from its origin it shortens
+distances by one in eight thousand."""
 
 
 def is_far(stream: PositionStream | None) -> bool:
@@ -367,20 +294,17 @@ def is_far(stream: PositionStream | None) -> bool:
 def check_one_plane(recordings: Sequence[Recording]) -> None:
     """Refuse recordings whose positions are in several frames or from several origins."""
     located = [(each.name, each.positions) for each in recordings if each.positions is not None]
-    frames = sorted({positions.frame_id for _, positions in located})
-    if len(frames) > 1:
-        names = ', '.join(name for name, _ in located)
-        msg = (
-            f'{names}: the positions are in different frames ({", ".join(frames)}); use '
-            'recordings of one frame'
-        )
-        raise InputError(msg)
-    for name, positions in located[1:]:
+    for name, stream in located[1:]:
         other, first = located[0]
-        if positions.origin != first.origin:
+        frames = ', '.join(sorted({stream.frame_id, first.frame_id}))
+        msg = ''
+        if stream.frame_id != first.frame_id:
+            msg = f'{other}, {name}: the positions are in different frames ({frames}); use one'
+        elif stream.origin != first.origin:
             msg = (
-                f'{name}: the positions on {positions.topic} are {plane_of(positions.origin)}, '
-                f'but the positions of {other} on {first.topic} are {plane_of(first.origin)}; '
-                'name one kind with --position-topic, or use recordings of one kind'
+                f'{name}: the positions on {stream.topic} are {plane_of(stream.origin)}, but the '
+                f'positions of {other} on {first.topic} are {plane_of(first.origin)}; name one '
+                'kind with --position-topic, or use recordings of one kind'
             )
+        if msg:
             raise InputError(msg)

@@ -14,7 +14,7 @@ from typing import Any, TYPE_CHECKING
 import rosbag2_py
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.recordings.bag_topics import printable, Topic
+from two_manifold_ros.recordings.bag_topics import damaged, printable, Topic
 from two_manifold_ros.recordings.ros_messages import deserialise
 
 if TYPE_CHECKING:
@@ -37,11 +37,9 @@ class Ros2Bag:
         self.path: Path | str = path
         self._place = path
         self.notes: list[str] = []
-        if not path.exists():
-            msg = f'{path} does not exist: check the path of the bag.'
-            raise InputError(msg)
-        if path.suffix == '.bag':
-            msg = f'{path} is a bag of ROS 1, which only rosbags reads: pip install rosbags.'
+        if not path.exists() or path.suffix == '.bag':
+            cure = 'pip install rosbags for bags of ROS 1' if path.exists() else 'check the path'
+            msg = f'{path} is no bag that rosbag2_py reads: {cure}.'
             raise InputError(msg)
 
     def __enter__(self) -> Self:
@@ -53,7 +51,7 @@ class Ros2Bag:
             self._open()
         # Its errors are those of its plugins, of many types.
         except Exception as error:
-            raise self._damaged(error) from error
+            raise damaged(self.path, error) from error
         return self
 
     def __exit__(
@@ -86,24 +84,14 @@ class Ros2Bag:
         """Yield topic name, receive time in ns and serialised message, in the order received."""
         if not topics:
             return
-        found = 0
         try:
             reader = self._open()
             reader.set_filter(rosbag2_py.StorageFilter(topics=[each.name for each in topics]))
             while reader.has_next():
                 name, raw, received = reader.read_next()
-                found += 1
                 yield name, received, raw
         except Exception as error:
-            raise self._damaged(error) from error
-        counted = sum(each.count for each in topics)
-        if found < counted:
-            # No damage: some recorders count what they drop.
-            self.notes.append(
-                f'{self.path} holds {found} messages on {" and ".join(t.name for t in topics)}, '
-                f'and its metadata count {counted}: the others were dropped by its recorder or '
-                f'lost since; copy it again if that is new.'
-            )
+            raise damaged(self.path, error) from error
 
     def decoder_of(self, topic: Topic) -> Callable[[bytes, str], Any]:  # noqa: ARG002 - as others
         """Return what decodes messages of any topic: packages that are installed define types."""
@@ -114,12 +102,3 @@ class Ros2Bag:
         reader = getattr(rosbag2_py, f'Sequential{packed}Reader')()
         reader.open(self._options, rosbag2_py.ConverterOptions('', ''))
         return reader
-
-    def _damaged(self, error: Exception) -> InputError:
-        if isinstance(error, InputError):
-            return error
-        reason = ' '.join(str(error).split())[:200].rstrip('.') or type(error).__name__
-        return InputError(
-            f'{self.path} is damaged, cut short or not supported ({reason}): copy it again, or '
-            f'try "ros2 bag reindex" on its folder, or "mcap recover" on an .mcap file.'
-        )

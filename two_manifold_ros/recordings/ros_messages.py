@@ -47,12 +47,7 @@ def to_message(msgtype: str, fields: Mapping[str, Any]) -> Any:  # noqa: ANN401 
 
 
 def fill(message: object, msgtype: str, fields: Mapping[str, Any]) -> None:
-    """
-    Fill a message in place.
-
-    Messages that are published often are filled again and again: making their parts each time
-    costs as much again.
-    """
+    """Fill a message in place, as making the parts of one that is published often costs time."""
     kinds = _field_types(msgtype)
     for name, value in fields.items():
         kind = kinds[name]

@@ -72,9 +72,8 @@ def latitude_longitude(positions: Floats, origin: GeodeticOrigin) -> Floats:
 
 
 ORIGIN_REACH_M = 10_000.0
-"""How far the origin of a plane may be from where the vehicle drives. So far from it the plane
-shortens distances by one millionth, 1 - cos(10 km / 6,400 km), and twice as far by five: a wrong
-fix that is believed to be the origin costs no more than that."""
+"""How far the origin of a plane may be from where the vehicle drives: so far from it the plane
+shortens distances by one millionth, 1 - cos(10 km / 6,400 km), and twice as far by five."""
 
 GEODETIC = 'sensor_msgs/msg/NavSatFix'
 NO_FIX = -1
@@ -83,11 +82,7 @@ FRAME = 'map'
 
 
 def mercator(positions: Floats, origin: GeodeticOrigin) -> Floats:
-    """
-    Return positions (N, 2) about an origin on the plane of Mercator, in metres of the equator.
-
-    It is one for all bags, wherever each has its origin, and grids on it are even near a route.
-    """
+    """Return positions (N, 2) on the plane of Mercator, one for all bags, in metres there."""
     latitude, longitude = np.radians(latitude_longitude(positions, origin)).T
     plane: Floats = _RADIUS_M * np.column_stack([longitude, np.arcsinh(np.tan(latitude))])
     return plane
@@ -117,11 +112,7 @@ class NoFixError(InputError):
 
 
 def valid_fixes(latitude_deg: Floats, longitude_deg: Floats, status: Floats) -> Bools:
-    """
-    Return which fixes (N,) are valid: with a status of one, and somewhere on earth.
-
-    A latitude and longitude of exactly 0 is what a receiver without a fix fills in.
-    """
+    """Return which fixes (N,) have a status of one, and are on earth, where none fills in 0, 0."""
     inside = (np.abs(latitude_deg) <= 90.0) & (np.abs(longitude_deg) <= 180.0)
     nowhere = (latitude_deg == 0.0) & (longitude_deg == 0.0)
     valid: Bools = inside & ~nowhere & (status != NO_FIX)
@@ -145,10 +136,9 @@ def choose_origin(
     latitude_deg: Floats, longitude_deg: Floats, altitude_m: Floats
 ) -> GeodeticOrigin:
     """
-    Return the first of valid fixes (N,) near the median of all as the origin of a plane.
+    Return the first of valid fixes (N,) near the median of all, or the nearest, as an origin.
 
-    Receivers report wrong places before they know better, and the plane is tangent to the earth
-    near its origin only. Where no fix is near, the nearest is it.
+    Receivers report wrong places before they know better.
     """
     points = earth_centred(latitude_deg, longitude_deg, np.zeros(len(latitude_deg)))
     away = np.linalg.norm(points - np.median(points, axis=0), axis=1)
@@ -165,9 +155,8 @@ def positions_of_fixes(
     Project fixes (N, 4) to the tangent plane at the origin, by default from `choose_origin`.
 
     They are latitude, longitude, altitude and status, of the topic ``name``, which is at a
-    ``place``. Each is taken at the height of the origin: heights of a receiver jump, and one that
-    is wrong by 10 km would move a fix 4 km away by 6 m. Hills of 100 m move it by 6 cm, the same
-    on each lap. `NoFixError` says that none is valid.
+    ``place``. Each is taken at the height of the origin, as heights of a receiver jump.
+    `NoFixError` says that none is valid.
     """
     latitude, longitude, altitude, status = fixes.T
     valid = valid_fixes(latitude, longitude, status)
