@@ -24,46 +24,52 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats, Ints
 
 
+class NewestRows:
+    """The newest ``most`` rows (c,) of ``count``, each twice in a ring: in one piece, in order."""
+
+    def __init__(self, most: int, channels: int) -> None:
+        self._twice, self._most = np.zeros((2 * most, channels)), most
+        self.count = 0
+
+    def push(self, row: Floats) -> None:
+        """Append one row."""
+        place = self.count % self._most
+        self._twice[place] = self._twice[place + self._most] = row
+        self.count += 1
+
+    def newest(self, rows: int) -> Floats:
+        """Return a view on so many rows (rows, c), the newest one last."""
+        end = self.count % self._most + self._most
+        return self._twice[end - rows : end]
+
+
 @compiled
-def slide(distances: Floats, series: Floats, stream: Floats, position: int, width: int) -> None:
+def slide(distances: Floats, series: Floats, newest: Floats) -> None:
     """
     Move the window on by one tick and update its (N - w + 1,) squared distances in place.
 
-    The window of ``width`` w starts at ``position``, at least 1, of the ``stream`` (d, L).
+    The ``newest`` (w + 1, d) are the one that left it and those in it.
     """
-    last = distances.size - 1
+    last, width = distances.size - 1, len(newest) - 1
     for j in range(last, 0, -1):
         distances[j] = distances[j - 1]
     moved = distances[1:]
     first = 0.0
     for c in range(series.shape[0]):
-        newest = stream[c, position + width - 1]
-        oldest = stream[c, position - 1]
         # Slices: numba's check for a negative index such as j - 1 would cost three times as much.
         entered = series[c, width : width + last]
         left = series[c, :last]
+        come, gone = newest[width, c], newest[0, c]
         for j in range(last):
-            gained = newest - entered[j]
-            lost = oldest - left[j]
+            gained = come - entered[j]
+            lost = gone - left[j]
             moved[j] += gained * gained - lost * lost
-        now = stream[c, position : position + width]
-        begin = series[c, :width]
         for i in range(width):
-            difference = now[i] - begin[i]
+            difference = newest[i + 1, c] - series[c, i]
             first += difference * difference
     for j in range(last):
         moved[j] = max(moved[j], 0.0)
     distances[0] = first
-
-
-def direct_distances(series: Floats, window: Floats) -> Floats:
-    """Return the (N - w + 1,) squared distances of a (d, w) window to all of a (d, N) series."""
-    width = window.shape[1]
-    count = series.shape[1] - width + 1
-    total = np.zeros(count)
-    for i in range(width):
-        total += np.square(series[:, i : i + count] - window[:, i : i + 1]).sum(axis=0)
-    return total
 
 
 @compiled
@@ -82,18 +88,18 @@ class SlidingWindow:
     """
     The newest observations, compared with the training windows at O(N d) a tick.
 
-    ``starts`` (n,) are the first ticks of the training windows in a contiguous ``series`` (d, N),
-    and ``slack`` the ticks between two moves of the buffer's content to its front.
+    ``starts`` (n,) are the first ticks of the training windows in a contiguous ``series`` (d, N).
     """
 
-    def __init__(self, series: Floats, starts: Ints, width: int, slack: int = 256) -> None:
-        self._series = series
-        self._starts = starts
-        self._width = width
-        self._stream = np.zeros((len(series), width + slack))
+    def __init__(self, series: Floats, starts: Ints, width: int) -> None:
+        self._series, self._starts, self._width = series, starts, width
+        self._recent = NewestRows(width + 1, len(series))
         self._distances = np.zeros(series.shape[1] - width + 1)
-        self.count = 0
-        self._end = 0
+
+    @property
+    def count(self) -> int:
+        """Observations since the last gap."""
+        return self._recent.count
 
     @property
     def full(self) -> bool:
@@ -102,22 +108,19 @@ class SlidingWindow:
 
     def clear(self) -> None:
         """Forget everything, as after a gap."""
-        self.count = 0
-        self._end = 0
+        self._recent.count = 0
 
     def push(self, observation: Floats) -> None:
         """Append one (d,) observation."""
-        width = self._width
-        if self._end == self._stream.shape[1]:
-            self._stream[:, :width] = self._stream[:, self._end - width :]
-            self._end = width
-        self._stream[:, self._end] = observation
-        self._end += 1
-        self.count += 1
-        if self.count > width:
-            slide(self._distances, self._series, self._stream, self._end - width, width)
-        elif self.count == width:
-            self._distances[:] = direct_distances(self._series, self._stream[:, :width])
+        recent, series, width = self._recent, self._series, self._width
+        recent.push(observation)
+        if recent.count > width:
+            slide(self._distances, series, recent.newest(width + 1))
+        elif recent.count == width:
+            self._distances[:] = 0.0
+            for i, seen in enumerate(recent.newest(width)):
+                ticks = series[:, i : i + len(self._distances)]
+                self._distances += np.square(ticks - seen[:, None]).sum(axis=0)
 
     def nearest_and_mean(self) -> tuple[float, float]:
         """Return the smallest and the mean squared distance to the training windows, or NaN."""
