@@ -5,7 +5,6 @@
 from collections.abc import Callable
 import itertools
 import math
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -193,28 +192,6 @@ def test_a_line_that_stays_where_it_is_forgets_no_lap_and_moves_no_more_after_ma
     assert all(timed[timed.index(True) :])
     assert timed.index(True) < 200
     assert laps.marks == LAST_MOVE
-
-
-@pytest.mark.slow
-def test_a_mark_holds_up_no_estimate_however_many_there_are():
-    """A model of 1 kHz has ten thousand of them in the time that a mark may be late."""
-    drive = driven([LAP_S] * 2, period_s=1e-3)
-    model: Any = SimpleNamespace(period_ns=SECOND // 1000, frame_id='map')
-    laps = LiveLaps(model, LapTimer(oval()))
-    begun = drive.stamps[drive.shares >= 0.9][0]
-    pushed = []
-    for tick in range(15_000):
-        laps.push(estimate_of(drive, tick))
-    laps.take_mark(int(begun))
-    followed = LapTimer.follow
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(LapTimer, 'follow', lambda *a: pushed.append(0) or followed(*a))
-        state = laps.push(estimate_of(drive, 15_000))
-    assert len(pushed) < 500
-    assert state is not None
-    assert state.elapsed.seconds == pytest.approx(
-        (drive.stamps[15_000] - begun) / SECOND, abs=5e-3
-    )
 
 
 @pytest.mark.parametrize('stamp_s', [-3600.0, 3600.0])

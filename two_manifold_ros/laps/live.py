@@ -4,11 +4,12 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right, insort
 from collections import Counter, deque
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 import math
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,9 +35,6 @@ LATE_S = 10.0
 MOST_WAITING = 1000
 """Marks or fixes that may be ahead of the estimates, at most; further ones are left out."""
 
-TIMED_AGAIN = 250
-"""Estimates from which a lap is timed again, at most: the node publishes nothing meanwhile."""
-
 LAST_MOVE = 64
 """Marks after which the line stays: their mean errs by an eighth of what one does."""
 
@@ -49,28 +47,25 @@ MORE = 1.1
 FAR = 30.0
 """Squared distance from the line, in variances, beyond which a fix is wild: exp(-15) of others."""
 
-MOST_FAR = 0.1
-"""Share of the fixes of a lap above which those far off are not wild: the line may be wrong."""
+MOST_FAR = 1000
+"""Fixes in a row that are far off, at most: a lap or more, see `APART`; then the line is wrong."""
 
 
 class FixedLine:
     """
     The line through the fixes of a vehicle of which laps alone are known, and places on it.
 
-    A fix that is far off the line is left out, unless there are many such fixes on two laps.
+    A fix that is far off the line is left out. After `MOST_FAR` of them in a row, or more than the
+    line has, the line goes through these alone.
     """
 
     def __init__(self, model: RouteModel, circuit: Circuit) -> None:
-        self._model, self._lap_s = model, circuit.lap_s
+        self._model = model
         self.radius = float(np.median(np.hypot(circuit.points[:, 0], circuit.points[:, 1])))
-        self._fixes = ClosedLine()
+        # Through the fixes that count, and through those in a row that were far off.
+        self._fixes, self._far = ClosedLine(), ClosedLine()
         self.drawn: DrawnLine | None = None
         self._drawn_fixes = 0
-        # Fixes near and far off the line in the usual time of a lap, which began when.
-        self._near = 0
-        self._far: list[tuple[float, Floats]] = []
-        self._lap_ns: int | None = None
-        self._doubted = False
         self._last_fix = math.nan
 
     @cached_property
@@ -106,61 +101,43 @@ class FixedLine:
         own = doubt * np.outer(tangents[0], tangents[0])
         own += (rate**2 + doubt) * doubts[0] * np.eye(2)
         variance = float(np.linalg.eigvalsh(covariances[0])[-1])
+
+        def drawn(positions: Floats) -> Floats:
+            return line.at(np.arctan2(positions[:, 1], positions[:, 0]) / (2.0 * np.pi))
+
         return replace(
             estimate,
-            positions=_on(line, estimate.positions),
+            positions=drawn(estimate.positions),
             covariances=covariances,
             velocity=rate * tangents[0],
             velocity_covariance=own,
             # The 95 % quantile of the chi-square distribution with two degrees of freedom.
             ellipse_m=math.sqrt(-2.0 * math.log(0.05) * variance),
             places=None,
-            ahead=lambda: self._paths.along(estimate.positions, drawn=partial(_on, line)),
+            ahead=lambda: self._paths.along(estimate.positions, drawn=drawn),
         )
 
-    def take(self, stamp_ns: int, phase: float, variance: float, place: Floats) -> bool:
+    def take(self, phase: float, variance: float, place: Floats) -> bool:
         """Add a fix at a phase, in laps, to the line; return whether it is not wild."""
         if abs((phase - self._last_fix + 0.5) % 1.0 - 0.5) < APART:
             return True
         self._last_fix = phase
         at = np.array([phase])
-        if self.drawn is not None:
-            self._judge(stamp_ns)
-            line = self.drawn
+        if (line := self.drawn) is not None:
             square = float(np.square(place - line.at(at)[0]).sum())
             slopes = float(np.square(line.tangents(at)[0]).sum())
             unsure = line.noise_m2 + float(line.variances(at)[0]) + variance * slopes
             if square > FAR * unsure:
-                if len(self._far) < MOST_WAITING:
-                    self._far.append((phase, place))
+                self._far.add(at, place[None])
+                if self._far.fixes > min(MOST_FAR, self._fixes.fixes) and not self._far.problem:
+                    self._fixes, self._far = self._far, ClosedLine()
+                    self.drawn, self._drawn_fixes = self._fixes.draw(), self._fixes.fixes
                 return False
-            self._near += 1
+            self._far = ClosedLine()
         self._fixes.add(at, place[None])
         if self._fixes.fixes >= MORE * self._drawn_fixes and not self._fixes.problem:
-            self._draw()
+            self.drawn, self._drawn_fixes = self._fixes.draw(), self._fixes.fixes
         return True
-
-    def _judge(self, stamp_ns: int) -> None:
-        """Believe those far off once a usual lap, if they were many on this and the last one."""
-        begun_ns = stamp_ns if self._lap_ns is None else self._lap_ns
-        if 0 <= stamp_ns - begun_ns < 1e9 * self._lap_s:
-            self._lap_ns = begun_ns
-            return
-        near, far = self._near, self._far
-        many = len(far) > MOST_FAR * (near + len(far))
-        if many and self._doubted:
-            at, places = np.array([each for each, _ in far]), np.array([each for _, each in far])
-            others = ClosedLine()
-            others.add(at, places)
-            if len(far) > near and not others.problem:
-                self._fixes = others
-            else:
-                self._fixes.add(at, places)
-            self._draw()
-        self._near, self._far, self._lap_ns, self._doubted = 0, [], stamp_ns, many
-
-    def _draw(self) -> None:
-        self.drawn, self._drawn_fixes = self._fixes.draw(), self._fixes.fixes
 
     def in_metres(self, state: LapState, circuit: Circuit) -> LapState:
         """Return a state on the ring with the way along the line through the fixes."""
@@ -207,7 +184,8 @@ class LiveLaps:
         self._highest = 0
         # Estimates, and the way of each along the circuit as the model has it, m, or NaN.
         self._past: deque[tuple[Estimate, float]] = deque()
-        self._waiting: deque[tuple[int, Floats | None]] = deque()
+        # Marks, and fixes with their places, that are ahead of the estimates, by stamp.
+        self._waiting: list[tuple[int, Floats | None]] = []
         self._marks: list[float] = []
         self._last_mark_ns: int | None = None
         # Marks and fixes that were placed nowhere.
@@ -254,7 +232,7 @@ class LiveLaps:
         self.timer.laps.clear()
         if self._past and stamp_ns <= (newest_ns := self._past[-1][0].stamp_ns):
             # The clock was set back: what is ahead of it is of the time before.
-            self._waiting = deque(each for each in self._waiting if each[0] < newest_ns)
+            self._waiting = [each for each in self._waiting if each[0] < newest_ns]
             self._past.clear()
             self._last_mark_ns = None
         metres = math.nan
@@ -265,19 +243,17 @@ class LiveLaps:
         while stamp_ns - self._past[0][0].stamp_ns > late_ns:
             self._past.popleft()
         while self._waiting and self._waiting[-1][0] > stamp_ns + late_ns:
-            self._missed[_name_of(self._waiting.pop()[1])] += 1
-        moved = False
-        while self._waiting and self._waiting[0][0] <= stamp_ns:
-            moved |= self._take(*self._waiting.popleft())
-        if moved:
+            self._miss(self._waiting.pop()[1])
+        due = bisect_right(self._waiting, stamp_ns, key=itemgetter(0))
+        # Each of them, also behind one that moves the line.
+        moves = [self._take(*each) for each in self._waiting[:due]]
+        del self._waiting[:due]
+        if any(moves):
             state = self._time_again(state)
         self._highest = max(self._highest, self.timer.number)
         if state is None:
             return None
-        state = replace(state, lap=self._highest)
-        if self.line.drawn is None:
-            return state
-        return self.line.in_metres(state, self.timer.circuit)
+        return self.line.in_metres(replace(state, lap=self._highest), self.timer.circuit)
 
     def go_on(self, before: LiveLaps) -> None:
         """Go on counting laps, and with the frame of the fixes, in place of another model's."""
@@ -288,9 +264,15 @@ class LiveLaps:
         """Return whether fixes of satellites, or positions in metres, go with those before."""
         return not self.frame or (self.origin is not None) == geodetic
 
-    def take_mark(self, stamp_ns: int) -> None:
-        """Take the time at which the vehicle passes the line."""
-        self._add(stamp_ns, None)
+    def take_mark(self, stamp_ns: int, place: Floats | None = None) -> None:
+        """Take the time at which the vehicle passes the line, or is at a ``place`` by a fix."""
+        if self._clock_ns is not None:
+            stamp_ns = self._clock_ns()
+        elif self._past:
+            stamp_ns = stamp_ns or self._past[-1][0].stamp_ns
+        # It waits for the estimates of its time; those that came first are due first.
+        if len(self._waiting) < MOST_WAITING:
+            insort(self._waiting, (stamp_ns, place), key=itemgetter(0))
 
     def take_position(self, stamp_ns: int, frame_id: str, x: float, y: float) -> bool:
         """Take a fix, m; return whether it is one, in the frame of those before it."""
@@ -305,58 +287,44 @@ class LiveLaps:
             return False
         self.position_counts['used'] += 1
         self.frame = frame_id
-        self._add(stamp_ns, np.array([x, y]))
+        self.take_mark(stamp_ns, np.array([x, y]))
         return True
 
-    def _add(self, stamp_ns: int, place: Floats | None) -> None:
-        """Keep a mark or a fix until the estimates of its time are there."""
-        if self._clock_ns is not None:
-            stamp_ns = self._clock_ns()
-        elif self._past:
-            stamp_ns = stamp_ns or self._past[-1][0].stamp_ns
-        # Those that came first are due first.
-        if len(self._waiting) == MOST_WAITING:
-            return
-        self._waiting.append((stamp_ns, place))
-        if len(self._waiting) > 1 and stamp_ns < self._waiting[-2][0]:
-            self._waiting = deque(sorted(self._waiting, key=lambda each: each[0]))
+    def _miss(self, place: Floats | None) -> bool:
+        self._missed['marks' if place is None else 'fixes'] += 1
+        return False
 
     def _take(self, stamp_ns: int, place: Floats | None) -> bool:
         """Place a mark or a fix on the lap; return whether the start line has to move."""
         after = bisect_left(self._past, stamp_ns, key=lambda each: each[0].stamp_ns)
         if not 0 < after < len(self._past):
-            self._missed[_name_of(place)] += 1
-            return False
+            return self._miss(place)
         (before, metres), (later, later_m) = self._past[after - 1], self._past[after]
         took = later.stamp_ns - before.stamp_ns
         # Between them the filter was lost, or there was no IMU; and one wrong place spoils a line.
         sure = before.status is later.status is Status.TRACKING
         if not sure or took > 2 * self._model.period_ns:
-            self._missed[_name_of(place)] += 1
-            return False
+            return self._miss(place)
         share = (stamp_ns - before.stamp_ns) / took
-        if place is None:
-            length = self._circuit.length_m
-            step = (later_m - metres + 0.5 * length) % length - 0.5 * length
-            return self._take_mark(stamp_ns, (metres + share * step) % length)
-        x, y = before.positions[0] + share * (later.positions[0] - before.positions[0])
-        turned = math.atan2(y, x)
-        along = np.array([-math.sin(turned), math.cos(turned)])
-        doubt = float(along @ before.covariances[0] @ along)
-        doubt /= (2.0 * math.pi * self.line.radius) ** 2
-        if not self.line.take(stamp_ns, turned / (2.0 * math.pi), doubt, place):
-            self.position_counts['far_off'] += 1
-        return False
-
-    def _take_mark(self, stamp_ns: int, metres: float) -> bool:
+        if place is not None:
+            x, y = before.positions[0] + share * (later.positions[0] - before.positions[0])
+            turned = math.atan2(y, x)
+            along = np.array([-math.sin(turned), math.cos(turned)])
+            doubt = float(along @ before.covariances[0] @ along)
+            doubt /= (2.0 * math.pi * self.line.radius) ** 2
+            if not self.line.take(turned / (2.0 * math.pi), doubt, place):
+                self.position_counts['far_off'] += 1
+            return False
         last_ns = self._last_mark_ns
         # A button that is pressed twice, as `passages_of` leaves it out.
         if last_ns is not None and stamp_ns - last_ns < 0.5e9 * self._circuit.lap_s:
             return False
         self._last_mark_ns = stamp_ns
-        if math.isnan(metres) or len(self._marks) == LAST_MOVE:
+        length = self._circuit.length_m
+        step = (later_m - metres + 0.5 * length) % length - 0.5 * length
+        if math.isnan(step) or len(self._marks) == LAST_MOVE:
             return False
-        self._marks.append(metres)
+        self._marks.append((metres + share * step) % length)
         # At powers of two.
         return len(self._marks) & (len(self._marks) - 1) == 0
 
@@ -372,11 +340,8 @@ class LiveLaps:
         line_m = step * (round(start / step) % len(circuit))
         if line_m == self._line_m:
             return state
-        timer = LapTimer(circuit, self._sectors)
-        again = None
-        every = -(-len(self._past) // TIMED_AGAIN)
-        # The newest one is among them.
-        for estimate, _ in list(self._past)[(len(self._past) - 1) % every :: every]:
+        timer, again = LapTimer(circuit, self._sectors), None
+        for estimate, _ in self._past:
             again = timer.push(estimate)
         timer.laps.clear()
         # The line moved by less than half a lap, and of the old and the new one one was passed.
@@ -386,12 +351,3 @@ class LiveLaps:
         timer.number = max(number, timer.number)
         self.timer, self._line_m = timer, line_m
         return again
-
-
-def _name_of(place: Floats | None) -> str:
-    return 'marks' if place is None else 'fixes'
-
-
-def _on(line: DrawnLine, positions: Floats) -> Floats:
-    """Return where positions (n, 2) on the ring are on the line through the fixes."""
-    return line.at(np.arctan2(positions[:, 1], positions[:, 0]) / (2.0 * np.pi))
