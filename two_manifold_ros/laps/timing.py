@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass
+import itertools
 import math
 from typing import NamedTuple, TYPE_CHECKING
 
@@ -94,16 +95,12 @@ class LapState:
 
     def numbers(self) -> dict[str, float]:
         """Return all numbers by name, those that are timed with their standard deviations."""
-        found = {
-            'lap': float(self.lap),
-            'sector': float(self.sector),
-            'phase': self.phase,
-            'distance_m': self.distance_m,
-            'distance_std_m': self.distance_deviation_m,
-        }
-        for name, timed in vars(self).items():
-            if isinstance(timed, Timed):
-                found |= {f'{name}_s': timed.seconds, f'{name}_std_s': timed.deviation_s}
+        found = {}
+        for name, each in vars(self).items():
+            if isinstance(each, Timed):
+                found |= {f'{name}_s': each.seconds, f'{name}_std_s': each.deviation_s}
+            elif name != 'stamp_ns':
+                found[name.replace('deviation', 'std')] = float(each)
         return found
 
 
@@ -291,36 +288,33 @@ class LapTimer:
 
     def _pass(self, sector: int, way_m: float) -> None:
         """Pass a line on the way to the newest mark: end a sector, and a lap at the start line."""
-        between = self._last, self._now, way_m
+        between, passages = (self._last, self._now, way_m), self._passages
         _fill(*between, self._begin, self.circuit.known, self._passed, self._course)
         passage = np.zeros(4)
         _between(*between, self.circuit.known, passage)
-        before = self._passages.get((sector - 1) % len(self._lines))
+        before = passages.get((sector - 1) % len(self._lines))
         self._last_sector = UNKNOWN if before is None else _from(before, passage)
         if sector:
-            self._passages[sector] = passage
+            passages[sector] = passage
             return
         if self.number:
-            self._end_lap(passage)
+            begin, time, began = passages.get(0), UNKNOWN, None
+            if begin is not None:
+                time = _from(begin, passage, self.circuit.repeated)
+                began = (self._origin_ns or 0) + round(begin[AT] * 1e9)
+                self._learn(time.seconds)
+                best = not time.seconds >= self._times['best'].seconds
+                for name in ('last', 'best')[: 1 + best]:
+                    self._courses[name], self._times[name] = self._course, time
+            lines = [*map(passages.get, range(len(self._lines))), passage]
+            sectors = tuple(
+                UNKNOWN if start is None or end is None else _from(start, end)
+                for start, end in itertools.pairwise(lines)
+            )
+            self.laps.append(Lap(self.number, began, time, sectors))
         self.number += 1
         self._forget()
         self._begin = self._passages[0] = passage
-
-    def _end_lap(self, passage: Floats) -> None:
-        lines = [self._passages.get(each) for each in range(len(self._lines))]
-        begin, time, began = self._passages.get(0), UNKNOWN, None
-        if begin is not None:
-            time = _from(begin, passage, self.circuit.repeated)
-            began = (self._origin_ns or 0) + round(begin[AT] * 1e9)
-            self._learn(time.seconds)
-            best = not time.seconds >= self._times['best'].seconds
-            for name in ('last', 'best')[: 1 + best]:
-                self._courses[name], self._times[name] = self._course, time
-        sectors = [
-            UNKNOWN if start is None or end is None else _from(start, end)
-            for start, end in zip(lines, [*lines[1:], passage], strict=True)
-        ]
-        self.laps.append(Lap(self.number, began, time, tuple(sectors)))
 
     def _learn(self, lap_s: float) -> None:
         """Learn from a lap that is over."""
@@ -408,7 +402,17 @@ def make_timer(model: ModelHead, start_line: str = '', sectors: str = '') -> Lap
         raise InputError(msg)
     if start_line.strip():
         circuit = circuit.starting_at(_metres(circuit, start_line.strip(), 'start line'))
-    return LapTimer(circuit, _shares(circuit, sectors) if sectors.strip() else THIRDS)
+    if not sectors.strip():
+        return LapTimer(circuit)
+    words = sectors.replace(';', ' ').split()
+    shares = [_metres(circuit, each, 'sector') / circuit.length_m for each in words]
+    if sorted({0.0, *shares, 1.0}) != [0.0, *shares, 1.0] or not shares:
+        msg = (
+            f'sectors {sectors!r}: name where each sector after the first begins, in the order '
+            'driven, apart by blanks and none on the start line, such as 0.33 0.66'
+        )
+        raise InputError(msg)
+    return LapTimer(circuit, shares)
 
 
 def lines_in_words(timer: LapTimer, frame: str) -> str:
@@ -441,24 +445,11 @@ def circuit_of(model: ModelHead) -> Circuit:
     tracks = [model.track[begin:end] for begin, end in stretches_of(known) if end - begin > 2]
     period_s = 1.0 / model.rate_hz
     places = merge_passes(tracks, period_s) if tracks else None
-    circuit = (
-        None if places is None else learn_circuit(places, tracks, period_s, (), at_mark=False)
-    )
-    if circuit is None:
-        raise InputError(NO_LAPS)
-    return circuit
-
-
-def _shares(circuit: Circuit, sectors: str) -> Sequence[float]:
-    words = sectors.replace(';', ' ').split()
-    shares = [_metres(circuit, each, 'sector') / circuit.length_m for each in words]
-    if sorted({0.0, *shares, 1.0}) != [0.0, *shares, 1.0] or not shares:
-        msg = (
-            f'sectors {sectors!r}: name where each sector after the first begins, in the order '
-            'driven, apart by blanks and none on the start line, such as 0.33 0.66'
-        )
-        raise InputError(msg)
-    return shares
+    if places is not None:
+        circuit = learn_circuit(places, tracks, period_s, (), at_mark=False)
+        if circuit is not None:
+            return circuit
+    raise InputError(NO_LAPS)
 
 
 def _metres(circuit: Circuit, text: str, what: str) -> float:
@@ -473,11 +464,11 @@ def _metres(circuit: Circuit, text: str, what: str) -> float:
             'several are apart by blanks'
         )
         raise InputError(msg)
-    if len(numbers) == 1:
-        if not 0.0 <= numbers[0] < 1.0:
-            msg = f'{what} {text!r}: a share of a lap is at least 0 and below 1'
-            raise InputError(msg)
+    if len(numbers) == 1 and 0.0 <= numbers[0] < 1.0:
         return numbers[0] * circuit.length_m
+    if len(numbers) == 1:
+        msg = f'{what} {text!r}: a share of a lap is at least 0 and below 1'
+        raise InputError(msg)
     spot = circuit.locate(np.array(numbers), np.zeros(2))
     if math.isnan(spot.metres):
         msg = (
