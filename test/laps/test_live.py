@@ -113,21 +113,6 @@ def test_fixes_place_the_laps():
         assert np.diff(ahead.ticks).max() <= 2.5 + 1e-6
 
 
-def test_way_and_its_deviation_are_those_along_the_fixes():
-    drive = driven([LAP_S] * 5)
-    laps = live()
-    state = placed_drive(laps, drive, range(0, 300, 5))
-    fine = plane(np.linspace(0.0, 1.0, 10_001))
-    way = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(fine, axis=0).T))])
-    at = np.interp(state.phase, np.linspace(0, 1, 10_001), way)
-    assert state.distance_m == pytest.approx(at, abs=1.0)
-    # A tenth of a metre of 100 on the ring is as much of the ellipse as lies there.
-    place = state.phase + np.array([-5e-4, 5e-4])
-    slope = float(np.hypot(*np.diff(plane(place), axis=0)[0])) / 1e-3
-    assert abs(slope / way[-1] - 1.0) > 0.1
-    assert state.distance_deviation_m == pytest.approx(0.1 * slope / 100.0, rel=0.05)
-
-
 def test_stamps_on_arrival_are_those_of_the_clock():
     drive = driven([LAP_S] * 2)
     now = [0]

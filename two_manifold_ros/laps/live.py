@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.filtering.status import Status, USABLE
-from two_manifold_ros.laps.ring import ClosedLine, DrawnLine, STEPS
+from two_manifold_ros.laps.ring import ClosedLine, DrawnLine
 from two_manifold_ros.laps.timing import LapState, LapTimer
 from two_manifold_ros.model.path_ahead import PathAhead
 from two_manifold_ros.recordings.excursions import FARTHEST_M
@@ -139,23 +139,6 @@ class FixedLine:
             self.drawn, self._drawn_fixes = self._fixes.draw(), self._fixes.fixes
         return True
 
-    def in_metres(self, state: LapState, circuit: Circuit) -> LapState:
-        """Return a state on the ring with the way along the line through the fixes."""
-        if self.drawn is None:
-            return state
-        way_m = self.drawn.way_m
-        begin = math.atan2(circuit.points[0, 1], circuit.points[0, 0]) / (2.0 * math.pi)
-        edges = np.linspace(0.0, 1.0, STEPS + 1)
-        before, now = np.interp([begin % 1.0, (begin + state.phase) % 1.0], edges, way_m)
-        whole = float(way_m[-1])
-        metres = float(now - before) % whole if whole else 0.0
-        # As fast as the line goes on there.
-        step = int((begin + state.phase) % 1.0 * STEPS) % STEPS
-        scale = STEPS * float(way_m[step + 1] - way_m[step]) / circuit.length_m
-        return replace(
-            state, distance_m=metres, distance_deviation_m=scale * state.distance_deviation_m
-        )
-
 
 class LiveLaps:
     """
@@ -251,9 +234,7 @@ class LiveLaps:
         if any(moves):
             state = self._time_again(state)
         self._highest = max(self._highest, self.timer.number)
-        if state is None:
-            return None
-        return self.line.in_metres(replace(state, lap=self._highest), self.timer.circuit)
+        return None if state is None else replace(state, lap=self._highest)
 
     def go_on(self, before: LiveLaps) -> None:
         """Go on counting laps, and with the frame of the fixes, in place of another model's."""

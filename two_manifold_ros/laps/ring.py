@@ -10,7 +10,6 @@ usual lap; or, from five fixes on, of the smoothest closed line through the fixe
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 import math
 from typing import TYPE_CHECKING
 
@@ -39,9 +38,6 @@ REACHES = (1.0, 2.0, 4.0, 8.0, 16.0)
 
 NOISES = tuple((10.0 ** np.arange(-6.0, 0.0, 0.5)).tolist())
 """Variances of fixes about the line, in squares of the size of the route."""
-
-STEPS = 400
-"""Parts of a lap whose lengths are summed to the way along the line through fixes."""
 
 HUNDREDTHS = 100
 """Parts of a lap in which it is noted whether there was a fix."""
@@ -195,12 +191,6 @@ class DrawnLine:
     covariance: Floats
     noise_m2: float
 
-    @cached_property
-    def way_m(self) -> Floats:
-        """Way along the line at the ends of `STEPS` parts of a lap, m: (STEPS + 1,)."""
-        steps = np.hypot(*np.diff(self.at(np.linspace(0.0, 1.0, STEPS + 1)), axis=0).T)
-        return np.concatenate([[0.0], np.cumsum(steps)])
-
     def at(self, phases: Floats) -> Floats:
         """Return the positions at phases (T,), in laps: (T, 2)."""
         positions: Floats = self.middle + _harmonics(phases) @ self.weights
@@ -208,7 +198,7 @@ class DrawnLine:
 
     def variances(self, phases: Floats) -> Floats:
         """Return the variance of each coordinate of the line, m^2: (T,)."""
-        return _variances(_harmonics(phases), self.covariance)
+        return self._variances(_harmonics(phases))
 
     def tangents(self, phases: Floats) -> tuple[Floats, Floats]:
         """Return how positions change with the phase, m in a lap (T, 2), and variances (T,)."""
@@ -216,13 +206,12 @@ class DrawnLine:
         rates = 2.0 * np.pi * np.arange(1, HARMONICS + 1)
         turned = np.stack([-rates * waves[:, :, 1], rates * waves[:, :, 0]], axis=2)
         slopes = np.column_stack([np.zeros(len(phases)), turned.reshape(len(phases), -1)])
-        return slopes @ self.weights, _variances(slopes, self.covariance)
+        return slopes @ self.weights, self._variances(slopes)
 
-
-def _variances(features: Floats, covariance: Floats) -> Floats:
-    """Return the variances of features (T, F) of weights with a covariance (F, F): (T,)."""
-    variances: Floats = np.einsum('tf,fg,tg->t', features, covariance, features, optimize=True)
-    return np.maximum(variances, 0.0)
+    def _variances(self, features: Floats) -> Floats:
+        """Return the variances of (T, F) features of the weights: (T,)."""
+        found = np.einsum('tf,fg,tg->t', features, self.covariance, features, optimize=True)
+        return np.maximum(found, 0.0)
 
 
 def _harmonics(phases: Floats) -> Floats:

@@ -13,7 +13,7 @@ import numpy as np
 from two_manifold_ros.errors import InputError, refuse
 from two_manifold_ros.files import checked, read_text
 from two_manifold_ros.laps.alignment import align_marks, drive_series, Series
-from two_manifold_ros.laps.loop import find_loop, lay_around, repetitions
+from two_manifold_ros.laps.loop import find_loop, lay_around, repeats
 from two_manifold_ros.laps.ring import on_ring, on_route
 from two_manifold_ros.names import MARKS
 from two_manifold_ros.recordings.reading import read_stamps
@@ -72,7 +72,7 @@ def place_by_imu(recordings: Sequence[Recording]) -> Placed:
 
 def place_by_marks(recordings: Sequence[Recording], marks: Sequence[Ints]) -> Placed:
     """Place drives along their laps, of which marks (L + 1,), ns, say when each begins."""
-    parts, times, laps, repeated = [], [], 0.0, []
+    parts, times, laps = [], [], 0.0
     for recording, own in zip(recordings, marks, strict=True):
         series = drive_series(recording)
         ticks = np.arange(len(series.stamps))
@@ -95,8 +95,7 @@ def place_by_marks(recordings: Sequence[Recording], marks: Sequence[Ints]) -> Pl
         found = np.interp(own_ticks, ticks, phases)
         # By what is passed and not by time: a vehicle that stands stays where it is.
         phases += np.interp(phases, found, numbers - found)
-        repeated.append(repetitions(series, phases, own_ticks, numbers))
-        if not repeated[-1]:
+        if not repeats(series, phases, own_ticks):
             msg = (
                 f'{recording.name}: what the IMU reads between the marks does not repeat, so they '
                 'are no passages of one line; give their times by the clock of the IMU'
@@ -108,13 +107,6 @@ def place_by_marks(recordings: Sequence[Recording], marks: Sequence[Ints]) -> Pl
         laps += float(numbers[-1])
     lap_s = float(np.median(np.concatenate(times)))
     sentence = f'{laps:g} laps by marks, of usually {lap_s:.3f} s'
-    # Two laps of a bag may be alike by chance.
-    count = min(repeated)
-    if count > 1:
-        sentence += (
-            f'; the IMU repeats {count} times in each: if the route has no {count} parts that are '
-            'alike, marks are missing; then use --marks none'
-        )
     return Placed(_placed(parts, lap_s, MARKS), lap_s, laps, sentence)
 
 
