@@ -17,8 +17,8 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.laps import alignment
 from two_manifold_ros.laps.alignment import align_marks, drive_series, find_path, Grid
 from two_manifold_ros.laps.loop import find_loop, unevenness
-from two_manifold_ros.laps.ring import ClosedLine, HARMONICS, NOISES, on_ring, on_route, REACHES
-from two_manifold_ros.laps.unplaced import place, place_by_imu, place_by_marks, read_marks
+from two_manifold_ros.laps.ring import ClosedLine, HARMONICS, NOISES, on_line, REACHES
+from two_manifold_ros.laps.unplaced import place, place_by_marks, read_marks
 from two_manifold_ros.names import LAP_FRAME, MARKS
 from two_manifold_ros.recordings.bag_writer import BagWriter
 from two_manifold_ros.recordings.recording import PositionStream, Recording
@@ -218,7 +218,7 @@ def test_a_lap_on_the_ring_is_as_long_as_it_takes():
     stamps = recording.imu.stamps
     phases = np.linspace(0.0, 2.0, len(stamps))
     phases[:10] = np.nan
-    placed = on_ring(recording, stamps, phases, 7.5, MARKS)
+    (placed,) = on_line([(replace(recording, positions=None), stamps, phases)], 7.5, MARKS)
     stream = placed.positions
     assert stream is not None
     assert placed.marked
@@ -320,7 +320,7 @@ def test_too_few_fixes_and_those_of_one_part_are_refused(every: slice, words: st
     recording = recorded(np.zeros((400, 6)))
     phases = np.linspace(0.0, 3.0, 400)
     with pytest.raises(InputError, match=words):
-        on_route([(fixes_at(recording, every), recording.imu.stamps, phases)])
+        on_line([(fixes_at(recording, every), recording.imu.stamps, phases)], 1.0)
 
 
 def test_fixes_of_one_drive_place_the_other_too():
@@ -330,9 +330,8 @@ def test_fixes_of_one_drive_place_the_other_too():
     phases[:5] = np.nan
     later = phases + 0.25
     later[:20] = np.nan
-    one, other = on_route(
-        [(fixes_at(recording, slice(0, None, 8)), stamps, phases), (recording, stamps, later)]
-    )
+    drives = [(fixes_at(recording, slice(0, None, 8)), stamps, phases), (recording, stamps, later)]
+    one, other = on_line(drives, 1.0)
     assert one.positions is not None
     assert other.positions is not None
     assert one.positions.positions == pytest.approx(track(phases[5:]), abs=0.1)
@@ -425,7 +424,7 @@ def test_two_drives_without_positions_have_the_same_phases():
             ('second', np.arange(len(phases)) >= cut),
         )
     )
-    placed = place_by_imu([first, second])
+    placed = place([first, second], None)
     assert placed.laps > 0.9 * (phases[-1] - phases[0])
     assert [each.name for each in placed.recordings] == ['first', 'second']
     both = [phases_on(each) for each in placed.recordings]

@@ -21,10 +21,11 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.laps.alignment import (
+    align_steps,
     drive_series,
     extended,
+    FINE,
     most_likely_way,
-    phases_of,
     Series,
 )
 
@@ -63,28 +64,19 @@ OUTLIER = 3.0
 """Standard deviations in each channel beyond which an observation says nothing of its phase."""
 
 MOST_UNEVEN = 0.75
-"""
-Spread of the speed above which a path is no drive along a loop, see `unevenness`.
-
-Drives along their loop have .7 at most; paths through pieces in another order, along half of a lap
-and with crashes .8 and more, and some of these explain more.
-"""
+"""Spread of the speed above which a path is along no loop, see `unevenness`: .7 at most on one."""
 
 MOST_DOUBT = 0.05
 """
-Share of what is read that each further lap leaves unexplained, to the power of the further laps.
-
-A path that may choose its speed finds a share of any drive again; on each of many laps it does
-not.
+Share of what is read that each further lap leaves unexplained, to the power of the further laps: a
+path that may choose its speed finds a share of any drive again, but not on each of many laps.
 """
 
 LEAST_EXPLAINED = 0.6
 """Share that other laps explain, at least: .7 and more on loops, .54 at most without one."""
 
 ALMOST = 0.03
-"""
-Share of the information by which the shorter of two loops may have less: two laps are one as well.
-"""
+"""Share of the information by which the shorter of two loops may have less: two are one, too."""
 
 
 WIDE = 0.02
@@ -190,7 +182,9 @@ def _loop_of(series: Series, ring: Ring) -> Loop:
     at, rough = ring.middles, ring.way / ring.phases
     usual = usual_lap(at, rough)
     for _ in range(ALIGNED):
-        middles, own = phases_of(series, at, rough, usual)
+        middles, seen = series.averaged(usual / FINE.steps)
+        # A slack of as much as a few coarse phases.
+        own = align_steps(seen, np.interp(middles, at, rough), 0.05)
         if abs((own[-1] - own[0]) / (rough[-1] - rough[0]) - 1.0) > ALMOST:
             # Fine steps are lost on the way, as in a long hole: the coarse ones stand.
             break

@@ -43,25 +43,26 @@ HUNDREDTHS = 100
 """Parts of a lap in which it is noted whether there was a fix."""
 
 
-def on_ring(
-    recording: Recording, stamps: Ints, phases: Floats, lap_s: float, topic: str = ''
-) -> Recording:
-    """Return a recording with positions on a ring of a lap, phase 0 at (radius, 0)."""
-    known = np.isfinite(phases)
-    angles = 2.0 * np.pi * phases[known]
-    radius = lap_s / (2.0 * math.pi)
-    around = radius * np.column_stack([np.cos(angles), np.sin(angles)])
-    stream = PositionStream(topic, LAP_FRAME, '', stamps[known], around)
-    return replace(recording, positions=stream)
-
-
-def on_route(drives: Sequence[tuple[Recording, Ints, Floats]]) -> list[Recording]:
+def on_line(
+    drives: Sequence[tuple[Recording, Ints, Floats]], lap_s: float, topic: str = ''
+) -> list[Recording]:
     """
-    Return recordings with positions on one line through the fixes of all of them.
+    Return drives with positions on one line through the fixes of all of them, or on a ring.
 
-    Stamps and phases are as in `on_ring`, all from one place. An ``InputError`` says that fixes
-    are too few, miss half of the lap, or are in several frames.
+    At stamps (T,) of each so many laps are gone (T,), all from one place. Without fixes phase 0 is
+    at (radius, 0) of a ring, and the ``topic`` is that of the positions. An ``InputError`` says
+    that fixes are too few, miss half of the lap, or are in several frames.
     """
+    placed = []
+    if all(recording.positions is None for recording, _, _ in drives):
+        radius = lap_s / (2.0 * math.pi)
+        for recording, stamps, phases in drives:
+            known = np.isfinite(phases)
+            angles = 2.0 * np.pi * phases[known]
+            around = radius * np.column_stack([np.cos(angles), np.sin(angles)])
+            stream = PositionStream(topic, LAP_FRAME, '', stamps[known], around)
+            placed.append(replace(recording, positions=stream))
+        return placed
     check_one_plane([recording for recording, _, _ in drives])
     streams, at, places = [], [np.empty(0)], [np.empty((0, 2))]
     for recording, stamps, phases in drives:
@@ -80,16 +81,12 @@ def on_route(drives: Sequence[tuple[Recording, Ints, Floats]]) -> list[Recording
         names = ', '.join(recording.name for recording, _, _ in drives)
         msg = f'{names}: {line.problem}, or leave the topic out for a model without positions'
         raise InputError(msg)
-    wanted = [phases[np.isfinite(phases)] for _, _, phases in drives]
-    drawn = line.draw().at(np.concatenate(wanted))
-    parts = np.split(drawn, np.cumsum([len(each) for each in wanted])[:-1])
-    return [
-        replace(
-            recording,
-            positions=replace(streams[0], stamps=stamps[np.isfinite(phases)], positions=part),
-        )
-        for (recording, stamps, phases), part in zip(drives, parts, strict=True)
-    ]
+    drawn = line.draw()
+    for recording, stamps, phases in drives:
+        known = np.isfinite(phases)
+        stream = replace(streams[0], stamps=stamps[known], positions=drawn.at(phases[known]))
+        placed.append(replace(recording, positions=stream))
+    return placed
 
 
 class ClosedLine:

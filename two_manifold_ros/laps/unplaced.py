@@ -14,7 +14,7 @@ from two_manifold_ros.errors import InputError, refuse
 from two_manifold_ros.files import checked, read_text
 from two_manifold_ros.laps.alignment import align_marks, drive_series, Series
 from two_manifold_ros.laps.loop import find_loop, lay_around, repeats
-from two_manifold_ros.laps.ring import on_ring, on_route
+from two_manifold_ros.laps.ring import on_line
 from two_manifold_ros.names import MARKS
 from two_manifold_ros.recordings.reading import read_stamps
 
@@ -48,14 +48,9 @@ class Placed(NamedTuple):
 
 
 def place(recordings: Sequence[Recording], marks: str | None) -> Placed:
-    """Place drives by marks, as `read_marks` takes them, or by the IMU."""
-    if marks is None:
-        return place_by_imu(recordings)
-    return place_by_marks(recordings, [read_marks(marks, each) for each in recordings])
-
-
-def place_by_imu(recordings: Sequence[Recording]) -> Placed:
-    """Find the loop in the IMU of drives of one route, and place them along it."""
+    """Place drives by marks, as `read_marks` takes them, or by the loop in the IMU of all."""
+    if marks is not None:
+        return place_by_marks(recordings, [read_marks(marks, each) for each in recordings])
     joined, shifts = _joined(recordings)
     loop = find_loop(joined)
     parts = []
@@ -67,7 +62,7 @@ def place_by_imu(recordings: Sequence[Recording]) -> Placed:
         f'the IMU shows {loop.laps:.1f} laps of usually {loop.lap_s:.3f} s, which explain '
         f'{loop.explained:.0%} of what it reads; confidence {loop.confidence:.1%}'
     )
-    return Placed(_placed(parts, loop.lap_s), loop.lap_s, loop.laps, sentence)
+    return Placed(on_line(parts, loop.lap_s), loop.lap_s, loop.laps, sentence)
 
 
 def place_by_marks(recordings: Sequence[Recording], marks: Sequence[Ints]) -> Placed:
@@ -107,7 +102,7 @@ def place_by_marks(recordings: Sequence[Recording], marks: Sequence[Ints]) -> Pl
         laps += float(numbers[-1])
     lap_s = float(np.median(np.concatenate(times)))
     sentence = f'{laps:g} laps by marks, of usually {lap_s:.3f} s'
-    return Placed(_placed(parts, lap_s, MARKS), lap_s, laps, sentence)
+    return Placed(on_line(parts, lap_s, MARKS), lap_s, laps, sentence)
 
 
 def passages_of(series: Series, marks: Floats, name: str) -> tuple[Floats, Floats]:
@@ -194,12 +189,3 @@ def _joined(recordings: Sequence[Recording]) -> tuple[Recording, list[int]]:
     )
     names = ', '.join(each.name for each in recordings)
     return replace(first, name=names, imu=imu, positions=None), shifts
-
-
-def _placed(
-    parts: Sequence[tuple[Recording, Ints, Floats]], lap_s: float, topic: str = ''
-) -> list[Recording]:
-    """Return recordings on a ring, or where they have fixes on a route."""
-    if any(each.positions is not None for each, _, _ in parts):
-        return on_route(parts)
-    return [on_ring(*each, lap_s, topic) for each in parts]
