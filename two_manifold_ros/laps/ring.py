@@ -208,7 +208,7 @@ class DrawnLine:
     def _variances(self, features: Floats) -> Floats:
         """Return the variances of (T, F) features of the weights: (T,)."""
         found = np.einsum('tf,fg,tg->t', features, self.covariance, features, optimize=True)
-        return np.maximum(found, 0.0)
+        return np.asarray(np.maximum(found, 0.0))
 
 
 def _harmonics(phases: Floats) -> Floats:

@@ -95,7 +95,7 @@ class LapState:
 
     def numbers(self) -> dict[str, float]:
         """Return all numbers by name, those that are timed with their standard deviations."""
-        found = {}
+        found: dict[str, float] = {}
         for name, each in vars(self).items():
             if isinstance(each, Timed):
                 found |= {f'{name}_s': each.seconds, f'{name}_std_s': each.deviation_s}
@@ -149,33 +149,25 @@ def _follow(
 
 
 @exact
-def _between(last: Floats, now: Floats, way_m: float, known: Known, passed: Floats) -> None:
-    """Fill the mark at which a place between two marks was ``passed``."""
-    begin, end = seconds_at(last[WAY], known), seconds_at(now[WAY], known)
-    share = (seconds_at(way_m, known) - begin) / (end - begin) if end > begin else 1.0
-    share = min(max(share, 0.0), 1.0)
-    for i in range(4):
-        passed[i] = last[i] + share * (now[i] - last[i])
-    passed[WAY] = way_m
-
-
-@exact
 def _fill(
     last: Floats, now: Floats, until_m: float, begin: Floats, known: Known, end: Floats,
     course: Floats,
 ) -> None:  # fmt: skip
     """
-    Note when the points between two marks of a lap, which began at another, were passed.
+    Fill the mark ``end`` at which a place between two marks was passed, and a lap up to there.
 
-    Filled: the mark ``until_m``, ``end``, and the ``course`` (2, n + 1), s since the start of the
-    lap and deviations.
+    Of the lap that began at a mark, NaN if unknown, the ``course`` (2, n + 1) gets s since its
+    start at which points were passed, and deviations.
     """
-    if math.isnan(begin[AT]) or not now[WAY] > last[WAY]:
-        return
-    _between(last, now, until_m, known, end)
+    before, after = seconds_at(last[WAY], known), seconds_at(now[WAY], known)
+    share = (seconds_at(until_m, known) - before) / (after - before) if after > before else 1.0
+    share = min(max(share, 0.0), 1.0)
+    for i in range(4):
+        end[i] = last[i] + share * (now[i] - last[i])
+    end[WAY] = until_m
     start = begin if begin[WAY] > last[WAY] else last
     way_m, driven = begin[WAY], end[WAY] - start[WAY]
-    if not driven > 0.0:
+    if math.isnan(begin[AT]) or not driven > 0.0:
         return
     metres = known[2]
     for i in range(len(metres)):
@@ -186,32 +178,14 @@ def _fill(
             course[1, i] = math.hypot(late, begin[LATE])
 
 
-@exact
-def _compare(
-    elapsed_s: float, phase: float, mean: Floats, squares: Floats, best: Floats, last: Floats,
-    numbers: Floats,
-) -> None:  # fmt: skip
-    """
-    Fill the ``numbers`` (6,) of a lap at a phase.
-
-    Of the ``best`` and the ``last`` course (2, n + 1) they are seconds and deviations to there;
-    then come the time that this lap will have taken by the ``mean`` course, and its variance.
-    """
-    for i in range(2):
-        numbers[i] = evenly(best[i], phase)
-        numbers[2 + i] = evenly(last[i], phase)
-    numbers[4] = predicted(mean, elapsed_s, evenly(mean, phase))
-    numbers[5] = evenly(squares, phase)
-
-
 class LapTimer:
     """
     Follow the laps of a vehicle along a circuit, from one estimate to the next.
 
     A line is passed between two ticks, at the time by the usual speeds. If the vehicle was found
-    elsewhere, or nothing was seen for a usual lap or longer, no passage is made up: the lap goes
-    on without a time. The circuit begins at the start line, and sectors after the first at shares
-    of a lap in (0, 1), in order. ``laps`` are over; ``number`` is of the lap under way.
+    elsewhere, or nothing was seen for a usual lap or longer, the lap goes on without a time. The
+    circuit begins at the start line, and sectors after the first at shares of a lap in (0, 1), in
+    order. ``laps`` are over; ``number`` is of the lap under way.
     """
 
     def __init__(self, circuit: Circuit, sectors: Sequence[float] = THIRDS) -> None:
@@ -229,7 +203,7 @@ class LapTimer:
         self.number = 0
         self._forget()
         unknown = np.full((2, len(circuit) + 1), np.nan)
-        self._courses, self._numbers = {'last': unknown, 'best': unknown}, np.zeros(6)
+        self._courses = {'last': unknown, 'best': unknown}
         self._times = {'last': UNKNOWN, 'best': UNKNOWN}
         self._last_sector = UNKNOWN
 
@@ -288,10 +262,9 @@ class LapTimer:
 
     def _pass(self, sector: int, way_m: float) -> None:
         """Pass a line on the way to the newest mark: end a sector, and a lap at the start line."""
-        between, passages = (self._last, self._now, way_m), self._passages
-        _fill(*between, self._begin, self.circuit.known, self._passed, self._course)
-        passage = np.zeros(4)
-        _between(*between, self.circuit.known, passage)
+        passages, passage = self._passages, np.zeros(4)
+        known = self.circuit.known
+        _fill(self._last, self._now, way_m, self._begin, known, passage, self._course)
         before = passages.get((sector - 1) % len(self._lines))
         self._last_sector = UNKNOWN if before is None else _from(before, passage)
         if sector:
@@ -329,29 +302,26 @@ class LapTimer:
         self._mean += (seconds - self._mean) / (self._driven + 1)
 
     def _state(self, stamp_ns: int) -> LapState:
-        now, length, numbers = self._last, self.circuit.length_m, self._numbers
-        metres = float(now[WAY]) % length
-        phase, elapsed = metres / length, _from(self._begin, now)
-        _compare(
-            elapsed.seconds, phase, self._mean, self._squares, self._courses['best'],
-            self._courses['last'], numbers,
-        )  # fmt: skip
-        best_s, best_late_s, last_s, last_late_s, lap_s, variance = numbers.tolist()
-        late_s = elapsed.deviation_s
+        metres = float(self._last[WAY]) % self.circuit.length_m
+        phase, elapsed = metres / self.circuit.length_m, _from(self._begin, self._last)
+        since_s, late_s = elapsed
+        lap_s = predicted(self._mean, since_s, evenly(self._mean, phase))
+        beside = {}
+        for name, (seconds, deviations) in self._courses.items():
+            late = math.hypot(late_s, evenly(deviations, phase))
+            beside[f'to_{name}'] = Timed(since_s - evenly(seconds, phase), late)
         return LapState(
             stamp_ns=stamp_ns,
             lap=self.number,
             sector=bisect_right(self._lines, metres),
             phase=phase,
             distance_m=metres,
-            distance_deviation_m=float(now[ASIDE]),
+            distance_deviation_m=float(self._last[ASIDE]),
             elapsed=elapsed,
-            to_best=Timed(elapsed.seconds - best_s, math.hypot(late_s, best_late_s)),
-            to_last=Timed(elapsed.seconds - last_s, math.hypot(late_s, last_late_s)),
-            predicted=Timed(lap_s, math.sqrt(variance + late_s**2)),
-            last=self._times['last'],
-            best=self._times['best'],
+            predicted=Timed(lap_s, math.sqrt(evenly(self._squares, phase) + late_s**2)),
             last_sector=self._last_sector,
+            **beside,
+            **self._times,
         )
 
 
