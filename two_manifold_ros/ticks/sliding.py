@@ -25,47 +25,54 @@ if TYPE_CHECKING:
 
 
 class NewestRows:
-    """The newest ``most`` rows (c,) of ``count``, each twice in a ring: in one piece, in order."""
+    """
+    The newest ``most`` rows (c,) of ``count``, each twice in a ring: in one piece and in order.
+
+    In ``twice`` (c, 2 most) they are those before ``end``.
+    """
 
     def __init__(self, most: int, channels: int) -> None:
-        self._twice, self._most = np.zeros((2 * most, channels)), most
-        self.count = 0
+        self.twice, self._most = np.zeros((channels, 2 * most)), most
+        self.count, self.end = 0, most
 
     def push(self, row: Floats) -> None:
         """Append one row."""
         place = self.count % self._most
-        self._twice[place] = self._twice[place + self._most] = row
+        self.twice[:, place] = self.twice[:, place + self._most] = row
         self.count += 1
+        self.end = self.count % self._most + self._most
 
     def newest(self, rows: int) -> Floats:
-        """Return a view on so many rows (rows, c), the newest one last."""
-        end = self.count % self._most + self._most
-        return self._twice[end - rows : end]
+        """Return so many rows (rows, c), the newest one last."""
+        return np.ascontiguousarray(self.twice[:, self.end - rows : self.end].T)
 
 
 @compiled
-def slide(distances: Floats, series: Floats, newest: Floats) -> None:
+def slide(distances: Floats, series: Floats, stream: Floats, position: int, width: int) -> None:
     """
     Move the window on by one tick and update its (N - w + 1,) squared distances in place.
 
-    The ``newest`` (w + 1, d) are the one that left it and those in it.
+    The window of ``width`` w starts at ``position``, at least 1, of the ``stream`` (d, L).
     """
-    last, width = distances.size - 1, len(newest) - 1
+    last = distances.size - 1
     for j in range(last, 0, -1):
         distances[j] = distances[j - 1]
     moved = distances[1:]
     first = 0.0
     for c in range(series.shape[0]):
+        newest = stream[c, position + width - 1]
+        oldest = stream[c, position - 1]
         # Slices: numba's check for a negative index such as j - 1 would cost three times as much.
         entered = series[c, width : width + last]
         left = series[c, :last]
-        come, gone = newest[width, c], newest[0, c]
         for j in range(last):
-            gained = come - entered[j]
-            lost = gone - left[j]
+            gained = newest - entered[j]
+            lost = oldest - left[j]
             moved[j] += gained * gained - lost * lost
+        now = stream[c, position : position + width]
+        begin = series[c, :width]
         for i in range(width):
-            difference = newest[i + 1, c] - series[c, i]
+            difference = now[i] - begin[i]
             first += difference * difference
     for j in range(last):
         moved[j] = max(moved[j], 0.0)
@@ -115,7 +122,7 @@ class SlidingWindow:
         recent, series, width = self._recent, self._series, self._width
         recent.push(observation)
         if recent.count > width:
-            slide(self._distances, series, recent.newest(width + 1))
+            slide(self._distances, series, recent.twice, recent.end - width, width)
         elif recent.count == width:
             self._distances[:] = 0.0
             for i, seen in enumerate(recent.newest(width)):
