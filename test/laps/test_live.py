@@ -15,7 +15,7 @@ from snapshots import estimate_with
 
 from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.laps.live import LAST_MOVE, LATE_S, LiveLaps
+from two_manifold_ros.laps.live import LATE_S, LiveLaps
 from two_manifold_ros.laps.timing import LapState, LapTimer
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.typing import Floats
@@ -168,17 +168,6 @@ def test_marks_at_a_standstill_are_where_the_vehicle_stands():
     assert start_of(laps) == pytest.approx(shares[stands] % 1.0, abs=2e-3)
 
 
-def test_a_line_that_stays_where_it_is_forgets_no_lap_and_moves_no_more_after_many_marks():
-    drive = driven([LAP_S] * (LAST_MOVE + 4))
-    laps = live('map')
-    states = follow(laps, drive, passages(drive, 0.3))
-    timed = [each is not None and math.isfinite(each.best.seconds) for each in states]
-    # From the end of the lap that the first mark began.
-    assert all(timed[timed.index(True) :])
-    assert timed.index(True) < 200
-    assert laps.marks == LAST_MOVE
-
-
 @pytest.mark.parametrize('stamp_s', [-3600.0, 3600.0])
 def test_marks_and_fixes_by_another_clock_are_said(stamp_s):
     drive = driven([LAP_S])
@@ -227,28 +216,6 @@ def test_fixes_of_a_vehicle_that_stands_do_not_outweigh_those_of_its_way():
         apart = placed.positions[0] - plane(drive.shares[tick])
         scores.append(apart @ np.linalg.solve(placed.covariances[0], apart))
     assert np.mean(np.array(scores) < 5.991) > 0.9
-
-
-def pressed(marks: list[int], how: str) -> list[int]:
-    """Return what a hand or a button makes of marks."""
-    noise = np.random.default_rng(3).normal(size=len(marks))
-    if how == 'by hand':
-        marks = (np.array(marks) + np.rint(0.2 * SECOND * noise).astype(np.int64)).tolist()
-        marks[4] += 3 * SECOND
-    if how == 'again':
-        return [each + round(late * SECOND) for each in marks for late in (0.0, 0.3, 3.0)]
-    return [marks[0] + k * SECOND // 50 for k in range(75 * (how == 'stuck'))] + marks
-
-
-@pytest.mark.parametrize('how', ['by hand', 'again', 'stuck'])
-def test_the_line_is_where_most_marks_are(how):
-    drive = driven([LAP_S] * 10)
-    true = passages(drive, 0.6)
-    laps = live('map')
-    follow(laps, drive, pressed(true, how))
-    assert laps.marks == len(true)
-    # A fifth of a second is .02 of this lap, where it is driven fast.
-    assert start_of(laps) == pytest.approx(0.6, abs=0.02)
 
 
 AHEAD, OLD, LOST = 2.0 * LATE_S, -20.0, -3.0

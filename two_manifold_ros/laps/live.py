@@ -35,9 +35,6 @@ LATE_S = 10.0
 MOST_WAITING = 1000
 """Marks or fixes that may be ahead of the estimates, at most; further ones are left out."""
 
-LAST_MOVE = 64
-"""Marks after which the line stays: their mean errs by an eighth of what one does."""
-
 APART = 1e-3
 """Laps from a fix to the next one, at least: those at a standstill would outweigh all others."""
 
@@ -144,10 +141,9 @@ class LiveLaps:
     """
     Time laps as estimates come, move the start line to marks, and place laps by fixes.
 
-    A mark puts the start line where the vehicle was. After 2, 4, 8 and so on, up to `LAST_MOVE`,
-    the line moves to where most of them are, and the lap that is under way is timed again; best
-    and last lap are forgotten then, and laps are counted as if it had always been there. Estimates
-    of a model that knows laps and no positions get positions from fixes, see `ClosedLine`.
+    The first of the ``marks`` puts the start line where the vehicle was. Best and last lap are
+    forgotten then, and laps are counted as if it had always been there. Estimates of a model that
+    knows laps and no positions get positions from fixes, see `ClosedLine`.
 
     With a ``clock_ns`` estimates are stamped as their samples arrive, and so are marks and fixes.
     ``origin`` and ``frame`` come with the first fix; ``position_counts`` say how many fixes were
@@ -158,30 +154,22 @@ class LiveLaps:
         self, model: RouteModel, timer: LapTimer, clock_ns: Callable[[], int] | None = None
     ) -> None:
         self.timer = timer
-        self._circuit, self._sectors = timer.circuit, timer.sectors
+        self._circuit = timer.circuit
         self._model = model
         self.line = FixedLine(model, timer.circuit)
-        # Where the line is along the circuit as the model has it.
-        self._line_m = 0.0
-        # Where it moves ahead of a vehicle that passed it, the lap goes on with its number.
+        # Where the line moves ahead of a vehicle that passed it, the lap goes on with its number.
         self._highest = 0
-        # Estimates, and the way of each along the circuit as the model has it, m, or NaN.
+        # Estimates, and where each is on its lap, m, or NaN.
         self._past: deque[tuple[Estimate, float]] = deque()
         # Marks, and fixes with their places, that are ahead of the estimates, by stamp.
         self._waiting: list[tuple[int, Floats | None]] = []
-        self._marks: list[float] = []
-        self._last_mark_ns: int | None = None
+        self.marks = 0
         # Marks and fixes that were placed nowhere.
         self._missed: Counter[str] = Counter()
         self._clock_ns, self.stamps_on_arrival = clock_ns, clock_ns is not None
         self.origin: GeodeticOrigin | None = None
         self.frame = ''
         self.position_counts: Counter[str] = Counter()
-
-    @property
-    def marks(self) -> int:
-        """Marks that were placed, up to `LAST_MOVE`."""
-        return len(self._marks)
 
     @property
     def problem(self) -> str:
@@ -192,7 +180,7 @@ class LiveLaps:
     @property
     def mark_problem(self) -> str:
         """Why marks move no line; empty if they do, and before the first."""
-        return self._why_missed('marks', len(self._marks))
+        return self._why_missed('marks', self.marks)
 
     def _why_missed(self, what: str, counted: int) -> str:
         missed = self._missed[what]
@@ -217,22 +205,18 @@ class LiveLaps:
             # The clock was set back: what is ahead of it is of the time before.
             self._waiting = [each for each in self._waiting if each[0] < newest_ns]
             self._past.clear()
-            self._last_mark_ns = None
-        metres = math.nan
-        if state is not None:
-            metres = (self._line_m + state.distance_m) % self._circuit.length_m
-        self._past.append((estimate, metres))
+        self._past.append((estimate, math.nan if state is None else state.distance_m))
         late_ns = round(LATE_S * 1e9)
         while stamp_ns - self._past[0][0].stamp_ns > late_ns:
             self._past.popleft()
         while self._waiting and self._waiting[-1][0] > stamp_ns + late_ns:
-            self._miss(self._waiting.pop()[1])
+            _, place = self._waiting.pop()
+            self._missed['marks' if place is None else 'fixes'] += 1
         due = bisect_right(self._waiting, stamp_ns, key=itemgetter(0))
-        # Each of them, also behind one that moves the line.
-        moves = [self._take(*each) for each in self._waiting[:due]]
+        starts = [self._take(*each) for each in self._waiting[:due]]
         del self._waiting[:due]
-        if any(moves):
-            state = self._time_again(state)
+        for start in filter(None, starts):
+            state = self._time_again(start, state)
         self._highest = max(self._highest, self.timer.number)
         return None if state is None else replace(state, lap=self._highest)
 
@@ -271,21 +255,18 @@ class LiveLaps:
         self.take_mark(stamp_ns, np.array([x, y]))
         return True
 
-    def _miss(self, place: Floats | None) -> bool:
-        self._missed['marks' if place is None else 'fixes'] += 1
-        return False
-
-    def _take(self, stamp_ns: int, place: Floats | None) -> bool:
-        """Place a mark or a fix on the lap; return whether the start line has to move."""
+    def _take(self, stamp_ns: int, place: Floats | None) -> float | None:
+        """Place a mark or a fix on the lap; return where the first mark is, m."""
         after = bisect_left(self._past, stamp_ns, key=lambda each: each[0].stamp_ns)
-        if not 0 < after < len(self._past):
-            return self._miss(place)
-        (before, metres), (later, later_m) = self._past[after - 1], self._past[after]
+        inside = 0 < after < len(self._past)
+        around = (self._past[after - 1], self._past[after]) if inside else [self._past[-1]] * 2
+        (before, metres), (later, later_m) = around
         took = later.stamp_ns - before.stamp_ns
         # Between them the filter was lost, or there was no IMU; and one wrong place spoils a line.
         sure = before.status is later.status is Status.TRACKING
-        if not sure or took > 2 * self._model.period_ns:
-            return self._miss(place)
+        if not inside or not sure or took > 2 * self._model.period_ns:
+            self._missed['marks' if place is None else 'fixes'] += 1
+            return None
         share = (stamp_ns - before.stamp_ns) / took
         if place is not None:
             x, y = before.positions[0] + share * (later.positions[0] - before.positions[0])
@@ -295,40 +276,29 @@ class LiveLaps:
             doubt /= (2.0 * math.pi * self.line.radius) ** 2
             if not self.line.take(turned / (2.0 * math.pi), doubt, place):
                 self.position_counts['far_off'] += 1
-            return False
-        last_ns = self._last_mark_ns
-        # A button that is pressed twice, as `passages_of` leaves it out.
-        if last_ns is not None and stamp_ns - last_ns < 0.5e9 * self._circuit.lap_s:
-            return False
-        self._last_mark_ns = stamp_ns
+            return None
         length = self._circuit.length_m
         step = (later_m - metres + 0.5 * length) % length - 0.5 * length
-        if math.isnan(step) or len(self._marks) == LAST_MOVE:
-            return False
-        self._marks.append((metres + share * step) % length)
-        # At powers of two.
-        return len(self._marks) & (len(self._marks) - 1) == 0
+        if math.isnan(step):
+            return None
+        self.marks += 1
+        return (metres + share * step) % length if self.marks == 1 else None
 
-    def _time_again(self, state: LapState | None) -> LapState | None:
-        """Put the start line where most of the marks are; return the newest state by it."""
-        length = self._circuit.length_m
-        places = np.array(self._marks)
-        apart = (places[:, None] - places + 0.5 * length) % length - 0.5 * length
-        middle = int(np.abs(apart).sum(axis=1).argmin())
-        start = (places[middle] + float(np.median(apart[:, middle]))) % length
-        circuit = self._circuit.starting_at(start)
+    def _time_again(self, start: float, state: LapState | None) -> LapState | None:
+        """Put the start line at a place; return the newest state by it."""
+        length, circuit = self._circuit.length_m, self._circuit.starting_at(start)
         step = length / len(circuit)
         line_m = step * (round(start / step) % len(circuit))
-        if line_m == self._line_m:
+        if line_m == 0.0:
             return state
-        timer, again = LapTimer(circuit, self._sectors), None
+        timer, again = LapTimer(circuit, self.timer.sectors), None
         for estimate, _ in self._past:
             again = timer.push(estimate)
         timer.laps.clear()
         # The line moved by less than half a lap, and of the old and the new one one was passed.
-        ahead = (line_m - self._line_m + 0.5 * length) % length - 0.5 * length
+        ahead = (line_m + 0.5 * length) % length - 0.5 * length
         number = self.timer.number + (timer.way_m < -ahead) - (timer.way_m >= length - ahead)
         # Before the first passage of the old one there may be some of the new one.
         timer.number = max(number, timer.number)
-        self.timer, self._line_m = timer, line_m
+        self.timer = timer
         return again
