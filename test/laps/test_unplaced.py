@@ -18,7 +18,7 @@ from two_manifold_ros.laps import alignment
 from two_manifold_ros.laps.alignment import align_marks, drive_series, find_path, Grid
 from two_manifold_ros.laps.loop import find_loop, unevenness
 from two_manifold_ros.laps.ring import ClosedLine, HARMONICS, NOISES, on_line, REACHES
-from two_manifold_ros.laps.unplaced import place, place_by_marks, read_marks
+from two_manifold_ros.laps.unplaced import place, place_by_marks
 from two_manifold_ros.names import LAP_FRAME, MARKS
 from two_manifold_ros.recordings.bag_writer import BagWriter
 from two_manifold_ros.recordings.recording import PositionStream, Recording
@@ -432,23 +432,15 @@ def test_two_drives_without_positions_have_the_same_phases():
     assert error_of(stamps, found, recording, phases) < 0.01
 
 
-def test_marks_come_from_a_file_or_a_topic(tmp_path: Path):
+def test_marks_come_from_a_topic(tmp_path: Path):
     recording, phases = driven(seed=1)
     marks = marks_of(recording, phases)
-    seconds = (marks - recording.imu.first_stamp) * 1e-9
-    file = tmp_path / 'marks.txt'
-    file.write_text('# passages\n' + '\n'.join(f'{each:.9f},' for each in seconds) + '\n\n')
-    assert np.abs(read_marks(str(file), recording) - marks).max() <= 1
-    placed = place([recording], str(file))
-    assert f'{len(marks) - 1} laps by marks' in placed.sentence
-    assert placed.recordings[0].marked
-    file.write_text('1.0\n2.0\nlap three\n')
-    with pytest.raises(InputError, match='line 3'):
-        read_marks(str(file), recording)
     with BagWriter(tmp_path / 'bag') as bag:
         for number, mark in enumerate(marks.tolist()):
             bag.write('/line', 'std_msgs/msg/Float64', mark, {'data': float(number)})
     named = replace(recording, name=str(tmp_path / 'bag'))
-    assert read_marks('/line', named).tolist() == marks.tolist()
-    with pytest.raises(InputError, match='no topic or file /lime'):
-        read_marks('/lime', named)
+    placed = place([named], '/line')
+    assert f'{len(marks) - 1} laps by marks' in placed.sentence
+    assert placed.recordings[0].marked
+    with pytest.raises(InputError, match='no topic /lime'):
+        place([named], '/lime')

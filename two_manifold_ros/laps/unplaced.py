@@ -5,13 +5,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-import math
 from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.errors import InputError, refuse
-from two_manifold_ros.files import checked, read_text
+from two_manifold_ros.errors import InputError
 from two_manifold_ros.laps.alignment import align_marks, drive_series, Series
 from two_manifold_ros.laps.loop import find_loop, lay_around, repeats
 from two_manifold_ros.laps.ring import on_line
@@ -30,9 +28,6 @@ APART_NS = 10_000_000_000
 SHORTEST_LAP_S = 1.0
 """Shortest lap, s: any topic that a driver publishes has more messages, slot cars have none."""
 
-UNIX_S, LAST_S = 1e8, 4e9
-"""Seconds from which on a time is one since 1970; and of 2096, as sums in ns have 64 bits."""
-
 
 class Placed(NamedTuple):
     """
@@ -48,9 +43,14 @@ class Placed(NamedTuple):
 
 
 def place(recordings: Sequence[Recording], marks: str | None) -> Placed:
-    """Place drives by marks, as `read_marks` takes them, or by the loop in the IMU of all."""
+    """
+    Place drives by marks of the start line, or by the loop in the IMU of all.
+
+    Marks are a topic of the recordings, with a message of any type at each passage.
+    """
     if marks is not None:
-        return place_by_marks(recordings, [read_marks(marks, each) for each in recordings])
+        stamps = [np.sort(read_stamps(each.name, marks, each.imu)) for each in recordings]
+        return place_by_marks(recordings, stamps)
     joined, shifts = _joined(recordings)
     loop = find_loop(joined)
     parts = []
@@ -139,37 +139,6 @@ def passages_of(series: Series, marks: Floats, name: str) -> tuple[Floats, Float
         around = np.diff(np.interp(own, ring.middles, ring.way / ring.phases))
         gone = np.where(lasted > 1.5 * usual, np.maximum(np.round(around), 1.0), 1.0)
     return own, np.concatenate([[0.0], np.cumsum(gone)])
-
-
-def read_marks(source: str, recording: Recording) -> Ints:
-    """
-    Return the times, ns, at which a vehicle passed the line: sorted.
-
-    The source is a topic of the recording with a message of any type at each passage, or a file
-    with a time in each line: seconds since the first stamp of the IMU, or since 1970. An
-    ``InputError`` says that it is neither.
-    """
-    imu = recording.imu
-    times = []
-    cure = (
-        'write seconds since the first stamp of the IMU, or since 1970, one in each line, or name '
-        'a topic'
-    )
-    with checked(source, 'file of marks', cure):
-        try:
-            lines = read_text(source).splitlines()
-        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
-            return np.sort(read_stamps(recording.name, source, imu))
-        for number, line in enumerate(lines, start=1):
-            text = line.partition('#')[0].strip().rstrip(',')
-            try:
-                times += [float(text)] if text else []
-            except ValueError:
-                times.append(math.nan)
-            if times and not abs(times[-1]) < LAST_S:
-                refuse(f'{text[:40]!r} in line {number} is no time')
-    origin = 0 if times and min(times) >= UNIX_S else imu.first_stamp
-    return np.sort(origin + np.rint(1e9 * np.array(times)).astype(np.int64))
 
 
 def _joined(recordings: Sequence[Recording]) -> tuple[Recording, list[int]]:
