@@ -25,7 +25,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.lap_times import laps_by_positions
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.laps.timing import LapTimer
-from two_manifold_ros.laps.unplaced import place_by_imu, place_by_marks
+from two_manifold_ros.laps.unplaced import place, place_by_marks
 from two_manifold_ros.model.circuit_learning import way_along
 from two_manifold_ros.recordings.recording import PositionStream
 from two_manifold_ros.training.settings import TrainingSettings
@@ -143,7 +143,7 @@ def measured(kind: str, case: Case, placed: RouteModel) -> dict[str, Any]:
         laps = place_by_marks(bare, marks_of(placed, training)).recordings
         model = train_model(laps, TrainingSettings())
     elif kind == 'IMU alone':
-        model = train_model(place_by_imu(bare).recordings, TrainingSettings())
+        model = train_model(place(bare, None).recordings, TrainingSettings())
     followed = follow(model, case.followed)
     if not followed.states:
         return {}

@@ -161,29 +161,28 @@ def test_it_is_the_distance_to_the_training_with_each_mistake_undone(
     mistakes = known_misconfigurations(slot_car_model.channels)
     # As many parts as ticks in the window, so nothing is smoothed.
     assert slot_car_model.window == PARTS
-    found = scorer.score(window)
+    distances, novelties, driving = scorer.score(window)
     plain, _ = one_by_one(slot_car_model, window)
     contrasts = []
     for index, mistake in enumerate(mistakes, start=1):
         nearest, mean = one_by_one(slot_car_model, undone(mistake, window))
-        wanted = found.distance[0] + math.log(nearest / plain)
-        assert found.distance[index] == pytest.approx(wanted)
+        wanted = distances[0] + math.log(nearest / plain)
+        assert distances[index] == pytest.approx(wanted)
         contrasts.append(math.log(nearest / mean))
     np.testing.assert_allclose(
-        np.polyfit(contrasts, found.novelty[1:], 1, full=True)[1], 0.0, atol=1e-12
+        np.polyfit(contrasts, novelties[1:], 1, full=True)[1], 0.0, atol=1e-12
     )
-    best = int(np.argmin(np.where(found.driving, found.distance, np.inf)))
+    best = int(np.argmin(np.where(driving, distances, np.inf)))
     assert mistakes[best - 1].cause == 'sign_of_ay'
 
 
 def test_the_plain_look_says_the_same_and_a_vehicle_that_stands_does_not_drive(scorer, window):
     plain, tried = scorer.score(window, 0), scorer.score(window)
-    assert plain.distance == pytest.approx(tried.distance[:1])
-    assert plain.novelty == pytest.approx(tried.novelty[:1])
-    assert plain.driving == tried.driving[:1]
-    assert tried.driving[0]
+    for one, each in zip(plain, tried, strict=True):
+        assert one == pytest.approx(each[:1])
+    assert tried[2][0]
     standing = np.broadcast_to(window.mean(axis=0), window.shape)
-    assert not scorer.score(standing).driving.any()
+    assert not scorer.score(standing)[2].any()
 
 
 CHANNELS = Channels(

@@ -8,12 +8,11 @@ from filter_runs import Change, WRONG
 import numpy as np
 import pytest
 
-from two_manifold_ros.filtering.input_watch import _read_sample, _take, InputWatch
+from two_manifold_ros.filtering.input_watch import InputWatch
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate
 from two_manifold_ros.ticks.segments import LIMIT_FACTOR
-from two_manifold_ros.ticks.stamps import average_ticks
 
 RATE_HZ = 50
 BEGIN = 10 * RATE_HZ
@@ -155,70 +154,3 @@ def test_what_is_missing_in_training_may_be_missing(slot_car_model, samples):
     missing[:, ~live] = np.nan
     assert set(causes_along(InputWatch(planar), missing)) == {''}
     assert 'sign_of_wz' in causes_along(InputWatch(planar), missing * [1, 1, 1, 1, 1, -1])
-
-
-PERIOD = 30_000_000
-RNG = np.random.default_rng(0)
-COUNT = 200
-STAMPS = np.cumsum(RNG.integers(5, 15, COUNT)).astype(np.int64) * 1_000_000
-RECORDED = RNG.integers(-2, 3, (COUNT, 3)).astype(float)
-RECORDED[50:60] = RECORDED[50]
-
-
-class Record:
-    """What a watch keeps of channels, named, from the first sample on."""
-
-    def __init__(self, stamp: int, sample: np.ndarray, most_ticks: int = 100) -> None:
-        channels = len(sample)
-        self.clock = np.array([stamp, stamp + PERIOD])
-        self.means, self.ends = np.zeros((most_ticks, channels)), np.zeros(most_ticks, np.int64)
-        self.values = tuple(np.zeros(channels) for _ in range(6))
-        self.counts = tuple(np.zeros(channels, np.int64) for _ in range(5))
-        self.last, _, self.low, self.high, self.step, now = self.values
-        self.changed, self.changes, self.repeats, self.at_low, self.at_high = self.counts
-        _read_sample(sample, self.last, now)
-        for each in (self.last, self.low, self.high):
-            each[:] = now
-        self.step[:] = np.inf
-
-    def take(self, stamps: np.ndarray, samples: np.ndarray) -> np.ndarray:
-        kept = self.clock, self.values, self.counts, self.means, self.ends
-        return self.means[: _take(stamps, samples, PERIOD, *kept)].copy()
-
-
-def recorded(parts: int) -> tuple[Record, np.ndarray]:
-    """Return a record of all the samples, taken in so many parts, and the ticks."""
-    record = Record(int(STAMPS[0]), RECORDED[0])
-    each = np.array_split(np.arange(1, COUNT), parts)
-    return record, np.concatenate([record.take(STAMPS[part], RECORDED[part]) for part in each])
-
-
-def test_it_is_what_one_sees_by_looking_at_the_columns():
-    record, _ = recorded(parts=7)
-    alive = [i for i in range(1, COUNT) if (RECORDED[i] != RECORDED[i - 1]).any()]
-    for c in range(3):
-        column = RECORDED[:, c]
-        changes = [i for i in range(1, COUNT) if column[i] != column[i - 1]]
-        repeats = [i for i in alive if column[i] == column[i - 1]]
-        first_low, first_high = int(np.argmin(column)), int(np.argmax(column))
-        assert record.changed[c] == STAMPS[changes[-1]]
-        assert record.changes[c] == len(changes)
-        assert record.repeats[c] == len(repeats)
-        low = [i for i in repeats if column[i] == column.min() and i > first_low]
-        high = [i for i in repeats if column[i] == column.max() and i > first_high]
-        assert record.at_low[c] == len(low)
-        assert record.at_high[c] == len(high)
-        assert record.last[c] == column[-1]
-        assert (record.low[c], record.high[c]) == (column.min(), column.max())
-        assert record.step[c] == min(abs(column[i] - column[i - 1]) for i in changes)
-
-
-def test_the_ticks_are_those_of_a_recording_however_they_are_taken_and_stay_small_enough():
-    _, wanted = average_ticks(STAMPS, RECORDED, PERIOD)
-    for parts in (1, 7, COUNT - 1):
-        np.testing.assert_array_equal(recorded(parts)[1], wanted)
-    # To reckon with, whatever is beyond all sensors.
-    record = Record(0, np.array([1e300, -np.inf]))
-    means = record.take(np.array([PERIOD]), np.array([[-1e300, np.nan]]))
-    assert means.tolist() == [[1e6, 0.0]]
-    assert record.last.tolist() == [-1e6, 0.0]

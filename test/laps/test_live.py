@@ -5,7 +5,6 @@
 from collections.abc import Callable
 import itertools
 import math
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from snapshots import estimate_with
 
 from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.laps.live import LAST_MOVE, LATE_S, LiveLaps
+from two_manifold_ros.laps.live import LATE_S, LiveLaps
 from two_manifold_ros.laps.timing import LapState, LapTimer
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.typing import Floats
@@ -114,21 +113,6 @@ def test_fixes_place_the_laps():
         assert np.diff(ahead.ticks).max() <= 2.5 + 1e-6
 
 
-def test_way_and_its_deviation_are_those_along_the_fixes():
-    drive = driven([LAP_S] * 5)
-    laps = live()
-    state = placed_drive(laps, drive, range(0, 300, 5))
-    fine = plane(np.linspace(0.0, 1.0, 10_001))
-    way = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(fine, axis=0).T))])
-    at = np.interp(state.phase, np.linspace(0, 1, 10_001), way)
-    assert state.distance_m == pytest.approx(at, abs=1.0)
-    # A tenth of a metre of 100 on the ring is as much of the ellipse as lies there.
-    place = state.phase + np.array([-5e-4, 5e-4])
-    slope = float(np.hypot(*np.diff(plane(place), axis=0)[0])) / 1e-3
-    assert abs(slope / way[-1] - 1.0) > 0.1
-    assert state.distance_deviation_m == pytest.approx(0.1 * slope / 100.0, rel=0.05)
-
-
 def test_stamps_on_arrival_are_those_of_the_clock():
     drive = driven([LAP_S] * 2)
     now = [0]
@@ -184,39 +168,6 @@ def test_marks_at_a_standstill_are_where_the_vehicle_stands():
     assert start_of(laps) == pytest.approx(shares[stands] % 1.0, abs=2e-3)
 
 
-def test_a_line_that_stays_where_it_is_forgets_no_lap_and_moves_no_more_after_many_marks():
-    drive = driven([LAP_S] * (LAST_MOVE + 4))
-    laps = live('map')
-    states = follow(laps, drive, passages(drive, 0.3))
-    timed = [each is not None and math.isfinite(each.best.seconds) for each in states]
-    # From the end of the lap that the first mark began.
-    assert all(timed[timed.index(True) :])
-    assert timed.index(True) < 200
-    assert laps.marks == LAST_MOVE
-
-
-@pytest.mark.slow
-def test_a_mark_holds_up_no_estimate_however_many_there_are():
-    """A model of 1 kHz has ten thousand of them in the time that a mark may be late."""
-    drive = driven([LAP_S] * 2, period_s=1e-3)
-    model: Any = SimpleNamespace(period_ns=SECOND // 1000, frame_id='map')
-    laps = LiveLaps(model, LapTimer(oval()))
-    begun = drive.stamps[drive.shares >= 0.9][0]
-    pushed = []
-    for tick in range(15_000):
-        laps.push(estimate_of(drive, tick))
-    laps.take_mark(int(begun))
-    followed = LapTimer.follow
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(LapTimer, 'follow', lambda *a: pushed.append(0) or followed(*a))
-        state = laps.push(estimate_of(drive, 15_000))
-    assert len(pushed) < 500
-    assert state is not None
-    assert state.elapsed.seconds == pytest.approx(
-        (drive.stamps[15_000] - begun) / SECOND, abs=5e-3
-    )
-
-
 @pytest.mark.parametrize('stamp_s', [-3600.0, 3600.0])
 def test_marks_and_fixes_by_another_clock_are_said(stamp_s):
     drive = driven([LAP_S])
@@ -265,28 +216,6 @@ def test_fixes_of_a_vehicle_that_stands_do_not_outweigh_those_of_its_way():
         apart = placed.positions[0] - plane(drive.shares[tick])
         scores.append(apart @ np.linalg.solve(placed.covariances[0], apart))
     assert np.mean(np.array(scores) < 5.991) > 0.9
-
-
-def pressed(marks: list[int], how: str) -> list[int]:
-    """Return what a hand or a button makes of marks."""
-    noise = np.random.default_rng(3).normal(size=len(marks))
-    if how == 'by hand':
-        marks = (np.array(marks) + np.rint(0.2 * SECOND * noise).astype(np.int64)).tolist()
-        marks[4] += 3 * SECOND
-    if how == 'again':
-        return [each + round(late * SECOND) for each in marks for late in (0.0, 0.3, 3.0)]
-    return [marks[0] + k * SECOND // 50 for k in range(75 * (how == 'stuck'))] + marks
-
-
-@pytest.mark.parametrize('how', ['by hand', 'again', 'stuck'])
-def test_the_line_is_where_most_marks_are(how):
-    drive = driven([LAP_S] * 10)
-    true = passages(drive, 0.6)
-    laps = live('map')
-    follow(laps, drive, pressed(true, how))
-    assert laps.marks == len(true)
-    # A fifth of a second is .02 of this lap, where it is driven fast.
-    assert start_of(laps) == pytest.approx(0.6, abs=0.02)
 
 
 AHEAD, OLD, LOST = 2.0 * LATE_S, -20.0, -3.0

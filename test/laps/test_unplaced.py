@@ -17,8 +17,8 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.laps import alignment
 from two_manifold_ros.laps.alignment import align_marks, drive_series, find_path, Grid
 from two_manifold_ros.laps.loop import find_loop, unevenness
-from two_manifold_ros.laps.ring import ClosedLine, HARMONICS, NOISES, on_ring, on_route, REACHES
-from two_manifold_ros.laps.unplaced import place, place_by_imu, place_by_marks, read_marks
+from two_manifold_ros.laps.ring import ClosedLine, HARMONICS, NOISES, on_line, REACHES
+from two_manifold_ros.laps.unplaced import place, place_by_marks
 from two_manifold_ros.names import LAP_FRAME, MARKS
 from two_manifold_ros.recordings.bag_writer import BagWriter
 from two_manifold_ros.recordings.recording import PositionStream, Recording
@@ -218,7 +218,7 @@ def test_a_lap_on_the_ring_is_as_long_as_it_takes():
     stamps = recording.imu.stamps
     phases = np.linspace(0.0, 2.0, len(stamps))
     phases[:10] = np.nan
-    placed = on_ring(recording, stamps, phases, 7.5, MARKS)
+    (placed,) = on_line([(replace(recording, positions=None), stamps, phases)], 7.5, MARKS)
     stream = placed.positions
     assert stream is not None
     assert placed.marked
@@ -320,7 +320,7 @@ def test_too_few_fixes_and_those_of_one_part_are_refused(every: slice, words: st
     recording = recorded(np.zeros((400, 6)))
     phases = np.linspace(0.0, 3.0, 400)
     with pytest.raises(InputError, match=words):
-        on_route([(fixes_at(recording, every), recording.imu.stamps, phases)])
+        on_line([(fixes_at(recording, every), recording.imu.stamps, phases)], 1.0)
 
 
 def test_fixes_of_one_drive_place_the_other_too():
@@ -330,9 +330,8 @@ def test_fixes_of_one_drive_place_the_other_too():
     phases[:5] = np.nan
     later = phases + 0.25
     later[:20] = np.nan
-    one, other = on_route(
-        [(fixes_at(recording, slice(0, None, 8)), stamps, phases), (recording, stamps, later)]
-    )
+    drives = [(fixes_at(recording, slice(0, None, 8)), stamps, phases), (recording, stamps, later)]
+    one, other = on_line(drives, 1.0)
     assert one.positions is not None
     assert other.positions is not None
     assert one.positions.positions == pytest.approx(track(phases[5:]), abs=0.1)
@@ -401,16 +400,6 @@ def test_marks_by_another_clock_are_named_beside_the_time_of_the_imu(late_s, beg
         place_by_marks([recording], [marks_of(recording, phases) + late_s * 10**9])
 
 
-@pytest.mark.parametrize('every', [1, 2, 3])
-@pytest.mark.parametrize('seed', range(3))
-def test_most_marks_missed_are_seen_in_the_imu(every, seed):
-    recording, phases = driven(laps=14.0, seed=seed)
-    marks = marks_of(recording, phases)[::every]
-    placed = place_by_marks([recording], [marks])
-    assert placed.laps == len(marks) - 1
-    assert (f'repeats {every} times' in placed.sentence) == (every > 1)
-
-
 def test_a_long_stop_is_no_missed_mark():
     recording, phases = driven(laps=9.0, seed=4)
     marks = marks_of(recording, phases)
@@ -435,7 +424,7 @@ def test_two_drives_without_positions_have_the_same_phases():
             ('second', np.arange(len(phases)) >= cut),
         )
     )
-    placed = place_by_imu([first, second])
+    placed = place([first, second], None)
     assert placed.laps > 0.9 * (phases[-1] - phases[0])
     assert [each.name for each in placed.recordings] == ['first', 'second']
     both = [phases_on(each) for each in placed.recordings]
@@ -443,23 +432,15 @@ def test_two_drives_without_positions_have_the_same_phases():
     assert error_of(stamps, found, recording, phases) < 0.01
 
 
-def test_marks_come_from_a_file_or_a_topic(tmp_path: Path):
+def test_marks_come_from_a_topic(tmp_path: Path):
     recording, phases = driven(seed=1)
     marks = marks_of(recording, phases)
-    seconds = (marks - recording.imu.first_stamp) * 1e-9
-    file = tmp_path / 'marks.txt'
-    file.write_text('# passages\n' + '\n'.join(f'{each:.9f},' for each in seconds) + '\n\n')
-    assert np.abs(read_marks(str(file), recording) - marks).max() <= 1
-    placed = place([recording], str(file))
-    assert f'{len(marks) - 1} laps by marks' in placed.sentence
-    assert placed.recordings[0].marked
-    file.write_text('1.0\n2.0\nlap three\n')
-    with pytest.raises(InputError, match='line 3'):
-        read_marks(str(file), recording)
     with BagWriter(tmp_path / 'bag') as bag:
         for number, mark in enumerate(marks.tolist()):
             bag.write('/line', 'std_msgs/msg/Float64', mark, {'data': float(number)})
     named = replace(recording, name=str(tmp_path / 'bag'))
-    assert read_marks('/line', named).tolist() == marks.tolist()
-    with pytest.raises(InputError, match='no topic or file /lime'):
-        read_marks('/lime', named)
+    placed = place([named], '/line')
+    assert f'{len(marks) - 1} laps by marks' in placed.sentence
+    assert placed.recordings[0].marked
+    with pytest.raises(InputError, match='no topic /lime'):
+        place([named], '/lime')

@@ -14,7 +14,6 @@ from two_manifold_ros.ticks import windows as window_module
 from two_manifold_ros.ticks.windows import (
     find_training_ticks,
     lay_end_to_end,
-    window_neighbours,
     WindowSet,
 )
 
@@ -112,15 +111,15 @@ def test_of_equal_distances_the_first_window_is_nearer(band, monkeypatch):
     rows = flat_rows(WindowSet(series, starts, 4))
     expected = nearest_of(naive.squared_distances(rows, rows), 12)
     for threads in (1, 2, 3):
-        found = window_neighbours(series, starts, 4, 12, threads)
+        found = WindowSet(series, starts, 4).neighbours(12, threads)
         assert np.array_equal(found[0], expected[0])
         assert np.array_equal(found[1], expected[1])
 
 
 def test_the_result_is_the_same_bytes_with_any_number_of_threads():
     series = np.random.default_rng(1).normal(size=(6, 5000)).cumsum(axis=1)
-    starts = np.arange(4900)
-    one, *others = (window_neighbours(series, starts, 40, 30, threads) for threads in (1, 2, 4))
+    windows = WindowSet(series, np.arange(4900), 40)
+    one, *others = (windows.neighbours(30, threads) for threads in (1, 2, 4))
     for other in others:
         assert one[0].tobytes() == other[0].tobytes()
         assert one[1].tobytes() == other[1].tobytes()

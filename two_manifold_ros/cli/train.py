@@ -80,11 +80,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     recordings.add_argument(
         '--marks',
-        metavar='TOPIC|FILE|none',
+        metavar='TOPIC|none',
         help='learn laps without positions from a topic with a message at each passage of the '
-        'line, or from a file with these times; none: find the lap from the IMU, where the drive '
-        'repeats itself; with --position-topic and five positions or more, the model knows '
-        'positions as well',
+        'line; none: find the lap from the IMU, where the drive repeats itself; with '
+        '--position-topic and five positions or more, the model knows positions as well',
     )
     options.add_fleet(parser)
     groups: dict[str, list[str]] = {}

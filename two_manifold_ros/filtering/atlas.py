@@ -37,15 +37,12 @@ UNLIKELY = 0.02
 
 TIMES = 3.0
 """
-How much likelier than a route another one has to be to be followed, or chosen, in its place. With
-less, equally likely routes take turns, and none of them has time to find its way.
+How much likelier than a route another one has to be to be followed, or chosen, in its place: with
+less, equally likely routes take turns.
 """
 
 CATCH_UP = 8
-"""
-Samples of the past that a filter which woke up takes with each new one. With windows of 4.5 s it
-is there after .65 s. More at once delay the answer to a sample.
-"""
+"""Samples of the past that a filter which woke up takes with each new one: answers are delayed."""
 
 MOST_RECENT = 2**16
 """Samples of the past that are kept at the most, whatever their stamps: 13 s at 5 kHz."""
@@ -62,18 +59,15 @@ def make_filter(
 ) -> Filter:
     """Return the filter of any model, of one route or of many; see `Filter` and `limits_of`."""
     if isinstance(model, AtlasModel):
-        return AtlasFilter(model, places_hz, ellipse_m, reorder_ns)
+        rest = places_hz, ellipse_m, reorder_ns
+        return AtlasFilter(model, [make_filter(each, *rest) for each in model.members])
     limits = limits_of(model, *ellipse_m)
     return Filter(model, places_hz, limits=limits, reorder_ns=reorder_ns)
 
 
-KNOWN, LEFT = 'known', 'left'
-"""Since when, by stamps: one is known to be driven, it is left."""
-
-
 class AtlasFilter(Filter):
     """
-    Filters on many known routes, of which the likeliest gives the estimates.
+    The ``members``, filters on many known routes, of which the likeliest gives the estimates.
 
     Each has its own map, frame, scaling and ticks, and says how much likelier its route is than
     any unknown road; from these odds follow the ``chances`` of all by name, by Bayes' rule with
@@ -86,18 +80,8 @@ class AtlasFilter(Filter):
     those that are followed as in the coarse belief. ``awake`` are the numbers of those.
     """
 
-    def __init__(
-        self,
-        model: AtlasModel,
-        places_hz: float = 0.0,
-        ellipse_m: tuple[float, float] = (0.0, 0.0),
-        reorder_ns: int = 0,
-    ) -> None:
-        self._atlas = model
-        self._members = [
-            Filter(each, places_hz, limits=limits_of(each, *ellipse_m), reorder_ns=reorder_ns)
-            for each in model.members
-        ]
+    def __init__(self, model: AtlasModel, members: list[Filter]) -> None:
+        self._atlas, self._members = model, members
         planes = [(each.frame_id, each.origin) for each in model.members]
         self._planes = np.array([planes.index(each) for each in planes])
         self._window_ns = model.window_ns
@@ -120,11 +104,7 @@ class AtlasFilter(Filter):
         self.chosen.take_over(previous)
 
     def _start(self, *, fresh: bool = False) -> None:
-        """
-        Search for the route, from anywhere on each.
-
-        On a network a vehicle is where drives begin if it is a ``fresh`` start, else nowhere.
-        """
+        """Search from anywhere on each route; of a network where drives begin, if ``fresh``."""
         self._coarse.start()
         self.awake = [self._chosen]
         self._newest: list[Estimate | None] = [None] * len(self._members)
@@ -170,11 +150,6 @@ class AtlasFilter(Filter):
         return self._atlas
 
     @property
-    def route(self) -> str:
-        """Name of the route that the estimates are of."""
-        return self._atlas.names[self._chosen]
-
-    @property
     def tick_ends(self) -> int:
         """Earliest stamp (ns) that can complete a tick; 0 if unknown."""
         return min(self._members[each].tick_ends for each in self.awake)
@@ -209,7 +184,18 @@ class AtlasFilter(Filter):
         found = self._feed(stamp_ns, sample)
         ended = self._coarse.push(stamp_ns, sample)
         if found:
-            self._weigh()
+            odds = self._odds
+            if not self._settled:
+                # The odds of routes that no filter has an estimate on, by those that one has.
+                odds, shares = odds.copy(), self._coarse.shares
+                heard = np.array([each is not None for each in self._newest])
+                times = odds[heard].sum() / max(shares[heard].sum(), 1.0 / MOST_ODDS)
+                odds[~heard] = np.minimum(times * shares[~heard], MOST_ODDS)
+            rivals = ~self._agree(self.awake) @ odds
+            for number, each in zip(self.awake, rivals.tolist(), strict=True):
+                self._members[number].rivals = each
+            chances = odds / (1.0 + odds.sum())
+            self.chances = dict(zip(self._atlas.names, chances.tolist(), strict=True))
             self._choose(stamp_ns)
         if not self._settled and (ended or not self._searched):
             known = set(self.awake)
@@ -268,17 +254,13 @@ class AtlasFilter(Filter):
         names = self._atlas.names
         branches, others = self._ways(self._chosen, estimate), []
         # Where one route is as good as sure there is no other branch to look for.
-        if self.chances[self.route] < 1.0 - StateMachine.leaving:
-            (same_place,) = self._agree([self._chosen]).tolist()
+        route = names[self._chosen]
+        if self.chances[route] < 1.0 - StateMachine.leaving:
+            rivals = ~self._agree([self._chosen])[0] & (self._planes == self._planes[self._chosen])
             for number in self.awake:
                 other = self._newest[number]
-                if (
-                    other is not None
-                    and self.chances[names[number]] >= StateMachine.leaving
-                    and not math.isnan(other.ellipse_m)
-                    and self._planes[number] == self._planes[self._chosen]
-                    and not same_place[number]
-                ):
+                likely = self.chances[names[number]] >= StateMachine.leaving
+                if rivals[number] and likely and other and not math.isnan(other.ellipse_m):
                     others += self._ways(number, other)
         branches += sorted(others, key=lambda each: -each.chance)
         chances: dict[str, float] = {}
@@ -293,7 +275,7 @@ class AtlasFilter(Filter):
                 chances[line] = self.chances[name] * each / whole
         return replace(
             estimate,
-            route=self.route,
+            route=route,
             chances=chances,
             branches=tuple(branches) if len(branches) > 1 else (),
         )
@@ -317,21 +299,6 @@ class AtlasFilter(Filter):
 
     def _forget(self, number: int) -> None:
         self._newest[number], self._odds[number] = None, 0.0
-
-    def _weigh(self) -> None:
-        """Compute the chances of all, and give each filter the odds of its rivals."""
-        odds = self._odds
-        if not self._settled:
-            # The odds of routes that no filter has an estimate on, by those that one has.
-            odds, shares = odds.copy(), self._coarse.shares
-            heard = np.array([each is not None for each in self._newest])
-            times = odds[heard].sum() / max(shares[heard].sum(), 1.0 / MOST_ODDS)
-            odds[~heard] = np.minimum(times * shares[~heard], MOST_ODDS)
-        rivals = ~self._agree(self.awake) @ odds
-        for number, each in zip(self.awake, rivals.tolist(), strict=True):
-            self._members[number].rivals = each
-        chances = odds / (1.0 + odds.sum())
-        self.chances = dict(zip(self._atlas.names, chances.tolist(), strict=True))
 
     def _agree(self, numbers: Sequence[int]) -> Bools:
         """
@@ -371,17 +338,17 @@ class AtlasFilter(Filter):
             self._follow(best)
         known = chances[best] > 1.0 - StateMachine.leaving
         lasted, times = {}, self._times
-        for what, holds in ((KNOWN, known), (LEFT, bool(odds[best] < 1.0))):
+        for what, holds in (('known', known), ('left', bool(odds[best] < 1.0))):
             # A clock may be set back.
             if not holds or not times.get(what, math.inf) <= stamp_ns:
                 times.pop(what, None)
             if holds:
                 times.setdefault(what, stamp_ns)
             lasted[what] = stamp_ns - times.get(what, stamp_ns)
-        if lasted[KNOWN] >= self._window_ns:
+        if lasted['known'] >= self._window_ns:
             self._settled = self._found = True
             self._let_sleep(each for each in self.awake if chances[each] <= FAINT)
-        elif self._settled and 2 * lasted[LEFT] >= self._window_ns:
+        elif self._settled and 2 * lasted['left'] >= self._window_ns:
             # Follow other routes as if they had been followed for the last window already.
             self._settled = False
             self._search()

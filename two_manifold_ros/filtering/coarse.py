@@ -1,11 +1,11 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-A coarse belief about the place on many routes at once: which of them may be driven.
+A coarse belief about the place on many routes at once, so that not all need a filter that runs.
 
 A Bayes filter over cells, each a piece of a route that takes ``SPAN_S`` at the usual speed. It
-knows neither speed ratios nor standing nor roads that are on no map, so it says how likely routes
-are beside each other and nothing more; filters of unlikely routes need not run.
+knows neither speed ratios nor standing nor roads that are on no map, so it only says how likely
+routes are beside each other.
 """
 
 from __future__ import annotations
@@ -24,18 +24,13 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Bools, Floats, Ints
 
 SPAN_S = 0.2
-"""
-Seconds of an observation, and of a cell at the usual speed; longer where a tick is.
-
-From .15 to .25 tracks are found equally soon, and twice as long halves the cost.
-"""
+"""Seconds of an observation, and of a cell at the usual speed; longer where a tick is."""
 
 STAYS, LEAPS, JUMPS, TAIL = 0.15, 0.1, 1e-3, 10.0
 """
 Probabilities to be in the same cell in the next span, two cells on in place of one, and to go on
 anywhere on any route, so that a change of the route is seen within seconds; and degrees of freedom
-of the density of an observation in one dimension, a quotient with no power and no logarithm. Those
-beside them find no track that was tried sooner.
+of the density of an observation in one dimension, a quotient with no power and no logarithm.
 """
 
 
@@ -121,7 +116,6 @@ class CoarseBelief:
             routes += [number] * len(places)
             ways += [(before + to, before + here, share) for (here, to), share in own.items()]
             before += len(places)
-        # A route of one cell has none.
         to, here, share = np.array(sorted(ways), dtype=np.float64).reshape(-1, 3).T
         self._known = (
             np.ascontiguousarray(np.concatenate(usual)),

@@ -28,35 +28,30 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Estimate:
     """
-    The filter's answer at one tick.
+    The filter's answer at one tick, which ended at ``stamp_ns``; observations used are older.
 
     Parameters
     ----------
-    stamp_ns
-        End of the tick, nanoseconds; every observation used is older.
     tick
         Ticks since the filter was last reset, those without observations included, from 0.
-    status
-        Whether the estimate may be used.
-    cause, why
-        Why it is so, see ``Verdict``: a short key, empty if all is well, and one sentence.
+    status, cause, why
+        Whether it may be used, and why it is so, see ``Verdict``.
     state : (k,)
         Latent state, the belief about the next tick, mathematics (6.1).
-    positions : (H, 2)
-        Position at each horizon of the model, metres; horizon 0 is the position at ``stamp_ns``.
-    covariances : (H, 2, 2)
-        Calibrated covariance of each position, m^2, positive definite.
+    positions : (H, 2), covariances : (H, 2, 2)
+        Position at each horizon of the model, metres, now the first, and their calibrated
+        covariances, m^2, positive definite.
     velocity : (2,), velocity_covariance : (2, 2)
-        Velocity at ``stamp_ns``, m/s, and its covariance, (m/s)^2.
+        Velocity now, m/s, and its covariance, (m/s)^2.
     evidence
         Share of the observation's weight that survives cancellation, in [-1, 1]; 1 is best
         (mathematics, section 6.5).
     novelty
-        Novelty score of the last windows, see ``NoveltyScore``: about 1 on the trained route,
-        about 2 on another and more where units or mounting are wrong; NaN until a window is full.
+        See ``NoveltyScore``: about 1 on the trained route, about 2 on another and more where units
+        or mounting are wrong; NaN until a window is full.
     ellipse_m
-        Half the long axis of the 95 % ellipse of the position at ``stamp_ns``, metres; NaN if a
-        number above is not finite or a covariance not positive definite.
+        Half the long axis of the 95 % ellipse of the present position, metres; NaN if a number
+        above is not finite or a covariance not positive definite.
     off_route
         Probability that the vehicle is off the trained route, or of an atlas that it is not where
         the estimate says; NaN where the filter has none.
@@ -68,8 +63,8 @@ class Estimate:
         Probability that the vehicle drives on each known route or line, by name; the rest up to
         one is the probability that it drives on none of them.
     branches
-        The ways ahead that may be driven, first the ways of the route, each group with the
-        likeliest first; empty if there is one alone.
+        The ways ahead that may be driven, first those of the route, each group with the likeliest
+        first; empty if there is one alone.
     fork
         Index of the first horizon at which lines on the map of the route lead to different places,
         from which on positions and covariances are of a mixture; ``None`` if they do not.
@@ -145,19 +140,17 @@ def make_tick_filter(model: ModelHead, *, with_places: bool = False) -> TickFilt
 
 WARN_SHARE, ERROR_SHARE = 0.35, 0.7
 """
-Default limits of the 95 % ellipse, as shares of that of a uniform prior over the route.
-
-Above the second, the route is nearly all that is known. Held-out drives of three slot cars and two
-real cars stay below the first but where they are wrong.
+Default limits of the 95 % ellipse, as shares of that of a uniform prior over the route: above the
+second, the route is nearly all that is known.
 """
 
 
 def limits_of(model: ModelHead, warn_m: float = 0.0, error_m: float = 0.0) -> EllipseLimits:
     """
-    Return the limits of the ellipse for a model; without positions none but those that are given.
+    Return the limits of the ellipse, given in metres, or 0 for what the model says.
 
-    ``warn_m`` and ``error_m`` are in metres; 0 for what the model says. An `InputError` is raised
-    if a limit is negative or no number, or the first is above the second.
+    Without positions there are none but those that are given. An `InputError` is raised if a limit
+    is negative or no number, or the first is above the second.
     """
     known = model.track[np.isfinite(model.track).all(axis=1)]
     # Of a uniform prior over the route; the calibration may give less than the spread, since a

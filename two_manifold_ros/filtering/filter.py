@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.compilation import compiled, STORE, subroutine
+from two_manifold_ros.compilation import compiled, STORE
 from two_manifold_ros.filtering.estimate import (
     ANYWHERE,
     Estimate,
@@ -71,23 +71,6 @@ LARGEST = 0.5 * math.sqrt(sys.float_info.max)
 """The product of two variances below it is finite, and so is the root of their sum of squares."""
 
 
-@subroutine
-def _is_sound(state: Floats, means: Floats, covariances: Floats) -> bool:
-    """Return whether all is finite, and covariances are definite."""
-    for i in range(len(means)):
-        a, b, c = covariances[i, 0, 0], covariances[i, 0, 1], covariances[i, 1, 1]
-        if not (0.0 < a < LARGEST and 0.0 < c < LARGEST and b == covariances[i, 1, 0]):
-            return False
-        if not (abs(b) < LARGEST and a * c > b * b):
-            return False
-        if not (math.isfinite(means[i, 0]) and math.isfinite(means[i, 1])):
-            return False
-    for value in state:  # noqa: SIM110 - numba compiles no generators
-        if not math.isfinite(value):
-            return False
-    return True
-
-
 @compiled
 def judge_gaussian(
     state: Floats, means: Floats, covariances: Floats, region: Floats
@@ -98,12 +81,18 @@ def judge_gaussian(
     It is NaN unless all of ``state`` (k,), ``means`` (c, 2) of positions and at last of the
     velocity, and ``covariances`` (c, 2, 2) is finite, and covariances are positive definite.
     """
-    outside = False
-    for i in range(len(means) - 1):
+    sound, outside = True, False
+    for i in range(len(means)):
+        a, b, c = covariances[i, 0, 0], covariances[i, 0, 1], covariances[i, 1, 1]
+        sound &= 0.0 < a < LARGEST and 0.0 < c < LARGEST and abs(b) < LARGEST and a * c > b * b
+        sound &= b == covariances[i, 1, 0]
         for axis in range(2):
+            at = means[i, axis]
+            sound &= math.isfinite(at)
             # What is unknown is neither below nor above.
-            outside |= means[i, axis] < region[0, axis] or means[i, axis] > region[1, axis]
-    sound = _is_sound(state, means, covariances)
+            outside |= i < len(means) - 1 and (at < region[0, axis] or at > region[1, axis])
+    for value in state:
+        sound &= math.isfinite(value)
     return half_axis(covariances[0]) if sound else math.nan, outside
 
 
@@ -117,31 +106,17 @@ class Filter:
     The same samples give bit-equal estimates. A constant added to all stamps changes nothing but
     the stamps. A sample that cannot be used is counted by its cause and has no other effect.
 
-    Parameters
-    ----------
-    model
-        A model of any kind; several filters may share it.
-    places_hz
-        Largest rate of estimates with ``places``; 0 means never.
-    tick_filter
-        Filter over ticks; by default made by `make_tick_filter`. A given one judges its input by
-        itself.
-    limits
-        Limits of the ellipse; by default from `limits_of`.
-    reorder_ns
-        Longest delay of a sample that is still used, nanoseconds, below ``JUMP_BACK_NS``. All
-        estimates are delayed by this time.
-    correction
-        Difference between the IMU of this vehicle and the IMUs of the training; kept over resets.
+    Several filters may share a model of any kind, ``running``. Estimates have ``places`` at
+    ``places_hz`` at most, 0 for never. A ``tick_filter`` that is given in place of
+    `make_tick_filter` judges its input by itself. ``limits`` of the ellipse are by default those
+    of `limits_of`. A sample may come ``reorder_ns`` late, below ``JUMP_BACK_NS``, by which all
+    estimates are delayed. The ``correction``, kept over resets, is the difference between the IMU
+    of this vehicle and those of the training.
 
     Attributes
     ----------
-    running
-        The model that it runs.
     ticks
         Its filter over ticks.
-    limits
-        Limits of the ellipse in force.
     withheld
         Whether no position may be used, because in the training, or later, the mean position had
         no larger error than the filter.
@@ -151,10 +126,9 @@ class Filter:
     off_route
         Probability of being off the route as if no other were known; NaN where unknown.
     counters
-        Samples received, used and set aside by cause (``non_finite``, ``out_of_range``,
-        ``zero_stamp``, ``duplicate_stamp``, ``out_of_order``, ``wild_stamp``), ``ticks``,
-        ``gaps``, ``rejected_observations``, ``restarts`` of the belief and ``resets``. Each
-        received sample was used, was set aside, or is ``waiting``.
+        Samples received, used and set aside by cause (``non_finite``, ``out_of_range`` and those
+        of `Verdict`), ``ticks``, ``gaps``, ``rejected_observations``, ``restarts`` of the belief
+        and ``resets``. Each received sample was used, was set aside, or is ``waiting``.
     latest
         The newest estimate since the last reset, if there is one.
     used, broke
@@ -278,22 +252,11 @@ class Filter:
 
     def push(self, stamp_ns: int, sample: Sequence[float] | Floats) -> list[Estimate]:
         """
-        Take one sample.
+        Take one sample; return an estimate for each tick that ended, usually none or one.
 
-        Parameters
-        ----------
-        stamp_ns
-            Header stamp in nanoseconds.
-        sample : (c,)
-            In the order of the model's channels; of an IMU specific force in m/s^2, then angular
-            rate in rad/s, x y z each. Behind them may be those of further sensors, NaN where one
-            is missing.
-
-        Returns
-        -------
-        list of Estimate
-            One for each tick that ended with this sample; usually none or one.
-
+        The stamp is that of the header; the sample (c,) is in the order of the model's channels,
+        of an IMU specific force in m/s^2, then angular rate in rad/s, x y z each. Behind them may
+        be those of further sensors, NaN where one is missing.
         """
         counters, channels = self.counters, self.running.channels
         self.used = self.broke = False
@@ -330,24 +293,12 @@ class Filter:
                 self._before[:] = own
             sample = with_shakes(sample, self._before[0], self._before[1])
             self._before[1], self._before[0] = self._before[0], own
-        if starts:
-            self._start_ticks(verdict, stamp_ns, sample)
-        # The sample behind a gap waited for the next one, while unusable ones may have come.
-        watch = self._watch
-        if watch is not None and not (verdict is Verdict.GAP and watch.newest_ns > stamp_ns):
-            watch.sample(stamp_ns, own)
-        if starts:
-            return []
-        count, ends, means = self._averager.push(stamp_ns, sample)
-        return [self._estimate(int(ends[tick]), means[tick]) for tick in range(count)]
-
-    def _start_ticks(self, verdict: Verdict, stamp_ns: int, sample: Floats) -> None:
-        """Start a new grid of ticks: at the first sample, after a gap or after a jump back."""
         if verdict is Verdict.GAP:
             self.broke = True
             self.counters['gaps'] += 1
-            began = int(self._averager.clock[1]) - self.running.period_ns
-            ticks = round((stamp_ns - began + self._gate.aside_ns) / self.running.period_ns)
+            period_ns = self.running.period_ns
+            began = int(self._averager.clock[1]) - period_ns
+            ticks = round((stamp_ns - began + self._gate.aside_ns) / period_ns)
             # Gaps with less than a tick between them are one.
             self._missed += ticks
             if self._missed > self._window or not self._tick:
@@ -361,8 +312,17 @@ class Filter:
                 self._tick += ticks
         elif verdict is Verdict.JUMP_BACK:
             self._reset()
-        self._waits = None
-        self._averager.start(stamp_ns, sample)
+        # The sample behind a gap waited for the next one, while unusable ones may have come.
+        watch = self._watch
+        if watch is not None and not (verdict is Verdict.GAP and watch.newest_ns > stamp_ns):
+            watch.sample(stamp_ns, own)
+        if starts:
+            # A new grid of ticks.
+            self._waits = None
+            self._averager.start(stamp_ns, sample)
+            return []
+        count, ends, means = self._averager.push(stamp_ns, sample)
+        return [self._estimate(int(ends[tick]), means[tick]) for tick in range(count)]
 
     def _reset(self, stamp_ns: int | None = None) -> None:
         self.broke = True

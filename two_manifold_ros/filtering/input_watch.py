@@ -11,7 +11,7 @@ import numpy as np
 from two_manifold_ros.compilation import compiled, shared
 from two_manifold_ros.filtering.hypothesis_search import HypothesisSearch
 from two_manifold_ros.filtering.status import Finding
-from two_manifold_ros.ticks.rest import ROUNDING
+from two_manifold_ros.ticks.rest import unchanged
 from two_manifold_ros.ticks.stamps import hold_until, JUMP_BACK_NS
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _take(
 
 class InputWatch:
     """
-    Compare samples with those of training.
+    Compare samples with those of training; the ``finding`` is the gravest thing that is wrong.
 
     It sees nothing but stamps and samples, so the same stream gives the same findings. If the
     model is not of an IMU, only the rate and whether all channels are stuck are judged.
@@ -121,9 +121,8 @@ class InputWatch:
         least_ns = max(10**9, 10 * model.period_ns)
         self._all_still_ns = least_ns + 2 * most_still * model.period_ns
         self._single = channels.of_imu
-        same = np.abs(np.diff(model.series, axis=1)) <= ROUNDING
         # A channel that repeats itself in more of the ticks of training was coarse then already.
-        self._fine = same.sum(axis=1) <= 0.005 * same.shape[1]
+        self._fine = unchanged(model.series).sum(axis=1) <= 0.005 * (model.series.shape[1] - 1)
         self._still_ns = least_ns + 2 * runs * model.period_ns
         # Such a channel stays the same whenever the vehicle stands.
         self._still_ns[~self._fine] *= 5
@@ -138,10 +137,8 @@ class InputWatch:
 
     def _forget_faults(self) -> None:
         self._count = self._counted = 0
-        self._stuck: Finding | None = None
         self._slow: Finding | None = None
         self._worn: Finding | None = None
-        # The gravest thing that is wrong at present.
         self.finding = self._search.finding
 
     def goes_on(self, stamp_ns: int) -> bool:
@@ -150,33 +147,31 @@ class InputWatch:
 
     def sample(self, stamp_ns: int, sample: Floats) -> None:
         """Take one (c,) sample, finite in every channel that the model uses."""
-        step = stamp_ns - self.newest_ns
-        if not -JUMP_BACK_NS < step <= self._max_gap:
-            self._start(stamp_ns, sample)
-            return
-        if step <= 0:
-            return
-        self.newest_ns = stamp_ns
-        count = self._count
-        self._stamps[count] = stamp_ns
-        self._samples[count] = sample
-        self._count = count + 1
-        if stamp_ns >= self._due or self._count == len(self._stamps):
-            self._look()
+        if not self.goes_on(stamp_ns):
+            # The first one, or one after a gap or a jump back: with it a tick starts.
+            self.newest_ns = self._recorded = stamp_ns
+            self._due = stamp_ns + self.look_ns
+            self._clock[:] = stamp_ns, stamp_ns + self._period_ns
+            last, integral, *_, now = self._values
+            _read_sample(sample, last, now)
+            last[:] = now
+            integral[:] = 0.0
+            self._counts[0][:] = stamp_ns
+            self._start_record()
+            self._search.pause()
+            self._forget_faults()
+        elif stamp_ns > self.newest_ns:
+            self.newest_ns = stamp_ns
+            self._stamps[self._count] = stamp_ns
+            self._samples[self._count] = sample
+            self._count += 1
+            if stamp_ns >= self._due or self._count == len(self._stamps):
+                self._look()
 
-    def _start(self, stamp_ns: int, sample: Floats) -> None:
-        """Start with the first sample, or one after a gap or a jump back, and with it a tick."""
-        self.newest_ns = self._recorded = stamp_ns
-        self._due = stamp_ns + self.look_ns
-        self._clock[:] = stamp_ns, stamp_ns + self._period_ns
-        last, integral, *_, now = self._values
-        _read_sample(sample, last, now)
-        last[:] = now
-        integral[:] = 0.0
-        self._counts[0][:] = stamp_ns
-        self._start_record()
-        self._search.pause()
-        self._forget_faults()
+    def sample_out_of_range(self, stamp_ns: int, sample: Floats) -> None:
+        """Take one that cannot be filtered: it may be of another unit, if it is not absurd."""
+        if np.abs(sample[self._live]).max() < LARGEST_VALUE:
+            self.sample(stamp_ns, sample)
 
     def _start_record(self) -> None:
         """Start the record again, and keep the time of the last changes."""
@@ -186,12 +181,8 @@ class InputWatch:
         for counts in self._counts[1:]:
             counts[:] = 0
 
-    def sample_out_of_range(self, stamp_ns: int, sample: Floats) -> None:
-        """Take one that cannot be filtered: it may be of another unit, if it is not absurd."""
-        if np.abs(sample[self._live]).max() < LARGEST_VALUE:
-            self.sample(stamp_ns, sample)
-
     def _look(self) -> None:
+        """Look at the samples that came since the last look."""
         count, self._count = self._count, 0
         now = int(self._stamps[count - 1])
         self._counted += count
@@ -200,27 +191,24 @@ class InputWatch:
             self._values, self._counts, self._means, self._ends,
         )  # fmt: skip
         self._due = now + self.look_ns
-        self._stuck = self._find_stuck(now)
         if now - self._recorded >= self.record_ns:
-            self._slow = self._find_slow(1e9 * self._counted / (now - self._recorded))
+            rate_hz = 1e9 * self._counted / (now - self._recorded)
+            words = (
+                f'samples come at only {rate_hz:.1f} Hz, but the model needs {self._rate_hz:g} '
+                'Hz, and below half of it ellipses would be too small: set the driver to a higher '
+                'rate'
+            )
+            slow = rate_hz < self.refused_rate_share * self._rate_hz
+            self._slow = Finding('too_slow', words, refuses=True) if slow else None
             self._worn = self._find_worn() if self._single else None
             self._start_record()
             self._recorded, self._counted = now, 0
         for tick in range(ticks):
             self._search.push(self._means[tick])
-        refusal = self._stuck if self._stuck is not None and self._stuck.refuses else self._slow
+        stuck = self._find_stuck(now)
+        refusal = stuck if stuck is not None and stuck.refuses else self._slow
         # A channel that stands still may be one that another mounting leaves without work.
-        self.finding = refusal or self._search.finding or self._stuck or self._worn
-
-    def _find_slow(self, rate_hz: float) -> Finding | None:
-        """Return a finding on samples that are too few for the ticks of the model."""
-        if rate_hz >= self.refused_rate_share * self._rate_hz:
-            return None
-        words = (
-            f'samples come at only {rate_hz:.1f} Hz, but the model needs {self._rate_hz:g} Hz, '
-            'and below half of it ellipses would be too small: set the driver to a higher rate'
-        )
-        return Finding('too_slow', words, refuses=True)
+        self.finding = refusal or self._search.finding or stuck or self._worn
 
     def _find_stuck(self, now: int) -> Finding | None:
         """Return a finding on channels without a change at the stamp of the newest sample, ns."""

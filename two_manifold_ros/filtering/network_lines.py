@@ -24,10 +24,8 @@ if TYPE_CHECKING:
 
 CLEARLY = 0.5
 """
-Chance of the named line beside that of the likeliest below which the name changes.
-
-Lines that share their road are as likely, and the name of the last one stays. With 1 it changes
-ten times as often, and is right as often on a branch.
+Chance of the named line beside that of the likeliest below which the name changes: lines that
+share their road are as likely, and the name of the last one stays.
 """
 
 

@@ -104,10 +104,9 @@ def drive_series(recording: Recording) -> Series:
 
 class Grid(NamedTuple):
     """
-    How finely a lap is followed: in so many steps, between which phases are interpolated.
+    How finely a lap is followed: in so many steps, each of so many bins of the template.
 
-    At the usual speed a step passes ``bins_a_step`` bins of the template, and in one of the gears
-    (S,) so many, from standing to twice the usual speed.
+    These are passed at the usual speed, in one of the gears (S,) so many, from standing on.
     """
 
     steps: int
@@ -118,17 +117,6 @@ class Grid(NamedTuple):
     def bins(self) -> int:
         """Bins of the template."""
         return self.steps * self.bins_a_step
-
-    @property
-    def moves(self) -> Floats:
-        """What may follow what, see `most_likely_way`: the same gear, the next ones, a halt."""
-        rows = []
-        for gear, passed in enumerate(self.gears.tolist()):
-            beside = [each for each in (gear - 1, gear + 1) if 0 < each < len(self.gears)]
-            others = [0, *beside] if gear else range(1, len(self.gears))
-            rows.append((gear, gear, passed, 0.0))
-            rows += [(gear, each, passed, CHANGE if gear and each else HALT) for each in others]
-        return np.array(rows, dtype=np.float64)
 
 
 FINE = Grid(100, 8, np.array([0, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16]))
@@ -238,9 +226,16 @@ def find_path(
     gears = np.column_stack([UNUSUAL * np.square(ratios), np.full(len(ratios), unlike)])
     # At rest nothing looks as where the others drive.
     gears[0] = STANDING, 0.4 * unlike
+    # A step may be in the same gear as the last one, in the next ones, or a halt.
+    moves, count = [], len(ratios)
+    for gear, passed in enumerate(grid.gears.tolist()):
+        beside = [each for each in (gear - 1, gear + 1) if 0 < each < count]
+        others = [0, *beside] if gear else range(1, count)
+        moves.append((gear, gear, passed, 0.0))
+        moves += [(gear, each, passed, CHANGE if gear and each else HALT) for each in others]
     way = most_likely_way(
         np.ascontiguousarray(seen), np.ascontiguousarray(means), 0.5 * TEMPER / variances, low,
-        min(width, grid.bins), grid.moves, gears,
+        min(width, grid.bins), np.array(moves, dtype=np.float64), gears,
     )  # fmt: skip
     return way.astype(np.float64)
 
@@ -296,13 +291,6 @@ def align_steps(seen: Floats, rough: Floats, slack: float) -> Floats:
         found = find_path(seen, *mean_lap(seen, path), low, width)
         path = even_in_time(found, bins)
     return path / bins
-
-
-def phases_of(series: Series, at: Floats, rough: Floats, usual: float) -> tuple[Floats, Floats]:
-    """Return times (n,), ticks, and the phases there, of a drive that knows them roughly (m,)."""
-    middles, seen = series.averaged(usual / FINE.steps)
-    slack = 0.05  # of a lap: as much as a few coarse phases
-    return middles, align_steps(seen, np.interp(middles, at, rough), slack)
 
 
 def align_marks(series: Series, marks: Floats, numbers: Floats) -> Floats:

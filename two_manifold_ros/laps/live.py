@@ -4,17 +4,18 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right, insort
 from collections import Counter, deque
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 import math
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.filtering.status import Status, USABLE
-from two_manifold_ros.laps.ring import ClosedLine, DrawnLine, STEPS
+from two_manifold_ros.laps.ring import ClosedLine, DrawnLine
 from two_manifold_ros.laps.timing import LapState, LapTimer
 from two_manifold_ros.model.path_ahead import PathAhead
 from two_manifold_ros.recordings.excursions import FARTHEST_M
@@ -34,12 +35,6 @@ LATE_S = 10.0
 MOST_WAITING = 1000
 """Marks or fixes that may be ahead of the estimates, at most; further ones are left out."""
 
-TIMED_AGAIN = 250
-"""Estimates from which a lap is timed again, at most: the node publishes nothing meanwhile."""
-
-LAST_MOVE = 64
-"""Marks after which the line stays: their mean errs by an eighth of what one does."""
-
 APART = 1e-3
 """Laps from a fix to the next one, at least: those at a standstill would outweigh all others."""
 
@@ -49,28 +44,25 @@ MORE = 1.1
 FAR = 30.0
 """Squared distance from the line, in variances, beyond which a fix is wild: exp(-15) of others."""
 
-MOST_FAR = 0.1
-"""Share of the fixes of a lap above which those far off are not wild: the line may be wrong."""
+MOST_FAR = 1000
+"""Fixes in a row that are far off, at most: a lap or more, see `APART`; then the line is wrong."""
 
 
 class FixedLine:
     """
     The line through the fixes of a vehicle of which laps alone are known, and places on it.
 
-    A fix that is far off the line is left out, unless there are many such fixes on two laps.
+    A fix that is far off the line is left out. After `MOST_FAR` of them in a row, or more than the
+    line has, the line goes through these alone.
     """
 
     def __init__(self, model: RouteModel, circuit: Circuit) -> None:
-        self._model, self._lap_s = model, circuit.lap_s
+        self._model = model
         self.radius = float(np.median(np.hypot(circuit.points[:, 0], circuit.points[:, 1])))
-        self._fixes = ClosedLine()
+        # Through the fixes that count, and through those in a row that were far off.
+        self._fixes, self._far = ClosedLine(), ClosedLine()
         self.drawn: DrawnLine | None = None
         self._drawn_fixes = 0
-        # Fixes near and far off the line in the usual time of a lap, which began when.
-        self._near = 0
-        self._far: list[tuple[float, Floats]] = []
-        self._lap_ns: int | None = None
-        self._doubted = False
         self._last_fix = math.nan
 
     @cached_property
@@ -106,88 +98,52 @@ class FixedLine:
         own = doubt * np.outer(tangents[0], tangents[0])
         own += (rate**2 + doubt) * doubts[0] * np.eye(2)
         variance = float(np.linalg.eigvalsh(covariances[0])[-1])
+
+        def drawn(positions: Floats) -> Floats:
+            return line.at(np.arctan2(positions[:, 1], positions[:, 0]) / (2.0 * np.pi))
+
         return replace(
             estimate,
-            positions=_on(line, estimate.positions),
+            positions=drawn(estimate.positions),
             covariances=covariances,
             velocity=rate * tangents[0],
             velocity_covariance=own,
             # The 95 % quantile of the chi-square distribution with two degrees of freedom.
             ellipse_m=math.sqrt(-2.0 * math.log(0.05) * variance),
             places=None,
-            ahead=lambda: self._paths.along(estimate.positions, drawn=partial(_on, line)),
+            ahead=lambda: self._paths.along(estimate.positions, drawn=drawn),
         )
 
-    def take(self, stamp_ns: int, phase: float, variance: float, place: Floats) -> bool:
+    def take(self, phase: float, variance: float, place: Floats) -> bool:
         """Add a fix at a phase, in laps, to the line; return whether it is not wild."""
         if abs((phase - self._last_fix + 0.5) % 1.0 - 0.5) < APART:
             return True
         self._last_fix = phase
         at = np.array([phase])
-        if self.drawn is not None:
-            self._judge(stamp_ns)
-            line = self.drawn
+        if (line := self.drawn) is not None:
             square = float(np.square(place - line.at(at)[0]).sum())
             slopes = float(np.square(line.tangents(at)[0]).sum())
             unsure = line.noise_m2 + float(line.variances(at)[0]) + variance * slopes
             if square > FAR * unsure:
-                if len(self._far) < MOST_WAITING:
-                    self._far.append((phase, place))
+                self._far.add(at, place[None])
+                if self._far.fixes > min(MOST_FAR, self._fixes.fixes) and not self._far.problem:
+                    self._fixes, self._far = self._far, ClosedLine()
+                    self.drawn, self._drawn_fixes = self._fixes.draw(), self._fixes.fixes
                 return False
-            self._near += 1
+            self._far = ClosedLine()
         self._fixes.add(at, place[None])
         if self._fixes.fixes >= MORE * self._drawn_fixes and not self._fixes.problem:
-            self._draw()
+            self.drawn, self._drawn_fixes = self._fixes.draw(), self._fixes.fixes
         return True
-
-    def _judge(self, stamp_ns: int) -> None:
-        """Believe those far off once a usual lap, if they were many on this and the last one."""
-        begun_ns = stamp_ns if self._lap_ns is None else self._lap_ns
-        if 0 <= stamp_ns - begun_ns < 1e9 * self._lap_s:
-            self._lap_ns = begun_ns
-            return
-        near, far = self._near, self._far
-        many = len(far) > MOST_FAR * (near + len(far))
-        if many and self._doubted:
-            at, places = np.array([each for each, _ in far]), np.array([each for _, each in far])
-            others = ClosedLine()
-            others.add(at, places)
-            if len(far) > near and not others.problem:
-                self._fixes = others
-            else:
-                self._fixes.add(at, places)
-            self._draw()
-        self._near, self._far, self._lap_ns, self._doubted = 0, [], stamp_ns, many
-
-    def _draw(self) -> None:
-        self.drawn, self._drawn_fixes = self._fixes.draw(), self._fixes.fixes
-
-    def in_metres(self, state: LapState, circuit: Circuit) -> LapState:
-        """Return a state on the ring with the way along the line through the fixes."""
-        if self.drawn is None:
-            return state
-        way_m = self.drawn.way_m
-        begin = math.atan2(circuit.points[0, 1], circuit.points[0, 0]) / (2.0 * math.pi)
-        edges = np.linspace(0.0, 1.0, STEPS + 1)
-        before, now = np.interp([begin % 1.0, (begin + state.phase) % 1.0], edges, way_m)
-        whole = float(way_m[-1])
-        metres = float(now - before) % whole if whole else 0.0
-        # As fast as the line goes on there.
-        step = int((begin + state.phase) % 1.0 * STEPS) % STEPS
-        scale = STEPS * float(way_m[step + 1] - way_m[step]) / circuit.length_m
-        return replace(
-            state, distance_m=metres, distance_deviation_m=scale * state.distance_deviation_m
-        )
 
 
 class LiveLaps:
     """
     Time laps as estimates come, move the start line to marks, and place laps by fixes.
 
-    A mark puts the start line where the vehicle was. After 2, 4, 8 and so on, up to `LAST_MOVE`,
-    the line moves to where most of them are, and the lap that is under way is timed again; best
-    and last lap are forgotten then, and laps are counted as if it had always been there. Estimates
-    of a model that knows laps and no positions get positions from fixes, see `ClosedLine`.
+    The first of the ``marks`` puts the start line where the vehicle was. Best and last lap are
+    forgotten then, and laps are counted as if it had always been there. Estimates of a model that
+    knows laps and no positions get positions from fixes, see `ClosedLine`.
 
     With a ``clock_ns`` estimates are stamped as their samples arrive, and so are marks and fixes.
     ``origin`` and ``frame`` come with the first fix; ``position_counts`` say how many fixes were
@@ -198,29 +154,22 @@ class LiveLaps:
         self, model: RouteModel, timer: LapTimer, clock_ns: Callable[[], int] | None = None
     ) -> None:
         self.timer = timer
-        self._circuit, self._sectors = timer.circuit, timer.sectors
+        self._circuit = timer.circuit
         self._model = model
         self.line = FixedLine(model, timer.circuit)
-        # Where the line is along the circuit as the model has it.
-        self._line_m = 0.0
-        # Where it moves ahead of a vehicle that passed it, the lap goes on with its number.
+        # Where the line moves ahead of a vehicle that passed it, the lap goes on with its number.
         self._highest = 0
-        # Estimates, and the way of each along the circuit as the model has it, m, or NaN.
+        # Estimates, and where each is on its lap, m, or NaN.
         self._past: deque[tuple[Estimate, float]] = deque()
-        self._waiting: deque[tuple[int, Floats | None]] = deque()
-        self._marks: list[float] = []
-        self._last_mark_ns: int | None = None
+        # Marks, and fixes with their places, that are ahead of the estimates, by stamp.
+        self._waiting: list[tuple[int, Floats | None]] = []
+        self.marks = 0
         # Marks and fixes that were placed nowhere.
         self._missed: Counter[str] = Counter()
         self._clock_ns, self.stamps_on_arrival = clock_ns, clock_ns is not None
         self.origin: GeodeticOrigin | None = None
         self.frame = ''
         self.position_counts: Counter[str] = Counter()
-
-    @property
-    def marks(self) -> int:
-        """Marks that were placed, up to `LAST_MOVE`."""
-        return len(self._marks)
 
     @property
     def problem(self) -> str:
@@ -231,7 +180,7 @@ class LiveLaps:
     @property
     def mark_problem(self) -> str:
         """Why marks move no line; empty if they do, and before the first."""
-        return self._why_missed('marks', len(self._marks))
+        return self._why_missed('marks', self.marks)
 
     def _why_missed(self, what: str, counted: int) -> str:
         missed = self._missed[what]
@@ -254,30 +203,22 @@ class LiveLaps:
         self.timer.laps.clear()
         if self._past and stamp_ns <= (newest_ns := self._past[-1][0].stamp_ns):
             # The clock was set back: what is ahead of it is of the time before.
-            self._waiting = deque(each for each in self._waiting if each[0] < newest_ns)
+            self._waiting = [each for each in self._waiting if each[0] < newest_ns]
             self._past.clear()
-            self._last_mark_ns = None
-        metres = math.nan
-        if state is not None:
-            metres = (self._line_m + state.distance_m) % self._circuit.length_m
-        self._past.append((estimate, metres))
+        self._past.append((estimate, math.nan if state is None else state.distance_m))
         late_ns = round(LATE_S * 1e9)
         while stamp_ns - self._past[0][0].stamp_ns > late_ns:
             self._past.popleft()
         while self._waiting and self._waiting[-1][0] > stamp_ns + late_ns:
-            self._missed[_name_of(self._waiting.pop()[1])] += 1
-        moved = False
-        while self._waiting and self._waiting[0][0] <= stamp_ns:
-            moved |= self._take(*self._waiting.popleft())
-        if moved:
-            state = self._time_again(state)
+            _, place = self._waiting.pop()
+            self._missed['marks' if place is None else 'fixes'] += 1
+        due = bisect_right(self._waiting, stamp_ns, key=itemgetter(0))
+        starts = [self._take(*each) for each in self._waiting[:due]]
+        del self._waiting[:due]
+        for start in filter(None, starts):
+            state = self._time_again(start, state)
         self._highest = max(self._highest, self.timer.number)
-        if state is None:
-            return None
-        state = replace(state, lap=self._highest)
-        if self.line.drawn is None:
-            return state
-        return self.line.in_metres(state, self.timer.circuit)
+        return None if state is None else replace(state, lap=self._highest)
 
     def go_on(self, before: LiveLaps) -> None:
         """Go on counting laps, and with the frame of the fixes, in place of another model's."""
@@ -288,9 +229,15 @@ class LiveLaps:
         """Return whether fixes of satellites, or positions in metres, go with those before."""
         return not self.frame or (self.origin is not None) == geodetic
 
-    def take_mark(self, stamp_ns: int) -> None:
-        """Take the time at which the vehicle passes the line."""
-        self._add(stamp_ns, None)
+    def take_mark(self, stamp_ns: int, place: Floats | None = None) -> None:
+        """Take the time at which the vehicle passes the line, or is at a ``place`` by a fix."""
+        if self._clock_ns is not None:
+            stamp_ns = self._clock_ns()
+        elif self._past:
+            stamp_ns = stamp_ns or self._past[-1][0].stamp_ns
+        # It waits for the estimates of its time; those that came first are due first.
+        if len(self._waiting) < MOST_WAITING:
+            insort(self._waiting, (stamp_ns, place), key=itemgetter(0))
 
     def take_position(self, stamp_ns: int, frame_id: str, x: float, y: float) -> bool:
         """Take a fix, m; return whether it is one, in the frame of those before it."""
@@ -305,93 +252,53 @@ class LiveLaps:
             return False
         self.position_counts['used'] += 1
         self.frame = frame_id
-        self._add(stamp_ns, np.array([x, y]))
+        self.take_mark(stamp_ns, np.array([x, y]))
         return True
 
-    def _add(self, stamp_ns: int, place: Floats | None) -> None:
-        """Keep a mark or a fix until the estimates of its time are there."""
-        if self._clock_ns is not None:
-            stamp_ns = self._clock_ns()
-        elif self._past:
-            stamp_ns = stamp_ns or self._past[-1][0].stamp_ns
-        # Those that came first are due first.
-        if len(self._waiting) == MOST_WAITING:
-            return
-        self._waiting.append((stamp_ns, place))
-        if len(self._waiting) > 1 and stamp_ns < self._waiting[-2][0]:
-            self._waiting = deque(sorted(self._waiting, key=lambda each: each[0]))
-
-    def _take(self, stamp_ns: int, place: Floats | None) -> bool:
-        """Place a mark or a fix on the lap; return whether the start line has to move."""
+    def _take(self, stamp_ns: int, place: Floats | None) -> float | None:
+        """Place a mark or a fix on the lap; return where the first mark is, m."""
         after = bisect_left(self._past, stamp_ns, key=lambda each: each[0].stamp_ns)
-        if not 0 < after < len(self._past):
-            self._missed[_name_of(place)] += 1
-            return False
-        (before, metres), (later, later_m) = self._past[after - 1], self._past[after]
+        inside = 0 < after < len(self._past)
+        around = (self._past[after - 1], self._past[after]) if inside else [self._past[-1]] * 2
+        (before, metres), (later, later_m) = around
         took = later.stamp_ns - before.stamp_ns
         # Between them the filter was lost, or there was no IMU; and one wrong place spoils a line.
         sure = before.status is later.status is Status.TRACKING
-        if not sure or took > 2 * self._model.period_ns:
-            self._missed[_name_of(place)] += 1
-            return False
+        if not inside or not sure or took > 2 * self._model.period_ns:
+            self._missed['marks' if place is None else 'fixes'] += 1
+            return None
         share = (stamp_ns - before.stamp_ns) / took
-        if place is None:
-            length = self._circuit.length_m
-            step = (later_m - metres + 0.5 * length) % length - 0.5 * length
-            return self._take_mark(stamp_ns, (metres + share * step) % length)
-        x, y = before.positions[0] + share * (later.positions[0] - before.positions[0])
-        turned = math.atan2(y, x)
-        along = np.array([-math.sin(turned), math.cos(turned)])
-        doubt = float(along @ before.covariances[0] @ along)
-        doubt /= (2.0 * math.pi * self.line.radius) ** 2
-        if not self.line.take(stamp_ns, turned / (2.0 * math.pi), doubt, place):
-            self.position_counts['far_off'] += 1
-        return False
-
-    def _take_mark(self, stamp_ns: int, metres: float) -> bool:
-        last_ns = self._last_mark_ns
-        # A button that is pressed twice, as `passages_of` leaves it out.
-        if last_ns is not None and stamp_ns - last_ns < 0.5e9 * self._circuit.lap_s:
-            return False
-        self._last_mark_ns = stamp_ns
-        if math.isnan(metres) or len(self._marks) == LAST_MOVE:
-            return False
-        self._marks.append(metres)
-        # At powers of two.
-        return len(self._marks) & (len(self._marks) - 1) == 0
-
-    def _time_again(self, state: LapState | None) -> LapState | None:
-        """Put the start line where most of the marks are; return the newest state by it."""
+        if place is not None:
+            x, y = before.positions[0] + share * (later.positions[0] - before.positions[0])
+            turned = math.atan2(y, x)
+            along = np.array([-math.sin(turned), math.cos(turned)])
+            doubt = float(along @ before.covariances[0] @ along)
+            doubt /= (2.0 * math.pi * self.line.radius) ** 2
+            if not self.line.take(turned / (2.0 * math.pi), doubt, place):
+                self.position_counts['far_off'] += 1
+            return None
         length = self._circuit.length_m
-        places = np.array(self._marks)
-        apart = (places[:, None] - places + 0.5 * length) % length - 0.5 * length
-        middle = int(np.abs(apart).sum(axis=1).argmin())
-        start = (places[middle] + float(np.median(apart[:, middle]))) % length
-        circuit = self._circuit.starting_at(start)
+        step = (later_m - metres + 0.5 * length) % length - 0.5 * length
+        if math.isnan(step):
+            return None
+        self.marks += 1
+        return (metres + share * step) % length if self.marks == 1 else None
+
+    def _time_again(self, start: float, state: LapState | None) -> LapState | None:
+        """Put the start line at a place; return the newest state by it."""
+        length, circuit = self._circuit.length_m, self._circuit.starting_at(start)
         step = length / len(circuit)
         line_m = step * (round(start / step) % len(circuit))
-        if line_m == self._line_m:
+        if line_m == 0.0:
             return state
-        timer = LapTimer(circuit, self._sectors)
-        again = None
-        every = -(-len(self._past) // TIMED_AGAIN)
-        # The newest one is among them.
-        for estimate, _ in list(self._past)[(len(self._past) - 1) % every :: every]:
+        timer, again = LapTimer(circuit, self.timer.sectors), None
+        for estimate, _ in self._past:
             again = timer.push(estimate)
         timer.laps.clear()
         # The line moved by less than half a lap, and of the old and the new one one was passed.
-        ahead = (line_m - self._line_m + 0.5 * length) % length - 0.5 * length
+        ahead = (line_m + 0.5 * length) % length - 0.5 * length
         number = self.timer.number + (timer.way_m < -ahead) - (timer.way_m >= length - ahead)
         # Before the first passage of the old one there may be some of the new one.
         timer.number = max(number, timer.number)
-        self.timer, self._line_m = timer, line_m
+        self.timer = timer
         return again
-
-
-def _name_of(place: Floats | None) -> str:
-    return 'marks' if place is None else 'fixes'
-
-
-def _on(line: DrawnLine, positions: Floats) -> Floats:
-    """Return where positions (n, 2) on the ring are on the line through the fixes."""
-    return line.at(np.arctan2(positions[:, 1], positions[:, 0]) / (2.0 * np.pi))

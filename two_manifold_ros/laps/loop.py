@@ -21,16 +21,15 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.laps.alignment import (
+    align_steps,
     drive_series,
     extended,
+    FINE,
     most_likely_way,
-    phases_of,
     Series,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Bools, Floats, Ints
 
@@ -65,46 +64,26 @@ OUTLIER = 3.0
 """Standard deviations in each channel beyond which an observation says nothing of its phase."""
 
 MOST_UNEVEN = 0.75
-"""
-Spread of the speed above which a path is no drive along a loop, see `unevenness`.
-
-Drives along their loop have .7 at most; paths through pieces in another order, along half of a lap
-and with crashes .8 and more, and some of these explain more.
-"""
+"""Spread of the speed above which a path is along no loop, see `unevenness`: .7 at most on one."""
 
 MOST_DOUBT = 0.05
 """
-Share of what is read that each further lap leaves unexplained, to the power of the further laps.
-
-A path that may choose its speed finds a share of any drive again; on each of many laps it does
-not.
+Share of what is read that each further lap leaves unexplained, to the power of the further laps: a
+path that may choose its speed finds a share of any drive again, but not on each of many laps.
 """
 
 LEAST_EXPLAINED = 0.6
 """Share that other laps explain, at least: .7 and more on loops, .54 at most without one."""
 
 ALMOST = 0.03
-"""
-Share of the information by which the shorter of two loops may have less: two laps are one as well.
-"""
+"""Share of the information by which the shorter of two loops may have less: two are one, too."""
 
-MOST_MISSED = 3
-"""Laps between two marks that are looked for, at most: a beacon that misses more is no beacon."""
 
-REPEATED = 0.55
-"""
-Share of the information of whole laps from which a part of them repeats.
+WIDE = 0.02
+"""Width, in the logarithm of a lag, of what is one peak: drivers differ by some per cent a lap."""
 
-Halves and thirds of true laps have at most .4, laps between every second or third passage mostly
-.7 and more: less where the vehicle stands for long.
-"""
-
-SURELY_REPEATED = 0.87
-"""
-The same from which a loop that was found is split.
-
-Halves of a shuttle that turns at its ends have .63 to .78, those of two laps of one loop .96.
-"""
+LEAST_PEAK = 0.2
+"""Height of a peak, in shares of the highest of windows of its length, from which it is tried."""
 
 
 @dataclass(frozen=True)
@@ -151,11 +130,6 @@ class Ring(NamedTuple):
         return middles
 
     @property
-    def is_sure(self) -> bool:
-        """True if the other laps explain enough."""
-        return self.explained >= LEAST_EXPLAINED and self.doubt <= MOST_DOUBT
-
-    @property
     def doubt(self) -> float:
         """See `MOST_DOUBT`."""
         return float((1.0 - min(max(self.explained, 0.0), 1.0)) ** max(self.laps - 1.0, 0.0))
@@ -164,21 +138,24 @@ class Ring(NamedTuple):
 def find_loop(recording: Recording) -> Loop:
     """Find the loop of a drive in its IMU alone; an ``InputError`` says what is against one."""
     series = drive_series(recording)
-    seconds = len(series.values) * series.period_s
     rings = [lay_around(series, lag) for lag in candidate_lags(series)]
-    chosen = best_ring(rings)
-    if chosen is not None and chosen.is_sure:
-        loop = _loop_of(series, chosen)
-        ends = np.array([0.0, len(loop.phases) - 1.0])
-        parts = repetitions(series, loop.phases, ends, loop.phases[[0, -1]], SURELY_REPEATED)
-        return loop if parts == 1 else _loop_of(series, chosen, parts)
-    if chosen is not None:
-        share = max(chosen.explained, 0.0)
-        doubt = f'{chosen.laps:.1f} laps of the best loop explain {share:.0%} of it'
+    even = [each for each in rings if each.uneven <= MOST_UNEVEN and each.information > 0.0]
+    # The ring whose laps say most of each other; of several the shortest.
+    least = (1.0 - ALMOST) * max((each.information for each in even), default=0.0)
+    alike = [each for each in even if each.information >= least]
+    # Those of two laps have half as many. Of one loop there may be several, at lags around it.
+    many = 0.75 * max((each.laps for each in alike), default=0.0)
+    shortest = [each for each in alike if each.laps > many]
+    ring = max(shortest, key=attrgetter('information'), default=None)
+    if ring is not None and ring.explained >= LEAST_EXPLAINED and ring.doubt <= MOST_DOUBT:
+        return _loop_of(series, ring)
+    doubt = 'no part of it looks like another one'
+    if ring is not None:
+        share = max(ring.explained, 0.0)
+        doubt = f'{ring.laps:.1f} laps of the best loop explain {share:.0%} of it'
     elif rings:
         doubt = 'what looks alike in it comes in another order each time'
-    else:
-        doubt = 'no part of it looks like another one'
+    seconds = len(series.values) * series.period_s
     msg = (
         f'{recording.name}: nothing repeats in the {seconds:.0f} s of {recording.imu.topic}: '
         f'{doubt}; drive one route three times or more, the same way round'
@@ -186,50 +163,28 @@ def find_loop(recording: Recording) -> Loop:
     raise InputError(msg)
 
 
-def best_ring(rings: Sequence[Ring]) -> Ring | None:
-    """Return the ring whose laps say most of each other; of several the shortest."""
-    even = [each for each in rings if each.uneven <= MOST_UNEVEN and each.information > 0.0]
-    least = (1.0 - ALMOST) * max((each.information for each in even), default=0.0)
-    alike = [each for each in even if each.information >= least]
-    # Those of two laps have half as many. Of one loop there may be several, at lags around it.
-    many = 0.75 * max((each.laps for each in alike), default=0.0)
-    shortest = [each for each in alike if each.laps > many]
-    return max(shortest, key=attrgetter('information'), default=None)
+def repeats(series: Series, phases: Floats, marks: Floats) -> bool:
+    """Return whether laps are alike, by phases (T,) of ticks from the first mark to the last."""
+    begin, end = marks[[0, -1]]
+    first, last = np.interp(marks[[0, -1]], np.arange(float(len(phases))), phases)
+    middles, seen = series.averaged(max((end - begin) / (last - first) / PHASES, 1.0))
+    inside = (middles >= begin) & (middles <= end) & np.isfinite(seen).all(axis=1)
+    if not inside.any():
+        return False
+    at = np.interp(middles[inside], np.arange(float(len(phases))), phases)
+    way = np.floor(PHASES * at).astype(np.int64)
+    rows = seen[inside]
+    return _information(rows, way - way.min(), PHASES, rows.var(axis=0) + 1e-9) > 0.0
 
 
-def repetitions(
-    series: Series, phases: Floats, marks: Floats, numbers: Floats, least: float = REPEATED
-) -> int:
-    """
-    Return how often a lap of a drive whose phases are known repeats: 0 if laps are unlike.
-
-    Twice or three times is a route of so many alike parts, or one whose marks were mostly missed.
-    Phases (T,) are laps gone at each tick between ``marks`` (L + 1,), ticks at which ``numbers``
-    (L + 1,) of laps are gone. A part repeats from a share ``least`` of the information on.
-    """
-    lap = float(np.median(np.diff(marks) / np.diff(numbers)))
-    most = max(min(MOST_MISSED, int(lap * series.period_s / SHORTEST_S)), 1)
-    held = []
-    for parts in range(1, most + 1):
-        middles, seen = series.averaged(max(lap / (parts * PHASES), 1.0))
-        inside = (middles >= marks[0]) & (middles <= marks[-1]) & np.isfinite(seen).all(axis=1)
-        rows = seen[inside]
-        if not len(rows):
-            return 0
-        at = np.interp(middles[inside], np.arange(float(len(phases))), phases)
-        way = np.floor(parts * PHASES * at).astype(np.int64)
-        held.append(_information(rows, way - way.min(), PHASES, rows.var(axis=0) + 1e-9))
-    if held[0] <= 0.0:
-        return 0
-    return max(parts for parts, each in enumerate(held, 1) if each >= least * held[0])
-
-
-def _loop_of(series: Series, ring: Ring, parts: int = 1) -> Loop:
-    """Align the laps in fine steps; a lap of the ring may have some ``parts`` that are laps."""
-    at, rough = ring.middles, parts * ring.way / ring.phases
+def _loop_of(series: Series, ring: Ring) -> Loop:
+    """Align the laps of a ring in fine steps."""
+    at, rough = ring.middles, ring.way / ring.phases
     usual = usual_lap(at, rough)
     for _ in range(ALIGNED):
-        middles, own = phases_of(series, at, rough, usual)
+        middles, seen = series.averaged(usual / FINE.steps)
+        # A slack of as much as a few coarse phases.
+        own = align_steps(seen, np.interp(middles, at, rough), 0.05)
         if abs((own[-1] - own[0]) / (rough[-1] - rough[0]) - 1.0) > ALMOST:
             # Fine steps are lost on the way, as in a long hole: the coarse ones stand.
             break
@@ -255,8 +210,13 @@ def usual_lap(times: Floats, phases: Floats) -> float:
 
 
 def candidate_lags(series: Series) -> list[float]:
-    """Return lags, ticks, at which windows look alike most often, up to half of the drive."""
-    total, found = len(series.values), []
+    """
+    Return lags, ticks, at which windows look alike most often, up to half of the drive.
+
+    Of windows of each length there are peaks of votes in the logarithm of the lag.
+    """
+    total = len(series.values)
+    found: list[tuple[float, float]] = []
     width_s = SHORTEST_S
     while width_s <= total * series.period_s / 6.0:
         ticks = max(0.05 * width_s / series.period_s, 1.0)
@@ -266,8 +226,20 @@ def candidate_lags(series: Series) -> list[float]:
         if len(seen) < 4 * width:
             break
         lags, votes = _alike(np.nan_to_num(seen), width)
-        if len(lags):
-            found += _peaks(lags * ticks, votes)
+        if not len(lags):
+            continue
+        logs = np.log(lags * ticks)
+        grid = np.arange(logs.min() - 3 * WIDE, logs.max() + 3 * WIDE, 0.25 * WIDE)
+        heights = np.zeros(len(grid))
+        for log, vote in zip(logs, votes, strict=True):
+            heights += vote * np.exp(-0.5 * np.square((grid - log) / WIDE))
+        inner = heights[1:-1]
+        top = (inner > heights[:-2]) & (inner >= heights[2:])
+        top &= inner > LEAST_PEAK * heights.max()
+        found += [
+            (math.exp(float(grid[k])), float(heights[k] / heights.max()))
+            for k in (np.flatnonzero(top) + 1).tolist()
+        ]
     found.sort(key=lambda each: -each[1])
     kept: list[float] = []
     for lag, _ in found:
@@ -299,62 +271,39 @@ def _alike(seen: Floats, width: int) -> tuple[Floats, Floats]:
     return np.array(lags, dtype=np.float64), np.array(votes)
 
 
-WIDE = 0.02
-"""Width, in the logarithm of a lag, of what is one peak: drivers differ by some per cent a lap."""
-
-LEAST_PEAK = 0.2
-"""Height of a peak, in shares of the highest of windows of its length, from which it is tried."""
-
-
-def _peaks(lags: Floats, votes: Floats) -> list[tuple[float, float]]:
-    """Return lags with more votes around them than beside, and their height."""
-    logs = np.log(lags)
-    grid = np.arange(logs.min() - 3 * WIDE, logs.max() + 3 * WIDE, 0.25 * WIDE)
-    heights = np.zeros(len(grid))
-    for log, vote in zip(logs, votes, strict=True):
-        heights += vote * np.exp(-0.5 * np.square((grid - log) / WIDE))
-    inner = heights[1:-1]
-    top = (inner > heights[:-2]) & (inner >= heights[2:]) & (inner > LEAST_PEAK * heights.max())
-    return [
-        (math.exp(float(grid[k])), float(heights[k] / heights.max()))
-        for k in (np.flatnonzero(top) + 1).tolist()
-    ]
-
-
 def lay_around(series: Series, lap: float) -> Ring:
-    """Lay a drive around a ring of a lap of so many ticks, from the best of some stretches."""
+    """
+    Lay a drive around a ring of a lap of so many ticks, from the best of some stretches.
+
+    From the means of a stretch on path and means are found in turn.
+    """
     ticks = max(lap / PHASES, len(series.values) / MOST_STEPS, 1.0)
     phases = max(round(lap / ticks), LEAST_PHASES)
     _, seen = series.averaged(ticks)
-    starts = [int((len(seen) - phases) * (k + 1) / (STARTS + 1)) for k in range(STARTS)]
-    rings = [_laid_from(seen, seen[start : start + phases], ticks) for start in starts]
-    return max(rings, key=lambda each: each.information)
-
-
-def _laid_from(seen: Floats, first: Floats, ticks: float) -> Ring:
-    """Find path and means in turn, from means (n, d) that are one stretch of the drive."""
-    phases, channels = first.shape
-    means = np.nan_to_num(first)
+    channels = seen.shape[1]
     known = np.asarray(np.isfinite(seen).all(axis=1))
     rows = np.where(known[:, None], seen, np.nan)
     spread = seen[known].var(axis=0) + 1e-9
-    noises = 0.5 * spread
     usual = np.array([STAYS, 1.0 - STAYS - 1.1 * SKIPS, SKIPS, 0.1 * SKIPS])
-    steps = usual
-    way = low = np.zeros(len(seen), dtype=np.int64)
     # A step does not depend on the one before, unlike where laps are aligned: the way around a
     # wrong ring has to show by its uneven speed.
     gears = np.array([[0.0, 0.5 * OUTLIER**2 * channels]])
-    for _ in range(ROUNDS):
-        moves = np.zeros((len(steps), 4))
-        moves[:, 2], moves[:, 3] = np.arange(len(steps)), -np.log(steps)
-        way = most_likely_way(rows, means, 0.5 / noises, low, phases, moves, gears)
-        means, noises = _usual(seen[known], way[known] % phases, means, spread)
-        counts = np.bincount(np.diff(way), minlength=len(usual))
-        steps = (counts + phases * usual) / (counts.sum() + phases)
-    information = _information(seen[known], way[known], phases, spread)
-    explained = 1.0 - math.exp(-2.0 * information / channels)
-    return Ring(phases, ticks, way, information, explained, unevenness(way, phases, known))
+    rings = []
+    for start in [int((len(seen) - phases) * (k + 1) / (STARTS + 1)) for k in range(STARTS)]:
+        means, noises, steps = np.nan_to_num(seen[start : start + phases]), 0.5 * spread, usual
+        way = low = np.zeros(len(seen), dtype=np.int64)
+        for _ in range(ROUNDS):
+            moves = np.zeros((len(steps), 4))
+            moves[:, 2], moves[:, 3] = np.arange(len(steps)), -np.log(steps)
+            way = most_likely_way(rows, means, 0.5 / noises, low, phases, moves, gears)
+            means, noises = _usual(seen[known], way[known] % phases, means, spread)
+            counts = np.bincount(np.diff(way), minlength=len(usual))
+            steps = (counts + phases * usual) / (counts.sum() + phases)
+        information = _information(seen[known], way[known], phases, spread)
+        explained = 1.0 - math.exp(-2.0 * information / channels)
+        uneven = unevenness(way, phases, known)
+        rings.append(Ring(phases, ticks, way, information, explained, uneven))
+    return max(rings, key=attrgetter('information'))
 
 
 def unevenness(way: Ints, phases: int, known: Bools) -> float:

@@ -10,7 +10,6 @@ usual lap; or, from five fixes on, of the smoothest closed line through the fixe
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 import math
 from typing import TYPE_CHECKING
 
@@ -40,32 +39,30 @@ REACHES = (1.0, 2.0, 4.0, 8.0, 16.0)
 NOISES = tuple((10.0 ** np.arange(-6.0, 0.0, 0.5)).tolist())
 """Variances of fixes about the line, in squares of the size of the route."""
 
-STEPS = 400
-"""Parts of a lap whose lengths are summed to the way along the line through fixes."""
-
 HUNDREDTHS = 100
 """Parts of a lap in which it is noted whether there was a fix."""
 
 
-def on_ring(
-    recording: Recording, stamps: Ints, phases: Floats, lap_s: float, topic: str = ''
-) -> Recording:
-    """Return a recording with positions on a ring of a lap, phase 0 at (radius, 0)."""
-    known = np.isfinite(phases)
-    angles = 2.0 * np.pi * phases[known]
-    radius = lap_s / (2.0 * math.pi)
-    around = radius * np.column_stack([np.cos(angles), np.sin(angles)])
-    stream = PositionStream(topic, LAP_FRAME, '', stamps[known], around)
-    return replace(recording, positions=stream)
-
-
-def on_route(drives: Sequence[tuple[Recording, Ints, Floats]]) -> list[Recording]:
+def on_line(
+    drives: Sequence[tuple[Recording, Ints, Floats]], lap_s: float, topic: str = ''
+) -> list[Recording]:
     """
-    Return recordings with positions on one line through the fixes of all of them.
+    Return drives with positions on one line through the fixes of all of them, or on a ring.
 
-    Stamps and phases are as in `on_ring`, all from one place. An ``InputError`` says that fixes
-    are too few, miss half of the lap, or are in several frames.
+    At stamps (T,) of each so many laps are gone (T,), all from one place. Without fixes phase 0 is
+    at (radius, 0) of a ring, and the ``topic`` is that of the positions. An ``InputError`` says
+    that fixes are too few, miss half of the lap, or are in several frames.
     """
+    placed = []
+    if all(recording.positions is None for recording, _, _ in drives):
+        radius = lap_s / (2.0 * math.pi)
+        for recording, stamps, phases in drives:
+            known = np.isfinite(phases)
+            angles = 2.0 * np.pi * phases[known]
+            around = radius * np.column_stack([np.cos(angles), np.sin(angles)])
+            stream = PositionStream(topic, LAP_FRAME, '', stamps[known], around)
+            placed.append(replace(recording, positions=stream))
+        return placed
     check_one_plane([recording for recording, _, _ in drives])
     streams, at, places = [], [np.empty(0)], [np.empty((0, 2))]
     for recording, stamps, phases in drives:
@@ -84,16 +81,12 @@ def on_route(drives: Sequence[tuple[Recording, Ints, Floats]]) -> list[Recording
         names = ', '.join(recording.name for recording, _, _ in drives)
         msg = f'{names}: {line.problem}, or leave the topic out for a model without positions'
         raise InputError(msg)
-    wanted = [phases[np.isfinite(phases)] for _, _, phases in drives]
-    drawn = line.draw().at(np.concatenate(wanted))
-    parts = np.split(drawn, np.cumsum([len(each) for each in wanted])[:-1])
-    return [
-        replace(
-            recording,
-            positions=replace(streams[0], stamps=stamps[np.isfinite(phases)], positions=part),
-        )
-        for (recording, stamps, phases), part in zip(drives, parts, strict=True)
-    ]
+    drawn = line.draw()
+    for recording, stamps, phases in drives:
+        known = np.isfinite(phases)
+        stream = replace(streams[0], stamps=stamps[known], positions=drawn.at(phases[known]))
+        placed.append(replace(recording, positions=stream))
+    return placed
 
 
 class ClosedLine:
@@ -195,12 +188,6 @@ class DrawnLine:
     covariance: Floats
     noise_m2: float
 
-    @cached_property
-    def way_m(self) -> Floats:
-        """Way along the line at the ends of `STEPS` parts of a lap, m: (STEPS + 1,)."""
-        steps = np.hypot(*np.diff(self.at(np.linspace(0.0, 1.0, STEPS + 1)), axis=0).T)
-        return np.concatenate([[0.0], np.cumsum(steps)])
-
     def at(self, phases: Floats) -> Floats:
         """Return the positions at phases (T,), in laps: (T, 2)."""
         positions: Floats = self.middle + _harmonics(phases) @ self.weights
@@ -208,7 +195,7 @@ class DrawnLine:
 
     def variances(self, phases: Floats) -> Floats:
         """Return the variance of each coordinate of the line, m^2: (T,)."""
-        return _variances(_harmonics(phases), self.covariance)
+        return self._variances(_harmonics(phases))
 
     def tangents(self, phases: Floats) -> tuple[Floats, Floats]:
         """Return how positions change with the phase, m in a lap (T, 2), and variances (T,)."""
@@ -216,13 +203,12 @@ class DrawnLine:
         rates = 2.0 * np.pi * np.arange(1, HARMONICS + 1)
         turned = np.stack([-rates * waves[:, :, 1], rates * waves[:, :, 0]], axis=2)
         slopes = np.column_stack([np.zeros(len(phases)), turned.reshape(len(phases), -1)])
-        return slopes @ self.weights, _variances(slopes, self.covariance)
+        return slopes @ self.weights, self._variances(slopes)
 
-
-def _variances(features: Floats, covariance: Floats) -> Floats:
-    """Return the variances of features (T, F) of weights with a covariance (F, F): (T,)."""
-    variances: Floats = np.einsum('tf,fg,tg->t', features, covariance, features, optimize=True)
-    return np.maximum(variances, 0.0)
+    def _variances(self, features: Floats) -> Floats:
+        """Return the variances of (T, F) features of the weights: (T,)."""
+        found = np.einsum('tf,fg,tg->t', features, self.covariance, features, optimize=True)
+        return np.asarray(np.maximum(found, 0.0))
 
 
 def _harmonics(phases: Floats) -> Floats:

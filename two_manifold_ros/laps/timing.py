@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass
+import itertools
 import math
 from typing import NamedTuple, TYPE_CHECKING
 
@@ -94,16 +95,12 @@ class LapState:
 
     def numbers(self) -> dict[str, float]:
         """Return all numbers by name, those that are timed with their standard deviations."""
-        found = {
-            'lap': float(self.lap),
-            'sector': float(self.sector),
-            'phase': self.phase,
-            'distance_m': self.distance_m,
-            'distance_std_m': self.distance_deviation_m,
-        }
-        for name, timed in vars(self).items():
-            if isinstance(timed, Timed):
-                found |= {f'{name}_s': timed.seconds, f'{name}_std_s': timed.deviation_s}
+        found: dict[str, float] = {}
+        for name, each in vars(self).items():
+            if isinstance(each, Timed):
+                found |= {f'{name}_s': each.seconds, f'{name}_std_s': each.deviation_s}
+            elif name != 'stamp_ns':
+                found[name.replace('deviation', 'std')] = float(each)
         return found
 
 
@@ -152,33 +149,25 @@ def _follow(
 
 
 @exact
-def _between(last: Floats, now: Floats, way_m: float, known: Known, passed: Floats) -> None:
-    """Fill the mark at which a place between two marks was ``passed``."""
-    begin, end = seconds_at(last[WAY], known), seconds_at(now[WAY], known)
-    share = (seconds_at(way_m, known) - begin) / (end - begin) if end > begin else 1.0
-    share = min(max(share, 0.0), 1.0)
-    for i in range(4):
-        passed[i] = last[i] + share * (now[i] - last[i])
-    passed[WAY] = way_m
-
-
-@exact
 def _fill(
     last: Floats, now: Floats, until_m: float, begin: Floats, known: Known, end: Floats,
     course: Floats,
 ) -> None:  # fmt: skip
     """
-    Note when the points between two marks of a lap, which began at another, were passed.
+    Fill the mark ``end`` at which a place between two marks was passed, and a lap up to there.
 
-    Filled: the mark ``until_m``, ``end``, and the ``course`` (2, n + 1), s since the start of the
-    lap and deviations.
+    Of the lap that began at a mark, NaN if unknown, the ``course`` (2, n + 1) gets s since its
+    start at which points were passed, and deviations.
     """
-    if math.isnan(begin[AT]) or not now[WAY] > last[WAY]:
-        return
-    _between(last, now, until_m, known, end)
+    before, after = seconds_at(last[WAY], known), seconds_at(now[WAY], known)
+    share = (seconds_at(until_m, known) - before) / (after - before) if after > before else 1.0
+    share = min(max(share, 0.0), 1.0)
+    for i in range(4):
+        end[i] = last[i] + share * (now[i] - last[i])
+    end[WAY] = until_m
     start = begin if begin[WAY] > last[WAY] else last
     way_m, driven = begin[WAY], end[WAY] - start[WAY]
-    if not driven > 0.0:
+    if math.isnan(begin[AT]) or not driven > 0.0:
         return
     metres = known[2]
     for i in range(len(metres)):
@@ -189,32 +178,14 @@ def _fill(
             course[1, i] = math.hypot(late, begin[LATE])
 
 
-@exact
-def _compare(
-    elapsed_s: float, phase: float, mean: Floats, squares: Floats, best: Floats, last: Floats,
-    numbers: Floats,
-) -> None:  # fmt: skip
-    """
-    Fill the ``numbers`` (6,) of a lap at a phase.
-
-    Of the ``best`` and the ``last`` course (2, n + 1) they are seconds and deviations to there;
-    then come the time that this lap will have taken by the ``mean`` course, and its variance.
-    """
-    for i in range(2):
-        numbers[i] = evenly(best[i], phase)
-        numbers[2 + i] = evenly(last[i], phase)
-    numbers[4] = predicted(mean, elapsed_s, evenly(mean, phase))
-    numbers[5] = evenly(squares, phase)
-
-
 class LapTimer:
     """
     Follow the laps of a vehicle along a circuit, from one estimate to the next.
 
     A line is passed between two ticks, at the time by the usual speeds. If the vehicle was found
-    elsewhere, or nothing was seen for a usual lap or longer, no passage is made up: the lap goes
-    on without a time. The circuit begins at the start line, and sectors after the first at shares
-    of a lap in (0, 1), in order. ``laps`` are over; ``number`` is of the lap under way.
+    elsewhere, or nothing was seen for a usual lap or longer, the lap goes on without a time. The
+    circuit begins at the start line, and sectors after the first at shares of a lap in (0, 1), in
+    order. ``laps`` are over; ``number`` is of the lap under way.
     """
 
     def __init__(self, circuit: Circuit, sectors: Sequence[float] = THIRDS) -> None:
@@ -232,7 +203,7 @@ class LapTimer:
         self.number = 0
         self._forget()
         unknown = np.full((2, len(circuit) + 1), np.nan)
-        self._courses, self._numbers = {'last': unknown, 'best': unknown}, np.zeros(6)
+        self._courses = {'last': unknown, 'best': unknown}
         self._times = {'last': UNKNOWN, 'best': UNKNOWN}
         self._last_sector = UNKNOWN
 
@@ -291,36 +262,32 @@ class LapTimer:
 
     def _pass(self, sector: int, way_m: float) -> None:
         """Pass a line on the way to the newest mark: end a sector, and a lap at the start line."""
-        between = self._last, self._now, way_m
-        _fill(*between, self._begin, self.circuit.known, self._passed, self._course)
-        passage = np.zeros(4)
-        _between(*between, self.circuit.known, passage)
-        before = self._passages.get((sector - 1) % len(self._lines))
+        passages, passage = self._passages, np.zeros(4)
+        known = self.circuit.known
+        _fill(self._last, self._now, way_m, self._begin, known, passage, self._course)
+        before = passages.get((sector - 1) % len(self._lines))
         self._last_sector = UNKNOWN if before is None else _from(before, passage)
         if sector:
-            self._passages[sector] = passage
+            passages[sector] = passage
             return
         if self.number:
-            self._end_lap(passage)
+            begin, time, began = passages.get(0), UNKNOWN, None
+            if begin is not None:
+                time = _from(begin, passage, self.circuit.repeated)
+                began = (self._origin_ns or 0) + round(begin[AT] * 1e9)
+                self._learn(time.seconds)
+                best = not time.seconds >= self._times['best'].seconds
+                for name in ('last', 'best')[: 1 + best]:
+                    self._courses[name], self._times[name] = self._course, time
+            lines = [*map(passages.get, range(len(self._lines))), passage]
+            sectors = tuple(
+                UNKNOWN if start is None or end is None else _from(start, end)
+                for start, end in itertools.pairwise(lines)
+            )
+            self.laps.append(Lap(self.number, began, time, sectors))
         self.number += 1
         self._forget()
         self._begin = self._passages[0] = passage
-
-    def _end_lap(self, passage: Floats) -> None:
-        lines = [self._passages.get(each) for each in range(len(self._lines))]
-        begin, time, began = self._passages.get(0), UNKNOWN, None
-        if begin is not None:
-            time = _from(begin, passage, self.circuit.repeated)
-            began = (self._origin_ns or 0) + round(begin[AT] * 1e9)
-            self._learn(time.seconds)
-            best = not time.seconds >= self._times['best'].seconds
-            for name in ('last', 'best')[: 1 + best]:
-                self._courses[name], self._times[name] = self._course, time
-        sectors = [
-            UNKNOWN if start is None or end is None else _from(start, end)
-            for start, end in zip(lines, [*lines[1:], passage], strict=True)
-        ]
-        self.laps.append(Lap(self.number, began, time, tuple(sectors)))
 
     def _learn(self, lap_s: float) -> None:
         """Learn from a lap that is over."""
@@ -335,29 +302,26 @@ class LapTimer:
         self._mean += (seconds - self._mean) / (self._driven + 1)
 
     def _state(self, stamp_ns: int) -> LapState:
-        now, length, numbers = self._last, self.circuit.length_m, self._numbers
-        metres = float(now[WAY]) % length
-        phase, elapsed = metres / length, _from(self._begin, now)
-        _compare(
-            elapsed.seconds, phase, self._mean, self._squares, self._courses['best'],
-            self._courses['last'], numbers,
-        )  # fmt: skip
-        best_s, best_late_s, last_s, last_late_s, lap_s, variance = numbers.tolist()
-        late_s = elapsed.deviation_s
+        metres = float(self._last[WAY]) % self.circuit.length_m
+        phase, elapsed = metres / self.circuit.length_m, _from(self._begin, self._last)
+        since_s, late_s = elapsed
+        lap_s = predicted(self._mean, since_s, evenly(self._mean, phase))
+        beside = {}
+        for name, (seconds, deviations) in self._courses.items():
+            late = math.hypot(late_s, evenly(deviations, phase))
+            beside[f'to_{name}'] = Timed(since_s - evenly(seconds, phase), late)
         return LapState(
             stamp_ns=stamp_ns,
             lap=self.number,
             sector=bisect_right(self._lines, metres),
             phase=phase,
             distance_m=metres,
-            distance_deviation_m=float(now[ASIDE]),
+            distance_deviation_m=float(self._last[ASIDE]),
             elapsed=elapsed,
-            to_best=Timed(elapsed.seconds - best_s, math.hypot(late_s, best_late_s)),
-            to_last=Timed(elapsed.seconds - last_s, math.hypot(late_s, last_late_s)),
-            predicted=Timed(lap_s, math.sqrt(variance + late_s**2)),
-            last=self._times['last'],
-            best=self._times['best'],
+            predicted=Timed(lap_s, math.sqrt(evenly(self._squares, phase) + late_s**2)),
             last_sector=self._last_sector,
+            **beside,
+            **self._times,
         )
 
 
@@ -408,7 +372,17 @@ def make_timer(model: ModelHead, start_line: str = '', sectors: str = '') -> Lap
         raise InputError(msg)
     if start_line.strip():
         circuit = circuit.starting_at(_metres(circuit, start_line.strip(), 'start line'))
-    return LapTimer(circuit, _shares(circuit, sectors) if sectors.strip() else THIRDS)
+    if not sectors.strip():
+        return LapTimer(circuit)
+    words = sectors.replace(';', ' ').split()
+    shares = [_metres(circuit, each, 'sector') / circuit.length_m for each in words]
+    if sorted({0.0, *shares, 1.0}) != [0.0, *shares, 1.0] or not shares:
+        msg = (
+            f'sectors {sectors!r}: name where each sector after the first begins, in the order '
+            'driven, apart by blanks and none on the start line, such as 0.33 0.66'
+        )
+        raise InputError(msg)
+    return LapTimer(circuit, shares)
 
 
 def lines_in_words(timer: LapTimer, frame: str) -> str:
@@ -441,24 +415,11 @@ def circuit_of(model: ModelHead) -> Circuit:
     tracks = [model.track[begin:end] for begin, end in stretches_of(known) if end - begin > 2]
     period_s = 1.0 / model.rate_hz
     places = merge_passes(tracks, period_s) if tracks else None
-    circuit = (
-        None if places is None else learn_circuit(places, tracks, period_s, (), at_mark=False)
-    )
-    if circuit is None:
-        raise InputError(NO_LAPS)
-    return circuit
-
-
-def _shares(circuit: Circuit, sectors: str) -> Sequence[float]:
-    words = sectors.replace(';', ' ').split()
-    shares = [_metres(circuit, each, 'sector') / circuit.length_m for each in words]
-    if sorted({0.0, *shares, 1.0}) != [0.0, *shares, 1.0] or not shares:
-        msg = (
-            f'sectors {sectors!r}: name where each sector after the first begins, in the order '
-            'driven, apart by blanks and none on the start line, such as 0.33 0.66'
-        )
-        raise InputError(msg)
-    return shares
+    if places is not None:
+        circuit = learn_circuit(places, tracks, period_s, (), at_mark=False)
+        if circuit is not None:
+            return circuit
+    raise InputError(NO_LAPS)
 
 
 def _metres(circuit: Circuit, text: str, what: str) -> float:
@@ -473,11 +434,11 @@ def _metres(circuit: Circuit, text: str, what: str) -> float:
             'several are apart by blanks'
         )
         raise InputError(msg)
-    if len(numbers) == 1:
-        if not 0.0 <= numbers[0] < 1.0:
-            msg = f'{what} {text!r}: a share of a lap is at least 0 and below 1'
-            raise InputError(msg)
+    if len(numbers) == 1 and 0.0 <= numbers[0] < 1.0:
         return numbers[0] * circuit.length_m
+    if len(numbers) == 1:
+        msg = f'{what} {text!r}: a share of a lap is at least 0 and below 1'
+        raise InputError(msg)
     spot = circuit.locate(np.array(numbers), np.zeros(2))
     if math.isnan(spot.metres):
         msg = (

@@ -5,16 +5,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-import math
 from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.errors import InputError, refuse
-from two_manifold_ros.files import checked, read_text
+from two_manifold_ros.errors import InputError
 from two_manifold_ros.laps.alignment import align_marks, drive_series, Series
-from two_manifold_ros.laps.loop import find_loop, lay_around, repetitions
-from two_manifold_ros.laps.ring import on_ring, on_route
+from two_manifold_ros.laps.loop import find_loop, lay_around, repeats
+from two_manifold_ros.laps.ring import on_line
 from two_manifold_ros.names import MARKS
 from two_manifold_ros.recordings.reading import read_stamps
 
@@ -29,9 +27,6 @@ APART_NS = 10_000_000_000
 
 SHORTEST_LAP_S = 1.0
 """Shortest lap, s: any topic that a driver publishes has more messages, slot cars have none."""
-
-UNIX_S, LAST_S = 1e8, 4e9
-"""Seconds from which on a time is one since 1970; and of 2096, as sums in ns have 64 bits."""
 
 
 class Placed(NamedTuple):
@@ -48,14 +43,14 @@ class Placed(NamedTuple):
 
 
 def place(recordings: Sequence[Recording], marks: str | None) -> Placed:
-    """Place drives by marks, as `read_marks` takes them, or by the IMU."""
-    if marks is None:
-        return place_by_imu(recordings)
-    return place_by_marks(recordings, [read_marks(marks, each) for each in recordings])
+    """
+    Place drives by marks of the start line, or by the loop in the IMU of all.
 
-
-def place_by_imu(recordings: Sequence[Recording]) -> Placed:
-    """Find the loop in the IMU of drives of one route, and place them along it."""
+    Marks are a topic of the recordings, with a message of any type at each passage.
+    """
+    if marks is not None:
+        stamps = [np.sort(read_stamps(each.name, marks, each.imu)) for each in recordings]
+        return place_by_marks(recordings, stamps)
     joined, shifts = _joined(recordings)
     loop = find_loop(joined)
     parts = []
@@ -67,12 +62,12 @@ def place_by_imu(recordings: Sequence[Recording]) -> Placed:
         f'the IMU shows {loop.laps:.1f} laps of usually {loop.lap_s:.3f} s, which explain '
         f'{loop.explained:.0%} of what it reads; confidence {loop.confidence:.1%}'
     )
-    return Placed(_placed(parts, loop.lap_s), loop.lap_s, loop.laps, sentence)
+    return Placed(on_line(parts, loop.lap_s), loop.lap_s, loop.laps, sentence)
 
 
 def place_by_marks(recordings: Sequence[Recording], marks: Sequence[Ints]) -> Placed:
     """Place drives along their laps, of which marks (L + 1,), ns, say when each begins."""
-    parts, times, laps, repeated = [], [], 0.0, []
+    parts, times, laps = [], [], 0.0
     for recording, own in zip(recordings, marks, strict=True):
         series = drive_series(recording)
         ticks = np.arange(len(series.stamps))
@@ -95,8 +90,7 @@ def place_by_marks(recordings: Sequence[Recording], marks: Sequence[Ints]) -> Pl
         found = np.interp(own_ticks, ticks, phases)
         # By what is passed and not by time: a vehicle that stands stays where it is.
         phases += np.interp(phases, found, numbers - found)
-        repeated.append(repetitions(series, phases, own_ticks, numbers))
-        if not repeated[-1]:
+        if not repeats(series, phases, own_ticks):
             msg = (
                 f'{recording.name}: what the IMU reads between the marks does not repeat, so they '
                 'are no passages of one line; give their times by the clock of the IMU'
@@ -108,14 +102,7 @@ def place_by_marks(recordings: Sequence[Recording], marks: Sequence[Ints]) -> Pl
         laps += float(numbers[-1])
     lap_s = float(np.median(np.concatenate(times)))
     sentence = f'{laps:g} laps by marks, of usually {lap_s:.3f} s'
-    # Two laps of a bag may be alike by chance.
-    count = min(repeated)
-    if count > 1:
-        sentence += (
-            f'; the IMU repeats {count} times in each: if the route has no {count} parts that are '
-            'alike, marks are missing; then use --marks none'
-        )
-    return Placed(_placed(parts, lap_s, MARKS), lap_s, laps, sentence)
+    return Placed(on_line(parts, lap_s, MARKS), lap_s, laps, sentence)
 
 
 def passages_of(series: Series, marks: Floats, name: str) -> tuple[Floats, Floats]:
@@ -154,37 +141,6 @@ def passages_of(series: Series, marks: Floats, name: str) -> tuple[Floats, Float
     return own, np.concatenate([[0.0], np.cumsum(gone)])
 
 
-def read_marks(source: str, recording: Recording) -> Ints:
-    """
-    Return the times, ns, at which a vehicle passed the line: sorted.
-
-    The source is a topic of the recording with a message of any type at each passage, or a file
-    with a time in each line: seconds since the first stamp of the IMU, or since 1970. An
-    ``InputError`` says that it is neither.
-    """
-    imu = recording.imu
-    times = []
-    cure = (
-        'write seconds since the first stamp of the IMU, or since 1970, one in each line, or name '
-        'a topic'
-    )
-    with checked(source, 'file of marks', cure):
-        try:
-            lines = read_text(source).splitlines()
-        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
-            return np.sort(read_stamps(recording.name, source, imu))
-        for number, line in enumerate(lines, start=1):
-            text = line.partition('#')[0].strip().rstrip(',')
-            try:
-                times += [float(text)] if text else []
-            except ValueError:
-                times.append(math.nan)
-            if times and not abs(times[-1]) < LAST_S:
-                refuse(f'{text[:40]!r} in line {number} is no time')
-    origin = 0 if times and min(times) >= UNIX_S else imu.first_stamp
-    return np.sort(origin + np.rint(1e9 * np.array(times)).astype(np.int64))
-
-
 def _joined(recordings: Sequence[Recording]) -> tuple[Recording, list[int]]:
     """Return one recording of all IMUs, and by how much later each is in it, ns."""
     first = recordings[0]
@@ -202,12 +158,3 @@ def _joined(recordings: Sequence[Recording]) -> tuple[Recording, list[int]]:
     )
     names = ', '.join(each.name for each in recordings)
     return replace(first, name=names, imu=imu, positions=None), shifts
-
-
-def _placed(
-    parts: Sequence[tuple[Recording, Ints, Floats]], lap_s: float, topic: str = ''
-) -> list[Recording]:
-    """Return recordings on a ring, or where they have fixes on a route."""
-    if any(each.positions is not None for each, _, _ in parts):
-        return on_route(parts)
-    return [on_ring(*each, lap_s, topic) for each in parts]

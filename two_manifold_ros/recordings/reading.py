@@ -229,7 +229,7 @@ def read_stamps(path: str | Path, name: str, imu: ImuStream) -> Ints:
         found = [topic for topic in bag.topics if topic.name == name and topic.count]
         if not found:
             names = ', '.join(topic.name for topic in bag.topics)
-            msg = f'{path}: there is no topic or file {name} with messages; the topics are {names}'
+            msg = f'{path}: there is no topic {name} with messages; the topics are {names}'
             raise InputError(msg)
         decode = fields_decoder(bag.decode, name, found[0].msgtype, ())
         made = [(decode(raw)[0], received) for _, received, raw in bag.messages(found[:1])]

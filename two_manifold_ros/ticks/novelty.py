@@ -3,11 +3,9 @@
 """
 Novelty score of the newest windows, the ``novelty`` of estimates: on the trained route or not.
 
-The distance to the nearest training window alone says little: bends are alike on all routes, and
-the distance grows with the noise. The *contrast* of a window is the logarithm of its squared
-distance to the nearest training window over the mean of those to all of them; noise and speed move
-both alike. On the trained route one place stands out among all others, elsewhere many fit as
-badly. One window may err, so the mean over the last w ticks counts.
+The *contrast* of a window is the logarithm of its squared distance to the nearest training window
+over the mean of those to all of them; noise and speed move both alike. On the trained route one
+place stands out, elsewhere many fit as badly. The mean over the last w ticks counts.
 """
 
 from __future__ import annotations
@@ -18,11 +16,7 @@ import math
 import numpy as np
 
 NOVEL = 2.0**0.75
-"""
-Novelty score above which no estimate is believed: three quarters of the way to another route.
-
-Half of it would refuse the trained route at 10 % other speeds, twice of it would pass other ones.
-"""
+"""Novelty score above which no estimate is believed: three quarters of the way to another one."""
 
 NOVEL_WARN = 2.0**0.5
 """Novelty score above which estimates are doubted: half of the way to another route."""

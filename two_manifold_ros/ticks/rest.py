@@ -3,7 +3,6 @@
 """
 Detect rest and stuck samples: the newest ticks hardly differ, or do not differ at all.
 
-A level would not do: what an IMU reads at rest changes with its bias, its mounting and the slope.
 A driver that repeats its last message looks like a parked vehicle; but a working sensor is never
 still to the last digit.
 """
@@ -30,9 +29,12 @@ class RestRule(NamedTuple):
 
 
 @compiled
-def _spread_of(rows: Floats) -> float:
+def _push(rows: Floats, observation: Floats, count: int) -> tuple[float, bool]:
+    """Put a (d,) observation into a ring, ``count`` after the first; see `Rest.push`."""
+    same = count > 0 and alike(observation, rows[(count - 1) % len(rows)])
     total = 0.0
     for channel in range(rows.shape[1]):
+        rows[count % len(rows), channel] = observation[channel]
         mean = 0.0
         for tick in range(rows.shape[0]):
             mean += rows[tick, channel]
@@ -40,7 +42,7 @@ def _spread_of(rows: Floats) -> float:
         for tick in range(rows.shape[0]):
             apart = rows[tick, channel] - mean
             total += apart * apart
-    return math.sqrt(total / rows.size)
+    return (math.sqrt(total / rows.size) if count + 1 >= len(rows) else math.inf), same
 
 
 class Rest:
@@ -56,14 +58,11 @@ class Rest:
 
     def push(self, observation: Floats) -> tuple[float, int]:
         """Return the spread with one more (d,) observation, and how many before are the same."""
-        rows, count = self._rows, self._count
         # As a row of another array it would be compiled for once more.
-        observation = np.ascontiguousarray(observation)
-        same = count > 0 and alike(observation, rows[(count - 1) % len(rows)])
+        spread, same = _push(self._rows, np.ascontiguousarray(observation), self._count)
         self._stuck = self._stuck + 1 if same else 0
-        rows[count % len(rows)] = observation
         self._count += 1
-        return _spread_of(rows) if self._count >= len(rows) else math.inf, self._stuck
+        return spread, self._stuck
 
 
 def spreads_along(observations: Floats, ticks: int) -> Floats:
@@ -92,13 +91,10 @@ def unchanged(series: Floats) -> Bools:
 
 def longest_stuck(series: Floats) -> int:
     """Return the most ticks in a row that changed nothing in a (d, N) series."""
-    return _longest(np.asarray(unchanged(series).all(axis=0)))
+    stretches = stretches_of(np.asarray(unchanged(series).all(axis=0)))
+    return max((end - begin for begin, end in stretches), default=0)
 
 
 def longest_runs(series: Floats) -> Ints:
     """Return the most ticks in a row that did not change each channel of a (d, N) series: (d,)."""
-    return np.array([_longest(each) for each in unchanged(series)], dtype=np.int64)
-
-
-def _longest(flags: Bools) -> int:
-    return max((end - begin for begin, end in stretches_of(flags)), default=0)
+    return np.array([longest_stuck(each[None]) for each in series], dtype=np.int64)

@@ -24,12 +24,7 @@ if TYPE_CHECKING:
 
 
 LIMIT_FACTOR = 5.0
-"""
-A sample farther from the mean than this many times the largest in training is refused.
-
-With 1 a sample harder than any in training would be; twice as much lets a wrong one move its tick
-twice as far.
-"""
+"""A sample farther from the mean than this many times the largest in training is refused."""
 
 NO_LIMIT = float(np.finfo(np.float64).max)
 """Limit of a channel that is left out."""
@@ -123,9 +118,8 @@ def largest_believable(samples: Sequence[Floats]) -> Floats:
     """
     Return the largest magnitude of each channel over recordings, absurd samples left out: (c,).
 
-    A bit flipped on a bus makes one sample of 10^4 m/s^2 or 10^308; it must neither enter the
-    training nor widen the range in which the filter believes the sensor. One sample in a thousand,
-    and at least one, may be absurd; more of them if they exceed ``LARGEST``.
+    A bit flipped on a bus makes a sample of 10^4 m/s^2 or 10^308. One sample in a thousand, and at
+    least one, may be absurd; more of them if they exceed ``LARGEST``.
     """
     usable, cleaned = usable_samples(np.concatenate(samples))
     magnitudes = np.abs(cleaned[usable])
@@ -156,8 +150,8 @@ def only_near_fixes(
     """
     Forget positions interpolated further than ``reach_ns`` from any measured one in ``stream``.
 
-    Between positions a second apart a straight line cuts the curves. ``margin`` ticks at either
-    end keep their positions: nothing better will be known of them.
+    Between positions far apart a straight line cuts the curves. ``margin`` ticks at either end
+    keep their positions: nothing better will be known of them.
     """
     if stream is None:
         return segment
@@ -166,13 +160,10 @@ def only_near_fixes(
         return segment
     after = np.minimum(np.searchsorted(fixes, segment.stamps), len(fixes) - 1)
     before = np.maximum(after - 1, 0)
-    distance = np.minimum(
-        np.abs(fixes[after] - segment.stamps), np.abs(fixes[before] - segment.stamps)
-    )
-    kept = distance <= reach_ns
+    apart = [np.abs(fixes[each] - segment.stamps) for each in (before, after)]
+    kept = np.minimum(*apart) <= reach_ns
     kept[:margin] = kept[len(kept) - min(margin, len(kept)) :] = True
-    positions = np.where(kept[:, None], segment.positions, np.nan)
-    return replace(segment, positions=positions)
+    return replace(segment, positions=np.where(kept[:, None], segment.positions, np.nan))
 
 
 @dataclass(frozen=True)
@@ -222,32 +213,24 @@ def positions_at(stream: PositionStream | None, stamps: Ints) -> Floats:
     # A zero stamp is no clock that was set back, which would end a part.
     says_time = stream.stamps > 0
     says_time[judged.wild] = False
-    known = np.flatnonzero(says_time)
-    jumps = np.flatnonzero(np.diff(stream.stamps[known]) < -JUMP_BACK_NS) + 1
-    for part in np.split(known, jumps):
+    times = np.flatnonzero(says_time)
+    jumps = np.flatnonzero(np.diff(stream.stamps[times]) < -JUMP_BACK_NS) + 1
+    for part in np.split(times, jumps):
         usable = part[stream.usable[part]]
-        found = _interpolated(stream.stamps[usable], stream.positions[usable], stamps)
-        new = np.isfinite(found).all(axis=1)
+        known, first = np.unique(stream.stamps[usable], return_index=True)
+        if len(known) < 2:
+            continue
+        places = stream.positions[usable][first]
+        after = np.clip(np.searchsorted(known, stamps), 1, len(known) - 1)
+        steps = np.diff(known)
+        new = (stamps >= known[0]) & (stamps <= known[-1]) & ~holes(steps)[after - 1]
+        share = ((stamps - known[after - 1]) / steps[after - 1])[:, None]
+        found = places[after - 1] * (1.0 - share) + places[after] * share
         old = np.isfinite(result).all(axis=1)
         # Positions nearer than 1 um are those of a bag recorded twice, not of two moments.
         contradicted = new & old & (np.abs(found - result) > 1e-6).any(axis=1)
         result[new & ~old] = found[new & ~old]
         result[contradicted] = np.nan
-    return result
-
-
-def _interpolated(known: Ints, places: Floats, stamps: Ints) -> Floats:
-    result = np.full((len(stamps), 2), np.nan)
-    known, first = np.unique(known, return_index=True)
-    places = places[first]
-    if len(known) < 2:
-        return result
-    after = np.clip(np.searchsorted(known, stamps), 1, len(known) - 1)
-    step = known[after] - known[after - 1]
-    inside = (stamps >= known[0]) & (stamps <= known[-1]) & ~holes(np.diff(known))[after - 1]
-    share = ((stamps - known[after - 1]) / step)[:, None]
-    between = places[after - 1] * (1.0 - share) + places[after] * share
-    result[inside] = between[inside]
     return result
 
 
@@ -268,9 +251,8 @@ def with_shakes(samples: Floats, before: Floats, earlier: Floats) -> Floats:
     Return samples (..., c) with what shakes behind them, of which a tick has the mean.
 
     It is a sixth of the squared second differences, with the samples ``before`` and ``earlier``
-    (..., d), of the first d channels, taken to be even in time. Of white noise that is the
-    variance, and unlike that of the samples it is no larger if a vehicle turns in or brakes within
-    the tick.
+    (..., d), of the first d channels: of white noise the variance, and no larger if a vehicle
+    turns in or brakes within the tick.
     """
     bent = samples[..., : before.shape[-1]] - 2.0 * before + earlier
     return np.concatenate([samples, np.square(bent) / 6.0], axis=-1)

@@ -24,6 +24,29 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats, Ints
 
 
+class NewestRows:
+    """
+    The newest ``most`` rows (c,) of ``count``, each twice in a ring: in one piece and in order.
+
+    In ``twice`` (c, 2 most) they are those before ``end``.
+    """
+
+    def __init__(self, most: int, channels: int) -> None:
+        self.twice, self._most = np.zeros((channels, 2 * most)), most
+        self.count, self.end = 0, most
+
+    def push(self, row: Floats) -> None:
+        """Append one row."""
+        place = self.count % self._most
+        self.twice[:, place] = self.twice[:, place + self._most] = row
+        self.count += 1
+        self.end = self.count % self._most + self._most
+
+    def newest(self, rows: int) -> Floats:
+        """Return so many rows (rows, c), the newest one last."""
+        return np.ascontiguousarray(self.twice[:, self.end - rows : self.end].T)
+
+
 @compiled
 def slide(distances: Floats, series: Floats, stream: Floats, position: int, width: int) -> None:
     """
@@ -56,16 +79,6 @@ def slide(distances: Floats, series: Floats, stream: Floats, position: int, widt
     distances[0] = first
 
 
-def direct_distances(series: Floats, window: Floats) -> Floats:
-    """Return the (N - w + 1,) squared distances of a (d, w) window to all of a (d, N) series."""
-    width = window.shape[1]
-    count = series.shape[1] - width + 1
-    total = np.zeros(count)
-    for i in range(width):
-        total += np.square(series[:, i : i + count] - window[:, i : i + 1]).sum(axis=0)
-    return total
-
-
 @compiled
 def nearest_and_mean(distances: Floats, starts: Ints) -> tuple[float, float]:
     """Return the smallest and the mean of some distances."""
@@ -82,18 +95,18 @@ class SlidingWindow:
     """
     The newest observations, compared with the training windows at O(N d) a tick.
 
-    ``starts`` (n,) are the first ticks of the training windows in a contiguous ``series`` (d, N),
-    and ``slack`` the ticks between two moves of the buffer's content to its front.
+    ``starts`` (n,) are the first ticks of the training windows in a contiguous ``series`` (d, N).
     """
 
-    def __init__(self, series: Floats, starts: Ints, width: int, slack: int = 256) -> None:
-        self._series = series
-        self._starts = starts
-        self._width = width
-        self._stream = np.zeros((len(series), width + slack))
+    def __init__(self, series: Floats, starts: Ints, width: int) -> None:
+        self._series, self._starts, self._width = series, starts, width
+        self._recent = NewestRows(width + 1, len(series))
         self._distances = np.zeros(series.shape[1] - width + 1)
-        self.count = 0
-        self._end = 0
+
+    @property
+    def count(self) -> int:
+        """Observations since the last gap."""
+        return self._recent.count
 
     @property
     def full(self) -> bool:
@@ -102,22 +115,19 @@ class SlidingWindow:
 
     def clear(self) -> None:
         """Forget everything, as after a gap."""
-        self.count = 0
-        self._end = 0
+        self._recent.count = 0
 
     def push(self, observation: Floats) -> None:
         """Append one (d,) observation."""
-        width = self._width
-        if self._end == self._stream.shape[1]:
-            self._stream[:, :width] = self._stream[:, self._end - width :]
-            self._end = width
-        self._stream[:, self._end] = observation
-        self._end += 1
-        self.count += 1
-        if self.count > width:
-            slide(self._distances, self._series, self._stream, self._end - width, width)
-        elif self.count == width:
-            self._distances[:] = direct_distances(self._series, self._stream[:, :width])
+        recent, series, width = self._recent, self._series, self._width
+        recent.push(observation)
+        if recent.count > width:
+            slide(self._distances, series, recent.twice, recent.end - width, width)
+        elif recent.count == width:
+            self._distances[:] = 0.0
+            for i, seen in enumerate(recent.newest(width)):
+                ticks = series[:, i : i + len(self._distances)]
+                self._distances += np.square(ticks - seen[:, None]).sum(axis=0)
 
     def nearest_and_mean(self) -> tuple[float, float]:
         """Return the smallest and the mean squared distance to the training windows, or NaN."""

@@ -10,7 +10,7 @@ the same bits.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_right, insort
 from collections import Counter
 from dataclasses import dataclass
 from enum import Enum
@@ -19,7 +19,7 @@ from typing import Generic, TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from two_manifold_ros.compilation import allocating, shared
+from two_manifold_ros.compilation import compiled, shared
 from two_manifold_ros.recordings.excursions import LATE_NS
 
 if TYPE_CHECKING:
@@ -218,27 +218,20 @@ class Stretches:
         if (first[1:] > last[:-1]).all():
             chosen[self.kept[begins[0] :]] = True
             return chosen
-        # The best courses so far, by their last stamp: a later one is kept if it holds more.
+        # The best course that ends with each stretch.
         each = np.ones(len(self.stamps), dtype=np.int64) if counted is None else counted
-        held = np.add.reduceat(each[self.kept].astype(np.int64), begins).tolist()
-        before = [-1] * len(held)
-        tops: list[tuple[int, int]] = []
-        for stretch, (start, stop) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):
-            place = bisect_left(tops, (start, 0))
-            if place:
-                before[stretch] = tops[place - 1][1]
-                held[stretch] += held[before[stretch]]
-            place = bisect_left(tops, (stop + 1, 0))
-            if place and held[tops[place - 1][1]] >= held[stretch]:
-                continue
-            beyond = place
-            while beyond < len(tops) and held[tops[beyond][1]] <= held[stretch]:
-                beyond += 1
-            tops[place:beyond] = [(stop, stretch)]
-        stretch = tops[-1][1]
+        held = np.add.reduceat(each[self.kept].astype(np.int64), begins)
+        before = np.full(len(held), -1)
+        for stretch in range(1, len(held)):
+            earlier = np.where(last[:stretch] < first[stretch], held[:stretch], -1)
+            best = int(np.argmax(earlier))
+            if earlier[best] >= 0:
+                before[stretch] = best
+                held[stretch] += earlier[best]
+        stretch = int(np.argmax(held))
         while stretch >= 0:
             chosen[self.kept[begins[stretch] : ends[stretch]]] = True
-            stretch = before[stretch]
+            stretch = int(before[stretch])
         return chosen
 
 
@@ -307,19 +300,19 @@ def hold_until(
     return count
 
 
-@allocating
-def _average_all(stamps: Ints, samples: Floats, period: int, means: Floats, ends: Ints) -> None:
-    clock = np.empty(2, dtype=np.int64)
-    clock[0] = stamps[0]
-    clock[1] = stamps[0] + period
-    held = samples[0].copy()
-    integral = np.zeros_like(held)
+@compiled
+def _average(
+    clock: Ints, held: Floats, integral: Floats, stamps: Ints, samples: Floats, period: int,
+    means: Floats, ends: Ints,
+) -> int:  # fmt: skip
+    """Take (N, c) samples, see `hold_until`, of which the newest is held at last."""
     count = 0
-    for i in range(1, stamps.size):
+    for i in range(stamps.size):
         count += hold_until(clock, held, integral, stamps[i], period, means[count:], ends[count:])
         # One by one: numba takes two seconds longer to compile the assignment of a row.
         for c in range(held.size):
             held[c] = samples[i, c]
+    return count
 
 
 def average_ticks(stamps: Ints, samples: Floats, period_ns: int) -> tuple[Ints, Floats]:
@@ -329,10 +322,11 @@ def average_ticks(stamps: Ints, samples: Floats, period_ns: int) -> tuple[Ints, 
     The (N,) stamps, ns, increase strictly; the first tick starts at the first one.
     """
     count = int((stamps[-1] - stamps[0]) // period_ns) if len(stamps) else 0
-    means = np.empty((count, samples.shape[1]))
-    ends = np.empty(count, dtype=np.int64)
+    means, ends = np.empty((count, samples.shape[1])), np.empty(count, dtype=np.int64)
     if count:
-        _average_all(stamps, np.ascontiguousarray(samples), period_ns, means, ends)
+        clock, held = np.array([stamps[0], stamps[0] + period_ns]), samples[0].copy()
+        rest = np.ascontiguousarray(samples)[1:]
+        _average(clock, held, np.zeros_like(held), stamps[1:], rest, period_ns, means, ends)
     return ends, means
 
 

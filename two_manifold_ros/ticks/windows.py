@@ -8,9 +8,8 @@ enters and one that leaves:
 
     D(i, i + k) = D(i - 1, i - 1 + k) + ||x_{i+w-1} - x_{i+k+w-1}||^2 - ||x_{i-1} - x_{i+k-1}||^2,
 
-mathematics (8.3). So distances are carried along diagonals, a band of them at once: a band stays
-in the cache of the processor while the series goes by. Each pair is visited once, for both of its
-windows. Rounding cannot build up for ever, since a diagonal has an end.
+mathematics (8.3). So distances are carried along diagonals, a band of them at once, which stays in
+the cache of the processor. Each pair is visited once, for both of its windows.
 """
 
 from __future__ import annotations
@@ -83,9 +82,41 @@ class WindowSet:
             result[part] = np.square(apart, out=apart).sum(axis=1)
         return result
 
-    def neighbours(self, count: int) -> tuple[Ints, Floats]:
-        """Return the nearest others, see Samples."""
-        return window_neighbours(self.series, self.starts, self.width, min(count, len(self) - 1))
+    def neighbours(self, count: int, threads: int | None = None) -> tuple[Ints, Floats]:
+        """
+        Return indices and squared distances (n, count) of the nearest other windows of each.
+
+        Neighbours, at most n - 1, are sorted by distance; of equal ones by index. The result does
+        not depend on the ``threads``, by default as many as there are processors.
+        """
+        series, starts, width = self.series, self.starts, self.width
+        count = min(count, len(self) - 1)
+        if count < 1:
+            return np.empty((len(starts), 0), np.int64), np.empty((len(starts), 0))
+        first, final = int(starts[0]), int(starts[-1])
+        bands = range(1, final - first + 1, BAND)
+        threads = max(min(threads or os.cpu_count() or 1, len(bands)), 1)
+
+        def search(number: int) -> Found:
+            squared = np.full((series.shape[1] - width + 1, count), np.inf)
+            found = Found(squared, np.zeros(squared.shape, np.int64), np.full(len(squared), -1.0))
+            found.farthest[starts] = np.inf
+            apart = np.empty(BAND)
+            # The first bands are the longest: each thread has as many long ones.
+            for band in bands[number::threads]:
+                _follow_band(series, width, band, first, final, apart, found)
+            return found
+
+        with ThreadPoolExecutor(threads) as pool:
+            parts = list(pool.map(search, range(threads)))
+        squared = np.concatenate([each.squared[starts] for each in parts], axis=1)
+        ticks = np.concatenate([each.ticks[starts] for each in parts], axis=1)
+        del parts
+        if threads > 1:
+            order = np.lexsort((ticks, squared), axis=1)[:, :count]
+            squared = np.take_along_axis(squared, order, axis=1)
+            ticks = np.take_along_axis(ticks, order, axis=1)
+        return np.searchsorted(starts, ticks), squared
 
 
 def lay_end_to_end(segments: Sequence[Floats]) -> tuple[Floats, Ints]:
@@ -113,17 +144,11 @@ class TrainingTicks:
 
 def find_training_ticks(series: Floats, begins: Ints, width: int) -> TrainingTicks:
     """Collect the training ticks, with windows of ``width``, from ``lay_end_to_end``."""
-    ranges = [
-        np.arange(begin + width, end - width, dtype=np.int64)
-        for begin, end in itertools.pairwise(begins.tolist())
-    ]
-    ranges = [ticks for ticks in ranges if len(ticks)]
-    if not ranges:
-        none = np.empty(0, dtype=np.int64)
-        empty = WindowSet(series, none, width)
-        return TrainingTicks(none, empty, empty, none, none)
-    ticks = np.concatenate(ranges)
-    futures = np.concatenate([np.append(part, part[-1] + 1) for part in ranges])
+    inner = [(begin + width, end - width) for begin, end in itertools.pairwise(begins.tolist())]
+    inner = [(first, end) for first, end in inner if first < end]
+    none = [np.empty(0, dtype=np.int64)]
+    ticks = np.concatenate(none + [np.arange(*each, dtype=np.int64) for each in inner])
+    futures = np.concatenate(none + [np.arange(a, b + 1, dtype=np.int64) for a, b in inner])
     own = np.searchsorted(futures, ticks)
     return TrainingTicks(
         ticks,
@@ -149,45 +174,6 @@ class Found(NamedTuple):
     squared: Floats
     ticks: Ints
     farthest: Floats
-
-
-def window_neighbours(
-    series: Floats, starts: Ints, width: int, count: int, threads: int | None = None
-) -> tuple[Ints, Floats]:
-    """
-    Return indices and squared distances (n, count) of the nearest other windows of each window.
-
-    Of a contiguous series (d, N) windows of ``width`` ticks begin at ``starts`` (n,), increasing.
-    Neighbours, at most n - 1, are sorted by distance; of equal ones by index. The result does not
-    depend on the ``threads``, by default as many as there are processors.
-    """
-    if count < 1:
-        return np.empty((len(starts), 0), np.int64), np.empty((len(starts), 0))
-    last = series.shape[1] - width
-    threads = threads or os.cpu_count() or 1
-    bands = range(1, int(starts[-1] - starts[0]) + 1, BAND) if len(starts) else range(0)
-    threads = max(min(threads, len(bands)), 1)
-
-    def search(number: int) -> Found:
-        squared = np.full((last + 1, count), np.inf)
-        found = Found(squared, np.zeros(squared.shape, np.int64), np.full(last + 1, -1.0))
-        found.farthest[starts] = np.inf
-        apart = np.empty(BAND)
-        # The first bands are the longest: each thread has as many long ones.
-        for band in bands[number::threads]:
-            _follow_band(series, width, band, int(starts[0]), int(starts[-1]), apart, found)
-        return found
-
-    with ThreadPoolExecutor(threads) as pool:
-        parts = list(pool.map(search, range(threads)))
-    squared = np.concatenate([each.squared[starts] for each in parts], axis=1)
-    ticks = np.concatenate([each.ticks[starts] for each in parts], axis=1)
-    del parts
-    if threads > 1:
-        order = np.lexsort((ticks, squared), axis=1)[:, :count]
-        squared = np.take_along_axis(squared, order, axis=1)
-        ticks = np.take_along_axis(ticks, order, axis=1)
-    return np.searchsorted(starts, ticks), squared
 
 
 @unlocked
