@@ -271,14 +271,13 @@ class NetworkBelief(RouteBelief):
         self._roads = plain((roads, network, route.motion, unsigned(route.geometry)))
         self._fresh, self._faint = usual_ratios(_ratio_spread(route)), roads.faint
         super().__init__(route)
-        active, reached, order = self._buffers[1]
         self._grid: Grid = plain(
             Grid(
                 now=self._now,
                 next=np.zeros((places, ratios)),
-                active=active,
-                order=order,
-                reached=reached,
+                active=self._active,
+                order=np.zeros(places, dtype=np.uint32),
+                reached=self._reached,
                 likelihoods=np.zeros(len(roads.shakes)),
                 changed=np.zeros(ratios),
                 turned=np.zeros(1),
