@@ -179,8 +179,7 @@ class TrainedModel(ModelHead):
     A model with windows of the training to compare the input with.
 
     ``kernel`` names the manifold learner, ``series`` (d, N) holds standardised observations of the
-    training, or of some stretches of it, and ``starts`` (n,) the first tick of each window in
-    them.
+    training or a part of it, ``starts`` (n,) the first tick of each window in them.
     """
 
     kernel: str
@@ -246,9 +245,8 @@ class Model(WindowModel):
     """
     A model of the spectral filter: tables, operator and read-out of the HMM, see ``hse_hmm``.
 
-    ``warm_start`` leads from a past window to the state without its constant, whose largest
-    believable norm is ``state_bound`` if the filter is ``guarded``: then it rejects, mixes and
-    starts again, mathematics, section 6.5, and its transition is stable.
+    ``warm_start`` leads from a past window to the state without its constant, whose largest norm
+    is ``state_bound`` if the filter is ``guarded``, mathematics, section 6.5.
     """
 
     tables: Tables
@@ -315,8 +313,7 @@ class TpsrModel(WindowModel):
     A model of a TPSR: its parameters, and the ticks that positions are read from, see ``tpsr``.
 
     ``frequencies`` (d, p) and ``phases`` (p,) are of the random features of observations; the
-    remembered ticks have ``weights`` (n, k) and ``features`` (n, p), see `RememberingBelief`, and
-    their positions are the ``readout``.
+    remembered ticks have ``weights`` (n, k), ``features`` (n, p) and the ``readout``.
     """
 
     tpsr: Tpsr
@@ -359,11 +356,11 @@ class NetworkLines:
     """
     The L lines that drives on one map of P places were named after, in alphabetical order.
 
-    For ``kept_s``, the mean length of the drives of the training, one line is driven before
-    another one may be. ``passes`` (P, L) says how far each place is one of each line, 0 to 1. From
-    ``forks`` (F,), places in order, lines lead to different positions within the horizons:
-    ``ahead`` (F, L, H, 2), metres, those of all lines where a line never came. From ``apart_m`` on
-    two positions are on different roads.
+    For ``kept_s``, the mean length of the drives, one line is driven before another one may be.
+    ``passes`` (P, L) says how far each place is one of each line, 0 to 1. From ``forks`` (F,),
+    places in order, lines lead to different positions within the horizons: ``ahead`` (F, L, H, 2),
+    metres, those of all lines where a line never came. From ``apart_m`` on two positions are on
+    different roads.
     """
 
     names: tuple[str, ...]
@@ -379,13 +376,12 @@ class RouteModel(TrainedModel):
     """
     A model of the belief about the place on a route.
 
-    Its windows of training are at most ``training.train.MOST_TICKS`` ticks long together: the
-    input is compared with them, see ``filtering``. ``lowest`` and ``highest`` (d,) are means of
-    training windows of each live channel, standardised; ``still`` (d,) most ticks in a row in
-    which it did not change, and ``most_still`` those in which none did. One lap is the
-    ``circuit``, ``None`` where the drives repeat none; ``lines`` are the named ones of a network,
-    and a ``network`` is there if the map is followed by turns. ``least_evidence`` is the least of
-    a tick on parts left out of the training while the vehicle drove as in the rest of it; 0 where
+    Its windows of training are at most ``training.train.MOST_TICKS`` ticks long together.
+    ``lowest`` and ``highest`` (d,) are means of training windows of each live channel,
+    standardised; ``still`` (d,) most ticks in a row in which it did not change, and ``most_still``
+    those in which none did. One lap is the ``circuit``, ``None`` where the drives repeat none;
+    ``lines`` are the named ones of a network, and a ``network`` is there if the map is followed by
+    turns. ``least_evidence`` is the least of a tick on parts left out of the training; 0 where
     unknown.
     """
 

@@ -132,10 +132,9 @@ class SensorOffsets:
     Estimate the offsets of a sensor from the one that the map was learned with, while driving.
 
     They are the mean residual of the observations from what is usual where the vehicle is believed
-    to be, over the newest lap: drivers differ from bend to bend, and over a whole lap that
-    cancels. The ``shifts`` of a `RouteLikelihood`, which the map reckons with anyway, are left
-    alone; what is beyond them is ``applied`` (d,): subtracted from an observation. So a sensor
-    that is as it was costs nothing. Each start of the belief forgets them.
+    to be, over the newest lap: drivers differ from bend to bend, and over a lap that cancels. What
+    is beyond the ``shifts`` of a `RouteLikelihood` is ``applied`` (d,): subtracted from an
+    observation. Each start of the belief forgets them.
     """
 
     def __init__(self, route: Route) -> None:
@@ -178,8 +177,8 @@ class RouteBelief:
 
     At each place, in the order of ``PLACED``, there are (P, 7) ``chances`` and mean and variance
     of the speed ratio, ``ratios`` and ``spreads``; ``elsewhere`` is the probability of being at no
-    place. ``offsets`` are those of the sensor from the one that the map was learned with, and
-    ``state`` (k,) is the mean two-manifold state on the route, the constant first.
+    place. ``offsets`` are those of the sensor, see `SensorOffsets`, and ``state`` (k,) is the mean
+    two-manifold state on the route, the constant first.
     """
 
     # Chances at a start that a rolling vehicle is on the route, that a standing one is, and that

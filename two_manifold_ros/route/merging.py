@@ -5,7 +5,7 @@ Merge the laps of the training drives into places, so that the map is as long as
 
 A drive is resampled in steps of equal distance. A step near a known place, driven in the same
 direction, is another visit of it; any other step opens a new place. So forks, crossings and lanes
-that lie apart stay apart, and ten laps or a thousand give as many places as one. Places of a route
+that lie apart stay apart, and any number of laps gives as many places as one. Places of a route
 are split before forks, places of a network behind them too.
 """
 
@@ -50,9 +50,8 @@ class Places:
     P places of the route, and which step of which drive visited them.
 
     ``positions`` and ``headings`` (P, 2), unit vectors, are of the first visit; others lie no
-    farther than ``radius_m`` to the side. ``usual_mps`` is the median speed where drives move.
-
-    Of each of V visits, in order of time within a segment, there are the place ``visited``, the
+    farther than ``radius_m`` to the side. ``usual_mps`` is the median speed where drives move. Of
+    each of V visits, in order of time within a segment, there are the place ``visited``, the
     segment, and the stretch of known positions in ``runs``, none of which crosses a seam; and the
     ``times`` when the vehicle crossed the line through the place, ticks since the first tick of
     the segment. At the ticks ``standing`` of each segment (T,) the vehicle stood.
@@ -91,7 +90,7 @@ def merge_passes(
     Merge the laps of drives into places; None if no track (T, 2), NaN where unknown, moves.
 
     Places are closer together where vehicles are slow. On a ``network`` they are even, since how
-    slow vehicles are there depends on where they go next, and directions are distinguished sooner.
+    slow vehicles are depends on where they go next, and directions are distinguished sooner.
     """
     same_way = SAME_COURSE if network else SAME_WAY
     usual = usual_speed(tracks, period_s)
@@ -181,9 +180,8 @@ def _arrive_at_ends(runs: list[_Run], near_m: float, same_pass: int) -> None:
     """
     Put the direction and the speed of arrival at the ends of a shuttle's line into runs.
 
-    The ways to and fro cancel there: half of both together is nearly zero, its direction noise. A
-    point at which one lap alone turns back, ``near_m`` around, may be an excursion of the
-    receiver.
+    The ways to and fro cancel there. A point at which one lap alone turns back, ``near_m`` around,
+    may be an excursion of the receiver.
     """
     turns = []
     for nodes in (run.nodes for run in runs):
@@ -248,8 +246,7 @@ def _radius(runs: list[_Run], step_m: float, same_way: float) -> float:
     Return the smallest radius from which on no double of one merges much more.
 
     Laps of one road are merged once the radius exceeds their spread; then the number of places
-    stays as it is until different roads fall together. Where .94 of the places are left when the
-    radius is doubled it is enough.
+    stays as it is until different roads fall together.
     """
     # In ticks of travel, from half of one, below which the steps themselves lie apart.
     radii = [0.5 * 2.0 ** (step / 2.0) for step in range(11)]
@@ -450,26 +447,16 @@ def _local_spacing(
 
 
 APART = 2.0
-"""
-Radii of a place, from the place reached on one road to that reached on another, at a fork.
-
-On one road they are one radius apart at most, and a few steps along it.
-"""
+"""Radii from the place reached on one road to that reached on another, at a fork."""
 
 LEAST_VISITS = 2
 """Visits that a road needs: one alone may be an excursion of the receiver."""
 
 LEADS_TO = 0.5
-"""
-Memories of the observations, at the usual speed, from a place to those by which it is split:
-whoever turns brakes before.
-"""
+"""Memories of the observations, at the usual speed, to the places by which one is split."""
 
 SPLIT_AT = 1.0
-"""
-Memories of the observations, at the usual speed, to the places by which a place of a network is
-split: by where its visits lead, and by where they come from.
-"""
+"""The same on a network, ahead and behind."""
 
 
 def merge_forked(
@@ -504,9 +491,9 @@ def split_before_forks(places: Places, steps: int, least: int = LEAST_VISITS) ->
     """
     Split each place whose visits lead to different roads ``steps`` places on.
 
-    Whoever turns there brakes first, and bends before the roads are a radius apart; whoever goes
-    straight on does neither: in one place for both, what is usual is neither. A part has the
-    position and the heading of the whole. A road needs ``least`` visits.
+    Whoever turns there brakes first; whoever goes straight on does not: in one place for both,
+    what is usual is neither. A part has the position and the heading of the whole. A road needs
+    ``least`` visits.
     """
     # Where each visit is so many steps later (V, 2), and whether that is known (V,).
     visits, count = len(places.visited), len(places)
@@ -548,7 +535,7 @@ def _roads(to: Floats, known: Bools, apart_m: float, least: int) -> Ints:
     Return on which road each visit of a place is, from 0: (n,), by where it leads (n, 2).
 
     The most visited is the first. Visits of a road of fewer than ``least`` count as of the
-    nearest, and those of which it is not known where they lead as of the first.
+    nearest, and unknown ones as of the first.
     """
     middles: list[Floats] = []
     road = np.full(len(to), -1, dtype=np.int64)

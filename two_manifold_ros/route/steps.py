@@ -7,9 +7,7 @@ At each place there are the rows of ``PLACED``: a probability each, and mean and
 speed ratio given that row and place. So the speed ratio is a Kalman filter in each cell of a grid
 filter over places, and cells that meet are merged by their moments.
 
-Python calls one function for each of the three: called one by one, the steps of a tick cost as
-much for their calls as for what they do. It hands arrays over in plain tuples, whose types the
-compiler knows at once: those of named ones cost a third of a tick. Here they get their names.
+Python hands arrays over in plain tuples: named ones cost a third of a tick.
 """
 
 from __future__ import annotations
@@ -131,8 +129,7 @@ class Known(NamedTuple):
     """
     Groups of the ``Route``, the indices of the geometry unsigned, and what follows of them.
 
-    ``variances`` (J,) are those of the moves, ``gained`` is the variance of a speed ratio that a
-    tick adds at the usual speed, and ``states`` (P, k) are the mean states.
+    ``variances`` (J,) are of the moves, ``gained`` what a tick adds to that of a speed ratio.
     """
 
     likelihood: Prepared
@@ -146,11 +143,11 @@ class Known(NamedTuple):
 
 class Nowhere(NamedTuple):
     """
-    Log-likelihoods of an observation that do not depend on the place.
+    Log-likelihoods of an observation at no place, tempered but for the last two.
 
-    Tempered: of a vehicle that ``stands``; and of one that does ``anything``, the largest of
-    standing, a low speed and any road, at a start their mean. The ``offset`` is added to that of a
-    new vehicle; ``moves_by`` is the log-likelihood ratio of moving over standing.
+    Of a vehicle that ``stands``; of one that does ``anything``, the largest of standing, a low
+    speed and any road, at a start their mean; ``offset`` is added to that of a new vehicle, and
+    ``moves_by`` is the log-likelihood ratio of moving over standing.
     """
 
     stands: float
@@ -197,8 +194,7 @@ def move(buffers: Buffers, known: Known, forward: float, resting: float, count: 
 
     Fills ``moved`` (P, 7, 3) at the places that are reached: probabilities, and weighted by them
     the sums of the speed ratios and of their squares. Returns how many places are reached.
-    ``forward`` and ``resting`` are the forward acceleration now and what the sensor reads at rest,
-    m/s^2.
+    ``forward`` and ``resting`` are the forward acceleration now and at rest, m/s^2.
     """
     chances, ratios, spreads = buffers.chances, buffers.ratios, buffers.spreads
     active, reached, order = buffers.active, buffers.reached, buffers.order
@@ -297,15 +293,15 @@ def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bit
     Predict: switch between hypotheses; return the probability of being at no place.
 
     Fills the cells at the places reached, from what `move` moved there, and ``jumped`` (3,) with
-    what restarts as each of ``JUMPED`` at each place; places that are not reached are left to
-    `weigh`. ``push`` is the forward acceleration beyond that at rest, in spreads of what a
-    standing vehicle reads: whoever accelerates by more pulls away, and does not stand.
+    what restarts as each of ``JUMPED`` at each place. ``push`` is the forward acceleration beyond
+    that at rest, in spreads of what a standing vehicle reads: whoever accelerates by more does not
+    stand.
 
     The ``carry`` (5,) of a belief: what the sensor reads at rest; probability that a vehicle in
     free motion stands because it looks so; that the vehicle moves, since a standing one leaves no
     road; that it may have its usual speed, since one that just stood is where it was; and a
-    weight, 1 at first, that falls to 0 once in a memory the vehicle drove on the route as usual:
-    until then what drives as on the route is rather on it than off it.
+    weight, 1 at first, that falls to 0 once the vehicle drove on the route as usual: until then
+    what drives as on the route is rather on it than off it.
     """
     chances, ratios, spreads = buffers.chances, buffers.ratios, buffers.spreads
     order, moved, jumped = buffers.order, buffers.moved, buffers.jumped
@@ -452,12 +448,10 @@ def measure(
 
     Student-t densities of the whitened difference to what is usual at the place and speed ratio:
     of the observation given its slow means and, weighing less, of these where the vehicle is
-    settled; and of the observation alone where it is new.
-    The speed ratio is marginalised, and updated as by a Kalman filter whose noise is that of a
-    Student-t density at this distance. What a likelihood loses because the speed ratio is unknown
-    is taken from the probability at once: a root costs less than a logarithm.
-
-    ``logs`` are in the order of ``order``. Returns the largest of the whole log-likelihoods.
+    settled; and of the observation alone where it is new. The speed ratio is marginalised, and
+    updated as by a Kalman filter whose noise is that of the density at this distance. What is lost
+    because the speed ratio is unknown is taken from the probability at once: a root costs less
+    than a logarithm. ``logs`` are in the order of ``order``. Returns the largest log-likelihood.
     """
     chances, ratios, spreads = buffers.chances, buffers.ratios, buffers.spreads
     logs, whitened, newest = buffers.logs, usual.whitened, usual.newest
@@ -558,11 +552,11 @@ def weigh(  # noqa: C901 - split, it is compiled to other bits
     """
     Multiply every probability by its likelihood and normalise.
 
-    A place that was not reached is looked at only if what restarts there would not be dropped: its
-    distance alone decides that. Active places become those that have more than ``LIMITS.faint``,
-    or than what restarts there. ``elsewhere`` comes from `switch`, and the ``shift`` taken from
-    each log-likelihood from `measure`; ``totals`` (8,) of ``HYPOTHESES`` are filled. Returns the
-    mean likelihood, the shift left out, 0 if nothing is left; and the number of active places.
+    A place that was not reached is looked at only if what restarts there would not be dropped.
+    Active places become those that have more than ``LIMITS.faint``, or than what restarts there.
+    ``elsewhere`` comes from `switch`, and the ``shift`` taken from each log-likelihood from
+    `measure`; ``totals`` (8,) of ``HYPOTHESES`` are filled. Returns the mean likelihood, the shift
+    left out, 0 if nothing is left; and the number of active places.
     """
     chances, logs, jumped, totals = buffers.chances, buffers.logs, buffers.jumped, buffers.totals
     active, reached, order = buffers.active, buffers.reached, buffers.order
@@ -661,10 +655,10 @@ def follow_offsets(
     """
     Update offsets of a sensor, see `SensorOffsets`, with an observation (d,) as it came.
 
-    ``known`` are usual observations and what they gain per unit of speed ratio, ``usual`` and
-    ``slopes`` (P, d), the ``shifts`` (d,) of the `RouteLikelihood`, the share ``gain`` of a new
-    residual in the mean, and the largest difference ``bound`` of a speed ratio from one; the
-    ``offsets`` (d,), and what is ``applied`` of them, are filled; ``expected`` (d,) is scratch.
+    ``known`` are ``usual`` observations and what they gain by the speed ratio, ``slopes`` (P, d),
+    the ``shifts`` (d,) of the `RouteLikelihood`, the share ``gain`` of a new residual in the mean,
+    and the largest difference ``bound`` of a speed ratio from one; the ``offsets`` (d,), and what
+    is ``applied`` of them, are filled; ``expected`` (d,) is scratch.
     """
     usual, slopes, shifts, gain, bound, expected, offsets, applied = known
     expected[:] = 0.0
@@ -829,13 +823,11 @@ def step(
     """
     Predict by a tick and, if it was ``observed``, update with its observation (d,).
 
-    One function for both: compiled on its own, the prediction takes half a second more. ``first``
-    is whether the observation is the first of a drive, ``count`` the number of active places;
-    `Buffers` and `Known` are plain tuples.
-
-    Returned are the mean likelihood over the largest of all, 0 if nothing is left, and the arrays
-    are no belief any more, and of a tick that was not observed; the active places, or those that a
-    prediction reaches; and the predicted probability of being elsewhere.
+    ``first`` is whether the observation is the first of a drive, ``count`` the number of active
+    places; `Buffers` and `Known` are plain tuples. Returned are the mean likelihood over the
+    largest of all, 0 if nothing is left, and the arrays are no belief any more, and of a tick that
+    was not observed; the active places, or those that a prediction reaches; and the predicted
+    probability of being elsewhere.
     """
     buffers, likelihood = Buffers(*arrays), Prepared(*route[0])
     carry, totals = buffers.carry, buffers.totals

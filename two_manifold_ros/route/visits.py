@@ -98,16 +98,15 @@ class Passes:
     Of the visits (V,): ``features`` (V, f) and whether their slow means had ``settled``;
     ``targets`` (V, H + 1, 2), positions at the horizons and the velocity, NaN where unknown;
     ``log_ratios`` of the speed over the usual one of the place; ``halts`` and ``starts``, ticks
-    that the vehicle stood after a visit until it drove on, on its way and at first.
-
-    Of the places (P,): ``stays``, ticks that a vehicle usually takes to the next; ``gears``, 1, or
-    -1 where the vehicle drives in reverse; ``after``, where most drives went on to.
+    that the vehicle stood after a visit, on its way and at first. Of the places (P,): ``stays``,
+    ticks that a vehicle usually takes to the next; ``gears``, 1, or -1 where it drives in reverse;
+    ``after``, where most drives went on to.
 
     ``rest`` and ``series`` (n, f) are features of ticks at rest, and of all others. Of the
     channels (d,), standardised: ``at_rest`` is the observation of no motion, ``shifts`` is what
     may be off from one day to another, ``exponents`` are as in `RouteLikelihood`. ``memory_s`` see
     `memory_of`. ``begins`` (S,) are the segments that begin where drives do: on a network neither
-    those behind a gap, nor those at the end that nobody drove.
+    those behind a gap, nor those that nobody drove.
     """
 
     places: Places
@@ -191,11 +190,7 @@ class Passes:
         return np.asarray(self._summing @ flat).reshape(len(self.places), *values.shape[1:])
 
     def blank(self, known: Bools) -> Bools:
-        """
-        Return at which places (P,), and beside them, none of the visits kept is ``known`` (V,).
-
-        However unusual their speed ratios are: near stops all differ by more than elsewhere.
-        """
+        """Return at which places (P,), and beside them, no kept visit is ``known`` (V,)."""
         counts = self.beside @ self.at_places((self.kept & known).astype(np.float64))
         return np.asarray(counts == 0.0)
 
@@ -348,9 +343,8 @@ def memory_of(
     """
     Return the memory of the observations, seconds: for how long the slowest channel stays alike.
 
-    It is the lag at which the autocorrelation of observations (T, d) of each segment,
-    standardised, has fallen to 1 / e, at least ``LEAST_TICKS``; no slow mean may take longer to
-    settle than longest.
+    It is the lag at which the autocorrelation of standardised observations (T, d) has fallen to 1
+    / e, at least ``LEAST_TICKS``; no slow mean may take longer to settle than longest.
     """
     longest = longest_lag(observations, period_s, longest_s)
     sums = np.zeros((longest + 1, observations[0].shape[1]))
@@ -378,8 +372,8 @@ def _forward_and_gears(
     """
     Return forward and gears of `Passes`.
 
-    Positions do not show whether a vehicle drives back in reverse or turns round first. If it
-    reverses, its speed goes on falling below zero, and observations explain that better.
+    If a vehicle drives back in reverse rather than turning round, which positions do not show, its
+    speed goes on falling below zero, and observations explain that better.
     """
     forward = learn_forward(observations, tracks, period_s)
     visited, runs = places.visited, places.runs
@@ -420,8 +414,7 @@ def learn_forward(
     Regress the accelerations of the training on the observations; zero if positions show none.
 
     With the forward acceleration the belief knows how far a vehicle gets that pulls away or brakes
-    where no training drive did. ``signs`` are those of the speed at each tick (T,), 1 if not
-    given.
+    where no drive did. ``signs`` are those of the speed at each tick (T,), 1 if not given.
     """
     channels = observations[0].shape[1]
     signs = [np.ones(len(each)) for each in tracks] if signs is None else signs
