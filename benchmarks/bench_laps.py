@@ -26,6 +26,7 @@ from two_manifold_ros.evaluation.lap_times import laps_by_positions
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.laps.timing import LapTimer
 from two_manifold_ros.laps.unplaced import place, place_by_marks
+from two_manifold_ros.model.circuit import metres_at
 from two_manifold_ros.model.circuit_learning import way_along
 from two_manifold_ros.recordings.recording import PositionStream
 from two_manifold_ros.training.settings import TrainingSettings
@@ -83,11 +84,11 @@ def true_circuit(model: RouteModel, drive: Drive, followed: Followed, *, same: b
     ways = way_along(circuit, truths, np.gradient(truths, axis=0))
     known = np.isfinite(ways)
     phases = np.array([state.phase for state in followed.states])[known]
-    usual = np.array([circuit.seconds_at(way) for way in ways[known]]) / circuit.lap_s
+    usual = circuit.seconds_along(ways[known]) / circuit.lap_s
     near = np.abs((phases + 0.5) % 1.0 - 0.5) < 0.02
     turns = np.exp(2j * np.pi * (usual - phases))[near if near.any() else slice(None)]
     shift = float(np.angle(turns.mean()) / (2.0 * np.pi)) % 1.0
-    return circuit.starting_at(circuit.metres_at(shift * circuit.lap_s))
+    return circuit.starting_at(metres_at(shift * circuit.lap_s, circuit.known))
 
 
 def scored(placed: RouteModel, drive: Drive, followed: Followed, *, same: bool) -> dict[str, Any]:

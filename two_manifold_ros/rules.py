@@ -26,9 +26,8 @@ class Limits:
     Bounds of the numbers that a filter accepts; a trained model comes nowhere near.
 
     Squares of ``number`` and of its inverse, the ``least`` to divide by, are finite; ``buffer`` is
-    of an array that the filter allocates; ``work`` products compare a window with all of the
-    training in some seconds, and ``step`` products are summed in a tick in about a second;
-    ``text`` counts characters.
+    of an array that the filter allocates; ``work`` products take some seconds at a start, and
+    ``step`` products about a second in a tick; ``text`` counts characters.
     """
 
     number: float = 1e100

@@ -137,9 +137,9 @@ def test_another_start_line_moves_every_place_and_time_by_the_same(metres):
         here = circuit.locate(circuit.points[k], circuit.headings[k]).metres
         there = other.locate(circuit.points[k], circuit.headings[k]).metres
         assert apart(there + moved, here, circuit.length_m) < 1e-6
-        began = circuit.seconds_at(moved % circuit.length_m)
-        took = (circuit.seconds_at(here) - began) % circuit.lap_s
-        assert apart(other.seconds_at(there), took, circuit.lap_s) < 1e-6
+        began = circuit.seconds_along(moved % circuit.length_m)
+        took = (circuit.seconds_along(here) - began) % circuit.lap_s
+        assert apart(other.seconds_along(there), took, circuit.lap_s) < 1e-6
 
 
 def tracks_of(laps: int, shape=circle, seed: int = 0, begin: float = 0.0) -> np.ndarray:
@@ -273,7 +273,7 @@ def test_without_held_out_drives_the_start_line_is_where_driving_is_fastest():
     assert timed.seconds[1] == pytest.approx(np.diff(circuit.seconds).min())
     assert not timed.deviations.any()
     # A deviation is worth the time that it takes there, times the sureness.
-    ahead, behind = circuit.seconds_at(31.0), circuit.seconds_at(29.0)
+    ahead, behind = circuit.seconds_along(31.0), circuit.seconds_along(29.0)
     wide = deviation_at(30.0, 1.0, replace(circuit, sureness=2.0).known)
     assert wide == pytest.approx(ahead - behind)
 

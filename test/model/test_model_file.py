@@ -4,13 +4,13 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import replace
 import io
 import itertools
 import json
 import os
 from pathlib import Path
+import pickle
 import re
 import stat
 import struct
@@ -29,12 +29,10 @@ from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.hse_hmm.readout import RidgeReadout
 from two_manifold_ros.hse_hmm.tables import make_ridge_kernel
 from two_manifold_ros.manifold.selection import has_neighbours
-from two_manifold_ros.model import container
 from two_manifold_ros.model.atlas import atlas_of
 from two_manifold_ros.model.container import read_container, UnfitError, write_container
 from two_manifold_ros.model.model import Model, ModelHead
 from two_manifold_ros.model.model_file import (
-    ATLAS_FORMAT,
     encode,
     load_model,
     model_from,
@@ -90,7 +88,9 @@ def rewrite(path: Path, **changed: object) -> None:
         np.savez(file, **arrays | changed)
 
 
-def test_what_is_written_is_read(path):
+def test_what_is_written_is_read_and_the_same_content_gives_the_same_bytes_on_any_day(
+    path, tmp_path, monkeypatch
+):
     assert list(path.parent.iterdir()) == [path]
     assert path.stat().st_mode & 0o777 == 0o644
     header, arrays = read_container(path)
@@ -100,9 +100,6 @@ def test_what_is_written_is_read(path):
         assert arrays[name].dtype == array.dtype
         assert arrays[name].shape == array.shape
         assert arrays[name].tobytes() == array.tobytes()
-
-
-def test_the_same_content_gives_the_same_bytes_on_any_day(path, tmp_path, monkeypatch):
     monkeypatch.setattr(time, 'time', lambda: 2e9)
     monkeypatch.setenv('SOURCE_DATE_EPOCH', '1900000000')
     write_container(tmp_path / 'again', dict(reversed(HEADER.items())), ARRAYS)
@@ -112,20 +109,15 @@ def test_the_same_content_gives_the_same_bytes_on_any_day(path, tmp_path, monkey
 @pytest.mark.parametrize(
     ('name', 'array'),
     [
-        ('thing', np.array([{}])),
         ('thing', np.array([1, None])),
         ('thing', np.array(['text'])),
         ('thing', np.array([1j])),
-        ('thing', np.array([(1, {})], dtype=[('a', int), ('b', object)])),
         ('header', np.zeros(3)),
     ],
-    ids=['dictionary', 'nothing', 'text', 'complex', 'record', 'taken name'],
 )
 def test_what_could_not_be_read_is_not_written(name, array, path):
     before = path.read_bytes()
-    with pytest.raises(
-        ValueError, match=r'thing holds .*, which is no kind of number|named header'
-    ):
+    with pytest.raises(ValueError, match=f'{name} holds .*: it is no kind of number, or named'):
         write_container(path, HEADER, {'reals': ARRAYS['reals'], name: array})
     assert path.read_bytes() == before
     assert list(path.parent.iterdir()) == [path]
@@ -144,24 +136,7 @@ def test_file_and_folder_are_on_the_disk_in_this_order(path, monkeypatch):
     assert seen == [(False, True), (True, False)]
 
 
-@pytest.mark.parametrize('error', [OSError(28, 'No space left on device'), KeyboardInterrupt()])
-def test_a_failure_leaves_the_old_file_and_nothing_else(error, path, monkeypatch):
-    before = path.read_bytes()
-
-    def fail(file: io.BufferedWriter, _: object) -> None:
-        file.write(b'half of it')
-        raise error
-
-    monkeypatch.setattr(container, '_write_members', fail)
-    with pytest.raises((InputError, KeyboardInterrupt)) as caught:
-        write_container(path, {'other': 1}, {})
-    if isinstance(error, OSError):
-        assert str(caught.value).startswith(f'{path}: the model cannot be written (No space left')
-    assert path.read_bytes() == before
-    assert list(path.parent.iterdir()) == [path]
-
-
-@pytest.mark.parametrize('share', [0.0, 0.001, 0.3, 0.9999])
+@pytest.mark.parametrize('share', [0.0, 0.3, 0.9999])
 def test_a_truncated_file(share, path):
     content = path.read_bytes()
     path.write_bytes(content[: int(share * len(content))])
@@ -190,37 +165,22 @@ def test_a_flipped_bit_is_refused_or_harmless(path):
     assert harmless < len(content) // 10
 
 
-class Trap:
-    """An object that does something when it is unpickled."""
-
-    sprung = False
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return setattr, (Trap, 'sprung', True)
-
-
-@pytest.mark.parametrize('name', ['header', 'reals'])
-def test_pickled_objects_are_never_loaded(name, path):
-    rewrite(path, **{name: np.array([Trap()], dtype=object)})
-    assert 'it holds pickled objects, which are never read' in refusal(path)
-    assert not Trap.sprung
+def test_pickled_objects_are_never_loaded(path, monkeypatch):
+    rewrite(path, reals=np.array([{}], dtype=object))
+    monkeypatch.setattr(pickle, 'load', lambda *_, **__: pytest.fail('loaded'))
+    assert 'it holds object, which is no kind of number' in refusal(path)
 
 
 @pytest.mark.parametrize(
     ('content', 'cause'),
     [
-        (claiming((10**14,)), 'it holds an array of the shape (100000000000000,) in'),
         (claiming((2**70,)), 'it holds an array of the shape'),
         (claiming((0, 10**14)), 'it holds an array of the shape (0, 100000000000000) in'),
         (claiming((-3,)), 'it holds an array of the shape (-3,) in'),
         (claiming((40,)), 'it holds an array of the shape (40,) in 0 bytes'),
         (claiming((10**9,), '<V0'), 'it holds |V0, which is no kind of number'),
-        (claiming((10**9,), '<U0'), 'it holds <U0, which is no kind of number'),
         (claiming((0,), [('a', '<f8')]), "it holds [('a', '<f8')], which is no kind of number"),
-        (claiming((0,), '<c16'), 'it holds complex128, which is no kind of number'),
-        (b'\x93NUMPY\x01\x00\x10\x00' + 15 * b'(' + b'\n', 'it is damaged'),
         (b'no array', 'it is damaged'),
-        (b'', 'it is damaged'),
     ],
 )
 def test_members_that_lie_about_themselves(content, cause, tmp_path):
@@ -279,19 +239,14 @@ def end_of(listed: bytes, begin: int) -> bytes:
 @pytest.mark.parametrize(
     ('written', 'cause'),
     [
-        (
-            '{"content": ' + 60 * '[' + 60 * ']' + ', "sha256": ""}',
-            'it is nested too deeply',
-        ),
         ('[' * 100_000, 'it is nested too deeply'),
         ('{"content": {}, "content": {}}', 'it names something twice'),
-        ('{"content": {"a": 1' + 5000 * '0' + '}}', 'it holds a whole number that no'),
         ('{"content": {"a": 9223372036854775808}}', 'it holds a whole number that no'),
         ('"text"', 'its header is no table'),
         ('\udcff', 'it is damaged'),
         (4_000_001 * ' ', 'its header has 4000001 bytes'),
     ],
-    ids=['deep', 'deeper', 'twice', 'long number', 'large number', 'no table', 'no text', 'long'],
+    ids=['deep', 'twice', 'large number', 'no table', 'no text', 'long'],
 )
 def test_headers_that_are_a_trap(written, cause, path):
     head = np.frombuffer(written.encode(errors='surrogateescape'), dtype=np.uint8)
@@ -406,6 +361,7 @@ def test_another_version_is_refused_and_named(form, version, words):
         ('warm_start.response.more', 1.0, "it holds 'warm_start.response.more', which is no part"),
         ('channel_units', ['g'] * 3 + ['deg/s'] * 3, 'it was trained on channels in other units'),
         ('channels.names', ['x'] * 6, 'it was trained on channels in other units'),
+        ('channels.names', ['command.x'] * 6, 'it takes commands of the vehicle, which this'),
         ('readout.targets', lambda _: np.zeros((1, 5000, 2)), 'readout.targets has the shape'),
     ],
     ids=lambda value: 'changed' if callable(value) else str(value),
@@ -414,17 +370,6 @@ def test_a_header_that_makes_no_sense(name, value, words, refusal):
     sentence = refusal('spectral', name, value)
     assert f'the model is refused: {words}' in sentence
     assert sentence.endswith('; copy it again or train again')
-
-
-def test_a_model_that_takes_commands_is_refused_with_the_cure(contents):
-    header, arrays = copy.deepcopy(contents['spectral'])
-    names = [*header['channels']['names'][:-1], 'command.data']
-    header['channels']['names'], header['channel_units'] = names, [''] * len(names)
-    atlas = {'format': ATLAS_FORMAT, 'version': VERSION, 'routes': [{'name': 'a', **header}]}
-    of_route = {f'routes.0.{name}': array for name, array in arrays.items()}
-    for content in ((header, arrays), (atlas, of_route)):
-        with pytest.raises(InputError, match=r'^m\.npz: .*commands .*; train again without'):
-            model_from('m.npz', *content)
 
 
 @BOTH_KINDS
@@ -482,40 +427,22 @@ NAN = float('nan')
 
 RANGES: dict[str, list[tuple[str, Any, Any]]] = {
     'spectral': [
-        ('novelty.squared', ..., 0.0), ('novelty.own', ..., 1.0), ('novelty.still', ..., -1),
-        ('novelty.still', ..., 2**31), ('state_bound', ..., -2.0),
-        ('operator.bandwidth', ..., 0.0), ('readout.factors', 1, 0.0), ('readout.added', 1, -1e9),
-        ('rate_hz', ..., 0.0), ('period_ns', ..., 10**13), ('max_gap_ns', ..., -1),
-        ('window', ..., 0), ('channels.scale', 1, 0.0), ('channels.scale', 1, 1e-200),
-        ('starts', 3, -1), ('starts', 3, 10**6),
+        ('novelty.squared', ..., 0.0), ('novelty.still', ..., 2**31), ('state_bound', ..., -2.0),
+        ('operator.bandwidth', ..., 0.0), ('readout.added', 1, -1e9), ('rate_hz', ..., 0.0),
+        ('period_ns', ..., 10**13), ('channels.scale', 1, 1e-200), ('starts', 3, 10**6),
     ],
     'route': [
-        ('route.likelihood.gains', 0, 0.0), ('route.likelihood.noise', 3, 0.0),
-        ('route.likelihood.shifts', 1, -0.1), ('route.likelihood.exponents', 1, 2.1),
-        ('route.likelihood.sharpness', ..., 1e-300), ('route.likelihood.persistence', ..., -1.0),
+        ('route.likelihood.gains', 0, 0.0), ('route.likelihood.exponents', 1, 2.1),
         ('route.likelihood.new_level', ..., 1e9), ('route.likelihood.rest.level', ..., -1e9),
-        ('route.likelihood.slow.tail', ..., 0.0), ('route.readout.factors', 1, 0.0),
         ('route.geometry.targets_of', 3, 10**6), ('route.geometry.steps_of', 3, 10**6),
-        ('route.geometry.shares_of', 3, -0.1), ('route.motion.rates', 0, 0.0),
-        ('route.motion.tick_lengths', 0, 1e4), ('route.motion.fastest', 0, 0.5),
-        ('route.motion.forward', 0, -1e4), ('route.motion.ratio_spread', ..., 0.0),
-        ('route.motion.trust', ..., 1.5), ('route.switching.stops', (0, 3), -0.1),
-        ('route.motion.usual_change', ..., -1.0), ('route.motion.forward_offset', ..., 1e4),
-        ('route.switching.halts', ..., 1.5), ('route.switching.mistakable', ..., -1.0),
-        ('route.motion.moves_a_row', ..., 0.0),
-        ('most_still', ..., -1), ('least_evidence', ..., 1.5), ('still', 2, -1),
-        ('still', 2, 2**40), ('circuit.deviations', 1, -1.0), ('circuit.spreads', 1, -1.0),
-        ('circuit.repeated', ..., 1.5), ('circuit.sureness', ..., 0.0),
-        ('circuit.length_m', ..., 0.0), ('circuit.reach_m', ..., -1.0),
+        ('route.motion.fastest', 0, 0.5), ('route.motion.trust', ..., 1.5),
+        ('route.switching.stops', (0, 3), -0.1), ('route.readout.factors', 1, 0.0),
+        ('least_evidence', ..., 1.5), ('still', 2, 2**40), ('circuit.spreads', 1, -1.0),
+        ('circuit.length_m', ..., 0.0),
     ],
-    'lines': [
-        ('lines.passes', (3, 0), 2.0), ('lines.forks', 0, -1), ('lines.kept_s', ..., 0.0),
-        ('lines.apart_m', ..., 0.0),
-    ],
+    'lines': [('lines.passes', (3, 0), 2.0), ('lines.forks', 0, -1), ('lines.apart_m', ..., 0.0)],
     'network': [
-        ('network.usual_mps', 3, -1.0), ('network.chances', 1, 0.0), ('network.speeds', 0, -1.0),
-        ('network.shakes', (0, 1), 1e4), ('network.scales', (0, 1), 0.0),
-        ('network.turning_spread', ..., 0.0), ('network.courses', 1, 1e4),
+        ('network.chances', 1, 0.0), ('network.shakes', (0, 1), 1e4), ('network.courses', 1, 1e4),
     ],
 }  # fmt: skip
 """A number of each kind beside its range, by model: its field, its place there, and it."""
@@ -530,30 +457,22 @@ def test_a_number_beyond_its_range_is_refused_by_name(kind, refusal):
 @pytest.mark.parametrize(
     ('name', 'value', 'words'),
     [
-        ('rest', {'ticks': 1, 'limit': 0.1}, 'rest.ticks holds 1'),
         ('rest', {'ticks': 10**8, 'limit': 0.1}, 'rest.ticks would take'),
         ('rest', {'ticks': 3, 'limit': 0.0}, 'rest.limit holds 0'),
         ('warm_start.response.neighbours', 0, 'its warm start does not fit: neighbours holds 0'),
-        ('warm_start.response.bandwidth', -1.0, 'its warm start does not fit: bandwidth holds -1'),
         ('tables.weights', lambda array: array[:3], 'states of 3 windows: more than those'),
         ('tables.states', lambda array: array + 1.0, 'do not keep the sum of the weights'),
         ('tables.states', lambda array: array * [1.0, *[3.0] * 39], 'grows without bound'),
-        ('tables.weights', lambda array: array * [0.9, *[1.0] * 39], 'do not keep the sum'),
-        *(
-            ('readout.targets', lambda array, gone=gone: array * gone, 'are nowhere known')
-            for gone in (NAN, [[NAN], [1.0], [1.0], [1.0]], [[1.0], [1.0], [NAN], [1.0]])
-        ),
+        ('readout.targets', lambda array: array * [[NAN], [1.0], [1.0], [1.0]], 'nowhere known'),
         # What no filter can take.
         ('rate_hz', 20.0, 'its rate and the length of its tick disagree'),
         ('max_gap_ns', 10**17, 'max_gap_ns would take'),
         ('window', 10**6, 'starts holds'),
         ('window', 10**9, 'window would take'),
-        ('horizons', [], 'its horizons do not start with 0 and increase'),
         ('horizons', [0, 9, 5], 'its horizons do not start with 0 and increase'),
         ('horizons', [5, 9], 'its horizons do not start with 0 and increase'),
         ('horizons', [0, 5, 10**9], 'its last horizon is more than a day ahead'),
         ('horizons', [0, 5], 'readout.targets has the shape'),
-        ('channels.names', ['x'] * 5, 'channel'),
         ('series', lambda array: 1e200 * array, 'series holds numbers beyond 1e+100'),
         ('starts', lambda array: array[:0], 'it has no windows'),
     ],
@@ -563,36 +482,30 @@ def test_what_would_make_a_filter_diverge(name, value, words, refusal):
 
 
 @pytest.mark.parametrize('wrong', [[[0.1, 0.2], [0.0, 0.1]], [[0.1, 0.2], [0.2, 0.1]]])
-def test_a_linear_readout_with_covariances_that_are_none(wrong, spectral_model):
+def test_a_readout_or_a_kernel_that_does_not_fit(wrong, spectral_model):
     covariances = np.tile(np.eye(2), (4, 1, 1))
     readout = RidgeReadout(np.ones((4, 2, spectral_model.states)), covariances)
-    model = replace(spectral_model, readout=readout)
+    observations = spectral_model.series.T[: len(spectral_model.starts)]
+    operator = make_ridge_kernel(observations, 1.0, 1e-3)
+    model = replace(spectral_model, readout=readout, operator=operator)
     model.validate()
+    shorter = replace(operator, features=operator.features[1:])
+    with pytest.raises(UnfitError, match='features has the shape'):
+        replace(model, operator=shorter).validate()
     covariances[2] = wrong
     with pytest.raises(UnfitError, match='covariances are no covariances'):
         model.validate()
-
-
-def test_a_ridge_kernel_of_other_windows(spectral_model):
-    observations = spectral_model.series.T[: len(spectral_model.starts)]
-    operator = make_ridge_kernel(observations, 1.0, 1e-3)
-    replace(spectral_model, operator=operator).validate()
-    shorter = replace(operator, features=operator.features[1:])
-    with pytest.raises(UnfitError, match='features has the shape'):
-        replace(spectral_model, operator=shorter).validate()
 
 
 @pytest.mark.parametrize(
     ('name', 'index', 'value', 'words'),
     [
         ('route.likelihood.new_whitening', 0, 0.0, 'likelihood.new_whitening is singular'),
-        ('route.likelihood.new_whitening', (0, 0), 1e-150, 'new_whitening is singular'),
         ('route.likelihood.rest_alone.root', 1, 0.0, 'likelihood.rest_alone.root is singular'),
         ('route.readout.states', (2, 0), 0.5, 'route do not start with the constant'),
         ('route.readout.targets', (2, 0, 1), NAN, 'targets holds numbers that are not finite'),
         ('route.readout.covariances', (2, 1), -np.eye(2), 'covariances are no covariances'),
         ('route.geometry.begins', 1, 0, 'begins does not count the ways of each place'),
-        ('route.geometry.begins', -1, 7, 'begins does not count the ways of each place'),
         ('route.geometry.steps_of', slice(4), 0, 'shares_of lead more than everything on'),
         ('route.motion.moves', (0, 0), 0.9, 'moves are no chances that sum to one'),
         ('route.switching.beginnings', (0, 0), 0.9, 'beginnings are no chances that sum to one'),
@@ -600,13 +513,10 @@ def test_a_ridge_kernel_of_other_windows(spectral_model):
         ('route.switching.exchanges', (7, 1), 0.1, 'lead from elsewhere to a place'),
         ('lowest', 0, 1e6, 'means whose least is above the largest'),
         ('circuit.seconds', 0, 1e-3, 'do not increase from 0'),
-        ('circuit.seconds', 5, 0.0, 'do not increase'),
         ('circuit.seconds', ..., 0.0, 'the time of a lap'),
         ('lines.names', ..., ['right', 'left'], 'not in order'),
-        ('lines.names', ..., [], 'there are none'),
         ('lines.names', ..., ['left', 'none'], 'is no name of a route'),
         ('network.turns', ..., lambda a: a[::-1], 'do not ascend'),
-        ('network.turns', ..., lambda a: 1e-310 * (a - a[0]), 'do not ascend'),
         ('network.turns', ..., lambda a: a**3, 'the turns of its network are no even steps'),
         ('network.speeds', ..., lambda a: a[[0, 2, 1]], 'do not ascend'),
     ],
@@ -633,13 +543,6 @@ def test_no_array_may_have_another_shape(kind, contents, refusal):
             assert 'the model is refused' in refusal(kind, name, change), name
 
 
-def test_a_model_with_sensors_and_a_network_is_refused(sensed_model):
-    places = sensed_model.route.places
-    network = network_of(sensed_model.live, places, np.linspace(-3.0, 3.0, places))
-    with pytest.raises(UnfitError, match='it has sensors and a network'):
-        replace(sensed_model, network=network).validate()
-
-
 def test_routes_of_an_atlas_have_names_and_are_in_their_order(slot_car_model):
     atlas = atlas_of({'b': slot_car_model, 'a': replace(slot_car_model, frame_id='hall')})
     assert list(atlas.routes) == ['a', 'b']
@@ -656,12 +559,17 @@ def test_routes_of_an_atlas_have_names_and_are_in_their_order(slot_car_model):
 
 
 def test_what_does_not_go_together_is_refused(slot_car_model, sensed_model, spectral_model):
-    with pytest.raises(InputError, match='--method route'):
-        atlas_of({'a': slot_car_model, 'b': spectral_model})
-    with pytest.raises(InputError, match='b: it takes other sensors than a'):
-        atlas_of({'a': slot_car_model, 'b': sensed_model})
-    with pytest.raises(InputError, match='at least one'):
-        atlas_of({})
+    for routes, words in (
+        ({'a': slot_car_model, 'b': spectral_model}, '--method route'),
+        ({'a': slot_car_model, 'b': sensed_model}, 'b: it takes other sensors than a'),
+        ({}, 'at least one'),
+    ):
+        with pytest.raises(InputError, match=words):
+            atlas_of(routes)
+    places = sensed_model.route.places
+    network = network_of(sensed_model.live, places, np.linspace(-3.0, 3.0, places))
+    with pytest.raises(UnfitError, match='it has sensors and a network'):
+        replace(sensed_model, network=network).validate()
 
 
 def test_the_file_holds_its_routes(sensed_model, tmp_path):

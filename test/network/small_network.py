@@ -38,7 +38,7 @@ def branching_route(seed: int = 0) -> Route:
         for name, array in numbers_of(route).items()
         if isinstance(array, np.ndarray) and array.shape[:1] == (PLACES,)
     }
-    moves = chances_to_move(3.0)
+    moves = chances_to_move(24)
     ways = {
         a: [(int(b), float(row[b])) for b in np.flatnonzero(row)]
         for a, row in enumerate(leads_to())

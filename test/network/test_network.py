@@ -35,7 +35,7 @@ from two_manifold_ros.network.network import (
     usual_ratios,
 )
 from two_manifold_ros.route.merging import Places
-from two_manifold_ros.route.visits import lay_out, Passes, Traits
+from two_manifold_ros.route.visits import lay_out, Passes
 
 PERIOD_S, MEMORY_S = 0.1, 0.5
 BLOCK_M, BEND_M, STRIDE_M = 40.0, 4.0, 1.0
@@ -116,8 +116,9 @@ def driven(
 
 def passes_of(seen: list[np.ndarray], tracks: list[np.ndarray]) -> Passes:
     """Lay out drives as those of a network."""
-    none = Traits(*np.zeros((3, 3)))
-    passes = lay_out(seen, tracks, (0,), PERIOD_S, MEMORY_S, none, network=True)
+    passes = lay_out(
+        seen, tracks, (0,), PERIOD_S, MEMORY_S, *np.zeros((3, 3)), network=True
+    )  # fmt: skip
     assert passes is not None
     return passes
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from two_manifold_ros.route.learning import learn_route, Tuning
 from two_manifold_ros.route.route import Route
-from two_manifold_ros.route.visits import lay_out, Passes, Traits
+from two_manifold_ros.route.visits import lay_out, Passes
 
 PERIOD_S = 0.1
 LAP_TICKS = 160
@@ -113,7 +113,9 @@ def laid(*drives: Drive) -> Passes:
         HORIZONS,
         PERIOD_S,
         MEMORY_S,
-        Traits(AT_REST, np.full(len(AT_REST), 0.02), np.ones(len(AT_REST))),
+        AT_REST,
+        np.full(len(AT_REST), 0.02),
+        np.ones(len(AT_REST)),
     )
     assert passes is not None
     return passes

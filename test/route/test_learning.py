@@ -340,13 +340,13 @@ def test_reach_against_powers_of_a_matrix():
 
 
 def test_a_speed_ratio_moves_as_far_as_it_says():
-    moves = chances_to_move(3.3)
+    moves = chances_to_move(27)
     steps = np.arange(moves.shape[1])
     assert (moves >= 0.0).all()
     np.testing.assert_allclose(moves.sum(axis=1), 1.0, atol=1e-12)
     means = moves @ steps
     np.testing.assert_allclose(means, np.arange(len(moves)) / LIMITS.rows_a_place, atol=1e-6)
-    assert means[-1] >= 3.3
+    assert len(moves) == 28
     variances = moves @ steps**2 - means**2
     np.testing.assert_allclose(variances[means >= 1.0], 0.36, rtol=0.15)
     # Who stands stays, and who hardly moves is not unsteadier than that.

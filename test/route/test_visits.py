@@ -28,7 +28,6 @@ from two_manifold_ros.route.visits import (
     learn_forward,
     memory_of,
     motionless,
-    Traits,
 )
 
 G = constants.g
@@ -144,7 +143,7 @@ def test_where_and_how_long_vehicles_stood():
     # What never moves cannot be laid.
     still = np.zeros((50, CHANNELS))
     tracks = [np.zeros((50, 2))]
-    assert lay_out([still], tracks, (0,), PERIOD_S, MEMORY_S, Traits(*[AT_REST] * 3)) is None
+    assert lay_out([still], tracks, (0,), PERIOD_S, MEMORY_S, *[AT_REST] * 3) is None
 
 
 def stop_and_go(seed: int = 3) -> Drive:

@@ -12,8 +12,6 @@ from typing import cast, NamedTuple, TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from two_manifold_ros.compilation import exact
-from two_manifold_ros.errors import refuse
-from two_manifold_ros.rules import BOUNDS, check_fields, check_range, check_size, Rules
 
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
@@ -51,9 +49,9 @@ class Circuit:
     ``seconds`` (n + 1,) the usual times from the start line to each point, and of the whole lap.
     ``deviations`` (n,) are of the timing, s, on drives that were held out, zero without any, and
     ``spreads`` (n + 1,) root mean square errors, s, of laps `predicted` there. ``sureness`` is
-    what errors of the timing are over what covariances of the filter make of them, and
-    ``repeated`` the share of the deviations that is new on each lap: the rest is in no lap time.
-    Up to ``reach_m`` from the line a vehicle is on it.
+    what errors of the timing are over what covariances of the filter make of them, ``repeated``
+    the share of the deviations that is new on each lap. Up to ``reach_m`` from the line a vehicle
+    is on it.
     """
 
     points: Floats
@@ -111,31 +109,21 @@ class Circuit:
         covariance = np.zeros((2, 2)) if covariance is None else covariance
         return Spot(*find_spot(position, direction, covariance, low, high - low, self.known))
 
-    def seconds_at(self, metres: float) -> float:
-        """Return the usual time from the start of lap 0 to a place ``metres`` on."""
-        found: float = seconds_at(metres, self.known)
-        return found
-
     def seconds_along(self, metres: Floats) -> Floats:
-        """Return `seconds_at` of many places (T,)."""
+        """Return the usual times from the start of lap 0 to places so many metres on (T,)."""
         laps, rest = np.divmod(metres, self.length_m)
         return laps * self.lap_s + np.interp(rest, self.metres, self.seconds)
 
-    def metres_at(self, seconds: float) -> float:
-        """Return how far a vehicle usually is so many seconds after the start of lap 0."""
-        found: float = metres_at(seconds, self.known)
-        return found
-
     def starting_at(self, metres: float) -> Circuit:
         """Return the same circuit with the start line at the point nearest to so many metres."""
-        step = self.length_m / len(self)
-        first = round(metres / step) % len(self)
-        rolled = {
-            name: np.roll(getattr(self, name), -first, axis=0)
-            for name in ('points', 'headings', 'deviations')
-        }
+        first = round(metres / (self.length_m / len(self))) % len(self)
+        columns = self.points, self.headings, self.deviations
+        points, headings, deviations = (np.roll(each, -first, axis=0) for each in columns)
         steps = np.roll(np.diff(self.seconds), -first)
-        return replace(self, **rolled, seconds=np.concatenate([[0.0], np.cumsum(steps)]))
+        return replace(
+            self, points=points, headings=headings, deviations=deviations,
+            seconds=np.concatenate([[0.0], np.cumsum(steps)]),
+        )  # fmt: skip
 
     def surest_start(self) -> Circuit:
         """Return the same circuit with the start line where timing is surest."""
@@ -157,7 +145,7 @@ def evenly(values: Floats, phase: float) -> float:
 
 @exact
 def seconds_at(metres: float, known: Known) -> float:
-    """Return as `Circuit.seconds_at` does."""
+    """Return the usual time from the start of lap 0 to a place ``metres`` on."""
     seconds, length = known[3], known[4][0]
     laps, rest = divmod(metres, length)
     time_s: float = laps * seconds[-1] + evenly(seconds, rest / length)
@@ -166,7 +154,7 @@ def seconds_at(metres: float, known: Known) -> float:
 
 @exact
 def metres_at(time_s: float, known: Known) -> float:
-    """Return as `Circuit.metres_at` does."""
+    """Return how far a vehicle usually is so many seconds after the start of lap 0."""
     metres, seconds = known[2], known[3]
     laps, rest = divmod(time_s, seconds[-1])
     low, high = 0, len(seconds)
@@ -242,19 +230,3 @@ def predicted(course: Floats, elapsed: float, passed: float) -> float:
     slower = min(max(slower, 1.0 - LIKE_A_LAP), 1.0 + LIKE_A_LAP)
     lap: float = elapsed + (course[-1] - passed) * slower
     return lap
-
-
-def check_circuit(circuit: Circuit) -> None:
-    """Check shapes and ranges of one lap, and that its times increase."""
-    check_size('circuit.points', circuit.points.size)
-    rules: Rules = {
-        'points headings': ('N2',),
-        'seconds spreads': ('n+', 0.0),
-        'deviations': ('n', 0.0),
-        'repeated': ('', 0.0, 1.0),
-        'length_m reach_m sureness': ('', BOUNDS.least),
-    }
-    check_fields(circuit, rules, where='circuit.')
-    if circuit.seconds[0] != 0.0 or (np.diff(circuit.seconds) < 0.0).any():
-        refuse('the times along its circuit do not increase from 0')
-    check_range('the time of a lap', circuit.lap_s, BOUNDS.least)

@@ -52,8 +52,18 @@ def find_circuit(places: Places, tracks: Sequence[Floats], period_s: float) -> C
     loop = _usual_lap(places)
     if not len(loop):
         return None
-    points, ticks = _mean_positions(places, tracks)[loop], _usual_ticks(places, loop)
-    return _closed(points, ticks * period_s, places.radius_m)
+    # The mean position of the visits of each place.
+    sums, counts = np.zeros((len(places), 2)), np.zeros(len(places))
+    for number, track in enumerate(tracks):
+        own = places.segments == number
+        known = np.flatnonzero(np.isfinite(track).all(axis=1))
+        if own.any():
+            times = places.times[own].clip(known[0], known[-1])
+            at = np.column_stack([np.interp(times, known, axis) for axis in track[known].T])
+            np.add.at(sums, places.visited[own], at)
+            np.add.at(counts, places.visited[own], 1.0)
+    points = (sums / np.maximum(counts, 1.0)[:, None])[loop]
+    return _closed(points, _usual_ticks(places, loop) * period_s, places.radius_m)
 
 
 def _usual_lap(places: Places) -> Ints:
@@ -81,20 +91,6 @@ def _usual_lap(places: Places) -> Ints:
     laps = np.flatnonzero(like_one & (places.visited[first] == gate))
     chosen = laps[np.argsort(took[laps], kind='stable')[len(laps) // 2]]
     return places.visited[first[chosen] : last[chosen]]
-
-
-def _mean_positions(places: Places, tracks: Sequence[Floats]) -> Floats:
-    """Return the mean position of the visits of each place (P, 2), metres."""
-    sums, counts = np.zeros((len(places), 2)), np.zeros(len(places))
-    for number, track in enumerate(tracks):
-        own = places.segments == number
-        known = np.flatnonzero(np.isfinite(track).all(axis=1))
-        if own.any():
-            times = places.times[own].clip(known[0], known[-1])
-            at = np.column_stack([np.interp(times, known, axis) for axis in track[known].T])
-            np.add.at(sums, places.visited[own], at)
-            np.add.at(counts, places.visited[own], 1.0)
-    return sums / np.maximum(counts, 1.0)[:, None]
 
 
 def _usual_ticks(places: Places, loop: Ints) -> Floats:
@@ -159,15 +155,12 @@ def _closed(points: Floats, seconds: Floats, radius_m: float) -> Circuit:
 
 def with_spreads(circuit: Circuit, laps: Floats) -> Circuit:
     """Return a circuit with the errors of predicted laps, of those (L, n + 1) of the training."""
-    left = circuit.lap_s - circuit.seconds
-    if len(laps):
-        usual = circuit.seconds
-        found = [
-            [predicted(usual, *each) for each in zip(lap, usual, strict=True)] for lap in laps
-        ]
-        errors = np.array(found) - laps[:, -1:]
-        return replace(circuit, spreads=np.sqrt(np.square(errors).mean(axis=0)))
-    return replace(circuit, spreads=LIKE_A_LAP * left)
+    usual = circuit.seconds
+    if not len(laps):
+        return replace(circuit, spreads=LIKE_A_LAP * (circuit.lap_s - usual))
+    found = [[predicted(usual, *each) for each in zip(lap, usual, strict=True)] for lap in laps]
+    errors = np.array(found) - laps[:, -1:]
+    return replace(circuit, spreads=np.sqrt(np.square(errors).mean(axis=0)))
 
 
 def spots_along(
@@ -247,7 +240,7 @@ def calibrated(
     ``runs`` of drives that were held out are estimated positions and velocities (T, 2),
     covariances (T, 2, 2), and true positions and velocities, NaN where they do not count.
     """
-    lap_s, length = circuit.lap_s, circuit.length_m
+    lap_s, length, count = circuit.lap_s, circuit.length_m, len(circuit)
     columns: list[Floats] = [np.empty((4, 0))]
     first = 0.0
     for positions, estimated, covariances, truths, directions in runs:
@@ -270,28 +263,26 @@ def calibrated(
     if not len(every):
         return circuit.surest_start()
     ratios = np.square(every / np.maximum(usual, 1e-9 * lap_s))
-    sureness = math.sqrt(float(ratios.mean()))
-    count = len(circuit)
     points = (at / length * count).astype(np.int64) % count
-    squares = _around(np.bincount(points, np.square(every), count), count)
-    weights = _around(np.bincount(points, minlength=count), count)
+    # Sums over the points around each, by a normal kernel that closes.
+    kept = np.exp(-2.0 * np.square(np.pi * NEARBY * count * np.fft.rfftfreq(count)))
+    squares, weights = (
+        np.maximum(np.fft.irfft(np.fft.rfft(each) * kept, count), 0.0)
+        for each in (
+            np.bincount(points, np.square(every), count),
+            np.bincount(points, None, count),
+        )
+    )
     deviations = np.sqrt(squares / np.maximum(weights, 1e-9))
     # Where hardly a drive was held out it is as sure as on the whole lap.
     deviations[weights < 0.05 * weights.mean()] = math.sqrt(float(np.square(every).mean()))
     timed = replace(
         circuit,
         deviations=deviations,
-        sureness=min(max(sureness, 0.1), 10.0),
+        sureness=min(max(math.sqrt(float(ratios.mean())), 0.1), 10.0),
         repeated=_repeated(every, at / length, lap),
     )
     return timed.surest_start()
-
-
-def _around(values: Floats | Ints, count: int) -> Floats:
-    """Return a sum over the points around each, by a normal kernel that closes."""
-    kept = np.exp(-2.0 * np.square(np.pi * NEARBY * count * np.fft.rfftfreq(count)))
-    smoothed: Floats = np.fft.irfft(np.fft.rfft(values) * kept, count)
-    return np.maximum(smoothed, 0.0)
 
 
 def _repeated(errors: Floats, phases: Floats, laps: Floats) -> float:

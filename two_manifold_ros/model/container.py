@@ -4,8 +4,8 @@
 A container of named arrays and a JSON header that is safe to read and written atomically.
 
 The file is an uncompressed ``.npz`` whose member ``header`` holds JSON as bytes, with a SHA-256
-over header and arrays. Reading never unpickles, takes array names as keys and never as paths, and
-allocates no more memory than the size of the file.
+over header and arrays. Reading never unpickles, takes names as keys and never as paths, and takes
+no more memory than the size of the file.
 """
 
 from __future__ import annotations
@@ -34,19 +34,18 @@ class Limits(NamedTuple):
     """
     Sizes, bytes, beyond which a file is refused; models and checkpoints have less than a tenth.
 
-    The JSON of a header takes thirty times as much when it is parsed, the list of members twenty
-    times as much; ``locator`` and ``end`` are the last two records of a zip file.
+    The JSON of a header takes thirty times as much when it is parsed, the list of members twenty.
     """
 
     file: int = 2_000_000_000
     header: int = 4_000_000
     directory: int = 1_000_000
-    locator: int = 20
-    end: int = 22
 
 
 LIMITS = Limits()
 _NUMBERS = 'biuf'
+_LOCATOR, _END = 20, 22
+"""Bytes of the last two records of a zip file."""
 
 
 def refusal(path: str | Path, error: Exception, otherwise: str) -> InputError:
@@ -67,12 +66,9 @@ def write_container(
     All numbers of the header are finite, and the arrays hold numbers under any name but
     ``header``, or a ``ValueError`` says so.
     """
-    if 'header' in arrays:
-        msg = 'an array is named header, as the header is'
-        raise ValueError(msg)
     for name, array in arrays.items():
-        if array.dtype.kind not in _NUMBERS:
-            msg = f'{name} holds {array.dtype}, which is no kind of number'
+        if name == 'header' or array.dtype.kind not in _NUMBERS:
+            msg = f'{name} holds {array.dtype}: it is no kind of number, or named as the header'
             raise ValueError(msg)
     text = json.dumps(dict(header), sort_keys=True, allow_nan=False)
     sealed = {'content': json.loads(text), 'sha256': _checksum(text, arrays)}
@@ -96,13 +92,12 @@ def read_container(
     source = Path(path)
     with checked(source, 'model', 'check the path, and the permissions of its folder'):
         is_folder, is_file = source.is_dir(), source.is_file()
-    if is_folder:
-        msg = f'{source}: this is a folder (a bag?), not a model file; name what "train" wrote'
-        raise InputError(msg)
     if not is_file:
         msg = (
-            f'{source}: there is no such model file; check the path, or train one with '
-            f'"two-manifold train"'
+            f'{source}: this is a folder (a bag?), not a model file; name what "train" wrote'
+            if is_folder
+            else f'{source}: there is no such model file; check the path, or train one with '
+            '"two-manifold train"'
         )
         raise InputError(msg)
     try:
@@ -113,9 +108,9 @@ def read_container(
         sealed = parse_json(raw.decode())
         if not isinstance(sealed, dict):
             refuse('its header is no table')
-        content, expected = dict(sealed['content']), sealed['sha256']
+        content = dict(sealed['content'])
         text = json.dumps(content, sort_keys=True, allow_nan=False)
-        if expected != _checksum(text, arrays):
+        if sealed['sha256'] != _checksum(text, arrays):
             refuse('its checksum does not match its content')
     # On bad bytes zipfile and NumPy raise a dozen kinds, MemoryError and TokenError too.
     except Exception as error:
@@ -129,7 +124,14 @@ def _read_members(path: Path, most_bytes: int) -> dict[str, NDArray[Any]]:
         size = stream.seek(0, 2)
         if size > most_bytes:
             refuse(f'it has {size} bytes, more than {most_bytes}')
-        _check_directory(stream, size)
+        stream.seek(max(0, size - _END - _LOCATOR))
+        tail = stream.read().rjust(_END + _LOCATOR)
+        # A larger list would be announced by a locator before the end, or after a comment.
+        if tail[_LOCATOR : _LOCATOR + 4] != b'PK\x05\x06' or tail[:4] == b'PK\x06\x07':
+            refuse('it is damaged or no model file')
+        length = int.from_bytes(tail[_LOCATOR + 12 : _LOCATOR + 16], 'little')
+        if length > LIMITS.directory:
+            refuse(f'it lists members in {length} bytes, more than {LIMITS.directory}')
         with zipfile.ZipFile(stream) as archive:
             members = archive.infolist()
             names = [member.filename for member in members]
@@ -142,42 +144,23 @@ def _read_members(path: Path, most_bytes: int) -> dict[str, NDArray[Any]]:
             declared = sum(member.file_size for member in members)
             if declared > size:
                 refuse(f'its members declare {declared} bytes, more than the {size} of the file')
-            return {
-                member.filename.removesuffix(_SUFFIX): _read_array(archive, member, size)
-                for member in members
-            }
+            return {name.removesuffix(_SUFFIX): _read_array(archive, name, size) for name in names}
 
 
-def _check_directory(stream: IO[bytes], size: int) -> None:
-    """Refuse a list of members that is too long, or no list."""
-    locator, end = LIMITS.locator, LIMITS.end
-    stream.seek(max(0, size - end - locator))
-    tail = stream.read().rjust(end + locator)
-    # A larger list would be announced by a locator before the end, or after a comment.
-    if tail[locator : locator + 4] != b'PK\x05\x06' or tail[:4] == b'PK\x06\x07':
-        refuse('it is damaged or no model file')
-    length = int.from_bytes(tail[locator + 12 : locator + 16], 'little')
-    if length > LIMITS.directory:
-        refuse(f'it lists members in {length} bytes, more than {LIMITS.directory}')
-
-
-def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, size: int) -> NDArray[Any]:
+def _read_array(archive: zipfile.ZipFile, name: str, size: int) -> NDArray[Any]:
     readers = {
         (1, 0): np.lib.format.read_array_header_1_0,
         (2, 0): np.lib.format.read_array_header_2_0,
     }
-    with archive.open(member) as stream:
+    with archive.open(name) as stream:
         shape, _, dtype = readers[np.lib.format.read_magic(stream)](stream)
-        if dtype.hasobject:
-            refuse('it holds pickled objects, which are never read')
-        # Elements of texts and records may have no size, so that any number of them fits.
+        # Neither pickled objects nor texts and records, whose elements may have no size.
         if dtype.kind not in _NUMBERS:
             refuse(f'it holds {dtype}, which is no kind of number')
-        content = member.file_size - stream.tell()
+        content = archive.getinfo(name).file_size - stream.tell()
         # An array without elements may claim any length.
-        if min(shape, default=0) < 0 or max(shape, default=0) > size:
-            refuse(f'it holds an array of the shape {shape} in {size} bytes')
-        if math.prod(shape) * dtype.itemsize != content:
+        long = not all(0 <= each <= size for each in shape)
+        if long or math.prod(shape) * dtype.itemsize != content:
             refuse(f'it holds an array of the shape {shape} in {content} bytes')
         stream.seek(0)
         array: NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False)

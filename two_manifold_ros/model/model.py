@@ -25,7 +25,6 @@ from two_manifold_ros.hse_hmm.tables import (
     transition,
 )
 from two_manifold_ros.manifold.selection import check_extension
-from two_manifold_ros.model.circuit import check_circuit, Circuit
 from two_manifold_ros.route.route import HYPOTHESES, JUMPED, PLACED, Route, RouteLikelihood
 from two_manifold_ros.rules import (
     BOUNDS,
@@ -41,6 +40,7 @@ from two_manifold_ros.ticks.rest import longest_runs, RestRule
 
 if TYPE_CHECKING:
     from two_manifold_ros.manifold.learner import Extension
+    from two_manifold_ros.model.circuit import Circuit
     from two_manifold_ros.network.network import Network
     from two_manifold_ros.recordings.recording import GeodeticOrigin
     from two_manifold_ros.route.sensors import Sensor
@@ -123,12 +123,12 @@ class ModelHead(ABC):
     @property
     def route_model(self) -> RouteModel | None:
         """The model itself if it is the map of one route, with places; ``None`` for others."""
-        return None
+        return self if isinstance(self, RouteModel) else None
 
     @property
     def trained_model(self) -> TrainedModel | None:
         """The model itself if it holds windows of one training; ``None`` for others."""
-        return None
+        return self if isinstance(self, TrainedModel) else None
 
     @property
     def circuit(self) -> Circuit | None:
@@ -157,7 +157,6 @@ class ModelHead(ABC):
 
     def validate(self) -> None:
         """Check clock, horizons and channels; an ``UnfitError`` names the first that is wrong."""
-        count = len(self.channels.names)
         rules: Rules = {
             'rate_hz': ('', *POSITIVE), 'period_ns': ('', 1, BOUNDS.tick_ns),
             'max_gap_ns window': ('', 1), 'mean_position': ('2',), 'track': ('t2',),
@@ -169,8 +168,8 @@ class ModelHead(ABC):
             refuse('its horizons do not start with 0 and increase')
         if self.horizons[-1] * self.period_ns > BOUNDS.horizon_ns:
             refuse('its last horizon is more than a day ahead')
-        check_size('max_gap_ns', self.max_gap_ns // self.period_ns + 2, count)
-        check_size('window', 2 * self.window, count)
+        check_size('max_gap_ns', self.max_gap_ns // self.period_ns + 2, len(self.channels.names))
+        check_size('window', 2 * self.window, len(self.channels.names))
         check_channels(self.channels)
 
 
@@ -180,18 +179,12 @@ class TrainedModel(ModelHead):
     A model with windows of the training to compare the input with.
 
     ``kernel`` names the manifold learner, ``series`` (d, N) holds standardised observations of the
-    training, or of some stretches of it, and ``starts`` (n,) the first tick of each window in
-    them.
+    training or a part of it, ``starts`` (n,) the first tick of each window in them.
     """
 
     kernel: str
     series: Floats
     starts: Ints
-
-    @property
-    def trained_model(self) -> TrainedModel:
-        """See `ModelHead`."""
-        return self
 
     @property
     def live(self) -> int:
@@ -252,9 +245,8 @@ class Model(WindowModel):
     """
     A model of the spectral filter: tables, operator and read-out of the HMM, see ``hse_hmm``.
 
-    ``warm_start`` leads from a past window to the state without its constant, whose largest
-    believable norm is ``state_bound`` if the filter is ``guarded``: then it rejects, mixes and
-    starts again, mathematics, section 6.5, and its transition is stable.
+    ``warm_start`` leads from a past window to the state without its constant, whose largest norm
+    is ``state_bound`` if the filter is ``guarded``, mathematics, section 6.5.
     """
 
     tables: Tables
@@ -321,8 +313,7 @@ class TpsrModel(WindowModel):
     A model of a TPSR: its parameters, and the ticks that positions are read from, see ``tpsr``.
 
     ``frequencies`` (d, p) and ``phases`` (p,) are of the random features of observations; the
-    remembered ticks have ``weights`` (n, k) and ``features`` (n, p), see `RememberingBelief`, and
-    their positions are the ``readout``.
+    remembered ticks have ``weights`` (n, k), ``features`` (n, p) and the ``readout``.
     """
 
     tpsr: Tpsr
@@ -365,11 +356,11 @@ class NetworkLines:
     """
     The L lines that drives on one map of P places were named after, in alphabetical order.
 
-    For ``kept_s``, the mean length of the drives of the training, one line is driven before
-    another one may be. ``passes`` (P, L) says how far each place is one of each line, 0 to 1. From
-    ``forks`` (F,), places in order, lines lead to different positions within the horizons:
-    ``ahead`` (F, L, H, 2), metres, those of all lines where a line never came. From ``apart_m`` on
-    two positions are on different roads.
+    For ``kept_s``, the mean length of the drives, one line is driven before another one may be.
+    ``passes`` (P, L) says how far each place is one of each line, 0 to 1. From ``forks`` (F,),
+    places in order, lines lead to different positions within the horizons: ``ahead`` (F, L, H, 2),
+    metres, those of all lines where a line never came. From ``apart_m`` on two positions are on
+    different roads.
     """
 
     names: tuple[str, ...]
@@ -385,13 +376,12 @@ class RouteModel(TrainedModel):
     """
     A model of the belief about the place on a route.
 
-    Its windows of training are at most ``training.train.MOST_TICKS`` ticks long together: the
-    input is compared with them, see ``filtering``. ``lowest`` and ``highest`` (d,) are means of
-    training windows of each live channel, standardised; ``still`` (d,) most ticks in a row in
-    which it did not change, and ``most_still`` those in which none did. One lap is the
-    ``circuit``, ``None`` where the drives repeat none; ``lines`` are the named ones of a network,
-    and a ``network`` is there if the map is followed by turns. ``least_evidence`` is the least of
-    a tick on parts left out of the training while the vehicle drove as in the rest of it; 0 where
+    Its windows of training are at most ``training.train.MOST_TICKS`` ticks long together.
+    ``lowest`` and ``highest`` (d,) are means of training windows of each live channel,
+    standardised; ``still`` (d,) most ticks in a row in which it did not change, and ``most_still``
+    those in which none did. One lap is the ``circuit``, ``None`` where the drives repeat none;
+    ``lines`` are the named ones of a network, and a ``network`` is there if the map is followed by
+    turns. ``least_evidence`` is the least of a tick on parts left out of the training; 0 where
     unknown.
     """
 
@@ -404,11 +394,6 @@ class RouteModel(TrainedModel):
     lines: NetworkLines | None = None
     network: Network | None = None
     least_evidence: float = 0.0
-
-    @property
-    def route_model(self) -> RouteModel:
-        """See `ModelHead`."""
-        return self
 
     @property
     def states(self) -> int:
@@ -436,25 +421,23 @@ class RouteModel(TrainedModel):
         if not (self.lowest <= self.highest).all():
             refuse('its windows have means whose least is above the largest')
         _check_route(self.route, self.live, len(self.horizons) + 1)
+        sizes = {'p': self.route.places, 'd': self.live, 'h': len(self.horizons)}
         if self.circuit is not None:
-            check_circuit(self.circuit)
+            check_size('circuit.points', self.circuit.points.size)
+            check_fields(self.circuit, _CIRCUIT, where='circuit.')
+            if self.circuit.seconds[0] != 0.0 or (np.diff(self.circuit.seconds) < 0.0).any():
+                refuse('the times along its circuit do not increase from 0')
+            check_range('the time of a lap', self.circuit.lap_s, BOUNDS.least)
         if self.lines is not None:
-            _check_lines(self.lines, self.route.places, len(self.horizons))
+            _check_lines(self.lines, sizes)
         if self.network is not None:
-            _check_network(self.network, self.live, self.route.places)
+            _check_network(self.network, sizes)
 
 
-def _check_network(network: Network, channels: int, places: int) -> None:
+def _check_network(network: Network, sizes: dict[str, int]) -> None:
     """Check shapes and ranges, and that tables ascend."""
-    check_size('network.shakes', network.turns.size, network.speeds.size, channels)
-    rules: Rules = {
-        'courses': ('p', -FAST, FAST), 'usual_mps': ('p', 0.0, FAST),
-        'turning': ('d', -FAST, FAST), 'turning_offset': ('', -FAST, FAST),
-        'turns': ('T+', -FAST, FAST), 'chances': ('t+', *POSITIVE), 'speeds': ('S', 0.0, FAST),
-        'shakes': ('sd', -FAST, FAST), 'scales': ('sd', *POSITIVE),
-        'turning_spread largest_misfit': ('', *POSITIVE),
-    }  # fmt: skip
-    check_fields(network, rules, {'p': places, 'd': channels}, 'network.')
+    check_size('network.shakes', network.turns.size, network.speeds.size, sizes['d'])
+    check_fields(network, _NETWORK, sizes, 'network.')
     steps = np.diff(network.turns)
     if not (steps >= BOUNDS.least).all() or not (np.diff(network.speeds) > 0.0).all():
         refuse('the turns or speeds of its network do not ascend')
@@ -462,21 +445,15 @@ def _check_network(network: Network, channels: int, places: int) -> None:
         refuse('the turns of its network are no even steps')
 
 
-def _check_lines(lines: NetworkLines, places: int, horizons: int) -> None:
+def _check_lines(lines: NetworkLines, sizes: dict[str, int]) -> None:
     """Check shapes, shares, and places in order."""
-    count = len(lines.names)
-    if not count or list(lines.names) != sorted(set(lines.names)):
+    if not lines.names or list(lines.names) != sorted(set(lines.names)):
         refuse('the names of its lines are not in order, or there are none')
-    for trouble in map(trouble_with, lines.names):
-        if trouble:
-            refuse(trouble)
-    check_size('lines.passes', places, count)
-    check_size('lines.ahead', places, count, 2 * horizons)
-    rules: Rules = {
-        'passes': ('pl', *SHARE), 'forks': ('f', 0, 'p'), 'ahead': ('flh2',),
-        'kept_s apart_m': ('', *POSITIVE),
-    }  # fmt: skip
-    check_fields(lines, rules, {'p': places, 'l': count, 'h': horizons}, 'lines.')
+    for trouble in filter(None, map(trouble_with, lines.names)):
+        refuse(trouble)
+    sizes = sizes | {'l': len(lines.names)}
+    check_size('lines.ahead', sizes['p'], sizes['l'], 2 * sizes['h'])
+    check_fields(lines, _LINES, sizes, 'lines.')
     if (np.diff(lines.forks) <= 0).any():
         refuse('lines.forks are not in order')
 
@@ -505,6 +482,20 @@ class SensedRouteModel(RouteModel):
 LEVEL = (-1e6, 1e6)
 """Differences of a few thousand in the logarithm of a density decide everything."""
 
+_CIRCUIT: Rules = {
+    'points headings': ('N2',), 'seconds spreads': ('n+', 0.0), 'deviations': ('n', 0.0),
+    'repeated': ('', *SHARE), 'length_m reach_m sureness': ('', *POSITIVE),
+}  # fmt: skip
+_LINES: Rules = {
+    'passes': ('pl', *SHARE), 'forks': ('f', 0, 'p'), 'ahead': ('flh2',),
+    'kept_s apart_m': ('', *POSITIVE),
+}  # fmt: skip
+_NETWORK: Rules = {
+    'courses': ('p', -FAST, FAST), 'usual_mps': ('p', 0.0, FAST), 'turning': ('d', -FAST, FAST),
+    'turning_offset': ('', -FAST, FAST), 'turns': ('T+', -FAST, FAST),
+    'chances': ('t+', *POSITIVE), 'speeds': ('S', 0.0, FAST), 'shakes': ('sd', -FAST, FAST),
+    'scales': ('sd', *POSITIVE), 'turning_spread largest_misfit': ('', *POSITIVE),
+}  # fmt: skip
 _LIKELIHOOD: Rules = {
     'gains': ('M', BOUNDS.least, 1.0), 'whitening': ('ff',), 'means slopes': ('pf',),
     'new_whitening': ('dd',), 'new_means new_slopes': ('pd',), 'new_level': ('', *LEVEL),

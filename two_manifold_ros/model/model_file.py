@@ -4,8 +4,8 @@
 Save and load models of any kind; a file that cannot be filtered with is refused in one sentence.
 
 One codec turns any part of a model into JSON values and arrays and back: the parameters of its
-class are its fields, and their annotations say what a file may hold there. A part within a part
-is a table in the header, and its arrays have the names of the parts before theirs:
+class are its fields, and their annotations say what a file may hold there. A part within a part is
+a table in the header, and its arrays have the names of the parts before theirs:
 ``route.likelihood.rest.root``. What has to hold between fields stands in ``validate`` of each
 model.
 """
@@ -89,33 +89,26 @@ _PARTS: dict[str, dict[str, type[Any]]] = {
 }  # fmt: skip
 """Classes by annotation, and by the ``kind`` in the file where an annotation has several."""
 
+_DTYPES = {'Floats': np.dtype('f8'), 'Ints': np.dtype('i8'), 'Bools': np.dtype('?')}
+"""Types of arrays by annotation."""
+
+_VALUES: dict[str, tuple[Any, str]] = {
+    'float': ((int, float), 'number'), 'int': ((int,), 'whole number'), 'str': ((str,), 'text'),
+    'bool': ((bool,), 'truth value'), 'dict[str, Any]': ((dict,), 'table'),
+}  # fmt: skip
+"""Types of JSON values, and words for them, by annotation."""
+
 SENSORS = 'tuple[Sensor, ...]'
 """The annotation of several parts of one class."""
 
 
 def save_model(model: ModelHead, path: str | Path) -> None:
-    """
-    Write a model of any kind atomically.
-
-    Raises
-    ------
-    InputError
-        If the folder cannot be written, or the model could not be loaded again.
-
-    """
+    """Write a model of any kind atomically; an ``InputError`` says why it cannot be."""
     write_container(path, *model_parts(model))
 
 
 def load_model(path: str | Path) -> ModelHead:
-    """
-    Read a model of any kind and check that it can be filtered with.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, damaged, of another version, or its content does not fit together.
-
-    """
+    """Read a model of any kind; an ``InputError`` says why it cannot be filtered with."""
     return model_from(path, *read_container(path))
 
 
@@ -140,25 +133,26 @@ def model_parts(model: ModelHead) -> tuple[dict[str, Any], Arrays]:
 def model_from(path: str | Path, header: dict[str, Any], arrays: Arrays) -> ModelHead:
     """Return the model of what was read from a file; ``InputError`` as in `load_model`."""
     form, version = str(header.get('format')), header.get('version')
+    trouble = ''
     if form.startswith(CHECKPOINT_FORMAT):
-        msg = (
-            f'{path}: this is a checkpoint of updater_node and not a model; that node goes on '
-            'from it where it finds it in its checkpoint_folder'
+        trouble = (
+            'this is a checkpoint of updater_node and not a model; that node goes on from it '
+            'where it finds it in its checkpoint_folder'
         )
-        raise InputError(msg)
-    if not (form.startswith('two_manifold_ros ') and form.endswith(' model')):
-        msg = f'{path}: this is not a two_manifold_ros model; train one with "two-manifold train"'
-        raise InputError(msg)
-    if form not in {*_FORMATS, ATLAS_FORMAT} or version != VERSION:
-        msg = (
-            f'{path}: the model has version {ascii(version)[:40]}, but this program reads '
-            f'version {VERSION}; train again'
+    elif not (form.startswith('two_manifold_ros ') and form.endswith(' model')):
+        trouble = 'this is not a two_manifold_ros model; train one with "two-manifold train"'
+    elif form not in {*_FORMATS, ATLAS_FORMAT} or version != VERSION:
+        trouble = (
+            f'the model has version {ascii(version)[:40]}, but this program reads version '
+            f'{VERSION}; train again'
         )
+    if trouble:
+        msg = f'{path}: {trouble}'
         raise InputError(msg)
     try:
         if form == ATLAS_FORMAT:
             return _build_atlas(path, header, arrays)
-        model = _build(_FORMATS[form], header, arrays)
+        return _build(_FORMATS[form], header, arrays)
     # Of a route of an atlas.
     except InputError:
         raise
@@ -167,13 +161,6 @@ def model_from(path: str | Path, header: dict[str, Any], arrays: Arrays) -> Mode
         # The message stays one short sentence for any content of the file.
         words = ' '.join(str(error).split())[:200]
         raise refusal(path, error, f'its content does not fit together ({words})') from error
-    if any(each.startswith('command.') for each in model.channels.names):
-        msg = (
-            f'{path}: the model takes commands of the vehicle, which this program no longer does; '
-            'train again without commands'
-        )
-        raise InputError(msg)
-    return model
 
 
 def _build_atlas(path: str | Path, header: dict[str, Any], arrays: Arrays) -> AtlasModel:
@@ -191,16 +178,18 @@ def _build_atlas(path: str | Path, header: dict[str, Any], arrays: Arrays) -> At
 
 
 def _build(kind: type[ModelHead], header: dict[str, Any], arrays: Arrays) -> ModelHead:
-    numbers, arrays = dict(header), dict(arrays)
-    del numbers['format'], numbers['version']
-    units = numbers.pop('channel_units')
+    left = {'format', 'version', 'channel_units'}
+    units, arrays = header['channel_units'], dict(arrays)
     # A read-out takes the moments of each column before `validate` can compare their number.
     targets = arrays.get('readout.targets')
     if targets is not None and not targets.shape[1] <= BOUNDS.horizons + 1:
         refuse(f'readout.targets has the shape {targets.shape}')
+    numbers = {name: value for name, value in header.items() if name not in left}
     model: ModelHead = decode(kind, numbers, arrays)
     if arrays:
         refuse(f'it holds {ascii(min(arrays))[:40]}, which is no part of such a model')
+    if any(each.startswith('command.') for each in model.channels.names):
+        refuse('it takes commands of the vehicle, which this program no longer does')
     if units != _units(model.channels):
         refuse('it was trained on channels in other units')
     model.validate()
@@ -214,10 +203,11 @@ def _units(channels: Channels) -> list[str]:
 
 def _fields(kind: type[Any]) -> dict[str, str]:
     """Return the annotations of the parameters of a class, which are its fields."""
-    found = {each.name: each.annotation for each in inspect.signature(kind).parameters.values()}
     # Named tuples wrap theirs.
-    plain = {name: getattr(each, '__forward_arg__', each) for name, each in found.items()}
-    return {name: each.removesuffix(' | None') for name, each in plain.items()}
+    return {
+        name: getattr(each.annotation, '__forward_arg__', each.annotation).removesuffix(' | None')
+        for name, each in inspect.signature(kind).parameters.items()
+    }
 
 
 def encode(part: object) -> tuple[dict[str, Any], Arrays]:
@@ -258,7 +248,7 @@ def decode(kind: type[Any], numbers: dict[str, Any], arrays: Arrays, where: str 
     values: dict[str, Any] = {}
     for name, annotation in _fields(kind).items():
         path = where + name
-        if annotation in {'Floats', 'Ints', 'Bools'}:
+        if annotation in _DTYPES:
             values[name] = _checked_array(path, arrays.pop(path, None), annotation)
             continue
         if name not in numbers:
@@ -290,9 +280,8 @@ def _checked_array(path: str, array: NDArray[Any] | None, annotation: str) -> ND
     """Return an array if it is there and has its type and numbers to compute with."""
     if array is None:
         refuse(f'{path} is missing')
-    wanted = np.dtype({'Floats': np.float64, 'Ints': np.int64, 'Bools': np.bool_}[annotation])
-    if array.dtype != wanted:
-        refuse(f'{path} holds {array.dtype} instead of {wanted}')
+    if array.dtype != _DTYPES[annotation]:
+        refuse(f'{path} holds {array.dtype} instead of {_DTYPES[annotation]}')
     # Unknown targets and the seams of the track are NaN by design.
     may_be_unknown = path in {'readout.targets', 'track'}
     if not (~np.isinf(array) if may_be_unknown else np.isfinite(array)).all():
@@ -312,14 +301,7 @@ def _checked_value(path: str, value: Any, annotation: str) -> Any:  # noqa: ANN4
         if annotation == 'tuple[int, ...]' and len(value) > BOUNDS.horizons:
             refuse(f'{path} has {len(value)} entries, more than {BOUNDS.horizons}')
         return tuple(_checked_value(path, each, annotation[6:9]) for each in value)
-    kinds: dict[str, tuple[Any, str]] = {
-        'float': ((int, float), 'number'),
-        'int': ((int,), 'whole number'),
-        'str': ((str,), 'text'),
-        'bool': ((bool,), 'truth value'),
-        'dict[str, Any]': ((dict,), 'table'),
-    }
-    types, noun = kinds[annotation]
+    types, noun = _VALUES[annotation]
     if isinstance(value, bool) != (annotation == 'bool') or not isinstance(value, types):
         refuse(f'{path} is no {noun}')
     if isinstance(value, str) and (len(value) > BOUNDS.text or not value.isprintable()):

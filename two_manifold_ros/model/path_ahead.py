@@ -5,8 +5,8 @@ The path ahead: along the places of the route, through the positions at the hori
 
 The walk starts at the place that fits an estimate best, goes on as most drives did, leaves out
 places that noise puts beside the road or behind, and passes a horizon where it is nearest to the
-position that the estimate has there. Between horizons time passes as usual on these places, and
-the distance of the estimate from the walk changes evenly.
+position there. Between horizons time passes as usual on these places, and the distance of the
+estimate from the walk changes evenly.
 """
 
 from __future__ import annotations
@@ -23,12 +23,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats
 
 SPACING_S, SPACING_M, SPACING_RAD = 0.25, 1.0, math.radians(20.0)
-"""
-Seconds, metres and turn from one pose of a path to the next, at most.
-
-Controllers look ahead by a metre or more. In a bend a straight line between poses that differ by
-20 degrees is 4 % of its length beside the road.
-"""
+"""Seconds, metres and turn from one pose of a path to the next, at most."""
 
 MOST_POSES = 100
 """Poses of a path beside those at the horizons, at most: a node fills some 50,000 a second."""
@@ -37,10 +32,7 @@ FARTHEST = 2.0
 """Times the usual time within which a position ahead is looked for on the way."""
 
 STRAY = 0.1
-"""
-Weight of a second distance: roads cross, so the place now also leads to the positions ahead; laps
-pass a place again, so at a horizon a walk is also near to where the usual speed leads.
-"""
+"""Weight of the distances at other horizons: roads cross, and laps pass a place again."""
 
 LEAST_S = SPACING_S / 4.0
 """Seconds from one place of a walk to the next, at least: more places add noise and no shape."""

@@ -37,9 +37,9 @@ class Prior(NamedTuple):
     """
     Standard deviations of what vehicles differ by, before anything is measured.
 
-    About each axis an ``angle`` in rad, as of a bracket or a suspension; of each axis a ``scale``,
-    as of MEMS sensors without calibration; ``bias`` in m/s^2 and ``turning_bias`` in rad/s, twice
-    what a map expects between two days. The ``speed`` over the training is not applied.
+    About each axis an ``angle`` in rad, as of a bracket; of each axis a ``scale``, as of MEMS
+    sensors without calibration; ``bias`` in m/s^2 and ``turning_bias`` in rad/s, twice what a map
+    expects between two days. The ``speed`` over the training is not applied.
     """
 
     angle: float = math.radians(5.0)

@@ -6,10 +6,8 @@ Belief over where on a network of roads a vehicle is: a histogram of places and 
 In a network of look-alike roads no observation shows the place. What shows it is how far the
 vehicle turned, and how far it drove in between. So the turn in a tick by the IMU is compared with
 the change of heading along each move, and how much the observations shake with the speed. Where
-the vehicle turns as no road does from where it may be, it is elsewhere.
-
-All that adds up from a known beginning. From anywhere it does not: turned by half a turn, or
-moved by an aisle, a grid is the same to an IMU.
+the vehicle turns as no road does from where it may be, it is elsewhere. From a known beginning all
+that adds up; from anywhere a grid is the same to an IMU, turned or moved.
 """
 
 from __future__ import annotations
@@ -65,10 +63,10 @@ class Roads(NamedTuple):
 
     Between speed ratios ``ratios`` (R,) there are probabilities of ``exchanges`` (R, R);
     ``precision`` is half the inverse of the squared ``turning_spread``, ``rows_a_radian`` are
-    those of the ``turns``. ``shakes`` and ``scales`` (S, d) are at speeds up to the
-    fastest; ``rests`` and ``drives`` (S,) the shares of the time that a vehicle stands, and drives
-    at each of these, anywhere. ``leave`` is the probability per tick to leave the network, and a
-    place below the probability ``faint`` is dropped.
+    those of the ``turns``. ``shakes`` and ``scales`` (S, d) are at speeds up to the fastest;
+    ``rests`` and ``drives`` (S,) the shares of the time that a vehicle stands, and drives at each
+    of these. ``leave`` is the probability per tick to leave the network, and a place below the
+    probability ``faint`` is dropped.
     """
 
     ratios: Floats
@@ -271,14 +269,13 @@ class NetworkBelief(RouteBelief):
         self._roads = plain((roads, network, route.motion, unsigned(route.geometry)))
         self._fresh, self._faint = usual_ratios(_ratio_spread(route)), roads.faint
         super().__init__(route)
-        active, reached, order = self._buffers[1]
         self._grid: Grid = plain(
             Grid(
                 now=self._now,
                 next=np.zeros((places, ratios)),
-                active=active,
-                order=order,
-                reached=reached,
+                active=self._active,
+                order=np.zeros(places, dtype=np.uint32),
+                reached=self._reached,
                 likelihoods=np.zeros(len(roads.shakes)),
                 changed=np.zeros(ratios),
                 turned=np.zeros(1),

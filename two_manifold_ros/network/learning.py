@@ -4,13 +4,11 @@
 Learn a network of roads: headings and usual speeds of its places, and ways that hardly any took.
 
 Each way through a crossing has places, and each place a heading: that of positions, and between
-them of the rate of turning in the IMU. Few drives have passed some places, and whether one brakes
-there depends on where it goes next. So the usual speed of a place is the speed of its faster
-visits, and of others where roads bend as much; that a vehicle brakes is for the belief to say.
-
-Whoever turns left at ten crossings turns left at the eleventh as well. Where a piece of a drive,
-moved and turned, leads from one known place to another, and no road of the map does, the drive on
-the first road, that piece and the drive on the second make a drive that could have been.
+them of the rate of turning in the IMU. Whether a drive brakes somewhere depends on where it goes
+next: so the usual speed of a place is that of its faster visits, and of others where roads bend as
+much. Where a piece of a drive, moved and turned, leads from one known place to another, and no
+road of the map does, the drive on the first road, that piece and the drive on the second make a
+drive that could have been.
 """
 
 from __future__ import annotations
@@ -154,10 +152,7 @@ def turning_apart(places: Places, courses: Courses, along: Floats) -> Floats:
 
 
 FAST = 0.9
-"""
-Share of the visits of a place that are slower than its usual speed. A median is of those who brake
-where most turn: whoever goes straight on is faster than any usual speed ratio, and is lost.
-"""
+"""Share of the visits of a place that are slower than its usual speed: most may brake there."""
 
 BENDS = 20
 """Classes of bends, of equal numbers of visits, of which usual speeds are learned."""
@@ -184,8 +179,7 @@ def driving_speeds(places: Places, period_s: float) -> tuple[Floats, Floats]:
     """
     Return the speed around each visit (V,), m/s, and the distance to the next place (P,), m.
 
-    Around a standstill it is the speed of the nearest visit that is not: a vehicle that pulls
-    away or brakes is slower than one that passes, and one that stands wanders over places.
+    Around a standstill it is the speed of the nearest visit that is not.
     """
     low, high = around(places)
     positions = places.positions[places.visited]
@@ -224,10 +218,7 @@ def _alike(places: Places, speeds: Floats) -> Floats:
 
 
 SPEEDS = (0.0, 0.08, 0.16, *(0.27 + 0.11 * step for step in range(8)))
-"""
-Classes of speeds, beside standing, of which it is learned how much ticks shake: shares of the
-fastest. At low speeds it changes most.
-"""
+"""Classes of speeds, beside standing, of which it is learned how ticks shake: of the fastest."""
 
 LEAST_TICKS = 50
 """Ticks of a speed that show how much observations shake."""
@@ -242,10 +233,7 @@ LEAST_SCALE = 0.05
 """Scale of the logarithm of a spread at least."""
 
 FARTHER, LEAST_FARTHER = 2.0, 0.5
-"""
-How far above the usual misfit a window is novel, over how far the worst window of training is; and
-how far that one is taken to be at least, in usual misfits, since short drives show little.
-"""
+"""Misfit above the usual one of a novel window over the worst one's, and that at least."""
 
 TURNS = 65
 """Turns in a tick of which it is learned how likely they are on any road."""
@@ -427,9 +415,8 @@ def lay_out_network(
     """
     Collect the visits of the places of a network, and join ways that nobody drove.
 
-    ``lay_out`` collects those of observations (T, d) and tracks (T, 2).
-    Drives begin with the segments that ``begins`` (S,) says. None if too little is driven to learn
-    headings.
+    ``lay_out`` collects those of observations (T, d) and tracks (T, 2). Drives begin with the
+    segments that ``begins`` (S,) says. None if too little is driven to learn headings.
     """
     seen, driven = list(observations), list(tracks)
     passes = lay_out(seen, driven)

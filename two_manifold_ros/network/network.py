@@ -42,12 +42,10 @@ class Network(NamedTuple):
     A vehicle turns in a tick to the left by ``turning`` (d,) times the observation plus
     ``turning_offset``, rad, with the standard deviation ``turning_spread`` from the change of the
     courses along a move. On any road turns in a tick, ascending ``turns`` (n,), rad, have the
-    likelihoods ``chances`` (n,) over the likelihood of a turn that is as expected.
-
-    At some ``speeds`` (s,), ascending, m/s, the samples within a tick shake by ``shakes`` (s, d),
-    logarithms of standardised spreads, see `shakes_of` and `with_shakes`, with ``scales`` about
-    them. Above ``largest_misfit``, a mean of `misfits` over a window of ticks, a vehicle is not
-    the trained one.
+    likelihoods ``chances`` (n,) over that of a turn that is as expected. At some ``speeds`` (s,),
+    ascending, m/s, the samples within a tick shake by ``shakes`` (s, d), logarithms of
+    standardised spreads, see `shakes_of`, with ``scales`` about them. Above ``largest_misfit``, a
+    mean of `misfits` over a window of ticks, a vehicle is not the trained one.
     """
 
     courses: Floats
@@ -75,7 +73,7 @@ def exchanges_of_ratios(spread: float, period_s: float, memory_s: float) -> Floa
     Return the probabilities (R, R) per tick to change from one of ``RATIOS`` to another.
 
     Usual ones wander about 1 with that standard deviation, each to the next. A driver who brakes
-    goes down step by step, stands or not, and comes up step by step to a usual one.
+    goes down step by step, stands or not, and comes up step by step.
     """
     ticks = memory_s / period_s
     steps, count = len(STOPPING), len(RATIOS)

@@ -46,20 +46,12 @@ from two_manifold_ros.route.route import (
 )
 from two_manifold_ros.route.steps import (
     Buffers,
-    Cells,
     follow_offsets,
     Known,
     mean_state,
-    Offsets,
-    Placeless,
     Prepared,
-    Reach,
-    Readout,
-    Scratch,
     step,
-    Stream,
     sum_targets,
-    Usual,
 )
 
 if TYPE_CHECKING:
@@ -74,7 +66,7 @@ def plain(group: Any) -> Any:  # noqa: ANN401 - any nested tuple of arrays
 def prepared(
     likelihood: RouteLikelihood, motion: RouteMotion, starts: Floats, calm: float
 ) -> Prepared:
-    """Lay out a likelihood; ``starts`` as in `Placeless`, ``calm`` as in `Usual`."""
+    """Lay out a likelihood; ``starts`` and ``calm`` as in `Prepared`."""
     channels, tail = likelihood.channels, likelihood.tail
     hidden = likelihood.means.shape[1] - channels
     weights = np.concatenate([np.full(hidden, likelihood.persistence), np.ones(channels)])
@@ -91,46 +83,40 @@ def prepared(
     share = np.where(exponents > 0.0, LIMITS.learned_slopes, 1.0)
     gained = exponents * moving + share * (gained - exponents * moving)
     return Prepared(
-        Placeless(
-            likelihood.rest,
-            likelihood.rest_alone,
-            likelihood.rest_means,
-            likelihood.other,
-            likelihood.other_means,
-            likelihood.slow,
-            starts,
-            apart=np.zeros(len(scale)),
-        ),
-        Usual(
-            means=np.ascontiguousarray(likelihood.means * scale),
-            slopes=slopes,
-            squares=np.square(slopes).sum(axis=1),
-            new_means=np.ascontiguousarray(likelihood.new_means),
-            new_slopes=np.ascontiguousarray(likelihood.new_slopes),
-            new_squares=np.square(likelihood.new_slopes).sum(axis=1),
-            noise=likelihood.noise,
-            levels=-0.5 * np.log(likelihood.noise),
-            heights=likelihood.noise ** (-channels / (tail + channels)),
-            columns=np.ascontiguousarray(likelihood.new_means.T),
-            bends=np.ascontiguousarray((gained - moving) @ likelihood.new_whitening.T),
-            at_rest=likelihood.new_whitening @ likelihood.rest_alone.offset,
-            slow_from=np.maximum(LIMITS.slowest, LIMITS.surely_fast * slowness / slowness.mean()),
-            tail=tail,
-            sharpness=float(likelihood.sharpness),
-            persistence=float(likelihood.persistence),
-            new_level=likelihood.new_level,
-            freedom=float(weights.sum()),
-            calm=calm,
-        ),
-        Stream(
-            gains=likelihood.gains,
-            means=np.zeros((len(likelihood.gains), channels)),
-            features=np.zeros(len(scale)),
-            whitening=np.ascontiguousarray(likelihood.whitening * scale[:, None]),
-            whitened=np.zeros(len(scale)),
-            new_whitening=np.ascontiguousarray(likelihood.new_whitening),
-            newest=np.zeros(channels),
-        ),
+        likelihood.rest,
+        likelihood.rest_alone,
+        likelihood.rest_means,
+        likelihood.other,
+        likelihood.other_means,
+        likelihood.slow,
+        starts,
+        means=np.ascontiguousarray(likelihood.means * scale),
+        slopes=slopes,
+        squares=np.square(slopes).sum(axis=1),
+        new_means=np.ascontiguousarray(likelihood.new_means),
+        new_slopes=np.ascontiguousarray(likelihood.new_slopes),
+        new_squares=np.square(likelihood.new_slopes).sum(axis=1),
+        noise=likelihood.noise,
+        levels=-0.5 * np.log(likelihood.noise),
+        heights=likelihood.noise ** (-channels / (tail + channels)),
+        columns=np.ascontiguousarray(likelihood.new_means.T),
+        bends=np.ascontiguousarray((gained - moving) @ likelihood.new_whitening.T),
+        at_rest=likelihood.new_whitening @ likelihood.rest_alone.offset,
+        slow_from=np.maximum(LIMITS.slowest, LIMITS.surely_fast * slowness / slowness.mean()),
+        tail=tail,
+        sharpness=float(likelihood.sharpness),
+        persistence=float(likelihood.persistence),
+        new_level=likelihood.new_level,
+        freedom=float(weights.sum()),
+        calm=calm,
+        gains=likelihood.gains,
+        slow_means=np.zeros((len(likelihood.gains), channels)),
+        features=np.zeros(len(scale)),
+        whitening=np.ascontiguousarray(likelihood.whitening * scale[:, None]),
+        whitened=np.zeros(len(scale)),
+        new_whitening=np.ascontiguousarray(likelihood.new_whitening),
+        newest=np.zeros(channels),
+        apart=np.zeros(len(scale)),
     )
 
 
@@ -146,10 +132,9 @@ class SensorOffsets:
     Estimate the offsets of a sensor from the one that the map was learned with, while driving.
 
     They are the mean residual of the observations from what is usual where the vehicle is believed
-    to be, over the newest lap: drivers differ from bend to bend, and over a whole lap that
-    cancels. The ``shifts`` of a `RouteLikelihood`, which the map reckons with anyway, are left
-    alone; what is beyond them is ``applied`` (d,): subtracted from an observation. So a sensor
-    that is as it was costs nothing. Each start of the belief forgets them.
+    to be, over the newest lap: drivers differ from bend to bend, and over a lap that cancels. What
+    is beyond the ``shifts`` of a `RouteLikelihood` is ``applied`` (d,): subtracted from an
+    observation. Each start of the belief forgets them.
     """
 
     def __init__(self, route: Route) -> None:
@@ -157,18 +142,10 @@ class SensorOffsets:
         usual, slopes = likelihood.usual()
         lap = float((1.0 / route.motion.rates).sum())
         self._offsets, expected, self.applied = np.zeros((3, likelihood.channels))
-        self._known: Offsets = plain(
-            Offsets(
-                usual=usual,
-                slopes=slopes,
-                shifts=np.ascontiguousarray(likelihood.shifts),
-                gain=1.0 / max(lap, 1.0),
-                bound=LIMITS.usual_ratios * route.motion.ratio_spread,
-                expected=expected,
-                offsets=self._offsets,
-                applied=self.applied,
-            )
-        )
+        self._known = (
+            usual, slopes, np.ascontiguousarray(likelihood.shifts), 1.0 / max(lap, 1.0),
+            LIMITS.usual_ratios * route.motion.ratio_spread, expected, self._offsets, self.applied,
+        )  # fmt: skip
         self._follows = bool(likelihood.shifts.any())
 
     def start(self) -> None:
@@ -200,8 +177,8 @@ class RouteBelief:
 
     At each place, in the order of ``PLACED``, there are (P, 7) ``chances`` and mean and variance
     of the speed ratio, ``ratios`` and ``spreads``; ``elsewhere`` is the probability of being at no
-    place. ``offsets`` are those of the sensor from the one that the map was learned with, and
-    ``state`` (k,) is the mean two-manifold state on the route, the constant first.
+    place. ``offsets`` are those of the sensor, see `SensorOffsets`, and ``state`` (k,) is the mean
+    two-manifold state on the route, the constant first.
     """
 
     # Chances at a start that a rolling vehicle is on the route, that a standing one is, and that
@@ -219,22 +196,28 @@ class RouteBelief:
         self.offsets = SensorOffsets(route)
         places = route.places
         self.chances, self.ratios, self.spreads = np.zeros((3, places, ROWS))
-        self._active, order = np.zeros((2, places), dtype=np.uint32)
+        self._active: Indices = np.zeros(places, dtype=np.uint32)
         self._reached: Bools = np.zeros(places, dtype=np.bool_)
         self._carry = np.zeros(5)
         self._totals = np.zeros(ROWS + 1)
         self.state = np.zeros(readout.states.shape[1])
-        scratch = Scratch(
-            moved=np.zeros((places, ROWS, 3)),
-            logs=np.zeros((places, ROWS)),
-            distances=np.zeros(places),
-            jumped=np.zeros(len(JUMPED)),
-            sums=np.zeros(ROWS + 1),
-        )
-        cells = Cells(self.chances, self.ratios, self.spreads)
-        reach = Reach(self._active, self._reached, order)
-        self._buffers: Buffers = plain(
-            Buffers(cells, reach, scratch, self._carry, self._totals, self.state)
+        self._buffers: Any = tuple(
+            Buffers(
+                self.chances,
+                self.ratios,
+                self.spreads,
+                self._active,
+                self._reached,
+                order=np.zeros(places, dtype=np.uint32),
+                moved=np.zeros((places, ROWS, 3)),
+                logs=np.zeros((places, ROWS)),
+                distances=np.zeros(places),
+                jumped=np.zeros(len(JUMPED)),
+                sums=np.zeros(ROWS + 1),
+                carry=self._carry,
+                totals=self._totals,
+                state=self.state,
+            )
         )
         motion, likelihood = route.motion, route.likelihood
         steps = np.arange(float(motion.moves.shape[1]))
@@ -258,10 +241,10 @@ class RouteBelief:
         # large beside the route lose the digits that a small covariance is made of.
         self._centre = np.zeros(readout.targets.shape[1:])
         self._centre[:-1] = readout.targets[:, :-1].mean(axis=0)
-        self._targets = readout.targets - self._centre
-        self._readout = Readout(
-            self._targets, readout.drifts, readout.covariances, floors(readout.targets)
-        )
+        self._readout = (
+            readout.targets - self._centre, readout.drifts, readout.covariances,
+            floors(readout.targets),
+        )  # fmt: skip
         count = readout.targets.shape[1]
         self._read = np.zeros((count, 2)), np.zeros((count, 2, 2))
         self.start()
@@ -330,14 +313,14 @@ class RouteBelief:
         """Return means (H + 1, 2) and covariances (H + 1, 2, 2) of positions and velocity."""
         route, (means, covariances) = self._route, self._read
         sum_targets(
-            self._buffers[0], self._active[: self._count], route.motion.ratio_spread,
-            tuple(self._readout), means, covariances,
+            self._buffers[:3], self._active[: self._count], route.motion.ratio_spread,
+            self._readout, means, covariances,
         )  # fmt: skip
         return means + self._centre, covariances * route.readout.factors[:, None, None]
 
     def targets_with(self, places: Ints, ahead: Floats) -> Floats:
         """Return targets for `read_among`, with other positions ahead (n, H, 2) of some places."""
-        targets: Floats = self._targets.copy()
+        targets: Floats = self._readout[0].copy()
         targets[places, :-1] = ahead - self._centre[:-1]
         return targets
 
@@ -347,19 +330,13 @@ class RouteBelief:
 
         ``shares`` (P,) are how far each does, and ``targets`` where it leads, of `targets_with`.
         """
-        support, readout = self.support, self._readout
-        cells = Cells(
-            self.chances[support] * shares[support, None],
-            self.ratios[support],
-            self.spreads[support],
-        )
-        means, covariances = (np.empty_like(each) for each in self._read)
+        support, (_, drifts, covariances, least) = self.support, self._readout
+        chances = self.chances[support] * shares[support, None]
+        means, spreads = (np.empty_like(each) for each in self._read)
         sum_targets(
-            plain(cells), np.arange(len(support), dtype=support.dtype),
-            self._route.motion.ratio_spread,
-            (targets[support], readout.drifts[support], readout.covariances[support],
-             readout.least),
-            means, covariances,
+            (chances, self.ratios[support], self.spreads[support]),
+            np.arange(len(support), dtype=support.dtype), self._route.motion.ratio_spread,
+            (targets[support], drifts[support], covariances[support], least), means, spreads,
         )  # fmt: skip
         moved: Floats = means + self._centre
         return moved

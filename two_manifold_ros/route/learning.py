@@ -54,8 +54,7 @@ class Durations(NamedTuple):
     road. docs/notebook.md has what else was tried.
     """
 
-    # Until a vehicle leaves the route, and until one that is off it is put down anywhere on it: a
-    # quarter of an hour on a small track.
+    # Until a vehicle leaves the route, and until one that is off it is put down anywhere on it.
     leave: float = 2000.0
     # Until one that is off is back, or is moved along it.
     enter: float = 300.0
@@ -67,19 +66,18 @@ class Durations(NamedTuple):
     # Until a vehicle whose speed ratio is the usual one drives as usual.
     gather: float = 1.0
     # Of looking like standing until a vehicle is taken for standing, whatever its acceleration
-    # integrates to: an accelerometer is far off after a long way to a stop.
+    # integrates to: that is far off after a long way to a stop.
     halt: float = 4.0
     # Until a standing vehicle may be moving, and one of speed ratio zero that does not accelerate
-    # standing: how far it got is known from the accelerometer only if it was believed to move from
-    # the first ticks on.
+    # standing.
     pull_away: float = 0.35
     # After pulling away until a vehicle may be at its usual speed, and thus anywhere.
     roll: float = 4.0
     # Until a vehicle that has not driven on the route as usual since the belief started is on it,
     # where it drives as on it, in place of ``enter``: nothing speaks for another road yet.
     find: float = 12.0
-    # That a piece of another road lasts: as long as the longer slow mean. The longer, the fewer
-    # other roads pass for the route, and the later a return to it is recognised.
+    # That a piece of another road lasts: the longer, the fewer other roads pass for the route, and
+    # the later a return to it is recognised.
     piece: float = MEMORIES[-1]
     # Until a vehicle in free motion that is fast enough is taken to drive a slow lap.
     slow: float = 6.0
@@ -94,50 +92,33 @@ def reach(ways: Ways, count: int, most: int) -> RouteGeometry:
     targets: list[int] = []
     steps: list[int] = []
     shares: list[float] = []
-    # The next place if all go the same way, itself at a dead end, and -1 at a fork.
-    only = list(range(count))
-    for a, to in ways.items():
-        only[a] = to[0][0] if len(to) == 1 else -1
     for place in range(count):
-        chain = [place]
-        while len(chain) <= most and only[chain[-1]] >= 0:
-            chain.append(only[chain[-1]])
-        if len(chain) > most:
-            targets += chain
-            steps += range(most + 1)
-            shares += [1.0] * (most + 1)
-        else:
-            front = {place: 1.0}
-            for step in range(most + 1):
-                if step:
-                    beyond: dict[int, float] = defaultdict(float)
-                    for a, share in front.items():
-                        for b, part in ways.get(a, [(a, 1.0)]):
-                            if share * part > LIMITS.least_way:
-                                beyond[b] += share * part
-                    front = beyond
-                targets += sorted(front)
-                steps += [step] * len(front)
-                shares += [front[b] for b in sorted(front)]
+        front = {place: 1.0}
+        for step in range(most + 1):
+            if step:
+                beyond: dict[int, float] = defaultdict(float)
+                for a, share in front.items():
+                    # A dead end leads to itself.
+                    for b, part in ways.get(a, [(a, 1.0)]):
+                        if share * part > LIMITS.least_way:
+                            beyond[b] += share * part
+                front = beyond
+            targets += sorted(front)
+            steps += [step] * len(front)
+            shares += [front[b] for b in sorted(front)]
         begins.append(len(targets))
     begun, there, after = (np.array(each, dtype=np.int64) for each in (begins, targets, steps))
     return RouteGeometry(begun, there, after, np.array(shares))
 
 
-def chances_to_move(most: float) -> Floats:
+# Each row takes a hundred iterations, and folds and later trainings mostly ask for as many rows.
+@lru_cache(maxsize=8)
+def chances_to_move(last: int) -> Floats:
     """
     Return the probabilities to move by 0, 1, ... places: normal, tilted until the mean is right.
 
-    Row j of (J, M + 1) has the mean j / ``LIMITS.rows_a_place``, the last one at least ``most``.
+    Row j of (``last`` + 1, M + 1) has the mean j / ``LIMITS.rows_a_place``.
     """
-    moves: Floats = _moves(math.ceil(most * LIMITS.rows_a_place)).copy()
-    return moves
-
-
-# Each row takes a hundred iterations, and folds and later trainings mostly ask for as many rows.
-@lru_cache(maxsize=8)
-def _moves(last: int) -> Floats:
-    """Return `chances_to_move` up to row ``last``."""
     # Variance of the move in a tick: of the grid, and of what one tick differs.
     unsteadiness = 0.36
     wanted = np.arange(last + 1) / LIMITS.rows_a_place
@@ -285,26 +266,22 @@ def _on_any_road(passes: Passes, own: Floats, lasting: Floats) -> dict[str, Dens
     apart = seen[:, :hidden] - centre
     spread = width * apart.T @ apart / len(apart) + LIMITS.least_spread * np.eye(hidden)
     spread += shared(passes.shifts, hidden // channels)
-    return {
+    found = {
         'other': density(line[:-1].T, line[-1], covariance, own, OTHER_TAIL),
         'other_means': density(np.zeros((hidden, 0)), centre, spread, lasting, OTHER_TAIL),
-        'slow': _at_a_low_speed(passes, line, covariance, own),
     }
-
-
-def _at_a_low_speed(passes: Passes, line: Floats, covariance: Floats, own: Floats) -> Density:
-    """Return the density of any road, drawn to visits below about half the usual speed."""
-    seen = passes.features[passes.kept & (passes.log_ratios < -LARGEST_LOG_RATIO)]
-    seen = seen[:, -passes.channels :]
-    share = len(seen) / (len(seen) + HALF_SEEN)
-    if len(seen):
-        middle = np.median(seen, axis=0)
-        apart = seen - middle
+    # At a low speed it is drawn to visits below about half the usual one.
+    slow = passes.features[passes.kept & (passes.log_ratios < -LARGEST_LOG_RATIO), hidden:]
+    share = len(slow) / (len(slow) + HALF_SEEN)
+    if len(slow):
+        middle = np.median(slow, axis=0)
+        apart = slow - middle
         line = (1.0 - share) * line
         line[-1] += share * middle
         covariance = (1.0 - share) * covariance + share * (apart.T @ apart / len(apart))
     covariance = covariance + np.diag(np.square(passes.shifts))
-    return density(line[:-1].T, line[-1], covariance, own, TAIL if len(seen) else OTHER_TAIL)
+    tail = TAIL if len(slow) else OTHER_TAIL
+    return found | {'slow': density(line[:-1].T, line[-1], covariance, own, tail)}
 
 
 def mistakable(likelihood: RouteLikelihood, series: Floats, share: float) -> float:
@@ -349,19 +326,15 @@ def density(
     slopes: Floats, offset: Floats, covariance: Floats, own: Floats, tail: float
 ) -> Density:
     """Return a density whose level is relative to that of the places, of inverse root ``own``."""
-    root = np.linalg.inv(np.linalg.cholesky(covariance))
-    count = len(offset)
+    root, half = np.linalg.inv(np.linalg.cholesky(covariance)), 0.5 * len(offset)
     level = float(np.log(np.diag(root)).sum() - np.log(np.diag(own)).sum())
-
-    def constant(freedom: float) -> float:
-        return (
-            math.lgamma(0.5 * (freedom + count))
-            - math.lgamma(0.5 * freedom)
-            - 0.5 * count * math.log(freedom)
-        )
-
-    level += constant(tail) - constant(TAIL)
-    return Density(np.ascontiguousarray(slopes), offset, root, level, tail)
+    constant, usual = (
+        math.lgamma(0.5 * (freedom + len(offset)))
+        - math.lgamma(0.5 * freedom)
+        - half * math.log(freedom)
+        for freedom in (tail, TAIL)
+    )
+    return Density(np.ascontiguousarray(slopes), offset, root, level + (constant - usual), tail)
 
 
 @dataclass(frozen=True)
@@ -454,7 +427,16 @@ def learn_features(passes: Passes, tuning: Tuning) -> UsualFeatures:
     chosen = both if both.sum() >= 100 else known
     # Each visit is part of the mean that it is compared with.
     inflated = rest * np.sqrt(times / np.maximum(times - 1.0, 1.0))[visited, None]
-    scatter = _scatter(inflated[chosen], passes.shifts, tuning.shrinkage)
+    # The covariance of residuals as of a Student-t density.
+    rows, size = inflated[chosen], values.shape[1]
+    scatter = rows.T @ rows / len(rows)
+    for _ in range(5):
+        squares = (np.linalg.solve(scatter + 1e-9 * np.eye(size), rows.T) * rows.T).sum(axis=0)
+        each = (size + TAIL) / (TAIL + squares)
+        scatter = (rows * each[:, None]).T @ rows / len(rows)
+    diagonal = tuning.shrinkage * np.diag(np.diag(scatter))
+    scatter = (1.0 - tuning.shrinkage) * scatter + diagonal + 1e-6 * np.eye(size)
+    scatter = scatter + shared(passes.shifts, size // passes.channels)
     own = (inflated @ _whitening(scatter).T)[:, -passes.channels :]
     square = np.minimum(np.square(own).mean(axis=1), 20.0)
     stack = np.column_stack([np.where(chosen, square, 0.0), chosen])
@@ -472,31 +454,16 @@ def learn_features(passes: Passes, tuning: Tuning) -> UsualFeatures:
 
 def _whitening(scatter: Floats) -> Floats:
     """Return the lower triangle whose product with features of that covariance is white."""
-    whitening: Floats = np.tril(np.linalg.inv(np.linalg.cholesky(scatter)))
-    return whitening
-
-
-def _scatter(rows: Floats, shifts: Floats, shrinkage: float) -> Floats:
-    """Return the covariance (f, f) of residuals (n, f), as of a Student-t density."""
-    scatter = rows.T @ rows / len(rows)
-    size = len(scatter)
-    for _ in range(5):
-        squares = (np.linalg.solve(scatter + 1e-9 * np.eye(size), rows.T) * rows.T).sum(axis=0)
-        each = (size + TAIL) / (TAIL + squares)
-        scatter = (rows * each[:, None]).T @ rows / len(rows)
-    diagonal = np.diag(np.diag(scatter))
-    scatter = (1.0 - shrinkage) * scatter + shrinkage * diagonal + 1e-6 * np.eye(size)
-    whole: Floats = scatter + shared(shifts, size // len(shifts))
-    return whole
+    return np.asarray(np.tril(np.linalg.inv(np.linalg.cholesky(scatter))))
 
 
 def _usual_slopes(level: Floats, slope: Floats, counts: Floats) -> Floats:
     """Return the slope as a line in the level, per feature: faster turns are turned faster."""
     prior = np.zeros_like(slope)
-    weights = np.minimum(counts, 10.0)
+    weights = np.minimum(counts, 10.0)[:, None]
     for column in range(level.shape[1]):
         line = np.column_stack([level[:, column], np.ones(len(level))])
-        design = line * weights[:, None]
+        design = line * weights
         normal = design.T @ line
         normal += 1e-6 * np.eye(2) * max(float(np.trace(normal)), 1e-9)
         factor, constant = np.linalg.solve(normal, design.T @ slope[:, column])
@@ -526,20 +493,31 @@ def learn_likelihood(passes: Passes, usual: UsualFeatures, tuning: Tuning) -> Ro
         # Of the slow means, and of the observation given them.
         **_at_rest(passes, own, whitening[:hidden, :hidden]),
         **_on_any_road(passes, own, whitening[:hidden, :hidden]),
-        shifts=np.broadcast_to(passes.shifts, passes.channels).copy(),
-        exponents=np.broadcast_to(passes.exponents, passes.channels).copy(),
+        shifts=passes.shifts.copy(),
+        exponents=passes.exponents.copy(),
     )
 
 
 def learn_motion(passes: Passes, usual: UsualFeatures, tuning: Tuning) -> RouteMotion:
     """Return how fast vehicles are at each place, and how their speed ratios change."""
-    period_s, forward = passes.period_s, passes.forward
+    places, period_s, forward = passes.places, passes.period_s, passes.forward
     observations = usual.means[:, -passes.channels :]
-    rates, tick_lengths = usual_speeds(passes.places, passes.stays, passes.after, period_s)
+    rates, tick_lengths = usual_speeds(places, passes.stays, passes.after, period_s)
     tick_lengths *= passes.gears
     trust, usual_change = learn_trust(passes, observations, tick_lengths, tuning)
+    # In free motion as fast as nearly any visit was. Around stops, where all are slow, it is
+    # unknown how fast a vehicle is that does not stop.
+    seen = float(np.exp(np.quantile(passes.log_ratios[passes.kept], tuning.usual_share)))
+    bound = min(max(seen, 1.0 + LIMITS.usual_ratios * passes.ratio_spread), LIMITS.fastest)
+    slowed: Bools = np.zeros(len(places.visited), dtype=np.bool_)
+    for segment, near in enumerate(near_stops(places, period_s)):
+        here = places.segments == segment
+        when = np.rint(places.times[here]).astype(np.int64)
+        slowed[here] = near[when.clip(0, len(near) - 1)]
+    stops = passes.at_places((slowed & passes.kept).astype(np.float64)) > 0.0
+    most = float(rates.max()) * tuning.fastest_move
     return RouteMotion(
-        moves=chances_to_move(float(rates.max()) * tuning.fastest_move),
+        moves=chances_to_move(math.ceil(most * LIMITS.rows_a_place)).copy(),
         moves_a_row=float(LIMITS.rows_a_place),
         rates=rates,
         tick_lengths=tick_lengths,
@@ -551,7 +529,7 @@ def learn_motion(passes: Passes, usual: UsualFeatures, tuning: Tuning) -> RouteM
         forward_offset=forward.offset,
         trust=trust,
         usual_change=usual_change,
-        fastest=learn_fastest(passes, tuning.usual_share),
+        fastest=np.where(stops, LIMITS.fastest, bound),
     )
 
 
@@ -576,24 +554,6 @@ def learn_trust(
     trust = np.linalg.solve(normal, design.T @ (ratios[last] - ratios[first]))[0]
     largest = float(np.quantile(np.abs(changes[passes.kept]), tuning.usual_share))
     return min(max(float(trust), 0.0), 1.0), largest
-
-
-def learn_fastest(passes: Passes, share: float) -> Floats:
-    """
-    Return the largest speed ratios of free motion (P,): a ``share`` of the visits was no faster.
-
-    Around stops, where all are slow, it is unknown how fast a vehicle is that does not stop.
-    """
-    places = passes.places
-    seen = float(np.exp(np.quantile(passes.log_ratios[passes.kept], share)))
-    slowed: Bools = np.zeros(len(places.visited), dtype=np.bool_)
-    for segment, near in enumerate(near_stops(places, passes.period_s)):
-        here = places.segments == segment
-        when = np.rint(places.times[here]).astype(np.int64)
-        slowed[here] = near[when.clip(0, len(near) - 1)]
-    stops = passes.at_places((slowed & passes.kept).astype(np.float64)) > 0.0
-    bound = min(max(seen, 1.0 + LIMITS.usual_ratios * passes.ratio_spread), LIMITS.fastest)
-    return np.where(stops, LIMITS.fastest, bound)
 
 
 def learn_switching(
@@ -644,14 +604,22 @@ def learn_switching(
 
 def learn_readout(passes: Passes, tuning: Tuning, states: Floats | None) -> RouteReadout:
     """Return where vehicles get to from each place, and how sure that is."""
-    places, columns = passes.places, []
+    places, columns, prior = passes.places, [], tuning.spread_prior
     least = floors(passes.targets)
     for column, horizon in enumerate([*passes.horizons, -1]):
         here = places.positions[places.visited] if horizon >= 0 else 0.0
         level, drift, rest, weights = _ahead(
             passes, passes.targets[:, column] - here, horizon, tuning
         )
-        spread = _spread(passes, rest, weights, tuning.spread_prior) + least[column] * np.eye(2)
+        # Covariances of the residuals at each place, drawn to that of all.
+        products = rest[:, :, None] * rest[:, None, :] * weights[:, None, None]
+        sums = passes.at_places(np.column_stack([products.reshape(-1, 4), weights]))
+        whole, sums = sums.sum(axis=0), passes.wide @ sums
+        general = whole[:4] / max(whole[4], 1e-9)
+        share = (sums[:, 4] + 1.0) / np.maximum(sums[:, 4] - 1.0, 1.0)
+        spread = (sums[:, :4] + prior * general) / (sums[:, 4] + prior)[:, None]
+        spread = (spread * np.clip(share, 1.0, 3.0)[:, None]).reshape(-1, 2, 2)
+        spread = spread + least[column] * np.eye(2)
         if horizon >= 0:
             level = level + places.positions
         blank = passes.blank(np.isfinite(passes.targets[:, column].sum(axis=1)))
@@ -663,14 +631,10 @@ def learn_readout(passes: Passes, tuning: Tuning, states: Floats | None) -> Rout
             if some:
                 spread[blank] = np.cov(level[~blank].T) + least[column] * np.eye(2)
         columns.append((level, drift, spread))
-    levels, drifts, spreads = zip(*columns, strict=True)
-    return RouteReadout(
-        targets=np.stack(levels, axis=1),
-        drifts=np.stack(drifts, axis=1),
-        covariances=np.stack(spreads, axis=1),
-        factors=np.ones(len(passes.horizons) + 1),
-        states=np.ones((len(places), 1)) if states is None else states,
-    )
+    levels, drifts, spreads = (np.stack(each, axis=1) for each in zip(*columns, strict=True))
+    factors = np.ones(len(passes.horizons) + 1)
+    states = np.ones((len(places), 1)) if states is None else states
+    return RouteReadout(levels, drifts, spreads, factors, states)
 
 
 def _ahead(passes: Passes, wanted: Floats, horizon: int, tuning: Tuning) -> tuple[Floats, ...]:
@@ -705,16 +669,3 @@ def _ahead(passes: Passes, wanted: Floats, horizon: int, tuning: Tuning) -> tupl
         apart = squares / max(usual, 1e-12)
         weights = known * (tuning.pass_tail + 2.0) / (tuning.pass_tail + apart)
     return level, drift, rest, weights
-
-
-def _spread(passes: Passes, rest: Floats, weights: Floats, prior: float) -> Floats:
-    """Return the covariances (P, 2, 2) of residuals at each place, drawn to that of all."""
-    products = rest[:, :, None] * rest[:, None, :] * weights[:, None, None]
-    sums = passes.at_places(np.column_stack([products.reshape(-1, 4), weights]))
-    whole = sums.sum(axis=0)
-    sums = passes.wide @ sums
-    general = whole[:4] / max(whole[4], 1e-9)
-    share = (sums[:, 4] + 1.0) / np.maximum(sums[:, 4] - 1.0, 1.0)
-    spread = (sums[:, :4] + prior * general) / (sums[:, 4] + prior)[:, None]
-    drawn: Floats = (spread * np.clip(share, 1.0, 3.0)[:, None]).reshape(-1, 2, 2)
-    return drawn

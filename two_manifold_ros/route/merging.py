@@ -5,13 +5,14 @@ Merge the laps of the training drives into places, so that the map is as long as
 
 A drive is resampled in steps of equal distance. A step near a known place, driven in the same
 direction, is another visit of it; any other step opens a new place. So forks, crossings and lanes
-that lie apart stay apart, and ten laps or a thousand give as many places as one. Places of a route
+that lie apart stay apart, and any number of laps gives as many places as one. Places of a route
 are split before forks, places of a network behind them too.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
@@ -49,9 +50,8 @@ class Places:
     P places of the route, and which step of which drive visited them.
 
     ``positions`` and ``headings`` (P, 2), unit vectors, are of the first visit; others lie no
-    farther than ``radius_m`` to the side. ``usual_mps`` is the median speed where drives move.
-
-    Of each of V visits, in order of time within a segment, there are the place ``visited``, the
+    farther than ``radius_m`` to the side. ``usual_mps`` is the median speed where drives move. Of
+    each of V visits, in order of time within a segment, there are the place ``visited``, the
     segment, and the stretch of known positions in ``runs``, none of which crosses a seam; and the
     ``times`` when the vehicle crossed the line through the place, ticks since the first tick of
     the segment. At the ticks ``standing`` of each segment (T,) the vehicle stood.
@@ -90,7 +90,7 @@ def merge_passes(
     Merge the laps of drives into places; None if no track (T, 2), NaN where unknown, moves.
 
     Places are closer together where vehicles are slow. On a ``network`` they are even, since how
-    slow vehicles are there depends on where they go next, and directions are distinguished sooner.
+    slow vehicles are depends on where they go next, and directions are distinguished sooner.
     """
     same_way = SAME_COURSE if network else SAME_WAY
     usual = usual_speed(tracks, period_s)
@@ -99,25 +99,27 @@ def merge_passes(
     stands = standing(tracks, usual, period_s)
     tracks = [held_still(track, still) for track, still in zip(tracks, stands, strict=True)]
     step_m = usual * period_s
-    farthest_m = SAME_PASS_STEPS * step_m
-    runs = _walk(tracks, lambda path: np.full(len(path), step_m), farthest_m)
+    runs = _walk(tracks, lambda path: np.full(len(path), step_m), step_m, SAME_PASS_STEPS)
     if not runs:
         return None
-    runs = _with_ends(runs, step_m, SAME_PASS_STEPS)
-    # Some laps are enough to compare radii.
-    radius_m = _radius(_some(runs, 12_000), step_m, same_way)
-    positions, _, visited = _merge(runs, radius_m, SAME_PASS_STEPS, same_way)
-    spacing = (
-        (lambda path: np.full(len(path), step_m / FINENESS))
-        if network
-        else _local_spacing(runs, positions, visited, step_m)
-    )
+    radius_m = _radius(runs, step_m, same_way)
+    spacing: Callable[[Floats], Floats]
+    if network:
+
+        def spacing(path: Floats) -> Floats:
+            return np.full(len(path), step_m / FINENESS)
+
+    else:
+        positions, _, visited = _merge(runs, radius_m, SAME_PASS_STEPS, same_way)
+        spacing = _local_spacing(runs, positions, visited, step_m)
     same_pass = FINENESS * SAME_PASS_STEPS
-    fine = _with_ends(_walk(tracks, spacing, farthest_m), step_m, same_pass)
+    fine = _walk(tracks, spacing, step_m, same_pass)
     positions, headings, visited = _merge(fine, radius_m, same_pass, same_way)
-    nodes = np.concatenate([run.nodes for run in fine])
+    nodes, times, metres_a_tick = (
+        np.concatenate([getattr(run, name) for run in fine])
+        for name in ('nodes', 'times', 'speeds')
+    )
     ahead = ((nodes - positions[visited]) * headings[visited]).sum(1)
-    metres_a_tick = np.concatenate([run.speeds for run in fine])
     lengths = [len(run.times) for run in fine]
     return Places(
         positions,
@@ -127,20 +129,22 @@ def merge_passes(
         visited,
         segments=np.repeat([run.segment for run in fine], lengths),
         runs=np.repeat(np.arange(len(fine)), lengths),
-        times=np.concatenate([run.times for run in fine])
-        - ahead / np.maximum(metres_a_tick, 1e-9),
+        times=times - ahead / np.maximum(metres_a_tick, 1e-9),
         standing=tuple(stands),
     )
 
 
 def _walk(
-    tracks: Sequence[Floats], spacing: Callable[[Floats], Floats], farthest_m: float
+    tracks: Sequence[Floats],
+    spacing: Callable[[Floats], Floats],
+    step_m: float,
+    same_pass: int,
 ) -> list[_Run]:
     """
     Return the stretches of known positions of tracks, in steps of the local spacing.
 
-    A stretch ends where positions jump, too: the vehicle did not drive along the line between
-    them. A short jump may be a bend that was seen late, and makes few places.
+    A stretch ends where positions jump by more than a bend that was seen late: the vehicle did not
+    drive along the line between them.
     """
     # Ticks of the parabola that smooths positions: noise would turn the direction of short steps.
     smoothed = 5
@@ -148,7 +152,8 @@ def _walk(
     for segment, track in enumerate(tracks):
         known = np.flatnonzero(np.isfinite(track).all(axis=1))
         leaps = unexplained_steps(known.astype(np.float64), track[known])
-        leaps &= np.linalg.norm(np.diff(track[known], axis=0), axis=1) > farthest_m
+        metres = np.linalg.norm(np.diff(track[known], axis=0), axis=1)
+        leaps &= metres > SAME_PASS_STEPS * step_m
         breaks = np.flatnonzero((np.diff(known) > 1) | leaps) + 1
         parts += [(segment, track, part) for part in np.split(known, breaks) if len(part) >= 3]
     for segment, track, part in parts:
@@ -166,23 +171,34 @@ def _walk(
         metres = np.linalg.norm(advances, axis=1)
         headings = advances / np.maximum(metres, 1e-12)[:, None]
         runs.append(_Run(segment, nodes, times, headings, metres / np.gradient(times)))
+    if runs:
+        _arrive_at_ends(runs, step_m, same_pass)
     return runs
 
 
-def _with_ends(runs: list[_Run], near_m: float, same_pass: int) -> list[_Run]:
+def _arrive_at_ends(runs: list[_Run], near_m: float, same_pass: int) -> None:
     """
-    Return the runs with the direction and the speed of arrival at the ends of a shuttle's line.
+    Put the direction and the speed of arrival at the ends of a shuttle's line into runs.
 
-    The ways to and fro cancel there: half of both together is nearly zero, its direction noise. A
-    point at which one lap alone turns back, ``near_m`` around, may be an excursion of the
-    receiver.
+    The ways to and fro cancel there. A point at which one lap alone turns back, ``near_m`` around,
+    may be an excursion of the receiver.
     """
-    turns = [_turning_back(run.nodes, same_pass) for run in runs]
+    turns = []
+    for nodes in (run.nodes for run in runs):
+        each = np.arange(len(nodes))
+        opposed = np.ones(len(nodes), dtype=np.bool_)
+        # The ways to the next node, and many on, oppose each other.
+        for steps in (1, same_pass):
+            came = nodes - nodes[np.maximum(each - steps, 0)]
+            goes = nodes[np.minimum(each + steps, len(nodes) - 1)] - nodes
+            lengths = np.linalg.norm(came, axis=1) * np.linalg.norm(goes, axis=1)
+            opposed &= (came * goes).sum(axis=1) < -SAME_WAY * lengths
+        turns.append(np.flatnonzero(opposed))
     which = np.repeat(np.arange(len(runs)), [len(each) for each in turns])
     index = np.concatenate(turns)
     ends = np.array([runs[run].nodes[node] for run, node in zip(which, index, strict=True)])
     if len(ends) < 2:
-        return runs
+        return
     ways = ends - [runs[run].nodes[node - 1] for run, node in zip(which, index, strict=True)]
     ways /= np.linalg.norm(ways, axis=1)[:, None]
     one, other = cKDTree(ends).query_pairs(near_m, output_type='ndarray').T
@@ -193,19 +209,6 @@ def _with_ends(runs: list[_Run], near_m: float, same_pass: int) -> list[_Run]:
         run.headings[node] = ways[end]
         metres = np.linalg.norm(run.nodes[node] - run.nodes[node - 1])
         run.speeds[node] = metres / (run.times[node] - run.times[node - 1])
-    return runs
-
-
-def _turning_back(nodes: Floats, farther: int) -> Ints:
-    """Return at which nodes (n, 2) the ways to the next, and ``farther`` on, oppose each other."""
-    each = np.arange(len(nodes))
-    opposed = np.ones(len(nodes), dtype=np.bool_)
-    for steps in (1, farther):
-        came = nodes - nodes[np.maximum(each - steps, 0)]
-        goes = nodes[np.minimum(each + steps, len(nodes) - 1)] - nodes
-        lengths = np.linalg.norm(came, axis=1) * np.linalg.norm(goes, axis=1)
-        opposed &= (came * goes).sum(axis=1) < -SAME_WAY * lengths
-    return np.flatnonzero(opposed)
 
 
 @allocating
@@ -238,37 +241,28 @@ def _resampled(path: Floats, spacing: Floats) -> tuple[Floats, Floats]:
     return nodes[:n].copy(), times[:n].copy()
 
 
-def _some(runs: list[_Run], most: int) -> list[_Run]:
-    """Return runs of at most so many steps together, the longest stretches first."""
-    chosen, left = [], most
-    for run in sorted(runs, key=lambda each: -len(each.nodes)):
-        if left <= SAME_PASS_STEPS:
-            break
-        part = slice(0, left)
-        columns = (run.nodes, run.times, run.headings, run.speeds)
-        chosen.append(_Run(run.segment, *(column[part] for column in columns)))
-        left -= len(chosen[-1].nodes)
-    return chosen
-
-
 def _radius(runs: list[_Run], step_m: float, same_way: float) -> float:
     """
     Return the smallest radius from which on no double of one merges much more.
 
     Laps of one road are merged once the radius exceeds their spread; then the number of places
-    stays as it is until different roads fall together. Where .94 of the places are left when the
-    radius is doubled it is enough.
+    stays as it is until different roads fall together.
     """
     # In ticks of travel, from half of one, below which the steps themselves lie apart.
     radii = [0.5 * 2.0 ** (step / 2.0) for step in range(11)]
     enough = 0.94
-    counts: dict[float, int] = {}
+    # Some laps are enough to compare radii: the longest stretches, of so many steps together.
+    chosen, left = [], 12_000
+    for run in sorted(runs, key=lambda each: -len(each.nodes)):
+        if left <= SAME_PASS_STEPS:
+            break
+        columns = (run.nodes, run.times, run.headings, run.speeds)
+        chosen.append(_Run(run.segment, *(column[:left] for column in columns)))
+        left -= len(chosen[-1].nodes)
 
+    @cache
     def count(radius: float) -> int:
-        if radius not in counts:
-            merged = _merge(runs, radius * step_m, SAME_PASS_STEPS, same_way)
-            counts[radius] = len(merged[0])
-        return counts[radius]
+        return len(_merge(chosen, radius * step_m, SAME_PASS_STEPS, same_way)[0])
 
     best: float = radii[-1]
     for radius, double in reversed(list(zip(radii, radii[2:], strict=False))):
@@ -304,20 +298,7 @@ def merge_steps(
     same. Returns the place of each step (n,), and the step that opened each place (P,).
     """
     reach = max(1.5 * radius, float(lengths.max()))
-    near = _nearby_cells(np.floor((nodes - nodes.min(axis=0)) / reach).astype(np.int64))
-    visited, opened = _merge_loop(
-        nodes, headings, lengths, first, near, radius, same_pass, same_way
-    )
-    return visited, opened
-
-
-def _nearby_cells(cells: Ints) -> Ints:
-    """
-    Return the cell of each (n, 2) column and row, and those around it, as numbers: (n, 9).
-
-    Only cells that something is in have one, -1 else: there are no more than steps. The cell
-    itself is the fifth.
-    """
+    cells = np.floor((nodes - nodes.min(axis=0)) / reach).astype(np.int64)
     # A gap is as good as one empty column or row, and keys stay small.
     close = np.empty_like(cells)
     for axis in range(2):
@@ -326,12 +307,16 @@ def _nearby_cells(cells: Ints) -> Ints:
     width = int(close[:, 1].max()) + 3
     keys = close[:, 0] * width + close[:, 1]
     known = np.unique(keys)
+    # The cell of each step and those around it as numbers, -1 where nothing is; itself the fifth.
     near = np.full((len(cells), 9), -1, dtype=np.int64)
     for cell in range(9):
         wanted = keys + (cell // 3 - 1) * width + cell % 3 - 1
         found = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
         near[:, cell] = np.where(known[found] == wanted, found, -1)
-    return near
+    visited, opened = _merge_loop(
+        nodes, headings, lengths, first, near, radius, same_pass, same_way
+    )
+    return visited, opened
 
 
 class _Steps(NamedTuple):
@@ -462,26 +447,16 @@ def _local_spacing(
 
 
 APART = 2.0
-"""
-Radii of a place, from the place reached on one road to that reached on another, at a fork.
-
-On one road they are one radius apart at most, and a few steps along it.
-"""
+"""Radii from the place reached on one road to that reached on another, at a fork."""
 
 LEAST_VISITS = 2
 """Visits that a road needs: one alone may be an excursion of the receiver."""
 
 LEADS_TO = 0.5
-"""
-Memories of the observations, at the usual speed, from a place to those by which it is split:
-whoever turns brakes before.
-"""
+"""Memories of the observations, at the usual speed, to the places by which one is split."""
 
 SPLIT_AT = 1.0
-"""
-Memories of the observations, at the usual speed, to the places by which a place of a network is
-split: by where its visits lead, and by where they come from.
-"""
+"""The same on a network, ahead and behind."""
 
 
 def merge_forked(
@@ -498,11 +473,11 @@ def merge_forked(
         return None
     memories, least = (SPLIT_AT, 1) if network else (LEADS_TO, LEAST_VISITS)
     steps = round(memories * memory_s / period_s * FINENESS)
-    ahead = split_before_forks(places, steps, least)
-    if not network:
-        return ahead
-    # Backwards in time, where visits lead to is where they came from.
-    return _backwards(split_before_forks(_backwards(ahead), steps, least))
+    places = split_before_forks(places, steps, least)
+    if network:
+        # Backwards in time, where visits lead to is where they came from.
+        places = _backwards(split_before_forks(_backwards(places), steps, least))
+    return places
 
 
 def _backwards(places: Places) -> Places:
@@ -516,9 +491,9 @@ def split_before_forks(places: Places, steps: int, least: int = LEAST_VISITS) ->
     """
     Split each place whose visits lead to different roads ``steps`` places on.
 
-    Whoever turns there brakes first, and bends before the roads are a radius apart; whoever goes
-    straight on does neither: in one place for both, what is usual is neither. A part has the
-    position and the heading of the whole. A road needs ``least`` visits.
+    Whoever turns there brakes first; whoever goes straight on does not: in one place for both,
+    what is usual is neither. A part has the position and the heading of the whole. A road needs
+    ``least`` visits.
     """
     # Where each visit is so many steps later (V, 2), and whether that is known (V,).
     visits, count = len(places.visited), len(places)
@@ -560,7 +535,7 @@ def _roads(to: Floats, known: Bools, apart_m: float, least: int) -> Ints:
     Return on which road each visit of a place is, from 0: (n,), by where it leads (n, 2).
 
     The most visited is the first. Visits of a road of fewer than ``least`` count as of the
-    nearest, and those of which it is not known where they lead as of the first.
+    nearest, and unknown ones as of the first.
     """
     middles: list[Floats] = []
     road = np.full(len(to), -1, dtype=np.int64)

@@ -117,8 +117,7 @@ class RouteGeometry(NamedTuple):
     """
     Where each of the P places leads: ways ``begins[i]`` to ``begins[i + 1]`` are those of place i.
 
-    Of each way (L,) there are where it leads, in how many steps, and the share of the drives that
-    went there.
+    Of each way (L,): where it leads, in how many steps, and the share of the drives that did.
     """
 
     begins: Ints
@@ -135,7 +134,6 @@ class RouteMotion(NamedTuple):
     mean j / ``moves_a_row``. At each place (P,): ``rates``, places per tick at the usual speed;
     ``tick_lengths``, the tick over the usual speed, s^2/m, negative in reverse; ``pulls``, the
     usual forward acceleration, m/s^2; ``fastest``, the largest speed ratio in free motion.
-
     ``ratio_spread`` is the standard deviation of the usual speed ratios, ``ratio_kept`` the part
     of a speed ratio's difference from one that a tick leaves, ``ratio_noise`` the variance that
     free motion gains in a tick. The forward acceleration, m/s^2, is ``forward`` (d,) times the
@@ -163,22 +161,21 @@ class RouteLikelihood:
     """
     Density of an observation of d channels, from m slow means of each: f = d + d m features.
 
-    ``gains`` (m,) are the shares of a new observation in each kind of slow mean. ``whitening``
-    (f, f), lower triangular, is multiplied to the left of features, the last d of which are then
-    those of the observation given its slow means; ``means`` and ``slopes`` (P, f) are the usual
-    whitened features of a place, and what they gain per unit of log-ratio. ``new_whitening``
-    (d, d), ``new_means`` and ``new_slopes`` (P, d) are the same of the observation alone, and
+    ``gains`` (m,) are the shares of a new observation in each kind of slow mean. ``whitening`` (f,
+    f), lower triangular, is multiplied to the left of features, the last d of which are then those
+    of the observation given its slow means; ``means`` and ``slopes`` (P, f) are the usual whitened
+    features of a place, and what they gain per unit of log-ratio. ``new_whitening`` (d, d),
+    ``new_means`` and ``new_slopes`` (P, d) are the same of the observation alone, and
     ``new_level`` its log-density at the centre less that given its slow means. ``noise`` (P,) is
-    the variance of the features at a place over the usual one.
+    the variance of the features at a place over the usual one. ``sharpness`` is the exponent of
+    the likelihood, ``persistence`` the weight in it of the slow means, ``tail`` its degrees of
+    freedom.
 
-    ``sharpness`` is the exponent of the likelihood, ``persistence`` the weight in it of the slow
-    means, ``tail`` its degrees of freedom. ``rest``, ``other`` and ``slow`` are densities of an
-    observation given its slow means: standing, on any road and at a low speed. ``rest_alone`` is
-    of standing regardless of the slow means; ``rest_means`` and ``other_means`` are of these.
-
-    ``shifts`` and ``exponents`` (d,): standard deviation of a channel's offset from one day to
-    another, and power of the speed ratio with which it grows from its reading at rest; 0 where
-    unknown.
+    ``rest``, ``other`` and ``slow`` are densities of an observation given its slow means:
+    standing, on any road and at a low speed. ``rest_alone`` is of standing regardless of the slow
+    means; ``rest_means`` and ``other_means`` are of these. ``shifts`` and ``exponents`` (d,):
+    standard deviation of a channel's offset from one day to another, and power of the speed ratio
+    with which it grows from its reading at rest; 0 where unknown.
     """
 
     gains: Floats
@@ -222,13 +219,11 @@ class RouteSwitching(NamedTuple):
     ``JUMPED`` at any place; each row of both sums to one. Those from free motion hold for a
     vehicle at just that speed ratio. ``beginnings`` (2, P): that a drive starts at each place,
     rolling and standing; all sum to one. ``stops`` (2, P): that a vehicle stops at each place, and
-    that one standing there drives on, as in training.
-
-    ``halts``: that a vehicle in free motion which looks like standing does stand; ``rolls``: that
-    one which pulled away has its usual speed; ``finds``: that one which has not driven as usual
-    since the belief started is on the route where it drives as on it. ``mistakable`` is the
-    log-likelihood ratio of standing over driving that a hundredth of the driving of the training
-    exceeds, which is thus no sign of standing.
+    that one standing there drives on, as in training. ``halts``: that a vehicle in free motion
+    which looks like standing does stand; ``rolls``: that one which pulled away has its usual
+    speed; ``finds``: that one which has not driven as usual since the start is on the route where
+    it drives as on it. ``mistakable`` is the log-likelihood ratio of standing over driving that a
+    hundredth of the driving of the training exceeds, and that is thus no sign of standing.
     """
 
     exchanges: Floats

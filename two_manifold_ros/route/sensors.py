@@ -20,16 +20,10 @@ from two_manifold_ros.route.belief import plain, prepared, RouteBelief, SensorOf
 from two_manifold_ros.route.route import Route, RouteLikelihood, ROWS, SETTLED
 from two_manifold_ros.route.steps import (
     Buffers,
-    Cells,
     mean_state,
-    Placeless,
     Prepared,
-    Reach,
-    Scratch,
     see,
-    Stream,
     take_features,
-    Usual,
 )
 
 if TYPE_CHECKING:
@@ -71,28 +65,23 @@ def weigh_sensor(
     (P, k), and the spread of speed ratios, in plain tuples. Returns the probability that it is in
     order, and that of being elsewhere.
     """
-    cells, reach, scratch = Cells(*buffers[0]), Reach(*buffers[1]), Scratch(*buffers[2])
-    totals, state = buffers[4:]
-    (placeless, usual, stream), states, spread = known
-    likelihood = Prepared(Placeless(*placeless), Usual(*usual), Stream(*stream))
-    chances, ratios, spreads = cells
-    before, active = scratch.moved, reach.active
+    into, likelihood, states, spread = Buffers(*buffers), Prepared(*known[0]), known[1], known[2]
+    chances, ratios, spreads = into.chances, into.ratios, into.spreads
+    before, active, logs, totals = into.moved, into.active, into.logs, into.totals
     for a in range(count):
         i = active[a]
         for h in range(ROWS):
             before[i, h, 0] = chances[i, h]
             before[i, h, 1] = ratios[i, h]
             before[i, h, 2] = spreads[i, h]
-    nowhere, shift = see(
-        observation, first, likelihood, cells, active, scratch.logs, spread, count
-    )
+    nowhere, shift = see(observation, first, likelihood, into, active, spread, count)
     broken = math.exp(nowhere.anything - shift)
     sound = elsewhere * broken
     for a in range(count):
         i = active[a]
         for h in range(ROWS):
             if chances[i, h] > 0.0:
-                chances[i, h] *= math.exp(scratch.logs[a, h] - shift)
+                chances[i, h] *= math.exp(logs[a, h] - shift)
                 sound += chances[i, h]
     whole = weight * sound + (1.0 - weight) * broken
     totals[:] = 0.0
@@ -113,7 +102,7 @@ def weigh_sensor(
             )
             ratios[i, h] = ratio
     totals[ROWS] = elsewhere * broken / whole
-    mean_state(chances, active[:count], states, state)
+    mean_state(chances, active[:count], states, into.state)
     return weight * sound / whole, totals[ROWS]
 
 
@@ -132,7 +121,7 @@ class _Heard:
         starts = route.switching.beginnings.sum(axis=1)
         # Its readings measure no acceleration.
         laid_out = prepared(likelihood, route.motion, starts, 1.0)
-        self.stream: Stream = laid_out.stream
+        self.stream = laid_out
         self.known = plain((laid_out, route.readout.states, route.motion.ratio_spread))
         channels = sensor.channels
         self.live = np.flatnonzero(channels.live)
@@ -178,7 +167,7 @@ class SensedBelief(RouteBelief):
             if heard.age <= min(heard.warm, self._age - 1):
                 # It is back: its slow means are not yet those of the road behind.
                 stream, first = heard.stream, heard.age == 1
-                take_features(observation, stream.gains, stream.means, stream.features, first)
+                take_features(observation, stream.gains, stream.slow_means, stream.features, first)
                 continue
             weight = heard.weight * (1.0 - heard.breaks) + (1.0 - heard.weight) * heard.heals
             heard.weight, self.elsewhere = weigh_sensor(

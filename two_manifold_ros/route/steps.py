@@ -7,9 +7,7 @@ At each place there are the rows of ``PLACED``: a probability each, and mean and
 speed ratio given that row and place. So the speed ratio is a Kalman filter in each cell of a grid
 filter over places, and cells that meet are merged by their moments.
 
-Python calls one function for each of the three: called one by one, the steps of a tick cost as
-much for their calls as for what they do. It hands arrays over in plain tuples, whose types the
-compiler knows at once: those of named ones cost a third of a tick. Here they get their names.
+Python hands arrays over in plain tuples: named ones cost a third of a tick.
 """
 
 from __future__ import annotations
@@ -38,60 +36,43 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Bools, Floats, Indices
 
 
-class Cells(NamedTuple):
-    """Probability, mean and variance of the speed ratio, of each row at each place: (P, 7)."""
-
-    chances: Floats
-    ratios: Floats
-    spreads: Floats
-
-
-class Reach(NamedTuple):
-    """
-    Places (P,) with any probability.
-
-    The first ``count`` of ``active`` are these, before a prediction and after an update; in
-    between ``reached`` says which a prediction reaches, the first ``count`` of ``order``.
-    """
-
-    active: Indices
-    reached: Bools
-    order: Indices
-
-
-class Scratch(NamedTuple):
-    """Scratch arrays of a tick: moved (P, 7, 3), logs (P, 7), distances, restarts, sums."""
-
-    moved: Floats
-    logs: Floats
-    distances: Floats
-    jumped: Floats
-    sums: Floats
-
-
 class Buffers(NamedTuple):
     """
     Arrays of a belief, all changed by a tick.
+
+    Of each row at each place (P, 7): probability, and mean and variance of the speed ratio. The
+    first ``count`` of ``active`` (P,) are the places with any probability, before a prediction and
+    after an update; in between ``reached`` (P,) says which a prediction reaches, the first
+    ``count`` of ``order`` (P,). Scratch are ``moved`` (P, 7, 3), ``logs`` (P, 7), ``distances``
+    (P,), the restarts ``jumped`` (3,) and ``sums`` (8,).
 
     ``carry`` (5,) is for the next tick: the forward acceleration that the sensor reads at rest,
     m/s^2, the chances to halt, to move and to roll, and the weight ``unfound`` of `switch`.
     ``totals`` (8,) are the probabilities of ``HYPOTHESES``, ``state`` (k,) is the mean state.
     """
 
-    cells: Cells
-    reach: Reach
-    scratch: Scratch
+    chances: Floats
+    ratios: Floats
+    spreads: Floats
+    active: Indices
+    reached: Bools
+    order: Indices
+    moved: Floats
+    logs: Floats
+    distances: Floats
+    jumped: Floats
+    sums: Floats
     carry: Floats
     totals: Floats
     state: Floats
 
 
-class Usual(NamedTuple):
+class Prepared(NamedTuple):
     """
-    Likelihood of an observation at each place: usual features, weighted, and what follows of them.
+    A `RouteLikelihood` laid out: what follows of its numbers, and the stream that it looks at.
 
-    ``means`` and ``slopes`` (P, f) are features at the usual speed and what they gain by the speed
-    ratio, ``squares`` (P,) the squared norms of the slopes; ``new_...`` the same of the
+    ``means`` and ``slopes`` (P, f) are weighted features at the usual speed and what they gain by
+    the speed ratio, ``squares`` (P,) the squared norms of the slopes; ``new_...`` the same of the
     observation alone, and ``columns`` (d, P) its means transposed. ``levels`` are minus half the
     logarithm of the ``noise`` (P,); ``heights`` (P,) those of the densities of a new vehicle: one
     over the noise to the power with which it enters.
@@ -100,9 +81,21 @@ class Usual(NamedTuple):
     ratio, ``at_rest`` (d,) the whitened observation of a standing vehicle, and ``slow_from`` (P,)
     the speed ratio from which on a vehicle may drive one. ``freedom`` is the number of features
     that count for a settled vehicle, ``calm`` the spread of the forward acceleration that a
-    standing vehicle reads, m/s^2.
+    standing vehicle reads, m/s^2. ``starts`` (2,) are the chances that drives of the training
+    started rolling and standing.
+
+    Of the stream, ``gains`` (m,) are the shares of an observation in the ``slow_means`` (m, d);
+    its ``features`` (f,) are ``whitened`` by ``whitening`` (f, f), and the observation alone, to
+    ``newest`` (d,), by its own; ``apart`` (f,) is scratch.
     """
 
+    rest: Density
+    rest_alone: Density
+    rest_means: Density
+    other: Density
+    other_means: Density
+    slow: Density
+    starts: Floats
     means: Floats
     slopes: Floats
     squares: Floats
@@ -122,58 +115,21 @@ class Usual(NamedTuple):
     new_level: float
     freedom: float
     calm: float
-
-
-class Placeless(NamedTuple):
-    """
-    Densities of a ``RouteLikelihood``, and what else does not depend on the place.
-
-    ``starts`` (2,) are the chances that drives of the training started rolling and standing,
-    ``apart`` (f,) is scratch.
-    """
-
-    rest: Density
-    rest_alone: Density
-    rest_means: Density
-    other: Density
-    other_means: Density
-    slow: Density
-    starts: Floats
-    apart: Floats
-
-
-class Stream(NamedTuple):
-    """
-    From an observation to features (f,).
-
-    ``gains`` (m,) are its shares in the slow ``means`` (m, d); ``features`` (f,) those of a
-    stream, ``whitened`` by ``whitening`` (f, f), and ``newest`` (d,) the observation alone by its
-    own.
-    """
-
     gains: Floats
-    means: Floats
+    slow_means: Floats
     features: Floats
     whitening: Floats
     whitened: Floats
     new_whitening: Floats
     newest: Floats
-
-
-class Prepared(NamedTuple):
-    """A ``RouteLikelihood`` laid out, and the stream that it looks at."""
-
-    placeless: Placeless
-    usual: Usual
-    stream: Stream
+    apart: Floats
 
 
 class Known(NamedTuple):
     """
     Groups of the ``Route``, the indices of the geometry unsigned, and what follows of them.
 
-    ``variances`` (J,) are those of the moves, ``gained`` is the variance of a speed ratio that a
-    tick adds at the usual speed, and ``states`` (P, k) are the mean states.
+    ``variances`` (J,) are of the moves, ``gained`` what a tick adds to that of a speed ratio.
     """
 
     likelihood: Prepared
@@ -187,46 +143,17 @@ class Known(NamedTuple):
 
 class Nowhere(NamedTuple):
     """
-    Log-likelihoods of an observation that do not depend on the place.
+    Log-likelihoods of an observation at no place, tempered but for the last two.
 
-    Tempered: of a vehicle that ``stands``; and of one that does ``anything``, the largest of
-    standing, a low speed and any road, at a start their mean. The ``offset`` is added to that of a
-    new vehicle; ``moves_by`` is the log-likelihood ratio of moving over standing.
+    Of a vehicle that ``stands``; of one that does ``anything``, the largest of standing, a low
+    speed and any road, at a start their mean; ``offset`` is added to that of a new vehicle, and
+    ``moves_by`` is the log-likelihood ratio of moving over standing.
     """
 
     stands: float
     anything: float
     offset: float
     moves_by: float
-
-
-class Readout(NamedTuple):
-    """Targets about their centre, drifts, covariances, see `RouteReadout`, least variances."""
-
-    targets: Floats
-    drifts: Floats
-    covariances: Floats
-    least: Floats
-
-
-class Offsets(NamedTuple):
-    """
-    What `follow_offsets` takes and fills.
-
-    ``usual`` and ``slopes`` (P, d) are usual observations and what they gain per unit of speed
-    ratio, ``shifts`` (d,) as in `RouteLikelihood`; ``gain`` is the share of a new residual in the
-    mean, and ``bound`` the largest difference of a speed ratio from one. The ``offsets`` (d,), and
-    what is ``applied`` of them, are filled; ``expected`` (d,) is scratch.
-    """
-
-    usual: Floats
-    slopes: Floats
-    shifts: Floats
-    gain: float
-    bound: float
-    expected: Floats
-    offsets: Floats
-    applied: Floats
 
 
 @subroutine
@@ -267,12 +194,11 @@ def move(buffers: Buffers, known: Known, forward: float, resting: float, count: 
 
     Fills ``moved`` (P, 7, 3) at the places that are reached: probabilities, and weighted by them
     the sums of the speed ratios and of their squares. Returns how many places are reached.
-    ``forward`` and ``resting`` are the forward acceleration now and what the sensor reads at rest,
-    m/s^2.
+    ``forward`` and ``resting`` are the forward acceleration now and at rest, m/s^2.
     """
-    chances, ratios, spreads = buffers.cells
-    active, reached, order = buffers.reach
-    moved, motion = buffers.scratch.moved, known.motion
+    chances, ratios, spreads = buffers.chances, buffers.ratios, buffers.spreads
+    active, reached, order = buffers.active, buffers.reached, buffers.order
+    moved, motion = buffers.moved, known.motion
     begins, targets, steps, shares = known.geometry
     variances, gained = known.variances, known.gained
     moves, rates, fastest = motion.moves, motion.rates, motion.fastest
@@ -323,11 +249,11 @@ def move(buffers: Buffers, known: Known, forward: float, resting: float, count: 
 
 @subroutine
 def _restart(
-    scratch: Scratch, order: Indices, switching: RouteSwitching, moving: float, rolling: float,
-    elsewhere: float, count: int,
+    buffers: Buffers, switching: RouteSwitching, moving: float, rolling: float, elsewhere: float,
+    count: int,
 ) -> float:  # fmt: skip
     """Fill the probability that restarts at each place; return that of being at no place."""
-    moved, sums, jumped = scratch.moved, scratch.sums, scratch.jumped
+    order, moved, sums, jumped = buffers.order, buffers.moved, buffers.sums, buffers.jumped
     exchanges, jumps = switching.exchanges, switching.jumps
     sums[:] = 0.0
     for a in range(count):
@@ -367,26 +293,25 @@ def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bit
     Predict: switch between hypotheses; return the probability of being at no place.
 
     Fills the cells at the places reached, from what `move` moved there, and ``jumped`` (3,) with
-    what restarts as each of ``JUMPED`` at each place; places that are not reached are left to
-    `weigh`. ``push`` is the forward acceleration beyond that at rest, in spreads of what a
-    standing vehicle reads: whoever accelerates by more pulls away, and does not stand.
+    what restarts as each of ``JUMPED`` at each place. ``push`` is the forward acceleration beyond
+    that at rest, in spreads of what a standing vehicle reads: whoever accelerates by more does not
+    stand.
 
     The ``carry`` (5,) of a belief: what the sensor reads at rest; probability that a vehicle in
     free motion stands because it looks so; that the vehicle moves, since a standing one leaves no
     road; that it may have its usual speed, since one that just stood is where it was; and a
-    weight, 1 at first, that falls to 0 once in a memory the vehicle drove on the route as usual:
-    until then what drives as on the route is rather on it than off it.
+    weight, 1 at first, that falls to 0 once the vehicle drove on the route as usual: until then
+    what drives as on the route is rather on it than off it.
     """
-    chances, ratios, spreads = buffers.cells
-    order, scratch = buffers.reach.order, buffers.scratch
-    moved, jumped = scratch.moved, scratch.jumped
-    motion, switching, usual = known.motion, known.switching, known.likelihood.usual
+    chances, ratios, spreads = buffers.chances, buffers.ratios, buffers.spreads
+    order, moved, jumped = buffers.order, buffers.moved, buffers.jumped
+    motion, switching, usual = known.motion, known.switching, known.likelihood
     exchanges, jumps, stops = switching.exchanges, switching.jumps, switching.stops
     resting, halts, moving, rolling, unfound = buffers.carry
     # While nothing is observed, nothing says that a vehicle which stood still does.
     drives_on = moving if observed else 1.0
     spread = motion.ratio_spread
-    elsewhere = _restart(scratch, order, switching, moving, rolling, elsewhere, count)
+    elsewhere = _restart(buffers, switching, moving, rolling, elsewhere, count)
     fresh = 1.0 + spread * spread
     for a in range(count):
         i = order[a]
@@ -477,15 +402,14 @@ def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bit
 
 
 @subroutine
-def _measure_slow(
-    cells: Cells, usual: Usual, newest: Floats, offset: float, i: int
-) -> tuple[float, float]:
+def _measure_slow(buffers: Buffers, usual: Prepared, offset: float, i: int) -> tuple[float, float]:
     """
     Update the cell of a slow lap at a place; return its log-likelihood, and the whole one.
 
     As in `measure` for a new vehicle, about a parabola in the speed ratio in place of a line.
     """
-    chances, ratios, spreads = cells
+    chances, ratios, spreads = buffers.chances, buffers.ratios, buffers.spreads
+    newest = usual.newest
     if not chances[i, SLOW] > 0.0:
         return 0.0, -math.inf
     channels, tail = len(newest), usual.tail
@@ -517,24 +441,20 @@ def _measure_slow(
 
 @subroutine
 def measure(
-    cells: Cells, order: Indices, logs: Floats, likelihood: Prepared, nowhere: Nowhere,
-    spread: float, count: int,
+    buffers: Buffers, order: Indices, usual: Prepared, nowhere: Nowhere, spread: float, count: int,
 ) -> float:  # fmt: skip
     """
     Fill tempered log-likelihoods (P, 7) at the places reached, and update the speed ratios there.
 
     Student-t densities of the whitened difference to what is usual at the place and speed ratio:
     of the observation given its slow means and, weighing less, of these where the vehicle is
-    settled; and of the observation alone where it is new.
-    The speed ratio is marginalised, and updated as by a Kalman filter whose noise is that of a
-    Student-t density at this distance. What a likelihood loses because the speed ratio is unknown
-    is taken from the probability at once: a root costs less than a logarithm.
-
-    ``logs`` are in the order of ``order``. Returns the largest of the whole log-likelihoods.
+    settled; and of the observation alone where it is new. The speed ratio is marginalised, and
+    updated as by a Kalman filter whose noise is that of the density at this distance. What is lost
+    because the speed ratio is unknown is taken from the probability at once: a root costs less
+    than a logarithm. ``logs`` are in the order of ``order``. Returns the largest log-likelihood.
     """
-    chances, ratios, spreads = cells
-    usual, stream = likelihood.usual, likelihood.stream
-    whitened, newest = stream.whitened, stream.newest
+    chances, ratios, spreads = buffers.chances, buffers.ratios, buffers.spreads
+    logs, whitened, newest = buffers.logs, usual.whitened, usual.newest
     means, slopes, squares = usual.means, usual.slopes, usual.squares
     new_means, new_slopes, new_squares = usual.new_means, usual.new_slopes, usual.new_squares
     tail, sharpness, offset = usual.tail, usual.sharpness, nowhere.offset
@@ -546,7 +466,7 @@ def measure(
         logs[a, FREE], logs[a, STANDS] = nowhere.anything, nowhere.stands
         scale = tail * usual.noise[i]
         inverse_scale = 1.0 / scale
-        logs[a, SLOW], slow = _measure_slow(cells, usual, newest, offset, i)
+        logs[a, SLOW], slow = _measure_slow(buffers, usual, offset, i)
         largest = max(largest, slow)
         for new in range(2):
             if not (chances[i, ON + new] > 0.0 or chances[i, OFF + new] > 0.0):
@@ -591,14 +511,13 @@ def measure(
 
 @subroutine
 def _weigh_unreached(
-    buffers: Buffers, likelihood: Prepared, offset: float, spread: float, highest: float,
-    shift: float, evidence: float,
+    buffers: Buffers, usual: Prepared, offset: float, spread: float, highest: float, shift: float,
+    evidence: float,
 ) -> float:  # fmt: skip
     """Add probabilities that restart at places not reached, unless faint; return the evidence."""
-    chances, ratios, spreads = buffers.cells
-    jumped, distances = buffers.scratch.jumped, buffers.scratch.distances
-    reached, usual, newest = buffers.reach.reached, likelihood.usual, likelihood.stream.newest
-    noise, heights, columns = usual.noise, usual.heights, usual.columns
+    chances, ratios, spreads = buffers.chances, buffers.ratios, buffers.spreads
+    jumped, distances, reached = buffers.jumped, buffers.distances, buffers.reached
+    newest, noise, heights, columns = usual.newest, usual.noise, usual.heights, usual.columns
     tail, sharpness = usual.tail, usual.sharpness
     channels, places = len(newest), len(chances)
     power = 0.5 * (tail + channels) * sharpness
@@ -626,24 +545,23 @@ def _weigh_unreached(
 
 
 @subroutine
-def weigh(
-    buffers: Buffers, likelihood: Prepared, nowhere: Nowhere, spread: float, shift: float,
+def weigh(  # noqa: C901 - split, it is compiled to other bits
+    buffers: Buffers, usual: Prepared, nowhere: Nowhere, spread: float, shift: float,
     elsewhere: float, count: int,
 ) -> tuple[float, int]:  # fmt: skip
     """
     Multiply every probability by its likelihood and normalise.
 
-    A place that was not reached is looked at only if what restarts there would not be dropped: its
-    distance alone decides that. Active places become those that have more than ``LIMITS.faint``,
-    or than what restarts there. ``elsewhere`` comes from `switch`, and the ``shift`` taken from
-    each log-likelihood from `measure`; ``totals`` (8,) of ``HYPOTHESES`` are filled. Returns the
-    mean likelihood, the shift left out, 0 if nothing is left; and the number of active places.
+    A place that was not reached is looked at only if what restarts there would not be dropped.
+    Active places become those that have more than ``LIMITS.faint``, or than what restarts there.
+    ``elsewhere`` comes from `switch`, and the ``shift`` taken from each log-likelihood from
+    `measure`; ``totals`` (8,) of ``HYPOTHESES`` are filled. Returns the mean likelihood, the shift
+    left out, 0 if nothing is left; and the number of active places.
     """
-    chances, logs, jumped = buffers.cells.chances, buffers.scratch.logs, buffers.scratch.jumped
-    active, reached, order = buffers.reach
-    totals, offset = buffers.totals, nowhere.offset
-    sharpness = likelihood.usual.sharpness
-    power = 0.5 * (likelihood.usual.tail + len(likelihood.stream.newest)) * sharpness
+    chances, logs, jumped, totals = buffers.chances, buffers.logs, buffers.jumped, buffers.totals
+    active, reached, order = buffers.active, buffers.reached, buffers.order
+    offset, sharpness = nowhere.offset, usual.sharpness
+    power = 0.5 * (usual.tail + len(usual.newest)) * sharpness
     elsewhere *= math.exp(nowhere.anything - shift)
     evidence = elsewhere
     for a in range(count):
@@ -659,18 +577,10 @@ def weigh(
         highest = math.exp(min((sharpness * offset - faintest) / power, 700.0))
     else:
         faintest, highest = -1e300, math.inf
-    evidence = _weigh_unreached(buffers, likelihood, offset, spread, highest, shift, evidence)
+    evidence = _weigh_unreached(buffers, usual, offset, spread, highest, shift, evidence)
     if not evidence > 0.0:
         return 0.0, count
     totals[ROWS] = elsewhere / evidence
-    return evidence, _normalise(chances, reached, active, totals, evidence, least)
-
-
-@subroutine
-def _normalise(
-    chances: Floats, reached: Bools, active: Indices, totals: Floats, evidence: float, least: float
-) -> int:
-    """Divide by the evidence, drop faint places and sum each row; return how many are left."""
     totals[:ROWS] = 0.0
     kept = 0
     for i in range(len(chances)):
@@ -688,7 +598,7 @@ def _normalise(
         kept += 1
         for h in range(ROWS):
             totals[h] += chances[i, h]
-    return kept
+    return evidence, kept
 
 
 @shared
@@ -740,9 +650,16 @@ def mean_state(chances: Floats, active: Indices, states: Floats, state: Floats) 
 
 @compiled
 def follow_offsets(
-    observation: Floats, chances: Floats, ratios: Floats, active: Indices, known: Offsets
-) -> None:
-    """Update `Offsets`, a plain tuple, with an observation (d,) as it came."""
+    observation: Floats, chances: Floats, ratios: Floats, active: Indices, known: Any,  # noqa: ANN401
+) -> None:  # fmt: skip
+    """
+    Update offsets of a sensor, see `SensorOffsets`, with an observation (d,) as it came.
+
+    ``known`` are ``usual`` observations and what they gain by the speed ratio, ``slopes`` (P, d),
+    the ``shifts`` (d,) of the `RouteLikelihood`, the share ``gain`` of a new residual in the mean,
+    and the largest difference ``bound`` of a speed ratio from one; the ``offsets`` (d,), and what
+    is ``applied`` of them, are filled; ``expected`` (d,) is scratch.
+    """
     usual, slopes, shifts, gain, bound, expected, offsets, applied = known
     expected[:] = 0.0
     total, standing = 0.0, 0.0
@@ -769,29 +686,16 @@ def follow_offsets(
         applied[k] = beyond * offsets[k]
 
 
-@subroutine
-def _sum_all(targets: Floats, covariances: Floats, means: Floats, sums: Floats) -> float:
-    """Sum over all places alike: certainly off the route, all that is known is the route."""
-    for i in range(len(targets)):
-        for c in range(targets.shape[1]):
-            x, y = targets[i, c, 0], targets[i, c, 1]
-            means[c, 0] += x
-            means[c, 1] += y
-            sums[c, 0, 0] += x * x + covariances[i, c, 0, 0]
-            sums[c, 0, 1] += x * y + covariances[i, c, 0, 1]
-            sums[c, 1, 1] += y * y + covariances[i, c, 1, 1]
-    return float(len(targets))
-
-
 @compiled
-def sum_targets(  # noqa: C901 - split, it is compiled to other bits
-    cells: Cells, active: Indices, spread: float, readout: Any, means: Floats, sums: Floats,  # noqa: ANN401
+def sum_targets(  # noqa: C901, PLR0915 - split, it is compiled to other bits
+    cells: Any, active: Indices, spread: float, readout: Any, means: Floats, sums: Floats,  # noqa: ANN401
 ) -> None:  # fmt: skip
     """
     Fill means (H + 1, 2) and covariances of positions ahead, and of the velocity, under a belief.
 
     Positions ahead are those of a usual speed. All places count alike if nothing is left of the
-    route. No variance is below the ``least`` (H + 1,). Cells and `Readout` are plain tuples.
+    route. ``cells`` are the first three of `Buffers`; ``readout`` are targets about their centre,
+    drifts and covariances of `RouteReadout`, and ``least`` (H + 1,), which no variance is below.
     """
     chances, ratios, spreads = cells
     targets, drifts, covariances, least = readout
@@ -839,7 +743,16 @@ def sum_targets(  # noqa: C901 - split, it is compiled to other bits
             sums[c, 0, 1] += weight * (x * y + within * dx * dy + b)
             sums[c, 1, 1] += weight * (y * y + within * dy * dy + d)
     if not total > 0.0:
-        total = _sum_all(targets, covariances, means, sums)
+        # Certainly off the route, all that is known is the route.
+        total = float(len(targets))
+        for i in range(len(targets)):
+            for c in range(count):
+                x, y = targets[i, c, 0], targets[i, c, 1]
+                means[c, 0] += x
+                means[c, 1] += y
+                sums[c, 0, 0] += x * x + covariances[i, c, 0, 0]
+                sums[c, 0, 1] += x * y + covariances[i, c, 0, 1]
+                sums[c, 1, 1] += y * y + covariances[i, c, 1, 1]
     for c in range(count):
         x, y = means[c, 0] / total, means[c, 1] / total
         means[c, 0] = x
@@ -868,47 +781,38 @@ def log_density(density: Density, observation: Floats, features: Floats, apart: 
 
 
 @subroutine
-def log_placeless(
-    likelihood: Prepared, observation: Floats, means: Floats, first: bool
-) -> Nowhere:
-    """Return log-likelihoods of an observation (d,) after slow means (m,) at no known place."""
-    rest, alone, rest_means, other, other_means, slow, starts, apart = likelihood.placeless
-    persistence, sharpness = likelihood.usual.persistence, likelihood.usual.sharpness
-    lasting = persistence * log_density(other_means, means, means, apart)
-    stands = log_density(alone, observation, means, apart) + lasting
+def see(
+    observation: Floats, first: bool, likelihood: Prepared, buffers: Buffers, order: Indices,
+    spread: float, count: int,
+) -> tuple[Nowhere, float]:  # fmt: skip
+    """
+    Fill log-likelihoods (P, 7) of an observation (d,) at places, see `measure`.
+
+    Returns those at no known place, and the largest of all.
+    """
+    features, apart = likelihood.features, likelihood.apart
+    take_features(observation, likelihood.gains, likelihood.slow_means, features, first)
+    means = features[: len(features) - len(observation)]
+    persistence, sharpness = likelihood.persistence, likelihood.sharpness
+    lasting = persistence * log_density(likelihood.other_means, means, means, apart)
+    stands = log_density(likelihood.rest_alone, observation, means, apart) + lasting
     # The first observation has no slow means: they start with it.
     if not first:
-        resting = log_density(rest, observation, means, apart)
-        stands = max(stands, resting + persistence * log_density(rest_means, means, means, apart))
-    moves = log_density(slow, observation, means, apart)
-    moves = max(moves, log_density(other, observation, means, apart)) + lasting
+        settled = persistence * log_density(likelihood.rest_means, means, means, apart)
+        stands = max(stands, log_density(likelihood.rest, observation, means, apart) + settled)
+    moves = log_density(likelihood.slow, observation, means, apart)
+    moves = max(moves, log_density(likelihood.other, observation, means, apart)) + lasting
     moves_by = moves - stands
     stands, moves = sharpness * stands, sharpness * moves
     anything = max(stands, moves)
     if first:
         # Wherever it is, it stands at a start as likely as drives of the training did.
-        rolls = starts[0] * math.exp(moves - anything)
-        anything += math.log(rolls + starts[1] * math.exp(stands - anything))
-    return Nowhere(stands, anything, lasting + likelihood.usual.new_level, moves_by)
-
-
-@subroutine
-def see(
-    observation: Floats, first: bool, likelihood: Prepared, cells: Cells, order: Indices,
-    logs: Floats, spread: float, count: int,
-) -> tuple[Nowhere, float]:  # fmt: skip
-    """
-    Fill log-likelihoods (P, 7) of an observation (d,) at places, see `measure`.
-
-    Returns those at no place, and the largest of all.
-    """
-    stream = likelihood.stream
-    take_features(observation, stream.gains, stream.means, stream.features, first)
-    means = stream.features[: len(stream.features) - len(observation)]
-    nowhere = log_placeless(likelihood, observation, means, first)
-    whiten(stream.whitening, stream.features, stream.whitened)
-    whiten(stream.new_whitening, observation, stream.newest)
-    return nowhere, measure(cells, order, logs, likelihood, nowhere, spread, count)
+        rolls = likelihood.starts[0] * math.exp(moves - anything)
+        anything += math.log(rolls + likelihood.starts[1] * math.exp(stands - anything))
+    nowhere = Nowhere(stands, anything, lasting + likelihood.new_level, moves_by)
+    whiten(likelihood.whitening, features, likelihood.whitened)
+    whiten(likelihood.new_whitening, observation, likelihood.newest)
+    return nowhere, measure(buffers, order, likelihood, nowhere, spread, count)
 
 
 @compiled
@@ -919,18 +823,14 @@ def step(
     """
     Predict by a tick and, if it was ``observed``, update with its observation (d,).
 
-    One function for both: compiled on its own, the prediction takes half a second more. ``first``
-    is whether the observation is the first of a drive, ``count`` the number of active places;
-    `Buffers` and `Known` are plain tuples.
-
-    Returned are the mean likelihood over the largest of all, 0 if nothing is left, and the arrays
-    are no belief any more, and of a tick that was not observed; the active places, or those that a
-    prediction reaches; and the predicted probability of being elsewhere.
+    ``first`` is whether the observation is the first of a drive, ``count`` the number of active
+    places; `Buffers` and `Known` are plain tuples. Returned are the mean likelihood over the
+    largest of all, 0 if nothing is left, and the arrays are no belief any more, and of a tick that
+    was not observed; the active places, or those that a prediction reaches; and the predicted
+    probability of being elsewhere.
     """
-    cells, reach, scratch = Cells(*arrays[0]), Reach(*arrays[1]), Scratch(*arrays[2])
-    carry, totals, state = arrays[3:]
-    buffers = Buffers(cells, reach, scratch, carry, totals, state)
-    likelihood = Prepared(Placeless(*route[0][0]), Usual(*route[0][1]), Stream(*route[0][2]))
+    buffers, likelihood = Buffers(*arrays), Prepared(*route[0])
+    carry, totals = buffers.carry, buffers.totals
     motion, switching = RouteMotion(*route[2]), RouteSwitching(*route[3])
     variances, gained, states = route[4:]
     known = Known(
@@ -944,24 +844,22 @@ def step(
             forward += motion.forward[k] * observation[k]
         if not abs(forward) <= LIMITS.largest_pull:
             forward = resting
-        push = (forward - resting) / likelihood.usual.calm
+        push = (forward - resting) / likelihood.calm
     count = move(buffers, known, forward, resting, count)
     elsewhere = switch(buffers, known, forward, push, observed, elsewhere, count)
     if not observed:
         return 0.0, count, elsewhere
     spread = motion.ratio_spread
-    nowhere, shift = see(
-        observation, first, likelihood, cells, reach.order, scratch.logs, spread, count
-    )
+    nowhere, shift = see(observation, first, likelihood, buffers, buffers.order, spread, count)
     moves_by, likeliest = nowhere.moves_by, LIMITS.most_apart
     carry[1] = switching.halts / (1.0 + math.exp(min(moves_by + switching.mistakable, likeliest)))
     carry[2] = 1.0 / (1.0 + math.exp(min(-moves_by, likeliest)))
     carry[3] = min(carry[2], rolling + switching.rolls * (1.0 - rolling))
     evidence, count = weigh(buffers, likelihood, nowhere, spread, shift, elsewhere, count)
     # As long as it stands, the sensor shows what it reads at rest on this day and slope.
-    resting += totals[STANDS] * likelihood.usual.persistence * (forward - resting)
+    resting += totals[STANDS] * likelihood.persistence * (forward - resting)
     carry[0] = resting
     driving = min(totals[ON] + totals[ON_NEW], 1.0)
-    carry[4] = unfound * (1.0 - driving) ** likelihood.usual.persistence
-    mean_state(cells.chances, reach.active[:count], states, state)
+    carry[4] = unfound * (1.0 - driving) ** likelihood.persistence
+    mean_state(buffers.chances, buffers.active[:count], states, buffers.state)
     return evidence, count, elsewhere

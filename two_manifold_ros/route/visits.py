@@ -50,18 +50,15 @@ def ways_of(places: Places, kept: Bools) -> Ways:
         counts[a][b] += 1.0
     main = {a: max(to, key=lambda b: (to[b] + 0.5 * (b == a + 1), -b)) for a, to in counts.items()}
 
-    def follows(a: int, b: int) -> bool:
-        for _ in range(6):
-            a = main.get(a, -1)
-            if a == b:
-                return True
-        return False
+    def chain(a: int) -> list[int]:
+        """Return the next six places on the main way."""
+        return [a := main.get(a, -1) for _ in range(6)]
 
     ways = {}
     for a, to in counts.items():
         # A visit that skips a place, or slips back to it by noise, is still on the same way.
         real = {
-            b: n for b, n in to.items() if b == main[a] or not (follows(a, b) or follows(b, a))
+            b: n for b, n in to.items() if b == main[a] or not (b in chain(a) or a in chain(b))
         }
         total = sum(real.values())
         ways[a] = [(b, n / total) for b, n in sorted(real.items())]
@@ -93,19 +90,6 @@ class Forward(NamedTuple):
     explained: float
 
 
-class Traits(NamedTuple):
-    """
-    What is known of the channels (d,) of an observation, standardised.
-
-    ``at_rest`` is the observation of no motion, ``shifts`` is what may be off from one day to
-    another, ``exponents`` are as in `RouteLikelihood`.
-    """
-
-    at_rest: Floats
-    shifts: Floats
-    exponents: Floats
-
-
 @dataclass(frozen=True)
 class Passes:
     """
@@ -114,15 +98,15 @@ class Passes:
     Of the visits (V,): ``features`` (V, f) and whether their slow means had ``settled``;
     ``targets`` (V, H + 1, 2), positions at the horizons and the velocity, NaN where unknown;
     ``log_ratios`` of the speed over the usual one of the place; ``halts`` and ``starts``, ticks
-    that the vehicle stood after a visit until it drove on, on its way and at first.
+    that the vehicle stood after a visit, on its way and at first. Of the places (P,): ``stays``,
+    ticks that a vehicle usually takes to the next; ``gears``, 1, or -1 where it drives in reverse;
+    ``after``, where most drives went on to.
 
-    Of the places (P,): ``stays``, ticks that a vehicle usually takes to the next; ``gears``, 1, or
-    -1 where the vehicle drives in reverse; ``after``, where most drives went on to.
-
-    ``rest`` and ``series`` (n, f) are features of ticks at rest, and of all others. ``at_rest``,
-    ``shifts`` and ``exponents`` see `Traits`, ``memory_s`` see `memory_of`. ``begins`` (S,) are
-    the segments that begin where drives do: on a network neither those behind a gap, nor those at
-    the end that nobody drove.
+    ``rest`` and ``series`` (n, f) are features of ticks at rest, and of all others. Of the
+    channels (d,), standardised: ``at_rest`` is the observation of no motion, ``shifts`` is what
+    may be off from one day to another, ``exponents`` are as in `RouteLikelihood`. ``memory_s`` see
+    `memory_of`. ``begins`` (S,) are the segments that begin where drives do: on a network neither
+    those behind a gap, nor those that nobody drove.
     """
 
     places: Places
@@ -206,11 +190,7 @@ class Passes:
         return np.asarray(self._summing @ flat).reshape(len(self.places), *values.shape[1:])
 
     def blank(self, known: Bools) -> Bools:
-        """
-        Return at which places (P,), and beside them, none of the visits kept is ``known`` (V,).
-
-        However unusual their speed ratios are: near stops all differ by more than elsewhere.
-        """
+        """Return at which places (P,), and beside them, no kept visit is ``known`` (V,)."""
         counts = self.beside @ self.at_places((self.kept & known).astype(np.float64))
         return np.asarray(counts == 0.0)
 
@@ -247,7 +227,9 @@ def lay_out(
     horizons: Sequence[int],
     period_s: float,
     memory_s: float,
-    traits: Traits,
+    at_rest: Floats,
+    shifts: Floats,
+    exponents: Floats,
     *,
     network: bool = False,
 ) -> Passes | None:
@@ -262,20 +244,28 @@ def lay_out(
         return None
     gains = -np.expm1(-period_s / (np.array(MEMORIES) * memory_s))
     halts, starts = _halts(places, tracks, period_s)
-    log_ratios, stays = _ratios(places, halts)
+    # Times that vehicles stood on their way do not count for speed ratios.
+    driven = places.times - np.cumsum(np.concatenate([[0.0], halts[:-1]]))
+    low, high = around(places)
+    took = (driven[high] - driven[low]) / np.maximum(high - low, 1)
+    logs = np.log(np.clip(took, 0.01, 50.0))
+    # The median, so that one lap which stopped does not make all others fast.
+    usual = quantiles(places.visited, logs, 0.5)
     forward, gears = _forward_and_gears(places, observations, tracks, period_s)
     kept = np.ones(len(places.visited), dtype=np.bool_)
     return Passes(
         places,
         **observe(places, observations, gains, MEMORIES[-1] * memory_s, period_s),
-        log_ratios=log_ratios,
-        stays=stays,
+        log_ratios=np.clip(usual[places.visited] - logs, -1.0, 1.0),
+        stays=np.exp(usual),
         targets=_at_visits(places, [segment_targets(each, horizons, period_s) for each in tracks]),
         horizons=tuple(horizons),
         period_s=period_s,
         gains=gains,
         channels=observations[0].shape[1],
-        **traits._asdict(),
+        at_rest=at_rest,
+        shifts=shifts,
+        exponents=exponents,
         # As a time constant is a product: another rounding would change models.
         memory_s=MEMORIES[-1] * memory_s / MEMORIES[-1],
         forward=forward,
@@ -310,31 +300,25 @@ def observe(
     rest = [each[:0] for each in along]
     for each, stands in zip(along, places.standing, strict=True):
         rest += [each[a + edge : max(b - edge, 0)] for a, b in stretches_of(stands)]
+    ends = np.array([len(each) for each in along])[places.segments] - 1.0
     return {
         'features': _at_visits(places, along),
-        'settled': _visit_times(places, along) > warm,
+        'settled': np.clip(places.times, 0.0, ends) > warm,
         'rest': np.concatenate(rest),
         'series': seen[~still],
     }
 
 
-def _visit_times(places: Places, series: Sequence[Floats]) -> Floats:
-    """Return the ticks (V,) of the visits, within the series of each segment."""
-    lengths = np.array([len(each) for each in series])
-    return np.clip(places.times, 0.0, lengths[places.segments] - 1.0)
-
-
 def _at_visits(places: Places, series: Sequence[Floats]) -> Floats:
     """Return series (T, ...) of each segment at the visits, also between ticks: (V, ...)."""
-    times = _visit_times(places, series)
-    before = np.floor(times).astype(np.int64)
-    share = (times - before).reshape(-1, *[1] * (series[0].ndim - 1))
-    values = np.empty((len(times), *series[0].shape[1:]))
+    values = np.empty((len(places.times), *series[0].shape[1:]))
     for index, rows in enumerate(series):
         mine = places.segments == index
-        here, part = before[mine], share[mine]
-        after = np.minimum(here + 1, len(rows) - 1)
-        values[mine] = rows[here] * (1.0 - part) + rows[after] * part
+        times = np.clip(places.times[mine], 0.0, len(rows) - 1.0)
+        before = np.floor(times).astype(np.int64)
+        part = (times - before).reshape(-1, *[1] * (rows.ndim - 1))
+        after = np.minimum(before + 1, len(rows) - 1)
+        values[mine] = rows[before] * (1.0 - part) + rows[after] * part
     return values
 
 
@@ -359,9 +343,8 @@ def memory_of(
     """
     Return the memory of the observations, seconds: for how long the slowest channel stays alike.
 
-    It is the lag at which the autocorrelation of observations (T, d) of each segment,
-    standardised, has fallen to 1 / e, at least ``LEAST_TICKS``; no slow mean may take longer to
-    settle than longest.
+    It is the lag at which the autocorrelation of standardised observations (T, d) has fallen to 1
+    / e, at least ``LEAST_TICKS``; no slow mean may take longer to settle than longest.
     """
     longest = longest_lag(observations, period_s, longest_s)
     sums = np.zeros((longest + 1, observations[0].shape[1]))
@@ -389,27 +372,10 @@ def _forward_and_gears(
     """
     Return forward and gears of `Passes`.
 
-    Positions do not show whether a vehicle drives back in reverse or turns round first. If it
-    reverses, its speed goes on falling below zero, and observations explain that better.
+    If a vehicle drives back in reverse rather than turning round, which positions do not show, its
+    speed goes on falling below zero, and observations explain that better.
     """
-    forward, gears = learn_forward(observations, tracks, period_s), np.ones(len(places))
-    reversing = _gears_of_reversing(places)
-    if (reversing < 0.0).any():
-        signs = []
-        for segment, track in enumerate(tracks):
-            visits = np.flatnonzero(places.segments == segment)
-            visits = visits[np.argsort(places.times[visits], kind='stable')]
-            newest = np.searchsorted(places.times[visits], np.arange(len(track)), side='right') - 1
-            along = reversing[places.visited[visits]]
-            signs.append(along[newest.clip(0)] if len(visits) else np.ones(len(track)))
-        signed = learn_forward(observations, tracks, period_s, signs)
-        if signed.explained > forward.explained:
-            return signed, reversing
-    return forward, gears
-
-
-def _gears_of_reversing(places: Places) -> Floats:
-    """Return the gears (P,) of `Passes` if the vehicle reverses wherever it turns back."""
+    forward = learn_forward(observations, tracks, period_s)
     visited, runs = places.visited, places.runs
     headings = places.headings[visited]
     # From the place where it turns back it leaves the other way.
@@ -423,7 +389,19 @@ def _gears_of_reversing(places: Places) -> Floats:
         gears = 1.0 - 2.0 * (np.cumsum(turns[begin:end]) % 2)
         known = np.sign(votes[visited[begin:end]])
         np.add.at(votes, visited[begin:end], -gears if known @ gears < 0.0 else gears)
-    return np.where(votes < 0.0, -1.0, 1.0)
+    reversing = np.where(votes < 0.0, -1.0, 1.0)
+    if (reversing < 0.0).any():
+        signs = []
+        for segment, track in enumerate(tracks):
+            visits = np.flatnonzero(places.segments == segment)
+            visits = visits[np.argsort(places.times[visits], kind='stable')]
+            newest = np.searchsorted(places.times[visits], np.arange(len(track)), side='right') - 1
+            along = reversing[visited[visits]]
+            signs.append(along[newest.clip(0)] if len(visits) else np.ones(len(track)))
+        signed = learn_forward(observations, tracks, period_s, signs)
+        if signed.explained > forward.explained:
+            return signed, reversing
+    return forward, np.ones(len(places))
 
 
 def learn_forward(
@@ -436,24 +414,30 @@ def learn_forward(
     Regress the accelerations of the training on the observations; zero if positions show none.
 
     With the forward acceleration the belief knows how far a vehicle gets that pulls away or brakes
-    where no training drive did. ``signs`` are those of the speed at each tick (T,), 1 if not
-    given.
+    where no drive did. ``signs`` are those of the speed at each tick (T,), 1 if not given.
     """
+    channels = observations[0].shape[1]
     signs = [np.ones(len(each)) for each in tracks] if signs is None else signs
-    best = Forward(np.zeros(observations[0].shape[1]), 0.0, 0.0)
+    best = Forward(np.zeros(channels), 0.0, 0.0)
     # Ticks each way over which an acceleration is measured: positions are too noisy over a few,
     # accelerations last too short for many. The lag that observations explain best is taken.
     for lag in (2, 4, 8, 16):
-        parts = [
-            _accelerations(seen, track, sign, lag, period_s)
-            for seen, track, sign in zip(observations, tracks, signs, strict=True)
-            if len(seen) > 4 * lag
-        ]
-        if not parts:
-            continue
-        design = np.concatenate([part[0] for part in parts])
-        wanted = np.concatenate([part[1] for part in parts])
-        if len(wanted) <= design.shape[1] or not wanted.var() > 0.0:
+        half, width = lag // 2, 2 * lag + 1
+        designs, parts = [np.empty((0, channels + 1))], [np.empty(0)]
+        for seen, track, sign in zip(observations, tracks, signs, strict=True):
+            if len(seen) <= 4 * lag:
+                continue
+            speeds = np.full(len(track), np.nan)
+            moved = np.linalg.norm(track[2 * half :] - track[: -2 * half], axis=1)
+            speeds[half:-half] = sign[half:-half] * moved / (2 * half * period_s)
+            gained = (speeds[2 * lag :] - speeds[: -2 * lag]) / (2 * lag * period_s)
+            sums = np.cumsum(np.vstack([np.zeros(channels), seen]), axis=0)
+            means = (sums[width:] - sums[:-width]) / width
+            known = np.isfinite(gained)
+            designs.append(np.column_stack([means[known], np.ones(known.sum())]))
+            parts.append(gained[known])
+        design, wanted = np.concatenate(designs), np.concatenate(parts)
+        if len(wanted) <= channels + 1 or not wanted.var() > 0.0:
             continue
         # Ridge in variances of the channels, which are one: two of them may be the same.
         normal = design.T @ design + 1e-3 * len(design) * np.eye(design.shape[1])
@@ -462,22 +446,6 @@ def learn_forward(
         if explained > best.explained:
             best = Forward(line[:-1], float(line[-1]), explained)
     return best
-
-
-def _accelerations(
-    seen: Floats, track: Floats, sign: Floats, lag: int, period_s: float
-) -> tuple[Floats, Floats]:
-    """Return the mean observations and a one (n, d + 1), and the accelerations (n,) around it."""
-    half = max(lag // 2, 1)
-    speeds = np.full(len(track), np.nan)
-    moved = np.linalg.norm(track[2 * half :] - track[: -2 * half], axis=1)
-    speeds[half:-half] = sign[half:-half] * moved / (2 * half * period_s)
-    gained = (speeds[2 * lag :] - speeds[: -2 * lag]) / (2 * lag * period_s)
-    sums = np.cumsum(np.vstack([np.zeros(seen.shape[1]), seen]), axis=0)
-    width = 2 * lag + 1
-    means = (sums[width:] - sums[:-width]) / width
-    known = np.isfinite(gained)
-    return np.column_stack([means[known], np.ones(known.sum())]), gained[known]
 
 
 def _halts(places: Places, tracks: Sequence[Floats], period_s: float) -> tuple[Floats, Floats]:
@@ -500,17 +468,6 @@ def _halts(places: Places, tracks: Sequence[Floats], period_s: float) -> tuple[F
             elif following > first + 1:
                 halts[following - 1] += end - begin
     return halts, starts
-
-
-def _ratios(places: Places, stood: Floats) -> tuple[Floats, Floats]:
-    """Return log_ratios and stays of `Passes`; ticks it ``stood`` (V,) on its way do not count."""
-    driven = places.times - np.cumsum(np.concatenate([[0.0], stood[:-1]]))
-    low, high = around(places)
-    stays = (driven[high] - driven[low]) / np.maximum(high - low, 1)
-    logs = np.log(np.clip(stays, 0.01, 50.0))
-    # The median, so that one lap which stopped does not make all others fast.
-    usual = quantiles(places.visited, logs, 0.5)
-    return np.clip(usual[places.visited] - logs, -1.0, 1.0), np.exp(usual)
 
 
 def around(places: Places) -> tuple[Ints, Ints]:

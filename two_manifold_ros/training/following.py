@@ -36,7 +36,6 @@ from two_manifold_ros.route.visits import (
     memory_of,
     motionless,
     Passes,
-    Traits,
     ways_of,
 )
 from two_manifold_ros.training.dataset import build_dataset, Dataset, USUAL_RATE_HZ
@@ -264,12 +263,10 @@ def lay_out_drives(
         horizons,
         period_s,
         memory_of(observations, period_s),
-        Traits(
-            channels.standardise(still[None])[0],
-            # Only of the channels of an IMU is known how they drift.
-            (SHIFTS[live] if channels.of_imu else 0.0) / channels.scale[live],
-            EXPONENTS[live] if channels.of_imu else np.zeros(1),
-        ),
+        channels.standardise(still[None])[0],
+        # Only of the channels of an IMU is known how they drift.
+        (SHIFTS[live] if channels.of_imu else 0.0) / channels.scale[live],
+        EXPONENTS[live] if channels.of_imu else np.zeros(np.count_nonzero(live)),
         network=network,
     )
     if passes is None:
