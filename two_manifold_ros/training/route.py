@@ -65,7 +65,6 @@ if TYPE_CHECKING:
 MOST_TICKS = 3_000
 """Ticks that a model of a route keeps, and whose windows are embedded, or six windows."""
 
-
 USUAL_SHIFT = 0.1
 """
 What a further channel is off from one drive to the next, as a share of its spread on the route, as
@@ -100,15 +99,15 @@ def train_route(
         client=client,
     )
     settings, dataset, passes, notes = drives
-    places = passes.places
-    roads = None
+    places, roads = passes.places, None
     if followed is not None and not recordings[0].sensors:
         trying = partial(progress, 'following drives on the network of the others', 0.7)
-        roads = choose_network(drives, followed, recordings, trying)
-    if roads is not None:
-        passes, followed, notes = roads.network.passes, roads.followed, notes + roads.notes
-        own = compared_row(drives._replace(passes=passes), followed)
-        compared = [*(each | {'network': False} for each in compared), own | {'network': True}]
+        chosen_roads = choose_network(drives, followed, recordings, trying)
+        if chosen_roads is not None:
+            roads, followed, note = chosen_roads
+            passes, notes = roads.passes, (*notes, note)
+            own = compared_row(drives._replace(passes=passes), followed)
+            compared = [*(e | {'network': False} for e in compared), own | {'network': True}]
     observations, tracks, window = dataset.observations, dataset.tracks, dataset.window
     low, high = _range_of_means(observations, window)
     progress('embedding windows', 0.7)
@@ -166,7 +165,7 @@ def train_route(
         if roads is not None
         else learn_circuit(places, tracks, dataset.period_s, timed, at_mark=recordings[0].marked),
         lines=learn_lines(passes, [each.line for each in dataset.segments]),
-        network=None if roads is None else learn_network(roads.network, window),
+        network=None if roads is None else learn_network(roads, window),
         # On a network a vehicle that was moved is found after a reset alone.
         least_evidence=0.0 if followed is None or roads is not None else followed.least_evidence,
     )
