@@ -36,8 +36,8 @@ class Split(NamedTuple):
     r"""
     Vectors in a basis and in what had to be added to it, written in few numbers.
 
-    Everything refers to the orthonormal rows :math:`\bar B` that are ``recipe @ [rows; vectors]``
-    and that are never computed; the first r of them span the basis.
+    Everything refers to the orthonormal rows :math:`\bar B`, ``recipe @ [rows; vectors]``, that
+    are never computed; the first r of them span the basis.
     """
 
     own: Floats  # (r, r), the rows of the basis in these, lower triangular and nearly one
@@ -52,8 +52,7 @@ class Basis:
     Up to ``room`` orthonormal rows of length ``size``, which follow new vectors.
 
     Stored are earlier rows and the vectors since then; the present rows are a small matrix times
-    these. So a single vector costs one pass over what is stored, and the rows are turned only when
-    ``PENDING`` vectors wait or the rows are asked for.
+    these, turned only when ``PENDING`` vectors wait or the rows are asked for.
     """
 
     def __init__(self, room: int, size: int) -> None:
@@ -137,12 +136,10 @@ class ThinSvd:
     The leading singular vectors of :math:`\sum_t w_tx_ty_t^\top`, kept up to date (Brand 2006).
 
     A batch of c terms is one update of rank c, mathematics (10.2) and (10.3). What is cut off at
-    an update is lost for good, so keep more directions than will be needed.
-
-    Orthogonalisation is double, as it has to be, but both rounds are in small matrices: each
-    update counts with what the last one really left, and so mends it in the one pass in which it
-    turns the bases. When an update could leave more than 1e-11 (directions that were tiny before
-    they were normalised), an empty one follows at once.
+    an update is lost for good, so keep more directions than will be needed. Orthogonalisation is
+    double, but both rounds are in small matrices: each update counts with what the last one really
+    left, and so mends it in the one pass in which it turns the bases. When an update could leave
+    more than 1e-11, an empty one follows at once.
 
     The singular ``values`` (r,) are largest first; r grows from 0 to ``rank``. ``newest`` (c, r)
     are the coordinates of the last y in the right basis, ``down``; that of x is ``across``.
@@ -169,8 +166,7 @@ class ThinSvd:
         """
         Add the outer products of the rows of finite (c, ...) x and y to the decayed sum.
 
-        Returns the move of coordinates in the old bases; signs are chosen so that axes keep their
-        sense.
+        Returns the move of coordinates in the old bases; axes keep their sense.
         """
         before = len(self.values)
         across, down = self.across.split(x), self.down.split(y)
@@ -191,11 +187,10 @@ class ThinSvd:
             self.down.turn(right @ down.recipe, down, y),
         )
         move = Move(left[:, :before] @ across.own.T, right[:, :before] @ down.own.T)
-        return self._mended(move) if spoiled > 1e-11 else move
-
-    def _mended(self, move: Move) -> Move:
-        """Make the bases orthonormal to the last digit by an empty fold after a move."""
-        newest, none = self.newest, np.zeros(0)
-        mending = self.fold(self.left[:0].copy(), self.right[:0].copy(), none)
+        if not spoiled > 1e-11:
+            return move
+        # An empty fold makes the bases orthonormal to the last digit.
+        newest = self.newest
+        mending = self.fold(self.left[:0].copy(), self.right[:0].copy(), np.zeros(0))
         self.newest = newest @ mending.right.T
         return mending.after(move)

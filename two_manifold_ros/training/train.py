@@ -139,9 +139,8 @@ def with_time_scales(
         return _by_memory(recordings, settings)
     if not isinstance(settings, SpectralSettings):
         return _by_laps(recordings, settings)
-    if settings.rate_hz or settings.window:
-        return settings
-    return _by_trial(recordings, settings, progress)
+    free = not settings.rate_hz and not settings.window
+    return _by_trial(recordings, settings, progress) if free else settings
 
 
 def with_sharpness(
@@ -169,8 +168,6 @@ def _rate_for(memory_s: float, rate_hz: float) -> float:
     slower_hz = max(10.0 / memory_s, 5.0)
     # A little slower changes nothing but that ticks are no whole samples any more.
     return float(math.ceil(slower_hz)) if slower_hz < rate_hz / 1.5 else rate_hz
-
-
 def _by_laps(recordings: Sequence[Recording], settings: TrainingSettings) -> TrainingSettings:
     """
     Take 80 ticks and two windows in a lap, as positions show it.
@@ -201,9 +198,8 @@ def _by_memory(recordings: Sequence[Recording], settings: RouteSettings) -> Rout
     Take ten ticks in the memory of the observations, and five memories in a window.
 
     Observations that forget within `LEAST_TICKS` may hide the road under vibration: then the
-    memory is taken from `memory_between_laps`. Because the vibration of neighbouring ticks
-    differs, the sharpness of a second is set too if everything is left open; `choose_by_parts`
-    tries it.
+    memory is that of `memory_between_laps`. As the vibration of neighbouring ticks differs, a
+    sharpness is set too if everything is left open; `choose_by_parts` tries it.
     """
     usual = build_dataset(recordings, settings)
     memory_s = memory_of(usual.observations, usual.period_s)
@@ -247,11 +243,10 @@ def _by_trial(
     Try windows of the spectral filter from the longest to the usual one.
 
     It ends when errors on the quarters of the drives, held out in turn, stop to fall. A shorter
-    one is taken if they are much less than with the longer one: long ones show other routes and
-    wrong beliefs more surely. Then fewer ticks are taken if that is not clearly worse.
+    one is taken if it errs a quarter less on their median, which no single quarter decides: long
+    ones show other routes and wrong beliefs more surely. Then fewer ticks are taken if that is not
+    clearly worse.
     """
-    # A shorter window has to err a quarter less on the median of the quarters, which no single
-    # quarter decides.
     shorter = 4.0 / 3.0
     usual = build_dataset(recordings, settings)
     usual_s = usual.window / usual.rate_hz
@@ -288,7 +283,6 @@ def _by_trial(
 
 def slower_rate(wanted_hz: float, present_hz: float) -> float:
     """Return the rate that is wanted if it is clearly slower than the present one, else this."""
-    # A little slower changes nothing but that ticks are no whole samples any more.
     return wanted_hz if 1.5 * wanted_hz < present_hz else present_hz
 
 
