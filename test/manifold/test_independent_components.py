@@ -53,19 +53,6 @@ def test_a_ball_of_known_size_shows_the_jacobian():
     np.testing.assert_allclose(one[0], naive * 5.0 / 0.1**2)
 
 
-def test_clouds_of_another_shape_are_refused():
-    points = np.zeros((2, 3))
-    for call, words in (
-        (lambda: covariances_of_ends(np.zeros((2, 1, 3)), 1.0), r'give .* at least 2'),
-        (lambda: covariances_of_ends(np.zeros((2, 3)), 1.0), r'\(2, 3\)'),
-        (lambda: covariances_of_ends(np.zeros((2, 4, 3)), 0.0), 'paths last 0.0'),
-        (lambda: covariances_of_balls(points, np.zeros((2, 4, 3)), -1.0, 2), 'balls is -1.0'),
-        (lambda: covariances_of_balls(points, np.zeros((2, 4, 2)), 1.0, 2), 'do not fit together'),
-    ):
-        with pytest.raises(InputError, match=words):
-            call()
-
-
 def box(count: int) -> np.ndarray:
     """Return places (n, d) on a grid in the unit box."""
     steps = {2: 30, 3: 12, 4: 8}[count]

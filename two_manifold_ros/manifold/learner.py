@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.rules import Rules
     from two_manifold_ros.ticks.windows import WindowSet
-    from two_manifold_ros.typing import Bools, Floats, Ints
+    from two_manifold_ros.typing import Floats, Ints
 
 
 Samples: TypeAlias = 'PointSet | WindowSet'
@@ -26,28 +26,11 @@ Samples: TypeAlias = 'PointSet | WindowSet'
 
 @dataclass(frozen=True)
 class PointSet:
-    """
-    A set of (n, D) points, one a row; see ``Samples``.
-
-    Raises ``InputError`` if there is none, or a number is not finite or beyond 1e150.
-    """
+    """A set of (n, D) finite points, one a row; see ``Samples``."""
 
     points: Floats
 
-    def __post_init__(self) -> None:
-        """Check the points."""
-        if self.points.ndim != 2 or not self.points.size:
-            msg = f'points have the shape {self.points.shape}; give one point a row'
-            raise InputError(msg)
-        if not np.isfinite(self.points).all():
-            msg = 'a point holds a number that is not finite; leave that row out'
-            raise InputError(msg)
-        if np.abs(self.points).max() > 1e150:
-            msg = 'a point holds a number beyond 1e+150; choose a larger unit'
-            raise InputError(msg)
-
     def __len__(self) -> int:
-        """Return the number of points."""
         return len(self.points)
 
     def rows(self, indices: Ints) -> Floats:
@@ -124,18 +107,13 @@ class Response(Protocol):
         """
         Return how many weights there are, l, of ``count`` training points.
 
-        Raises ``ValueError`` if the fields, which have their types and are finite, do not fit
-        together.
+        Raises ``ValueError`` if the fields, which are finite, do not fit together.
         """
 
 
 @dataclass(frozen=True)
 class Extension:
-    r"""
-    Coordinates of a new point from its squared distances to the training points.
-
-    .. math:: z(x) = \sum_i a_i(x)\, T_i + c
-    """
+    r"""Coordinates :math:`z(x) = \sum_i a_i(x)\, T_i + c` of a point from squared distances."""
 
     response: Response  # a
     table: Floats  # (l, m), T
@@ -153,12 +131,10 @@ class Extension:
 class Embedding:
     """A low-rank centred embedding of a set of points."""
 
-    # (n, m), rows whose inner products are the learned, centred kernel; column means are zero.
-    coordinates: Floats
+    coordinates: Floats  # (n, m), whose inner products are the learned, centred kernel
     extension: Extension  # the same coordinates for new points; a training point gets its own row
     eigenvalues: Floats  # (m,), eigenvalues of the learner's own operator, leading first
-    # Bandwidth of Gaussian weights, in units of distance; 0 where there are none.
-    bandwidth: float = 0.0
+    bandwidth: float = 0.0  # of Gaussian weights, in units of distance; 0 where there are none
     notes: tuple[str, ...] = ()  # sentences that must be logged
 
 
@@ -190,8 +166,8 @@ class Limits:
     # Total affinity below which a point resembles nothing in training (mathematics, section 8):
     # it is reached 7.4 bandwidths from the nearest point.
     degree = 1e-12
-    # Smallest eigenvalue of a Laplacian whose inverse is taken: rounding may make one of a nearly
-    # split graph 0. A point then lies 3e4 spreads away at the most.
+    # Smallest eigenvalue of a Laplacian whose inverse is taken: of a nearly split graph rounding
+    # may make one 0. A point then lies 3e4 spreads away at the most.
     eigenvalue = 1e-9
 
 
@@ -223,10 +199,8 @@ def require_scale(samples: Samples, dimension: int, neighbours: int | None = Non
     least = dimension if neighbours is None else max(dimension + 1, neighbours)
     if len(samples) <= least:
         graph = f' and {neighbours} neighbours' if neighbours else ''
-        msg = (
-            f'{len(samples)} points are too few for {dimension} dimensions{graph}; ask for fewer, '
-            'or take more points (of windows: record longer or shorten them)'
-        )
+        few = f'{len(samples)} points are too few for {dimension} dimensions{graph}'
+        msg = f'{few}; ask for fewer, or give more (of windows: record longer or shorten them)'
         raise InputError(msg)
     return median_distance(samples)
 
@@ -285,11 +259,10 @@ def near_points(squared: Floats, neighbours: int, radii: Floats) -> Ints:
     """
     Return the nearest training points of a point, and those that have it within their own radius.
 
-    The nearest are ``neighbours`` and one more; ``radii`` (n,) are squared distances to the last
-    of their own neighbours. Of a training point that is its row in the symmetric neighbour graph
-    and itself.
+    The nearest are ``neighbours`` and one more, since a training point counts itself; ``radii``
+    (n,) are squared distances to the last of their own neighbours. Of a training point that is its
+    row in the symmetric neighbour graph and itself.
     """
-    # One more than the neighbours, since a training point counts itself.
     radius = np.partition(squared, neighbours)[neighbours]
     # A distance that is a radius stays one when it is computed in another way.
     return np.flatnonzero(squared <= np.maximum(radii, radius) * (1.0 + 1e-9))
@@ -322,35 +295,26 @@ def connect(
     components, labels = connected_components(graph, directed=False)
     notes: tuple[str, ...] = ()
     if components > 1:
-        note = (
-            f'the neighbour graph fell into {components} pieces, joined by their nearest points; '
-            f'more than {neighbours} neighbours would connect it'
+        pieces = (
+            f'the neighbour graph fell into {components} pieces, joined by their nearest points'
         )
-        notes = (note,)
+        notes = (f'{pieces}; more than {neighbours} neighbours would connect it',)
     while components > 1:
+        bridges = []
         sizes = np.bincount(labels)
-        bridges = [
-            _bridge(samples, labels == label, probes)
-            for label in range(components)
-            if label != sizes.argmax()
-        ]
+        for label in np.flatnonzero(np.arange(components) != sizes.argmax()):
+            members = np.flatnonzero(labels == label)
+            some = members[:: max(1, len(members) // probes)][:probes]
+            distances = samples.distances_to(some)
+            distances[members] = np.inf
+            outside, probe = np.unravel_index(int(distances.argmin()), distances.shape)
+            bridges.append((some[probe], outside, distances[outside, probe]))
         first, second, squared = (np.array(column) for column in zip(*bridges, strict=True))
         weight = np.maximum(affinity(squared, bandwidth), 1e-3)
         edges = coo_matrix((weight, (first, second)), shape=graph.shape).tocsr()
         graph = graph.maximum(edges).maximum(edges.T).tocsr()
         components, labels = connected_components(graph, directed=False)
     return graph, notes
-
-
-def _bridge(samples: Samples, inside: Bools, probes: int) -> tuple[int, int, float]:
-    """Return the ends and the squared length of the edge that joins a piece to the others."""
-    members = np.flatnonzero(inside)
-    step = max(1, len(members) // probes)
-    some = members[::step][:probes]
-    distances = samples.distances_to(some)
-    distances[members] = np.inf
-    outside, probe = np.unravel_index(int(distances.argmin()), distances.shape)
-    return int(some[probe]), int(outside), float(distances[outside, probe])
 
 
 def smallest_modes(matrix: csc_matrix, null: Floats, count: int) -> tuple[Floats, Floats]:

@@ -161,7 +161,7 @@ class Triples:
 
 @dataclass(frozen=True)
 class LearnerSettings:
-    """Settings for learning a TPSR from a stream; `InputError` if they make no learner."""
+    """Settings for learning a TPSR from a stream."""
 
     states: int  # dimension of the state, k
     rank: int  # directions that are kept, r; what was cut off once is lost, see docs/reproduce.md
@@ -170,16 +170,6 @@ class LearnerSettings:
     # Samples that share one update of the bases. One is Boots & Gordon 2011, eq. 9; more is eq. 8,
     # a small part of the cost, and differs only in what is cut off when.
     fold_every: int = 32
-
-    def __post_init__(self) -> None:
-        for name in ('states', 'ridge', 'memory', 'fold_every'):
-            value = getattr(self, name)
-            if not value > 0:
-                msg = f'{name} of a learner is {value}; it must be positive'
-                raise InputError(msg)
-        if self.rank < self.states:
-            msg = f'{self.states} states need a rank of as many at least, not {self.rank}'
-            raise InputError(msg)
 
     @property
     def decay(self) -> float:
@@ -199,9 +189,6 @@ class OnlineLearner:
     def __init__(
         self, settings: LearnerSettings, constant: Floats, tests: int, observations: int
     ) -> None:
-        names = ('test', 'next_test', 'history', 'observation')
-        sizes = (tests, tests, len(constant), observations)
-        self.sizes = dict(zip(names, sizes, strict=True))
         self.settings = settings
         self.constant = constant
         self.svd = ThinSvd(tests, len(constant), settings.rank)
@@ -228,16 +215,8 @@ class OnlineLearner:
 
         A sample is passed over if a number in it is not finite, if its features together are
         longer than 1e6 (`LARGEST_SQUARE`), or if the importance is not between 1e-60 and 1e60.
-        Raises `InputError` for another number of features than the learner was made for.
         """
         features = (test, next_test, history, observation)
-        for (name, wanted), each in zip(self.sizes.items(), features, strict=True):
-            if len(each) != wanted:
-                msg = (
-                    f'{name} has {len(each)} features, but the learner was made for {wanted}: '
-                    'use the same feature maps all along'
-                )
-                raise InputError(msg)
         # The sum and not the largest: that of NaN and a number may be the number.
         squares = sum(squared_length(each) for each in features)
         if not (squares < LARGEST_SQUARE and 1e-60 <= float(importance) < 1e60):

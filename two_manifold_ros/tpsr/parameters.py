@@ -113,14 +113,7 @@ class TpsrBelief:
         likelihood on average, in [-1, 1]: at one half the belief predicts no more than the average
         does. At or below ``SMALLEST_EVIDENCE``, and if features are zero, not finite or longer
         than 1e6, the observation is passed over and the state moves on by mathematics (6.3).
-        Raises `InputError` for another number of features.
         """
-        wanted = len(self.tpsr.inverse)
-        if len(features) != wanted:
-            msg = (
-                f'{len(features)} features instead of {wanted}: use the map that was learned from'
-            )
-            raise InputError(msg)
         evidence, moved = 0.0, self.state
         if 0.0 < squared_length(features) < LARGEST_SQUARE:
             operator = self.tpsr.operator(features)
