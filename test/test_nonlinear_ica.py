@@ -91,7 +91,7 @@ def test_bad_input_is_refused():
         ({'clouds': 'discs'}, given, "'discs'; choose one of paths, ends, ball, given"),
         ({}, given[1:], r'shape \(143, 3, 3\) where X has \(144, 3\)'),
         ({}, given[:, :2, :2], 'the last one as long as the row'),
-        ({'clouds': 'paths'}, given, 'array of 3 axes'),
+        ({'clouds': 'paths'}, given, 'give 3 axes'),
         ({}, spoilt, 'no array of finite real numbers'),
         ({}, [['a']], 'no array of finite real numbers'),
         ({'n_components': 0}, given, 'rank is 0, but must be positive'),

@@ -29,15 +29,18 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+LEAST = 1e-9
+"""Least value of a number that has to be positive."""
+
+
 class Setting(NamedTuple):
-    """Facts about a setting. The range is inclusive, but for 0 of a real number."""
+    """Facts about a setting. The range is inclusive."""
 
     kind: type  # of the value, or of its entries
     what: str  # for help and pages
     usual: str = 'chosen'  # what training does where the default is `None`
     low: float = -math.inf
     high: float = math.inf
-    also: float | None = None  # a number outside the range that is allowed as well
     choices: tuple[str, ...] = ()  # all words that are allowed
     units: str = ''
     letter: str = 'X'  # place of the value in the help of the option
@@ -45,24 +48,14 @@ class Setting(NamedTuple):
 
     def allows(self, value: Any) -> bool:  # noqa: ANN401 - any given value is judged
         """Return whether a value is one of the choices, or in the range."""
-        if self.choices:
-            return value in self.choices
-        if value == self.also:
-            return True
-        return self.low <= value <= self.high and not (self._open and value == 0)
+        return value in self.choices if self.choices else self.low <= value <= self.high
 
     @property
     def allowed(self) -> str:
         """Words for the values that are allowed."""
         if self.choices:
             return f'one of {", ".join(self.choices)}'
-        also = '' if self.also in {None, self.low} else f'{self.also:g} or '
-        low = 'above 0 and at most' if self._open else f'{self.low:.12g} to'
-        return f'{also}{low} {self.high:.12g} {self.units}'.rstrip()
-
-    @property
-    def _open(self) -> bool:
-        return self.kind is float and self.low == 0.0 and self.also is None
+        return f'{self.low:.12g} to {self.high:.12g} {self.units}'.rstrip()
 
 
 def setting(default: Any, kind: type, what: str, **known: Any) -> Any:  # noqa: ANN401 - a field
@@ -86,19 +79,14 @@ class TrainingSettings:
     """
     Settings of a training. ``None`` means that training chooses from the data, or as below.
 
-    As ``pathlib.Path`` makes a path of its system, ``TrainingSettings(method=..., ...)`` makes
-    the record of the method: `RouteSettings` without one, `SpectralSettings`, `TpsrSettings` or
-    `PaperSettings`.
+    As ``pathlib.Path`` makes a path of its system, ``TrainingSettings(method=..., ...)`` makes the
+    record of the method: `RouteSettings` without one, `SpectralSettings`, `TpsrSettings` or
+    `PaperSettings`. Methods are a Bayes filter over the places of the route (see ``route``), the
+    spectral filter of the papers (see ``hse_hmm``), and a TPSR, whose state comes from an
+    incremental SVD of random features (see `RouteTpsr`). `FIELDS` has all settings.
 
-    Methods are a Bayes filter over the places of the route (see ``route``), the spectral filter of
-    the papers (see ``hse_hmm``), and a TPSR, whose state comes from an incremental SVD of random
-    features (see `RouteTpsr`). `FIELDS` has all settings.
-
-    Raises
-    ------
-    InputError
-        If a value is unknown or out of range, or if the method has no such setting.
-
+    Raises ``InputError`` if a value is unknown or out of range, or if the method has no such
+    setting.
     """
 
     method: str = setting(
@@ -158,8 +146,7 @@ class TrainingSettings:
         if missing and missing <= FIELDS.keys():
             having = [name for name, each in RECORDS.items() if given.keys() <= each.names()]
             other = f', or choose method {" or ".join(having)}' if having else ''
-            listed, them = ', '.join(sorted(missing)), 'them' if len(missing) > 1 else 'it'
-            msg = f'method {method} has no {listed}: leave {them} out{other}'
+            msg = f'method {method} has no {", ".join(sorted(missing))}: leave it out{other}'
             raise InputError(msg)
         return super().__new__(cls)
 
@@ -170,15 +157,12 @@ class TrainingSettings:
             if each.name == 'horizons' or (value is None and each.default is None):
                 continue
             if not known.allows(value):
-                msg = (
-                    f'{each.name} is {value}, but with method {self.method} it must be '
-                    f'{known.allowed}'
-                )
+                wanted = f'with method {self.method} it must be {known.allowed}'
+                msg = f'{each.name} is {value}, but {wanted}'
                 raise InputError(msg)
         ahead = self.horizons
         if not ahead or ahead[0] != 0 or list(ahead) != sorted(set(ahead)):
-            shown = ','.join(map(str, ahead))
-            msg = f'horizons {shown!r} must start with 0 and increase'
+            msg = f'horizons {",".join(map(str, ahead))!r} must start with 0 and increase'
             raise InputError(msg)
 
     @classmethod
@@ -204,7 +188,8 @@ class TrainingSettings:
 
     def at_one_rate(self) -> Self:
         """Return the settings of a training that tries no faster rate."""
-        return self
+        changes: dict[str, Any] = {'max_step_load': 0.0} if 'max_step_load' in self.names() else {}
+        return replace(self, **changes)
 
     def with_method(self, method: str, **changes: Any) -> TrainingSettings:  # noqa: ANN401
         """Return the record of a method with what it has in common, unless it settles that."""
@@ -275,7 +260,7 @@ class ObservingSettings(TrainingSettings):
         None,
         float,
         'bandwidth of the kernel of observations, in median distances between observations',
-        low=0.0,
+        low=LEAST,
         high=1e3,
     )
     ridge: float | None = setting(
@@ -283,7 +268,7 @@ class ObservingSettings(TrainingSettings):
         float,
         'ridge of observation ridge and of method tpsr, for features of mean square one',
         usual='chosen, with tpsr 1',
-        low=0.0,
+        low=LEAST,
         high=1e6,
     )
 
@@ -299,7 +284,7 @@ class RouteSettings(EmbeddedSettings):
         float,
         'exponent of the likelihood of an observation',
         usual='0.2 at 20 Hz, the same weight a second at other rates',
-        low=0.0,
+        low=LEAST,
         high=100.0,
     )
     persistence: float | None = setting(
@@ -307,7 +292,7 @@ class RouteSettings(EmbeddedSettings):
         float,
         'weight of lasting deviations in the likelihood',
         usual='one over the ticks in the memory of the observations',
-        low=0.0,
+        low=LEAST,
         high=100.0,
     )
     max_step_load: float = setting(
@@ -318,12 +303,7 @@ class RouteSettings(EmbeddedSettings):
         usual='',
         low=0.0,
         high=1.0,
-        also=0.0,
     )
-
-    def at_one_rate(self) -> Self:
-        """Return the settings of a training that tries no faster rate."""
-        return replace(self, max_step_load=0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -360,9 +340,6 @@ class TpsrSettings(ObservingSettings):
         high=1_000_000,
         letter='D',
         option='features',
-    )
-    feature_seed: int = setting(
-        0, int, 'seed of the random features', low=0, high=2**31 - 1, letter='N'
     )
 
 
@@ -434,17 +411,13 @@ def _offered() -> dict[str, Offered]:
     for method, record in RECORDS.items():
         for each in fields(record):
             known = about(record, each.name)
-            if each.name == 'method':
-                found['method'] = Offered(
-                    about(TrainingSettings, 'method'), dict.fromkeys(METHODS, METHODS[0])
-                )
-                continue
             before = found.get(each.name, Offered(known, {}))
             choices = max(before.about.choices, known.choices, key=len)
             found[each.name] = Offered(
                 before.about._replace(choices=choices), {**before.defaults, method: each.default}
             )
-    return found
+    methods = Offered(about(TrainingSettings, 'method'), dict.fromkeys(METHODS, METHODS[0]))
+    return found | {'method': methods}
 
 
 FIELDS = _offered()

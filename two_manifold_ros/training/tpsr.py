@@ -93,18 +93,10 @@ class RouteTpsr:
                 f'for {least} features or more, or for fewer states'
             )
             raise InputError(msg)
-        windows = fourier_features(
-            width * channels,
-            settings.features,
-            WINDOW_BANDWIDTH * median_distance(training.pasts),
-            settings.feature_seed,
-        )
-        self.observations = fourier_features(
-            channels,
-            OBSERVATION_FEATURES,
-            factor * median_observation_distance(seen),
-            settings.feature_seed + 1,
-        )
+        bandwidth = WINDOW_BANDWIDTH * median_distance(training.pasts)
+        windows = fourier_features(width * channels, settings.features, bandwidth, 0)
+        bandwidth = factor * median_observation_distance(seen)
+        self.observations = fourier_features(channels, OBSERVATION_FEATURES, bandwidth, 1)
         learning = LearnerSettings(
             states, states + SPARE, ridge, memory=MEMORY_TICKS, fold_every=FOLDED
         )

@@ -168,6 +168,8 @@ def _rate_for(memory_s: float, rate_hz: float) -> float:
     slower_hz = max(10.0 / memory_s, 5.0)
     # A little slower changes nothing but that ticks are no whole samples any more.
     return float(math.ceil(slower_hz)) if slower_hz < rate_hz / 1.5 else rate_hz
+
+
 def _by_laps(recordings: Sequence[Recording], settings: TrainingSettings) -> TrainingSettings:
     """
     Take 80 ticks and two windows in a lap, as positions show it.
